@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the mutants of tests/mutants/mutants.txt against the build of preset `mutants`.
+
+A line of the list is `name | command [; command] | what is broken`. A command is a test program
+and its arguments, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
+commands fails. The same commands must pass without a mutant, or catching would mean nothing.
+"""
+
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = ROOT / "tests" / "mutants" / "mutants.txt"
+BUILD = ROOT / "build" / "mutants"
+LOGS = ROOT / "build" / "test-logs" / "mutants"
+TIMEOUT = 120
+PLACE = re.compile(r'ONCEMQ_MUTANT\("([^"]+)"\)')
+NO_TESTS = re.compile(r"Running 0 tests|doesn't match|not match any test")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    name: str
+    commands: tuple
+    broken: str
+
+
+def read_list():
+    mutants = []
+    for number, line in enumerate(LIST.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("|", 2)]
+        if len(fields) != 3 or not all(fields):
+            sys.exit(f"{LIST}:{number}: expected `name | command | what is broken`")
+        commands = tuple(command.strip() for command in fields[1].split(" ; "))
+        mutants.append(Mutant(fields[0], commands, fields[2]))
+    names = [mutant.name for mutant in mutants]
+    for name in {name for name in names if names.count(name) > 1}:
+        sys.exit(f"{LIST}: mutant {name} is listed twice")
+    return mutants
+
+
+def compare_with_sources(mutants):
+    """Every place in the sources is listed, and every listed name has a place."""
+    places = set()
+    for folder in ("base", "ordering", "dedup", "locks", "clients", "framework", "tests"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".h", ".cc"):
+                places |= set(PLACE.findall(path.read_text(encoding="utf-8")))
+    names = {mutant.name for mutant in mutants}
+    places.discard("name")  # the example in the macro's own comment
+    return ([f"mutant {name} is in the sources, but not listed" for name in places - names]
+            + [f"mutant {name} is listed, but has no place" for name in names - places])
+
+
+def find_programs():
+    return {path.name: path for path in BUILD.rglob("test_*")
+            if path.is_file() and os.access(path, os.X_OK)}
+
+
+def run(command, mutant, programs):
+    """Returns (exit code or None after the time limit, output, seconds)."""
+    words = shlex.split(command)
+    program = programs.get(words[0])
+    if program is None:
+        return 127, f"{words[0]} is not built in {BUILD}", 0.0
+    env = {**os.environ, "ONCEMQ_MUTANT": mutant}
+    arguments = [str(program), *words[1:]]
+    if mutant:
+        arguments.append("--gtest_fail_fast")
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(arguments, cwd=program.parent, env=env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT,
+                              text=True, errors="replace", check=False)
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as error:
+        output = error.stdout or b""
+        code, output = None, output.decode(errors="replace")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    with open(LOGS / f"{mutant or 'none'}.log", "a", encoding="utf-8") as log:
+        log.write(f"$ ONCEMQ_MUTANT={mutant} {command}\n{output}\nexit code {code}\n")
+    return code, output, time.monotonic() - begin
+
+
+def check_unbroken(command, programs):
+    """Without a mutant the command must pass, and must run a test at all."""
+    code, output, took = run(command, "", programs)
+    if code != 0:
+        return f"{command} fails without a mutant (exit code {code})\n{output[-2000:]}"
+    if NO_TESTS.search(output) or not re.search(r"\[  PASSED  \] [1-9]", output):
+        return f"{command} runs no test"
+    print(f"without a mutant: {command} passes in {took:.1f} s", flush=True)
+    return ""
+
+
+def try_mutant(mutant, programs):
+    """Returns (caught, what to say)."""
+    for command in mutant.commands:
+        code, output, took = run(command, mutant.name, programs)
+        if code is None:
+            return False, f"{command}: neither passed nor failed in {TIMEOUT} s"
+        if code not in (0, 127):
+            first = re.search(r"\[  FAILED  \] (\S+)", output)
+            where = first.group(1).rstrip(",") if first else f"exit code {code}"
+            return True, f"by {where} in {took:.1f} s"
+    return False, "every test passed"
+
+
+def main():
+    wanted = sys.argv[1:]
+    listed = read_list()
+    mutants = [mutant for mutant in listed if not wanted or mutant.name in wanted]
+    if not mutants:
+        sys.exit("no such mutant; tests/mutants/mutants.txt names them all")
+    for old in LOGS.glob("*.log"):
+        old.unlink()
+    programs = find_programs()
+    problems = sorted(compare_with_sources(listed))
+    failed = len(problems)
+    for problem in problems:
+        print(f"NOT VALID: {problem}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        commands = sorted({command for mutant in mutants for command in mutant.commands})
+        for problem in pool.map(lambda command: check_unbroken(command, programs), commands):
+            if problem:
+                failed += 1
+                print(f"NOT VALID: {problem}", flush=True)
+        for mutant, (caught, how) in zip(
+                mutants, pool.map(lambda mutant: try_mutant(mutant, programs), mutants)):
+            failed += not caught
+            word = "caught" if caught else "SURVIVED"
+            print(f"{word:9}{mutant.name}: {mutant.broken} ({how})", flush=True)
+    passed = len(mutants) + len(commands) + len(problems) - failed
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
