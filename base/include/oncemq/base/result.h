@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Result<T>: a value or an Error. A strict subset of std::expected<T, Error>, so that it can be replaced by it.
+//
+// Answers are values, failures are errors: "the id is a duplicate" is an answer, "the store did not reply" an error.
+// Every error says whether the failed call may have taken effect; a caller that may not repeat blindly asks that.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace oncemq {
+
+// Whether a failed call may have changed something. A timed-out write may: kUnknown. A refused one did not: kNone.
+enum class Effect : unsigned char { kNone, kUnknown };
+
+enum class Code : unsigned char {
+  kInvalid,      // the caller's argument or the configuration is wrong; repeating does not help
+  kUnavailable,  // the other side is not there now; repeat later
+  kTimeout,      // no reply in time
+  kFenced,       // somebody with a newer right has taken over
+  kFull,         // a stated limit is reached
+  kCorrupt,      // bytes that should be ours cannot be read
+  kNotFound,     // the thing asked for does not exist
+  kInternal,     // a bug of ours that could be reported instead of ending the process
+};
+
+std::string_view ToString(Code code);
+
+struct Error {
+  Code code = Code::kInternal;
+  Effect effect = Effect::kNone;
+  std::string message;
+};
+
+// "unavailable (may have taken effect): connection reset"
+std::string ToString(const Error& error);
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+  const Error& error() const { return *std::get_if<1>(&state_); }
+  Error& error() { return *std::get_if<1>(&state_); }
+  template <class U>
+  T value_or(U&& other) const {
+    return has_value() ? **this : static_cast<T>(std::forward<U>(other));
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  const Error& error() const { return *error_; }
+  Error& error() { return *error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace oncemq
