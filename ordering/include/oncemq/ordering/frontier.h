@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frontier: which deliveries of one partition are finished, and how far a commit may go.
+//
+// Promise: offset() is the lowest offset that is not finished; it never falls within one Start(). Deliveries are counted
+// by arrival, not by offset: holes of compaction cost nothing and the same offset twice is two deliveries. Snapshot() is
+// one value (offset, map, totals), read at one moment: parts of two moments would lose messages.
+// Memory: 9 bytes per arrival above the frontier, grown on demand up to `span`.
+// Thread safety: none; lives inside the core.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "oncemq/ordering/offset_map.h"
+#include "oncemq/ordering/verdict.h"
+
+namespace oncemq {
+
+struct FrontierSnapshot {
+  int64_t offset = 0;    // everything below it is finished
+  OffsetMap map;         // finished above it; cut to fit if need be, never widened
+  Totals totals;         // outcomes of exactly the offsets that offset and map call finished
+  bool cut = false;      // the map had to be shortened: some finished offsets will come again
+};
+
+class Frontier {
+ public:
+  explicit Frontier(uint32_t span) : span_(span) {}
+
+  // A new assignment begins at `next`. `carried` are finished offsets above it and `totals` the outcomes of all that the
+  // last commit called finished, carried ones included.
+  void Start(int64_t next, OffsetMap carried, const Totals& totals);
+
+  struct Arrival {
+    uint32_t number;  // names this delivery in Finish(); wraps around
+    bool finished;    // the last commit's map says that it is finished: do not run it
+  };
+  // Precondition: room() > 0.
+  Arrival Add(int64_t offset);
+  void Finish(uint32_t number, Verdict verdict);
+
+  // Moves over finished arrivals; returns the offset.
+  int64_t Advance();
+  int64_t offset() const { return offset_; }
+  int64_t next_offset() const { return next_; }  // one above the highest offset seen
+  uint32_t room() const { return span_ - (end_ - base_); }
+  uint32_t arrivals() const { return end_ - base_; }  // finished or not, above the frontier
+  const Totals& totals() const { return totals_; }    // of what lies below the frontier, and carried
+
+  FrontierSnapshot Snapshot(size_t max_map_bytes);
+
+  // Offsets not finished, lowest first, at most `limit`.
+  std::vector<int64_t> OpenOffsets(size_t limit) const;
+
+ private:
+  void Grow();
+  OffsetMap MapUpTo(uint32_t limit) const;
+
+  std::vector<int64_t> offsets_;   // rings, indexed by arrival number & mask_
+  std::vector<Verdict> verdicts_;
+  OffsetMap carried_;
+  Totals totals_;
+  uint32_t span_;
+  uint32_t mask_ = 0;
+  uint32_t base_ = 0;  // first arrival that is not finished
+  uint32_t end_ = 0;
+  int64_t offset_ = 0;
+  int64_t next_ = 0;
+};
+
+}  // namespace oncemq

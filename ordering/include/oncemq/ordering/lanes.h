@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// LaneTable: one queue per key, in the order of arrival, for deliveries that live in somebody's slab.
+//
+// Promise: nodes of one key form one lane; a lane is handed out by NextReady() to one taker at a time; a lane whose last
+// node left does not exist any more, so memory follows the deliveries in flight, not the keys ever seen. Two keys with
+// equal hashes share a lane: slower, never wrong. No allocation after construction.
+// Node must have members `uint32_t next` and `uint32_t lane`, both ours.
+// Thread safety: none; lives inside the core.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "oncemq/base/check.h"
+
+namespace oncemq {
+
+inline constexpr uint32_t kNoIndex = ~uint32_t{0};
+
+enum class LaneState : uint8_t {
+  kReady,    // in the ready queue
+  kBusy,     // its head run is with a worker
+  kAside,    // waits for something outside: a timer, an id, a partition; whoever put it there wakes it
+};
+
+struct Lane {
+  uint64_t hash = 0;
+  uint32_t head = kNoIndex;
+  uint32_t tail = kNoIndex;
+  uint32_t next = kNoIndex;         // next lane of the list that this lane is in
+  uint32_t taken = 0;            // nodes at the head that are with a worker
+  uint32_t outstanding = 0;      // of these, not settled yet
+  LaneState state = LaneState::kReady;
+  int64_t wait = 0;              // longest pause that a message of its present run asked for
+  bool solo = false;             // the head goes alone until it has moved (rule 17)
+  bool stuck = false;            // a message of its present run did not finish and asked for a pause
+};
+
+// A list of lanes, linked through Lane::next; a lane is in at most one.
+struct LaneList {
+  uint32_t head = kNoIndex;
+  uint32_t tail = kNoIndex;
+};
+
+template <class Node>
+class LaneTable {
+ public:
+  LaneTable(std::vector<Node>& nodes, uint32_t capacity)
+      : nodes_(nodes), lanes_(capacity), table_(std::bit_ceil(size_t{capacity} * 2)) {
+    mask_ = table_.size() - 1;
+    for (uint32_t i = 0; i < capacity; i++) {
+      lanes_[i].next = i + 1 < capacity ? i + 1 : kNoIndex;
+    }
+    free_ = 0;
+  }
+
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[hash & mask_]); }
+
+  // Puts the node behind all others of its key.
+  void Append(uint64_t hash, uint32_t node) {
+    const uint32_t index = FindOrCreate(hash);
+    Lane& lane = lanes_[index];
+    nodes_[node].next = kNoIndex;
+    nodes_[node].lane = index;
+    if (lane.tail == kNoIndex) {
+      lane.head = node;
+    } else {
+      nodes_[lane.tail].next = node;
+    }
+    lane.tail = node;
+  }
+
+  Lane& operator[](uint32_t index) { return lanes_[index]; }
+
+  // The lane that has been ready longest, or kNoIndex. The caller decides its next state.
+  uint32_t NextReady() {
+    const uint32_t index = PopFront(ready_);
+    if (index != kNoIndex && lanes_[index].next != kNoIndex) {
+      __builtin_prefetch(&lanes_[lanes_[index].next]);
+    }
+    if (ready_.head != kNoIndex) {
+      __builtin_prefetch(&nodes_[lanes_[ready_.head].head]);
+    }
+    return index;
+  }
+  bool has_ready() const { return ready_.head != kNoIndex; }
+
+  void MakeReady(uint32_t index) {
+    lanes_[index].state = LaneState::kReady;
+    PushBack(ready_, index);
+  }
+
+  // Sets a lane aside in the caller's list.
+  void PutAside(LaneList& list, uint32_t index) {
+    lanes_[index].state = LaneState::kAside;
+    PushBack(list, index);
+  }
+  void WakeAll(LaneList& list) {
+    while (list.head != kNoIndex) {
+      MakeReady(PopFront(list));
+    }
+  }
+
+  // Unlinks every node after the first `keep` for which gone(node) holds; returns whether the lane is empty now.
+  template <class Gone>
+  bool Filter(uint32_t index, uint32_t keep, Gone gone) {
+    Lane& lane = lanes_[index];
+    uint32_t previous = kNoIndex;
+    uint32_t position = 0;
+    for (uint32_t node = lane.head; node != kNoIndex; position++) {
+      const uint32_t next = nodes_[node].next;
+      if (position >= keep && gone(node)) {
+        (previous == kNoIndex ? lane.head : nodes_[previous].next) = next;
+        if (lane.tail == node) {
+          lane.tail = previous;
+        }
+      } else {
+        previous = node;
+      }
+      node = next;
+    }
+    return lane.head == kNoIndex;
+  }
+
+  // Precondition: the lane is empty and in no list.
+  void Erase(uint32_t index) {
+    ONCEMQ_CHECK(lanes_[index].head == kNoIndex, "only an empty lane may go");
+    size_t hole = lanes_[index].hash & mask_;
+    while (table_[hole].lane != index) {
+      hole = (hole + 1) & mask_;
+    }
+    for (size_t i = (hole + 1) & mask_; table_[i].lane != kNoIndex; i = (i + 1) & mask_) {
+      const size_t home = table_[i].hash & mask_;
+      if (((i - home) & mask_) >= ((i - hole) & mask_)) {
+        table_[hole] = table_[i];
+        hole = i;
+      }
+    }
+    table_[hole].lane = kNoIndex;
+    lanes_[index].next = free_;
+    free_ = index;
+    live_--;
+  }
+
+  uint32_t live() const { return live_; }
+
+  template <class Visit>
+  void ForEach(Visit visit) {
+    for (const Entry& entry : table_) {
+      if (entry.lane != kNoIndex) {
+        visit(entry.lane);
+      }
+    }
+  }
+
+ private:
+  struct Entry {
+    uint64_t hash = 0;
+    uint32_t lane = kNoIndex;
+  };
+
+  uint32_t FindOrCreate(uint64_t hash) {
+    size_t i = hash & mask_;
+    for (; table_[i].lane != kNoIndex; i = (i + 1) & mask_) {
+      if (table_[i].hash == hash) {
+        return table_[i].lane;
+      }
+    }
+    ONCEMQ_CHECK(free_ != kNoIndex, "there is a lane for every delivery in flight");
+    const uint32_t index = free_;
+    free_ = lanes_[index].next;
+    table_[i] = {hash, index};
+    lanes_[index] = Lane{.hash = hash};
+    live_++;
+    MakeReady(index);
+    return index;
+  }
+
+  void PushBack(LaneList& list, uint32_t index) {
+    lanes_[index].next = kNoIndex;
+    (list.tail == kNoIndex ? list.head : lanes_[list.tail].next) = index;
+    list.tail = index;
+  }
+
+  uint32_t PopFront(LaneList& list) {
+    const uint32_t index = list.head;
+    if (index != kNoIndex) {
+      list.head = lanes_[index].next;
+      if (list.head == kNoIndex) {
+        list.tail = kNoIndex;
+      }
+    }
+    return index;
+  }
+
+  std::vector<Node>& nodes_;
+  std::vector<Lane> lanes_;
+  std::vector<Entry> table_;
+  size_t mask_ = 0;
+  LaneList ready_;
+  uint32_t free_ = kNoIndex;
+  uint32_t live_ = 0;
+};
+
+}  // namespace oncemq

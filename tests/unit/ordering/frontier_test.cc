@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/ordering/frontier.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kRoomy = 3000;
+
+Frontier At(int64_t next, uint32_t span = 64) {
+  Frontier frontier(span);
+  frontier.Start(next, {}, {});
+  return frontier;
+}
+
+OffsetMap MapOf(std::vector<OffsetMap::Range> ranges) {
+  OffsetMap map;
+  for (const auto& range : ranges) {
+    map.Append(range.from, range.to);
+  }
+  return map;
+}
+
+TEST(Frontier, NothingArrivedMeansTheStart) {
+  Frontier frontier = At(7);
+  EXPECT_EQ(frontier.Advance(), 7);
+  EXPECT_EQ(frontier.Snapshot(kRoomy).offset, 7);
+}
+
+TEST(Frontier, StopsAtTheLowestUnfinishedDelivery) {
+  Frontier frontier = At(0);
+  const auto a = frontier.Add(0).number;
+  const auto b = frontier.Add(1).number;
+  const auto c = frontier.Add(2).number;
+  frontier.Finish(c, Verdict::kApplied);
+  frontier.Finish(a, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 1);
+  frontier.Finish(b, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 3);
+}
+
+TEST(Frontier, HolesOfCompactionCostNothing) {
+  Frontier frontier = At(10);
+  const auto a = frontier.Add(10).number;
+  const auto b = frontier.Add(500).number;
+  frontier.Finish(a, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 500);
+  frontier.Finish(b, Verdict::kSuppressed);
+  EXPECT_EQ(frontier.Advance(), 501);
+  EXPECT_EQ(frontier.arrivals(), 0u);
+}
+
+TEST(Frontier, TheSameOffsetTwiceIsTwoDeliveries) {
+  Frontier frontier = At(0);
+  const auto first = frontier.Add(0).number;
+  const auto again = frontier.Add(0).number;
+  frontier.Finish(again, Verdict::kSuppressed);
+  EXPECT_EQ(frontier.Advance(), 0) << "the first of them is not finished";
+  frontier.Finish(first, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 1);
+  EXPECT_EQ(frontier.totals(), (Totals{.applied = 1})) << "an offset is counted once";
+}
+
+TEST(Frontier, ARewoundSourceDoesNotPullItBack) {
+  Frontier frontier = At(0);
+  for (int64_t offset = 0; offset < 5; offset++) {
+    frontier.Finish(frontier.Add(offset).number, Verdict::kApplied);
+  }
+  EXPECT_EQ(frontier.Advance(), 5);
+  const auto again = frontier.Add(2).number;
+  EXPECT_EQ(frontier.Advance(), 5);
+  frontier.Finish(again, Verdict::kSuppressed);
+  EXPECT_EQ(frontier.Advance(), 5);
+}
+
+TEST(Frontier, TotalsBelongToExactlyWhatOffsetAndMapCallFinished) {
+  Frontier frontier = At(0);
+  frontier.Finish(frontier.Add(0).number, Verdict::kApplied);
+  frontier.Add(1);
+  frontier.Finish(frontier.Add(2).number, Verdict::kRejected);
+  frontier.Finish(frontier.Add(3).number, Verdict::kSuppressed);
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.offset, 1);
+  EXPECT_EQ(snapshot.map, MapOf({{2, 4}}));
+  EXPECT_EQ(snapshot.totals, (Totals{.applied = 1, .suppressed = 1, .rejected = 1}));
+  EXPECT_EQ(snapshot.totals.sum(), snapshot.offset + snapshot.map.count());
+}
+
+TEST(Frontier, ACutMapCallsLessFinishedNeverMoreAndItsTotalsFollow) {
+  Frontier frontier = At(0, 4096);
+  frontier.Add(0);
+  for (int64_t offset = 1; offset < 2000; offset++) {
+    const auto number = frontier.Add(offset).number;
+    if (offset % 2 == 0) {
+      frontier.Finish(number, Verdict::kApplied);
+    }
+  }
+  const FrontierSnapshot whole = frontier.Snapshot(kRoomy);
+  const FrontierSnapshot cut = frontier.Snapshot(100);
+  EXPECT_FALSE(whole.cut);
+  EXPECT_TRUE(cut.cut);
+  EXPECT_LE(cut.map.Encode(cut.offset).size(), 100u);
+  EXPECT_GT(cut.map.count(), 0);
+  for (const auto& range : cut.map.ranges()) {
+    EXPECT_TRUE(whole.map.Contains(range.from));
+  }
+  EXPECT_EQ(cut.totals.sum(), cut.map.count());
+}
+
+TEST(Frontier, ACarriedDeliveryStaysInTheMapUntilItIsPassedAndIsNotCountedTwice) {
+  Frontier frontier(64);
+  frontier.Start(10, MapOf({{12, 14}}), Totals{.applied = 12});
+  const auto a = frontier.Add(10);
+  const auto b = frontier.Add(11);
+  const auto c = frontier.Add(12);
+  const auto d = frontier.Add(13);
+  EXPECT_FALSE(a.finished);
+  EXPECT_TRUE(c.finished);
+  EXPECT_TRUE(d.finished);
+  frontier.Finish(a.number, Verdict::kApplied);
+  EXPECT_EQ(frontier.Snapshot(kRoomy).map, MapOf({{12, 14}})) << "marker not there yet, still finished";
+  frontier.Finish(b.number, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 12) << "its marker comes first";
+  frontier.Finish(c.number, Verdict::kCarried);
+  frontier.Finish(d.number, Verdict::kCarried);
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.offset, 14);
+  EXPECT_TRUE(snapshot.map.empty());
+  EXPECT_EQ(snapshot.totals, (Totals{.applied = 14}));
+}
+
+TEST(Frontier, CarriedRangesSurviveACut) {
+  Frontier frontier(4096);
+  frontier.Start(0, MapOf({{100, 110}}), Totals{.applied = 10});
+  for (int64_t offset = 0; offset < 100; offset++) {
+    const auto number = frontier.Add(offset).number;
+    if (offset % 2 == 1) {
+      frontier.Finish(number, Verdict::kApplied);
+    }
+  }
+  const FrontierSnapshot cut = frontier.Snapshot(8);
+  EXPECT_TRUE(cut.cut);
+  EXPECT_TRUE(cut.map.Contains(105));
+  EXPECT_EQ(cut.totals.sum(), cut.map.count());
+}
+
+TEST(Frontier, RoomIsTheSpanLessWhatLiesAboveIt) {
+  Frontier frontier = At(0, 4);
+  std::vector<uint32_t> numbers;
+  for (int64_t offset = 0; offset < 4; offset++) {
+    numbers.push_back(frontier.Add(offset).number);
+  }
+  EXPECT_EQ(frontier.room(), 0u);
+  frontier.Finish(numbers[3], Verdict::kApplied);
+  frontier.Advance();
+  EXPECT_EQ(frontier.room(), 0u) << "a hole at the bottom holds the span";
+  frontier.Finish(numbers[0], Verdict::kApplied);
+  frontier.Advance();
+  EXPECT_EQ(frontier.room(), 1u);
+  EXPECT_EQ(frontier.OpenOffsets(10), (std::vector<int64_t>{1, 2}));
+}
+
+}  // namespace
+}  // namespace oncemq
