@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every bench shares: a stopwatch, medians, and the report: one JSON object per line, and a table for people.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace oncemq::bench {
+
+// Seconds of this thread's processor time: what others do on the machine stays out, but for the caches they share.
+inline double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+inline double WallSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+inline double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// The value behind `--name`, or nothing.
+inline std::optional<std::string> Argument(int argc, char** argv, const char* name) {
+  for (int i = 1; i + 1 < argc; i++) {
+    if (std::strcmp(argv[i], name) == 0) {
+      return argv[i + 1];
+    }
+  }
+  return std::nullopt;
+}
+
+class Report {
+ public:
+  Report(std::string bench, int argc, char** argv) : bench_(std::move(bench)) {
+    if (const auto path = Argument(argc, argv, "--out")) {
+      out_ = std::fopen(path->c_str(), "a");
+      if (out_ == nullptr) {
+        std::perror(path->c_str());
+        std::exit(1);
+      }
+    }
+  }
+  ~Report() {
+    if (out_ != nullptr) {
+      std::fclose(out_);
+    }
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+  // `floor` is what the value is compared with, measured in the same run or a stated bound; ratio = value / floor.
+  void Add(const std::string& name, double value, const char* unit, double floor) {
+    const double ratio = floor == 0 ? 0 : value / floor;
+    std::printf("%-22s %-26s %12.1f %-8s floor %12.1f  ratio %5.2f\n", bench_.c_str(), name.c_str(),
+                value, unit, floor, ratio);
+    std::fflush(stdout);
+    if (out_ != nullptr) {
+      std::fprintf(out_,
+                   "{\"bench\":\"%s\",\"case\":\"%s\",\"value\":%.3f,\"unit\":\"%s\","
+                   "\"floor\":%.3f,\"ratio\":%.4f}\n",
+                   bench_.c_str(), name.c_str(), value, unit, floor, ratio);
+      std::fflush(out_);
+    }
+  }
+
+ private:
+  std::string bench_;
+  std::FILE* out_ = nullptr;
+};
+
+}  // namespace oncemq::bench

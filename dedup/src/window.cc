@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+std::string_view ToString(Level level) {
+  switch (level) {
+    case Level::kAtomic:
+      return "atomic";
+    case Level::kGuarded:
+      return "guarded";
+    case Level::kOpaque:
+      return "opaque";
+  }
+  return "?";
+}
+
+std::string_view ToString(MarkerState state) {
+  switch (state) {
+    case MarkerState::kNone:
+      return "none";
+    case MarkerState::kOpen:
+      return "open";
+    case MarkerState::kDone:
+      return "done";
+    case MarkerState::kParked:
+      return "parked";
+    case MarkerState::kHanded:
+      return "handed";
+  }
+  return "?";
+}
+
+std::string_view ToString(Answer answer) {
+  switch (answer) {
+    case Answer::kGranted:
+      return "granted";
+    case Answer::kDuplicate:
+      return "duplicate";
+    case Answer::kInFlight:
+      return "in_flight";
+    case Answer::kAttached:
+      return "attached";
+    case Answer::kConflict:
+      return "conflict";
+    case Answer::kOutsideWindow:
+      return "outside_window";
+    case Answer::kIncomplete:
+      return "incomplete";
+    case Answer::kFenced:
+      return "fenced";
+  }
+  return "?";
+}
+
+}  // namespace oncemq

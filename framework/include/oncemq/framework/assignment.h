@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a partition starts, from what the broker says about it. Pure logic: the source asks the broker, this judges.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "oncemq/base/result.h"
+#include "oncemq/framework/core.h"
+
+namespace oncemq {
+
+struct CommittedPosition {
+  std::optional<int64_t> offset;  // nothing: the group has no commit for this partition
+  std::string metadata;
+};
+
+struct LogBounds {
+  int64_t start = 0;
+  int64_t end = 0;
+};
+
+struct AssignRules {
+  uint64_t scope = 0;
+  uint32_t recipe = 1;
+  uint64_t source_identity = 0;
+  int64_t fresh_start = 0;  // where a partition without a commit begins, resolved by the start policy
+};
+
+struct Assignment {
+  AssignFacts facts;
+  std::string notice;  // for the log, where something unusual was found and accepted; else empty
+};
+
+// Errors are incidents: the partition must not start, and the text says what was found. Never an answer by reset.
+//   kCorrupt: the commit lies outside the log (re-created or truncated topic, or records lost to retention)
+//   kInvalid: the commit belongs to another scope, recipe, source or version
+Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
+                                     const AssignRules& rules);
+
+}  // namespace oncemq

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What travels with every committed offset, as text of at most 4,096 bytes (docs/formats.md). A commit without it is an
+// operator's act (rule 5): nothing below its offset is believed to be finished.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/result.h"
+#include "oncemq/ordering/offset_map.h"
+#include "oncemq/ordering/verdict.h"
+
+namespace oncemq {
+
+inline constexpr size_t kMaxCommitMetadata = 4096;
+
+struct CommitMetadata {
+  uint64_t scope = 0;            // stable hash of app / namespace / group / handler
+  uint32_t recipe = 1;           // version of the id and key recipe
+  uint64_t source_identity = 0;  // which log this offset belongs to
+  uint64_t own = 0;              // ownership fence of the writer
+  int64_t since = 0;             // the oldest offset that this scope's records cover
+  int64_t top = 0;               // the highest offset ever committed
+  bool clean = false;            // the owner gave the partition back; only `abandoned` may still run
+  std::vector<int64_t> abandoned;
+  OffsetMap skipped;             // ranges that an operator passed over: not finished
+  Totals totals;                 // of the finished offsets: below the commit, and in the map
+  OffsetMap map;                 // finished above the commit
+
+  friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
+};
+
+// Bytes that the map may use beside everything else in `metadata`.
+size_t MapBudget(const CommitMetadata& metadata);
+
+// Precondition: the map fits (MapBudget).
+std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
+
+// kNotFound: not ours at all; kInvalid: ours, of a version that we do not know; kCorrupt: ours and damaged.
+Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset);
+
+}  // namespace oncemq

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user writes: a function from a message to an outcome.
+//
+//   Outcome OnPayment(const Message& message, Context& context) {
+//     const auto payment = Decode(message.value());
+//     if (!payment) return Reject{"not a payment"};
+//     return ledger.Post(*payment, context.id()) ? Outcome(Done{}) : Outcome(Retry{});
+//   }
+//
+// A handler may throw (the runtime takes that for Retry) and may block (the runtime then moves it to a worker). Handlers
+// of different keys may run at the same time; of one key, never.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+
+#include "oncemq/base/token.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/outcome.h"
+
+namespace oncemq {
+
+// A record as it arrived. A view: everything it hands out is valid until the handler returns.
+// Thread safety: none; belongs to the handler's call.
+class Message {
+ public:
+  virtual std::string_view topic() const = 0;
+  virtual int32_t partition() const = 0;
+  virtual int64_t offset() const = 0;
+  virtual int64_t timestamp_ms() const = 0;                          // -1: none
+  virtual std::optional<std::string_view> key() const = 0;           // nothing: no key, which is not an empty one
+  virtual std::optional<std::string_view> value() const = 0;         // nothing: a tombstone
+  virtual std::optional<std::string_view> header(std::string_view name) const = 0;  // the last one of that name
+
+ protected:
+  ~Message() = default;
+};
+
+// What the runtime knows about this call.
+class Context {
+ public:
+  Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
+          std::stop_token stop)
+      : id_(id), token_(token), own_(own), attempt_(attempt), uncertain_(uncertain), stop_(stop) {}
+
+  // Names the operation. A guarded target stores it in the same write as the effect.
+  std::string_view id() const { return id_; }
+  // The partition's ownership fence, for targets that read before they write: never falls from owner to owner.
+  Own fence() const { return own_; }
+  Token token() const { return token_; }
+  uint32_t attempt() const { return attempt_; }   // 1 for the first, over all owners
+  bool uncertain() const { return uncertain_; }   // an earlier attempt may have had its effect
+  const std::stop_token& stop() const { return stop_; }  // requested when the right to run is about to end
+
+ private:
+  std::string_view id_;
+  Token token_;
+  Own own_;
+  uint32_t attempt_;
+  bool uncertain_;
+  std::stop_token stop_;
+};
+
+using Handler = std::function<Outcome(const Message&, Context&)>;
+
+}  // namespace oncemq

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunMachine: the way of one run through window, handler and journal, as a state machine without I/O.
+//
+// The shell asks step(), does what it says with the public request lists, reports back, and asks again. The simulator
+// does the same, and loses replies or dies between any two steps.
+//
+//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark -> kRelease -> kSettled
+//
+// Promise: a lane keeps claims for a prefix only: behind the first message that may not run, claims are released at once
+// (rule 17). A copy follows the outcome of its original (rule 18). After a message that did not finish, the rest of its
+// lane is withdrawn. A completion that the window refuses is never counted as done: the delivery asks the window again
+// (rule 16). A call without an answer leaves the token out, and the next run repeats it with the same token.
+// Thread safety: none; belongs to one worker. Reused from run to run, so that nothing is allocated per message.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/outcome.h"
+#include "oncemq/framework/run.h"
+
+namespace oncemq {
+
+enum class RejectPolicy : uint8_t { kStop, kJournal };
+
+struct RunPolicy {
+  Level level = Level::kGuarded;               // what a failed attempt may have left behind
+  bool window = true;                          // false: no ids, every message is granted
+  RejectPolicy reject = RejectPolicy::kStop;   // what Reject does to the partition
+  microseconds store_retry{100'000};           // pause after a call without an answer
+  milliseconds backoff_first{100};             // a Retry without a time waits this, doubled per attempt
+  milliseconds backoff_most{30'000};           // up to this
+};
+
+enum class RunStep : uint8_t {
+  kRestore,   // window.Restore(restores(), changes())   -> Restored(status)
+  kClaim,     // window.Claim(claims(), claim_answers()) -> Claimed(status)
+  kRelease,   // window.Release(releases(), changes())   -> Released(status)
+  kHandle,    // call the handler for Next(now) until it is null; Handled(outcome) after each
+  kComplete,  // window.Complete(completions(), changes()) -> Completed(status)
+  kJournal,   // put journal_entries() on record         -> Journaled(status, first_entry)
+  kPark,      // window.Park(parks(), changes())         -> Parked(status)
+  kSettled,   // core.Settle(settlements())
+};
+
+// What the handler's shell needs to know about the message it is about to handle.
+struct Grant {
+  const RunItem* item = nullptr;
+  Token token;
+  uint32_t attempt = 1;    // of the id, over all owners
+  bool uncertain = false;  // an earlier attempt may have had its effect
+};
+
+struct JournalEntry {
+  const RunItem* item = nullptr;
+  std::string_view why;
+};
+
+// Issues tokens: one per claim attempt. Not shared between workers, so it needs no lock.
+class TokenSource {
+ public:
+  explicit TokenSource(uint64_t process, uint64_t first = 1) : process_(process), next_(first) {}
+  uint64_t process() const { return process_; }
+  Token Next() { return {process_, next_++}; }
+
+ private:
+  uint64_t process_;
+  uint64_t next_;
+};
+
+class RunMachine {
+ public:
+  RunMachine(const RunPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {}
+
+  // Takes over the run's items (swapped, so that buffers are reused).
+  void Start(Run& run);
+  RunStep step() const { return step_; }
+
+  std::span<const RestoreRequest> restores() const { return restores_; }
+  std::span<const ClaimRequest> claims() const { return claims_; }
+  std::span<const ReleaseRequest> releases() const { return releases_; }
+  std::span<const CompleteRequest> completions() const { return completions_; }
+  std::span<const JournalEntry> journal_entries() const { return journal_; }
+  std::span<const ParkRequest> parks() const { return parks_; }
+  std::span<ClaimAnswer> claim_answers() { return answers_; }
+  std::span<Change> changes() { return changes_; }
+
+  void Restored(const Status& status);
+  void Claimed(const Status& status);
+  void Released(const Status& status);
+  // The next message to handle, or nullptr: then the step has moved on. Past safe_until nothing starts any more.
+  const Grant* Next(BootTime now);
+  void Handled(Outcome&& outcome);
+  // No more handler calls in this run: what has not started is withdrawn.
+  void StopHandling();
+  void Completed(const Status& status);
+  // Entries are numbered from `first_entry` on, in the order of journal_entries().
+  void Journaled(const Status& status, uint64_t first_entry);
+  void Parked(const Status& status);
+
+  std::span<Settlement> settlements() { return settlements_; }
+
+  // Claims that a long handler needs renewed (rule 13).
+  std::vector<RenewRequest> OpenClaims() const;
+
+ private:
+  enum class Part : uint8_t {
+    kRelease,    // an unanswered release from an earlier run comes first
+    kRestore,
+    kClaim,
+    kCopy,       // follows the item before it with the same id
+    kRun,        // granted, waits for its handler
+    kComplete,
+    kJournal,
+    kPark,
+    kUndo,       // its claim has to be released; the settlement is decided
+    kSettled,
+  };
+  enum class ReleaseRound : uint8_t { kEarlier, kPrefix, kLast };
+  struct Progress {
+    Part part = Part::kSettled;
+    uint32_t request = 0;    // index in the list of its present step
+    uint32_t original = 0;   // for kCopy: index of the item that it follows
+    uint64_t entry = 0;      // for kPark: the number of its record
+    uint32_t attempt = 1;
+    bool uncertain = false;
+    bool claimed = false;    // a claim of ours is in the window
+  };
+
+  // The steps, in order; each collects its requests and passes on where there are none. run_machine.cc
+  void ReleaseEarlier();
+  void RestoreCarried();
+  void ClaimAll();
+  void JudgeAll();
+  void Handle();
+  void CompleteDone();
+  void JournalRefused();
+  void ParkRefused();
+  void ReleaseUndone();
+  void FollowOriginals();
+  void CollectReleases(Part part);
+
+  // What becomes of one item. run_judge.cc
+  Part Plan(size_t i);
+  bool FollowsEarlier(size_t i);
+  void JudgeLane(size_t begin, size_t end);
+  bool Judge(size_t i);  // false: the lane stops here
+  void WithdrawFrom(size_t begin, size_t end);
+  void Failed(size_t i, const Retry& retry);
+  bool Refuse(size_t i, std::string why);  // false: the partition stops here
+  void GiveUpClaim(size_t i, Fate fate, microseconds wait = {});
+  void Settle(size_t i, Fate fate, microseconds wait = {});
+  void Unanswered(size_t i, Stage stage);
+  size_t LaneEnd(size_t i) const;
+
+  const RunPolicy policy_;
+  TokenSource tokens_;
+  RunStep step_ = RunStep::kSettled;
+  ReleaseRound round_ = ReleaseRound::kEarlier;
+  BootTime safe_until_;
+  size_t at_ = 0;                 // next item of the handle step
+  Grant grant_;
+  std::vector<RunItem> items_;
+  std::vector<Progress> progress_;
+  std::vector<Settlement> settlements_;
+  std::vector<RestoreRequest> restores_;
+  std::vector<ClaimRequest> claims_;
+  std::vector<ClaimAnswer> answers_;
+  std::vector<ReleaseRequest> releases_;
+  std::vector<CompleteRequest> completions_;
+  std::vector<JournalEntry> journal_;
+  std::vector<ParkRequest> parks_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime: one member of a consumer group that runs a handler for every message, once per id as far as the level of the
+// window and the handler's effect carry (docs/guarantees.md).
+//
+//   auto window = OpenMemoryWindow({}, SystemClock::Instance());
+//   auto runtime = Runtime::Open(options, window->get(), OnPayment);
+//   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped, then drains
+//
+// Failure: Open refuses what cannot keep its promise, with the reason. While it runs, a store or broker that does not
+// answer stops the work, not the process; the member keeps its place in the group and goes on by itself.
+// Thread safety: Run from one thread; Status from any.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oncemq/framework/core.h"
+#include "oncemq/framework/handler.h"
+#include "oncemq/framework/run_machine.h"
+
+namespace oncemq {
+
+struct KafkaOptions {
+  std::string brokers;                        // host:port, separated by commas
+  std::string group;                          // consumer group; part of the scope
+  std::vector<std::string> topics;            // names, no patterns
+  enum class Start { kEarliest, kNow, kTime } start = Start::kEarliest;  // for a partition without a commit
+  int64_t start_time_ms = 0;                  // with kTime: milliseconds since 1970
+  enum class Assignor { kRange, kCooperativeSticky } assignor = Assignor::kRange;
+  std::vector<std::pair<std::string, std::string>> properties;  // passed to librdkafka, from an allow-list
+};
+
+enum class IdFrom : uint8_t { kHeader, kKey, kCoordinates };
+
+struct RuntimeOptions {
+  KafkaOptions kafka;
+  CoreOptions core;                           // scope is filled in from app / namespace / group / handler
+  RunPolicy policy;
+  std::string app = "default";                // with the next three: the scope of every id
+  std::string name_space = "default";
+  std::string handler = "default";
+  IdFrom id_from = IdFrom::kHeader;
+  std::string id_header = "message-id";       // with IdFrom::kHeader
+  uint32_t workers = 0;                       // 0: handlers run on the poll thread until one turns out to block
+  uint32_t workers_when_blocking = 4;         // workers that are started then
+  milliseconds poll_budget{100};              // longest time that inline handlers keep the poll thread
+  milliseconds drain_deadline{10'000};        // for running handlers at a revocation and at the end
+  std::string journal;                        // file for refused messages, with RejectPolicy::kJournal
+};
+
+// One partition, seen from outside.
+struct PartitionReport {
+  std::string topic;
+  int32_t partition = 0;
+  PartitionStatus status;
+};
+
+struct RunReport {
+  DeliveryCounts counts;                      // the first identity: counts.Balanced()
+  std::vector<PartitionReport> partitions;    // totals of the second identity, per partition
+  std::vector<std::string> stops;             // partitions that a policy stopped, and why
+  std::string error;                          // why Run ended by itself; empty: because it was asked to
+  bool clean = false;                         // everything was given back in order, in time
+};
+
+class Runtime {
+ public:
+  // `window` is borrowed and may be nullptr (no ids: order and commits only).
+  static Result<std::unique_ptr<Runtime>> Open(RuntimeOptions options, Window* window,
+                                               Handler handler);
+  virtual ~Runtime() = default;
+
+  // Consumes until `stop` is requested, then drains within the deadline and leaves the group.
+  virtual RunReport Run(std::stop_token stop) = 0;
+
+  // As of the last round of the poll thread.
+  virtual RunReport Report() const = 0;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/assignment.h"
+
+#include <limits>
+
+namespace oncemq {
+namespace {
+
+// A history that begins here: nothing below `offset` is known to be finished (rule 5).
+CommitMetadata NewHistory(int64_t offset, int64_t top, const AssignRules& rules) {
+  CommitMetadata metadata;
+  metadata.scope = rules.scope;
+  metadata.recipe = rules.recipe;
+  metadata.source_identity = rules.source_identity;
+  metadata.since = offset;
+  metadata.top = top;
+  return metadata;
+}
+
+Error Incident(Code code, std::string text) { return {code, Effect::kNone, std::move(text)}; }
+
+std::optional<Error> Outside(int64_t offset, const LogBounds& log) {
+  if (offset > log.end) {
+    return Incident(Code::kCorrupt, "committed offset " + std::to_string(offset) +
+                                        " is beyond the end of the log (" +
+                                        std::to_string(log.end) +
+                                        "): the topic was re-created or truncated");
+  }
+  if (offset < log.start) {
+    return Incident(Code::kCorrupt, "records " + std::to_string(offset) + " to " +
+                                        std::to_string(log.start - 1) +
+                                        " are gone from the log and were never handled");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> NotOurs(const CommitMetadata& metadata, const AssignRules& rules) {
+  if (metadata.scope != rules.scope) {
+    return Incident(Code::kInvalid, "the group's commit belongs to another scope");
+  }
+  if (metadata.recipe != rules.recipe) {
+    return Incident(Code::kInvalid, "the group's commit was made with id recipe " +
+                                        std::to_string(metadata.recipe) + ", ours is " +
+                                        std::to_string(rules.recipe));
+  }
+  if (metadata.source_identity != rules.source_identity) {
+    return Incident(Code::kInvalid, "the group's commit was made for another cluster or topic");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
+                                     const AssignRules& rules) {
+  Assignment assignment;
+  if (!committed.offset) {
+    assignment.facts.start = rules.fresh_start;
+    assignment.facts.metadata = NewHistory(rules.fresh_start, rules.fresh_start, rules);
+    return assignment;
+  }
+  const int64_t offset = *committed.offset;
+  if (auto outside = Outside(offset, log)) {
+    return *outside;
+  }
+  assignment.facts.start = offset;
+  auto metadata = DecodeCommit(committed.metadata, offset);
+  if (!metadata && metadata.error().code == Code::kInvalid) {
+    return metadata.error();
+  }
+  if (!metadata) {
+    // `top` is unknown, so nothing may ever be called too old here.
+    constexpr int64_t kUnknownTop = std::numeric_limits<int64_t>::max();
+    assignment.facts.metadata = NewHistory(offset, kUnknownTop, rules);
+    assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
+                        std::to_string(offset) + "; what lies below it is not known to be finished";
+    return assignment;
+  }
+  if (auto not_ours = NotOurs(*metadata, rules)) {
+    return *not_ours;
+  }
+  if (!metadata->map.empty() && metadata->map.ranges().back().to > log.end) {
+    return Incident(Code::kCorrupt, "the commit's map reaches beyond the end of the log");
+  }
+  assignment.facts.metadata = std::move(*metadata);
+  return assignment;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/commit_metadata.h"
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
+
+namespace oncemq {
+namespace {
+
+constexpr std::string_view kPrefix = "oncemq/1 ";
+constexpr std::string_view kAnyVersion = "oncemq/";
+constexpr size_t kChecksum = sizeof(" x=00000000") - 1;
+constexpr size_t kMaxListed = 1024;
+
+void Field(std::string& out, char name, std::string_view value) {
+  out += name;
+  out += '=';
+  out += value;
+  out += ' ';
+}
+
+std::string Join(std::span<const int64_t> numbers) {
+  std::string out;
+  for (const int64_t number : numbers) {
+    out += out.empty() ? "" : ",";
+    out += std::to_string(number);
+  }
+  return out;
+}
+
+std::optional<std::vector<int64_t>> Split(std::string_view text) {
+  std::vector<int64_t> numbers;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const auto number = ParseDecimal(text.substr(0, comma));
+    if (!number || *number < 0 || numbers.size() == kMaxListed) {
+      return std::nullopt;
+    }
+    numbers.push_back(*number);
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    if (comma != std::string_view::npos && text.empty()) {
+      return std::nullopt;
+    }
+  }
+  return numbers;
+}
+
+std::string Header(const CommitMetadata& m) {
+  std::vector<int64_t> skipped;
+  for (const OffsetMap::Range& range : m.skipped.ranges()) {
+    skipped.insert(skipped.end(), {range.from, range.to});
+  }
+  const Totals& t = m.totals;
+  const std::array<int64_t, 5> totals{t.applied, t.suppressed, t.parked, t.rejected, t.skipped};
+  std::string out(kPrefix);
+  Field(out, 's', Hex(m.scope));
+  Field(out, 'r', std::to_string(m.recipe));
+  Field(out, 'i', Hex(m.source_identity));
+  Field(out, 'o', Hex(m.own));
+  Field(out, 'a', std::to_string(m.since));
+  Field(out, 't', std::to_string(m.top));
+  Field(out, 'c', m.clean ? "1" : "0");
+  Field(out, 'b', Join(m.abandoned));
+  Field(out, 'k', Join(skipped));
+  Field(out, 'n', Join(totals));
+  return out;
+}
+
+// Hands out the fields in their fixed order.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : text_(text) {}
+  std::optional<std::string_view> Next(char name) {
+    if (text_.size() < 2 || text_[0] != name || text_[1] != '=') {
+      return std::nullopt;
+    }
+    const size_t end = text_.find(' ');
+    const std::string_view value = text_.substr(2, end == std::string_view::npos ? end : end - 2);
+    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+    return value;
+  }
+  bool empty() const { return text_.empty(); }
+
+ private:
+  std::string_view text_;
+};
+
+bool ReadNumbers(Fields& fields, CommitMetadata& m) {
+  const auto read = [&](char name, auto parse) {
+    const auto text = fields.Next(name);
+    return text ? parse(*text) : std::nullopt;
+  };
+  const auto scope = read('s', ParseHex);
+  const auto recipe = read('r', ParseDecimal);
+  const auto identity = read('i', ParseHex);
+  const auto own = read('o', ParseHex);
+  const auto since = read('a', ParseDecimal);
+  const auto top = read('t', ParseDecimal);
+  const auto clean = read('c', ParseDecimal);
+  if (!scope || !recipe || !identity || !own || !since || !top || !clean || *recipe < 0 ||
+      *recipe > INT32_MAX || *since < 0 || *top < 0 || *clean < 0 || *clean > 1) {
+    return false;
+  }
+  m.scope = *scope;
+  m.recipe = static_cast<uint32_t>(*recipe);
+  m.source_identity = *identity;
+  m.own = *own;
+  m.since = *since;
+  m.top = *top;
+  m.clean = *clean == 1;
+  return true;
+}
+
+bool ReadLists(Fields& fields, CommitMetadata& m) {
+  const auto read = [&](char name) {
+    const auto text = fields.Next(name);
+    return text ? Split(*text) : std::nullopt;
+  };
+  auto abandoned = read('b');
+  const auto skipped = read('k');
+  const auto totals = read('n');
+  if (!abandoned || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != 5) {
+    return false;
+  }
+  m.abandoned = std::move(*abandoned);
+  int64_t at = -1;
+  for (size_t i = 0; i < skipped->size(); i += 2) {
+    if ((*skipped)[i] <= at || (*skipped)[i + 1] <= (*skipped)[i]) {
+      return false;
+    }
+    m.skipped.Append((*skipped)[i], (*skipped)[i + 1]);
+    at = (*skipped)[i + 1];
+  }
+  m.totals = {(*totals)[0], (*totals)[1], (*totals)[2], (*totals)[3], (*totals)[4]};
+  return true;
+}
+
+std::string Checksum(std::string_view body) { return Hex(Crc32c(body)).substr(8); }
+
+}  // namespace
+
+size_t MapBudget(const CommitMetadata& metadata) {
+  constexpr size_t kFixed = sizeof("m=") + kChecksum + 64;  // totals and frontier may grow by a few digits
+  const size_t header = Header(metadata).size() + kFixed;
+  return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
+}
+
+std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset) {
+  std::string out = Header(metadata);
+  out += "m=";
+  out += Base64Encode(metadata.map.Encode(offset));
+  out += " x=" + Checksum(out);
+  ONCEMQ_CHECK(out.size() <= kMaxCommitMetadata, "the map was cut to its budget");
+  return out;
+}
+
+Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
+  if (!text.starts_with(kAnyVersion)) {
+    return Error{Code::kNotFound, Effect::kNone, "the commit was not made by oncemq"};
+  }
+  if (!text.starts_with(kPrefix)) {
+    return Error{Code::kInvalid, Effect::kNone, "the commit was made by an unknown version"};
+  }
+  const Error damaged{Code::kCorrupt, Effect::kNone, "the commit metadata is damaged"};
+  if (text.size() > kMaxCommitMetadata || text.size() < kPrefix.size() + kChecksum) {
+    return damaged;
+  }
+  const std::string_view body = text.substr(0, text.size() - kChecksum);
+  if (text.substr(body.size()) != " x=" + Checksum(body)) {
+    return damaged;
+  }
+  CommitMetadata metadata;
+  Fields fields(body.substr(kPrefix.size()));
+  if (!ReadNumbers(fields, metadata) || !ReadLists(fields, metadata)) {
+    return damaged;
+  }
+  const auto map_text = fields.Next('m');
+  const auto map_bytes = map_text ? Base64Decode(*map_text) : std::nullopt;
+  auto map = map_bytes ? OffsetMap::Decode(*map_bytes, offset) : std::nullopt;
+  if (!map || !fields.empty()) {
+    return damaged;
+  }
+  metadata.map = std::move(*map);
+  return metadata;
+}
+
+}  // namespace oncemq

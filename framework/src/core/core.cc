@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/core.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core_impl.h"
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+Core::Impl::Impl(const CoreOptions& options)
+    : options_(options),
+      slab_(options.in_flight),
+      lanes_(slab_, options.in_flight),
+      ids_(options.in_flight),
+      free_(options.in_flight) {
+  ONCEMQ_CHECK(options.in_flight > 0 && options.run > 0 && options.lane_run > 0,
+               "limits are checked where they are configured");
+  for (uint32_t i = 0; i < options.in_flight; i++) {
+    slab_[i].next = i + 1 < options.in_flight ? i + 1 : kNoIndex;
+  }
+}
+
+PartitionState& Core::Impl::At(PartitionId id) {
+  ONCEMQ_CHECK(id <= std::numeric_limits<uint16_t>::max(), "a process owns at most 65,536 partitions");
+  while (partitions_.size() <= id) {
+    const auto next = static_cast<PartitionId>(partitions_.size());
+    partitions_.push_back(std::make_unique<PartitionState>(next, options_));
+    partitions_.back()->running_offsets = [this, next] { return RunningOffsets(next); };
+  }
+  return *partitions_[id];
+}
+
+std::vector<int64_t> Core::Impl::RunningOffsets(PartitionId id) {
+  std::vector<int64_t> offsets;
+  for (const Delivery& delivery : slab_) {
+    if (delivery.running && delivery.partition == id) {
+      offsets.push_back(delivery.offset);
+    }
+  }
+  std::sort(offsets.begin(), offsets.end());
+  return offsets;
+}
+
+Core::Core(const CoreOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Core::~Core() = default;
+
+void Core::Assign(PartitionId partition, const AssignFacts& facts, BootTime now) {
+  impl_->At(partition).Assign(facts, now, impl_->actions_);
+}
+
+void Core::OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& own, BootTime now) {
+  PartitionState& state = impl_->At(partition);
+  state.OwnRaised(epoch, own, now, impl_->actions_);
+  impl_->WakeHeld(state);
+}
+
+void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now) {
+  PartitionState& state = impl_->At(partition);
+  state.CommitAnswered(number, reply, now, impl_->actions_);
+  impl_->WakeHeld(state);
+}
+
+void Core::Revoke(PartitionId partition, BootTime deadline, BootTime now) {
+  impl_->At(partition).Revoke(deadline, now, impl_->actions_);
+  impl_->HandBackQueued(partition);
+}
+
+void Core::Lost(PartitionId partition, BootTime now) {
+  if (ONCEMQ_MUTANT("commit-after-lost")) {
+    Revoke(partition, now, now);
+    return;
+  }
+  impl_->At(partition).Lost();
+  impl_->HandBackQueued(partition);
+}
+
+uint32_t Core::Credit(PartitionId partition) { return impl_->Credit(impl_->At(partition)); }
+
+void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
+  impl_->Admit(partition, arrivals);
+}
+
+bool Core::TakeRun(Run& run, BootTime now) { return impl_->TakeRun(run, now); }
+
+void Core::Settle(std::span<Settlement> settlements, BootTime now) {
+  impl_->Settle(settlements, now);
+}
+
+void Core::Tick(BootTime now) {
+  impl_->WakeDue(now);
+  for (const auto& partition : impl_->partitions_) {
+    partition->Tick(now, impl_->actions_);
+  }
+}
+
+std::optional<BootTime> Core::NextTimer() const {
+  std::optional<BootTime> next = impl_->timers_.Next();
+  for (const auto& partition : impl_->partitions_) {
+    if (const auto own = partition->NextTimer(); own && (!next || *own < *next)) {
+      next = own;
+    }
+  }
+  return next;
+}
+
+void Core::TakeActions(std::vector<Action>& actions) {
+  for (Action& action : impl_->actions_) {
+    actions.push_back(std::move(action));
+  }
+  impl_->actions_.clear();
+}
+
+void Core::TakeReleased(std::vector<void*>& messages) {
+  messages.insert(messages.end(), impl_->released_.begin(), impl_->released_.end());
+  impl_->released_.clear();
+}
+
+PartitionStatus Core::Status(PartitionId partition) const {
+  PartitionState& state = impl_->At(partition);
+  return {.phase = state.phase(),
+          .epoch = state.epoch(),
+          .own = state.own(),
+          .frontier = state.frontier().Advance(),
+          .committed = state.committed(),
+          .next_offset = state.frontier().next_offset(),
+          .totals = state.facts().metadata.totals,
+          .counts = state.counts};
+}
+
+std::vector<int64_t> Core::OpenOffsets(PartitionId partition, size_t limit) const {
+  return impl_->At(partition).frontier().OpenOffsets(limit);
+}
+
+DeliveryCounts Core::Counts() const {
+  DeliveryCounts sum;
+  for (const auto& partition : impl_->partitions_) {
+    const DeliveryCounts& c = partition->counts;
+    sum.deliveries += c.deliveries;
+    sum.applied += c.applied;
+    sum.suppressed += c.suppressed;
+    sum.parked += c.parked;
+    sum.rejected += c.rejected;
+    sum.handed_back += c.handed_back;
+    sum.open += c.open;
+    sum.uncertain += c.uncertain;
+    sum.own_redelivery += c.own_redelivery;
+    sum.attached += c.attached;
+    sum.conflict += c.conflict;
+    sum.repaired += c.repaired;
+    sum.stale += c.stale;
+    sum.handler_calls += c.handler_calls;
+  }
+  return sum;
+}
+
+uint32_t Core::lanes() const { return impl_->lanes_.live(); }
+uint32_t Core::running() const { return impl_->running_; }
+uint32_t Core::unfinished() const { return impl_->options_.in_flight - impl_->free_; }
+uint64_t Core::unfinished_bytes() const { return impl_->bytes_; }
+
+}  // namespace oncemq

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core_impl.h"
+#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+uint32_t Core::Impl::Credit(PartitionState& partition) {
+  if (!partition.MayAdmit() || bytes_ >= options_.in_flight_bytes ||
+      partition.unfinished >= options_.partition_credit) {
+    return 0;
+  }
+  // Advance here and not only at commits, or a full span would wait for a commit that waits for credit.
+  partition.frontier().Advance();
+  return std::min({free_, options_.partition_credit - partition.unfinished,
+                   partition.frontier().room()});
+}
+
+uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
+  // Mixed with the partition: order holds within (partition, key), and one partition must not hold up another.
+  switch (options_.order) {
+    case Order::kKey:
+      if (arrival.key_hash != 0) {
+        return arrival.key_hash ^ MixBits(id);
+      }
+      break;
+    case Order::kPartition:
+      return MixBits(id);
+    case Order::kUnordered:
+      break;
+  }
+  return MixBits(++no_key_);
+}
+
+void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
+  PartitionState& partition = At(id);
+  ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
+  if (options_.order == Order::kKey) {
+    for (const Arrival& arrival : arrivals) {
+      lanes_.Prefetch(arrival.key_hash ^ MixBits(id));
+    }
+  }
+  for (const Arrival& arrival : arrivals) {
+    const uint32_t slot = free_head_;
+    Delivery& delivery = slab_[slot];
+    free_head_ = delivery.next;
+    free_--;
+    if (free_head_ != kNoIndex) {
+      __builtin_prefetch(&slab_[free_head_], 1);
+    }
+    const Frontier::Arrival place = partition.frontier().Add(arrival.offset);
+    const uint32_t ticket = delivery.ticket;
+    delivery = Delivery{};
+    delivery.ticket = ticket;
+    delivery.message = arrival.message;
+    delivery.id = arrival.id.data();
+    delivery.id_size = static_cast<uint16_t>(arrival.id.size());
+    delivery.id_hash = arrival.id_hash;
+    delivery.offset = arrival.offset;
+    delivery.epoch = partition.epoch();
+    delivery.arrival = place.number;
+    delivery.bytes = arrival.bytes;
+    delivery.partition = static_cast<uint16_t>(id);
+    delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
+    bytes_ += arrival.bytes;
+    lanes_.Append(LaneHash(id, arrival), slot);
+  }
+  const auto count = static_cast<uint32_t>(arrivals.size());
+  partition.unfinished += count;
+  partition.counts.deliveries += count;
+  partition.counts.open += count;
+}
+
+void Core::Impl::HandBackQueued(PartitionId id) {
+  // Rebalances are rare: a walk over all lanes is cheaper than what every message would pay for a list per partition.
+  PartitionState& partition = At(id);
+  const auto gone = [&](uint32_t slot) {
+    Delivery& delivery = slab_[slot];
+    // A handler that has run is owed its marker, whoever owns the partition by now (rule 15).
+    if (delivery.partition != id || delivery.running || delivery.stage == Stage::kApplied) {
+      return false;
+    }
+    partition.counts.handed_back++;
+    partition.counts.open--;
+    ReleaseId(delivery);
+    Free(slot);
+    return true;
+  };
+  std::vector<uint32_t> live;
+  lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
+  std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
+  for (const uint32_t lane : live) {
+    // A lane that is empty now stays in the list it is in and is erased when its turn comes.
+    lanes_.Filter(lane, lanes_[lane].taken, gone);
+  }
+  lanes_.WakeAll(partition.held);
+}
+
+void Core::Impl::Free(uint32_t slot) {
+  Delivery& delivery = slab_[slot];
+  released_.push_back(delivery.message);
+  bytes_ -= delivery.bytes;
+  At(delivery.partition).unfinished--;
+  texts_.erase(slot);
+  delivery.ticket++;
+  delivery.message = nullptr;
+  delivery.next = free_head_;
+  free_head_ = slot;
+  free_++;
+}
+
+}  // namespace oncemq

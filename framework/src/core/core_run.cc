@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core_impl.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+bool Core::Impl::TakeRun(Run& run, BootTime now) {
+  run.items.clear();
+  run.safe_until = BootTime::max();
+  while (run.items.size() < options_.run) {
+    const uint32_t index = lanes_.NextReady();
+    if (index == kNoIndex) {
+      break;
+    }
+    if (lanes_[index].head == kNoIndex) {
+      lanes_.Erase(index);  // emptied by a revocation
+      continue;
+    }
+    const uint32_t taken = TakeLane(index, run, now);
+    if (taken > 0) {
+      Lane& lane = lanes_[index];
+      lane.taken = lane.outstanding = taken;
+      lane.state = LaneState::kBusy;
+    }
+  }
+  running_ += static_cast<uint32_t>(run.items.size());
+  return !run.items.empty();
+}
+
+// Takes a prefix of the lane, or sets the lane aside where its head waits for something.
+uint32_t Core::Impl::TakeLane(uint32_t index, Run& run, BootTime now) {
+  const Lane& lane = lanes_[index];
+  const uint32_t limit = lane.solo ? 1 : options_.lane_run;
+  const size_t begin = run.items.size();
+  for (uint32_t slot = lane.head; slot != kNoIndex && run.items.size() - begin < limit;) {
+    Delivery& delivery = slab_[slot];
+    PartitionState& partition = At(delivery.partition);
+    const bool current = partition.Current(delivery.epoch);
+    // What has run already only needs its marker: that is owed in any phase.
+    if (delivery.stage != Stage::kApplied && !partition.MayRun(now)) {
+      if (run.items.size() == begin) {
+        lanes_.PutAside(partition.held, index);
+      }
+      break;
+    }
+    RunItem item;
+    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, run, item)) {
+      if (run.items.size() == begin) {
+        SetAsideForId(index, delivery.id_hash);
+      }
+      break;
+    }
+    const AssignFacts& facts = partition.facts();
+    item.slot = slot;
+    item.ticket = delivery.ticket;
+    item.lane = index;
+    item.partition = delivery.partition;
+    item.message = delivery.message;
+    item.id = delivery.id_view();
+    item.at = {facts.source, facts.partition, delivery.offset};
+    item.own = partition.own();
+    item.token.attempt = delivery.token;
+    item.attempt = delivery.attempt;
+    item.stage = delivery.stage;
+    item.touched = delivery.touched;
+    if (delivery.stage == Stage::kApplied || delivery.stage == Stage::kRejecting) {
+      item.text = texts_[slot];
+    }
+    delivery.running = true;
+    if (current) {
+      partition.running++;
+      run.safe_until = std::min(run.safe_until, partition.safe_until());
+    }
+    run.items.push_back(item);
+    slot = delivery.next;
+    if (slot != kNoIndex) {
+      __builtin_prefetch(&slab_[slot], 1);
+    }
+  }
+  return static_cast<uint32_t>(run.items.size() - begin);
+}
+
+// Reserves the id for this delivery. False: another delivery of it runs in this process, so this one waits (rule 14). A
+// copy behind its original in the same lane of the same run may come along: it follows the original's outcome.
+bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run,
+                        RunItem& item) {
+  Delivery& delivery = slab_[slot];
+  if (delivery.holds_id || ONCEMQ_MUTANT("running-ids-ignored")) {
+    return true;  // kept through a pause, because its outcome is owed
+  }
+  const RunningIds::Entry* entry = ids_.Find(delivery.id_hash);
+  if (entry == nullptr) {
+    ids_.Hold(delivery.id_hash, slot);
+    delivery.holds_id = true;
+    return true;
+  }
+  const bool in_this_run = run.items.size() > begin && slab_[entry->holder].lane == index &&
+                           slab_[entry->holder].running;
+  item.copy = in_this_run;
+  return in_this_run;
+}
+
+void Core::Impl::SetAsideForId(uint32_t index, uint64_t id_hash) {
+  lanes_.PutAside(ids_.Find(id_hash)->waiting, index);
+}
+
+}  // namespace oncemq

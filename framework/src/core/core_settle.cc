@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "core_impl.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+bool IsFinal(Fate fate) {
+  return fate == Fate::kApplied || fate == Fate::kSuppressed || fate == Fate::kParked ||
+         fate == Fate::kRejected || fate == Fate::kRestored;
+}
+
+Verdict VerdictOf(Fate fate) {
+  switch (fate) {
+    case Fate::kApplied:
+      return Verdict::kApplied;
+    case Fate::kSuppressed:
+      return Verdict::kSuppressed;
+    case Fate::kParked:
+      return Verdict::kParked;
+    case Fate::kRejected:
+      return Verdict::kRejected;
+    default:
+      return Verdict::kCarried;
+  }
+}
+
+}  // namespace
+
+void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
+  for (const Settlement& settlement : settlements) {
+    __builtin_prefetch(&slab_[settlement.slot], 1);
+  }
+  for (Settlement& settlement : settlements) {
+    Delivery& delivery = slab_[settlement.slot];
+    ONCEMQ_CHECK(delivery.ticket == settlement.ticket && delivery.running,
+                 "a delivery is settled once for each time it is taken");
+    PartitionState& partition = At(delivery.partition);
+    const bool current = partition.Current(delivery.epoch) || ONCEMQ_MUTANT("stale-counts");
+    delivery.running = false;
+    running_--;
+    if (current && partition.running > 0) {
+      partition.running--;
+    }
+    partition.counts.handler_calls += settlement.handled ? 1 : 0;
+    if (IsFinal(settlement.fate)) {
+      Account(partition, settlement, current);
+      if (current) {
+        partition.Finish(delivery.arrival, VerdictOf(settlement.fate));
+      }
+      delivery.finished = true;
+      ReleaseId(delivery);
+    } else {
+      Keep(delivery, settlement.slot, settlement);
+      if (current && settlement.fate == Fate::kOwnLost) {
+        partition.OwnLost(now, actions_);
+      } else if (current && settlement.fate == Fate::kStop) {
+        partition.Halt(delivery.offset, std::move(settlement.text), actions_);
+      }
+    }
+    if (current) {
+      partition.RunEnded(now, actions_);
+    }
+    if (--lanes_[delivery.lane].outstanding == 0) {
+      EndRun(delivery.lane, now);
+    }
+  }
+}
+
+void Core::Impl::Account(PartitionState& partition, const Settlement& settlement, bool current) {
+  DeliveryCounts& counts = partition.counts;
+  counts.open--;
+  switch (settlement.fate) {
+    case Fate::kApplied:
+      counts.applied++;
+      break;
+    case Fate::kParked:
+      counts.parked++;
+      break;
+    case Fate::kRejected:
+      counts.rejected++;
+      break;
+    default:
+      counts.suppressed++;
+      break;
+  }
+  const bool restored = settlement.fate == Fate::kRestored;
+  counts.uncertain += settlement.uncertain ? 1 : 0;
+  counts.own_redelivery += settlement.same_delivery || restored ? 1 : 0;
+  counts.attached += settlement.attached ? 1 : 0;
+  counts.conflict += settlement.conflict ? 1 : 0;
+  counts.repaired += restored ? 1 : 0;
+  counts.stale += current ? 0 : 1;
+}
+
+// Not final: the delivery stays at its place in the lane and remembers how far it has come.
+void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement) {
+  delivery.stage = settlement.stage;
+  delivery.touched = settlement.touched;
+  delivery.token = settlement.token.attempt;
+  if (settlement.handled) {
+    delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));
+  }
+  if (settlement.stage == Stage::kApplied || settlement.stage == Stage::kRejecting) {
+    texts_[slot] = std::move(settlement.text);
+  } else {
+    ReleaseId(delivery);
+  }
+  if (settlement.fate == Fate::kRetry || settlement.fate == Fate::kWait ||
+      settlement.fate == Fate::kPending) {
+    Lane& lane = lanes_[delivery.lane];
+    lane.wait = std::max<int64_t>(lane.wait, settlement.wait.count());
+    lane.stuck = true;
+  }
+}
+
+void Core::Impl::ReleaseId(Delivery& delivery) {
+  if (delivery.holds_id) {
+    delivery.holds_id = false;
+    LaneList waiting = ids_.Release(delivery.id_hash);
+    lanes_.WakeAll(waiting);
+  }
+}
+
+// All of the lane's run is settled: what is final leaves, the rest stays at the head, in order.
+void Core::Impl::EndRun(uint32_t index, BootTime now) {
+  Lane& lane = lanes_[index];
+  lane.taken = 0;
+  const bool moved = slab_[lane.head].finished;
+  const bool empty = lanes_.Filter(index, 0, [&](uint32_t slot) {
+    Delivery& delivery = slab_[slot];
+    PartitionState& partition = At(delivery.partition);
+    // Queued behind the run while its assignment ended, or put back by the run after that: somebody else's now.
+    const bool stale = !partition.Current(delivery.epoch) && delivery.stage != Stage::kApplied;
+    const bool draining = partition.phase() == PartitionPhase::kDraining &&
+                          delivery.stage != Stage::kApplied && !delivery.finished;
+    if (!delivery.finished && !stale && !draining) {
+      return false;
+    }
+    if (!delivery.finished) {
+      partition.counts.handed_back++;
+      partition.counts.open--;
+      ReleaseId(delivery);
+    }
+    Free(slot);
+    return true;
+  });
+  if (empty) {
+    lanes_.Erase(index);
+    return;
+  }
+  lane.solo = lane.stuck || (lane.solo && !moved);
+  lane.stuck = false;
+  const microseconds wait(std::exchange(lane.wait, 0));
+  if (wait > microseconds(0)) {
+    lane.state = LaneState::kAside;
+    timers_.Add(now + wait, index);
+  } else {
+    lanes_.MakeReady(index);
+  }
+}
+
+void Core::Impl::WakeDue(BootTime now) {
+  while (const auto lane = timers_.PopDue(now)) {
+    lanes_.MakeReady(*lane);
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kMaxAbandoned = 64;  // more than that is not worth listing: everything open is suspect then
+
+}  // namespace
+
+std::string_view ToString(PartitionPhase phase) {
+  switch (phase) {
+    case PartitionPhase::kNone:
+      return "none";
+    case PartitionPhase::kRaising:
+      return "raising";
+    case PartitionPhase::kConfirming:
+      return "confirming";
+    case PartitionPhase::kActive:
+      return "active";
+    case PartitionPhase::kDraining:
+      return "draining";
+    case PartitionPhase::kStopped:
+      return "stopped";
+  }
+  return "?";
+}
+
+PartitionState::PartitionState(PartitionId id, const CoreOptions& options)
+    : id_(id), options_(options), frontier_(options.span) {}
+
+void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& actions) {
+  ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
+  facts_ = facts;
+  frontier_.Start(facts.start, facts.metadata.map, facts.metadata.totals);
+  epoch_++;
+  running = 0;
+  committed_ = -1;
+  commit_.reset();
+  dirty_ = halted_ = false;
+  phase_ = PartitionPhase::kRaising;
+  retry_at_ = now + options_.session_timeout;
+  actions.emplace_back(RaiseOwnAction{id_, epoch_});
+}
+
+void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now,
+                               Actions& actions) {
+  if (phase_ != PartitionPhase::kRaising || epoch != epoch_) {
+    return;  // asked for an assignment that is over
+  }
+  if (!own) {
+    retry_at_ = now + options_.store_retry;  // no ownership, no work: the partition waits for its store
+    return;
+  }
+  own_ = *own;
+  phase_ = PartitionPhase::kConfirming;
+  retry_at_ = now;
+  if (ONCEMQ_MUTANT("admit-before-confirm")) {
+    phase_ = PartitionPhase::kActive;
+    safe_until_ = now + options_.session_timeout;
+  }
+  if (!commit_) {
+    SendCommit(false, now, actions);
+  }
+}
+
+void PartitionState::OwnLost(BootTime now, Actions& actions) {
+  if (phase_ == PartitionPhase::kActive) {
+    phase_ = PartitionPhase::kRaising;
+    retry_at_ = now + options_.session_timeout;
+    actions.emplace_back(RaiseOwnAction{id_, epoch_});
+  }
+}
+
+void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime now,
+                                    Actions& actions) {
+  if (!commit_ || commit_->number != number) {
+    return;
+  }
+  const InFlight sent = *commit_;
+  commit_.reset();
+  if (reply == CommitReply::kAcknowledged) {
+    committed_ = sent.offset;
+  }
+  if (phase_ == PartitionPhase::kDraining) {
+    const bool again = reply == CommitReply::kUnknown && now < deadline_;
+    if (sent.last && !again) {
+      GiveBack(reply == CommitReply::kUnknown, actions);
+    } else if (running == 0 || now >= deadline_) {
+      EndOfDrain(now, actions);
+    }
+    return;
+  }
+  switch (reply) {
+    case CommitReply::kAcknowledged:
+      // Counted from the moment of sending: the broker restarted our session no earlier than that (rule 10).
+      safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
+      if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
+        phase_ = PartitionPhase::kActive;
+      }
+      break;
+    case CommitReply::kRefused:
+      phase_ = PartitionPhase::kStopped;  // we are not the owner; the group will say so
+      break;
+    case CommitReply::kUnknown:
+      retry_at_ = now + options_.store_retry;
+      dirty_ = true;
+      break;
+  }
+}
+
+void PartitionState::Revoke(BootTime deadline, BootTime now, Actions& actions) {
+  if (phase_ == PartitionPhase::kNone || phase_ == PartitionPhase::kDraining) {
+    return;
+  }
+  const bool worked = phase_ == PartitionPhase::kActive;
+  phase_ = PartitionPhase::kDraining;
+  deadline_ = deadline;
+  if (!worked && !commit_) {
+    GiveBack(false, actions);  // nothing was admitted under this ownership, or we are not the owner
+  } else if (!commit_ && running == 0) {
+    EndOfDrain(now, actions);
+  }
+  if (ONCEMQ_MUTANT("give-back-with-commit-outstanding") && phase_ != PartitionPhase::kNone) {
+    GiveBack(false, actions);
+  }
+}
+
+void PartitionState::Lost() {
+  if (phase_ != PartitionPhase::kNone) {
+    End();
+  }
+}
+
+void PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
+  if (!halted_) {
+    halted_ = true;
+    actions.emplace_back(StopAction{id_, offset, std::move(why)});
+  }
+}
+
+void PartitionState::RunEnded(BootTime now, Actions& actions) {
+  if (phase_ == PartitionPhase::kDraining && running == 0 && !commit_) {
+    EndOfDrain(now, actions);
+  }
+}
+
+void PartitionState::Tick(BootTime now, Actions& actions) {
+  switch (phase_) {
+    case PartitionPhase::kRaising:
+      if (now >= retry_at_) {
+        retry_at_ = now + options_.session_timeout;
+        actions.emplace_back(RaiseOwnAction{id_, epoch_});
+      }
+      break;
+    case PartitionPhase::kConfirming:
+      if (!commit_ && now >= retry_at_) {
+        SendCommit(false, now, actions);
+      }
+      break;
+    case PartitionPhase::kActive:
+      if (!commit_ && now >= last_commit_ + options_.commit_interval && now >= retry_at_ &&
+          (dirty_ || now >= last_commit_ + options_.session_timeout / 3)) {
+        SendCommit(false, now, actions);
+      }
+      break;
+    case PartitionPhase::kDraining:
+      if (now >= deadline_) {
+        if (!commit_) {
+          EndOfDrain(now, actions);
+        } else if (now >= deadline_ + options_.session_margin) {
+          GiveBack(true, actions);
+        }
+      }
+      break;
+    case PartitionPhase::kNone:
+    case PartitionPhase::kStopped:
+      break;
+  }
+}
+
+std::optional<BootTime> PartitionState::NextTimer() const {
+  switch (phase_) {
+    case PartitionPhase::kRaising:
+      return retry_at_;
+    case PartitionPhase::kConfirming:
+      return commit_ ? std::nullopt : std::optional(retry_at_);
+    case PartitionPhase::kActive: {
+      if (commit_) {
+        return std::nullopt;
+      }
+      const BootTime next =
+          last_commit_ + (dirty_ ? options_.commit_interval : options_.session_timeout / 3);
+      return std::max(next, retry_at_);
+    }
+    case PartitionPhase::kDraining:
+      return commit_ ? deadline_ + options_.session_margin : deadline_;
+    case PartitionPhase::kNone:
+    case PartitionPhase::kStopped:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
+  CommitMetadata& metadata = facts_.metadata;
+  metadata.scope = options_.scope;
+  metadata.recipe = options_.recipe;
+  metadata.own = own_;
+  metadata.abandoned.clear();
+  metadata.clean = last;
+  if (last && running > 0) {
+    metadata.abandoned = running_offsets();
+    if (metadata.abandoned.size() > kMaxAbandoned) {
+      metadata.abandoned.clear();
+      metadata.clean = false;
+    }
+  }
+  FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
+  metadata.map = std::move(snapshot.map);
+  metadata.totals = snapshot.totals;
+  metadata.top = std::max(metadata.top, snapshot.offset);
+  const bool confirms = phase_ == PartitionPhase::kConfirming;
+  commit_ = InFlight{next_number_++, snapshot.offset, now, last, confirms};
+  last_commit_ = now;
+  dirty_ = false;
+  actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
+                                 EncodeCommit(metadata, snapshot.offset)});
+}
+
+void PartitionState::EndOfDrain(BootTime now, Actions& actions) { SendCommit(true, now, actions); }
+
+void PartitionState::GiveBack(bool leave_group, Actions& actions) {
+  actions.emplace_back(GiveBackAction{id_, epoch_, leave_group});
+  End();
+}
+
+void PartitionState::End() {
+  phase_ = PartitionPhase::kNone;
+  commit_.reset();
+  running = 0;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// One partition's way through an assignment: raise own, confirm by an acknowledged commit, work, commit, give back.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "oncemq/framework/core.h"
+#include "oncemq/ordering/lanes.h"
+
+namespace oncemq {
+
+// Thread safety: none; lives inside the core.
+class PartitionState {
+ public:
+  PartitionState(PartitionId id, const CoreOptions& options);
+
+  using Actions = std::vector<Action>;
+  void Assign(const AssignFacts& facts, BootTime now, Actions& actions);
+  void OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now, Actions& actions);
+  // The window refused our ownership although we are assigned: start over (rule 9).
+  void OwnLost(BootTime now, Actions& actions);
+  void CommitAnswered(uint64_t number, CommitReply reply, BootTime now, Actions& actions);
+  void Revoke(BootTime deadline, BootTime now, Actions& actions);
+  void Lost();
+  // A policy refuses to go on behind `offset`. What is finished is still committed.
+  void Halt(int64_t offset, std::string why, Actions& actions);
+  void RunEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
+  void Tick(BootTime now, Actions& actions);
+  std::optional<BootTime> NextTimer() const;
+
+  bool MayAdmit() const { return phase_ == PartitionPhase::kActive && !halted_; }
+  bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
+  bool Current(uint32_t epoch) const { return phase_ != PartitionPhase::kNone && epoch == epoch_; }
+
+  void Finish(uint32_t arrival, Verdict verdict) {
+    frontier_.Finish(arrival, verdict);
+    dirty_ = true;
+  }
+
+  PartitionPhase phase() const { return phase_; }
+  uint32_t epoch() const { return epoch_; }
+  Own own() const { return own_; }
+  BootTime safe_until() const { return safe_until_; }
+  const AssignFacts& facts() const { return facts_; }
+  Frontier& frontier() { return frontier_; }
+  const Frontier& frontier() const { return frontier_; }
+  int64_t committed() const { return committed_; }
+
+  // Filled by the core at the end of a drain: what still runs.
+  std::function<std::vector<int64_t>()> running_offsets;
+
+  uint32_t unfinished = 0;  // admitted in any epoch and not settled for good
+  uint32_t running = 0;     // of the current epoch, with a worker
+  LaneList held;            // lanes whose head waits until this partition may run
+  DeliveryCounts counts;
+
+ private:
+  void SendCommit(bool last, BootTime now, Actions& actions);
+  void EndOfDrain(BootTime now, Actions& actions);
+  void GiveBack(bool leave_group, Actions& actions);
+  void End();
+
+  struct InFlight {
+    uint64_t number;
+    int64_t offset;
+    BootTime sent;
+    bool last;      // of this assignment
+    bool confirms;  // sent after the ownership was raised: its acknowledgement opens admission
+  };
+
+  const PartitionId id_;
+  const CoreOptions& options_;
+  AssignFacts facts_;
+  Frontier frontier_;
+  PartitionPhase phase_ = PartitionPhase::kNone;
+  uint32_t epoch_ = 0;
+  Own own_ = 0;
+  BootTime safe_until_{};
+  BootTime retry_at_{};      // of a raise or a confirmation that was not answered
+  BootTime last_commit_{};   // when the last one was sent
+  BootTime deadline_{};      // of the drain
+  std::optional<InFlight> commit_;
+  uint64_t next_number_ = 1;
+  int64_t committed_ = -1;
+  bool dirty_ = false;
+  bool halted_ = false;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+#include "oncemq/framework/run_machine.h"
+
+namespace oncemq {
+
+RunMachine::Part RunMachine::Plan(size_t i) {
+  RunItem& item = items_[i];
+  Token& token = item.token;
+  token.process = token.attempt != 0 ? tokens_.process() : 0;
+  switch (item.stage) {
+    case Stage::kApplied:
+      progress_[i].claimed = true;
+      return Part::kComplete;
+    case Stage::kRejecting:
+      progress_[i].claimed = !token.empty();
+      return Part::kJournal;
+    case Stage::kReleasing:
+      return Part::kRelease;
+    case Stage::kCarried:
+      return policy_.window ? Part::kRestore : (Settle(i, Fate::kRestored), Part::kSettled);
+    case Stage::kClaiming:
+      return Part::kClaim;
+    case Stage::kFresh:
+      break;
+  }
+  if (!policy_.window) {
+    return Part::kRun;
+  }
+  if (item.copy && FollowsEarlier(i)) {
+    return Part::kCopy;
+  }
+  token = tokens_.Next();
+  return Part::kClaim;
+}
+
+// The core marks copies by hash; only equal bytes are copies.
+bool RunMachine::FollowsEarlier(size_t i) {
+  for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
+    if (items_[j].id == items_[i].id) {
+      progress_[i].original = static_cast<uint32_t>(
+          progress_[j].part == Part::kCopy ? progress_[j].original : j);
+      return true;
+    }
+  }
+  return false;
+}
+
+size_t RunMachine::LaneEnd(size_t i) const {
+  const uint32_t lane = items_[i].lane;
+  while (i < items_.size() && items_[i].lane == lane) {
+    i++;
+  }
+  return i;
+}
+
+void RunMachine::JudgeLane(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++) {
+    bool goes_on = true;
+    if (progress_[i].part == Part::kClaim) {
+      goes_on = Judge(i);
+    } else if (progress_[i].part == Part::kSettled) {
+      const Fate fate = settlements_[i].fate;
+      goes_on = fate == Fate::kRestored || fate == Fate::kSuppressed;
+    }
+    if (!goes_on && !ONCEMQ_MUTANT("claims-kept-behind-wait")) {
+      WithdrawFrom(i + 1, end);
+      return;
+    }
+  }
+}
+
+bool RunMachine::Judge(size_t i) {
+  const ClaimAnswer& answer = answers_[progress_[i].request];
+  switch (answer.answer) {
+    case Answer::kGranted:
+      progress_[i].part = Part::kRun;
+      progress_[i].claimed = true;
+      progress_[i].attempt = answer.attempt;
+      progress_[i].uncertain = answer.uncertain;
+      return true;
+    case Answer::kDuplicate:
+      Settle(i, Fate::kSuppressed);
+      settlements_[i].same_delivery = answer.same_delivery;
+      settlements_[i].text = answer.result;
+      return true;
+    case Answer::kAttached:
+      // Until messages can be parked, a parked marker stands for a refusal in the journal.
+      Settle(i, Fate::kRejected);
+      settlements_[i].attached = true;
+      return true;
+    case Answer::kInFlight:
+      Settle(i, Fate::kWait, std::max(answer.wait, policy_.store_retry));
+      return false;
+    case Answer::kConflict:
+      settlements_[i].conflict = true;
+      return Refuse(i, "the same id came with another payload");
+    case Answer::kOutsideWindow:
+      return Refuse(i, "older than the window: nobody can know whether its effect has happened");
+    case Answer::kIncomplete:
+      return Refuse(i, "the window is not complete for the range of this id");
+    case Answer::kFenced:
+      Settle(i, Fate::kOwnLost);
+      return false;
+  }
+  return false;
+}
+
+// Puts [begin, end) back: these messages did not start. One lane only.
+void RunMachine::WithdrawFrom(size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++) {
+    switch (progress_[i].part) {
+      case Part::kClaim:
+        // Not judged yet: the answer tells whether there is something to release.
+        if (answers_[progress_[i].request].answer == Answer::kGranted) {
+          GiveUpClaim(i, Fate::kWithdrawn);
+        } else {
+          Settle(i, Fate::kWithdrawn);
+        }
+        break;
+      case Part::kRun:
+        progress_[i].claimed ? GiveUpClaim(i, Fate::kWithdrawn) : Settle(i, Fate::kWithdrawn);
+        break;
+      case Part::kCopy:
+        Settle(i, Fate::kWithdrawn);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void RunMachine::Failed(size_t i, const Retry& retry) {
+  const uint32_t doublings = std::min(items_[i].attempt, 20u);
+  const milliseconds backoff =
+      std::min(policy_.backoff_most, policy_.backoff_first * (int64_t{1} << doublings));
+  const microseconds wait = std::max(microseconds(1), microseconds(retry.after.value_or(backoff)));
+  settlements_[i].touched |= !retry.not_done;
+  progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
+}
+
+bool RunMachine::Refuse(size_t i, std::string why) {
+  settlements_[i].text = std::move(why);
+  if (policy_.reject == RejectPolicy::kJournal) {
+    progress_[i].part = Part::kJournal;
+    return true;
+  }
+  progress_[i].claimed ? GiveUpClaim(i, Fate::kStop) : Settle(i, Fate::kStop);
+  return false;
+}
+
+// Decides the settlement and has the claim released; a waiting message holds none (rule 17).
+void RunMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
+  Settle(i, fate, wait);
+  progress_[i].part = ONCEMQ_MUTANT("claims-not-released") ? Part::kSettled : Part::kUndo;
+}
+
+void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
+  Settlement& settlement = settlements_[i];
+  settlement.fate = fate;
+  settlement.stage = Stage::kFresh;
+  settlement.wait = wait;
+  settlement.token = Token{};
+  settlement.uncertain =
+      policy_.level == Level::kOpaque && (items_[i].touched || progress_[i].uncertain);
+  progress_[i].part = Part::kSettled;
+}
+
+// The call may have been carried out. The delivery keeps its stage and its token, and the next run asks again.
+void RunMachine::Unanswered(size_t i, Stage stage) {
+  Settle(i, Fate::kPending, policy_.store_retry);
+  settlements_[i].stage = stage;
+  settlements_[i].token = items_[i].token;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/run_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+void RunMachine::Start(Run& run) {
+  ONCEMQ_CHECK(step_ == RunStep::kSettled, "one run at a time");
+  items_.swap(run.items);
+  run.items.clear();
+  safe_until_ = run.safe_until;
+  at_ = 0;
+  progress_.assign(items_.size(), Progress{});
+  settlements_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    Settlement& settlement = settlements_.emplace_back();
+    settlement.slot = items_[i].slot;
+    settlement.ticket = items_[i].ticket;
+    settlement.touched = items_[i].touched;
+    settlement.text = items_[i].text;
+    progress_[i].part = Plan(i);
+  }
+  ReleaseEarlier();
+}
+
+void RunMachine::ReleaseEarlier() {
+  round_ = ReleaseRound::kEarlier;
+  CollectReleases(Part::kRelease);
+  releases_.empty() ? RestoreCarried() : void(step_ = RunStep::kRelease);
+}
+
+void RunMachine::CollectReleases(Part part) {
+  releases_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == part) {
+      const bool uncertain = part == Part::kUndo && policy_.level == Level::kOpaque &&
+                             settlements_[i].touched && settlements_[i].handled;
+      progress_[i].request = static_cast<uint32_t>(releases_.size());
+      releases_.push_back({items_[i].id, items_[i].token, uncertain});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), releases_.size()));
+}
+
+void RunMachine::Released(const Status& status) {
+  const Part part = round_ == ReleaseRound::kEarlier ? Part::kRelease : Part::kUndo;
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != part) {
+      continue;
+    }
+    if (!status) {
+      if (part == Part::kRelease) {
+        Unanswered(i, Stage::kReleasing);
+      } else {
+        // The settlement stands; only the release has to be repeated before the next claim.
+        settlements_[i].stage = Stage::kReleasing;
+        settlements_[i].token = items_[i].token;
+        progress_[i].part = Part::kSettled;
+      }
+      continue;
+    }
+    progress_[i].claimed = false;
+    if (part == Part::kRelease) {
+      items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
+      progress_[i].part = Part::kClaim;
+    } else {
+      progress_[i].part = Part::kSettled;
+    }
+  }
+  switch (round_) {
+    case ReleaseRound::kEarlier:
+      return RestoreCarried();
+    case ReleaseRound::kPrefix:
+      return Handle();
+    case ReleaseRound::kLast:
+      return FollowOriginals();
+  }
+}
+
+void RunMachine::RestoreCarried() {
+  restores_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kRestore) {
+      progress_[i].request = static_cast<uint32_t>(restores_.size());
+      restores_.push_back({items_[i].id, items_[i].at, items_[i].own});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), restores_.size()));
+  restores_.empty() ? ClaimAll() : void(step_ = RunStep::kRestore);
+}
+
+void RunMachine::Restored(const Status& status) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kRestore) {
+      continue;
+    }
+    if (!status) {
+      Unanswered(i, Stage::kCarried);
+    } else if (changes_[progress_[i].request] == Change::kMade) {
+      Settle(i, Fate::kRestored);
+    } else {
+      Settle(i, Fate::kWait, policy_.store_retry);  // a copy of it runs somewhere
+      settlements_[i].stage = Stage::kCarried;
+    }
+  }
+  ClaimAll();
+}
+
+void RunMachine::ClaimAll() {
+  claims_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kClaim) {
+      progress_[i].request = static_cast<uint32_t>(claims_.size());
+      claims_.push_back({items_[i].id, items_[i].token, items_[i].at, items_[i].own, 0});
+    }
+  }
+  if (answers_.size() < claims_.size()) {
+    answers_.resize(claims_.size());
+  }
+  claims_.empty() ? JudgeAll() : void(step_ = RunStep::kClaim);
+}
+
+void RunMachine::Claimed(const Status& status) {
+  if (!status) {
+    for (size_t i = 0; i < items_.size(); i++) {
+      if (progress_[i].part == Part::kClaim) {
+        Unanswered(i, Stage::kClaiming);
+      }
+    }
+  }
+  JudgeAll();
+}
+
+void RunMachine::JudgeAll() {
+  for (size_t begin = 0; begin < items_.size();) {
+    const size_t end = LaneEnd(begin);
+    JudgeLane(begin, end);
+    begin = end;
+  }
+  round_ = ReleaseRound::kPrefix;
+  CollectReleases(Part::kUndo);
+  releases_.empty() ? Handle() : void(step_ = RunStep::kRelease);
+}
+
+void RunMachine::Handle() { step_ = RunStep::kHandle; }
+
+const Grant* RunMachine::Next(BootTime now) {
+  while (at_ < items_.size() && progress_[at_].part != Part::kRun) {
+    at_++;
+  }
+  if (at_ < items_.size() && now >= safe_until_ && !ONCEMQ_MUTANT("no-safe-until")) {
+    StopHandling();
+  }
+  if (at_ == items_.size()) {
+    CompleteDone();
+    return nullptr;
+  }
+  grant_ = {&items_[at_], items_[at_].token, progress_[at_].attempt, progress_[at_].uncertain};
+  return &grant_;
+}
+
+void RunMachine::StopHandling() {
+  while (at_ < items_.size()) {
+    const size_t end = LaneEnd(at_);
+    WithdrawFrom(at_, end);
+    at_ = end;
+  }
+}
+
+void RunMachine::Handled(Outcome&& outcome) {
+  const size_t i = at_++;
+  settlements_[i].handled = true;
+  bool goes_on = true;
+  if (auto* done = std::get_if<Done>(&outcome)) {
+    if (policy_.window) {
+      progress_[i].part = Part::kComplete;
+      settlements_[i].text = std::move(done->result);
+    } else {
+      Settle(i, Fate::kApplied);
+    }
+  } else if (const auto* retry = std::get_if<Retry>(&outcome)) {
+    Failed(i, *retry);
+    goes_on = ONCEMQ_MUTANT("followers-go-on");
+  } else {
+    goes_on = Refuse(i, std::move(std::get<Reject>(outcome).why));
+  }
+  if (!goes_on) {
+    WithdrawFrom(i + 1, LaneEnd(i));
+  }
+}
+
+void RunMachine::CompleteDone() {
+  completions_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kComplete) {
+      progress_[i].request = static_cast<uint32_t>(completions_.size());
+      completions_.push_back({items_[i].id, items_[i].token, items_[i].at, settlements_[i].text});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), completions_.size()));
+  completions_.empty() ? JournalRefused() : void(step_ = RunStep::kComplete);
+}
+
+void RunMachine::Completed(const Status& status) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kComplete) {
+      continue;
+    }
+    if (!status && !ONCEMQ_MUTANT("completion-error-is-done")) {
+      Unanswered(i, Stage::kApplied);
+    } else if (changes_[progress_[i].request] == Change::kMade ||
+               ONCEMQ_MUTANT("fenced-counts-as-done")) {
+      Settle(i, Fate::kApplied);
+    } else {
+      settlements_[i].touched = true;
+      Settle(i, Fate::kWithdrawn);  // look again: the next claim says what became of it (rule 16)
+    }
+  }
+  JournalRefused();
+}
+
+void RunMachine::JournalRefused() {
+  journal_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kJournal) {
+      progress_[i].request = static_cast<uint32_t>(journal_.size());
+      journal_.push_back({&items_[i], settlements_[i].text});
+    }
+  }
+  journal_.empty() ? ParkRefused() : void(step_ = RunStep::kJournal);
+}
+
+void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kJournal) {
+      continue;
+    }
+    if (!status) {
+      Unanswered(i, Stage::kRejecting);
+    } else if (progress_[i].claimed) {
+      progress_[i].part = Part::kPark;
+      progress_[i].entry = first_entry + progress_[i].request;
+    } else {
+      Settle(i, Fate::kRejected);
+    }
+  }
+  ParkRefused();
+}
+
+void RunMachine::ParkRefused() {
+  parks_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kPark) {
+      progress_[i].request = static_cast<uint32_t>(parks_.size());
+      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), parks_.size()));
+  parks_.empty() ? ReleaseUndone() : void(step_ = RunStep::kPark);
+}
+
+void RunMachine::Parked(const Status& status) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kPark) {
+      continue;
+    }
+    if (!status) {
+      Unanswered(i, Stage::kRejecting);
+    } else if (changes_[progress_[i].request] == Change::kMade) {
+      Settle(i, Fate::kRejected);
+    } else {
+      settlements_[i].touched = true;
+      Settle(i, Fate::kWithdrawn);
+    }
+  }
+  ReleaseUndone();
+}
+
+void RunMachine::ReleaseUndone() {
+  round_ = ReleaseRound::kLast;
+  CollectReleases(Part::kUndo);
+  releases_.empty() ? FollowOriginals() : void(step_ = RunStep::kRelease);
+}
+
+// A copy in the same run ends as its original did, now that this is on record (rule 18).
+void RunMachine::FollowOriginals() {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kCopy) {
+      continue;
+    }
+    switch (settlements_[progress_[i].original].fate) {
+      case Fate::kApplied:
+      case Fate::kSuppressed:
+      case Fate::kRestored:
+        Settle(i, Fate::kSuppressed);
+        settlements_[i].same_delivery = items_[i].at == items_[progress_[i].original].at;
+        break;
+      case Fate::kRejected:
+      case Fate::kParked:
+        Settle(i, settlements_[progress_[i].original].fate);
+        settlements_[i].attached = true;
+        break;
+      default:
+        Settle(i, ONCEMQ_MUTANT("copy-follows-blindly") ? Fate::kSuppressed : Fate::kWithdrawn);
+        break;
+    }
+  }
+  step_ = RunStep::kSettled;
+}
+
+std::vector<RenewRequest> RunMachine::OpenClaims() const {
+  std::vector<RenewRequest> open;
+  for (size_t i = 0; i < items_.size(); i++) {
+    const Part part = progress_[i].part;
+    if (progress_[i].claimed && (part == Part::kRun || part == Part::kComplete ||
+                                 part == Part::kJournal || part == Part::kPark)) {
+      open.push_back({items_[i].id, items_[i].token});
+    }
+  }
+  return open;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/commit_metadata.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "oncemq/framework/assignment.h"
+
+namespace oncemq {
+namespace {
+
+CommitMetadata Sample() {
+  CommitMetadata metadata;
+  metadata.scope = 0x1234;
+  metadata.recipe = 3;
+  metadata.source_identity = 0xfeed;
+  metadata.own = 1'700'000'000'000'001;
+  metadata.since = 5;
+  metadata.top = 120;
+  metadata.clean = true;
+  metadata.abandoned = {101, 107};
+  metadata.skipped.Append(10, 20);
+  metadata.skipped.Append(30, 31);
+  metadata.totals = {70, 12, 0, 3, 11};
+  metadata.map.Append(103, 106);
+  return metadata;
+}
+
+TEST(CommitMetadata, WhatIsWrittenIsRead) {
+  const auto read = DecodeCommit(EncodeCommit(Sample(), 100), 100);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, Sample());
+}
+
+TEST(CommitMetadata, IsTextWithoutNulAndWithoutControlCharacters) {
+  for (const char c : EncodeCommit(Sample(), 100)) {
+    EXPECT_GE(c, ' ');
+    EXPECT_LE(c, '~');
+  }
+}
+
+TEST(CommitMetadata, ForeignTextIsNotOursWhateverItIs) {
+  EXPECT_EQ(DecodeCommit("", 0).error().code, Code::kNotFound);
+  EXPECT_EQ(DecodeCommit("set by hand", 0).error().code, Code::kNotFound);
+}
+
+TEST(CommitMetadata, ANewerVersionIsRefusedNotGuessed) {
+  EXPECT_EQ(DecodeCommit("oncemq/2 anything", 0).error().code, Code::kInvalid);
+}
+
+TEST(CommitMetadata, AnyChangedByteIsNoticed) {
+  const std::string text = EncodeCommit(Sample(), 100);
+  for (size_t i = 9; i < text.size(); i++) {
+    std::string damaged = text;
+    damaged[i] = damaged[i] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(DecodeCommit(damaged, 100)) << i;
+  }
+  EXPECT_FALSE(DecodeCommit(text.substr(0, text.size() - 1), 100));
+}
+
+TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
+  CommitMetadata metadata = Sample();
+  metadata.own = ~uint64_t{0};
+  const size_t budget = MapBudget(metadata);
+  EXPECT_GT(budget, 2'500u);
+  int64_t at = 100;
+  metadata.map = {};
+  while (metadata.map.Encode(100).size() + 4 <= budget) {
+    metadata.map.Append(at + 200, at + 400);
+    at += 400;
+  }
+  metadata.totals = {1'000'000'000'000, 1'000'000'000'000, 0, 0, 0};
+  EXPECT_LE(EncodeCommit(metadata, 100).size(), kMaxCommitMetadata);
+}
+
+RC_GTEST_PROP(CommitMetadata, AnyTextIsReadOrRefused, (const std::string& text)) {
+  RC_ASSERT(!DecodeCommit("oncemq/1 " + text, 0).has_value());
+}
+
+AssignRules Rules() {
+  AssignRules rules;
+  rules.scope = 0x1234;
+  rules.recipe = 3;
+  rules.source_identity = 0xfeed;
+  rules.fresh_start = 42;
+  return rules;
+}
+
+TEST(ResolveAssignment, WithoutACommitTheStartPolicyDecidesAndHistoryBeginsThere) {
+  const auto assignment = ResolveAssignment({}, {0, 500}, Rules());
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->facts.start, 42);
+  EXPECT_EQ(assignment->facts.metadata.since, 42);
+}
+
+TEST(ResolveAssignment, OurCommitIsContinued) {
+  const auto assignment =
+      ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 500}, Rules());
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->facts.start, 100);
+  EXPECT_EQ(assignment->facts.metadata, Sample());
+  EXPECT_TRUE(assignment->notice.empty());
+}
+
+TEST(ResolveAssignment, ACommitWithoutOurMetadataIsAnOperatorsAct) {
+  const auto assignment = ResolveAssignment({100, ""}, {0, 500}, Rules());
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->facts.start, 100);
+  EXPECT_EQ(assignment->facts.metadata.since, 100) << "nothing below it is finished";
+  EXPECT_EQ(assignment->facts.metadata.totals, Totals{});
+  EXPECT_FALSE(assignment->notice.empty());
+}
+
+TEST(ResolveAssignment, ADamagedMapIsIgnoredAndTheOffsetKept) {
+  std::string text = EncodeCommit(Sample(), 100);
+  text.back() = text.back() == '0' ? '1' : '0';
+  const auto assignment = ResolveAssignment({100, text}, {0, 500}, Rules());
+  ASSERT_TRUE(assignment);
+  EXPECT_TRUE(assignment->facts.metadata.map.empty());
+}
+
+TEST(ResolveAssignment, ACommitBeyondTheLogMeansAnotherLog) {
+  EXPECT_EQ(ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 99}, Rules()).error().code,
+            Code::kCorrupt);
+}
+
+TEST(ResolveAssignment, LostRecordsAreAnIncidentNotAReset) {
+  const auto assignment =
+      ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {150, 500}, Rules());
+  ASSERT_FALSE(assignment);
+  EXPECT_NE(assignment.error().message.find("100 to 149"), std::string::npos);
+}
+
+TEST(ResolveAssignment, AMapBeyondTheLogIsAnIncident) {
+  EXPECT_FALSE(ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 104}, Rules()));
+}
+
+TEST(ResolveAssignment, AnotherScopeRecipeOrSourceIsRefused) {
+  const CommittedPosition committed{100, EncodeCommit(Sample(), 100)};
+  AssignRules rules = Rules();
+  rules.scope = 1;
+  EXPECT_FALSE(ResolveAssignment(committed, {0, 500}, rules));
+  rules = Rules();
+  rules.recipe = 4;
+  EXPECT_FALSE(ResolveAssignment(committed, {0, 500}, rules));
+  rules = Rules();
+  rules.source_identity = 1;
+  EXPECT_FALSE(ResolveAssignment(committed, {0, 500}, rules));
+}
+
+}  // namespace
+}  // namespace oncemq

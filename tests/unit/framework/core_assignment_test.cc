@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core_harness.h"
+
+namespace oncemq {
+namespace {
+
+using CoreAssignment = CoreHarness;
+
+TEST_F(CoreAssignment, NothingIsAdmittedBeforeTheRaisedOwnershipIsConfirmed) {
+  core_.Assign(0, {}, now_);
+  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_EQ(core_.Credit(0), 0u);
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  EXPECT_EQ(core_.Credit(0), 0u);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(Decode(commits[0]).own, 7u);
+  EXPECT_EQ(core_.Credit(0), 32u);
+}
+
+TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
+  core_.Assign(0, {}, now_);
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  Acknowledge(CommitReply::kRefused);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kStopped);
+  EXPECT_EQ(core_.Credit(0), 0u);
+  After(1'000'000);
+  EXPECT_TRUE(Actions().empty());
+}
+
+TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
+  core_.Assign(0, {}, now_);
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  Acknowledge(CommitReply::kUnknown);
+  EXPECT_EQ(core_.Credit(0), 0u);
+  After(500);
+  EXPECT_EQ(Acknowledge().size(), 1u);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+}
+
+TEST_F(CoreAssignment, AStoreThatDoesNotAnswerIsAskedAgain) {
+  core_.Assign(0, {}, now_);
+  Actions();
+  core_.OwnRaised(0, 1, Error{Code::kUnavailable, Effect::kNone, "down"}, now_);
+  After(500);
+  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+}
+
+TEST_F(CoreAssignment, AnAnswerForAnEarlierAssignmentChangesNothing) {
+  core_.Assign(0, {}, now_);
+  core_.Lost(0, now_);
+  core_.Assign(0, {}, now_);
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
+}
+
+TEST_F(CoreAssignment, LosingTheOwnershipInTheStoreStartsOverWithoutLosingMessages) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto items = Take();
+  Settle(items[0], Fate::kOwnLost);
+  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_TRUE(Take().empty());
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  EXPECT_TRUE(Take().empty()) << "not confirmed yet";
+  Acknowledge();
+  const auto again = Take();
+  ASSERT_EQ(Offsets(again), (std::vector<int64_t>{0}));
+  EXPECT_EQ(again[0].own, 100u);
+}
+
+TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[0], Fate::kApplied);
+  After(1'000);
+  const auto old = Only<CommitAction>();
+  ASSERT_EQ(old.size(), 1u);
+  Settle(items[1], Fate::kOwnLost);
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.CommitAnswered(0, old[0].number, CommitReply::kAcknowledged, now_);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
+  After(0);
+  EXPECT_EQ(Acknowledge().size(), 1u);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+}
+
+TEST_F(CoreAssignment, NoNewEffectStartsInTheLastPartOfTheSession) {
+  Give(0);
+  Admit(0, 0, "a");
+  now_ += microseconds(90'000);
+  EXPECT_TRUE(Take().empty());
+  After(0);
+  Acknowledge();
+  EXPECT_EQ(Take().size(), 1u) << "the heartbeat commit was acknowledged";
+}
+
+TEST_F(CoreAssignment, AnIdlePartitionCommitsEveryThirdOfItsSession) {
+  Give(0);
+  After(33'000);
+  EXPECT_TRUE(Acknowledge().empty());
+  After(400);
+  EXPECT_EQ(Acknowledge().size(), 1u);
+}
+
+TEST_F(CoreAssignment, OneCommitAtATimePerPartition) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  After(1'000);
+  EXPECT_EQ(Only<CommitAction>().size(), 1u);
+  Admit(0, 1, "a");
+  SettleAll(Take());
+  After(50'000);
+  EXPECT_TRUE(Only<CommitAction>().empty());
+}
+
+TEST_F(CoreAssignment, RevocationHandsQueuedMessagesBackAndWaitsForRunningOnes) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto running = Take();
+  Admit(0, 1, "a");
+  Admit(0, 2, "b");
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  EXPECT_EQ(core_.Counts().handed_back, 2);
+  EXPECT_TRUE(Take().empty());
+  EXPECT_TRUE(Actions().empty());
+  SettleAll(running);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 1);
+  EXPECT_TRUE(Decode(commits[0]).clean);
+  EXPECT_TRUE(Decode(commits[0]).abandoned.empty());
+  EXPECT_TRUE(Only<GiveBackAction>().empty()) << "the commit is still under way";
+  core_.CommitAnswered(0, commits[0].number, CommitReply::kAcknowledged, now_);
+  const auto given = Only<GiveBackAction>();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_FALSE(given[0].leave_group);
+}
+
+TEST_F(CoreAssignment, AtTheDeadlineTheLastCommitNamesWhatStillRuns) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto running = Take();
+  Settle(running[0], Fate::kApplied);
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  After(5'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(Decode(commits[0]).abandoned, (std::vector<int64_t>{running[1].at.offset}));
+  EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
+  Settle(running[1], Fate::kApplied);
+  EXPECT_EQ(core_.Counts().stale, 1);
+  EXPECT_EQ(core_.Counts().applied, 2);
+}
+
+TEST_F(CoreAssignment, ACommitWithoutAnswerAtTheDeadlineMeansLeavingTheGroup) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  ASSERT_EQ(Only<CommitAction>().size(), 1u);
+  After(5'000);
+  EXPECT_TRUE(Only<GiveBackAction>().empty());
+  After(10'000);
+  const auto given = Only<GiveBackAction>();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_TRUE(given[0].leave_group);
+}
+
+TEST_F(CoreAssignment, ALostPartitionCommitsNothing) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto running = Take();
+  core_.Lost(0, now_);
+  SettleAll(running);
+  After(1'000'000);
+  EXPECT_TRUE(Actions().empty());
+}
+
+TEST_F(CoreAssignment, AStaleSettlementMovesNeitherFrontierNorCommit) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto running = Take();
+  core_.Lost(0, now_);
+  Give(0);
+  Settle(running[0], Fate::kApplied);
+  EXPECT_EQ(core_.Status(0).frontier, 0);
+  EXPECT_EQ(core_.Counts().stale, 1);
+}
+
+TEST_F(CoreAssignment, AKeyThatStillRunsFromBeforeIsWaitedFor) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto running = Take();
+  core_.Lost(0, now_);
+  Give(0);
+  Admit(0, 0, "a");
+  EXPECT_TRUE(Take().empty()) << "the partition left and returned, the old handler runs on";
+  Settle(running[0], Fate::kApplied);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0}));
+}
+
+TEST_F(CoreAssignment, TheMapOfTheLastCommitIsCarried) {
+  CommitMetadata metadata;
+  metadata.map.Append(1, 3);
+  metadata.totals.applied = 2;
+  Give(0, 0, metadata);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Admit(0, 2, "c");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 3u);
+  EXPECT_EQ(items[0].stage, Stage::kFresh);
+  EXPECT_EQ(items[1].stage, Stage::kCarried);
+  Settle(items[0], Fate::kApplied);
+  Settle(items[1], Fate::kRestored);
+  Settle(items[2], Fate::kRestored);
+  After(1'000);
+  const auto commits = Acknowledge();
+  EXPECT_EQ(commits[0].offset, 3);
+  EXPECT_EQ(Decode(commits[0]).totals, (Totals{.applied = 3}));
+  EXPECT_EQ(core_.Counts().repaired, 2);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core_harness.h"
+
+namespace oncemq {
+namespace {
+
+using CoreLimits = CoreHarness;
+
+TEST_F(CoreLimits, CreditIsWhatIsLeftOfThePartitionsShare) {
+  Give(0);
+  for (int64_t offset = 0; offset < 32; offset++) {
+    Admit(0, offset, "k" + std::to_string(offset));
+  }
+  EXPECT_EQ(core_.Credit(0), 0u);
+  const auto items = Take();
+  SettleAll(items);
+  EXPECT_EQ(core_.Credit(0), items.size());
+}
+
+TEST_F(CoreLimits, AllPartitionsShareTheMessagesInFlight) {
+  for (PartitionId p = 0; p < 3; p++) {
+    Give(p);
+  }
+  for (PartitionId p = 0; p < 2; p++) {
+    for (int64_t offset = 0; offset < 32; offset++) {
+      Admit(p, offset, "k" + std::to_string(offset));
+    }
+  }
+  EXPECT_EQ(core_.Credit(2), 0u);
+}
+
+TEST_F(CoreLimits, OneStuckHeadHoldsCreditForOneMessageUntilTheSpanIsFull) {
+  Give(0);
+  Admit(0, 0, "stuck");
+  const auto stuck = Take();
+  int64_t offset = 1;
+  while (core_.Credit(0) > 0) {
+    Admit(0, offset, "k" + std::to_string(offset));
+    offset++;
+    SettleAll(Take());
+  }
+  EXPECT_EQ(offset, 64) << "the span bounds arrivals above the frontier";
+  EXPECT_EQ(core_.unfinished(), 1u);
+  SettleAll(stuck);
+  EXPECT_EQ(core_.Credit(0), 32u);
+}
+
+TEST_F(CoreLimits, BytesInFlightStopAdmission) {
+  CoreOptions options = Small();
+  options.in_flight_bytes = 25;
+  Core core(options);
+  core.Assign(0, {}, now_);
+  core.OwnRaised(0, 1, Own{1}, now_);
+  core.CommitAnswered(0, 1, CommitReply::kAcknowledged, now_);
+  Arrival arrival;
+  arrival.bytes = 30;
+  EXPECT_GT(core.Credit(0), 0u);
+  core.Admit(0, {&arrival, 1});
+  EXPECT_EQ(core.Credit(0), 0u);
+  EXPECT_EQ(core.unfinished_bytes(), 30u);
+}
+
+TEST_F(CoreLimits, EveryMessageIsReleasedExactlyOnce) {
+  Give(0);
+  for (int64_t offset = 0; offset < 20; offset++) {
+    Admit(0, offset, "k" + std::to_string(offset % 3));
+  }
+  SettleAll(Take());
+  core_.Lost(0, now_);
+  std::vector<void*> released;
+  core_.TakeReleased(released);
+  std::sort(released.begin(), released.end());
+  EXPECT_EQ(released.size(), 20u);
+  EXPECT_EQ(std::unique(released.begin(), released.end()), released.end());
+  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.unfinished_bytes(), 0u);
+}
+
+TEST_F(CoreLimits, MemoryOfLanesFollowsTheMessagesNotTheKeys) {
+  Give(0);
+  for (int64_t offset = 0; offset < 1'000; offset++) {
+    Admit(0, offset, "key-" + std::to_string(offset));
+    SettleAll(Take());
+  }
+  EXPECT_EQ(core_.lanes(), 0u);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core_harness.h"
+
+namespace oncemq {
+namespace {
+
+using CoreOrder = CoreHarness;
+
+class CoreUnordered : public CoreHarness {
+ protected:
+  static CoreOptions Unordered() {
+    CoreOptions options = Small();
+    options.order = Order::kUnordered;
+    return options;
+  }
+  CoreUnordered() : CoreHarness(Unordered()) {}
+};
+
+class CorePartitionOrder : public CoreHarness {
+ protected:
+  static CoreOptions ByPartition() {
+    CoreOptions options = Small();
+    options.order = Order::kPartition;
+    return options;
+  }
+  CorePartitionOrder() : CoreHarness(ByPartition()) {}
+};
+
+TEST_F(CoreOrder, OneKeyIsWithOneWorkerAtATimeAndInOrder) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "a");
+  const auto first = Take();
+  EXPECT_EQ(Offsets(first), (std::vector<int64_t>{0, 1}));
+  Admit(0, 2, "a");
+  EXPECT_TRUE(Take().empty());
+  SettleAll(first);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{2}));
+}
+
+TEST_F(CoreOrder, OtherKeysDoNotWait) {
+  Give(0);
+  Admit(0, 0, "a");
+  Take();
+  Admit(0, 1, "b");
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1}));
+}
+
+TEST_F(CoreOrder, OneKeyInTwoPartitionsIsTwoLanes) {
+  Give(0);
+  Give(1);
+  Admit(0, 0, "a");
+  Take();
+  Admit(1, 0, "a");
+  EXPECT_EQ(Take().size(), 1u);
+}
+
+TEST_F(CoreOrder, AMessageWithoutKeyIsALaneOfItsOwn) {
+  Give(0);
+  Admit(0, 0, "");
+  Take();
+  Admit(0, 1, "");
+  EXPECT_EQ(Take().size(), 1u);
+}
+
+TEST_F(CoreOrder, ARetryWaitsInItsLaneWithItsFollowersAndHoldsNobodyElse) {
+  Give(0);
+  for (int64_t offset = 0; offset < 3; offset++) {
+    Admit(0, offset, "a");
+  }
+  Admit(0, 3, "b");
+  const auto items = Take();
+  Settle(items[0], Fate::kRetry, 2'000);
+  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[2], Fate::kWithdrawn);
+  Settle(items[3], Fate::kApplied);
+  EXPECT_TRUE(Take().empty());
+  EXPECT_EQ(core_.running(), 0u);
+  After(1'999);
+  EXPECT_TRUE(Take().empty());
+  EXPECT_EQ(core_.NextTimer().has_value(), true);
+  After(1);
+  const auto head = Take();
+  EXPECT_EQ(Offsets(head), (std::vector<int64_t>{0})) << "the head goes alone until it has moved";
+  SettleAll(head);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1, 2}));
+}
+
+TEST_F(CoreOrder, AnAttemptIsCountedWhenTheHandlerWasCalled) {
+  Give(0);
+  Admit(0, 0, "a");
+  auto items = Take();
+  EXPECT_EQ(items[0].attempt, 0u);
+  Settlement settlement;
+  settlement.slot = items[0].slot;
+  settlement.ticket = items[0].ticket;
+  settlement.fate = Fate::kRetry;
+  settlement.handled = true;
+  settlement.wait = microseconds(1);
+  Settle(settlement);
+  After(1);
+  EXPECT_EQ(Take()[0].attempt, 1u);
+}
+
+TEST_F(CoreOrder, ACopyOfARunningIdWaitsHoldsNoWorkerAndIsWokenByTheOutcome) {
+  Give(0);
+  Admit(0, 0, "a", "x");
+  const auto original = Take();
+  Admit(0, 1, "b", "x");
+  Admit(0, 2, "c", "y");
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{2}));
+  EXPECT_EQ(core_.running(), 2u);
+  SettleAll(original);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1}));
+}
+
+TEST_F(CoreOrder, ACopyBehindItsOriginalInOneLaneComesAlongAndIsMarked) {
+  Give(0);
+  Admit(0, 0, "a", "x");
+  Admit(0, 1, "a", "x");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_FALSE(items[0].copy);
+  EXPECT_TRUE(items[1].copy);
+}
+
+TEST_F(CoreUnordered, AnIdThatRunsFromBeforeIsWaitedForWithoutLanesToo) {
+  Give(0);
+  Admit(0, 5, "a", "x");
+  const auto running = Take();
+  core_.Lost(0, now_);
+  Give(0, 5);
+  Admit(0, 5, "a", "x");
+  EXPECT_TRUE(Take().empty());
+  Settle(running[0], Fate::kApplied);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{5}));
+}
+
+TEST_F(CoreUnordered, EqualKeysRunSideBySide) {
+  Give(0);
+  Admit(0, 0, "a");
+  Take();
+  Admit(0, 1, "a");
+  EXPECT_EQ(Take().size(), 1u);
+}
+
+TEST_F(CorePartitionOrder, APartitionIsOneLane) {
+  Give(0);
+  Give(1);
+  Admit(0, 0, "a");
+  Take();
+  Admit(0, 1, "b");
+  EXPECT_TRUE(Take().empty());
+  Admit(1, 0, "b");
+  EXPECT_EQ(Take().size(), 1u);
+}
+
+TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
+  Give(0);
+  Admit(0, 0, "a", "x");
+  auto items = Take();
+  Settlement settlement;
+  settlement.slot = items[0].slot;
+  settlement.ticket = items[0].ticket;
+  settlement.fate = Fate::kPending;
+  settlement.stage = Stage::kApplied;
+  settlement.token = {1, 77};
+  settlement.text = "receipt";
+  settlement.wait = microseconds(500);
+  Settle(settlement);
+  Admit(0, 1, "b", "x");
+  EXPECT_TRUE(Take().empty()) << "its copy waits for the marker";
+  core_.Lost(0, now_);
+  After(500);
+  const auto again = Take();
+  ASSERT_EQ(again.size(), 1u) << "owed also after the assignment";
+  EXPECT_EQ(again[0].stage, Stage::kApplied);
+  EXPECT_EQ(again[0].token.attempt, 77u);
+  EXPECT_EQ(again[0].text, "receipt");
+  SettleAll(again);
+  EXPECT_EQ(core_.unfinished(), 0u);
+}
+
+TEST_F(CoreOrder, AStoppedPartitionRunsNothingMoreAndStillCommitsWhatIsFinished) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Admit(0, 2, "c");
+  const auto items = Take();
+  Settle(items[0], Fate::kApplied);
+  Settlement stop;
+  stop.slot = items[1].slot;
+  stop.ticket = items[1].ticket;
+  stop.fate = Fate::kStop;
+  stop.text = "not a payment";
+  Settle(stop);
+  Settle(items[2], Fate::kApplied);
+  std::vector<Action> actions = Actions();
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(std::get<StopAction>(actions[0]).offset, 1);
+  EXPECT_EQ(std::get<StopAction>(actions[0]).why, "not a payment");
+  EXPECT_EQ(core_.Credit(0), 0u);
+  EXPECT_TRUE(Take().empty());
+  After(1'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 1);
+  EXPECT_TRUE(Decode(commits[0]).map.Contains(2));
+}
+
+}  // namespace
+}  // namespace oncemq

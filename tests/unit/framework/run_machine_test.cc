@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/run_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace oncemq {
+namespace {
+
+const Error kLostReply{Code::kTimeout, Effect::kUnknown, "no reply"};
+
+// Drives a machine by hand: each test answers as it likes.
+class RunMachineTest : public ::testing::Test {
+ protected:
+  void Use(RunPolicy policy) {
+    machine_ = std::make_unique<RunMachine>(policy, TokenSource(9, 100));
+  }
+  RunMachineTest() { Use({}); }
+
+  void Add(uint32_t lane, std::string_view id, Stage stage = Stage::kFresh, bool copy = false,
+           uint64_t token = 0) {
+    RunItem item;
+    item.slot = static_cast<uint32_t>(run_.items.size());
+    item.lane = lane;
+    item.id = id;
+    item.stage = stage;
+    item.copy = copy;
+    item.token.attempt = token;
+    run_.items.push_back(item);
+  }
+  void Start() {
+    run_.safe_until = BootTime::max();
+    machine_->Start(run_);
+  }
+  void Claim(std::vector<Answer> answers) {
+    ASSERT_EQ(machine_->step(), RunStep::kClaim);
+    ASSERT_EQ(machine_->claims().size(), answers.size());
+    for (size_t i = 0; i < answers.size(); i++) {
+      machine_->claim_answers()[i] = ClaimAnswer{};
+      machine_->claim_answers()[i].answer = answers[i];
+      machine_->claim_answers()[i].attempt = 1;
+    }
+    machine_->Claimed({});
+  }
+  // Handles everything; ids that `outcomes` doesn't name are done.
+  std::vector<std::string> Handle(std::map<std::string, Outcome> outcomes = {}) {
+    EXPECT_EQ(machine_->step(), RunStep::kHandle);
+    std::vector<std::string> handled;
+    while (const Grant* grant = machine_->Next(BootTime{})) {
+      handled.emplace_back(grant->item->id);
+      const auto wanted = outcomes.find(handled.back());
+      machine_->Handled(wanted == outcomes.end() ? Outcome(Done{}) : Outcome(wanted->second));
+    }
+    return handled;
+  }
+  void Complete(Change change = Change::kMade) {
+    ASSERT_EQ(machine_->step(), RunStep::kComplete);
+    for (size_t i = 0; i < machine_->completions().size(); i++) {
+      machine_->changes()[i] = change;
+    }
+    machine_->Completed({});
+  }
+  std::vector<std::string> Release(const Status& status = {}) {
+    EXPECT_EQ(machine_->step(), RunStep::kRelease);
+    std::vector<std::string> released;
+    for (const ReleaseRequest& request : machine_->releases()) {
+      released.emplace_back(request.id);
+    }
+    machine_->Released(status);
+    return released;
+  }
+  Fate FateOf(size_t i) const {
+    EXPECT_EQ(machine_->step(), RunStep::kSettled);
+    return machine_->settlements()[i].fate;
+  }
+
+  std::unique_ptr<RunMachine> machine_;
+  oncemq::Run run_;
+};
+
+TEST_F(RunMachineTest, GrantedHandledCompletedIsApplied) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  EXPECT_EQ(Handle({{"x", Done{"receipt"}}}), std::vector<std::string>{"x"});
+  EXPECT_EQ(machine_->completions()[0].result, "receipt");
+  EXPECT_EQ(machine_->completions()[0].token, machine_->OpenClaims()[0].token);
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_TRUE(machine_->settlements()[0].handled);
+}
+
+TEST_F(RunMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kDuplicate});
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kSuppressed);
+  EXPECT_FALSE(machine_->settlements()[0].handled);
+}
+
+TEST_F(RunMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
+  Add(1, "x");
+  Add(1, "y");
+  Add(2, "z");
+  Start();
+  Claim({Answer::kInFlight, Answer::kGranted, Answer::kGranted});
+  EXPECT_EQ(Release(), std::vector<std::string>{"y"}) << "before any handler runs";
+  EXPECT_EQ(Handle(), std::vector<std::string>{"z"});
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kWait);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), Fate::kApplied);
+}
+
+TEST_F(RunMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
+  Add(1, "x");
+  Add(1, "y");
+  Add(2, "z");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  EXPECT_EQ(Handle({{"x", Retry{milliseconds(5)}}}), (std::vector<std::string>{"x", "z"}));
+  Complete();
+  EXPECT_EQ(Release(), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(machine_->settlements()[0].wait, milliseconds(5));
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_FALSE(machine_->settlements()[1].handled);
+}
+
+TEST_F(RunMachineTest, ACopyInTheRunFollowsItsOriginal) {
+  Add(1, "x");
+  Add(1, "x", Stage::kFresh, true);
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  Claim({Answer::kGranted});
+  EXPECT_EQ(Handle().size(), 1u);
+  Complete();
+  EXPECT_EQ(FateOf(1), Fate::kSuppressed);
+}
+
+TEST_F(RunMachineTest, ACopyOfWhatDidNotFinishIsNotSuppressed) {
+  Add(1, "x");
+  Add(1, "x", Stage::kFresh, true);
+  Start();
+  Claim({Answer::kGranted});
+  Handle();
+  Complete(Change::kFenced);
+  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+}
+
+TEST_F(RunMachineTest, EqualHashesAreNoCopies) {
+  Add(1, "x");
+  Add(1, "y", Stage::kFresh, true);  // the core saw equal hashes
+  Start();
+  EXPECT_EQ(machine_->claims().size(), 2u);
+}
+
+TEST_F(RunMachineTest, AFencedCompletionIsNeverDoneAndAsksTheWindowAgainWithANewToken) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  Handle();
+  Complete(Change::kFenced);
+  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kFresh);
+  EXPECT_TRUE(machine_->settlements()[0].token.empty());
+  EXPECT_TRUE(machine_->settlements()[0].touched);
+}
+
+TEST_F(RunMachineTest, AClaimWithoutAnswerIsRepeatedWithItsToken) {
+  Add(1, "x");
+  Start();
+  const Token token = machine_->claims()[0].token;
+  machine_->Claimed(kLostReply);
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kClaiming);
+  EXPECT_EQ(machine_->settlements()[0].token, token);
+  run_.items.clear();
+  Add(1, "x", Stage::kClaiming, false, token.attempt);
+  Start();
+  EXPECT_EQ(machine_->claims()[0].token, token);
+}
+
+TEST_F(RunMachineTest, ACompletionWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  const Token token = machine_->claims()[0].token;
+  Handle({{"x", Done{"receipt"}}});
+  machine_->Completed(kLostReply);
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kApplied);
+  EXPECT_EQ(machine_->settlements()[0].text, "receipt");
+  run_.items.clear();
+  Add(1, "x", Stage::kApplied, false, token.attempt);
+  run_.items[0].text = "receipt";
+  Start();
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(machine_->completions()[0].token, token);
+  EXPECT_EQ(machine_->completions()[0].result, "receipt");
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+}
+
+TEST_F(RunMachineTest, AReleaseWithoutAnswerComesBeforeTheNextClaimWhichHasANewToken) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  const Token token = machine_->claims()[0].token;
+  Handle({{"x", Retry{}}});
+  Release(kLostReply);
+  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kReleasing);
+  run_.items.clear();
+  Add(1, "x", Stage::kReleasing, false, token.attempt);
+  Start();
+  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  EXPECT_EQ(machine_->releases()[0].token, token);
+  machine_->Released({});
+  ASSERT_EQ(machine_->step(), RunStep::kClaim);
+  EXPECT_NE(machine_->claims()[0].token, token);
+}
+
+TEST_F(RunMachineTest, PastTheSafeMomentNothingStartsAndClaimsAreReleased) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+  machine_->Handled(Done{});
+  EXPECT_EQ(machine_->Next(BootTime::max()), nullptr);
+  Complete();
+  EXPECT_EQ(Release(), std::vector<std::string>{"y"});
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+}
+
+TEST_F(RunMachineTest, ARefusalStopsThePartitionByDefault) {
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle({{"x", Reject{"no payment"}}});
+  Release();
+  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_EQ(machine_->settlements()[0].text, "no payment");
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+}
+
+TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAttached) {
+  RunPolicy policy;
+  policy.reject = RejectPolicy::kJournal;
+  Use(policy);
+  Add(1, "x");
+  Add(1, "x", Stage::kFresh, true);
+  Add(1, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  EXPECT_EQ(Handle({{"x", Reject{"no payment"}}}), (std::vector<std::string>{"x", "y"}));
+  Complete();
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  EXPECT_EQ(machine_->journal_entries()[0].why, "no payment");
+  machine_->Journaled({}, 17);
+  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  EXPECT_EQ(machine_->parks()[0].entry, 17u);
+  machine_->changes()[0] = Change::kMade;
+  machine_->Parked({});
+  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_EQ(FateOf(1), Fate::kRejected);
+  EXPECT_TRUE(machine_->settlements()[1].attached);
+  EXPECT_EQ(FateOf(2), Fate::kApplied);
+}
+
+TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
+  RunPolicy policy;
+  policy.reject = RejectPolicy::kJournal;
+  Use(policy);
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  Handle({{"x", Reject{"no payment"}}});
+  machine_->Journaled(Error{Code::kUnavailable, Effect::kUnknown, "disk full"}, 0);
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kRejecting);
+  EXPECT_EQ(machine_->settlements()[0].text, "no payment");
+}
+
+TEST_F(RunMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) {
+  RunPolicy policy;
+  policy.level = Level::kOpaque;
+  Use(policy);
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle({{"x", Retry{}}, {"y", Retry{{}, true}}});
+  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  EXPECT_TRUE(machine_->releases()[0].uncertain);
+  EXPECT_FALSE(machine_->releases()[1].uncertain) << "the handler knows that nothing has left";
+}
+
+TEST_F(RunMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({Answer::kFenced, Answer::kFenced});
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kOwnLost);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+}
+
+TEST_F(RunMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
+  Add(1, "x", Stage::kCarried);
+  Start();
+  ASSERT_EQ(machine_->step(), RunStep::kRestore);
+  machine_->changes()[0] = Change::kMade;
+  machine_->Restored({});
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kRestored);
+}
+
+TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
+  RunPolicy policy;
+  policy.window = false;
+  Use(policy);
+  Add(1, "");
+  Add(1, "");
+  Start();
+  EXPECT_EQ(Handle().size(), 2u);
+  EXPECT_EQ(FateOf(1), Fate::kApplied);
+}
+
+TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
+  RunPolicy policy;
+  policy.window = false;
+  policy.backoff_first = milliseconds(10);
+  policy.backoff_most = milliseconds(50);
+  Use(policy);
+  for (uint32_t attempt = 0; attempt < 5; attempt++) {
+    Add(attempt, "");
+    run_.items.back().attempt = attempt;
+  }
+  Start();
+  while (machine_->Next(BootTime{}) != nullptr) {
+    machine_->Handled(Retry{});
+  }
+  const std::vector<milliseconds> expected{milliseconds(10), milliseconds(20), milliseconds(40),
+                                           milliseconds(50), milliseconds(50)};
+  for (size_t i = 0; i < expected.size(); i++) {
+    EXPECT_EQ(machine_->settlements()[i].wait, expected[i]);
+  }
+}
+
+}  // namespace
+}  // namespace oncemq
