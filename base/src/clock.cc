@@ -16,15 +16,22 @@ int64_t Micros(clockid_t id) {
 
 }  // namespace
 
-BootTime SystemClock::Boot() const { return BootTime(microseconds(Micros(CLOCK_BOOTTIME))); }
-
-WallTime SystemClock::Wall() const { return WallTime{Micros(CLOCK_REALTIME)}; }
-
-const SystemClock& SystemClock::Instance() {
-  static const SystemClock clock;
-  return clock;
+BootTime SystemClock::Boot() const {
+  return BootTime(microseconds(Micros(CLOCK_BOOTTIME)));
 }
 
-void SleepFor(milliseconds duration) { std::this_thread::sleep_for(duration); }
+WallTime SystemClock::Wall() const {
+  return WallTime{Micros(CLOCK_REALTIME)};
+}
+
+const SystemClock& SystemClock::Instance() {
+  // Never destroyed: the log writer asks for the time until the last moment of the process.
+  static const auto* clock = new SystemClock;
+  return *clock;
+}
+
+void SleepFor(milliseconds duration) {
+  std::this_thread::sleep_for(duration);
+}
 
 }  // namespace oncemq

@@ -11,8 +11,8 @@
 namespace oncemq {
 namespace {
 
-// The whole 192-byte secret is random, not only a 64-bit seed: inputs that collide for every seed of XXH3 are known,
-// inputs that collide for an unknown secret are not.
+// The whole 192-byte secret is random, not only a 64-bit seed: inputs that collide for every seed
+// of XXH3 are known, inputs that collide for an unknown secret are not.
 struct Secret {
   unsigned char bytes[192];
 
@@ -46,6 +46,8 @@ void SeedProcessHash(uint64_t seed) {
   }
 }
 
-uint64_t StableHash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+uint64_t StableHash(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 }  // namespace oncemq

@@ -9,6 +9,21 @@
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
+namespace {
+
+size_t VarintSize(int64_t value) {
+  size_t size = 1;
+  for (auto left = static_cast<uint64_t>(value); left >= 128; left >>= 7) {
+    size++;
+  }
+  return size;
+}
+
+int64_t Lowest(const OffsetMap& map) {
+  return map.ranges().front().from;
+}
+
+}  // namespace
 
 void Frontier::Start(int64_t next, OffsetMap carried, const Totals& totals) {
   carried_ = std::move(carried);
@@ -17,29 +32,13 @@ void Frontier::Start(int64_t next, OffsetMap carried, const Totals& totals) {
   offset_ = next_ = next;
 }
 
-Frontier::Arrival Frontier::Add(int64_t offset) {
-  if (end_ - base_ == offsets_.size()) {
-    Grow();
-  }
-  const bool finished = !carried_.empty() && carried_.Contains(offset);
-  offsets_[end_ & mask_] = offset;
-  // A carried delivery is open until its marker is known to be there; the map keeps calling it finished meanwhile.
-  verdicts_[end_ & mask_] = finished || offset < next_ ? Verdict::kOpenAgain : Verdict::kOpen;
-  next_ = std::max(next_, offset + 1);
-  return {end_++, finished};
-}
-
-void Frontier::Finish(uint32_t number, Verdict verdict) {
-  Verdict& slot = verdicts_[number & mask_];
-  slot = slot == Verdict::kOpenAgain ? Verdict::kCarried : verdict;
-}
-
 int64_t Frontier::Advance() {
   while (base_ != end_ && !IsOpen(verdicts_[base_ & mask_])) {
     totals_.Count(verdicts_[base_ & mask_]);
     base_++;
   }
-  // A rewound source delivers finished offsets again: they are open arrivals below the frontier and must not pull it back.
+  // A rewound source delivers finished offsets again: they are open arrivals below the frontier and
+  // must not pull it back.
   offset_ = std::max(offset_, base_ == end_ ? next_ : offsets_[base_ & mask_]);
   if (ONCEMQ_MUTANT("commit-highest")) {
     offset_ = next_;
@@ -57,63 +56,50 @@ FrontierSnapshot Frontier::Snapshot(size_t max_map_bytes) {
     return snapshot;
   }
   uint32_t limit = end_;
-  snapshot.map = MapUpTo(limit);
-  if (snapshot.map.Encode(offset_).size() > max_map_bytes) {
-    // Cut from the top: a finished offset that is left out comes again and is suppressed by its marker. What was carried
-    // stays, because its outcome is in the totals already; alone it fitted before.
-    uint32_t low = 0;
-    uint32_t high = end_ - base_;
-    while (low < high) {
-      const uint32_t middle = low + (high - low + 1) / 2;
-      if (MapUpTo(base_ + middle).Encode(offset_).size() <= max_map_bytes) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    limit = base_ + low;
-    snapshot.map = MapUpTo(limit);
-    snapshot.cut = true;
-  }
+  snapshot.map = MapWithin(max_map_bytes, limit);
+  snapshot.cut = limit != end_;
   for (uint32_t i = base_; i != limit; i++) {
     snapshot.totals.Count(verdicts_[i & mask_]);
   }
   return snapshot;
 }
 
-OffsetMap Frontier::MapUpTo(uint32_t limit) const {
+// The finished ranges, lowest first, as many as fit. Cut from the top: a finished offset that is
+// left out comes again and is suppressed by its marker. What was carried stays, because its outcome
+// is in the totals already; alone it fitted before. `limit` becomes the first arrival that is not
+// in the map.
+OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
   OffsetMap map;
   int64_t at = offset_;
-  auto append = [&](int64_t from, int64_t to) {
+  size_t bytes = carried_.empty() ? 0 : carried_.Encode(std::min(offset_, Lowest(carried_))).size();
+  auto carried = carried_.ranges().begin();
+  const auto carried_end = carried_.ranges().end();
+  const auto append = [&](int64_t from, int64_t to) {
     if (from = std::max(from, at); from < to) {
       map.Append(from, to);
       at = to;
     }
   };
-  auto carried = carried_.ranges().begin();
-  const auto carried_end = carried_.ranges().end();
   for (uint32_t i = base_; i != end_;) {
-    const bool counts = i - base_ < limit - base_;
-    const Verdict verdict = verdicts_[i & mask_];
-    if (IsOpen(verdict) || (verdict != Verdict::kCarried && !counts)) {
+    if (IsOpen(verdicts_[i & mask_])) {
       i++;
       continue;
     }
+    const uint32_t first = i;
     const int64_t from = offsets_[i & mask_];
     int64_t to = from + 1;
-    for (i++; i != end_; i++) {
-      const Verdict next = verdicts_[i & mask_];
-      const int64_t offset = offsets_[i & mask_];
-      const bool takes =
-          next == Verdict::kCarried || (!IsOpen(next) && i - base_ < limit - base_);
-      if (!takes || offset < to) {
-        break;
-      }
-      to = offset + 1;
+    for (i++; i != end_ && !IsOpen(verdicts_[i & mask_]) && offsets_[i & mask_] >= to; i++) {
+      to = offsets_[i & mask_] + 1;
     }
     for (; carried != carried_end && carried->to <= from; ++carried) {
       append(carried->from, carried->to);
     }
+    bytes += VarintSize(std::max<int64_t>(0, from - at)) + VarintSize(to - from) + 2;
+    if (bytes > max_bytes) {
+      limit = first;
+      break;
+    }
+    bytes -= 2;
     append(from, to);
   }
   for (; carried != carried_end; ++carried) {

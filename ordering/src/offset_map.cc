@@ -20,9 +20,9 @@ void OffsetMap::Append(int64_t from, int64_t to) {
 }
 
 bool OffsetMap::Contains(int64_t offset) const {
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), offset,
-      [](int64_t wanted, const Range& range) { return wanted < range.from; });
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), offset,
+                       [](int64_t wanted, const Range& range) { return wanted < range.from; });
   return after != ranges_.begin() && offset < std::prev(after)->to;
 }
 

@@ -24,7 +24,8 @@ class ByteReader {
   std::string_view bytes_;
 };
 
-// Base64 with the standard alphabet and no padding: text that survives every client's commit metadata.
+// Base64 with the standard alphabet and no padding: text that survives every client's commit
+// metadata.
 std::string Base64Encode(std::string_view bytes);
 std::optional<std::string> Base64Decode(std::string_view text);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only way to learn the time. Nothing outside base/ asks the operating system, so that tests and the simulator
-// decide what time it is.
+// The only way to learn the time. Nothing outside base/ asks the operating system, so that tests
+// and the simulator decide what time it is.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,12 @@ namespace oncemq {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A moment on the boot clock: monotonic, runs on while the machine is suspended, restarts with the machine.
-// Leases and deadlines are counted on it, never on wall time.
+// A moment on the boot clock: monotonic, runs on while the machine is suspended, restarts with the
+// machine. Leases and deadlines are counted on it, never on wall time.
 using BootTime = std::chrono::time_point<std::chrono::steady_clock, microseconds>;
 
-// A moment in wall time, microseconds since 1970. Only for stamps that people or other machines read.
+// A moment in wall time, microseconds since 1970. Only for stamps that people or other machines
+// read.
 struct WallTime {
   int64_t micros = 0;
   friend auto operator<=>(const WallTime&, const WallTime&) = default;
@@ -37,7 +38,8 @@ class SystemClock final : public Clock {
   static const SystemClock& Instance();
 };
 
-// A clock that moves only when told. Shipped with the library: users test their handlers with it too.
+// A clock that moves only when told. Shipped with the library: users test their handlers with it
+// too.
 class ManualClock final : public Clock {
  public:
   BootTime Boot() const override { return BootTime(microseconds(boot_.load())); }
@@ -54,7 +56,8 @@ class ManualClock final : public Clock {
   std::atomic<int64_t> wall_{1'700'000'000'000'000};
 };
 
-// Blocks the calling thread. For shells that wait for a backend to come back; never for synchronisation.
+// Blocks the calling thread. For shells that wait for a backend to come back; never for
+// synchronisation.
 void SleepFor(milliseconds duration);
 
 }  // namespace oncemq

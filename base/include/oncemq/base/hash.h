@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes for tables in memory, keyed by a secret drawn when the process starts, so that nobody outside can choose keys
-// that collide. Equal hashes may make us slower; whatever decides about an effect compares the bytes.
+// Hashes for tables in memory, keyed by a secret drawn when the process starts, so that nobody
+// outside can choose keys that collide. Equal hashes may make us slower; whatever decides about an
+// effect compares the bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,16 @@
 
 namespace oncemq {
 
-// Hash of a key or an id under this process's secret; stable within a process, never stored, never zero.
-// Thread safety: any thread.
+// Hash of a key or an id under this process's secret; stable within a process, never stored, never
+// zero. Thread safety: any thread.
 uint64_t ProcessHash(std::string_view bytes);
 
-// Replaces the secret by one derived from a seed, for runs that must be repeatable. Call before the first hash.
+// Replaces the secret by one derived from a seed, for runs that must be repeatable. Call before the
+// first hash.
 void SeedProcessHash(uint64_t seed);
 
-// A hash that is the same in every process and version: for names in metadata, not for untrusted tables.
+// A hash that is the same in every process and version: for names in metadata, not for untrusted
+// tables.
 uint64_t StableHash(std::string_view bytes);
 
 // Spreads an integer over 64 bits (never zero for the inputs that occur: 0 maps to a constant).

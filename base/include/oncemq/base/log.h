@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logging: text on a terminal, one JSON object per line otherwise. Asynchronous: a slow terminal never stops a handler;
-// what had to be dropped is counted and said. Fields are escaped, repeated lines are limited. Nobody logs a payload, a
-// key or a secret.
+// Logging: text on a terminal, one JSON object per line otherwise. Asynchronous: a slow terminal
+// never stops a handler; what had to be dropped is counted and said. Fields are escaped, repeated
+// lines are limited. Nobody logs a payload, a key or a secret.
 //
 //   Log(LogLevel::kWarn, "kafka", "commit refused", {{"topic", topic}, {"partition", partition}});
 #pragma once
@@ -30,11 +30,15 @@ struct LogField {
 };
 
 struct LogOptions {
-  LogLevel level = LogLevel::kInfo;              // lines below it are not made
-  enum class Format { kAuto, kText, kJson } format = Format::kAuto;  // kAuto: text on a terminal, else JSON
-  size_t queue = 8192;                           // lines that may wait for the writer; more are dropped and counted
-  uint32_t repeats_per_second = 10;              // the same line of the same place, at most
-  std::string file;                              // empty: standard error
+  LogLevel level = LogLevel::kInfo;  // lines below it are not made
+  enum class Format {
+    kAuto,
+    kText,
+    kJson
+  } format = Format::kAuto;  // kAuto: text on a terminal, else JSON
+  size_t queue = 8192;       // lines that may wait for the writer; more are dropped and counted
+  uint32_t repeats_per_second = 10;  // the same line of the same place, at most
+  std::string file;                  // empty: standard error
 };
 
 // Starts (or restarts) the writer. Without it, lines go to standard error with default options.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex that clang's thread-safety analysis understands: members say which lock guards them, and a build with clang
-// proves it.
+// A mutex that clang's thread-safety analysis understands: members say which lock guards them, and
+// a build with clang proves it.
 #pragma once
 
 #include <condition_variable>

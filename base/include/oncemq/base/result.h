@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error. A strict subset of std::expected<T, Error>, so that it can be replaced by it.
+// Result<T>: a value or an Error. A strict subset of std::expected<T, Error>, so that it can be
+// replaced by it.
 //
-// Answers are values, failures are errors: "the id is a duplicate" is an answer, "the store did not reply" an error.
-// Every error says whether the failed call may have taken effect; a caller that may not repeat blindly asks that.
+// Answers are values, failures are errors: "the id is a duplicate" is an answer, "the store did not
+// reply" an error. Every error says whether the failed call may have taken effect; a caller that
+// may not repeat blindly asks that.
 #pragma once
 
 #include <optional>
@@ -13,7 +15,8 @@
 
 namespace oncemq {
 
-// Whether a failed call may have changed something. A timed-out write may: kUnknown. A refused one did not: kNone.
+// Whether a failed call may have changed something. A timed-out write may: kUnknown. A refused one
+// did not: kNone.
 enum class Effect : unsigned char { kNone, kUnknown };
 
 enum class Code : unsigned char {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token: names one claim attempt. Random per process in its upper half, counted in its lower half, so that no two
-// attempts of any two processes share one. Idempotence rests on it: a retry after a lost reply sends the same token and
-// recognises itself; nobody else's retry can.
+// Token: names one claim attempt. Random per process in its upper half, counted in its lower half,
+// so that no two attempts of any two processes share one. Idempotence rests on it: a retry after a
+// lost reply sends the same token and recognises itself; nobody else's retry can.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frontier: which deliveries of one partition are finished, and how far a commit may go.
 //
-// Promise: offset() is the lowest offset that is not finished; it never falls within one Start(). Deliveries are counted
-// by arrival, not by offset: holes of compaction cost nothing and the same offset twice is two deliveries. Snapshot() is
-// one value (offset, map, totals), read at one moment: parts of two moments would lose messages.
-// Memory: 9 bytes per arrival above the frontier, grown on demand up to `span`.
-// Thread safety: none; lives inside the core.
+// Promise: offset() is the lowest offset that is not finished; it never falls within one Start().
+// Deliveries are counted by arrival, not by offset: holes of compaction cost nothing and the same
+// offset twice is two deliveries. Snapshot() is one value (offset, map, totals), read at one
+// moment: parts of two moments would lose messages. Memory: 9 bytes per arrival above the frontier,
+// grown on demand up to `span`. Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 namespace oncemq {
 
 struct FrontierSnapshot {
-  int64_t offset = 0;    // everything below it is finished
-  OffsetMap map;         // finished above it; cut to fit if need be, never widened
-  Totals totals;         // outcomes of exactly the offsets that offset and map call finished
-  bool cut = false;      // the map had to be shortened: some finished offsets will come again
+  int64_t offset = 0;  // everything below it is finished
+  OffsetMap map;       // finished above it; cut to fit if need be, never widened
+  Totals totals;       // outcomes of exactly the offsets that offset and map call finished
+  bool cut = false;    // the map had to be shortened: some finished offsets will come again
 };
 
 class Frontier {
  public:
   explicit Frontier(uint32_t span) : span_(span) {}
 
-  // A new assignment begins at `next`. `carried` are finished offsets above it and `totals` the outcomes of all that the
-  // last commit called finished, carried ones included.
+  // A new assignment begins at `next`. `carried` are finished offsets above it and `totals` the
+  // outcomes of all that the last commit called finished, carried ones included.
   void Start(int64_t next, OffsetMap carried, const Totals& totals);
 
   struct Arrival {
@@ -37,8 +37,22 @@ class Frontier {
     bool finished;    // the last commit's map says that it is finished: do not run it
   };
   // Precondition: room() > 0.
-  Arrival Add(int64_t offset);
-  void Finish(uint32_t number, Verdict verdict);
+  Arrival Add(int64_t offset) {
+    if (end_ - base_ == offsets_.size()) {
+      Grow();
+    }
+    const bool finished = !carried_.empty() && carried_.Contains(offset);
+    offsets_[end_ & mask_] = offset;
+    // A carried delivery is open until its marker is known to be there; the map keeps calling it
+    // finished meanwhile.
+    verdicts_[end_ & mask_] = finished || offset < next_ ? Verdict::kOpenAgain : Verdict::kOpen;
+    next_ = offset < next_ ? next_ : offset + 1;
+    return {end_++, finished};
+  }
+  void Finish(uint32_t number, Verdict verdict) {
+    Verdict& slot = verdicts_[number & mask_];
+    slot = slot == Verdict::kOpenAgain ? Verdict::kCarried : verdict;
+  }
 
   // Moves over finished arrivals; returns the offset.
   int64_t Advance();
@@ -46,7 +60,7 @@ class Frontier {
   int64_t next_offset() const { return next_; }  // one above the highest offset seen
   uint32_t room() const { return span_ - (end_ - base_); }
   uint32_t arrivals() const { return end_ - base_; }  // finished or not, above the frontier
-  const Totals& totals() const { return totals_; }    // of what lies below the frontier, and carried
+  const Totals& totals() const { return totals_; }  // of what lies below the frontier, and carried
 
   FrontierSnapshot Snapshot(size_t max_map_bytes);
 
@@ -55,9 +69,9 @@ class Frontier {
 
  private:
   void Grow();
-  OffsetMap MapUpTo(uint32_t limit) const;
+  OffsetMap MapWithin(size_t max_bytes, uint32_t& limit) const;
 
-  std::vector<int64_t> offsets_;   // rings, indexed by arrival number & mask_
+  std::vector<int64_t> offsets_;  // rings, indexed by arrival number & mask_
   std::vector<Verdict> verdicts_;
   OffsetMap carried_;
   Totals totals_;

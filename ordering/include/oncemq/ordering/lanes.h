@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaneTable: one queue per key, in the order of arrival, for deliveries that live in somebody's slab.
+// LaneTable: one queue per key, in the order of arrival, for deliveries that live in somebody's
+// slab.
 //
-// Promise: nodes of one key form one lane; a lane is handed out by NextReady() to one taker at a time; a lane whose last
-// node left does not exist any more, so memory follows the deliveries in flight, not the keys ever seen. Two keys with
-// equal hashes share a lane: slower, never wrong. No allocation after construction.
-// Node must have members `uint32_t next` and `uint32_t lane`, both ours.
-// Thread safety: none; lives inside the core.
+// Promise: nodes of one key form one lane; a lane is handed out by NextReady() to one taker at a
+// time; a lane whose last node left does not exist any more, so memory follows the deliveries in
+// flight, not the keys ever seen. Two keys with equal hashes share a lane: slower, never wrong. No
+// allocation after construction. Node must have members `uint32_t next` and `uint32_t lane`, both
+// ours. Thread safety: none; lives inside the core.
 #pragma once
 
 #include <bit>
@@ -20,22 +21,23 @@ namespace oncemq {
 inline constexpr uint32_t kNoIndex = ~uint32_t{0};
 
 enum class LaneState : uint8_t {
-  kReady,    // in the ready queue
-  kBusy,     // its head run is with a worker
-  kAside,    // waits for something outside: a timer, an id, a partition; whoever put it there wakes it
+  kReady,  // in the ready queue
+  kBusy,   // its head run is with a worker
+  kAside,  // waits for something outside: a timer, an id, a partition; whoever put it there wakes
+           // it
 };
 
 struct Lane {
   uint64_t hash = 0;
   uint32_t head = kNoIndex;
   uint32_t tail = kNoIndex;
-  uint32_t next = kNoIndex;         // next lane of the list that this lane is in
-  uint32_t taken = 0;            // nodes at the head that are with a worker
-  uint32_t outstanding = 0;      // of these, not settled yet
+  uint32_t next = kNoIndex;  // next lane of the list that this lane is in
+  uint32_t taken = 0;        // nodes at the head that are with a worker
+  uint32_t outstanding = 0;  // of these, not settled yet
   LaneState state = LaneState::kReady;
-  int64_t wait = 0;              // longest pause that a message of its present run asked for
-  bool solo = false;             // the head goes alone until it has moved (rule 17)
-  bool stuck = false;            // a message of its present run did not finish and asked for a pause
+  int64_t wait = 0;    // longest pause that a message of its present run asked for
+  bool solo = false;   // the head goes alone until it has moved (rule 17)
+  bool stuck = false;  // a message of its present run did not finish and asked for a pause
 };
 
 // A list of lanes, linked through Lane::next; a lane is in at most one.
@@ -103,7 +105,8 @@ class LaneTable {
     }
   }
 
-  // Unlinks every node after the first `keep` for which gone(node) holds; returns whether the lane is empty now.
+  // Unlinks every node after the first `keep` for which gone(node) holds; returns whether the lane
+  // is empty now.
   template <class Gone>
   bool Filter(uint32_t index, uint32_t keep, Gone gone) {
     Lane& lane = lanes_[index];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunningIds: which ids are being worked on in this process right now, and which lanes wait for them.
+// RunningIds: which ids are being worked on in this process right now, and which lanes wait for
+// them.
 //
-// Promise (rule 14): while an id is held, every other delivery of it waits, in every ordering mode, also across
-// assignments. Keyed by hash: two ids with equal hashes wait for each other; slower, never wrong.
-// No allocation after construction.
-// Thread safety: none; lives inside the core.
+// Promise (rule 14): while an id is held, every other delivery of it waits, in every ordering mode,
+// also across assignments. Keyed by hash: two ids with equal hashes wait for each other; slower,
+// never wrong. No allocation after construction. Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RunningIds {
   struct Entry {
     uint64_t hash = 0;
     uint32_t holder = kNoIndex;  // the delivery that runs; kNoIndex marks a free place
-    LaneList waiting;         // lanes whose head is a copy
+    LaneList waiting;            // lanes whose head is a copy
   };
 
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[hash & mask_]); }

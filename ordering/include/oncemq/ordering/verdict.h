@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a finished delivery, and the sums that must add up (docs/guarantees.md, the two identities).
+// What became of a finished delivery, and the sums that must add up (docs/guarantees.md, the two
+// identities).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ constexpr bool IsOpen(Verdict verdict) {
   return verdict == Verdict::kOpen || verdict == Verdict::kOpenAgain;
 }
 
-// Outcomes of the offsets of one partition. They travel in the commit, in one snapshot with its offset.
+// Outcomes of the offsets of one partition. They travel in the commit, in one snapshot with its
+// offset.
 struct Totals {
   int64_t applied = 0;
   int64_t suppressed = 0;
