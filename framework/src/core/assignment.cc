@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/framework/assignment.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace oncemq {
@@ -17,7 +18,9 @@ CommitMetadata NewHistory(int64_t offset, int64_t top, const AssignRules& rules)
   return metadata;
 }
 
-Error Incident(Code code, std::string text) { return {code, Effect::kNone, std::move(text)}; }
+Error Incident(Code code, std::string text) {
+  return {code, Effect::kNone, std::move(text)};
+}
 
 std::optional<Error> Outside(int64_t offset, const LogBounds& log) {
   if (offset > log.end) {
@@ -55,7 +58,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
                                      const AssignRules& rules) {
   Assignment assignment;
   if (!committed.offset) {
-    assignment.facts.start = rules.fresh_start;
+    assignment.facts.start = assignment.facts.read_from = rules.fresh_start;
     assignment.facts.metadata = NewHistory(rules.fresh_start, rules.fresh_start, rules);
     return assignment;
   }
@@ -63,7 +66,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   if (auto outside = Outside(offset, log)) {
     return *outside;
   }
-  assignment.facts.start = offset;
+  assignment.facts.start = assignment.facts.read_from = offset;
   auto metadata = DecodeCommit(committed.metadata, offset);
   if (!metadata && metadata.error().code == Code::kInvalid) {
     return metadata.error();
@@ -84,6 +87,27 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   }
   assignment.facts.metadata = std::move(*metadata);
   return assignment;
+}
+
+CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most) {
+  const CommitMetadata& metadata = facts.metadata;
+  const Totals& totals = metadata.totals;
+  if (metadata.since >= facts.start) {
+    return {facts.start, {}};  // a history that begins here has no past
+  }
+  if (totals.rejected > 0 || totals.parked > 0) {
+    return {facts.start,
+            "messages were refused or parked, and which ones only a journal could tell"};
+  }
+  CatchUpPlan plan{std::max(metadata.since, log.start), {}};
+  if (log.start > metadata.since) {
+    plan.gap = "the log begins at " + std::to_string(log.start);
+  }
+  if (facts.start - plan.from > most) {
+    plan.from = facts.start - most;
+    plan.gap = "the budget is " + std::to_string(most) + " offsets";
+  }
+  return plan;
 }
 
 }  // namespace oncemq

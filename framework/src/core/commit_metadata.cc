@@ -139,12 +139,15 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
   return true;
 }
 
-std::string Checksum(std::string_view body) { return Hex(Crc32c(body)).substr(8); }
+std::string Checksum(std::string_view body) {
+  return Hex(Crc32c(body)).substr(8);
+}
 
 }  // namespace
 
 size_t MapBudget(const CommitMetadata& metadata) {
-  constexpr size_t kFixed = sizeof("m=") + kChecksum + 64;  // totals and frontier may grow by a few digits
+  constexpr size_t kFixed =
+      sizeof("m=") + kChecksum + 64;  // totals and frontier may grow by a few digits
   const size_t header = Header(metadata).size() + kFixed;
   return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
 }

@@ -23,8 +23,9 @@ Core::Impl::Impl(const CoreOptions& options)
   }
 }
 
-PartitionState& Core::Impl::At(PartitionId id) {
-  ONCEMQ_CHECK(id <= std::numeric_limits<uint16_t>::max(), "a process owns at most 65,536 partitions");
+PartitionState& Core::Impl::Create(PartitionId id) {
+  ONCEMQ_CHECK(id <= std::numeric_limits<uint16_t>::max(),
+               "a process owns at most 65,536 partitions");
   while (partitions_.size() <= id) {
     const auto next = static_cast<PartitionId>(partitions_.size());
     partitions_.push_back(std::make_unique<PartitionState>(next, options_));
@@ -77,13 +78,17 @@ void Core::Lost(PartitionId partition, BootTime now) {
   impl_->HandBackQueued(partition);
 }
 
-uint32_t Core::Credit(PartitionId partition) { return impl_->Credit(impl_->At(partition)); }
+uint32_t Core::Credit(PartitionId partition) {
+  return impl_->Credit(impl_->At(partition));
+}
 
 void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
   impl_->Admit(partition, arrivals);
 }
 
-bool Core::TakeRun(Run& run, BootTime now) { return impl_->TakeRun(run, now); }
+bool Core::TakeRun(Run& run, BootTime now, uint32_t limit) {
+  return impl_->TakeRun(run, now, limit);
+}
 
 void Core::Settle(std::span<Settlement> settlements, BootTime now) {
   impl_->Settle(settlements, now);
@@ -130,6 +135,10 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .counts = state.counts};
 }
 
+BootTime Core::SafeUntil(PartitionId partition) const {
+  return impl_->At(partition).safe_until();
+}
+
 std::vector<int64_t> Core::OpenOffsets(PartitionId partition, size_t limit) const {
   return impl_->At(partition).frontier().OpenOffsets(limit);
 }
@@ -156,9 +165,17 @@ DeliveryCounts Core::Counts() const {
   return sum;
 }
 
-uint32_t Core::lanes() const { return impl_->lanes_.live(); }
-uint32_t Core::running() const { return impl_->running_; }
-uint32_t Core::unfinished() const { return impl_->options_.in_flight - impl_->free_; }
-uint64_t Core::unfinished_bytes() const { return impl_->bytes_; }
+uint32_t Core::lanes() const {
+  return impl_->lanes_.live();
+}
+uint32_t Core::running() const {
+  return impl_->running_;
+}
+uint32_t Core::unfinished() const {
+  return impl_->options_.in_flight - impl_->free_;
+}
+uint64_t Core::unfinished_bytes() const {
+  return impl_->bytes_;
+}
 
 }  // namespace oncemq

@@ -12,14 +12,16 @@ uint32_t Core::Impl::Credit(PartitionState& partition) {
       partition.unfinished >= options_.partition_credit) {
     return 0;
   }
-  // Advance here and not only at commits, or a full span would wait for a commit that waits for credit.
+  // Advance here and not only at commits, or a full span would wait for a commit that waits for
+  // credit.
   partition.frontier().Advance();
-  return std::min({free_, options_.partition_credit - partition.unfinished,
-                   partition.frontier().room()});
+  return std::min(
+      {free_, options_.partition_credit - partition.unfinished, partition.frontier().room()});
 }
 
 uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
-  // Mixed with the partition: order holds within (partition, key), and one partition must not hold up another.
+  // Mixed with the partition: order holds within (partition, key), and one partition must not hold
+  // up another.
   switch (options_.order) {
     case Order::kKey:
       if (arrival.key_hash != 0) {
@@ -64,6 +66,10 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.bytes = arrival.bytes;
     delivery.partition = static_cast<uint16_t>(id);
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
+    if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
+      delivery.stage = Stage::kRejecting;
+      texts_[slot] = arrival.refusal;
+    }
     bytes_ += arrival.bytes;
     lanes_.Append(LaneHash(id, arrival), slot);
   }
@@ -74,7 +80,8 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
 }
 
 void Core::Impl::HandBackQueued(PartitionId id) {
-  // Rebalances are rare: a walk over all lanes is cheaper than what every message would pay for a list per partition.
+  // Rebalances are rare: a walk over all lanes is cheaper than what every message would pay for a
+  // list per partition.
   PartitionState& partition = At(id);
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];

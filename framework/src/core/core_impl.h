@@ -24,13 +24,15 @@ class Core::Impl {
   void HandBackQueued(PartitionId id);
 
   // core_run.cc
-  bool TakeRun(Run& run, BootTime now);
+  bool TakeRun(Run& run, BootTime now, uint32_t limit);
 
   // core_settle.cc
   void Settle(std::span<Settlement> settlements, BootTime now);
   void WakeDue(BootTime now);
 
-  PartitionState& At(PartitionId id);
+  PartitionState& At(PartitionId id) {
+    return id < partitions_.size() ? *partitions_[id] : Create(id);
+  }
   void WakeHeld(PartitionState& partition) { lanes_.WakeAll(partition.held); }
 
   const CoreOptions options_;
@@ -47,9 +49,10 @@ class Core::Impl {
   uint64_t bytes_ = 0;
 
  private:
+  PartitionState& Create(PartitionId id);
   uint64_t LaneHash(PartitionId id, const Arrival& arrival);
   void Free(uint32_t slot);
-  uint32_t TakeLane(uint32_t index, Run& run, BootTime now);
+  uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
   bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, RunItem& item);
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
@@ -59,8 +62,8 @@ class Core::Impl {
   void EndRun(uint32_t index, BootTime now);
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
-  std::unordered_map<uint32_t, std::string> texts_;    // of kApplied and kRejecting deliveries; few
-  uint64_t no_key_ = 0;                                // gives deliveries without a key lanes of their own
+  std::unordered_map<uint32_t, std::string> texts_;  // of kApplied and kRejecting deliveries; few
+  uint64_t no_key_ = 0;  // gives deliveries without a key lanes of their own
 };
 
 }  // namespace oncemq

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core_impl.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
-bool Core::Impl::TakeRun(Run& run, BootTime now) {
+bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
   run.items.clear();
   run.safe_until = BootTime::max();
-  while (run.items.size() < options_.run) {
+  const uint32_t most = std::min(limit, options_.run);
+  while (run.items.size() < most) {
     const uint32_t index = lanes_.NextReady();
     if (index == kNoIndex) {
       break;
@@ -16,7 +19,8 @@ bool Core::Impl::TakeRun(Run& run, BootTime now) {
       lanes_.Erase(index);  // emptied by a revocation
       continue;
     }
-    const uint32_t taken = TakeLane(index, run, now);
+    const uint32_t room = most - static_cast<uint32_t>(run.items.size());
+    const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
       lane.taken = lane.outstanding = taken;
@@ -28,9 +32,9 @@ bool Core::Impl::TakeRun(Run& run, BootTime now) {
 }
 
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
-uint32_t Core::Impl::TakeLane(uint32_t index, Run& run, BootTime now) {
+uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now) {
   const Lane& lane = lanes_[index];
-  const uint32_t limit = lane.solo ? 1 : options_.lane_run;
+  const uint32_t limit = lane.solo ? 1 : std::min(room, options_.lane_run);
   const size_t begin = run.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && run.items.size() - begin < limit;) {
     Delivery& delivery = slab_[slot];
@@ -80,8 +84,9 @@ uint32_t Core::Impl::TakeLane(uint32_t index, Run& run, BootTime now) {
   return static_cast<uint32_t>(run.items.size() - begin);
 }
 
-// Reserves the id for this delivery. False: another delivery of it runs in this process, so this one waits (rule 14). A
-// copy behind its original in the same lane of the same run may come along: it follows the original's outcome.
+// Reserves the id for this delivery. False: another delivery of it runs in this process, so this
+// one waits (rule 14). A copy behind its original in the same lane of the same run may come along:
+// it follows the original's outcome.
 bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run,
                         RunItem& item) {
   Delivery& delivery = slab_[slot];

@@ -133,7 +133,8 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
   const bool empty = lanes_.Filter(index, 0, [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
-    // Queued behind the run while its assignment ended, or put back by the run after that: somebody else's now.
+    // Queued behind the run while its assignment ended, or put back by the run after that: somebody
+    // else's now.
     const bool stale = !partition.Current(delivery.epoch) && delivery.stage != Stage::kApplied;
     const bool draining = partition.phase() == PartitionPhase::kDraining &&
                           delivery.stage != Stage::kApplied && !delivery.finished;

@@ -8,19 +8,20 @@
 
 namespace oncemq {
 
-// One delivery in the slab. (slot, ticket) names it: the ticket changes with every reuse of the slot, so that a
-// settlement that comes late can't hit a stranger. The epoch says which assignment it belongs to.
+// One delivery in the slab. (slot, ticket) names it: the ticket changes with every reuse of the
+// slot, so that a settlement that comes late can't hit a stranger. The epoch says which assignment
+// it belongs to.
 struct Delivery {
   void* message = nullptr;
   const char* id = nullptr;
   uint64_t id_hash = 0;
-  uint64_t token = 0;        // attempt half of the token, 0 for none
+  uint64_t token = 0;  // attempt half of the token, 0 for none
   int64_t offset = 0;
-  uint32_t next = kNoIndex;     // LaneTable's
-  uint32_t lane = kNoIndex;     // LaneTable's
+  uint32_t next = kNoIndex;  // LaneTable's
+  uint32_t lane = kNoIndex;  // LaneTable's
   uint32_t ticket = 0;
   uint32_t epoch = 0;
-  uint32_t arrival = 0;      // Frontier's
+  uint32_t arrival = 0;  // Frontier's
   uint32_t bytes = 0;
   uint16_t partition = 0;
   uint16_t id_size = 0;

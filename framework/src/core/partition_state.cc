@@ -10,7 +10,8 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kMaxAbandoned = 64;  // more than that is not worth listing: everything open is suspect then
+constexpr size_t kMaxAbandoned =
+    64;  // more than that is not worth listing: everything open is suspect then
 
 }  // namespace
 
@@ -55,7 +56,8 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
     return;  // asked for an assignment that is over
   }
   if (!own) {
-    retry_at_ = now + options_.store_retry;  // no ownership, no work: the partition waits for its store
+    retry_at_ =
+        now + options_.store_retry;  // no ownership, no work: the partition waits for its store
     return;
   }
   own_ = *own;
@@ -99,7 +101,8 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
   }
   switch (reply) {
     case CommitReply::kAcknowledged:
-      // Counted from the moment of sending: the broker restarted our session no earlier than that (rule 10).
+      // Counted from the moment of sending: the broker restarted our session no earlier than that
+      // (rule 10).
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
       if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
         phase_ = PartitionPhase::kActive;
@@ -217,12 +220,15 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.clean = last;
   if (last && running > 0) {
     metadata.abandoned = running_offsets();
-    if (metadata.abandoned.size() > kMaxAbandoned) {
-      metadata.abandoned.clear();
-      metadata.clean = false;
-    }
   }
   FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
+  if (metadata.abandoned.size() > kMaxAbandoned ||
+      snapshot.map.Encode(snapshot.offset).size() > MapBudget(metadata)) {
+    // Too many to list: then everything above the frontier that the map doesn't show is suspect.
+    metadata.abandoned.clear();
+    metadata.clean = false;
+    snapshot = frontier_.Snapshot(MapBudget(metadata));
+  }
   metadata.map = std::move(snapshot.map);
   metadata.totals = snapshot.totals;
   metadata.top = std::max(metadata.top, snapshot.offset);
@@ -231,10 +237,12 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   last_commit_ = now;
   dirty_ = false;
   actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
-                                 EncodeCommit(metadata, snapshot.offset)});
+                                    EncodeCommit(metadata, snapshot.offset)});
 }
 
-void PartitionState::EndOfDrain(BootTime now, Actions& actions) { SendCommit(true, now, actions); }
+void PartitionState::EndOfDrain(BootTime now, Actions& actions) {
+  SendCommit(true, now, actions);
+}
 
 void PartitionState::GiveBack(bool leave_group, Actions& actions) {
   actions.emplace_back(GiveBackAction{id_, epoch_, leave_group});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One partition's way through an assignment: raise own, confirm by an acknowledged commit, work, commit, give back.
+// One partition's way through an assignment: raise own, confirm by an acknowledged commit, work,
+// commit, give back.
 #pragma once
 
 #include <functional>
@@ -78,9 +79,9 @@ class PartitionState {
   uint32_t epoch_ = 0;
   Own own_ = 0;
   BootTime safe_until_{};
-  BootTime retry_at_{};      // of a raise or a confirmation that was not answered
-  BootTime last_commit_{};   // when the last one was sent
-  BootTime deadline_{};      // of the drain
+  BootTime retry_at_{};     // of a raise or a confirmation that was not answered
+  BootTime last_commit_{};  // when the last one was sent
+  BootTime deadline_{};     // of the drain
   std::optional<InFlight> commit_;
   uint64_t next_number_ = 1;
   int64_t committed_ = -1;

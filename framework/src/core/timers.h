@@ -10,7 +10,8 @@
 
 namespace oncemq {
 
-// Lanes that wait for a moment. Every lane aside on a timer has exactly one entry, so the heap is bounded by the lanes.
+// Lanes that wait for a moment. Every lane aside on a timer has exactly one entry, so the heap is
+// bounded by the lanes.
 class LaneTimers {
  public:
   void Add(BootTime due, uint32_t lane) {

@@ -16,11 +16,19 @@ RunMachine::Part RunMachine::Plan(size_t i) {
       return Part::kComplete;
     case Stage::kRejecting:
       progress_[i].claimed = !token.empty();
+      if (policy_.reject == RejectPolicy::kStop) {  // refused before it was ever claimed
+        Settle(i, Fate::kStop);
+        return Part::kSettled;
+      }
       return Part::kJournal;
     case Stage::kReleasing:
       return Part::kRelease;
     case Stage::kCarried:
-      return policy_.window ? Part::kRestore : (Settle(i, Fate::kRestored), Part::kSettled);
+      if (policy_.window && !item.id.empty()) {
+        return Part::kRestore;
+      }
+      Settle(i, Fate::kRestored);
+      return Part::kSettled;
     case Stage::kClaiming:
       return Part::kClaim;
     case Stage::kFresh:
@@ -40,8 +48,8 @@ RunMachine::Part RunMachine::Plan(size_t i) {
 bool RunMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
     if (items_[j].id == items_[i].id) {
-      progress_[i].original = static_cast<uint32_t>(
-          progress_[j].part == Part::kCopy ? progress_[j].original : j);
+      progress_[i].original =
+          static_cast<uint32_t>(progress_[j].part == Part::kCopy ? progress_[j].original : j);
       return true;
     }
   }
@@ -168,7 +176,8 @@ void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
   progress_[i].part = Part::kSettled;
 }
 
-// The call may have been carried out. The delivery keeps its stage and its token, and the next run asks again.
+// The call may have been carried out. The delivery keeps its stage and its token, and the next run
+// asks again.
 void RunMachine::Unanswered(size_t i, Stage stage) {
   Settle(i, Fate::kPending, policy_.store_retry);
   settlements_[i].stage = stage;

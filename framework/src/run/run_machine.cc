@@ -147,7 +147,9 @@ void RunMachine::JudgeAll() {
   releases_.empty() ? Handle() : void(step_ = RunStep::kRelease);
 }
 
-void RunMachine::Handle() { step_ = RunStep::kHandle; }
+void RunMachine::Handle() {
+  step_ = RunStep::kHandle;
+}
 
 const Grant* RunMachine::Next(BootTime now) {
   while (at_ < items_.size() && progress_[at_].part != Part::kRun) {
@@ -311,6 +313,21 @@ void RunMachine::FollowOriginals() {
     }
   }
   step_ = RunStep::kSettled;
+}
+
+std::vector<RenewRequest> RunMachine::ClaimsBeforeHandling() const {
+  std::vector<RenewRequest> held;
+  for (const RunItem& item : items_) {
+    if (item.stage == Stage::kApplied) {
+      held.push_back({item.id, item.token});
+    }
+  }
+  for (size_t i = 0; i < claims_.size(); i++) {
+    if (answers_[i].answer == Answer::kGranted) {
+      held.push_back({claims_[i].id, claims_[i].token});
+    }
+  }
+  return held;
 }
 
 std::vector<RenewRequest> RunMachine::OpenClaims() const {

@@ -94,8 +94,7 @@ TEST(ResolveAssignment, WithoutACommitTheStartPolicyDecidesAndHistoryBeginsThere
 }
 
 TEST(ResolveAssignment, OurCommitIsContinued) {
-  const auto assignment =
-      ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 500}, Rules());
+  const auto assignment = ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 500}, Rules());
   ASSERT_TRUE(assignment);
   EXPECT_EQ(assignment->facts.start, 100);
   EXPECT_EQ(assignment->facts.metadata, Sample());
@@ -146,6 +145,40 @@ TEST(ResolveAssignment, AnotherScopeRecipeOrSourceIsRefused) {
   rules = Rules();
   rules.source_identity = 1;
   EXPECT_FALSE(ResolveAssignment(committed, {0, 500}, rules));
+}
+
+AssignFacts Past(int64_t since, int64_t start) {
+  AssignFacts facts;
+  facts.start = start;
+  facts.metadata.since = since;
+  return facts;
+}
+
+TEST(PlanCatchUp, ReadsTheWholeHistoryOfTheScope) {
+  const CatchUpPlan plan = PlanCatchUp(Past(10, 100), {0, 500}, 1'000);
+  EXPECT_EQ(plan.from, 10);
+  EXPECT_TRUE(plan.gap.empty());
+}
+
+TEST(PlanCatchUp, AnOperatorsResetHasNoPast) {
+  EXPECT_EQ(PlanCatchUp(Past(100, 100), {0, 500}, 1'000).from, 100);
+}
+
+TEST(PlanCatchUp, WhatIsGoneFromTheLogOrBeyondTheBudgetIsAGap) {
+  const CatchUpPlan retention = PlanCatchUp(Past(10, 100), {40, 500}, 1'000);
+  EXPECT_EQ(retention.from, 40);
+  EXPECT_FALSE(retention.gap.empty());
+  const CatchUpPlan budget = PlanCatchUp(Past(10, 100), {0, 500}, 20);
+  EXPECT_EQ(budget.from, 80);
+  EXPECT_FALSE(budget.gap.empty());
+}
+
+TEST(PlanCatchUp, RefusedMessagesAreNotTakenForDone) {
+  AssignFacts facts = Past(10, 100);
+  facts.metadata.totals.rejected = 1;
+  const CatchUpPlan plan = PlanCatchUp(facts, {0, 500}, 1'000);
+  EXPECT_EQ(plan.from, 100);
+  EXPECT_FALSE(plan.gap.empty());
 }
 
 }  // namespace

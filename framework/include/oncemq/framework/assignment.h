@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a partition starts, from what the broker says about it. Pure logic: the source asks the broker, this judges.
+// Where a partition starts, from what the broker says about it. Pure logic: the source asks the
+// broker, this judges.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct AssignRules {
   uint64_t scope = 0;
   uint32_t recipe = 1;
   uint64_t source_identity = 0;
-  int64_t fresh_start = 0;  // where a partition without a commit begins, resolved by the start policy
+  int64_t fresh_start =
+      0;  // where a partition without a commit begins, resolved by the start policy
 };
 
 struct Assignment {
@@ -33,10 +35,22 @@ struct Assignment {
   std::string notice;  // for the log, where something unusual was found and accepted; else empty
 };
 
-// Errors are incidents: the partition must not start, and the text says what was found. Never an answer by reset.
-//   kCorrupt: the commit lies outside the log (re-created or truncated topic, or records lost to retention)
-//   kInvalid: the commit belongs to another scope, recipe, source or version
+// Errors are incidents: the partition must not start, and the text says what was found. Never an
+// answer by reset.
+//   kCorrupt: the commit lies outside the log (re-created or truncated topic, or records lost to
+//   retention) kInvalid: the commit belongs to another scope, recipe, source or version
 Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
                                      const AssignRules& rules);
+
+// How much of a window that forgot its past can be told from the log (catch-up).
+struct CatchUpPlan {
+  int64_t from = 0;  // read from here; equal to the start where there is nothing to read
+  std::string gap;   // why ids below `from` stay unknown; empty where none are
+};
+
+// Everything in [since, start) that no record says otherwise about is finished: reading it again
+// gives the markers back. Refuses where outcomes exist that log and commit cannot tell (rule 4),
+// and reads at most `most` offsets.
+CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most);
 
 }  // namespace oncemq

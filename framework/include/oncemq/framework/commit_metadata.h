@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels with every committed offset, as text of at most 4,096 bytes (docs/formats.md). A commit without it is an
-// operator's act (rule 5): nothing below its offset is believed to be finished.
+// What travels with every committed offset, as text of at most 4,096 bytes (docs/formats.md). A
+// commit without it is an operator's act (rule 5): nothing below its offset is believed to be
+// finished.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,11 @@ struct CommitMetadata {
   uint64_t own = 0;              // ownership fence of the writer
   int64_t since = 0;             // the oldest offset that this scope's records cover
   int64_t top = 0;               // the highest offset ever committed
-  bool clean = false;            // the owner gave the partition back; only `abandoned` may still run
+  bool clean = false;  // the owner gave the partition back; only `abandoned` may still run
   std::vector<int64_t> abandoned;
-  OffsetMap skipped;             // ranges that an operator passed over: not finished
-  Totals totals;                 // of the finished offsets: below the commit, and in the map
-  OffsetMap map;                 // finished above the commit
+  OffsetMap skipped;  // ranges that an operator passed over: not finished
+  Totals totals;      // of the finished offsets: below the commit, and in the map
+  OffsetMap map;      // finished above the commit
 
   friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
 };
@@ -38,7 +39,8 @@ size_t MapBudget(const CommitMetadata& metadata);
 // Precondition: the map fits (MapBudget).
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 
-// kNotFound: not ours at all; kInvalid: ours, of a version that we do not know; kCorrupt: ours and damaged.
+// kNotFound: not ours at all; kInvalid: ours, of a version that we do not know; kCorrupt: ours and
+// damaged.
 Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset);
 
 }  // namespace oncemq

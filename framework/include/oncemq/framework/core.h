@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core: everything that decides, without I/O, clock, thread or random. Events go in as calls with batches, actions
-// come out of the Take* calls. The runtime's shell and the simulator drive the same object code.
+// The core: everything that decides, without I/O, clock, thread or random. Events go in as calls
+// with batches, actions come out of the Take* calls. The runtime's shell and the simulator drive
+// the same object code.
 //
-//   Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens        (rule 9)
-//   Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit                          per message
-//   Revoke -> running deliveries end or the deadline passes -> Commit (last) -> GiveBack            (rule 21)
+//   Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens (rule
+//   9) Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit per message Revoke ->
+//   running deliveries end or the deadline passes -> Commit (last) -> GiveBack            (rule 21)
 //
-// Promise: one key runs in one place at a time, in order, also through retries and reassignment; one id runs in one
-// place at a time; a commit never passes an unfinished delivery, and is one snapshot of offset, map and totals; what is
-// unfinished is bounded in messages, bytes and span. A settlement of an earlier assignment changes nothing in frontier,
-// map or commit. Nothing is allocated per message after construction.
-// Thread safety: none; one thread owns it.
+// Promise: one key runs in one place at a time, in order, also through retries and reassignment;
+// one id runs in one place at a time; a commit never passes an unfinished delivery, and is one
+// snapshot of offset, map and totals; what is unfinished is bounded in messages, bytes and span. A
+// settlement of an earlier assignment changes nothing in frontier, map or commit. Nothing is
+// allocated per message after construction. Thread safety: none; one thread owns it.
 #pragma once
 
 #include <memory>
@@ -29,36 +30,42 @@ namespace oncemq {
 enum class Order : uint8_t { kUnordered, kKey, kPartition };
 
 struct CoreOptions {
-  Order order = Order::kKey;                  // what must stay in order within a partition
-  uint32_t in_flight = 32'768;                // unfinished messages in this process
-  uint64_t in_flight_bytes = 256ull << 20;    // unfinished bytes; at the bound nothing more is admitted
-  uint32_t partition_credit = 8'192;          // unfinished messages of one partition
-  uint32_t span = 1'000'000;                  // arrivals above the frontier of one partition
-  uint32_t run = 500;                         // messages handed to a worker at once
-  uint32_t lane_run = 128;                    // of these, from one lane
-  microseconds commit_interval{500'000};      // between commits of a partition that has moved
-  microseconds session_timeout{45'000'000};   // after it the broker may give the partition to somebody else
-  microseconds session_margin{5'000'000};     // no new effect starts in the last part of it (rule 10)
-  microseconds store_retry{100'000};          // pause after the window or the broker did not answer
-  uint64_t scope = 0;                         // goes into the metadata
-  uint32_t recipe = 1;                        // likewise
+  Order order = Order::kKey;    // what must stay in order within a partition
+  uint32_t in_flight = 32'768;  // unfinished messages in this process
+  uint64_t in_flight_bytes = 256ull
+                             << 20;       // unfinished bytes; at the bound nothing more is admitted
+  uint32_t partition_credit = 8'192;      // unfinished messages of one partition
+  uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
+  uint32_t run = 500;                     // messages handed to a worker at once
+  uint32_t lane_run = 128;                // of these, from one lane
+  microseconds commit_interval{500'000};  // between commits of a partition that has moved
+  microseconds session_timeout{
+      45'000'000};  // after it the broker may give the partition to somebody else
+  microseconds session_margin{5'000'000};  // no new effect starts in the last part of it (rule 10)
+  microseconds store_retry{100'000};       // pause after the window or the broker did not answer
+  uint64_t scope = 0;                      // goes into the metadata
+  uint32_t recipe = 1;                     // likewise
 };
 
 struct Arrival {
-  void* message = nullptr;   // the shell's; comes back by TakeReleased
-  std::string_view id;       // valid until the message is released; empty where no window is used
-  uint64_t id_hash = 0;      // ProcessHash(id), 0 for none
-  uint64_t key_hash = 0;     // ProcessHash(key), 0 for a message without key: a lane of its own
+  void* message = nullptr;  // the shell's; comes back by TakeReleased
+  std::string_view id;      // valid until the message is released; empty where no window is used
+  uint64_t id_hash = 0;     // ProcessHash(id), 0 for none
+  uint64_t key_hash = 0;    // ProcessHash(key), 0 for a message without key: a lane of its own
   int64_t offset = 0;
   uint32_t bytes = 0;
+  const char* refusal =
+      nullptr;  // why it can't be handled at all; refused by policy, without claim or handler
 };
 
 // Where a partition starts, as found out by the source (assignment.h).
 struct AssignFacts {
-  uint32_t source = 0;         // number of the topic in the scope
+  uint32_t source = 0;  // number of the topic in the scope
   int32_t partition = 0;
-  int64_t start = 0;           // first offset to admit
-  CommitMetadata metadata;     // of the last commit, or the beginnings of a new history
+  int64_t start = 0;  // first offset to admit
+  int64_t read_from =
+      0;  // at or below it: what lies between is finished and only completes the window
+  CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
 };
 
 struct RaiseOwnAction {
@@ -68,14 +75,15 @@ struct RaiseOwnAction {
 struct CommitAction {
   PartitionId partition;
   uint32_t epoch;
-  uint64_t number;         // names this request in CommitAnswered
+  uint64_t number;  // names this request in CommitAnswered
   int64_t offset;
   std::string metadata;
 };
 struct GiveBackAction {
   PartitionId partition;
   uint32_t epoch;
-  bool leave_group;        // a commit of ours may still be under way: only leaving the group makes it harmless
+  bool leave_group;  // a commit of ours may still be under way: only leaving the group makes it
+                     // harmless
 };
 struct StopAction {
   PartitionId partition;
@@ -101,7 +109,7 @@ struct DeliveryCounts {
   int64_t attached = 0;
   int64_t conflict = 0;
   int64_t repaired = 0;
-  int64_t stale = 0;        // settled after their assignment had ended
+  int64_t stale = 0;  // settled after their assignment had ended
   int64_t handler_calls = 0;
   bool Balanced() const {
     return deliveries == applied + suppressed + parked + rejected + handed_back + open;
@@ -115,10 +123,10 @@ struct PartitionStatus {
   PartitionPhase phase = PartitionPhase::kNone;
   uint32_t epoch = 0;
   Own own = 0;
-  int64_t frontier = 0;      // lowest unfinished offset
-  int64_t committed = -1;    // acknowledged by the broker; -1: nothing yet
-  int64_t next_offset = 0;   // one above the highest offset admitted
-  Totals totals;             // of the last snapshot
+  int64_t frontier = 0;     // lowest unfinished offset
+  int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
+  int64_t next_offset = 0;  // one above the highest offset admitted
+  Totals totals;            // of the last snapshot
   DeliveryCounts counts;
 };
 
@@ -131,7 +139,8 @@ class Core {
   void Assign(PartitionId partition, const AssignFacts& facts, BootTime now);
   void OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& own, BootTime now);
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now);
-  // Hands queued deliveries back at once, waits for running ones until the deadline, then commits and gives back.
+  // Hands queued deliveries back at once, waits for running ones until the deadline, then commits
+  // and gives back.
   void Revoke(PartitionId partition, BootTime deadline, BootTime now);
   // Somebody else may own it already: no commit. Running deliveries end by their tokens.
   void Lost(PartitionId partition, BootTime now);
@@ -140,8 +149,9 @@ class Core {
   // How many messages of the partition may be admitted now.
   uint32_t Credit(PartitionId partition);
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
-  // Fills `run` with the heads of ready lanes; false when nothing may run now.
-  bool TakeRun(Run& run, BootTime now);
+  // Fills `run` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
+  // false when nothing may run now.
+  bool TakeRun(Run& run, BootTime now, uint32_t limit = UINT32_MAX);
   void Settle(std::span<Settlement> settlements, BootTime now);
 
   // --- time and results
@@ -153,6 +163,8 @@ class Core {
 
   // --- views
   PartitionStatus Status(PartitionId partition) const;
+  // Until when the partition is surely ours, by the last acknowledged commit (rule 10).
+  BootTime SafeUntil(PartitionId partition) const;
   std::vector<int64_t> OpenOffsets(PartitionId partition, size_t limit) const;
   DeliveryCounts Counts() const;
   uint32_t lanes() const;

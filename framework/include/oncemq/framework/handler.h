@@ -7,8 +7,8 @@
 //     return ledger.Post(*payment, context.id()) ? Outcome(Done{}) : Outcome(Retry{});
 //   }
 //
-// A handler may throw (the runtime takes that for Retry) and may block (the runtime then moves it to a worker). Handlers
-// of different keys may run at the same time; of one key, never.
+// A handler may throw (the runtime takes that for Retry) and may block (the runtime then moves it
+// to a worker). Handlers of different keys may run at the same time; of one key, never.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,12 @@ class Message {
   virtual std::string_view topic() const = 0;
   virtual int32_t partition() const = 0;
   virtual int64_t offset() const = 0;
-  virtual int64_t timestamp_ms() const = 0;                          // -1: none
-  virtual std::optional<std::string_view> key() const = 0;           // nothing: no key, which is not an empty one
-  virtual std::optional<std::string_view> value() const = 0;         // nothing: a tombstone
-  virtual std::optional<std::string_view> header(std::string_view name) const = 0;  // the last one of that name
+  virtual int64_t timestamp_ms() const = 0;  // -1: none
+  virtual std::optional<std::string_view> key()
+      const = 0;  // nothing: no key, which is not an empty one
+  virtual std::optional<std::string_view> value() const = 0;  // nothing: a tombstone
+  virtual std::optional<std::string_view> header(
+      std::string_view name) const = 0;  // the last one of that name
 
  protected:
   ~Message() = default;
@@ -43,17 +45,20 @@ class Message {
 class Context {
  public:
   Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
-          std::stop_token stop)
+          const std::stop_token& stop)
       : id_(id), token_(token), own_(own), attempt_(attempt), uncertain_(uncertain), stop_(stop) {}
 
   // Names the operation. A guarded target stores it in the same write as the effect.
   std::string_view id() const { return id_; }
-  // The partition's ownership fence, for targets that read before they write: never falls from owner to owner.
+  // The partition's ownership fence, for targets that read before they write: never falls from
+  // owner to owner.
   Own fence() const { return own_; }
   Token token() const { return token_; }
-  uint32_t attempt() const { return attempt_; }   // 1 for the first, over all owners
-  bool uncertain() const { return uncertain_; }   // an earlier attempt may have had its effect
-  const std::stop_token& stop() const { return stop_; }  // requested when the right to run is about to end
+  uint32_t attempt() const { return attempt_; }  // 1 for the first, over all owners
+  bool uncertain() const { return uncertain_; }  // an earlier attempt may have had its effect
+  const std::stop_token& stop() const {
+    return stop_;
+  }  // requested when the right to run is about to end
 
  private:
   std::string_view id_;
@@ -61,7 +66,8 @@ class Context {
   Own own_;
   uint32_t attempt_;
   bool uncertain_;
-  std::stop_token stop_;
+  const std::stop_token&
+      stop_;  // the run's: a copy for each message would cost two shared counters
 };
 
 using Handler = std::function<Outcome(const Message&, Context&)>;

@@ -16,13 +16,16 @@ struct Done {
   std::string result = {};
 };
 
-// Not now. The message waits in its lane, holds no worker, and comes again; followers of its key wait behind it.
+// Not now. The message waits in its lane, holds no worker, and comes again; followers of its key
+// wait behind it.
 struct Retry {
   std::optional<milliseconds> after = std::nullopt;  // nothing: the runtime's back-off decides
-  bool not_done = false;  // the handler knows that no effect has left; otherwise it may have, at the opaque level
+  bool not_done = false;  // the handler knows that no effect has left; otherwise it may have, at
+                          // the opaque level
 };
 
-// Never. By policy the partition stops here, or the refusal goes into the journal and the partition goes on.
+// Never. By policy the partition stops here, or the refusal goes into the journal and the partition
+// goes on.
 struct Reject {
   std::string why;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core and run machine say to each other: a run is the set of messages handed to a worker at once, a settlement is
-// what came of one of them.
+// What core and run machine say to each other: a run is the set of messages handed to a worker at
+// once, a settlement is what came of one of them.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,12 @@
 
 namespace oncemq {
 
-// Index of a (topic, partition) in this process. Stable for its lifetime, also when the partition leaves and returns.
+// Index of a (topic, partition) in this process. Stable for its lifetime, also when the partition
+// leaves and returns.
 using PartitionId = uint32_t;
 
-// How far a delivery has come; survives being set aside, so that nothing is done twice and nothing forgotten.
+// How far a delivery has come; survives being set aside, so that nothing is done twice and nothing
+// forgotten.
 enum class Stage : uint8_t {
   kFresh,      // nothing has been asked of the window yet
   kClaiming,   // a claim was sent and its answer is not known: the same token again
@@ -27,19 +29,19 @@ enum class Stage : uint8_t {
 };
 
 struct RunItem {
-  uint32_t slot = 0;    // (slot, ticket) names the delivery
+  uint32_t slot = 0;  // (slot, ticket) names the delivery
   uint32_t ticket = 0;
-  uint32_t lane = 0;    // items of one lane stand together, in order
+  uint32_t lane = 0;  // items of one lane stand together, in order
   PartitionId partition = 0;
   void* message = nullptr;
   std::string_view id;
   Coordinates at;
   Own own = 0;
-  Token token;          // empty unless stage says that one is out
-  uint32_t attempt = 0; // handler calls of this delivery so far
+  Token token;           // empty unless stage says that one is out
+  uint32_t attempt = 0;  // handler calls of this delivery so far
   Stage stage = Stage::kFresh;
-  bool copy = false;    // perhaps the same id as an earlier item of this lane in this run
-  bool touched = false; // an earlier run of ours may have had its effect
+  bool copy = false;           // perhaps the same id as an earlier item of this lane in this run
+  bool touched = false;        // an earlier run of ours may have had its effect
   std::string_view text = {};  // result or reason that belongs to kApplied and kRejecting
 };
 
@@ -66,16 +68,16 @@ struct Settlement {
   uint32_t slot = 0;
   uint32_t ticket = 0;
   Fate fate = Fate::kWithdrawn;
-  Stage stage = Stage::kFresh;   // how far it has come, for what is not final
-  bool touched = false;          // as in RunItem
-  bool uncertain = false;        // attribute: an effect may exist beside the one on record
-  bool same_delivery = false;    // attribute of kSuppressed: the marker has our coordinates
-  bool attached = false;         // attribute: follows another delivery's record
-  bool conflict = false;         // attribute: same id, other payload
-  bool handled = false;          // the handler was called
+  Stage stage = Stage::kFresh;  // how far it has come, for what is not final
+  bool touched = false;         // as in RunItem
+  bool uncertain = false;       // attribute: an effect may exist beside the one on record
+  bool same_delivery = false;   // attribute of kSuppressed: the marker has our coordinates
+  bool attached = false;        // attribute: follows another delivery's record
+  bool conflict = false;        // attribute: same id, other payload
+  bool handled = false;         // the handler was called
   microseconds wait{0};
-  Token token;                   // with kClaiming, kReleasing, kApplied, kRejecting
-  std::string text;              // result or reason
+  Token token;       // with kClaiming, kReleasing, kApplied, kRejecting
+  std::string text;  // result or reason
 };
 
 }  // namespace oncemq

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunMachine: the way of one run through window, handler and journal, as a state machine without I/O.
+// RunMachine: the way of one run through window, handler and journal, as a state machine without
+// I/O.
 //
-// The shell asks step(), does what it says with the public request lists, reports back, and asks again. The simulator
-// does the same, and loses replies or dies between any two steps.
+// The shell asks step(), does what it says with the public request lists, reports back, and asks
+// again. The simulator does the same, and loses replies or dies between any two steps.
 //
-//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark -> kRelease -> kSettled
+//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark ->
+//   kRelease -> kSettled
 //
-// Promise: a lane keeps claims for a prefix only: behind the first message that may not run, claims are released at once
-// (rule 17). A copy follows the outcome of its original (rule 18). After a message that did not finish, the rest of its
-// lane is withdrawn. A completion that the window refuses is never counted as done: the delivery asks the window again
-// (rule 16). A call without an answer leaves the token out, and the next run repeats it with the same token.
-// Thread safety: none; belongs to one worker. Reused from run to run, so that nothing is allocated per message.
+// Promise: a lane keeps claims for a prefix only: behind the first message that may not run, claims
+// are released at once (rule 17). A copy follows the outcome of its original (rule 18). After a
+// message that did not finish, the rest of its lane is withdrawn. A completion that the window
+// refuses is never counted as done: the delivery asks the window again (rule 16). A call without an
+// answer leaves the token out, and the next run repeats it with the same token. Thread safety:
+// none; belongs to one worker. Reused from run to run, so that nothing is allocated per message.
 #pragma once
 
 #include <span>
@@ -25,12 +28,12 @@ namespace oncemq {
 enum class RejectPolicy : uint8_t { kStop, kJournal };
 
 struct RunPolicy {
-  Level level = Level::kGuarded;               // what a failed attempt may have left behind
-  bool window = true;                          // false: no ids, every message is granted
-  RejectPolicy reject = RejectPolicy::kStop;   // what Reject does to the partition
-  microseconds store_retry{100'000};           // pause after a call without an answer
-  milliseconds backoff_first{100};             // a Retry without a time waits this, doubled per attempt
-  milliseconds backoff_most{30'000};           // up to this
+  Level level = Level::kGuarded;              // what a failed attempt may have left behind
+  bool window = true;                         // false: no ids, every message is granted
+  RejectPolicy reject = RejectPolicy::kStop;  // what Reject does to the partition
+  microseconds store_retry{100'000};          // pause after a call without an answer
+  milliseconds backoff_first{100};    // a Retry without a time waits this, doubled per attempt
+  milliseconds backoff_most{30'000};  // up to this
 };
 
 enum class RunStep : uint8_t {
@@ -89,7 +92,8 @@ class RunMachine {
   void Restored(const Status& status);
   void Claimed(const Status& status);
   void Released(const Status& status);
-  // The next message to handle, or nullptr: then the step has moved on. Past safe_until nothing starts any more.
+  // The next message to handle, or nullptr: then the step has moved on. Past safe_until nothing
+  // starts any more.
   const Grant* Next(BootTime now);
   void Handled(Outcome&& outcome);
   // No more handler calls in this run: what has not started is withdrawn.
@@ -103,32 +107,36 @@ class RunMachine {
 
   // Claims that a long handler needs renewed (rule 13).
   std::vector<RenewRequest> OpenClaims() const;
+  // The same for another thread, from the moment that step() is kHandle until Next() has returned
+  // null: reads only what handling does not write, so it may name claims whose handlers have ended.
+  std::vector<RenewRequest> ClaimsBeforeHandling() const;
 
  private:
   enum class Part : uint8_t {
-    kRelease,    // an unanswered release from an earlier run comes first
+    kRelease,  // an unanswered release from an earlier run comes first
     kRestore,
     kClaim,
-    kCopy,       // follows the item before it with the same id
-    kRun,        // granted, waits for its handler
+    kCopy,  // follows the item before it with the same id
+    kRun,   // granted, waits for its handler
     kComplete,
     kJournal,
     kPark,
-    kUndo,       // its claim has to be released; the settlement is decided
+    kUndo,  // its claim has to be released; the settlement is decided
     kSettled,
   };
   enum class ReleaseRound : uint8_t { kEarlier, kPrefix, kLast };
   struct Progress {
     Part part = Part::kSettled;
-    uint32_t request = 0;    // index in the list of its present step
-    uint32_t original = 0;   // for kCopy: index of the item that it follows
-    uint64_t entry = 0;      // for kPark: the number of its record
+    uint32_t request = 0;   // index in the list of its present step
+    uint32_t original = 0;  // for kCopy: index of the item that it follows
+    uint64_t entry = 0;     // for kPark: the number of its record
     uint32_t attempt = 1;
     bool uncertain = false;
-    bool claimed = false;    // a claim of ours is in the window
+    bool claimed = false;  // a claim of ours is in the window
   };
 
-  // The steps, in order; each collects its requests and passes on where there are none. run_machine.cc
+  // The steps, in order; each collects its requests and passes on where there are none.
+  // run_machine.cc
   void ReleaseEarlier();
   void RestoreCarried();
   void ClaimAll();
@@ -159,7 +167,7 @@ class RunMachine {
   RunStep step_ = RunStep::kSettled;
   ReleaseRound round_ = ReleaseRound::kEarlier;
   BootTime safe_until_;
-  size_t at_ = 0;                 // next item of the handle step
+  size_t at_ = 0;  // next item of the handle step
   Grant grant_;
   std::vector<RunItem> items_;
   std::vector<Progress> progress_;

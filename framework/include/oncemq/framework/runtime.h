@@ -48,6 +48,7 @@ struct RuntimeOptions {
   uint32_t workers_when_blocking = 4;         // workers that are started then
   milliseconds poll_budget{100};              // longest time that inline handlers keep the poll thread
   milliseconds drain_deadline{10'000};        // for running handlers at a revocation and at the end
+  milliseconds renew_every{10'000};           // claims of longer runs; at most a third of the window's lease
   std::string journal;                        // file for refused messages, with RejectPolicy::kJournal
 };
 

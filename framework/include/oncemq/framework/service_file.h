@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a service's options from a YAML file (docs/configuration.md lists every key).
+//
+// Promise: strict. Unknown and repeated keys, wrong types, values out of range and combinations
+// that cannot keep their promise are errors; all of them are told at once, each as
+// "service.yaml:12:5: what is wrong", one a line. What is accepted means what it says.
+// `${NAME}` and `${NAME:default}` in a value are replaced by a variable of the environment, and
+// `${file:/path}`, where a secret may stand, by the content of a file that only its owner may read.
+// A value that came from outside is never read as YAML.
+// Thread safety: any thread; the environment must not change meanwhile.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/result.h"
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+
+// Where `${...}` finds its values.
+struct ConfigSources {
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+  std::function<Result<std::string>(const std::string& path)> secret_file;
+};
+
+// This process's environment and files.
+ConfigSources ProcessSources();
+
+// `file_name` is only what errors call it. All errors are kInvalid.
+Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file_name,
+                                    const ConfigSources& sources = ProcessSources());
+
+// kNotFound when there is no such file.
+Result<ServiceOptions> LoadService(const std::string& path);
+
+}  // namespace oncemq

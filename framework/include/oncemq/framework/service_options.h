@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServiceOptions: everything that `oncemq run` can be told, in one typed tree. The file is one way
+// to fill it in, a program is another; both meet the same checks in CheckService.
+#pragma once
+
+#include <string>
+
+#include "oncemq/base/log.h"
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/runtime.h"
+
+namespace oncemq {
+
+struct ServiceOptions {
+  // What the runtime gets. Level and window of its policy follow from the two fields below.
+  RuntimeOptions runtime;
+  // Where finished ids are remembered; kNone keeps order and commits, and suppresses nothing.
+  enum class Engine : unsigned char { kNone, kMemory } engine = Engine::kNone;
+  // How the memory window is opened, level included.
+  MemoryWindowOptions memory;
+  // The user's statement that all copies of an id travel through one partition.
+  bool ids_partition_owned = false;
+  LogOptions log;
+};
+
+// Refuses what no engine of this build can promise, and limits that contradict each other. The text
+// names the options as the file does.
+Status CheckService(const ServiceOptions& options);
+
+// The options as they are in force, a few lines of text. Secrets are not shown.
+std::string Describe(const ServiceOptions& options);
+
+// What holds and what doesn't, limits first (docs/guarantees.md).
+std::string ExplainGuarantee(const ServiceOptions& options);
+
+// The three levels in general, and which of them this build can give.
+std::string ExplainLevels();
+
+}  // namespace oncemq
