@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every bench shares: a stopwatch, medians, and the report: one JSON object per line, and a table for people.
+// What every bench shares: a stopwatch, medians, and the report: one JSON object per line, and a
+// table for people.
 #pragma once
 
 #include <time.h>
@@ -14,7 +15,8 @@
 
 namespace oncemq::bench {
 
-// Seconds of this thread's processor time: what others do on the machine stays out, but for the caches they share.
+// Seconds of this thread's processor time: what others do on the machine stays out, but for the
+// caches they share.
 inline double ThreadSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -61,9 +63,25 @@ class Report {
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  // `floor` is what the value is compared with, measured in the same run or a stated bound; ratio = value / floor.
+  // Value and floor measured in turn: the median of each, and the median of the ratios pair by
+  // pair.
+  void AddPairs(const std::string& name, const std::vector<double>& values, const char* unit,
+                const std::vector<double>& floors) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < values.size(); i++) {
+      ratios.push_back(values[i] / floors[i]);
+    }
+    Write(name, Median(values), unit, Median(floors), Median(ratios));
+  }
+
+  // `floor` is what the value is compared with, measured in the same run or a stated bound; ratio =
+  // value / floor.
   void Add(const std::string& name, double value, const char* unit, double floor) {
-    const double ratio = floor == 0 ? 0 : value / floor;
+    Write(name, value, unit, floor, floor == 0 ? 0 : value / floor);
+  }
+
+ private:
+  void Write(const std::string& name, double value, const char* unit, double floor, double ratio) {
     std::printf("%-22s %-26s %12.1f %-8s floor %12.1f  ratio %5.2f\n", bench_.c_str(), name.c_str(),
                 value, unit, floor, ratio);
     std::fflush(stdout);
@@ -76,7 +94,6 @@ class Report {
     }
   }
 
- private:
   std::string bench_;
   std::FILE* out_ = nullptr;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the core cost per message? One thread plays poll thread and workers: it admits batches of 1,000 from eight
-// partitions, hands out runs, and settles a random outstanding one, so that completions come out of order. Hashing of the
-// key is part of the price, the broker and the handler are not. Prints the median of five rounds.
+// What does the core cost per message? One thread plays poll thread and workers: it admits batches
+// of 1,000 from eight partitions, hands out runs, and settles a random outstanding one, so that
+// completions come out of order. Hashing of the key is part of the price, the broker and the
+// handler are not. Prints the median of five rounds.
 #include <memory>
 #include <random>
 #include <string>
@@ -167,10 +168,10 @@ class Dispatch {
 int Main(int argc, char** argv) {
   bench::Report report("dispatch", argc, argv);
   double base = 0;
-  for (const Setting& setting : {Setting{"10k-keys", 10'000, 0, false},
-                                 Setting{"1m-keys", 1'000'000, 0, false},
-                                 Setting{"10k-keys-5%-retries", 10'000, 0.05, false},
-                                 Setting{"10k-keys-with-ids", 10'000, 0, true}}) {
+  for (const Setting& setting :
+       {Setting{"10k-keys", 10'000, 0, false}, Setting{"1m-keys", 1'000'000, 0, false},
+        Setting{"10k-keys-5%-retries", 10'000, 0.05, false},
+        Setting{"10k-keys-with-ids", 10'000, 0, true}}) {
     std::vector<double> rounds;
     Dispatch dispatch(setting);
     dispatch.Round();
@@ -190,4 +191,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace oncemq
 
-int main(int argc, char** argv) { return oncemq::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return oncemq::Main(argc, argv);
+}

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window in memory: as fast as it gets, gone with the process.
 //
-// Promise: the full contract of Window within one process. It remembers at least the last `remember` finished ids and
-// forgets in whole generations; a copy that comes later than that is new. It never survives its process: after a crash
-// it knows nothing, and says so in its capabilities.
-// Memory: at most two generations of `remember` ids, each id at most its length + result + 48 bytes in an arena and 16 in
-// a table; and for the most ids that were ever open or parked at a time 160 bytes each, 1,184 with ids over 40 bytes.
+// Promise: the full contract of Window within one process. It remembers at least the last
+// `remember` finished ids and forgets the oldest first, an eighth at a time; a copy that comes
+// later than that is new. It never survives its process: after a crash it knows nothing, and says
+// so in its capabilities.
+//
+// Memory: 16 bytes for each id to remember; for each id known, at most an eighth more, its length +
+// result + 47; and for the most ids that were ever open or parked at a time 165 bytes each, 1,189
+// if longer than 36 bytes. It grows with use and is kept.
+//
 // Thread safety: any thread; one lock around each batch.
 #pragma once
 
@@ -16,10 +20,14 @@
 namespace oncemq {
 
 struct MemoryWindowOptions {
-  Level level = Level::kGuarded;  // decides how a claim may be taken over; kAtomic is refused
-  WindowTimes times;              // leases and waits
-  uint32_t remember = 1'000'000;  // finished ids that are surely still known
-  uint32_t max_open = 1'000'000;  // open and parked ids at a time; a batch that needs more is refused with kFull
+  // Decides how a claim may be taken over; kAtomic is refused.
+  Level level = Level::kGuarded;
+  // Leases and waits.
+  WindowTimes times;
+  // Finished ids that are surely still known.
+  uint32_t remember = 1'000'000;
+  // Open and parked ids at a time; a batch that needs more is refused with kFull.
+  uint32_t max_open = 1'000'000;
 };
 
 // `clock` judges the leases and outlives the window. kInvalid says which option cannot be.

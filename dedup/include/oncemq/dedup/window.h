@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window: the contract of every engine that remembers ids, and decides whether an effect still has to happen.
+// Window: the contract of every engine that remembers ids, and decides whether an effect still has
+// to happen.
 //
-// One window belongs to one scope (app / namespace / group / handler). Each call is a batch; each request of a batch is
-// one atomic step of the store, judged by its guards (docs/guarantees.md, transitions 1-10), in the order given.
-// Answers are values. An Error means that the call failed as a whole: with Effect::kNone nothing happened, with
-// Effect::kUnknown any part of it may have, and the caller repeats it with the same tokens: a repeated request
-// recognises itself. An error is never an answer.
-// A malformed request (an id that is empty or too long, a result too long, an empty token, too few places for answers)
-// makes the whole call kInvalid before any of it is applied.
+// One window belongs to one scope (app / namespace / group / handler). Each call is a batch; each
+// request of a batch is one atomic step of the store, judged by its guards (docs/guarantees.md,
+// transitions 1-10), in the order given. Answers are values. An Error means that the call failed as
+// a whole: with Effect::kNone nothing happened, with Effect::kUnknown any part of it may have, and
+// the caller repeats it with the same tokens: a repeated request recognises itself. An error is
+// never an answer. A malformed request (an id that is empty or too long, a result too long, an
+// empty token, too few places for answers) makes the whole call kInvalid before any of it is
+// applied.
 //
-// Thread safety: implementations may be used from any thread. Blocks: for at most the engine's own time-out.
+// Thread safety: implementations may be used from any thread. Blocks: for at most the engine's own
+// time-out.
 #pragma once
 
 #include <chrono>
@@ -29,7 +32,8 @@ namespace oncemq {
 enum class Level : uint8_t { kAtomic, kGuarded, kOpaque };
 std::string_view ToString(Level level);
 
-// Where a delivery comes from. `source` numbers the topics of a scope; a caller without a log uses kNoPartition.
+// Where a delivery comes from. `source` numbers the topics of a scope; a caller without a log uses
+// kNoPartition.
 inline constexpr int32_t kNoPartition = -1;
 struct Coordinates {
   uint32_t source = 0;
@@ -38,7 +42,8 @@ struct Coordinates {
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
-// The ownership fence of a partition, issued by the window's store; 0 for callers that own none (gate, replay).
+// The ownership fence of a partition, issued by the window's store; 0 for callers that own none
+// (gate, replay).
 using Own = uint64_t;
 
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
@@ -58,7 +63,7 @@ std::string_view ToString(Answer answer);
 
 struct ClaimRequest {
   std::string_view id;
-  Token token;              // the same again when a reply was lost
+  Token token;  // the same again when a reply was lost
   Coordinates at;
   Own own = 0;
   uint32_t fingerprint = 0;  // of the payload; 0: not taken
@@ -66,13 +71,13 @@ struct ClaimRequest {
 
 struct ClaimAnswer {
   Answer answer = Answer::kIncomplete;
-  bool same_delivery = false;    // with kDuplicate: the marker has our coordinates (own redelivery)
-  bool uncertain = false;        // with kGranted: an earlier attempt may have had its effect
-  uint32_t attempt = 0;          // with kGranted: 1 for the first
-  uint64_t entry = 0;            // with kAttached: number of the record to follow
+  bool same_delivery = false;  // with kDuplicate: the marker has our coordinates (own redelivery)
+  bool uncertain = false;      // with kGranted: an earlier attempt may have had its effect
+  uint32_t attempt = 0;        // with kGranted: 1 for the first
+  uint64_t entry = 0;          // with kAttached: number of the record to follow
   MarkerState attached = MarkerState::kNone;  // with kAttached: kParked or kHanded
-  microseconds wait{0};          // with kInFlight: when to look again
-  std::string result;            // with kDuplicate: what the first run stored
+  microseconds wait{0};                       // with kInFlight: when to look again
+  std::string result;                         // with kDuplicate: what the first run stored
 };
 
 struct CompleteRequest {
@@ -85,8 +90,8 @@ struct CompleteRequest {
 struct ReleaseRequest {
   std::string_view id;
   Token token;
-  // The handler may have had its effect (opaque level): the marker stays open without a holder, marked uncertain. The mark
-  // outlives later claims and releases, until the id is finished.
+  // The handler may have had its effect (opaque level): the marker stays open without a holder,
+  // marked uncertain. The mark outlives later claims and releases, until the id is finished.
   bool uncertain = false;
 };
 
@@ -107,24 +112,24 @@ struct RestoreRequest {
   Own own = 0;
 };
 
-// Whether a guarded change was made (also when an earlier, unanswered request of the same token had made it), or the
-// marker is not the caller's any more.
+// Whether a guarded change was made (also when an earlier, unanswered request of the same token had
+// made it), or the marker is not the caller's any more.
 enum class Change : uint8_t { kMade, kFenced };
 
 struct MarkerView {
   MarkerState state = MarkerState::kNone;
   Coordinates at;
-  Token token;             // of the open claim; empty if nobody holds it
+  Token token;  // of the open claim; empty if nobody holds it
   bool uncertain = false;
 };
 
 // What an engine can do; the input of the conformance suite and of the start-up check.
 struct WindowCapabilities {
   std::string_view engine;
-  bool shared = false;             // several processes see the same markers
-  bool durable = false;            // survives the end of the process
-  bool leases_by_clock = true;     // ends a silent holder's claim by time
-  bool guarded = true;             // levels that it can carry
+  bool shared = false;          // several processes see the same markers
+  bool durable = false;         // survives the end of the process
+  bool leases_by_clock = true;  // ends a silent holder's claim by time
+  bool guarded = true;          // levels that it can carry
   bool opaque = true;
   bool atomic = false;
   bool keeps_results = true;
@@ -145,31 +150,35 @@ class Window {
   virtual ~Window() = default;
   virtual const WindowCapabilities& capabilities() const = 0;
 
-  // Issues a new ownership fence for the partition: above every earlier one. Older ones are refused from now on.
+  // Issues a new ownership fence for the partition: above every earlier one. Older ones are refused
+  // from now on.
   virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition) = 0;
 
   // none -> open, or why not. answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;
 
-  // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is gone, the lease has ended
-  // or the claim was released as uncertain, as long as nobody else has claimed the id.
+  // open -> done. Judged by the token alone: a late truth is kept, also after the ownership is
+  // gone, the lease has ended or the claim was released as uncertain, as long as nobody else has
+  // claimed the id.
   virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
 
-  // open -> none, or open without a holder if this attempt or an earlier one is uncertain; then the next claim is granted
-  // at once, and told. Another token's claim and a finished or parked id are left alone (kFenced); an id without a marker
-  // is released already (kMade).
+  // open -> none, or open without a holder if this attempt or an earlier one is uncertain; then the
+  // next claim is granted at once, and told. Another token's claim and a finished or parked id are
+  // left alone (kFenced); an id without a marker is released already (kMade).
   virtual Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) = 0;
 
   // open -> parked. Precondition: the record with that entry number is acknowledged.
   virtual Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) = 0;
 
-  // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease that has ended while
-  // nobody took the id over. Refused once the ownership that the claim was made under is over.
+  // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease
+  // that has ended while nobody took the id over. Refused once the ownership that the claim was
+  // made under is over.
   virtual Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) = 0;
 
-  // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where the same coordinates
-  // were claimed under a lower ownership. kMade also when a done, parked or handed marker was there already; an id that
-  // somebody else may be running is left alone (kFenced).
+  // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where
+  // the same coordinates were claimed under a lower ownership. kMade also when a done, parked or
+  // handed marker was there already; an id that somebody else may be running is left alone
+  // (kFenced).
   virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
 
   // A plain look. Never the base of a decision to run.

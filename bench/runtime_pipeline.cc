@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime_pipeline.h"
+
+#include <atomic>
+#include <random>
+#include <stop_token>
+#include <vector>
+
+#include "oncemq/base/hash.h"
+#include "oncemq/base/log.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/split_queue_loop.h"
+#include "support/test_producer.h"
+
+namespace oncemq::bench {
+namespace {
+
+constexpr int kPartitions = 8;
+constexpr uint64_t kKeys = 10'000;
+constexpr const char* kTopic = "bench";
+
+class Pipeline {
+ public:
+  Pipeline(const PipelineOptions& options) : options_(options) {
+    testing::KafkaBrokerOptions broker;
+    broker.heap_mb = 1024;
+    broker.jvm_flags.clear();
+    kafka_ = testing::KafkaBroker::Start(broker);
+    testing::KafkaAdmin(kafka_->bootstrap())
+        .CreateTopic({.name = kTopic, .partitions = kPartitions});
+    Fill();
+  }
+
+  // Messages per second.
+  double Floor() {
+    const auto result = testing::RunSplitQueueLoop({.bootstrap = kafka_->bootstrap(),
+                                                    .group = NextGroup(),
+                                                    .topic = kTopic,
+                                                    .partitions = kPartitions,
+                                                    .messages = options_.messages});
+    return static_cast<double>(options_.messages) / result.seconds;
+  }
+
+  double Runtime(uint32_t workers) {
+    RuntimeOptions options;
+    options.kafka.brokers = kafka_->bootstrap();
+    options.kafka.group = NextGroup();
+    options.kafka.topics = {kTopic};
+    options.workers = workers;
+    const std::unique_ptr<Window> window = options_.window ? options_.window() : nullptr;
+    std::atomic<int64_t> handled{0};
+    double began = 0;
+    double ended = 0;
+    std::stop_source stop;
+    auto runtime =
+        oncemq::Runtime::Open(options, window.get(), [&](const Message&, Context&) -> Outcome {
+          const int64_t count = handled.fetch_add(1, std::memory_order_relaxed);
+          if (count == 0) {
+            began = WallSeconds();
+          } else if (count + 1 == distinct_) {
+            ended = WallSeconds();
+            stop.request_stop();
+          }
+          return Done{};
+        });
+    if (!runtime) {
+      std::fprintf(stderr, "%s\n", ToString(runtime.error()).c_str());
+      std::exit(1);
+    }
+    const RunReport report = (*runtime)->Run(stop.get_token());
+    if (!report.error.empty() || report.counts.applied != distinct_ || !report.counts.Balanced()) {
+      std::fprintf(stderr, "the run is not valid: %s applied %lld of %lld\n", report.error.c_str(),
+                   static_cast<long long>(report.counts.applied),
+                   static_cast<long long>(distinct_));
+      std::exit(1);
+    }
+    return static_cast<double>(options_.messages) / (ended - began);
+  }
+
+ private:
+  std::string NextGroup() { return "g" + std::to_string(groups_++); }
+
+  // The last message of each partition is no copy, so that the last handled one is the end.
+  void Fill() {
+    testing::TestProducer producer(kafka_->bootstrap());
+    std::mt19937_64 random(7);
+    const std::string value(256, 'x');
+    std::vector<std::vector<std::pair<std::string, std::string>>> recent(kPartitions);
+    for (int64_t i = 0; i < options_.messages; i++) {
+      const auto p = static_cast<size_t>(random() % kPartitions);
+      auto& window = recent[p];
+      const bool tail = i + kPartitions * 64 > options_.messages;
+      const bool copy = !tail && window.size() > 100 &&
+                        static_cast<double>(random() % 1000) < options_.duplicates * 1000;
+      std::pair<std::string, std::string> message;
+      if (copy) {
+        message = window[random() % window.size()];
+      } else {
+        message = {"key-" + std::to_string(p + kPartitions * (random() % (kKeys / kPartitions))),
+                   "id-" + Id(static_cast<uint64_t>(i))};
+        distinct_++;
+        window.size() < 1000 ? window.push_back(message)
+                             : void(window[random() % window.size()] = message);
+      }
+      producer.Send({.topic = kTopic,
+                     .partition = static_cast<int32_t>(p),
+                     .key = message.first,
+                     .value = value,
+                     .headers = {{"message-id", message.second}}});
+    }
+    producer.Flush(std::chrono::minutes(5));
+  }
+
+  static std::string Id(uint64_t number) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(MixBits(number)));
+    return text;
+  }
+
+  const PipelineOptions options_;
+  std::unique_ptr<testing::KafkaBroker> kafka_;
+  int64_t distinct_ = 0;
+  int groups_ = 0;
+};
+
+}  // namespace
+
+int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv) {
+  StartLogging({.level = LogLevel::kWarn});
+  if (const auto messages = Argument(argc, argv, "--messages")) {
+    options.messages = std::strtoll(messages->c_str(), nullptr, 10);
+  }
+  if (const auto pairs = Argument(argc, argv, "--pairs")) {
+    options.pairs = std::atoi(pairs->c_str());
+  }
+  Report report(name, argc, argv);
+  Pipeline pipeline(options);
+  pipeline.Floor();  // page cache, JIT
+  for (const uint32_t workers : {0u, 1u}) {
+    std::vector<double> values;
+    std::vector<double> floors;
+    for (int i = 0; i < options.pairs; i++) {
+      floors.push_back(pipeline.Floor());
+      values.push_back(pipeline.Runtime(workers));
+    }
+    report.AddPairs(workers == 0 ? "inline" : "1-worker", values, "msg/s", floors);
+  }
+  return 0;
+}
+
+}  // namespace oncemq::bench

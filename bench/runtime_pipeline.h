@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime against floor on a real broker: what both runtime benches share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench_report.h"
+#include "oncemq/framework/runtime.h"
+
+namespace oncemq::bench {
+
+struct PipelineOptions {
+  int64_t messages = 1'000'000;  // --messages
+  int pairs = 5;                 // --pairs: runtime and floor in turn
+  double duplicates = 0;         // share of messages that copy an earlier one of their partition
+  std::function<std::unique_ptr<Window>()> window;  // nothing: no window
+};
+
+// Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and
+// runtime in turn, inline and with one worker, and reports the median of messages per second and of
+// the ratios of the pairs.
+int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv);
+
+}  // namespace oncemq::bench

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the holder of a claim may do with it, and nobody else. Every change is repeated after a lost
+// reply, and recognises itself. (Transitions 5, 6, 7 and 9.)
+#include "window_test.h"
+
+namespace oncemq::conformance {
+
+WINDOW_TEST(Always, OnlyTheTokenOfTheClaimCompletes) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Complete(New()), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kOpen);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+}
+
+WINDOW_TEST(Always, ACompletionRepeatedAfterALostReplyIsMade) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+}
+
+WINDOW_TEST(Always, ACompletionOfAnIdThatSomebodyElseFinishedIsFenced) {
+  const Attempt holder = New();
+  Claim(holder);
+  Complete(holder);
+  EXPECT_EQ(Complete(New()), Change::kFenced);
+}
+
+WINDOW_TEST(Always, ACompletionOfAnIdThatNobodyClaimedIsFenced) {
+  EXPECT_EQ(Complete(New()), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+}
+
+WINDOW_TEST(Always, AReleasedIdIsNewAgain) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Release(holder), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+  const ClaimAnswer next = Claim(New());
+  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.attempt, 1u);
+  EXPECT_FALSE(next.uncertain);
+}
+
+WINDOW_TEST(Always, AReleaseRepeatedAfterALostReplyIsMade) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Release(holder), Change::kMade);
+  EXPECT_EQ(Release(holder), Change::kMade);
+}
+
+WINDOW_TEST(Always, ALateReleaseLeavesTheNextClaimAlone) {
+  const Attempt first = New();
+  Claim(first);
+  Release(first);
+  const Attempt next = New();
+  Claim(next);
+  EXPECT_EQ(Release(first), Change::kFenced);
+  EXPECT_EQ(Peek().token, next.token);
+}
+
+WINDOW_TEST(Always, OnlyTheTokenOfTheClaimReleases) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Release(New()), Change::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(New()), Change::kFenced);
+  EXPECT_EQ(Peek().token, holder.token);
+}
+
+WINDOW_TEST(Always, ADoneIdIsNeverReleased) {
+  const Attempt holder = New();
+  Claim(holder);
+  Complete(holder);
+  EXPECT_EQ(Release(holder), Change::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+}
+
+WINDOW_TEST(Always, AnUncertainReleaseLeavesTheMarkerWithoutAHolder) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
+  const MarkerView view = Peek();
+  EXPECT_EQ(view.state, MarkerState::kOpen);
+  EXPECT_TRUE(view.uncertain);
+  EXPECT_TRUE(view.token.empty());
+}
+
+WINDOW_TEST(Always, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAndTold) {
+  const Attempt holder = New();
+  Claim(holder);
+  ReleaseAsUncertain(holder);
+  const ClaimAnswer next = Claim(New());
+  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_TRUE(next.uncertain);
+  EXPECT_EQ(next.attempt, 2u);
+}
+
+WINDOW_TEST(Always, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
+  const Attempt holder = New();
+  Claim(holder);
+  ReleaseAsUncertain(holder);
+  const ClaimAnswer again = Claim(holder);
+  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_TRUE(again.uncertain);
+  EXPECT_EQ(again.attempt, 2u);
+}
+
+WINDOW_TEST(Always, AnUncertainReleaseRepeatedAfterALostReplyIsMade) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
+  const Attempt next = New();
+  Claim(next);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
+  EXPECT_EQ(Peek().token, next.token);
+}
+
+WINDOW_TEST(Always, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
+  const Attempt first = New();
+  Claim(first);
+  ReleaseAsUncertain(first);
+  const Attempt second = New();
+  Claim(second);
+  EXPECT_EQ(Release(second), Change::kMade);
+  const ClaimAnswer third = Claim(New());
+  EXPECT_EQ(third.answer, Answer::kGranted);
+  EXPECT_TRUE(third.uncertain);
+  EXPECT_EQ(third.attempt, 3u);
+}
+
+WINDOW_TEST(Always, AClaimReleasedAsUncertainIsNeitherRenewedNorParked) {
+  const Attempt holder = New();
+  Claim(holder);
+  ReleaseAsUncertain(holder);
+  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(Park(holder, 1), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kOpen);
+}
+
+WINDOW_TEST(Always, ALateTruthIsKeptAfterAnUncertainRelease) {
+  const Attempt holder = New();
+  Claim(holder);
+  ReleaseAsUncertain(holder);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(Always, OnlyTheTokenOfTheClaimParks) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Park(New(), 9), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kOpen);
+  EXPECT_EQ(Park(holder, 9), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kParked);
+}
+
+WINDOW_TEST(Always, AParkRepeatedAfterALostReplyIsMadeAndAnotherEntryIsNot) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Park(holder, 9), Change::kMade);
+  EXPECT_EQ(Park(holder, 9), Change::kMade);
+  EXPECT_EQ(Park(holder, 10), Change::kFenced);
+  EXPECT_EQ(Claim(New()).entry, 9u);
+}
+
+WINDOW_TEST(Always, AParkedIdIsNeitherCompletedNorReleasedNorRenewed) {
+  const Attempt holder = New();
+  Claim(holder);
+  Park(holder, 9);
+  EXPECT_EQ(Complete(holder), Change::kFenced);
+  EXPECT_EQ(Release(holder), Change::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(holder), Change::kFenced);
+  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kParked);
+}
+
+WINDOW_TEST(Always, AParkedIdStaysUncertain) {
+  const Attempt first = New();
+  Claim(first);
+  ReleaseAsUncertain(first);
+  const Attempt second = New();
+  Claim(second);
+  Park(second, 9);
+  EXPECT_TRUE(Peek().uncertain);
+}
+
+WINDOW_TEST(Always, ADoneIdIsNeverParkedNorRenewed) {
+  const Attempt holder = New();
+  Claim(holder);
+  Complete(holder);
+  EXPECT_EQ(Park(holder, 9), Change::kFenced);
+  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+}
+
+WINDOW_TEST(Always, NothingIsParkedOrRenewedWithoutAClaim) {
+  EXPECT_EQ(Park(New(), 9), Change::kFenced);
+  EXPECT_EQ(Renew(New()), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+}
+
+WINDOW_TEST(Always, OnlyTheTokenOfTheClaimRenews) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Renew(New()), Change::kFenced);
+  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Renew(holder), Change::kMade);
+}
+
+WINDOW_TEST(Always, ARestoredIdIsADuplicateWithoutAResult) {
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_TRUE(copy.same_delivery);
+  EXPECT_EQ(copy.result, "");
+}
+
+WINDOW_TEST(Always, RestoringWhatIsThereChangesNothing) {
+  const Attempt done = New("done");
+  Claim(done);
+  Complete(done, "kept");
+  const Attempt parked = New("parked");
+  Claim(parked);
+  Park(parked, 9);
+  const Coordinates elsewhere{0, 6, 60};
+  EXPECT_EQ(Restore("done", elsewhere, 0), Change::kMade);
+  EXPECT_EQ(Restore("parked", elsewhere, 0), Change::kMade);
+  EXPECT_EQ(Peek("done").at, done.at);
+  EXPECT_EQ(StateOf("parked"), MarkerState::kParked);
+  EXPECT_EQ(Claim(New("done")).result, subject().can().keeps_results ? "kept" : "");
+}
+
+WINDOW_TEST(Always, ARestoreRepeatedAfterALostReplyIsMade) {
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+}
+
+WINDOW_TEST(Always, AnIdThatSomebodyRunsIsNotRestored) {
+  const Attempt holder = New();
+  Claim(holder);
+  EXPECT_EQ(Restore("x", holder.at, 0), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kOpen);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+}
+
+}  // namespace oncemq::conformance

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is granted an id, and what everybody else is told. (Transitions 1 and 2; never an answer that
+// lets an effect happen twice, or not at all.)
+#include "window_test.h"
+
+namespace oncemq::conformance {
+
+WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
+  const WindowCapabilities& says = window().capabilities();
+  const WindowCapabilities& claims = subject().can();
+  EXPECT_EQ(says.engine, claims.engine);
+  EXPECT_EQ(says.shared, claims.shared);
+  EXPECT_EQ(says.durable, claims.durable);
+  EXPECT_EQ(says.leases_by_clock, claims.leases_by_clock);
+  EXPECT_EQ(says.guarded, claims.guarded);
+  EXPECT_EQ(says.opaque, claims.opaque);
+  EXPECT_EQ(says.atomic, claims.atomic);
+  EXPECT_EQ(says.keeps_results, claims.keeps_results);
+  EXPECT_EQ(says.fingerprints, claims.fingerprints);
+  EXPECT_EQ(says.max_id_bytes, claims.max_id_bytes);
+  EXPECT_EQ(says.max_result_bytes, claims.max_result_bytes);
+}
+
+WINDOW_TEST(Always, TheFirstClaimOfAnIdIsGrantedAsItsFirstAttempt) {
+  const ClaimAnswer answer = Claim(New());
+  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.attempt, 1u);
+  EXPECT_FALSE(answer.uncertain);
+}
+
+WINDOW_TEST(Always, ACopyOfAnOpenIdIsInFlightAndNotADuplicate) {
+  Claim(New());
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_EQ(copy.answer, Answer::kInFlight);
+  EXPECT_EQ(copy.attempt, 0u);
+}
+
+WINDOW_TEST(Always, ACopyInFlightChangesNothingForTheHolder) {
+  const Attempt holder = New();
+  Claim(holder);
+  Attempt copy = New();
+  copy.at = {0, 4, 9};
+  Claim(copy);
+  const MarkerView view = Peek();
+  EXPECT_EQ(view.state, MarkerState::kOpen);
+  EXPECT_EQ(view.token, holder.token);
+  EXPECT_EQ(view.at, holder.at);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+}
+
+WINDOW_TEST(WithLeases, ACopyInFlightIsToldToLookAgainWhenTheLeaseMayHaveEnded) {
+  Claim(New());
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_GT(copy.wait, microseconds(0));
+  EXPECT_LE(copy.wait, kTimes.lease);
+}
+
+WINDOW_TEST(Always, AnIdThatIsDoneIsADuplicate) {
+  const Attempt first = New();
+  Claim(first);
+  Complete(first);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+}
+
+WINDOW_TEST(Always, ADuplicateAtTheSameCoordinatesIsTheSameDelivery) {
+  const Attempt first = New();
+  Claim(first);
+  Complete(first);
+  EXPECT_TRUE(Claim(New()).same_delivery);
+}
+
+WINDOW_TEST(Always, ADuplicateThatDiffersInOneCoordinateIsAnotherDelivery) {
+  const Attempt first = New();
+  Claim(first);
+  Complete(first);
+  for (const Coordinates at : {Coordinates{1, 3, 5}, Coordinates{0, 4, 5}, Coordinates{0, 3, 6}}) {
+    Attempt copy = New();
+    copy.at = at;
+    const ClaimAnswer answer = Claim(copy);
+    EXPECT_EQ(answer.answer, Answer::kDuplicate);
+    EXPECT_FALSE(answer.same_delivery);
+  }
+}
+
+WINDOW_TEST(WithResults, ADuplicateGetsTheStoredResultByteForByte) {
+  const std::string result("a\0b\r\n%s\xFF", 9);
+  const Attempt first = New();
+  Claim(first);
+  Complete(first, result);
+  EXPECT_EQ(Claim(New()).result, result);
+}
+
+WINDOW_TEST(WithResults, TheLongestResultIsKeptAndALongerOneIsRefused) {
+  const std::string longest(subject().can().max_result_bytes, 'r');
+  const Attempt first = New();
+  Claim(first);
+  const CompleteRequest too_long{first.id, first.token, first.at, longest + "r"};
+  Change change{};
+  const Status refused = window().Complete({&too_long, 1}, {&change, 1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  EXPECT_EQ(StateOf(), MarkerState::kOpen);
+  EXPECT_EQ(Complete(first, longest), Change::kMade);
+  EXPECT_EQ(Claim(New()).result, longest);
+}
+
+WINDOW_TEST(Always, AClaimRepeatedAfterALostReplyRecognisesItself) {
+  const Attempt attempt = New();
+  Claim(attempt);
+  const ClaimAnswer again = Claim(attempt);
+  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.attempt, 1u);
+  EXPECT_FALSE(again.uncertain);
+  EXPECT_EQ(Complete(attempt), Change::kMade);
+}
+
+WINDOW_TEST(Always, AClaimRepeatedAfterItsCompletionIsADuplicate) {
+  const Attempt attempt = New();
+  Claim(attempt);
+  Complete(attempt);
+  EXPECT_EQ(Claim(attempt).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(Always, TokensThatShareOneHalfAreTwoTokens) {
+  Attempt holder = New();
+  holder.token = {1, 2};
+  Claim(holder);
+  for (const Token token : {Token{1, 3}, Token{2, 2}, Token{2, 1}, Token{0, 2}, Token{1, 0}}) {
+    Attempt other = holder;
+    other.token = token;
+    EXPECT_EQ(Claim(other).answer, Answer::kInFlight);
+    EXPECT_EQ(Complete(other), Change::kFenced);
+  }
+}
+
+WINDOW_TEST(WithFingerprints, AnotherPayloadUnderAnOpenIdIsAConflict) {
+  Attempt first = New();
+  first.fingerprint = 7;
+  Claim(first);
+  Attempt other = New();
+  other.fingerprint = 8;
+  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
+  EXPECT_EQ(Complete(first), Change::kMade);
+}
+
+WINDOW_TEST(WithFingerprints, AnotherPayloadUnderADoneIdIsAConflict) {
+  Attempt first = New();
+  first.fingerprint = 7;
+  Claim(first);
+  Complete(first);
+  Attempt other = New();
+  other.fingerprint = 8;
+  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
+  other.fingerprint = 7;
+  EXPECT_EQ(Claim(other).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(WithFingerprints, AFingerprintThatWasNotTakenConflictsWithNothing) {
+  Attempt first = New("with");
+  first.fingerprint = 7;
+  Claim(first);
+  EXPECT_EQ(Claim(New("with")).answer, Answer::kInFlight);
+  Claim(New("without"));
+  Attempt other = New("without");
+  other.fingerprint = 8;
+  EXPECT_EQ(Claim(other).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(Always, AParkedIdAttachesItsCopiesToTheRecord) {
+  const Attempt first = New();
+  Claim(first);
+  Park(first, 77);
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_EQ(copy.answer, Answer::kAttached);
+  EXPECT_EQ(copy.attached, MarkerState::kParked);
+  EXPECT_EQ(copy.entry, 77u);
+}
+
+WINDOW_TEST(Always, AnIdNobodyClaimedHasNoMarker) {
+  const MarkerView view = Peek("never seen");
+  EXPECT_EQ(view.state, MarkerState::kNone);
+  EXPECT_TRUE(view.token.empty());
+}
+
+WINDOW_TEST(Always, ALookChangesNothing) {
+  Peek();
+  EXPECT_EQ(Claim(New()).attempt, 1u);
+  Peek();
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(Always, TwoIdsAreTwoEffects) {
+  EXPECT_EQ(Claim(New("a")).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New("b")).answer, Answer::kGranted);
+}
+
+}  // namespace oncemq::conformance

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a durable engine still knows when it is opened again.
+#include "window_test.h"
+
+namespace oncemq::conformance {
+
+WINDOW_TEST(IfDurable, WhatWasDoneIsDoneAfterTheStoreIsOpenedAgain) {
+  const Attempt first = New();
+  Claim(first);
+  Complete(first, "kept");
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_EQ(copy.answer, Answer::kDuplicate);
+  EXPECT_TRUE(copy.same_delivery);
+  EXPECT_EQ(copy.result, subject().can().keeps_results ? "kept" : "");
+  EXPECT_EQ(Complete(first), Change::kMade);
+}
+
+WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
+  const Attempt first = New();
+  Claim(first);
+  Park(first, 9);
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  const ClaimAnswer copy = Claim(New());
+  EXPECT_EQ(copy.answer, Answer::kAttached);
+  EXPECT_EQ(copy.entry, 9u);
+}
+
+WINDOW_TEST(IfDurable, OwnershipsRiseAcrossOpeningsOfTheStore) {
+  const Own before = Raise(3);
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  EXPECT_GT(Raise(3), before);
+  Attempt zombie = New();
+  zombie.own = before;
+  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+}
+
+WINDOW_TEST(IfDurable, ADoubtSurvivesTheOpening) {
+  const Attempt first = New();
+  Claim(first);
+  ReleaseAsUncertain(first);
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  const ClaimAnswer next = Claim(New());
+  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_TRUE(next.uncertain);
+}
+
+}  // namespace oncemq::conformance

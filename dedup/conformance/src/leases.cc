@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases: when a silent holder's claim passes to the next, and what the holder may still do.
+// (Transitions 2 and 4, rules 13, 15 and 19.)
+#include "window_test.h"
+
+namespace oncemq::conformance {
+
+namespace {
+
+constexpr milliseconds kALittle(500);
+
+bool WithLeasesAndFingerprints(const Subject& subject) {
+  return WithLeases(subject) && WithFingerprints(subject);
+}
+
+}  // namespace
+
+WINDOW_TEST(WithLeases, ARunningLeaseIsNotTakenOver) {
+  Claim(New());
+  Advance(kTimes.lease - kALittle);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(WithLeases, AnEndedLeaseIsTakenOverAsTheNextAttempt) {
+  Claim(New());
+  Advance(kTimes.lease + kALittle);
+  const ClaimAnswer next = Claim(New());
+  EXPECT_EQ(next.answer, Answer::kGranted);
+  EXPECT_EQ(next.attempt, 2u);
+}
+
+WINDOW_TEST(WithLeasesAtOpaque, ATakeoverByLeaseIsUncertainWhereNobodyCanCheck) {
+  Claim(New());
+  Advance(kTimes.lease + kALittle);
+  EXPECT_TRUE(Claim(New()).uncertain);
+  EXPECT_TRUE(Peek().uncertain);
+}
+
+WINDOW_TEST(WithLeasesAtGuarded, ATakeoverByLeaseIsCertainWhereTheTargetChecks) {
+  Claim(New());
+  Advance(kTimes.lease + kALittle);
+  EXPECT_FALSE(Claim(New()).uncertain);
+}
+
+WINDOW_TEST(WithLeases, ATakeoverIsAClaimOfItsOwn) {
+  Claim(New());
+  Advance(kTimes.lease + kALittle);
+  Attempt next = New();
+  next.at = {0, 4, 9};
+  Claim(next);
+  EXPECT_EQ(Peek().at, next.at);
+  EXPECT_EQ(Peek().token, next.token);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(WithLeases, AfterATakeoverTheOldTokenChangesNothing) {
+  const Attempt old = New();
+  Claim(old);
+  Advance(kTimes.lease + kALittle);
+  const Attempt next = New();
+  Claim(next);
+  EXPECT_EQ(Renew(old), Change::kFenced);
+  EXPECT_EQ(Complete(old), Change::kFenced);
+  EXPECT_EQ(Release(old), Change::kFenced);
+  EXPECT_EQ(ReleaseAsUncertain(old), Change::kFenced);
+  EXPECT_EQ(Park(old, 9), Change::kFenced);
+  EXPECT_EQ(Claim(old).answer, Answer::kInFlight);
+  EXPECT_EQ(Peek().token, next.token);
+  EXPECT_EQ(Complete(next), Change::kMade);
+}
+
+WINDOW_TEST(WithLeases, ARenewedLeaseIsNotTakenOver) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.lease - kALittle);
+  EXPECT_EQ(Renew(holder), Change::kMade);
+  Advance(kTimes.lease - kALittle);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(WithLeases, ARenewedLeaseEndsToo) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.lease - kALittle);
+  Renew(holder);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(WithLeases, AClaimRepeatedWithItsTokenHoldsForALeaseFromNow) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.lease - kALittle);
+  EXPECT_EQ(Claim(holder).answer, Answer::kGranted);
+  Advance(kTimes.lease - kALittle);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(WithLeases, AnEndedLeaseThatNobodyTookIsRenewed) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Renew(holder), Change::kMade);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(WithLeases, ALateTruthIsKeptAfterTheLeaseEnded) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Complete(holder), Change::kMade);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(WithLeases, NoClaimIsRenewedBeyondTheLongestLease) {
+  const Attempt holder = New();
+  Claim(holder);
+  for (milliseconds held(0); held + kTimes.lease <= kTimes.max_lease; held += kTimes.lease) {
+    EXPECT_EQ(Renew(holder), Change::kMade);
+    Advance(kTimes.lease);
+  }
+  EXPECT_EQ(Renew(holder), Change::kMade);
+  Advance(kTimes.max_lease % kTimes.lease + kALittle);
+  EXPECT_EQ(Renew(holder), Change::kFenced);
+  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(WithLeases, ALeaseRenewedLateEndsWithTheLongestLease) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.max_lease - kALittle);
+  EXPECT_EQ(Renew(holder), Change::kMade);
+  Advance(kALittle + kALittle);
+  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(WithLeases, RepeatingAClaimDoesNotStretchItBeyondTheLongestLease) {
+  const Attempt holder = New();
+  Claim(holder);
+  Advance(kTimes.max_lease - kALittle);
+  EXPECT_EQ(Claim(holder).attempt, 1u);
+  Advance(kALittle + kALittle);
+  const ClaimAnswer again = Claim(holder);
+  EXPECT_EQ(again.answer, Answer::kGranted);
+  EXPECT_EQ(again.attempt, 2u);
+  EXPECT_EQ(again.uncertain, opaque());
+}
+
+WINDOW_TEST(WithLeases, ParkedAndDoneIdsHaveNoLease) {
+  const Attempt parked = New("parked");
+  Claim(parked);
+  Park(parked, 9);
+  const Attempt done = New("done");
+  Claim(done);
+  Complete(done);
+  Advance(kTimes.max_lease + kALittle);
+  EXPECT_EQ(Claim(New("parked")).answer, Answer::kAttached);
+  EXPECT_EQ(Claim(New("done")).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(WithLeasesAndFingerprints, AConflictIsNoClaimAlsoAfterTheLease) {
+  Attempt holder = New();
+  holder.fingerprint = 7;
+  Claim(holder);
+  Advance(kTimes.lease + kALittle);
+  Attempt other = New();
+  other.fingerprint = 8;
+  EXPECT_EQ(Claim(other).answer, Answer::kConflict);
+  EXPECT_EQ(Peek().token, holder.token);
+}
+
+}  // namespace oncemq::conformance

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model.h"
+
+#include <algorithm>
+
+namespace oncemq::conformance {
+
+Own WindowModel::OwnOf(uint32_t source, int32_t partition) const {
+  const auto found = owners_.find({source, partition});
+  return found == owners_.end() ? 0 : found->second.first;
+}
+
+bool WindowModel::Fenced(Own own, const Coordinates& at) const {
+  return own != 0 && own != OwnOf(at.source, at.partition);
+}
+
+WindowModel::Marker* WindowModel::Find(std::string_view id) {
+  const auto found = markers_.find(id);
+  return found == markers_.end() ? nullptr : &found->second;
+}
+
+WindowModel::Marker* WindowModel::FindOpen(std::string_view id, const Token& token) {
+  Marker* marker = Find(id);
+  const bool open = marker != nullptr && marker->state == MarkerState::kOpen;
+  return open && marker->token == token ? marker : nullptr;
+}
+
+ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
+  if (Fenced(request.own, request.at)) {
+    return {.answer = Answer::kFenced};
+  }
+  Marker* marker = Find(request.id);
+  if (marker == nullptr) {
+    return Grant(markers_[std::string(request.id)], request);
+  }
+  const bool differs = marker->fingerprint != 0 && request.fingerprint != 0 &&
+                       marker->fingerprint != request.fingerprint;
+  switch (marker->state) {
+    case MarkerState::kDone:
+      if (differs) {
+        return {.answer = Answer::kConflict};
+      }
+      return {.answer = Answer::kDuplicate,
+              .same_delivery = marker->at == request.at,
+              .result = marker->result};
+    case MarkerState::kParked:
+    case MarkerState::kHanded:
+      return {.answer = Answer::kAttached, .entry = marker->entry, .attached = marker->state};
+    default:
+      break;
+  }
+  const microseconds longest = marker->granted_at + times_.max_lease;
+  if (marker->held && marker->token == request.token && now_ < longest) {
+    marker->lease_end = std::min<microseconds>(now_ + times_.lease, longest);
+    marker->own = std::max(marker->own, request.own);
+    return {.answer = Answer::kGranted, .uncertain = marker->uncertain, .attempt = marker->attempt};
+  }
+  if (differs) {
+    return {.answer = Answer::kConflict};
+  }
+  if (!marker->held) {
+    return Grant(*marker, request);
+  }
+  const bool by_ownership =
+      marker->at == request.at && marker->own != 0 && marker->own < request.own;
+  microseconds from = marker->lease_end;
+  if (by_ownership && opaque_) {
+    const microseconds raised = owners_[{request.at.source, request.at.partition}].second;
+    from = std::max<microseconds>(from, raised + times_.handler_timeout);
+  } else if (by_ownership) {
+    from = now_;
+  }
+  if (now_ < from) {
+    return {.answer = Answer::kInFlight, .wait = from - now_};
+  }
+  marker->uncertain = marker->uncertain || opaque_;
+  return Grant(*marker, request);
+}
+
+ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
+  marker.token = request.token;
+  marker.held = true;
+  marker.own = request.own;
+  marker.at = request.at;
+  marker.attempt++;
+  marker.granted_at = now_;
+  marker.lease_end = now_ + std::min(times_.lease, times_.max_lease);
+  if (request.fingerprint != 0) {
+    marker.fingerprint = request.fingerprint;
+  }
+  return {.answer = Answer::kGranted, .uncertain = marker.uncertain, .attempt = marker.attempt};
+}
+
+Change WindowModel::Complete(const CompleteRequest& request) {
+  if (Marker* open = FindOpen(request.id, request.token)) {
+    open->state = MarkerState::kDone;
+    open->uncertain = false;
+    open->at = request.at;
+    open->result = request.result;
+    return Change::kMade;
+  }
+  const Marker* marker = Find(request.id);
+  const bool mine =
+      marker != nullptr && marker->state == MarkerState::kDone && marker->token == request.token;
+  return mine ? Change::kMade : Change::kFenced;
+}
+
+Change WindowModel::Release(const ReleaseRequest& request) {
+  if (Find(request.id) == nullptr) {
+    return Change::kMade;
+  }
+  Marker* open = FindOpen(request.id, request.token);
+  if (open == nullptr) {
+    return Change::kFenced;
+  }
+  if (request.uncertain || open->uncertain) {
+    open->uncertain = true;
+    open->held = false;
+  } else {
+    markers_.erase(std::string(request.id));
+  }
+  return Change::kMade;
+}
+
+Change WindowModel::Park(const ParkRequest& request) {
+  Marker* open = FindOpen(request.id, request.token);
+  if (open != nullptr && open->held) {
+    open->state = MarkerState::kParked;
+    open->entry = request.entry;
+    return Change::kMade;
+  }
+  const Marker* marker = Find(request.id);
+  const bool parked = marker != nullptr && marker->state == MarkerState::kParked;
+  return parked && marker->entry == request.entry ? Change::kMade : Change::kFenced;
+}
+
+Change WindowModel::Renew(const RenewRequest& request) {
+  Marker* open = FindOpen(request.id, request.token);
+  if (open == nullptr || !open->held || Fenced(open->own, open->at) ||
+      now_ >= open->granted_at + times_.max_lease) {
+    return Change::kFenced;
+  }
+  open->lease_end =
+      std::min<microseconds>(now_ + times_.lease, open->granted_at + times_.max_lease);
+  return Change::kMade;
+}
+
+Change WindowModel::Restore(const RestoreRequest& request) {
+  if (Fenced(request.own, request.at)) {
+    return Change::kFenced;
+  }
+  Marker* marker = Find(request.id);
+  if (marker == nullptr) {
+    Marker& restored = markers_[std::string(request.id)];
+    restored.state = MarkerState::kDone;
+    restored.at = request.at;
+    return Change::kMade;
+  }
+  if (marker->state != MarkerState::kOpen) {
+    return Change::kMade;
+  }
+  if (marker->at != request.at || marker->own >= request.own) {
+    return Change::kFenced;
+  }
+  marker->state = MarkerState::kDone;
+  marker->uncertain = false;
+  marker->token = Token{};
+  return Change::kMade;
+}
+
+MarkerView WindowModel::Peek(std::string_view id) const {
+  const auto found = markers_.find(id);
+  if (found == markers_.end()) {
+    return {};
+  }
+  const Marker& marker = found->second;
+  const bool held = marker.state == MarkerState::kOpen && marker.held;
+  return {marker.state, marker.at, held ? marker.token : Token{}, marker.uncertain};
+}
+
+}  // namespace oncemq::conformance

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ownership of partitions: who may claim, and who may take over without waiting. (Transitions 1, 3
+// and 9, rules 8, 9, 13, 15 and 29.)
+#include "window_test.h"
+
+namespace oncemq::conformance {
+
+constexpr Coordinates kHere{0, 3, 5};
+constexpr milliseconds kALittle(500);
+
+WINDOW_TEST(Always, EveryOwnershipIsAboveAllEarlierOnes) {
+  Own last = 0;
+  for (int i = 0; i < 100; i++) {
+    const Own own = Raise(3);
+    EXPECT_GT(own, last);
+    last = own;
+  }
+}
+
+WINDOW_TEST(Always, OwnershipsOfPartitionsAndSourcesAreIndependent) {
+  Attempt owned = New();
+  owned.own = Raise(3, 0);
+  Raise(4, 0);
+  Raise(3, 1);
+  EXPECT_EQ(Claim(owned).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(Always, NobodyOwnsWhatIsNoPartition) {
+  const Result<Own> own = window().RaiseOwn(0, kNoPartition);
+  ASSERT_FALSE(own.has_value());
+  EXPECT_EQ(own.error().code, Code::kInvalid);
+  EXPECT_EQ(own.error().effect, Effect::kNone);
+}
+
+WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsFenced) {
+  Attempt zombie = New();
+  zombie.own = Raise(3);
+  Raise(3);
+  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+}
+
+WINDOW_TEST(Always, AClaimUnderAnOwnershipNobodyIssuedIsFenced) {
+  Attempt claim = New();
+  claim.own = 1;
+  EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
+  claim.own = Raise(3) + 1;
+  EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+}
+
+WINDOW_TEST(Always, FencedComesBeforeEveryOtherAnswer) {
+  const Attempt done = New();
+  Claim(done);
+  Complete(done);
+  Attempt zombie = New();
+  zombie.own = Raise(3);
+  Raise(3);
+  EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
+}
+
+WINDOW_TEST(Always, WhoOwnsNothingMayClaimBesideAnOwner) {
+  Raise(3);
+  EXPECT_EQ(Claim(New()).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Attempt next = New();
+  next.own = Raise(3);
+  const ClaimAnswer answer = Claim(next);
+  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(answer.attempt, 2u);
+  EXPECT_FALSE(answer.uncertain);
+  EXPECT_EQ(Complete(old), Change::kFenced);
+  EXPECT_EQ(Complete(next), Change::kMade);
+}
+
+WINDOW_TEST(AtOpaque, TheNewOwnerWaitsWhileTheOldOnesHandlerMayStillAct) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Attempt next = New();
+  next.own = Raise(3);
+  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  EXPECT_EQ(Peek().token, old.token);
+}
+
+WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfTheDoubt) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Attempt next = New();
+  next.own = Raise(3);
+  const ClaimAnswer early = Claim(next);
+  EXPECT_GT(early.wait, kTimes.lease);
+  EXPECT_LE(early.wait, kTimes.handler_timeout);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  Advance(kTimes.handler_timeout - kTimes.lease);
+  const ClaimAnswer late = Claim(next);
+  EXPECT_EQ(late.answer, Answer::kGranted);
+  EXPECT_TRUE(late.uncertain);
+  EXPECT_EQ(late.attempt, 2u);
+}
+
+WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWasRaised) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Attempt next = New();
+  Claim(old);
+  Advance(kTimes.lease - kALittle);
+  Renew(old);
+  Advance(kTimes.lease - kALittle);
+  next.own = Raise(3);
+  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  Advance(kTimes.handler_timeout - kALittle);
+  EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
+  Advance(kALittle + kALittle);
+  EXPECT_EQ(Claim(next).answer, Answer::kGranted);
+}
+
+WINDOW_TEST(Always, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  ReleaseAsUncertain(old);
+  Attempt next = New();
+  next.own = Raise(3);
+  const ClaimAnswer answer = Claim(next);
+  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_TRUE(answer.uncertain);
+}
+
+WINDOW_TEST(Always, TheSameCoordinatesWithoutOwnershipProveNothing) {
+  Attempt live = New();
+  live.own = Raise(3);
+  Claim(live);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  Raise(3);
+  EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
+  EXPECT_EQ(Peek().token, live.token);
+}
+
+WINDOW_TEST(Always, TheSameOwnerDoesNotTakeOverFromItself) {
+  Attempt first = New();
+  first.own = Raise(3);
+  Claim(first);
+  Attempt second = New();
+  second.own = first.own;
+  EXPECT_EQ(Claim(second).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(Always, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
+  const Attempt replay = New();
+  Claim(replay);
+  Attempt owner = New();
+  owner.own = Raise(3);
+  EXPECT_EQ(Claim(owner).answer, Answer::kInFlight);
+  EXPECT_EQ(Complete(replay), Change::kMade);
+}
+
+WINDOW_TEST(Always, OwnershipOfAnotherDeliveryProvesNothing) {
+  Attempt live = New();
+  live.own = Raise(3);
+  Claim(live);
+  for (const Coordinates at : {Coordinates{0, 3, 6}, Coordinates{0, 4, 5}, Coordinates{1, 3, 5}}) {
+    Attempt copy = New();
+    copy.at = at;
+    copy.own = Raise(at.partition, at.source);
+    EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
+  }
+  EXPECT_EQ(Peek().token, live.token);
+}
+
+WINDOW_TEST(Always, ALateTruthIsKeptAfterTheOwnershipIsOver) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Raise(3);
+  EXPECT_EQ(Complete(old), Change::kMade);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Raise(3);
+  EXPECT_EQ(Release(old), Change::kMade);
+}
+
+WINDOW_TEST(Always, AClaimIsNotRenewedOnceItsOwnershipIsOver) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  EXPECT_EQ(Renew(old), Change::kMade);
+  Raise(3);
+  EXPECT_EQ(Renew(old), Change::kFenced);
+}
+
+WINDOW_TEST(Always, AClaimWithoutOwnershipIsRenewedWhoeverOwnsThePartition) {
+  const Attempt replay = New();
+  Claim(replay);
+  Raise(3);
+  EXPECT_EQ(Renew(replay), Change::kMade);
+}
+
+WINDOW_TEST(Always, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
+  Attempt attempt = New();
+  attempt.own = Raise(3);
+  Claim(attempt);
+  attempt.own = Raise(3);
+  EXPECT_EQ(Claim(attempt).attempt, 1u);
+  EXPECT_EQ(Renew(attempt), Change::kMade);
+  Attempt copy = New();
+  copy.own = attempt.own;
+  EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
+}
+
+WINDOW_TEST(Always, ARestoreUnderAnEarlierOwnershipIsFenced) {
+  const Own old = Raise(3);
+  Raise(3);
+  EXPECT_EQ(Restore("x", kHere, old), Change::kFenced);
+  EXPECT_EQ(Restore("x", kHere, 1), Change::kFenced);
+  EXPECT_EQ(StateOf(), MarkerState::kNone);
+}
+
+WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  EXPECT_EQ(Restore("x", old.at, Raise(3)), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+  EXPECT_EQ(Complete(old), Change::kFenced);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(Always, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
+  Attempt mine = New("mine");
+  mine.own = Raise(3);
+  Claim(mine);
+  EXPECT_EQ(Restore("mine", mine.at, mine.own), Change::kFenced);
+  Attempt elsewhere = New("elsewhere");
+  elsewhere.at = {0, 4, 9};
+  elsewhere.own = Raise(4);
+  Claim(elsewhere);
+  EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), Change::kFenced);
+  EXPECT_EQ(StateOf("mine"), MarkerState::kOpen);
+  EXPECT_EQ(StateOf("elsewhere"), MarkerState::kOpen);
+}
+
+}  // namespace oncemq::conformance

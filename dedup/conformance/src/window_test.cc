@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window_test.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace oncemq {
+namespace conformance {
+namespace {
+
+// Tests and engines register while static objects are initialised, in any order: whichever comes
+// second meets all of the first.
+struct Registry {
+  std::deque<Case> cases;
+  std::deque<WindowEngine> engines;
+  std::vector<Subject> subjects;
+};
+
+Registry& TheRegistry() {
+  static Registry registry;
+  return registry;
+}
+
+void Register(const Case& test, const Subject& subject) {
+  if (!test.applies(subject)) {
+    return;
+  }
+  const std::string suite =
+      subject.engine->name + "_" + std::string(ToString(subject.level)) + "/WindowConformance";
+  testing::RegisterTest(suite.c_str(), test.name, nullptr, nullptr, test.file, test.line,
+                        [subject, make = test.make]() -> WindowTest* { return make(subject); });
+}
+
+template <class Request, class Answer>
+Answer One(Window& window, Status (Window::*call)(std::span<const Request>, std::span<Answer>),
+           const Request& request) {
+  Answer answer{};
+  const Status status = (window.*call)({&request, 1}, {&answer, 1});
+  EXPECT_TRUE(status.has_value()) << ToString(status.error());
+  return answer;
+}
+
+}  // namespace
+
+bool AddCase(const Case& added) {
+  TheRegistry().cases.push_back(added);
+  for (const Subject& subject : TheRegistry().subjects) {
+    Register(added, subject);
+  }
+  return true;
+}
+
+void WindowTest::SetUp() {
+  auto opened = subject_.engine->open({subject_.level, kTimes});
+  ASSERT_TRUE(opened.has_value()) << ToString(opened.error());
+  window_ = *std::move(opened);
+}
+
+void WindowTest::Reopen() {
+  window_.reset();
+  auto opened = subject_.engine->reopen({subject_.level, kTimes});
+  ASSERT_TRUE(opened.has_value()) << ToString(opened.error());
+  window_ = *std::move(opened);
+}
+
+Own WindowTest::Raise(int32_t partition, uint32_t source) {
+  const Result<Own> own = window_->RaiseOwn(source, partition);
+  EXPECT_TRUE(own.has_value()) << ToString(own.error());
+  return own.value_or(0);
+}
+
+ClaimAnswer WindowTest::Claim(const Attempt& a) {
+  return One(*window_, &Window::Claim, ClaimRequest{a.id, a.token, a.at, a.own, a.fingerprint});
+}
+
+Change WindowTest::Complete(const Attempt& a, std::string_view result) {
+  return One(*window_, &Window::Complete, CompleteRequest{a.id, a.token, a.at, result});
+}
+
+Change WindowTest::Release(const Attempt& a) {
+  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false});
+}
+
+Change WindowTest::ReleaseAsUncertain(const Attempt& a) {
+  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true});
+}
+
+Change WindowTest::Park(const Attempt& a, uint64_t entry) {
+  return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry});
+}
+
+Change WindowTest::Renew(const Attempt& a) {
+  return One(*window_, &Window::Renew, RenewRequest{a.id, a.token});
+}
+
+Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own) {
+  return One(*window_, &Window::Restore, RestoreRequest{id, at, own});
+}
+
+MarkerView WindowTest::Peek(std::string_view id) {
+  return One(*window_, &Window::Peek, id);
+}
+
+}  // namespace conformance
+
+bool RegisterWindowConformance(const WindowEngine& engine) {
+  conformance::Registry& registry = conformance::TheRegistry();
+  registry.engines.push_back(engine);
+  std::vector<Level> levels;
+  if (engine.capabilities.guarded) {
+    levels.push_back(Level::kGuarded);
+  }
+  if (engine.capabilities.opaque) {
+    levels.push_back(Level::kOpaque);
+  }
+  for (const Level level : levels) {
+    const conformance::Subject subject{&registry.engines.back(), level};
+    registry.subjects.push_back(subject);
+    for (const conformance::Case& test : registry.cases) {
+      conformance::Register(test, subject);
+    }
+  }
+  return true;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the suite are made of. A test is
+//
+//   WINDOW_TEST(Always, AnIdThatIsDoneIsADuplicate) { ... }
+//
+// where the first argument decides from capabilities and level whether it applies.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+
+#include "oncemq/dedup/conformance/window_conformance.h"
+#include "words.h"
+
+namespace oncemq::conformance {
+
+// An engine at one level: the input of a test.
+struct Subject {
+  const WindowEngine* engine;
+  Level level;
+
+  const WindowCapabilities& can() const { return engine->capabilities; }
+};
+
+using Applies = bool (*)(const Subject&);
+inline bool Always(const Subject&) {
+  return true;
+}
+inline bool AtGuarded(const Subject& subject) {
+  return subject.level == Level::kGuarded;
+}
+inline bool AtOpaque(const Subject& subject) {
+  return subject.level == Level::kOpaque;
+}
+inline bool WithLeases(const Subject& subject) {
+  return subject.can().leases_by_clock;
+}
+inline bool WithLeasesAtGuarded(const Subject& subject) {
+  return WithLeases(subject) && AtGuarded(subject);
+}
+inline bool WithLeasesAtOpaque(const Subject& subject) {
+  return WithLeases(subject) && AtOpaque(subject);
+}
+inline bool WithResults(const Subject& subject) {
+  return subject.can().keeps_results;
+}
+inline bool WithFingerprints(const Subject& subject) {
+  return subject.can().fingerprints;
+}
+inline bool IfDurable(const Subject& subject) {
+  return subject.can().durable;
+}
+
+// The times of every test, unless it opens a window of its own. Short, for engines that must really
+// wait; far apart, so that a slow machine does not spoil them.
+inline constexpr WindowTimes kTimes{
+    .lease = milliseconds(2'000),
+    .max_lease = milliseconds(7'000),
+    .handler_timeout = milliseconds(5'000),
+};
+
+// One attempt at an id; as a request of each kind. Tests say what a request differs in.
+struct Attempt {
+  std::string_view id = "x";
+  Token token;
+  Coordinates at{0, 3, 5};
+  Own own = 0;
+  uint32_t fingerprint = 0;
+};
+
+// Thread safety: the calls on the window may be made from any thread, as the window's own.
+class WindowTest : public testing::Test {
+ public:
+  explicit WindowTest(const Subject& subject) : subject_(subject) {}
+
+ protected:
+  void SetUp() override;
+
+  Window& window() { return *window_; }
+  const Subject& subject() const { return subject_; }
+  bool opaque() const { return subject_.level == Level::kOpaque; }
+  void Advance(milliseconds by) { subject_.engine->advance(by); }
+  void Reopen();
+
+  // An attempt with a token of its own.
+  Attempt New(std::string_view id = "x") { return {.id = id, .token = {0xC0DE, ++attempts_}}; }
+
+  // Each sends a batch of one and fails the test if the call fails.
+  Own Raise(int32_t partition, uint32_t source = 0);
+  ClaimAnswer Claim(const Attempt& attempt);
+  Change Complete(const Attempt& attempt, std::string_view result = {});
+  Change Release(const Attempt& attempt);
+  Change ReleaseAsUncertain(const Attempt& attempt);
+  Change Park(const Attempt& attempt, uint64_t entry);
+  Change Renew(const Attempt& attempt);
+  Change Restore(std::string_view id, const Coordinates& at, Own own);
+  MarkerView Peek(std::string_view id = "x");
+  MarkerState StateOf(std::string_view id = "x") { return Peek(id).state; }
+
+ private:
+  Subject subject_;
+  std::unique_ptr<Window> window_;
+  uint64_t attempts_ = 0;
+};
+
+// A test of the suite, before it is known which engines it will judge.
+struct Case {
+  const char* name;
+  const char* file;
+  int line;
+  Applies applies;
+  WindowTest* (*make)(const Subject&);
+};
+
+// Registers the test for every engine, those that come later included. Returns true.
+bool AddCase(const Case& added);
+
+}  // namespace oncemq::conformance
+
+#define WINDOW_TEST(applies, name)                                                        \
+  class name final : public WindowTest {                                                  \
+   public:                                                                                \
+    using WindowTest::WindowTest;                                                         \
+    void TestBody() override;                                                             \
+  };                                                                                      \
+  [[maybe_unused]] const bool name##_added =                                              \
+      AddCase({#name, __FILE__, __LINE__, applies,                                        \
+               [](const Subject& subject) -> WindowTest* { return new name(subject); }}); \
+  void name::TestBody()

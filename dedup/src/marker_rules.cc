@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "marker_rules.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+bool SameToken(const Marker& marker, const Token& token) {
+  return marker.state == MarkerState::kOpen && marker.token == token;
+}
+
+// The claimant owns exactly this partition now, and the marker was claimed under an earlier
+// ownership of it. A claim without ownership (replay, gate) is no earlier owner's: its holder may
+// be alive and is waited for (rule 8).
+bool TakesOverByOwnership(const Marker& marker, const ClaimRequest& request) {
+  if (marker.at != request.at) {
+    return false;
+  }
+  if (ONCEMQ_MUTANT("takeover-by-coordinates")) {
+    return true;
+  }
+  return (marker.own != 0 || ONCEMQ_MUTANT("takeover-of-unowned")) && marker.own < request.own;
+}
+
+}  // namespace
+
+bool Conflicts(uint32_t known, uint32_t claimed) {
+  return known != 0 && claimed != 0 && known != claimed && !ONCEMQ_MUTANT("conflict-not-seen");
+}
+
+void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime now,
+                        ClaimAnswer& answer) const {
+  marker.state = MarkerState::kOpen;
+  marker.held = true;
+  marker.token = request.token;
+  marker.own = request.own;
+  marker.at = request.at;
+  marker.attempt++;
+  marker.granted_at = now;
+  marker.lease_end = LeaseEnd(marker, now);
+  if (request.fingerprint != 0) {
+    marker.fingerprint = request.fingerprint;
+  }
+  answer.answer = Answer::kGranted;
+  answer.attempt = marker.attempt;
+  answer.uncertain = marker.uncertain;
+}
+
+void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* owned,
+                        BootTime now, ClaimAnswer& answer) const {
+  if (marker.state != MarkerState::kOpen) {
+    answer.answer = Answer::kAttached;
+    answer.attached = marker.state;
+    answer.entry = marker.entry;
+    return;
+  }
+  const bool again =
+      marker.held && marker.token == request.token && now < marker.granted_at + times_.max_lease;
+  if (again && !ONCEMQ_MUTANT("retry-is-in-flight")) {
+    marker.own = std::max(marker.own, request.own);
+    marker.lease_end = LeaseEnd(marker, now);
+    answer.answer = Answer::kGranted;
+    answer.attempt = marker.attempt;
+    answer.uncertain = marker.uncertain;
+    return;
+  }
+  if (Conflicts(marker.fingerprint, request.fingerprint)) {
+    answer.answer = Answer::kConflict;
+    return;
+  }
+  const BootTime ends = HolderEnds(marker, request, owned);
+  if (now < ends && !ONCEMQ_MUTANT("claim-overwrites-open")) {
+    answer.answer =
+        ONCEMQ_MUTANT("in-flight-is-duplicate") ? Answer::kDuplicate : Answer::kInFlight;
+    answer.wait = ends - now;
+    return;
+  }
+  if (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain")) {
+    marker.uncertain = true;
+  }
+  Grant(marker, request, now, answer);
+}
+
+// From when on nobody but the claimant can act for this id; at the guarded level, from when on it
+// does not matter.
+BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& request,
+                                 const OwnRecord* owned) const {
+  if (!marker.held) {
+    return BootTime::min();
+  }
+  if (TakesOverByOwnership(marker, request)) {
+    if (!opaque_ || owned == nullptr || ONCEMQ_MUTANT("opaque-does-not-wait")) {
+      return BootTime::min();
+    }
+    return std::max<BootTime>(marker.lease_end, owned->raised_at + times_.handler_timeout);
+  }
+  return ONCEMQ_MUTANT("lease-never-ends") ? BootTime::max() : marker.lease_end;
+}
+
+bool MarkerRules::MayComplete(const Marker& marker, const CompleteRequest& request,
+                              [[maybe_unused]] BootTime now) const {
+  if (ONCEMQ_MUTANT("late-truth-lost") && now >= marker.lease_end) {
+    return false;
+  }
+  if (ONCEMQ_MUTANT("complete-without-token") && marker.state == MarkerState::kOpen) {
+    return true;
+  }
+  return SameToken(marker, request.token);
+}
+
+MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest& request) const {
+  if (!SameToken(marker, request.token) && !ONCEMQ_MUTANT("release-without-token")) {
+    return Released::kRefused;
+  }
+  // This attempt had no effect, yet an earlier one may have: that knowledge must not go with the
+  // claim.
+  const bool uncertain =
+      request.uncertain || (marker.uncertain && !ONCEMQ_MUTANT("release-clears-uncertain"));
+  if (!uncertain || ONCEMQ_MUTANT("uncertain-release-is-plain")) {
+    return Released::kErase;
+  }
+  marker.uncertain = true;
+  marker.held = false;
+  return Released::kKept;
+}
+
+bool MarkerRules::Park(Marker& marker, const ParkRequest& request) const {
+  if (marker.state == MarkerState::kParked) {
+    return marker.entry == request.entry;
+  }
+  const bool mine = marker.held && SameToken(marker, request.token);
+  if (!mine && !ONCEMQ_MUTANT("park-without-token")) {
+    return false;
+  }
+  marker.state = MarkerState::kParked;
+  marker.entry = request.entry;
+  return true;
+}
+
+bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
+                        BootTime now) const {
+  const bool mine = marker.held && SameToken(marker, request.token);
+  if (!mine && !ONCEMQ_MUTANT("renew-without-token")) {
+    return false;
+  }
+  // Another owner may take it over at any moment: the old one must not believe that it still holds
+  // it.
+  if (!OwnershipHolds(marker.own, owned) && !ONCEMQ_MUTANT("renew-ignores-own")) {
+    return false;
+  }
+  if (now >= marker.granted_at + times_.max_lease && !ONCEMQ_MUTANT("renew-for-ever")) {
+    return false;
+  }
+  if (!ONCEMQ_MUTANT("lease-from-claim-not-renewed")) {
+    marker.lease_end = LeaseEnd(marker, now);
+  }
+  return true;
+}
+
+bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request) const {
+  return marker.state == MarkerState::kOpen && marker.at == request.at &&
+         (marker.own < request.own || ONCEMQ_MUTANT("restore-over-running"));
+}
+
+BootTime MarkerRules::LeaseEnd(const Marker& marker, BootTime now) const {
+  return std::min<BootTime>(now + times_.lease, marker.granted_at + times_.max_lease);
+}
+
+}  // namespace oncemq

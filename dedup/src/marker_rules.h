@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// MarkerRules: what a request does to a marker that is not done. The guards of transitions 1 to 7,
+// without storage: a window finds the marker and applies the verdict, in one step.
+//
+// Ownership of the caller is checked before (OwnershipHolds); `owned` is the record of the
+// request's partition, or nullptr.
+// Thread safety: immutable after construction.
+#pragma once
+
+#include "marker_table.h"
+#include "oncemq/dedup/window.h"
+#include "owners.h"
+
+namespace oncemq {
+
+class MarkerRules {
+ public:
+  MarkerRules(Level level, const WindowTimes& times)
+      : opaque_(level == Level::kOpaque), times_(times) {}
+
+  // none -> open. `fresh` is a new marker; also the last step of a takeover.
+  void Grant(Marker& fresh, const ClaimRequest& request, BootTime now, ClaimAnswer& answer) const;
+
+  // open -> open, or the reason why not.
+  void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* owned, BootTime now,
+             ClaimAnswer& answer) const;
+
+  // open -> done, judged by the token alone (rule 15).
+  bool MayComplete(const Marker& marker, const CompleteRequest& request, BootTime now) const;
+
+  enum class Released { kRefused, kErase, kKept };
+  Released Release(Marker& marker, const ReleaseRequest& request) const;
+
+  bool Park(Marker& marker, const ParkRequest& request) const;
+  bool Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
+             BootTime now) const;
+  bool MayRestore(const Marker& marker, const RestoreRequest& request) const;
+
+ private:
+  BootTime LeaseEnd(const Marker& marker, BootTime now) const;
+  BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,
+                      const OwnRecord* owned) const;
+
+  bool opaque_;
+  WindowTimes times_;
+};
+
+// The same id with another payload. A fingerprint that was not taken conflicts with nothing.
+bool Conflicts(uint32_t known, uint32_t claimed);
+
+}  // namespace oncemq

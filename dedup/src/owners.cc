@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "owners.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+Own Owners::Raise(uint32_t source, int32_t partition, const Clock& clock) {
+  OwnRecord& record = records_[Key(source, partition)];
+  if (ONCEMQ_MUTANT("own-not-raised") && record.own != 0) {
+    return record.own;
+  }
+  const auto wall = static_cast<Own>(std::max<int64_t>(clock.Wall().micros, 1));
+  record = {std::max(record.own + 1, wall), clock.Boot()};
+  return record.own;
+}
+
+const OwnRecord* Owners::Find(const Coordinates& at) const {
+  const uint64_t key = Key(at.source, at.partition);
+  if (last_ != nullptr && key == last_key_) {
+    return last_;
+  }
+  const auto found = records_.find(key);
+  if (found == records_.end()) {
+    return nullptr;
+  }
+  last_key_ = key;
+  last_ = &found->second;
+  return last_;
+}
+
+bool OwnershipHolds(Own own, const OwnRecord* record) {
+  if (own == 0 || ONCEMQ_MUTANT("own-not-checked")) {
+    return true;
+  }
+  return record != nullptr && record->own == own;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory window as an engine of the conformance suite, on a clock that the tests move.
+#pragma once
+
+#include "memory_window_engine.h"
+#include "oncemq/dedup/conformance/window_conformance.h"
+
+namespace oncemq {
+
+inline ManualClock& EnginesClock() {
+  static ManualClock clock;
+  return clock;
+}
+
+inline WindowEngine MemoryEngine(std::string name, IdHash hash = ProcessHash) {
+  return {
+      .name = std::move(name),
+      .capabilities = {.engine = "memory"},
+      .open = [hash](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
+        const MemoryWindowOptions options{
+            .level = setup.level, .times = setup.times, .remember = 10'000, .max_open = 10'000};
+        if (hash == ProcessHash) {
+          return OpenMemoryWindow(options, EnginesClock());
+        }
+        return std::unique_ptr<Window>(new MemoryWindow(options, EnginesClock(), hash));
+      },
+      .reopen = {},
+      .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+  };
+}
+
+}  // namespace oncemq
