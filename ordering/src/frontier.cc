@@ -37,9 +37,7 @@ int64_t Frontier::Advance() {
     totals_.Count(verdicts_[base_ & mask_]);
     base_++;
   }
-  // A rewound source delivers finished offsets again: they are open arrivals below the frontier and
-  // must not pull it back.
-  offset_ = std::max(offset_, base_ == end_ ? next_ : offsets_[base_ & mask_]);
+  offset_ = base_ == end_ ? next_ : offsets_[base_ & mask_];
   if (ONCEMQ_MUTANT("commit-highest")) {
     offset_ = next_;
   }
@@ -88,11 +86,16 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
     const uint32_t first = i;
     const int64_t from = offsets_[i & mask_];
     int64_t to = from + 1;
-    for (i++; i != end_ && !IsOpen(verdicts_[i & mask_]) && offsets_[i & mask_] >= to; i++) {
+    for (i++; i != end_ && !IsOpen(verdicts_[i & mask_]); i++) {
       to = offsets_[i & mask_] + 1;
     }
-    for (; carried != carried_end && carried->to <= from; ++carried) {
-      append(carried->from, carried->to);
+    // A carried range may be delivered in part so far: what lies before this arrival stays in.
+    while (carried != carried_end && carried->from < from) {
+      append(carried->from, std::min(carried->to, from));
+      if (carried->to > from) {
+        break;
+      }
+      ++carried;
     }
     bytes += VarintSize(std::max<int64_t>(0, from - at)) + VarintSize(to - from) + 2;
     if (bytes > max_bytes) {

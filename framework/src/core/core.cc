@@ -37,7 +37,8 @@ PartitionState& Core::Impl::Create(PartitionId id) {
 std::vector<int64_t> Core::Impl::RunningOffsets(PartitionId id) {
   std::vector<int64_t> offsets;
   for (const Delivery& delivery : slab_) {
-    if (delivery.running && delivery.partition == id) {
+    const bool owed = delivery.running || delivery.stage == Stage::kApplied;
+    if (owed && delivery.partition == id) {
       offsets.push_back(delivery.offset);
     }
   }

@@ -63,6 +63,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.offset = arrival.offset;
     delivery.epoch = partition.epoch();
     delivery.arrival = place.number;
+    delivery.again = place.again;
     delivery.bytes = arrival.bytes;
     delivery.partition = static_cast<uint16_t>(id);
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
@@ -99,10 +100,23 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
   for (const uint32_t lane : live) {
-    // A lane that is empty now stays in the list it is in and is erased when its turn comes.
     lanes_.Filter(lane, lanes_[lane].taken, gone);
   }
   lanes_.WakeAll(partition.held);
+  EraseEmptyLanes();
+}
+
+// Of lanes that are not with a worker; those end with their run.
+void Core::Impl::EraseEmptyLanes() {
+  lanes_.EraseEmptyReady();
+  ids_.ForEachWaiting([&](LaneList& waiting) { lanes_.EraseEmpty(waiting); });
+  timers_.RemoveIf([&](uint32_t lane) {
+    const bool empty = lanes_[lane].head == kNoIndex;
+    if (empty) {
+      lanes_.Erase(lane);
+    }
+    return empty;
+  });
 }
 
 void Core::Impl::Free(uint32_t slot) {
@@ -113,6 +127,7 @@ void Core::Impl::Free(uint32_t slot) {
   texts_.erase(slot);
   delivery.ticket++;
   delivery.message = nullptr;
+  delivery.stage = Stage::kFresh;
   delivery.next = free_head_;
   free_head_ = slot;
   free_++;

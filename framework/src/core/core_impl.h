@@ -39,6 +39,7 @@ class Core::Impl {
   std::vector<std::unique_ptr<PartitionState>> partitions_;
   std::vector<Action> actions_;
   std::vector<void*> released_;
+  std::vector<PartitionId> halted_;  // by the settlements at hand
   std::vector<Delivery> slab_;
   LaneTable<Delivery> lanes_;
   RunningIds ids_;
@@ -52,6 +53,7 @@ class Core::Impl {
   PartitionState& Create(PartitionId id);
   uint64_t LaneHash(PartitionId id, const Arrival& arrival);
   void Free(uint32_t slot);
+  void EraseEmptyLanes();
   uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
   bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, RunItem& item);
   void SetAsideForId(uint32_t index, uint64_t id_hash);

@@ -15,10 +15,6 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
     if (index == kNoIndex) {
       break;
     }
-    if (lanes_[index].head == kNoIndex) {
-      lanes_.Erase(index);  // emptied by a revocation
-      continue;
-    }
     const uint32_t room = most - static_cast<uint32_t>(run.items.size());
     const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
@@ -72,7 +68,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     }
     delivery.running = true;
     if (current) {
-      partition.running++;
+      partition.running += delivery.stage == Stage::kApplied ? 0 : 1;  // else it still counts
       run.safe_until = std::min(run.safe_until, partition.safe_until());
     }
     run.items.push_back(item);

@@ -42,13 +42,15 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     const bool current = partition.Current(delivery.epoch) || ONCEMQ_MUTANT("stale-counts");
     delivery.running = false;
     running_--;
-    if (current && partition.running > 0) {
+    // A handler that is through without its marker counts as running: a drain waits for it too.
+    const bool owed = !IsFinal(settlement.fate) && settlement.stage == Stage::kApplied;
+    if (current && !owed && partition.running > 0) {
       partition.running--;
     }
     partition.counts.handler_calls += settlement.handled ? 1 : 0;
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
-      if (current) {
+      if (current && !delivery.again) {
         partition.Finish(delivery.arrival, VerdictOf(settlement.fate));
       }
       delivery.finished = true;
@@ -59,6 +61,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
         partition.OwnLost(now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
+        halted_.push_back(delivery.partition);
       }
     }
     if (current) {
@@ -68,6 +71,11 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       EndRun(delivery.lane, now);
     }
   }
+  // A stopped partition must not hold the credit that the others live on.
+  for (const PartitionId id : halted_) {
+    HandBackQueued(id);
+  }
+  halted_.clear();
 }
 
 void Core::Impl::Account(PartitionState& partition, const Settlement& settlement, bool current) {
@@ -113,7 +121,9 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
       settlement.fate == Fate::kPending) {
     Lane& lane = lanes_[delivery.lane];
     lane.wait = std::max<int64_t>(lane.wait, settlement.wait.count());
-    lane.stuck = true;
+    // A first retry takes its followers along again; what fails again goes alone, and so does what
+    // waits for another's claim (rule 17).
+    lane.stuck |= settlement.fate != Fate::kRetry || delivery.attempt > 1;
   }
 }
 
@@ -136,9 +146,8 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
     // Queued behind the run while its assignment ended, or put back by the run after that: somebody
     // else's now.
     const bool stale = !partition.Current(delivery.epoch) && delivery.stage != Stage::kApplied;
-    const bool draining = partition.phase() == PartitionPhase::kDraining &&
-                          delivery.stage != Stage::kApplied && !delivery.finished;
-    if (!delivery.finished && !stale && !draining) {
+    const bool given_up = partition.GivesUpQueued() && delivery.stage != Stage::kApplied;
+    if (!delivery.finished && !stale && !given_up) {
       return false;
     }
     if (!delivery.finished) {

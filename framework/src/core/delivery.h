@@ -31,6 +31,7 @@ struct Delivery {
   bool running : 1 = false;
   bool touched : 1 = false;
   bool holds_id : 1 = false;
+  bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
 
   std::string_view id_view() const { return {id, id_size}; }
 };

@@ -94,6 +94,8 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     const bool again = reply == CommitReply::kUnknown && now < deadline_;
     if (sent.last && !again) {
       GiveBack(reply == CommitReply::kUnknown, actions);
+    } else if (again) {
+      retry_at_ = now + options_.store_retry;
     } else if (running == 0 || now >= deadline_) {
       EndOfDrain(now, actions);
     }
@@ -125,6 +127,7 @@ void PartitionState::Revoke(BootTime deadline, BootTime now, Actions& actions) {
   const bool worked = phase_ == PartitionPhase::kActive;
   phase_ = PartitionPhase::kDraining;
   deadline_ = deadline;
+  retry_at_ = now;
   if (!worked && !commit_) {
     GiveBack(false, actions);  // nothing was admitted under this ownership, or we are not the owner
   } else if (!commit_ && running == 0) {
@@ -149,7 +152,7 @@ void PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
 }
 
 void PartitionState::RunEnded(BootTime now, Actions& actions) {
-  if (phase_ == PartitionPhase::kDraining && running == 0 && !commit_) {
+  if (phase_ == PartitionPhase::kDraining && running == 0 && !commit_ && now >= retry_at_) {
     EndOfDrain(now, actions);
   }
 }
@@ -180,6 +183,8 @@ void PartitionState::Tick(BootTime now, Actions& actions) {
         } else if (now >= deadline_ + options_.session_margin) {
           GiveBack(true, actions);
         }
+      } else if (!commit_ && running == 0 && now >= retry_at_) {
+        EndOfDrain(now, actions);
       }
       break;
     case PartitionPhase::kNone:
@@ -203,7 +208,10 @@ std::optional<BootTime> PartitionState::NextTimer() const {
       return std::max(next, retry_at_);
     }
     case PartitionPhase::kDraining:
-      return commit_ ? deadline_ + options_.session_margin : deadline_;
+      if (commit_) {
+        return deadline_ + options_.session_margin;
+      }
+      return running == 0 ? std::min(retry_at_, deadline_) : deadline_;
     case PartitionPhase::kNone:
     case PartitionPhase::kStopped:
       return std::nullopt;
@@ -218,7 +226,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.own = own_;
   metadata.abandoned.clear();
   metadata.clean = last;
-  if (last && running > 0) {
+  if (last) {
     metadata.abandoned = running_offsets();
   }
   FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));

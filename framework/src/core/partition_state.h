@@ -33,6 +33,8 @@ class PartitionState {
 
   bool MayAdmit() const { return phase_ == PartitionPhase::kActive && !halted_; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
+  // What is not with a worker goes back: nothing of it will run under this assignment.
+  bool GivesUpQueued() const { return phase_ == PartitionPhase::kDraining || halted_; }
   bool Current(uint32_t epoch) const { return phase_ != PartitionPhase::kNone && epoch == epoch_; }
 
   void Finish(uint32_t arrival, Verdict verdict) {
@@ -49,11 +51,11 @@ class PartitionState {
   const Frontier& frontier() const { return frontier_; }
   int64_t committed() const { return committed_; }
 
-  // Filled by the core at the end of a drain: what still runs.
+  // Filled by the core at the end of a drain: what still runs or has no marker yet (rule 21).
   std::function<std::vector<int64_t>()> running_offsets;
 
   uint32_t unfinished = 0;  // admitted in any epoch and not settled for good
-  uint32_t running = 0;     // of the current epoch, with a worker
+  uint32_t running = 0;     // of the current epoch: with a worker, or handled without a marker yet
   LaneList held;            // lanes whose head waits until this partition may run
   DeliveryCounts counts;
 

@@ -29,6 +29,13 @@ class LaneTimers {
     return lane;
   }
 
+  // Forgets the lanes for which gone(lane) holds.
+  template <class Gone>
+  void RemoveIf(Gone gone) {
+    std::erase_if(heap_, [&](const Entry& entry) { return gone(entry.lane); });
+    std::make_heap(heap_.begin(), heap_.end(), Later);
+  }
+
   std::optional<BootTime> Next() const {
     return heap_.empty() ? std::nullopt : std::optional(heap_.front().due);
   }

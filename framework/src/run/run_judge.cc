@@ -110,7 +110,7 @@ bool RunMachine::Judge(size_t i) {
     case Answer::kIncomplete:
       return Refuse(i, "the window is not complete for the range of this id");
     case Answer::kFenced:
-      Settle(i, Fate::kOwnLost);
+      SettleFenced(i, Fate::kOwnLost);
       return false;
   }
   return false;
@@ -124,6 +124,8 @@ void RunMachine::WithdrawFrom(size_t begin, size_t end) {
         // Not judged yet: the answer tells whether there is something to release.
         if (answers_[progress_[i].request].answer == Answer::kGranted) {
           GiveUpClaim(i, Fate::kWithdrawn);
+        } else if (answers_[progress_[i].request].answer == Answer::kFenced) {
+          SettleFenced(i, Fate::kWithdrawn);
         } else {
           Settle(i, Fate::kWithdrawn);
         }
@@ -176,10 +178,22 @@ void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
   progress_[i].part = Part::kSettled;
 }
 
+// A fenced claim opens nothing, but an earlier, unanswered one of the same token may have: that has
+// to be released, or the message would wait behind itself (rule 17).
+void RunMachine::SettleFenced(size_t i, Fate fate) {
+  Settle(i, fate);
+  if (items_[i].stage == Stage::kClaiming) {
+    settlements_[i].stage = Stage::kReleasing;
+    settlements_[i].token = items_[i].token;
+  }
+}
+
 // The call may have been carried out. The delivery keeps its stage and its token, and the next run
 // asks again.
 void RunMachine::Unanswered(size_t i, Stage stage) {
   Settle(i, Fate::kPending, policy_.store_retry);
+  // The window will not tell it again: the claim's doubt has to live on in the delivery.
+  settlements_[i].touched |= progress_[i].uncertain;
   settlements_[i].stage = stage;
   settlements_[i].token = items_[i].token;
 }

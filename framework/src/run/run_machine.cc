@@ -38,8 +38,11 @@ void RunMachine::CollectReleases(Part part) {
   releases_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == part) {
-      const bool uncertain = part == Part::kUndo && policy_.level == Level::kOpaque &&
-                             settlements_[i].touched && settlements_[i].handled;
+      // A release that is repeated is as uncertain as the first one was.
+      const bool touched = part == Part::kRelease
+                               ? items_[i].touched
+                               : settlements_[i].touched && settlements_[i].handled;
+      const bool uncertain = touched && policy_.level == Level::kOpaque;
       progress_[i].request = static_cast<uint32_t>(releases_.size());
       releases_.push_back({items_[i].id, items_[i].token, uncertain});
     }

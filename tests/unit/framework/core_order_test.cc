@@ -80,8 +80,21 @@ TEST_F(CoreOrder, ARetryWaitsInItsLaneWithItsFollowersAndHoldsNobodyElse) {
   EXPECT_TRUE(Take().empty());
   EXPECT_EQ(core_.NextTimer().has_value(), true);
   After(1);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0, 1, 2}));
+}
+
+TEST_F(CoreOrder, WhatWaitsForAnothersClaimGoesAloneUntilItHasMoved) {
+  Give(0);
+  for (int64_t offset = 0; offset < 3; offset++) {
+    Admit(0, offset, "a");
+  }
+  const auto items = Take();
+  Settle(items[0], Fate::kWait, 2'000);
+  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[2], Fate::kWithdrawn);
+  After(2'000);
   const auto head = Take();
-  EXPECT_EQ(Offsets(head), (std::vector<int64_t>{0})) << "the head goes alone until it has moved";
+  EXPECT_EQ(Offsets(head), (std::vector<int64_t>{0}));
   SettleAll(head);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1, 2}));
 }

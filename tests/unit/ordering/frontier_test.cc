@@ -51,13 +51,15 @@ TEST(Frontier, HolesOfCompactionCostNothing) {
   EXPECT_EQ(frontier.arrivals(), 0u);
 }
 
-TEST(Frontier, TheSameOffsetTwiceIsTwoDeliveries) {
+TEST(Frontier, TheSameOffsetTwiceIsTwoDeliveriesAndTheFirstSpeaksForTheOffset) {
   Frontier frontier = At(0);
-  const auto first = frontier.Add(0).number;
-  const auto again = frontier.Add(0).number;
-  frontier.Finish(again, Verdict::kSuppressed);
+  const auto first = frontier.Add(0);
+  const auto again = frontier.Add(0);
+  EXPECT_FALSE(first.again);
+  EXPECT_TRUE(again.again);
   EXPECT_EQ(frontier.Advance(), 0) << "the first of them is not finished";
-  frontier.Finish(first, Verdict::kApplied);
+  EXPECT_TRUE(frontier.Snapshot(kRoomy).map.empty());
+  frontier.Finish(first.number, Verdict::kApplied);
   EXPECT_EQ(frontier.Advance(), 1);
   EXPECT_EQ(frontier.totals(), (Totals{.applied = 1})) << "an offset is counted once";
 }
@@ -68,10 +70,20 @@ TEST(Frontier, ARewoundSourceDoesNotPullItBack) {
     frontier.Finish(frontier.Add(offset).number, Verdict::kApplied);
   }
   EXPECT_EQ(frontier.Advance(), 5);
-  const auto again = frontier.Add(2).number;
+  EXPECT_TRUE(frontier.Add(2).again);
   EXPECT_EQ(frontier.Advance(), 5);
-  frontier.Finish(again, Verdict::kSuppressed);
-  EXPECT_EQ(frontier.Advance(), 5);
+}
+
+TEST(Frontier, ARewindWhileTheFirstArrivalsAreOpenHoldsNothingBack) {
+  Frontier frontier = At(5);
+  const auto five = frontier.Add(5).number;
+  const auto six = frontier.Add(6).number;
+  EXPECT_TRUE(frontier.Add(5).again);
+  frontier.Finish(five, Verdict::kApplied);
+  frontier.Finish(six, Verdict::kApplied);
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.offset, 7) << "what the totals count must not be delivered once more";
+  EXPECT_EQ(snapshot.totals, (Totals{.applied = 2}));
 }
 
 TEST(Frontier, TotalsBelongToExactlyWhatOffsetAndMapCallFinished) {
@@ -119,7 +131,8 @@ TEST(Frontier, ACarriedDeliveryStaysInTheMapUntilItIsPassedAndIsNotCountedTwice)
   EXPECT_TRUE(c.finished);
   EXPECT_TRUE(d.finished);
   frontier.Finish(a.number, Verdict::kApplied);
-  EXPECT_EQ(frontier.Snapshot(kRoomy).map, MapOf({{12, 14}})) << "marker not there yet, still finished";
+  EXPECT_EQ(frontier.Snapshot(kRoomy).map, MapOf({{12, 14}}))
+      << "marker not there yet, still finished";
   frontier.Finish(b.number, Verdict::kApplied);
   EXPECT_EQ(frontier.Advance(), 12) << "its marker comes first";
   frontier.Finish(c.number, Verdict::kCarried);
@@ -128,6 +141,22 @@ TEST(Frontier, ACarriedDeliveryStaysInTheMapUntilItIsPassedAndIsNotCountedTwice)
   EXPECT_EQ(snapshot.offset, 14);
   EXPECT_TRUE(snapshot.map.empty());
   EXPECT_EQ(snapshot.totals, (Totals{.applied = 14}));
+}
+
+TEST(Frontier, ACarriedRangeStaysWholeWhileItIsDeliveredOutOfOrder) {
+  Frontier frontier(64);
+  frontier.Start(0, MapOf({{2, 6}}), Totals{.applied = 4});
+  frontier.Add(0);
+  frontier.Add(1);
+  for (int64_t offset = 2; offset < 6; offset++) {
+    const auto number = frontier.Add(offset).number;
+    if (offset == 4) {
+      frontier.Finish(number, Verdict::kCarried);
+    }
+  }
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.map, MapOf({{2, 6}}));
+  EXPECT_EQ(snapshot.totals.sum(), snapshot.map.count());
 }
 
 TEST(Frontier, CarriedRangesSurviveACut) {

@@ -159,6 +159,7 @@ class RunMachine {
   bool Refuse(size_t i, std::string why);  // false: the partition stops here
   void GiveUpClaim(size_t i, Fate fate, microseconds wait = {});
   void Settle(size_t i, Fate fate, microseconds wait = {});
+  void SettleFenced(size_t i, Fate fate);
   void Unanswered(size_t i, Stage stage);
   size_t LaneEnd(size_t i) const;
 

@@ -49,6 +49,8 @@ struct RuntimeOptions {
   milliseconds poll_budget{100};              // longest time that inline handlers keep the poll thread
   milliseconds drain_deadline{10'000};        // for running handlers at a revocation and at the end
   milliseconds renew_every{10'000};           // claims of longer runs; at most a third of the window's lease
+  int64_t catch_up = 1'000'000;  // offsets of the log that a new owner may re-read to complete a window that forgets;
+                                 // 0: never. Only for windows that are neither shared nor durable.
   std::string journal;                        // file for refused messages, with RejectPolicy::kJournal
 };
 
@@ -62,6 +64,7 @@ struct PartitionReport {
 struct RunReport {
   DeliveryCounts counts;                      // the first identity: counts.Balanced()
   std::vector<PartitionReport> partitions;    // totals of the second identity, per partition
+  int64_t caught_up = 0;                      // ids that the log gave back to the window
   std::vector<std::string> stops;             // partitions that a policy stopped, and why
   std::string error;                          // why Run ended by itself; empty: because it was asked to
   bool clean = false;                         // everything was given back in order, in time

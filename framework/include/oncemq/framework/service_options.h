@@ -34,6 +34,9 @@ std::string Describe(const ServiceOptions& options);
 // What holds and what doesn't, limits first (docs/guarantees.md).
 std::string ExplainGuarantee(const ServiceOptions& options);
 
+// The same in one line, for the log at start-up.
+std::string GuaranteeLine(const ServiceOptions& options);
+
 // The three levels in general, and which of them this build can give.
 std::string ExplainLevels();
 

@@ -35,23 +35,28 @@ class Frontier {
   struct Arrival {
     uint32_t number;  // names this delivery in Finish(); wraps around
     bool finished;    // the last commit's map says that it is finished: do not run it
+    bool again;       // a rewound source: the first arrival of the offset speaks for it, and this
+                      // one must not be given to Finish()
   };
   // Precondition: room() > 0.
   Arrival Add(int64_t offset) {
+    const bool finished = !carried_.empty() && carried_.Contains(offset);
+    if (offset < next_) {
+      return {0, finished, true};
+    }
     if (end_ - base_ == offsets_.size()) {
       Grow();
     }
-    const bool finished = !carried_.empty() && carried_.Contains(offset);
     offsets_[end_ & mask_] = offset;
     // A carried delivery is open until its marker is known to be there; the map keeps calling it
     // finished meanwhile.
-    verdicts_[end_ & mask_] = finished || offset < next_ ? Verdict::kOpenAgain : Verdict::kOpen;
-    next_ = offset < next_ ? next_ : offset + 1;
-    return {end_++, finished};
+    verdicts_[end_ & mask_] = finished ? Verdict::kOpenCarried : Verdict::kOpen;
+    next_ = offset + 1;
+    return {end_++, finished, false};
   }
   void Finish(uint32_t number, Verdict verdict) {
     Verdict& slot = verdicts_[number & mask_];
-    slot = slot == Verdict::kOpenAgain ? Verdict::kCarried : verdict;
+    slot = slot == Verdict::kOpenCarried ? Verdict::kCarried : verdict;
   }
 
   // Moves over finished arrivals; returns the offset.

@@ -105,6 +105,22 @@ class LaneTable {
     }
   }
 
+  // Ends every empty lane of the list. An emptied lane must not stay: there is room for one lane for
+  // each delivery, and not for those of deliveries that have left.
+  void EraseEmpty(LaneList& list) {
+    LaneList rest;
+    while (list.head != kNoIndex) {
+      const uint32_t index = PopFront(list);
+      if (lanes_[index].head == kNoIndex) {
+        Erase(index);
+      } else {
+        PushBack(rest, index);
+      }
+    }
+    list = rest;
+  }
+  void EraseEmptyReady() { EraseEmpty(ready_); }
+
   // Unlinks every node after the first `keep` for which gone(node) holds; returns whether the lane
   // is empty now.
   template <class Gone>

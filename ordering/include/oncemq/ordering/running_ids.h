@@ -35,6 +35,16 @@ class RunningIds {
   // Ends the hold and returns the lanes that waited for it.
   LaneList Release(uint64_t hash);
 
+  // Calls visit(LaneList&) for the waiting lanes of every held id.
+  template <class Visit>
+  void ForEachWaiting(Visit visit) {
+    for (Entry& entry : table_) {
+      if (entry.holder != kNoIndex) {
+        visit(entry.waiting);
+      }
+    }
+  }
+
   uint32_t size() const { return size_; }
 
  private:

@@ -15,11 +15,11 @@ enum class Verdict : uint8_t {
   kRejected,    // refused for good, on record in the journal
   kSkipped,     // passed over by an operator's or a policy's decision
   kCarried,     // finished before, and already in the totals: must not be counted again
-  kOpenAgain,   // a second arrival of an offset seen in this assignment; ends as kCarried
+  kOpenCarried, // finished before, its marker not known to be there yet; ends as kCarried
 };
 
 constexpr bool IsOpen(Verdict verdict) {
-  return verdict == Verdict::kOpen || verdict == Verdict::kOpenAgain;
+  return verdict == Verdict::kOpen || verdict == Verdict::kOpenCarried;
 }
 
 // Outcomes of the offsets of one partition. They travel in the commit, in one snapshot with its
@@ -55,7 +55,7 @@ inline void Totals::Count(Verdict verdict) {
       break;
     case Verdict::kOpen:
     case Verdict::kCarried:
-    case Verdict::kOpenAgain:
+    case Verdict::kOpenCarried:
       break;
   }
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `oncemq`. Results go to standard output, talk and errors to standard error; the exit
+// code is one of src/exit_code.h.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check_command.h"
+#include "edit_distance.h"
+#include "exit_code.h"
+#include "explain_command.h"
+#include "run_command.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::string handler = "print";
+  bool json = false;
+};
+
+CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
+  CLI::App* run = app.add_subcommand("run", "Run a service until it is asked to stop");
+  run->add_option("-c,--config", arguments.config, "The service file")->required();
+  run->add_option("--handler", arguments.handler,
+                  "print: a line for each applied message, never its payload. count: only the sums")
+      ->check(CLI::IsMember({"print", "count"}))
+      ->capture_default_str();
+  run->add_flag("--json", arguments.json, "The report at the end as one JSON object");
+  run->footer("Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 130 and 143 stopped.");
+  return run;
+}
+
+CLI::App* AddCheck(CLI::App& app, Arguments& arguments) {
+  CLI::App* check =
+      app.add_subcommand("check", "Say what is wrong with a service file, or what it means");
+  check->add_option("-c,--config", arguments.config, "The service file")->required();
+  check->add_flag("--json", arguments.json, "The findings as one JSON object");
+  return check;
+}
+
+int PrintVersion(bool json) {
+  std::cout << (json ? "{\"name\":\"oncemq\",\"version\":\"" ONCEMQ_VERSION "\"}"
+                     : "oncemq " ONCEMQ_VERSION)
+            << "\n";
+  return kExitDone;
+}
+
+// CLI11 would only say that a command is missing.
+bool IsUnknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return false;
+  }
+  const std::string name = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    known.push_back(command->get_name());
+  }
+  if (std::find(known.begin(), known.end(), name) != known.end()) {
+    return false;
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  std::cerr << "oncemq has no command " << SafeJson(name) << DidYouMean(name, names) << "\n";
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Effectively-once effects from at-least-once delivery", "oncemq");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  oncemq check -c service.yaml\n"
+      "  oncemq explain guarantee -c service.yaml\n"
+      "  oncemq run -c service.yaml --handler count");
+  Arguments arguments;
+  const CLI::App* run = AddRun(app, arguments);
+  const CLI::App* check = AddCheck(app, arguments);
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+  version->add_flag("--json", arguments.json, "As a JSON object");
+  CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
+  explain->require_subcommand(1);
+  CLI::App* guarantee = explain->add_subcommand(
+      "guarantee", "What holds and what does not: in general, or for one service");
+  guarantee->add_option("-c,--config", arguments.config, "The service file");
+  if (IsUnknownCommand(app, argc, argv)) {
+    return kExitUsage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+  }
+  if (run->parsed()) {
+    return RunCommand({arguments.config, arguments.handler, arguments.json});
+  }
+  if (check->parsed()) {
+    return CheckCommand(arguments.config, arguments.json);
+  }
+  return version->parsed() ? PrintVersion(arguments.json)
+                           : ExplainGuaranteeCommand(arguments.config);
+}
+
+}  // namespace
+}  // namespace oncemq
+
+int main(int argc, char** argv) {
+  try {
+    return oncemq::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "oncemq: " << error.what() << "\n";
+    return oncemq::kExitFailed;
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command's exit code means. 3 is kept for "done, but messages were parked".
+#pragma once
+
+namespace oncemq {
+
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitFailed = 1,
+  kExitUsage = 2,         // wrong arguments, or a configuration that is refused
+  kExitVerification = 4,  // the sums of the verdict do not add up
+  kExitSignal = 128,      // plus the number of the signal that ended a run
+};
+
+}  // namespace oncemq

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.h"
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exit_code.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+using Terms = std::vector<std::pair<std::string_view, int64_t>>;
+
+Terms TermsOf(const DeliveryCounts& counts) {
+  return {{"applied", counts.applied},         {"suppressed", counts.suppressed},
+          {"parked", counts.parked},           {"rejected", counts.rejected},
+          {"handed back", counts.handed_back}, {"open", counts.open}};
+}
+
+Terms TermsOf(const Totals& totals) {
+  return {{"applied", totals.applied},
+          {"suppressed", totals.suppressed},
+          {"parked", totals.parked},
+          {"rejected", totals.rejected},
+          {"skipped", totals.skipped}};
+}
+
+Terms AttributesOf(const RunReport& report) {
+  const DeliveryCounts& counts = report.counts;
+  return {{"uncertain", counts.uncertain}, {"own redelivery", counts.own_redelivery},
+          {"attached", counts.attached},   {"conflict", counts.conflict},
+          {"repaired", counts.repaired},   {"stale", counts.stale},
+          {"caught up", report.caught_up}, {"handler calls", counts.handler_calls}};
+}
+
+std::string Joined(const Terms& terms, std::string_view between) {
+  std::string out;
+  for (const auto& [name, value] : terms) {
+    out += out.empty() ? "" : std::string(between);
+    out += std::string(name) + " " + std::to_string(value);
+  }
+  return out;
+}
+
+nlohmann::ordered_json Object(const Terms& terms) {
+  nlohmann::ordered_json out;
+  for (const auto& [name, value] : terms) {
+    std::string key(name);
+    for (char& c : key) {
+      c = c == ' ' ? '_' : c;
+    }
+    out[key] = value;
+  }
+  return out;
+}
+
+std::string VerdictOf(const RunReport& report) {
+  return report.counts.Balanced() ? "OK" : "FAILED (the deliveries do not add up)";
+}
+
+}  // namespace
+
+std::string ReportText(const RunReport& report) {
+  std::string out = "deliveries " + std::to_string(report.counts.deliveries) + " = " +
+                    Joined(TermsOf(report.counts), " + ") + "\n";
+  out += "beside them: " + Joined(AttributesOf(report), ", ") + "\n";
+  for (const PartitionReport& partition : report.partitions) {
+    const PartitionStatus& status = partition.status;
+    out += partition.topic + " [" + std::to_string(partition.partition) + "]: committed " +
+           std::to_string(status.committed) + ", in total " +
+           Joined(TermsOf(status.totals), " + ") + "\n";
+  }
+  for (const std::string& stop : report.stops) {
+    out += "stopped: " + stop + "\n";
+  }
+  if (!report.error.empty()) {
+    out += "ended by itself: " + report.error + "\n";
+  } else if (!report.clean) {
+    out += "not everything was given back in time\n";
+  }
+  return out + "verdict: " + VerdictOf(report) + "\n";
+}
+
+std::string ReportJson(const RunReport& report) {
+  nlohmann::ordered_json out = Object(TermsOf(report.counts));
+  out["deliveries"] = report.counts.deliveries;
+  out["beside"] = Object(AttributesOf(report));
+  out["partitions"] = nlohmann::ordered_json::array();
+  for (const PartitionReport& partition : report.partitions) {
+    nlohmann::ordered_json one;
+    one["topic"] = partition.topic;
+    one["partition"] = partition.partition;
+    one["committed"] = partition.status.committed;
+    one["totals"] = Object(TermsOf(partition.status.totals));
+    out["partitions"].push_back(std::move(one));
+  }
+  out["stops"] = report.stops;
+  out["error"] = report.error;
+  out["clean"] = report.clean;
+  out["verdict"] = VerdictOf(report);
+  return SafeJson(out);
+}
+
+int ExitCodeOf(const RunReport& report, int signal) {
+  if (!report.counts.Balanced()) {
+    return kExitVerification;
+  }
+  if (!report.error.empty() || !report.stops.empty() || !report.clean) {
+    return kExitFailed;
+  }
+  return signal != 0 ? kExitSignal + signal : static_cast<int>(kExitDone);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_command.h"
+
+#include <signal.h>
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "exit_code.h"
+#include "handlers.h"
+#include "oncemq/base/log.h"
+#include "oncemq/framework/runtime.h"
+#include "oncemq/framework/service_file.h"
+#include "open_window.h"
+#include "report.h"
+#include "stop_signals.h"
+
+namespace oncemq {
+namespace {
+
+int Refused(const Error& error) {
+  std::cerr << error.message << "\n";
+  return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;
+}
+
+// Between StartLogging and StopLogging.
+int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSignals& signals) {
+  Log(LogLevel::kInfo, "oncemq", "starting",
+      {{"version", ONCEMQ_VERSION},
+       {"group", options.runtime.kafka.group},
+       {"guarantee", GuaranteeLine(options)}});
+  const auto window = OpenServiceWindow(options);
+  if (!window) {
+    return Refused(window.error());
+  }
+  Handler handler =
+      arguments.handler == "count" ? CountHandler() : PrintHandler([&signals] { signals.Stop(); });
+  auto runtime = Runtime::Open(options.runtime, window->get(), std::move(handler));
+  if (!runtime) {
+    return Refused(runtime.error());
+  }
+  const RunReport report = (*runtime)->Run(signals.token());
+  std::cout << (arguments.json ? ReportJson(report) + "\n" : ReportText(report)) << std::flush;
+  const bool reader_left = signals.token().stop_requested() && signals.received() == 0;
+  return reader_left ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());
+}
+
+}  // namespace
+
+int RunCommand(const RunArguments& arguments) {
+  const Result<ServiceOptions> options = LoadService(arguments.config);
+  if (!options) {
+    return Refused(options.error());
+  }
+  // A reader of our output that goes away is an error of one write, not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+  StopSignals signals;
+  StartLogging(options->log);
+  const int code = Serve(*options, arguments, signals);
+  StopLogging();
+  return code;
+}
+
+}  // namespace oncemq

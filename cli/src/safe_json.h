@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON for a terminal or a pipe: plain ASCII, so that no text from outside can paint or forge a
+// line, and any bytes are taken.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace oncemq {
+
+inline std::string SafeJson(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace oncemq

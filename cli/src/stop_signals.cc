@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stop_signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kEnough = SIGUSR1;  // from ourselves: nobody listens any more
+
+sigset_t Listened() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, kEnough);
+  return set;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  const sigset_t set = Listened();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { Listen(); });
+}
+
+StopSignals::~StopSignals() {
+  pthread_kill(thread_.native_handle(), kEnough);
+  thread_.join();
+}
+
+void StopSignals::Listen() {
+  const sigset_t set = Listened();
+  for (int number = 0; sigwait(&set, &number) == 0 && number != kEnough;) {
+    if (received_ != 0) {
+      _exit(kExitSignal + number);
+    }
+    received_ = number;
+    stop_.request_stop();
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGINT and SIGTERM ask a run to stop; the second one ends the process at once.
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+#include <thread>
+
+namespace oncemq {
+
+// Make it before any other thread: the signals are blocked from then on, in every thread that is
+// started later, and only its own thread takes them.
+// Thread safety: token and received from any thread.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  std::stop_token token() const { return stop_.get_token(); }
+  // Asks to stop without a signal.
+  void Stop() { stop_.request_stop(); }
+  // The number of the signal that asked to stop; 0: none did.
+  int received() const { return received_; }
+
+ private:
+  void Listen();
+
+  std::stop_source stop_;
+  std::atomic<int> received_{0};
+  std::thread thread_;
+};
+
+}  // namespace oncemq

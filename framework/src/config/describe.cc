@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Describe: the options as a service file that would give the same ones, but for its secrets.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "kafka_properties.h"
+#include "oncemq/framework/service_options.h"
+#include "units.h"
+
+namespace oncemq {
+namespace {
+
+using std::chrono::duration_cast;
+
+// A YAML value: plain where nothing can be misread, else quoted, with "${" kept as it is.
+std::string Value(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._/-").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), plain)) {
+    return std::string(text);
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size(); i++) {
+    const char c = text[i];
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (c == '$' && text.substr(i).starts_with("${")) {
+      out += "$$";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + "\"";
+}
+
+class Lines {
+ public:
+  void Head(std::string_view name) { text_ += std::string(name) + ":\n"; }
+  void Add(std::string_view name, std::string_view value, size_t depth = 1) {
+    text_ += std::string(depth * 2, ' ') + std::string(name) + ": " + std::string(value) + "\n";
+  }
+  void Add(std::string_view name, uint64_t value) { Add(name, std::to_string(value)); }
+  template <class Rep, class Period>
+  void Add(std::string_view name, std::chrono::duration<Rep, Period> value) {
+    Add(name, FormatDuration(duration_cast<milliseconds>(value)));
+  }
+  void Item(std::string_view value) { text_ += "  - " + std::string(value) + "\n"; }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string_view Name(Order order) {
+  return order == Order::kUnordered   ? "unordered"
+         : order == Order::kPartition ? "partition"
+                                      : "key";
+}
+
+std::string_view Name(LogLevel level) {
+  constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
+  return kNames[static_cast<size_t>(level)];
+}
+
+std::string_view Name(LogOptions::Format format) {
+  return format == LogOptions::Format::kText   ? "text"
+         : format == LogOptions::Format::kJson ? "json"
+                                               : "auto";
+}
+
+std::string Start(const KafkaOptions& kafka) {
+  return kafka.start == KafkaOptions::Start::kTime  ? Value(FormatTime(kafka.start_time_ms))
+         : kafka.start == KafkaOptions::Start::kNow ? "now"
+                                                    : "earliest";
+}
+
+std::string Id(const RuntimeOptions& runtime) {
+  return runtime.id_from == IdFrom::kHeader ? "{header: " + Value(runtime.id_header) + "}"
+         : runtime.id_from == IdFrom::kKey  ? "key"
+                                            : "coordinates";
+}
+
+void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
+  const KafkaOptions& kafka = runtime.kafka;
+  const bool range = kafka.assignor == KafkaOptions::Assignor::kRange;
+  lines.Head("kafka");
+  lines.Add("brokers", Value(kafka.brokers));
+  lines.Add("group", Value(kafka.group));
+  lines.Add("start", Start(kafka));
+  lines.Add("assignor", range ? "range" : "cooperative-sticky");
+  lines.Add("session_timeout", runtime.core.session_timeout);
+  lines.Add("commit_interval", runtime.core.commit_interval);
+  if (!kafka.properties.empty()) {
+    lines.Add("properties", "");
+    for (const auto& [name, value] : kafka.properties) {
+      lines.Add(name, Value(PrintableKafkaProperty(name, value)), 2);
+    }
+  }
+  lines.Head("topics");
+  for (const std::string& topic : kafka.topics) {
+    lines.Item(Value(topic));
+  }
+}
+
+void DescribeWindow(const ServiceOptions& options, Lines& lines) {
+  lines.Head("window");
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    lines.Add("engine", "none");
+    return;
+  }
+  const MemoryWindowOptions& memory = options.memory;
+  lines.Add("engine", "memory");
+  lines.Add("level", ToString(memory.level));
+  lines.Add("ids", options.ids_partition_owned ? "partition_owned" : "crossing");
+  lines.Add("id", Id(options.runtime));
+  lines.Add("remember", uint64_t{memory.remember});
+  lines.Add("lease", memory.times.lease);
+  lines.Add("max_lease", memory.times.max_lease);
+  lines.Add("handler_timeout", memory.times.handler_timeout);
+  lines.Add("catch_up", static_cast<uint64_t>(options.runtime.catch_up));
+}
+
+void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
+  lines.Head("runtime");
+  lines.Add("workers", uint64_t{runtime.workers});
+  lines.Add("workers_when_blocking", uint64_t{runtime.workers_when_blocking});
+  lines.Add("poll_budget", runtime.poll_budget);
+  lines.Add("drain_deadline", runtime.drain_deadline);
+  lines.Add("retry_first", runtime.policy.backoff_first);
+  lines.Add("retry_most", runtime.policy.backoff_most);
+  lines.Head("limits");
+  const CoreOptions& core = runtime.core;
+  lines.Add("in_flight", uint64_t{core.in_flight});
+  lines.Add("in_flight_bytes", FormatByteCount(core.in_flight_bytes));
+  lines.Add("partition_credit", uint64_t{core.partition_credit});
+  lines.Add("span", uint64_t{core.span});
+  lines.Add("run", uint64_t{core.run});
+  lines.Add("lane_run", uint64_t{core.lane_run});
+}
+
+}  // namespace
+
+std::string Describe(const ServiceOptions& options) {
+  const RuntimeOptions& runtime = options.runtime;
+  Lines lines;
+  lines.Head("scope");
+  lines.Add("app", Value(runtime.app));
+  lines.Add("namespace", Value(runtime.name_space));
+  lines.Add("handler", Value(runtime.handler));
+  DescribeKafka(runtime, lines);
+  DescribeWindow(options, lines);
+  lines.Head("order");
+  lines.Add("mode", Name(runtime.core.order));
+  const bool journal = runtime.policy.reject == RejectPolicy::kJournal;
+  lines.Add("reject", journal ? "{journal: " + Value(runtime.journal) + "}" : "stop", 0);
+  DescribeLimits(runtime, lines);
+  lines.Head("log");
+  lines.Add("level", Name(options.log.level));
+  lines.Add("format", Name(options.log.format));
+  if (!options.log.file.empty()) {
+    lines.Add("file", Value(options.log.file));
+  }
+  return lines.Take();
+}
+
+}  // namespace oncemq

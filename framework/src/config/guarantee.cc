@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guarantee in words, from the options in force. Limits stand before promises, and each
+// sentence is one that docs/guarantees.md gives the reasons for.
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "oncemq/framework/service_options.h"
+#include "units.h"
+
+namespace oncemq {
+namespace {
+
+using std::chrono::duration_cast;
+
+// Paragraphs of one list, wrapped for a terminal.
+class Text {
+ public:
+  void Head(std::string_view head) {
+    text_ += text_.empty() ? "" : "\n";
+    text_ += std::string(head) + "\n";
+  }
+  void Say(std::string_view words) {
+    constexpr size_t kWidth = 78;
+    std::string line = "  -";
+    while (!words.empty()) {
+      const size_t space = std::min(words.find(' '), words.size());
+      if (line.size() + 1 + space > kWidth) {
+        text_ += line + "\n";
+        line = "   ";
+      }
+      line += " " + std::string(words.substr(0, space));
+      words.remove_prefix(std::min(space + 1, words.size()));
+    }
+    text_ += line + "\n";
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string Interval(const CoreOptions& core) {
+  return FormatDuration(duration_cast<milliseconds>(core.commit_interval));
+}
+
+// What a process that ends without giving its partitions back leaves unproven.
+std::string UnprovenWork(const RuntimeOptions& runtime) {
+  return "what finished since the last acknowledged commit (one every " + Interval(runtime.core) +
+         " for a partition that moves)";
+}
+
+void SayCatchUp(const RuntimeOptions& runtime, Text& text) {
+  if (runtime.catch_up == 0) {
+    text.Say(
+        "Catch-up is off: after a restart, or on another process, a partition begins with an "
+        "empty window. Every copy of an earlier id is taken for new.");
+    return;
+  }
+  text.Say("The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
+           " offsets back in the log and takes what the commit calls finished for done. A "
+           "compacted topic, expired records, refused messages and an operator's reset hide ids "
+           "from it; the log says so.");
+}
+
+void SayWindowLimits(const ServiceOptions& options, Text& text) {
+  const RuntimeOptions& runtime = options.runtime;
+  text.Say(
+      "The window lives in the memory of this process and is forgotten when the process ends. "
+      "A partition that moves leaves its window behind (rule 3).");
+  SayCatchUp(runtime, text);
+  text.Say("No commit shows " + UnprovenWork(runtime) +
+           ". If the process dies then, the next owner handles it again.");
+  text.Say("At least the last " + std::to_string(options.memory.remember) +
+           " finished ids are remembered. A copy that comes later than that is taken for new.");
+  text.Say(
+      "Ids must not cross partitions. You said `ids: partition_owned`: all copies of an id "
+      "travel through one partition. oncemq cannot check that, and adding partitions to a "
+      "topic breaks it (rule 37).");
+  if (runtime.id_from == IdFrom::kCoordinates) {
+    text.Say(
+        "The id is topic, partition and offset: a message that its producer sent twice has "
+        "two ids, and is handled twice. Only redeliveries are recognised.");
+  }
+}
+
+void SayGuarded(Text& limits, Text& holds) {
+  limits.Say(
+      "Level guarded is a statement of yours about the target of the effect: it stores the "
+      "id in the same write as the effect, and answers `already done` to a copy, as long as "
+      "a copy may come. A fence alone is not enough (rule 1). oncemq cannot check that.");
+  holds.Say(
+      "Level guarded: with such a target each id's effect happens once, through any crash, "
+      "pause, rebalance, redelivery or replay. The window saves the target most of the "
+      "copies; the target decides about the rest.");
+}
+
+void SayOpaque(const RuntimeOptions& runtime, Text& limits, Text& holds) {
+  const auto margin = duration_cast<milliseconds>(runtime.core.session_margin);
+  limits.Say(
+      "Level opaque: nobody can check the effect, so it happens at least once. After an "
+      "unclean end it may happen twice for " +
+      UnprovenWork(runtime) + ", and for what was running.");
+  limits.Say(
+      "A member that the group has given up may still be running a handler while the new "
+      "owner starts the same message. No new effect starts in the last " +
+      FormatDuration(margin) +
+      " of a session without an acknowledged commit; a running one is not stopped.");
+  limits.Say(
+      "A handler that throws or answers Retry may have had its effect, unless it says "
+      "`not_done`. The next attempt runs, and is counted as uncertain.");
+  holds.Say(
+      "Level opaque: while this process lives and keeps its partitions, a copy of a finished "
+      "id is not handled again, and a copy of a running one waits for its outcome.");
+}
+
+void SayNoWindow(const RuntimeOptions& runtime, Text& text) {
+  text.Say(
+      "No window: no id is looked at and no copy is recognised. Every delivery is handled, at "
+      "least once.");
+  text.Say("No commit shows " + UnprovenWork(runtime) +
+           ". If the process dies then, the next owner handles it again.");
+}
+
+void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
+  switch (runtime.core.order) {
+    case Order::kUnordered:
+      limits.Say(
+          "Order is unordered: messages of one key may run at the same time, and in any "
+          "order. One id still runs in one place at a time.");
+      return;
+    case Order::kKey:
+      limits.Say(
+          "Order by key holds within a partition only. Messages without a key have no "
+          "order.");
+      holds.Say(
+          "Messages of one key in one partition are handled one at a time, in the order of "
+          "the log, also through retries and reassignments.");
+      return;
+    case Order::kPartition:
+      holds.Say(
+          "Messages of one partition are handled one at a time, in the order of the log, "
+          "also through retries and reassignments.");
+      return;
+  }
+}
+
+void SayRefused(const RuntimeOptions& runtime, Text& text) {
+  if (runtime.policy.reject == RejectPolicy::kJournal) {
+    text.Say("A message that the handler refuses is put on record in " + runtime.journal +
+             " before its partition goes on. That file is on this machine.");
+  } else {
+    text.Say(
+        "A message that the handler refuses stops its partition there, and says topic, "
+        "partition and offset. Nothing behind it is lost, and nothing behind it is committed.");
+  }
+}
+
+std::string Title(const ServiceOptions& options) {
+  const bool memory = options.engine == ServiceOptions::Engine::kMemory;
+  return "Guarantee of group " + Quoted(options.runtime.kafka.group) + ": " +
+         (memory ? "window memory, level " + std::string(ToString(options.memory.level))
+                 : std::string("no window, at least once"));
+}
+
+}  // namespace
+
+std::string ExplainGuarantee(const ServiceOptions& options) {
+  const RuntimeOptions& runtime = options.runtime;
+  Text limits;
+  Text holds;
+  limits.Head(Title(options));
+  limits.Head("What does not hold");
+  holds.Head("What holds");
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    SayNoWindow(runtime, limits);
+  } else {
+    SayWindowLimits(options, limits);
+    if (options.memory.level == Level::kGuarded) {
+      SayGuarded(limits, holds);
+    } else {
+      SayOpaque(runtime, limits, holds);
+    }
+  }
+  SayOrder(runtime, limits, holds);
+  holds.Say("A commit never passes an unfinished message, so none is lost.");
+  SayRefused(runtime, holds);
+  return limits.Take() + "\n" + holds.Take();
+}
+
+std::string GuaranteeLine(const ServiceOptions& options) {
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    return "at least once: no window, no copy is recognised";
+  }
+  return options.memory.level == Level::kGuarded
+             ? "guarded: once per id, if the target stores the id with the effect; the window is "
+               "forgotten with the process"
+             : "opaque: at least once, copies are suppressed while the window knows them; it is "
+               "forgotten with the process";
+}
+
+std::string ExplainLevels() {
+  Text text;
+  text.Head("The guarantee belongs to the pair of marker store and effect. Three levels:");
+  text.Say(
+      "atomic: effect and marker commit together. Each id's effect happens once. No engine of "
+      "this build can do that yet.");
+  text.Say(
+      "guarded: the target of the effect stores the id with the effect and answers `already "
+      "done` to a copy. Each id's effect happens once. The target's check is yours to build; "
+      "a fence alone is not enough.");
+  text.Say(
+      "opaque: nobody can check the effect (an e-mail, a plain HTTP call). It happens at "
+      "least once; what may have run twice is called uncertain.");
+  text.Head("Windows of this build:");
+  text.Say(
+      "memory: guarded or opaque. It is forgotten when its process ends, and knows only ids "
+      "that do not cross partitions.");
+  text.Say("none: no copy is recognised. Every delivery is handled, at least once.");
+  text.Head("oncemq explain guarantee -c service.yaml says what holds for one service.");
+  return text.Take();
+}
+
+}  // namespace oncemq

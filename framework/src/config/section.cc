@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "section.h"
+
+#include <algorithm>
+
+#include "edit_distance.h"
+#include "oncemq/base/bytes.h"
+#include "units.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kMostFindings = 50;
+
+std::string Listed(std::span<const std::string_view> names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); i++) {
+    out += i == 0 ? "" : i + 1 == names.size() ? " or " : ", ";
+    out += "`" + std::string(names[i]) + "`";
+  }
+  return out;
+}
+
+// Plain scalars carry the tag "?", quoted ones "!"; any other was written by the user.
+bool HasForeignTag(const YAML::Node& node) {
+  return !node.Tag().empty() && node.Tag() != "?" && node.Tag() != "!";
+}
+
+}  // namespace
+
+void Findings::Add(const YAML::Mark& mark, std::string text) {
+  found_.push_back({mark.line, mark.column, std::move(text)});
+}
+
+void Findings::AddAt(const std::string& path, const std::string& text) {
+  for (std::string place = path;;) {
+    const auto found = places_.find(place);
+    if (found != places_.end() || place.empty()) {
+      Add(found != places_.end() ? found->second : YAML::Mark::null_mark(),
+          (path.empty() ? "" : "`" + path + "` ") + text);
+      return;
+    }
+    const size_t dot = place.rfind('.');
+    place.resize(dot == std::string::npos ? 0 : dot);
+  }
+}
+
+Error Findings::ToError() const {
+  std::vector<Finding> sorted = found_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Finding& a, const Finding& b) {
+    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+  });
+  Error error{Code::kInvalid, Effect::kNone, {}};
+  for (size_t i = 0; i < std::min(sorted.size(), kMostFindings); i++) {
+    const Finding& finding = sorted[i];
+    error.message += (i > 0 ? "\n" : "") + file_name_;
+    if (finding.line >= 0) {
+      error.message +=
+          ":" + std::to_string(finding.line + 1) + ":" + std::to_string(finding.column + 1);
+    }
+    error.message += ": " + finding.text;
+  }
+  if (sorted.size() > kMostFindings) {
+    error.message +=
+        "\n" + file_name_ + ": and " + std::to_string(sorted.size() - kMostFindings) + " more";
+  }
+  return error;
+}
+
+Section::Section(const YAML::Node& node, std::string path, const ConfigSources& sources,
+                 Findings& findings)
+    : mark_(node.IsDefined() ? node.Mark() : YAML::Mark::null_mark()),
+      path_(std::move(path)),
+      sources_(sources),
+      findings_(findings) {
+  if (!node.IsDefined()) {
+    return;
+  }
+  if (!node.IsMap()) {
+    findings_.Add(mark_, (path_.empty() ? "the file" : "`" + path_ + "`") +
+                             " must be a mapping of keys to values");
+    return;
+  }
+  for (const auto& pair : node) {
+    const YAML::Mark mark = pair.first.Mark();
+    if (!pair.first.IsScalar()) {
+      findings_.Add(mark, "a key must be a plain word");
+      continue;
+    }
+    std::string name = pair.first.Scalar();
+    if (Find(name) != nullptr) {
+      findings_.Add(mark, "the key " + Quoted(name) + " stands here twice");
+      continue;
+    }
+    entries_.push_back({std::move(name), mark, pair.second});
+  }
+}
+
+const Section::Entry* Section::Find(std::string_view name) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.name == name; });
+  return found != entries_.end() ? &*found : nullptr;
+}
+
+Section::Entry* Section::Ask(std::string_view name) {
+  if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) {
+    asked_.push_back(name);
+  }
+  for (Entry& entry : entries_) {
+    if (entry.name == name) {
+      entry.asked = true;
+      findings_.Place(PathOf(name), entry.place());
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+std::string Section::PathOf(std::string_view name) const {
+  return (path_.empty() ? "" : path_ + ".") + std::string(name);
+}
+
+void Section::Require(std::string_view name, std::string_view why) {
+  if (Ask(name) == nullptr) {
+    findings_.Add(mark_, Shown(name) + " is missing: " + std::string(why));
+  }
+}
+
+void Section::Blame(std::string_view name, const std::string& text) {
+  const Entry* entry = Find(name);
+  findings_.Add(entry != nullptr ? entry->place() : mark_, Shown(name) + " " + text);
+}
+
+void Section::Forbid(std::string_view name, std::string_view why) {
+  if (Ask(name) != nullptr) {
+    Blame(name, "has no meaning here: " + std::string(why));
+  }
+}
+
+std::optional<std::string> Section::Scalar(const YAML::Node& node, const std::string& what,
+                                           SecretPlace place) {
+  if (!node.IsScalar()) {
+    findings_.Add(node.Mark(), what + (node.IsNull() ? " has no value" : " must be one value"));
+    return std::nullopt;
+  }
+  if (HasForeignTag(node)) {
+    findings_.Add(node.Mark(), what + " carries a YAML tag; write a plain value");
+    return std::nullopt;
+  }
+  Result<std::string> value = ExpandValue(node.Scalar(), sources_, place);
+  if (!value) {
+    findings_.Add(node.Mark(), what + ": " + value.error().message);
+    return std::nullopt;
+  }
+  return *std::move(value);
+}
+
+std::optional<std::string> Section::ScalarOf(std::string_view name) {
+  const Entry* entry = Ask(name);
+  return entry != nullptr ? Scalar(entry->value, Shown(name), SecretPlace::kNo) : std::nullopt;
+}
+
+bool Section::Text(std::string_view name, std::string& out) {
+  std::optional<std::string> value = ScalarOf(name);
+  if (value && value->empty()) {
+    Blame(name, "is empty");
+    return false;
+  }
+  if (value) {
+    out = *std::move(value);
+  }
+  return value.has_value();
+}
+
+bool Section::Texts(std::string_view name, std::vector<std::string>& out) {
+  const Entry* entry = Find(name);
+  if (entry == nullptr || !entry->value.IsSequence()) {
+    std::string one;
+    const bool read = Text(name, one);
+    if (read) {
+      out = {std::move(one)};
+    }
+    return read;
+  }
+  Ask(name);
+  std::vector<std::string> list;
+  for (const auto& node : entry->value) {
+    const std::optional<std::string> value = Scalar(node, Shown(name), SecretPlace::kNo);
+    if (value && value->empty()) {
+      findings_.Add(node.Mark(), Shown(name) + " holds an empty text");
+    }
+    list.push_back(value.value_or(""));
+  }
+  if (list.empty()) {
+    Blame(name, "is empty");
+  }
+  out = std::move(list);
+  return !out.empty();
+}
+
+std::optional<uint64_t> Section::NumberOf(std::string_view name, uint64_t least, uint64_t most) {
+  const std::optional<std::string> value = ScalarOf(name);
+  if (!value) {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> number = ParseDecimal(*value);
+  if (!number || *number < 0 || static_cast<uint64_t>(*number) < least ||
+      static_cast<uint64_t>(*number) > most) {
+    Blame(name, "must be a whole number from " + std::to_string(least) + " to " +
+                    std::to_string(most) + ", not " + Quoted(*value));
+    return std::nullopt;
+  }
+  return static_cast<uint64_t>(*number);
+}
+
+std::optional<std::chrono::milliseconds> Section::DurationOf(std::string_view name,
+                                                             std::chrono::milliseconds least,
+                                                             std::chrono::milliseconds most) {
+  const std::optional<std::string> value = ScalarOf(name);
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto duration = ParseDuration(*value);
+  if (!duration || *duration < least || *duration > most) {
+    Blame(name, "must be a time with its unit (ms, s, m, h) from " + FormatDuration(least) +
+                    " to " + FormatDuration(most) + ", not " + Quoted(*value));
+    return std::nullopt;
+  }
+  return duration;
+}
+
+bool Section::Bytes(std::string_view name, uint64_t& out, uint64_t least, uint64_t most) {
+  const std::optional<std::string> value = ScalarOf(name);
+  if (!value) {
+    return false;
+  }
+  const std::optional<uint64_t> bytes = ParseByteCount(*value);
+  if (!bytes || *bytes < least || *bytes > most) {
+    Blame(name, "must be a size with its unit (B, KiB, MiB, GiB) from " + FormatByteCount(least) +
+                    " to " + FormatByteCount(most) + ", not " + Quoted(*value));
+    return false;
+  }
+  out = *bytes;
+  return true;
+}
+
+std::optional<size_t> Section::ChoiceOf(std::string_view name,
+                                        std::span<const std::string_view> names) {
+  const std::optional<std::string> value = ScalarOf(name);
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto found = std::find(names.begin(), names.end(), *value);
+  if (found == names.end()) {
+    Blame(name, "must be " + Listed(names) + ", not " + Quoted(*value) + DidYouMean(*value, names));
+    return std::nullopt;
+  }
+  return static_cast<size_t>(found - names.begin());
+}
+
+void Section::FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::string_view key),
+                        Status (*check)(std::string_view key, std::string_view value)) {
+  const Section pairs = Sub(name);
+  for (const Entry& entry : pairs.entries_) {
+    const SecretPlace place = secret(entry.name) ? SecretPlace::kYes : SecretPlace::kNo;
+    const std::string path = "`" + pairs.path_ + "." + entry.name + "`";
+    std::optional<std::string> value = Scalar(entry.value, path, place);
+    if (!value) {
+      continue;
+    }
+    if (const Status fine = check(entry.name, *value); !fine) {
+      findings_.Add(entry.mark, fine.error().message);
+    } else {
+      out.emplace_back(entry.name, *std::move(value));
+    }
+  }
+}
+
+Section Section::Sub(std::string_view name) {
+  const Entry* entry = Ask(name);
+  Section sub(entry != nullptr ? entry->value : YAML::Node(YAML::NodeType::Undefined), PathOf(name),
+              sources_, findings_);
+  if (entry == nullptr) {
+    sub.mark_ = mark_;
+  }
+  return sub;
+}
+
+bool Section::IsMap(std::string_view name) const {
+  const Entry* entry = Find(name);
+  return entry != nullptr && entry->value.IsMap();
+}
+
+void Section::Finish(std::string_view (*hint)(std::string_view key)) {
+  for (const Entry& entry : entries_) {
+    if (entry.asked) {
+      continue;
+    }
+    std::string text = "unknown key " + Quoted(entry.name);
+    text += path_.empty() ? "" : " in `" + path_ + "`";
+    const std::string_view known = hint != nullptr ? hint(entry.name) : std::string_view();
+    text += known.empty() ? DidYouMean(entry.name, asked_) : "; " + std::string(known);
+    findings_.Add(entry.mark, std::move(text));
+  }
+}
+
+}  // namespace oncemq

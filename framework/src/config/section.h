@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Section: one mapping of the file, read key by key into typed options. A key that nobody asked for
+// is unknown, so the code that reads the options is the schema. Errors are collected, with line and
+// column, and reading goes on; an option keeps its default where its value was wrong.
+// Thread safety: none; lives inside one ParseService.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "expand.h"
+#include "oncemq/framework/service_file.h"
+
+namespace oncemq {
+
+// What is wrong with one file.
+class Findings {
+ public:
+  explicit Findings(std::string_view file_name) : file_name_(file_name) {}
+
+  void Add(const YAML::Mark& mark, std::string text);
+  // Remembers where an option stands, for AddAt.
+  void Place(std::string path, const YAML::Mark& mark) { places_[std::move(path)] = mark; }
+  // At the option's place, or at that of the section in which it is missing.
+  void AddAt(const std::string& path, const std::string& text);
+  bool empty() const { return found_.empty(); }
+  // In the order of the file, one line each.
+  Error ToError() const;
+
+ private:
+  struct Finding {
+    int line;
+    int column;
+    std::string text;
+  };
+  std::string file_name_;
+  std::vector<Finding> found_;
+  std::map<std::string, YAML::Mark> places_;
+};
+
+class Section {
+ public:
+  // `path` is empty for the file itself. A node that is no mapping is a finding.
+  Section(const YAML::Node& node, std::string path, const ConfigSources& sources,
+          Findings& findings);
+
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  void Require(std::string_view name, std::string_view why);
+  // A finding at the value, or at the section when the key is absent.
+  void Blame(std::string_view name, const std::string& text);
+  // Refuses the key, where it has no meaning beside another one.
+  void Forbid(std::string_view name, std::string_view why);
+
+  // Each reads the key if it is there. True: the option has a new value.
+  bool Text(std::string_view name, std::string& out);
+  bool Texts(std::string_view name, std::vector<std::string>& out);  // one text, or a list
+  template <class N>
+  bool Count(std::string_view name, N& out, uint64_t least, uint64_t most);
+  template <class D>
+  bool Duration(std::string_view name, D& out, std::chrono::milliseconds least,
+                std::chrono::milliseconds most);
+  bool Bytes(std::string_view name, uint64_t& out, uint64_t least, uint64_t most);
+  template <class E, size_t N>
+  bool Choice(std::string_view name, E& out, const std::pair<std::string_view, E> (&choices)[N]);
+  // All pairs of a mapping with free keys. Those for which `secret` says yes may come from a file;
+  // what `check` refuses is a finding.
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  void FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::string_view key),
+                 Status (*check)(std::string_view key, std::string_view value));
+
+  // The mapping under the key; an empty section when it is absent.
+  Section Sub(std::string_view name);
+  bool IsMap(std::string_view name) const;
+
+  // Tells the keys that nobody asked for. Call it last.
+  void Finish(std::string_view (*hint)(std::string_view key) = nullptr);
+
+ private:
+  struct Entry {
+    std::string name;
+    YAML::Mark mark;
+    YAML::Node value;
+    bool asked = false;
+    // Where an error about the value is shown.
+    YAML::Mark place() const { return value.IsScalar() ? value.Mark() : mark; }
+  };
+
+  const Entry* Find(std::string_view name) const;
+  Entry* Ask(std::string_view name);
+  std::string PathOf(std::string_view name) const;
+  std::string Shown(std::string_view name) const { return "`" + PathOf(name) + "`"; }
+  std::optional<std::string> Scalar(const YAML::Node& node, const std::string& what,
+                                    SecretPlace place);
+  std::optional<std::string> ScalarOf(std::string_view name);
+  std::optional<uint64_t> NumberOf(std::string_view name, uint64_t least, uint64_t most);
+  std::optional<std::chrono::milliseconds> DurationOf(std::string_view name,
+                                                      std::chrono::milliseconds least,
+                                                      std::chrono::milliseconds most);
+  std::optional<size_t> ChoiceOf(std::string_view name, std::span<const std::string_view> names);
+
+  YAML::Mark mark_;
+  std::string path_;
+  const ConfigSources& sources_;
+  Findings& findings_;
+  std::vector<Entry> entries_;
+  std::vector<std::string_view> asked_;  // names are literals of the reading code
+};
+
+template <class N>
+bool Section::Count(std::string_view name, N& out, uint64_t least, uint64_t most) {
+  const std::optional<uint64_t> number =
+      NumberOf(name, least, std::min<uint64_t>(most, std::numeric_limits<N>::max()));
+  if (number) {
+    out = static_cast<N>(*number);
+  }
+  return number.has_value();
+}
+
+template <class D>
+bool Section::Duration(std::string_view name, D& out, std::chrono::milliseconds least,
+                       std::chrono::milliseconds most) {
+  const auto duration = DurationOf(name, least, most);
+  if (duration) {
+    out = std::chrono::duration_cast<D>(*duration);
+  }
+  return duration.has_value();
+}
+
+template <class E, size_t N>
+bool Section::Choice(std::string_view name, E& out,
+                     const std::pair<std::string_view, E> (&choices)[N]) {
+  std::string_view names[N];
+  for (size_t i = 0; i < N; i++) {
+    names[i] = choices[i].first;
+  }
+  const std::optional<size_t> index = ChoiceOf(name, names);
+  if (index) {
+    out = choices[*index].second;
+  }
+  return index.has_value();
+}
+
+}  // namespace oncemq

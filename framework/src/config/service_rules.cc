@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service_rules.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "kafka_properties.h"
+#include "oncemq/base/bytes.h"
+#include "units.h"
+
+namespace oncemq {
+namespace {
+
+using std::chrono::duration_cast;
+
+class Rules {
+ public:
+  void Demand(bool holds, std::string_view path, std::string text) {
+    if (!holds) {
+      broken_.push_back({std::string(path), std::move(text)});
+    }
+  }
+  std::vector<BrokenRule> Take() { return std::move(broken_); }
+
+ private:
+  std::vector<BrokenRule> broken_;
+};
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+// As Kafka has it for topics.
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= 249 && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(), IsNameCharacter);
+}
+
+bool IsGroup(std::string_view group) {
+  return !group.empty() && group.size() <= 249 &&
+         std::all_of(group.begin(), group.end(),
+                     [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; });
+}
+
+bool IsPort(std::string_view text) {
+  const int64_t port = ParseDecimal(text).value_or(0);
+  return port > 0 && port <= 65'535;
+}
+
+// host, host:port, [v6] or [v6]:port
+bool IsBroker(std::string_view broker) {
+  const bool v6 = broker.starts_with('[');
+  const size_t end = v6 ? broker.find(']') : std::min(broker.find(':'), broker.size());
+  if (end == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view host = v6 ? broker.substr(1, end - 1) : broker.substr(0, end);
+  const std::string_view rest = broker.substr(end + (v6 ? 1 : 0));
+  const bool host_fits = !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
+    return IsNameCharacter(c) || (v6 && (c == ':' || c == '%'));
+  });
+  return host_fits && (rest.empty() || (rest.starts_with(':') && IsPort(rest.substr(1))));
+}
+
+bool AreBrokers(std::string_view list) {
+  for (;;) {
+    const size_t comma = list.find(',');
+    if (!IsBroker(list.substr(0, comma))) {
+      return false;
+    }
+    if (comma == std::string_view::npos) {
+      return true;
+    }
+    list.remove_prefix(comma + 1);
+  }
+}
+
+void CheckKafka(const KafkaOptions& kafka, Rules& rules) {
+  rules.Demand(AreBrokers(kafka.brokers), "kafka.brokers",
+               "must be host:port, several separated by commas, not " + Quoted(kafka.brokers));
+  rules.Demand(IsGroup(kafka.group), "kafka.group",
+               "must be 1 to 249 characters without spaces, not " + Quoted(kafka.group));
+  rules.Demand(!kafka.topics.empty(), "topics", "must name at least one topic");
+  std::set<std::string_view> seen;
+  for (const std::string& topic : kafka.topics) {
+    rules.Demand(IsName(topic), "topics",
+                 Quoted(topic) + " is no topic name (letters, digits and . _ - only; no patterns)");
+    rules.Demand(seen.insert(topic).second, "topics", Quoted(topic) + " stands here twice");
+  }
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : kafka.properties) {
+    const Status status = CheckKafkaProperty(name, value);
+    rules.Demand(status.has_value(), "kafka.properties." + name,
+                 status ? "" : status.error().message);
+    rules.Demand(names.insert(name).second, "kafka.properties." + name, "stands here twice");
+  }
+}
+
+void CheckTimes(const ServiceOptions& options, Rules& rules) {
+  const CoreOptions& core = options.runtime.core;
+  const WindowTimes& times = options.memory.times;
+  rules.Demand(core.commit_interval * 3 <= core.session_timeout, "kafka.commit_interval",
+               "must be at most a third of `kafka.session_timeout`, which is " +
+                   FormatDuration(duration_cast<milliseconds>(core.session_timeout)) +
+                   ": an acknowledged commit is the proof that the session still lives");
+  rules.Demand(core.session_margin * 2 <= core.session_timeout, "kafka.session_timeout",
+               "must be at least twice its margin of " +
+                   FormatDuration(duration_cast<milliseconds>(core.session_margin)));
+  rules.Demand(
+      times.lease <= times.max_lease, "window.lease",
+      "must not be longer than `window.max_lease`, which is " + FormatDuration(times.max_lease));
+  const bool renewed = options.engine != ServiceOptions::Engine::kNone;
+  rules.Demand(!renewed || options.runtime.renew_every * 3 <= times.lease, "window.lease",
+               "must be at least three times the time between renewals, which is " +
+                   FormatDuration(options.runtime.renew_every));
+}
+
+void CheckLimits(const ServiceOptions& options, Rules& rules) {
+  const CoreOptions& core = options.runtime.core;
+  const std::string in_flight = std::to_string(core.in_flight);
+  rules.Demand(core.run >= 1 && core.run <= core.in_flight, "limits.run",
+               "must be from 1 to `limits.in_flight`, which is " + in_flight);
+  rules.Demand(core.partition_credit >= 1 && core.partition_credit <= core.in_flight,
+               "limits.partition_credit",
+               "must be from 1 to `limits.in_flight`, which is " + in_flight);
+  rules.Demand(core.span >= core.partition_credit, "limits.span",
+               "must be at least `limits.partition_credit`, which is " +
+                   std::to_string(core.partition_credit));
+}
+
+void CheckWindow(const ServiceOptions& options, Rules& rules) {
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    return;
+  }
+  rules.Demand(options.ids_partition_owned, "window.ids",
+               "must be `partition_owned`: a window in memory sees only the partitions of its own "
+               "process, so ids that cross partitions need a shared engine, and this build has "
+               "none");
+  rules.Demand(options.memory.level != Level::kAtomic, "window.level",
+               "cannot be `atomic`: memory has no transaction that holds the effect too");
+  rules.Demand(options.memory.max_open >= options.runtime.core.in_flight, "limits.in_flight",
+               "must not be above the window's limit for ids in flight, which is " +
+                   std::to_string(options.memory.max_open));
+  rules.Demand(options.runtime.id_from != IdFrom::kHeader || !options.runtime.id_header.empty(),
+               "window.id", "must name the header that carries the id");
+}
+
+}  // namespace
+
+std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
+  Rules rules;
+  const RuntimeOptions& runtime = options.runtime;
+  CheckKafka(runtime.kafka, rules);
+  CheckTimes(options, rules);
+  CheckLimits(options, rules);
+  CheckWindow(options, rules);
+  for (const auto& [path, name] :
+       {std::pair<std::string_view, std::string_view>{"scope.app", runtime.app},
+        {"scope.namespace", runtime.name_space},
+        {"scope.handler", runtime.handler}}) {
+    rules.Demand(IsName(name), path, "must be letters, digits and . _ - only, not " + Quoted(name));
+  }
+  rules.Demand((runtime.policy.reject == RejectPolicy::kJournal) == !runtime.journal.empty(),
+               "reject", "must name a journal exactly when refused messages go there");
+  return rules.Take();
+}
+
+Status CheckService(const ServiceOptions& options) {
+  Error error{Code::kInvalid, Effect::kNone, {}};
+  for (const BrokenRule& rule : BrokenRules(options)) {
+    error.message += error.message.empty() ? "" : "\n";
+    error.message += "`" + rule.path + "` " + rule.text;
+  }
+  return error.message.empty() ? Status() : Status(std::move(error));
+}
+
+}  // namespace oncemq

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service_sections.h"
+
+#include <algorithm>
+
+#include "kafka_properties.h"
+#include "units.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::pair<std::string_view, KafkaOptions::Assignor> kAssignors[] = {
+    {"range", KafkaOptions::Assignor::kRange},
+    {"cooperative-sticky", KafkaOptions::Assignor::kCooperativeSticky}};
+constexpr std::pair<std::string_view, ServiceOptions::Engine> kEngines[] = {
+    {"memory", ServiceOptions::Engine::kMemory}, {"none", ServiceOptions::Engine::kNone}};
+constexpr std::pair<std::string_view, Level> kLevels[] = {
+    {"guarded", Level::kGuarded}, {"opaque", Level::kOpaque}, {"atomic", Level::kAtomic}};
+constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},
+                                                      {"crossing", false}};
+constexpr std::pair<std::string_view, Order> kOrders[] = {
+    {"key", Order::kKey}, {"partition", Order::kPartition}, {"unordered", Order::kUnordered}};
+constexpr std::pair<std::string_view, LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
+                                                                {"info", LogLevel::kInfo},
+                                                                {"warn", LogLevel::kWarn},
+                                                                {"error", LogLevel::kError},
+                                                                {"off", LogLevel::kOff}};
+constexpr std::pair<std::string_view, LogOptions::Format> kLogFormats[] = {
+    {"auto", LogOptions::Format::kAuto},
+    {"text", LogOptions::Format::kText},
+    {"json", LogOptions::Format::kJson}};
+
+bool IsSecretProperty(std::string_view name) {
+  const KafkaProperty* property = FindKafkaProperty(name);
+  return property != nullptr && property->use == PropertyUse::kSecret;
+}
+
+// librdkafka's own names, written one level too high.
+std::string_view PropertyHint(std::string_view key) {
+  const KafkaProperty* property = FindKafkaProperty(key);
+  if (property == nullptr) {
+    return {};
+  }
+  return property->use == PropertyUse::kRefused
+             ? property->why
+             : "librdkafka's properties stand under `kafka.properties`";
+}
+
+void ReadScope(Section scope, RuntimeOptions& runtime) {
+  scope.Text("app", runtime.app);
+  scope.Text("namespace", runtime.name_space);
+  scope.Text("handler", runtime.handler);
+  scope.Finish();
+}
+
+void ReadStart(Section& section, KafkaOptions& kafka) {
+  std::string start;
+  if (!section.Text("start", start)) {
+    return;
+  }
+  if (start == "earliest") {
+    kafka.start = KafkaOptions::Start::kEarliest;
+  } else if (start == "now") {
+    kafka.start = KafkaOptions::Start::kNow;
+  } else if (const std::optional<int64_t> time = ParseTime(start); time && *time >= 0) {
+    kafka.start = KafkaOptions::Start::kTime;
+    kafka.start_time_ms = *time;
+  } else {
+    section.Blame("start", "must be `earliest`, `now` or a time like `2026-11-21T10:00:00Z`, not " +
+                               Quoted(start));
+  }
+}
+
+void ReadKafka(Section section, RuntimeOptions& runtime) {
+  KafkaOptions& kafka = runtime.kafka;
+  section.Require("brokers", "where the cluster is, host:port");
+  section.Require("group", "the name of the consumer group");
+  std::vector<std::string> brokers;
+  if (section.Texts("brokers", brokers)) {
+    kafka.brokers.clear();
+    for (const std::string& broker : brokers) {
+      kafka.brokers += (kafka.brokers.empty() ? "" : ",") + broker;
+    }
+  }
+  section.Text("group", kafka.group);
+  ReadStart(section, kafka);
+  section.Choice("assignor", kafka.assignor, kAssignors);
+  CoreOptions& core = runtime.core;
+  section.Duration("session_timeout", core.session_timeout, 1s, 1h);
+  // A short session keeps most of its time for work.
+  core.session_margin = std::min<microseconds>(core.session_margin, core.session_timeout / 4);
+  section.Duration("commit_interval", core.commit_interval, 10ms, 10min);
+  section.FreePairs("properties", kafka.properties, IsSecretProperty, CheckKafkaProperty);
+  section.Finish(PropertyHint);
+}
+
+void ReadId(Section& window, RuntimeOptions& runtime) {
+  window.Require("id",
+                 "which part of a message names its operation: `{header: NAME}`, `key` or "
+                 "`coordinates`");
+  if (window.IsMap("id")) {
+    Section id = window.Sub("id");
+    id.Require("header", "the name of the header that carries the id");
+    id.Text("header", runtime.id_header);
+    runtime.id_from = IdFrom::kHeader;
+    id.Finish();
+    return;
+  }
+  std::string from;
+  if (!window.Text("id", from)) {
+    return;
+  }
+  if (from == "key") {
+    runtime.id_from = IdFrom::kKey;
+  } else if (from == "coordinates") {
+    runtime.id_from = IdFrom::kCoordinates;
+  } else {
+    window.Blame("id", "must be `{header: NAME}`, `key` or `coordinates`, not " + Quoted(from));
+  }
+}
+
+void ReadMemoryWindow(Section& window, ServiceOptions& options) {
+  window.Require("level",
+                 "say `guarded` if the target of your effect stores the id with the effect and "
+                 "answers `already done`, `opaque` if nobody can check");
+  window.Require("ids",
+                 "say `partition_owned` if all copies of an id travel through one partition; the "
+                 "memory window can keep no other promise");
+  window.Choice("level", options.memory.level, kLevels);
+  window.Choice("ids", options.ids_partition_owned, kIds);
+  ReadId(window, options.runtime);
+  window.Count("remember", options.memory.remember, 1, 100'000'000);
+  window.Duration("lease", options.memory.times.lease, 1s, 1h);
+  window.Duration("max_lease", options.memory.times.max_lease, 1s, 24h);
+  window.Duration("handler_timeout", options.memory.times.handler_timeout, 1s, 24h);
+  window.Count("catch_up", options.runtime.catch_up, 0, 1'000'000'000);
+  // Two renewals may get lost before a lease ends.
+  options.runtime.renew_every =
+      std::min(options.runtime.renew_every, options.memory.times.lease / 3);
+}
+
+void ReadWindow(Section window, ServiceOptions& options) {
+  window.Require("engine", "where finished ids are remembered: `memory`, or `none`");
+  const bool read = window.Choice("engine", options.engine, kEngines);
+  if (!read || options.engine == ServiceOptions::Engine::kMemory) {
+    ReadMemoryWindow(window, options);
+  } else {
+    for (const std::string_view key :
+         {"level", "ids", "id", "remember", "lease", "max_lease", "handler_timeout", "catch_up"}) {
+      window.Forbid(key, "`window.engine` is `none`, so no id is looked at");
+    }
+    options.runtime.catch_up = 0;
+  }
+  window.Finish();
+}
+
+void ReadReject(Section& file, RuntimeOptions& runtime) {
+  std::string policy;
+  if (file.IsMap("reject")) {
+    Section reject = file.Sub("reject");
+    reject.Require("journal", "the file that refused messages are written to");
+    reject.Text("journal", runtime.journal);
+    runtime.policy.reject = RejectPolicy::kJournal;
+    reject.Finish();
+  } else if (file.Text("reject", policy) && policy != "stop") {
+    file.Blame("reject", "must be `stop` or `{journal: FILE}`, not " + Quoted(policy));
+  }
+}
+
+void ReadRuntime(Section section, RuntimeOptions& runtime) {
+  section.Count("workers", runtime.workers, 0, 1024);
+  section.Count("workers_when_blocking", runtime.workers_when_blocking, 1, 1024);
+  section.Duration("poll_budget", runtime.poll_budget, 1ms, 10s);
+  section.Duration("drain_deadline", runtime.drain_deadline, 0ms, 10min);
+  section.Duration("retry_first", runtime.policy.backoff_first, 1ms, 1h);
+  section.Duration("retry_most", runtime.policy.backoff_most, 1ms, 24h);
+  section.Finish();
+}
+
+void ReadLimits(Section limits, ServiceOptions& options) {
+  CoreOptions& core = options.runtime.core;
+  limits.Count("in_flight", core.in_flight, 1, 4'000'000);
+  limits.Bytes("in_flight_bytes", core.in_flight_bytes, 1 << 20, 1ull << 40);
+  limits.Count("partition_credit", core.partition_credit, 1, 4'000'000);
+  limits.Count("span", core.span, 1, 100'000'000);
+  limits.Count("run", core.run, 1, 10'000);
+  limits.Count("lane_run", core.lane_run, 1, 10'000);
+  limits.Finish();
+  // The window must hold whatever may be in flight.
+  options.memory.max_open = std::max(options.memory.max_open, core.in_flight);
+}
+
+void ReadLog(Section log, LogOptions& options) {
+  log.Choice("level", options.level, kLogLevels);
+  log.Choice("format", options.format, kLogFormats);
+  log.Text("file", options.file);
+  log.Finish();
+}
+
+}  // namespace
+
+void ReadService(Section& file, ServiceOptions& options) {
+  file.Require("kafka", "where messages come from");
+  file.Require("topics", "which topics are consumed");
+  file.Require("window", "what is remembered of finished ids");
+  RuntimeOptions& runtime = options.runtime;
+  ReadScope(file.Sub("scope"), runtime);
+  if (file.Has("kafka")) {
+    ReadKafka(file.Sub("kafka"), runtime);
+  }
+  file.Texts("topics", runtime.kafka.topics);
+  if (file.Has("window")) {
+    ReadWindow(file.Sub("window"), options);
+  }
+  Section order = file.Sub("order");
+  order.Choice("mode", runtime.core.order, kOrders);
+  order.Finish();
+  ReadReject(file, runtime);
+  ReadRuntime(file.Sub("runtime"), runtime);
+  ReadLimits(file.Sub("limits"), options);
+  ReadLog(file.Sub("log"), options.log);
+  file.Finish(PropertyHint);
+  runtime.policy.window = options.engine != ServiceOptions::Engine::kNone;
+  runtime.policy.level = runtime.policy.window ? options.memory.level : Level::kOpaque;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client_config.h"
+
+#include "kafka_properties.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kCooperativeSince =
+    0x020a0000;  // 2.10.0; before it a commit in a rebalance loses the assignment
+constexpr int kQueueBackoffSince = 0x02020000;
+
+LogLevel LevelOf(int syslog_level) {
+  if (syslog_level <= 3) {
+    return LogLevel::kError;
+  }
+  if (syslog_level == 4) {
+    return LogLevel::kWarn;
+  }
+  return syslog_level <= 6 ? LogLevel::kInfo : LogLevel::kDebug;
+}
+
+// On librdkafka's own threads.
+void LogLine(const rd_kafka_t*, int level, const char* facility, const char* text) {
+  Log(LevelOf(level), "librdkafka", text, {{"facility", facility}});
+}
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+Properties Connection(const RuntimeOptions& options) {
+  return {
+      {"bootstrap.servers", options.kafka.brokers},
+      {"socket.nagle.disable", "true"},
+      {"reconnect.backoff.ms", "50"},
+      {"reconnect.backoff.max.ms", "2000"},
+  };
+}
+
+Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
+  const auto session = std::chrono::duration_cast<milliseconds>(options.core.session_timeout);
+  Properties properties = Connection(options);
+  properties.insert(
+      properties.end(),
+      {
+          {"group.id", options.kafka.group},
+          {"enable.auto.commit", "false"},
+          {"enable.auto.offset.store", "false"},
+          {"auto.offset.reset", "error"},  // an offset out of range is an incident, never a reset
+          {"isolation.level", "read_committed"},
+          {"allow.auto.create.topics", "false"},
+          {"enable.partition.eof", "false"},
+          {"session.timeout.ms", std::to_string(session.count())},
+          {"heartbeat.interval.ms", std::to_string(std::min<int64_t>(3000, session.count() / 4))},
+          {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
+          // Per partition, because the queues are split; beyond it fetching pauses, for a whole
+          // second before 2.2.
+          {"queued.min.messages", "1000000"},
+          {"queued.max.messages.kbytes", "65536"},
+          {"fetch.wait.max.ms", "100"},
+          {"fetch.message.max.bytes", "2097152"},
+      });
+  if (rd_kafka_version() >= kQueueBackoffSince) {
+    properties.emplace_back("fetch.queue.backoff.ms", "10");
+  }
+  return properties;
+}
+
+Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  char why[512];
+  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), why, sizeof why) == RD_KAFKA_CONF_OK) {
+    return {};
+  }
+  // librdkafka's text may quote the value, and the value may be a secret.
+  return Error{Code::kInvalid, Effect::kNone,
+               "librdkafka does not take this value of its property `" + name + "`"};
+}
+
+Result<ClientPtr> Open(const Properties& ours, const Properties& users, int events) {
+  ConfPtr conf(rd_kafka_conf_new());
+  for (const auto& [name, value] : ours) {
+    if (auto status = Set(conf.get(), name, value); !status) {
+      return status.error();
+    }
+  }
+  for (const auto& [name, value] : users) {
+    if (auto status = CheckKafkaProperty(name, value); !status) {
+      return status.error();
+    }
+    if (auto status = Set(conf.get(), name, value); !status) {
+      return status.error();
+    }
+  }
+  rd_kafka_conf_set_log_cb(conf.get(), LogLine);
+  rd_kafka_conf_set_events(conf.get(), events);
+  char why[512];
+  ClientPtr client(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), why, sizeof why));
+  if (client == nullptr) {
+    return Error{Code::kInvalid, Effect::kNone, std::string("no Kafka client: ") + why};
+  }
+  static_cast<void>(conf.release());  // the client owns it
+  return client;
+}
+
+// Those of the user's properties that reach the same brokers in the same way.
+Properties ConnectionOnly(const Properties& users) {
+  Properties kept;
+  for (const auto& property : users) {
+    const std::string& name = property.first;
+    const bool consumers = name.starts_with("fetch.") || name.starts_with("queued.") ||
+                           name.starts_with("group.") || name.starts_with("max.");
+    if (!consumers && name != "heartbeat.interval.ms") {
+      kept.push_back(property);
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+ClientFacts ChooseFeatures(const KafkaOptions& options) {
+  ClientFacts facts{rd_kafka_version_str(), false};
+  if (options.assignor == KafkaOptions::Assignor::kCooperativeSticky) {
+    facts.cooperative = rd_kafka_version() >= kCooperativeSince;
+    if (!facts.cooperative) {
+      Log(LogLevel::kWarn, "kafka",
+          "cooperative-sticky needs librdkafka 2.10 or newer; this member rebalances by range",
+          {{"librdkafka", facts.version}});
+    }
+  }
+  Log(LogLevel::kInfo, "kafka", "client",
+      {{"librdkafka", facts.version},
+       {"assignor", facts.cooperative ? "cooperative-sticky" : "range"}});
+  return facts;
+}
+
+Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& facts) {
+  return Open(Consumer(options, facts), options.kafka.properties,
+              RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR);
+}
+
+Result<ClientPtr> OpenObserver(const RuntimeOptions& options) {
+  Properties properties = Connection(options);
+  properties.emplace_back("isolation.level", "read_uncommitted");
+  properties.emplace_back("allow.auto.create.topics", "false");
+  return Open(properties, ConnectionOnly(options.kafka.properties), 0);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// From our options to a librdkafka client.
+#pragma once
+
+#include "oncemq/framework/runtime.h"
+#include "rdkafka_ptr.h"
+
+namespace oncemq {
+
+// What this librdkafka can be trusted with (docs/design.md): decided once, said in the log.
+struct ClientFacts {
+  std::string version;       // of librdkafka, at run time
+  bool cooperative = false;  // incremental rebalancing
+};
+// Logs which features are off, and why.
+ClientFacts ChooseFeatures(const KafkaOptions& options);
+
+// A consumer that has not subscribed. kInvalid names the property that can't be, and never its
+// value.
+Result<ClientPtr> OpenClient(const RuntimeOptions& options, const ClientFacts& facts);
+
+// The same with read_uncommitted and outside the group, to ask for the true end of a log.
+Result<ClientPtr> OpenObserver(const RuntimeOptions& options);
+
+}  // namespace oncemq

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kafka_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kLeaveWithin{5'000'000};
+
+}  // namespace
+
+KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
+                         size_t max_id_bytes, int wake, const Clock& clock)
+    : options_(options),
+      facts_(facts),
+      wake_(wake),
+      clock_(clock),
+      ids_(options_, window, max_id_bytes),
+      table_(options_.kafka.topics) {}
+
+Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options, bool window,
+                                                       size_t max_id_bytes, int wake,
+                                                       const Clock& clock) {
+  std::unique_ptr<KafkaSource> source(
+      new KafkaSource(options, ChooseFeatures(options.kafka), window, max_id_bytes, wake, clock));
+  if (auto made = source->NewMember(); !made) {
+    return made.error();
+  }
+  return source;
+}
+
+Status KafkaSource::NewMember() {
+  auto client = OpenClient(options_, facts_);
+  if (!client) {
+    return client.error();
+  }
+  member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_, ids_,
+                                     table_);
+  return {};
+}
+
+Status KafkaSource::Join() {
+  return member_->Subscribe();
+}
+
+void KafkaSource::Serve(SourceEvents& events) {
+  if (!failure_.empty()) {
+    events.Failed(std::exchange(failure_, {}));
+  }
+  member_->Serve(events, clock_.Boot());
+  if (!former_.empty()) {
+    ReapFormer(events);
+  }
+}
+
+void KafkaSource::ReapFormer(SourceEvents& events) {
+  const BootTime now = clock_.Boot();
+  for (Former& former : former_) {
+    former.member->Serve(events, now);
+  }
+  std::erase_if(former_, [&](const Former& former) {
+    return former.member->held() == 0 && (former.member->closed() || now >= former.patience);
+  });
+}
+
+uint32_t KafkaSource::Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
+                           SourceEvents& events) {
+  return member_->Read(partition, most, arrivals, events);
+}
+
+void KafkaSource::Release(std::span<void* const> messages) {
+  for (void* const message : messages) {
+    Member* owner = member_.get();
+    for (const Former& former : former_) {
+      if (former.member->Owns(ids_.Raw(message))) {
+        owner = former.member.get();
+      }
+    }
+    ids_.Release(message);
+    owner->Released();
+  }
+}
+
+void KafkaSource::Rejoin() {
+  std::unique_ptr<Member> former = std::move(member_);
+  Status made = NewMember();
+  if (made) {
+    made = Join();
+  }
+  if (!made) {
+    failure_ = "no new member: " + ToString(made.error());
+  }
+  if (member_ == nullptr) {
+    member_ = std::move(former);
+    return;
+  }
+  former->Close();
+  former_.push_back({std::move(former), clock_.Boot() + kLeaveWithin});
+}
+
+KafkaSource::~KafkaSource() {
+  former_.push_back({std::move(member_), BootTime{}});
+  for (Former& former : former_) {
+    if (former.member != nullptr && former.member->held() > 0) {
+      // Destroying the client would wait for them, which means for a handler that does not return.
+      Log(LogLevel::kWarn, "kafka", "handlers still hold messages; their client is not freed",
+          {{"messages", former.member->held()}});
+      former.member->Keep();
+    }
+  }
+}
+
+}  // namespace oncemq

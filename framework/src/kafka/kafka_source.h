@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// KafkaSource: the Source on librdkafka. It outlives its members: one that has to leave the group
+// for good is replaced by a new one, and destroyed when the last message of it was released. Thread
+// safety: as Source.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "client_config.h"
+#include "kafka_message.h"
+#include "member.h"
+#include "partition_table.h"
+#include "source.h"
+
+namespace oncemq {
+
+class KafkaSource final : public Source {
+ public:
+  // `wake` is a descriptor that outlives the source. kInvalid: the options can't be.
+  static Result<std::unique_ptr<KafkaSource>> Open(const RuntimeOptions& options, bool window,
+                                                   size_t max_id_bytes, int wake,
+                                                   const Clock& clock);
+  ~KafkaSource() override;
+
+  Status Join();
+
+  void Serve(SourceEvents& events) override;
+  std::span<const PartitionId> readable() const override { return member_->readable(); }
+  uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
+                SourceEvents& events) override;
+  void Release(std::span<void* const> messages) override;
+  void Commit(std::span<const CommitAction> commits) override { member_->Commit(commits); }
+  void GiveBack(PartitionId partition) override { member_->GiveBack(partition); }
+  void Refuse() override { member_->Refuse(); }
+  void Rejoin() override;
+  void Close() override { member_->Close(); }
+  bool closed() const override { return member_->closed(); }
+  std::unique_ptr<MessageView> NewView() const override { return ids_.NewView(); }
+  PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
+
+ private:
+  KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
+              size_t max_id_bytes, int wake, const Clock& clock);
+  Status NewMember();
+  void ReapFormer(SourceEvents& events);
+
+  const RuntimeOptions options_;
+  const ClientFacts facts_;
+  const int wake_;
+  const Clock& clock_;
+  const IdReader ids_;
+  PartitionTable table_;
+  std::unique_ptr<Member> member_;
+  struct Former {
+    std::unique_ptr<Member> member;
+    BootTime patience;  // until when it may take its leave
+  };
+  std::vector<Former> former_;
+  std::string failure_;  // to be told by the next Serve()
+};
+
+}  // namespace oncemq

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Member: one librdkafka client as one member of the group, from subscribing to leaving.
+//
+// Each partition is read from a queue of its own, so a partition without credit costs nothing and
+// is never paused. What the group asks for is taken as events, not callbacks: a revocation is
+// answered only when its partitions have been drained, which librdkafka allows (it sends heartbeats
+// while it waits for the unassign call). Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "kafka_message.h"
+#include "partition_starts.h"
+#include "partition_table.h"
+#include "rdkafka_ptr.h"
+#include "source.h"
+
+namespace oncemq {
+
+class Member {
+ public:
+  // `wake` is rung when there is something to serve or to read.
+  Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
+         const IdReader& ids, PartitionTable& table);
+  ~Member();
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  Status Subscribe();
+  void Serve(SourceEvents& events, BootTime now);
+  std::span<const PartitionId> readable() const { return readable_; }
+  uint32_t Read(PartitionId id, uint32_t most, std::vector<Arrival>& arrivals,
+                SourceEvents& events);
+  void Commit(std::span<const CommitAction> commits);
+  void GiveBack(PartitionId id);
+  void Refuse() { refusing_ = true; }
+  void Close();
+  bool closed() const;
+
+  // Messages that were handed out and not released yet. The client must not be destroyed before
+  // they are.
+  size_t held() const { return held_; }
+  // True: it was one of ours, and is released.
+  bool Owns(const rd_kafka_message_t* message) const;
+  void Released() { held_--; }
+  void Keep() {
+    static_cast<void>(client_.release());
+  }  // never destroyed: messages of it are in use for ever
+
+ private:
+  struct Reader {
+    QueuePtr queue;
+    int64_t next = 0;      // offset to read from, where the partition has to be assigned anew
+    bool stopped = false;  // by an incident
+  };
+  struct Sent {
+    PartitionId partition;
+    uint64_t number;
+  };
+
+  // member.cc
+  void OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now);
+  void OnCommitted(rd_kafka_event_t* event, SourceEvents& events);
+  CommitReply ReplyInRevocation(rd_kafka_resp_err_t code);
+  void OnError(rd_kafka_event_t* event, SourceEvents& events);
+  bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
+
+  // member_assignment.cc
+  void OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events, BootTime now);
+  void OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
+  std::vector<PartitionId> Numbers(const rd_kafka_topic_partition_list_t& list);
+  void Resolve(SourceEvents& events, BootTime now);
+  void Start(PartitionId id, int64_t offset);
+  void TellAssigned(std::span<const PartitionId> fresh, bool first);
+  void Unassign();
+  void Drop(PartitionId id);
+  void ListReadable();
+  PartitionListPtr ListOf(std::span<const PartitionId> ids) const;
+
+  const RuntimeOptions& options_;
+  const bool cooperative_;
+  const int wake_;
+  const IdReader& ids_;
+  PartitionTable& table_;
+
+  ClientPtr client_;
+  PartitionStarts starts_;
+  QueuePtr queue_;        // the group's, and everything else that is no message
+  QueuePtr close_queue_;  // from Close() on
+  std::map<PartitionId, Reader>
+      readers_;  // what librdkafka has as our assignment, without incidents
+  std::vector<PartitionId> readable_;
+  std::vector<rd_kafka_message_t*> batch_;
+  std::set<const rd_kafka_topic_t*> topics_;  // of messages that were handed out
+  size_t held_ = 0;
+
+  std::vector<PartitionId> unresolved_;  // assigned by the group; their start is not known yet
+  BootTime resolve_at_{};
+  bool must_answer_ = false;          // the group waits for our assign call
+  bool revoking_ = false;             // the group waits for our unassign call
+  std::vector<PartitionId> revoked_;  // what that call will name
+  uint32_t refusals_ = 0;             // of commits meanwhile, because the group rebalances
+  std::set<PartitionId> draining_;    // of these, not given back yet
+  bool refusing_ = false;
+
+  uint64_t next_request_ = 1;
+  std::map<uint64_t, std::vector<Sent>> sent_;  // commits without an answer, by request
+  std::vector<uint64_t> unsent_;                // of these, what librdkafka did not even take
+};
+
+}  // namespace oncemq

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the group gives and takes. librdkafka waits, with heartbeats going on, until each assignment
+// and each revocation has been answered by a call of ours; until then no other one comes.
+#include <algorithm>
+#include <utility>
+
+#include "member.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kResolveAgain{500'000};
+constexpr uint64_t kRing = 1;
+
+void LogCall(const char* what, const rd_kafka_error_t* error) {
+  if (error != nullptr) {
+    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_error_string(error)}});
+  }
+}
+
+void LogCall(const char* what, rd_kafka_resp_err_t code) {
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_err2str(code)}});
+  }
+}
+
+}  // namespace
+
+std::vector<PartitionId> Member::Numbers(const rd_kafka_topic_partition_list_t& list) {
+  std::vector<PartitionId> ids;
+  for (int i = 0; i < list.cnt; i++) {
+    ids.push_back(table_.Number(list.elems[i].topic, list.elems[i].partition));
+  }
+  return ids;
+}
+
+void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events,
+                      BootTime now) {
+  must_answer_ = true;
+  if (refusing_) {
+    TellAssigned({}, true);
+    return;
+  }
+  Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
+  const std::vector<PartitionId> ids = Numbers(list);
+  unresolved_.insert(unresolved_.end(), ids.begin(), ids.end());
+  Resolve(events, now);
+}
+
+// Finds out where the partitions start, and starts those whose answer is there. The others follow
+// when the broker answers: one silent broker must not hold up the whole group.
+void Member::Resolve(SourceEvents& events, BootTime now) {
+  resolve_at_ = now + kResolveAgain;
+  const std::vector<PartitionId> asked = std::exchange(unresolved_, {});
+  std::vector<PartitionName> names;
+  for (const PartitionId id : asked) {
+    names.push_back(table_.Name(id));
+  }
+  const bool first = must_answer_;
+  std::vector<Result<Assignment>> answers;
+  if (!names.empty()) {
+    answers = starts_.Ask(names);
+  }
+  std::vector<PartitionId> fresh;
+  for (size_t i = 0; i < asked.size(); i++) {
+    if (answers[i]) {
+      AssignFacts& facts = answers[i]->facts;
+      facts.read_from = std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
+      Start(asked[i], facts.read_from);
+      fresh.push_back(asked[i]);
+    } else if (IsTransient(answers[i].error())) {
+      unresolved_.push_back(asked[i]);
+      Log(LogLevel::kWarn, "kafka", "where a partition starts is not known yet",
+          {{"topic", names[i].topic},
+           {"partition", names[i].partition},
+           {"error", ToString(answers[i].error())}});
+    } else {
+      events.Incident(names[i], -1, answers[i].error().message);
+    }
+  }
+  if (first || !fresh.empty()) {
+    TellAssigned(fresh, first);
+  }
+  for (size_t i = 0; i < asked.size(); i++) {
+    if (!answers[i]) {
+      continue;
+    }
+    if (!answers[i]->notice.empty()) {
+      Log(LogLevel::kWarn, "kafka", answers[i]->notice,
+          {{"topic", names[i].topic}, {"partition", names[i].partition}});
+    }
+    AssignFacts facts = std::move(answers[i]->facts);
+    facts.source = table_.Source(names[i].topic);
+    facts.partition = names[i].partition;
+    events.Assigned(asked[i], facts);
+  }
+}
+
+// Splits the partition's queue off, before librdkafka learns of the assignment: nothing may reach
+// the common queue.
+void Member::Start(PartitionId id, int64_t offset) {
+  const PartitionName& name = table_.Name(id);
+  Reader& reader = readers_[id];
+  reader.next = offset;
+  reader.stopped = false;
+  reader.queue.reset(
+      rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
+  rd_kafka_queue_forward(reader.queue.get(), nullptr);
+  rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kRing, sizeof kRing);
+}
+
+// `first`: the group waits for the call. Later, a whole assignment is made anew, each partition
+// from where it was read to.
+void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
+  if (cooperative_) {
+    const ErrorPtr error(rd_kafka_incremental_assign(client_.get(), ListOf(fresh).get()));
+    LogCall("the assignment was not taken", error.get());
+  } else {
+    std::vector<PartitionId> all;
+    for (const auto& [id, reader] : readers_) {
+      if (!reader.stopped) {
+        all.push_back(id);
+      }
+    }
+    LogCall("the assignment was not taken", rd_kafka_assign(client_.get(), ListOf(all).get()));
+  }
+  must_answer_ = must_answer_ && !first;
+  ListReadable();
+}
+
+void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
+  const bool lost = rd_kafka_assignment_lost(client_.get()) != 0;
+  Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
+      {{"partitions", list.cnt}});
+  revoking_ = true;
+  refusals_ = 0;
+  revoked_.clear();
+  draining_.clear();
+  for (const PartitionId id : Numbers(list)) {
+    std::erase(unresolved_, id);
+    if (readers_.contains(id)) {
+      revoked_.push_back(id);
+      if (!lost) {
+        draining_.insert(id);
+      }
+    }
+  }
+  const std::vector<PartitionId> ids = revoked_;
+  if (lost) {
+    for (const PartitionId id : ids) {
+      events.Lost(id);
+      Drop(id);
+    }
+  } else {
+    for (const PartitionId id : ids) {
+      events.Revoked(id);
+    }
+  }
+  if (revoking_ && draining_.empty()) {
+    Unassign();
+  }
+}
+
+void Member::GiveBack(PartitionId id) {
+  Drop(id);
+  if (draining_.erase(id) > 0 && draining_.empty() && revoking_) {
+    Unassign();
+  }
+}
+
+void Member::Unassign() {
+  revoking_ = false;
+  draining_.clear();
+  if (cooperative_) {
+    const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));
+    LogCall("the revocation was not taken", error.get());
+  } else {
+    LogCall("the revocation was not taken", rd_kafka_assign(client_.get(), nullptr));
+  }
+  revoked_.clear();
+}
+
+void Member::Drop(PartitionId id) {
+  const auto found = readers_.find(id);
+  if (found == readers_.end()) {
+    return;
+  }
+  rd_kafka_queue_io_event_enable(found->second.queue.get(), -1, nullptr, 0);
+  readers_.erase(found);
+  ListReadable();
+}
+
+void Member::ListReadable() {
+  readable_.clear();
+  for (const auto& [id, reader] : readers_) {
+    if (!reader.stopped) {
+      readable_.push_back(id);
+    }
+  }
+}
+
+PartitionListPtr Member::ListOf(std::span<const PartitionId> ids) const {
+  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(ids.size())));
+  for (const PartitionId id : ids) {
+    const PartitionName& name = table_.Name(id);
+    auto* entry = rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition);
+    const auto reader = readers_.find(id);
+    if (reader != readers_.end()) {
+      entry->offset = reader->second.next;
+    }
+  }
+  return list;
+}
+
+}  // namespace oncemq

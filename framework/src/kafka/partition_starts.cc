@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition_starts.h"
+
+#include "client_config.h"
+#include "oncemq/base/hash.h"
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kCommittedWithin{5'000};
+constexpr milliseconds kBoundsWithin{2'000};
+
+PartitionListPtr OneEntry(const char* topic, int32_t partition, int64_t offset) {
+  PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic, partition)->offset = offset;
+  return list;
+}
+
+}  // namespace
+
+std::vector<Result<Assignment>> PartitionStarts::Ask(std::span<const PartitionName> names) {
+  std::vector<Result<Assignment>> answers;
+  const auto committed = Committed(names);
+  for (size_t i = 0; i < names.size(); i++) {
+    if (committed) {
+      answers.push_back(Resolve((*committed)->elems[i]));
+    } else {
+      answers.push_back(committed.error());
+    }
+  }
+  return answers;
+}
+
+// With read_committed, librdkafka asks for stable offsets: those of no pending transaction.
+Result<PartitionListPtr> PartitionStarts::Committed(std::span<const PartitionName> names) {
+  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(names.size())));
+  for (const PartitionName& name : names) {
+    rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition);
+  }
+  const auto code = rd_kafka_committed(client_, list.get(), Millis(kCommittedWithin));
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "the committed offsets are not known");
+  }
+  return list;
+}
+
+Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& committed) {
+  if (committed.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(committed.err, "the committed offset is not known");
+  }
+  auto log = Bounds(committed.topic, committed.partition);
+  if (!log) {
+    return log.error();
+  }
+  CommittedPosition position;
+  AssignRules rules;
+  if (committed.offset >= 0) {
+    position.offset = committed.offset;
+    position.metadata.assign(static_cast<const char*>(committed.metadata), committed.metadata_size);
+  } else {
+    const auto fresh = FreshStart(committed.topic, committed.partition, *log);
+    if (!fresh) {
+      return fresh.error();
+    }
+    rules.fresh_start = *fresh;
+  }
+  if (committed.offset > log->end) {
+    const auto end = TrueEnd(committed.topic, committed.partition);
+    if (!end) {
+      return end.error();
+    }
+    log->end = *end;
+  }
+  const auto identity = Identity(committed.topic);
+  if (!identity) {
+    return identity.error();
+  }
+  rules.scope = options_.core.scope;
+  rules.recipe = options_.core.recipe;
+  rules.source_identity = *identity;
+  auto assignment = ResolveAssignment(position, *log, rules);
+  if (assignment && options_.catch_up > 0) {
+    CatchUpPlan plan = PlanCatchUp(assignment->facts, *log, options_.catch_up);
+    assignment->facts.read_from = plan.from;
+    if (!plan.gap.empty()) {
+      assignment->notice += assignment->notice.empty() ? "" : "; ";
+      assignment->notice += "the window stays incomplete below offset " +
+                            std::to_string(plan.from) + ": " + plan.gap;
+    }
+  }
+  return assignment;
+}
+
+Result<LogBounds> PartitionStarts::Bounds(const char* topic, int32_t partition) {
+  LogBounds log;
+  const auto code = rd_kafka_query_watermark_offsets(client_, topic, partition, &log.start,
+                                                     &log.end, Millis(kBoundsWithin));
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "the bounds of the log are not known");
+  }
+  return log;
+}
+
+// What a read_committed client calls the end lies below it while a transaction is open.
+Result<int64_t> PartitionStarts::TrueEnd(const char* topic, int32_t partition) {
+  const auto observer = OpenObserver(options_);
+  if (!observer) {
+    return observer.error();
+  }
+  LogBounds log;
+  const auto code = rd_kafka_query_watermark_offsets(observer->get(), topic, partition, &log.start,
+                                                     &log.end, Millis(kCommittedWithin));
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "the end of the log is not known");
+  }
+  return log.end;
+}
+
+Result<int64_t> PartitionStarts::FreshStart(const char* topic, int32_t partition,
+                                            const LogBounds& log) {
+  switch (options_.kafka.start) {
+    case KafkaOptions::Start::kEarliest:
+      return log.start;
+    case KafkaOptions::Start::kNow:
+      return log.end;
+    case KafkaOptions::Start::kTime:
+      return OffsetAtTime(topic, partition, log);
+  }
+  return log.start;
+}
+
+Result<int64_t> PartitionStarts::OffsetAtTime(const char* topic, int32_t partition,
+                                              const LogBounds& log) {
+  const PartitionListPtr list = OneEntry(topic, partition, options_.kafka.start_time_ms);
+  auto code = rd_kafka_offsets_for_times(client_, list.get(), Millis(kBoundsWithin));
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    code = list->elems[0].err;
+  }
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "the offset of the start time is not known");
+  }
+  return list->elems[0].offset >= 0 ? list->elems[0].offset : log.end;  // nothing so young
+}
+
+Result<uint64_t> PartitionStarts::Identity(const char* topic) {
+  if (cluster_.empty()) {
+    char* const id = rd_kafka_clusterid(client_, Millis(kBoundsWithin));
+    if (id == nullptr) {
+      return Error{Code::kUnavailable, Effect::kNone, "the cluster's id is not known"};
+    }
+    cluster_ = id;
+    rd_kafka_mem_free(client_, id);
+  }
+  return StableHash(cluster_ + "/" + topic);
+}
+
+}  // namespace oncemq

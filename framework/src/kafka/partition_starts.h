@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartitionStarts: asks the broker what an assignment has to know (commit with metadata, bounds of
+// the log, the start of a group without commits) and lets ResolveAssignment judge it (rules 5 and
+// 9). Thread safety: none; belongs to the poll thread. Blocks: a few seconds at most, while brokers
+// do not answer.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/assignment.h"
+#include "oncemq/framework/runtime.h"
+#include "rdkafka_ptr.h"
+#include "source.h"
+
+namespace oncemq {
+
+class PartitionStarts {
+ public:
+  PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client)
+      : options_(options), client_(client) {}
+
+  // One answer for each name, in order. A transient error: ask again. Others are incidents: the
+  // partition must not start.
+  std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
+
+ private:
+  Result<PartitionListPtr> Committed(std::span<const PartitionName> names);
+  Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed);
+  Result<LogBounds> Bounds(const char* topic, int32_t partition);
+  Result<int64_t> TrueEnd(const char* topic, int32_t partition);
+  Result<int64_t> FreshStart(const char* topic, int32_t partition, const LogBounds& log);
+  Result<int64_t> OffsetAtTime(const char* topic, int32_t partition, const LogBounds& log);
+  Result<uint64_t> Identity(const char* topic);
+
+  const RuntimeOptions& options_;
+  rd_kafka_t* const client_;
+  std::string cluster_;
+};
+
+// Whether the broker may answer better when asked again.
+inline bool IsTransient(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owners for librdkafka's C handles, and its errors in our words.
+#pragma once
+
+#include <librdkafka/rdkafka.h>
+
+#include <memory>
+#include <string>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+
+namespace oncemq {
+
+template <auto kDestroy>
+struct DestroyedBy {
+  template <class T>
+  void operator()(T* handle) const {
+    kDestroy(handle);
+  }
+};
+
+// A member closes its client itself, bounded; so destroying one never waits for the group.
+struct ClientDestroyer {
+  void operator()(rd_kafka_t* client) const {
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+  }
+};
+
+using ClientPtr = std::unique_ptr<rd_kafka_t, ClientDestroyer>;
+using ConfPtr = std::unique_ptr<rd_kafka_conf_t, DestroyedBy<rd_kafka_conf_destroy>>;
+using QueuePtr = std::unique_ptr<rd_kafka_queue_t, DestroyedBy<rd_kafka_queue_destroy>>;
+using EventPtr = std::unique_ptr<rd_kafka_event_t, DestroyedBy<rd_kafka_event_destroy>>;
+using ErrorPtr = std::unique_ptr<rd_kafka_error_t, DestroyedBy<rd_kafka_error_destroy>>;
+using PartitionListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                                         DestroyedBy<rd_kafka_topic_partition_list_destroy>>;
+
+inline int Millis(milliseconds time) {
+  return static_cast<int>(time.count());
+}
+
+inline Error BrokerError(rd_kafka_resp_err_t code, const std::string& what) {
+  return {code == RD_KAFKA_RESP_ERR__TIMED_OUT ? Code::kTimeout : Code::kUnavailable, Effect::kNone,
+          what + ": " + rd_kafka_err2str(code)};
+}
+
+}  // namespace oncemq

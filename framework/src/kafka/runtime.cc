@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime::Open: checks that the options can keep their promise, and puts the parts together.
+#include "oncemq/framework/runtime.h"
+
+#include <limits>
+#include <set>
+
+#include "crew.h"
+#include "journal.h"
+#include "kafka_source.h"
+#include "keeper.h"
+#include "oncemq/base/hash.h"
+#include "oncemq/base/log.h"
+#include "oncemq/base/random.h"
+#include "poll_loop.h"
+#include "wake.h"
+
+namespace oncemq {
+namespace {
+
+class KafkaRuntime final : public Runtime {
+ public:
+  KafkaRuntime(const RuntimeOptions& options, Window* window, Handler handler,
+               std::unique_ptr<Wake> wake, std::unique_ptr<Journal> journal,
+               std::unique_ptr<KafkaSource> source)
+      : options_(options),
+        window_(window),
+        handler_(std::make_shared<const Handler>(std::move(handler))),
+        wake_(std::move(wake)),
+        journal_(std::move(journal)),
+        source_(source.get()),
+        loop_(std::make_shared<PollLoop>(options_, std::move(source))) {}
+
+  RunReport Run(std::stop_token stop) override {
+    const Clock& clock = SystemClock::Instance();
+    if (const Status joined = source_->Join(); !joined) {
+      RunReport report;
+      report.error = ToString(joined.error());
+      return report;
+    }
+    Crew crew(handler_, {window_, journal_.get(), &clock}, *wake_);
+    const auto poll = [loop = loop_] { loop->Poll(); };
+    auto keeper =
+        std::make_unique<Keeper>(Keeper::Options{options_.poll_budget, options_.renew_every},
+                                 window_, clock, [&] { crew.Spawn(poll); });
+    loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64()});
+    crew.StartWorkers(options_.workers);
+    crew.Spawn(poll);
+    {
+      const std::stop_callback on_stop(stop, [this] { loop_->AskToStop(); });
+      loop_->WaitUntilEnded();
+    }
+    keeper.reset();
+    const bool handlers_ended = crew.End(loop_->jobs());
+    if (!handlers_ended) {
+      Log(LogLevel::kError, "runtime", "handlers did not return in time; their threads are let go");
+    }
+    return loop_->Finish(handlers_ended);
+  }
+
+  RunReport Report() const override { return loop_->Report(); }
+
+ private:
+  const RuntimeOptions options_;
+  Window* const window_;
+  const std::shared_ptr<const Handler> handler_;
+  const std::unique_ptr<Wake> wake_;
+  const std::unique_ptr<Journal> journal_;
+  KafkaSource* const source_;
+  const std::shared_ptr<PollLoop> loop_;
+};
+
+Error Invalid(std::string text) {
+  return {Code::kInvalid, Effect::kNone, std::move(text)};
+}
+
+Status CheckNames(const RuntimeOptions& options) {
+  if (options.kafka.brokers.empty() || options.kafka.group.empty() ||
+      options.kafka.topics.empty()) {
+    return Invalid("brokers, a group and at least one topic are needed");
+  }
+  std::set<std::string> seen;
+  for (const std::string& topic : options.kafka.topics) {
+    if (topic.empty() || topic.front() == '^' || !seen.insert(topic).second) {
+      return Invalid("topic `" + topic + "`: topics are names, not patterns, and each stands once");
+    }
+  }
+  return {};
+}
+
+Status CheckLimits(const RuntimeOptions& options) {
+  const CoreOptions& core = options.core;
+  if (core.in_flight == 0 || core.partition_credit == 0 || core.span == 0 || core.run == 0 ||
+      core.lane_run == 0 || core.in_flight_bytes == 0) {
+    return Invalid("no limit of the core may be zero");
+  }
+  if (core.session_margin * 2 > core.session_timeout) {
+    return Invalid("the session margin may take at most half of the session timeout");
+  }
+  if (options.poll_budget <= milliseconds(0) || options.drain_deadline < milliseconds(0) ||
+      options.renew_every <= milliseconds(0)) {
+    return Invalid("poll budget, drain deadline and renewal are times above zero");
+  }
+  return {};
+}
+
+Status CheckPromise(const RuntimeOptions& options, const Window* window) {
+  if (window != nullptr) {
+    const WindowCapabilities& can = window->capabilities();
+    const Level level = options.policy.level;
+    const bool carried = (level == Level::kGuarded && can.guarded) ||
+                         (level == Level::kOpaque && can.opaque) ||
+                         (level == Level::kAtomic && can.atomic);
+    if (!carried) {
+      return Invalid("the window `" + std::string(can.engine) + "` can't carry the level " +
+                     std::string(ToString(level)));
+    }
+    if (options.id_from == IdFrom::kHeader && options.id_header.empty()) {
+      return Invalid("the header that carries the id has no name");
+    }
+  }
+  if (options.policy.reject == RejectPolicy::kJournal && options.journal.empty()) {
+    return Invalid("to journal refused messages, a journal file is needed");
+  }
+  return {};
+}
+
+uint64_t ScopeOf(const RuntimeOptions& options) {
+  std::string name;
+  for (const std::string* part :
+       {&options.app, &options.name_space, &options.kafka.group, &options.handler}) {
+    name += std::to_string(part->size()) + ":" + *part;
+  }
+  return StableHash(name);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* window,
+                                               Handler handler) {
+  for (const Status& status :
+       {CheckNames(options), CheckLimits(options), CheckPromise(options, window)}) {
+    if (!status) {
+      return status.error();
+    }
+  }
+  if (handler == nullptr) {
+    return Invalid("there is no handler");
+  }
+  options.core.scope = ScopeOf(options);
+  options.policy.window = window != nullptr;
+  if (window == nullptr || window->capabilities().shared || window->capabilities().durable) {
+    options.catch_up = 0;
+  }
+  auto wake = Wake::Open();
+  if (!wake) {
+    return wake.error();
+  }
+  std::unique_ptr<Journal> journal;
+  if (options.policy.reject == RejectPolicy::kJournal) {
+    auto opened = Journal::Open(options.journal, options.kafka.topics);
+    if (!opened) {
+      return opened.error();
+    }
+    journal = *std::move(opened);
+  }
+  const size_t max_id = window != nullptr ? window->capabilities().max_id_bytes : 0;
+  auto source =
+      KafkaSource::Open(options, window != nullptr, max_id, (*wake)->fd(), SystemClock::Instance());
+  if (!source) {
+    return source.error();
+  }
+  return std::unique_ptr<Runtime>(
+      std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
+                                     std::move(journal), *std::move(source)));
+}
+
+}  // namespace oncemq

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catch_up.h"
+
+#include <algorithm>
+
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kAskAgain{100'000};
+
+}  // namespace
+
+void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime now) {
+  if (partition >= partitions_.size()) {
+    partitions_.resize(partition + 1);
+  }
+  Progress& progress = partitions_[partition];
+  progress = Progress{};
+  progress.start = facts.start;
+  progress.source = facts.source;
+  progress.partition = facts.partition;
+  progress.began = now;
+  progress.busy = facts.read_from < facts.start;
+  progress.complete = !progress.busy;
+  if (progress.busy) {
+    Log(LogLevel::kInfo, "runtime", "completing the window from the log",
+        {{"partition", facts.partition}, {"from", facts.read_from}, {"to", facts.start}});
+  }
+}
+
+void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
+  if (partition < partitions_.size()) {
+    Progress& progress = partitions_[partition];
+    for (const Arrival& arrival : progress.pending) {
+      released.push_back(arrival.message);
+    }
+    progress.pending.clear();
+    progress.busy = false;
+  }
+}
+
+bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
+  if (partition >= partitions_.size() || partitions_[partition].pending.empty()) {
+    return false;
+  }
+  Progress& progress = partitions_[partition];
+  if (now >= progress.retry_at) {
+    Put(progress, own, now, released);
+  }
+  return !progress.pending.empty();
+}
+
+void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
+                   std::vector<void*>& released) {
+  if (partition >= partitions_.size() || !partitions_[partition].busy) {
+    return;
+  }
+  Progress& progress = partitions_[partition];
+  const auto end =
+      std::find_if(arrivals.begin(), arrivals.end(),
+                   [&](const Arrival& arrival) { return arrival.offset >= progress.start; });
+  const bool last = end != arrivals.end() ||
+                    (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
+  progress.pending.assign(arrivals.begin(), end);
+  arrivals.erase(arrivals.begin(), end);
+  progress.busy = !last;
+  if (!progress.pending.empty()) {
+    Put(progress, own, now, released);
+  } else if (last) {
+    Finish(progress, now);
+  }
+}
+
+void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released) {
+  requests_.clear();
+  for (const Arrival& arrival : progress.pending) {
+    if (!arrival.id.empty()) {
+      requests_.push_back(
+          {arrival.id, {progress.source, progress.partition, arrival.offset}, own});
+    }
+  }
+  changes_.resize(requests_.size());
+  if (!ONCEMQ_MUTANT("catch-up-forgets")) {
+    if (const auto status = window_->Restore(requests_, changes_); !status) {
+      progress.retry_at = now + kAskAgain;
+      return;
+    }
+  }
+  const auto count = static_cast<int64_t>(requests_.size());
+  progress.count += count;
+  restored_ += count;
+  for (const Arrival& arrival : progress.pending) {
+    released.push_back(arrival.message);
+  }
+  progress.pending.clear();
+  if (!progress.busy) {
+    Finish(progress, now);
+  }
+}
+
+void CatchUp::Finish(Progress& progress, BootTime now) {
+  progress.complete = true;
+  const auto took = std::chrono::duration_cast<milliseconds>(now - progress.began);
+  Log(LogLevel::kInfo, "runtime", "the window is complete",
+      {{"partition", progress.partition}, {"ids", progress.count}, {"ms", took.count()}});
+}
+
+int64_t CatchUp::KnownUpTo(PartitionId partition, int64_t frontier) const {
+  return partition < partitions_.size() && partitions_[partition].complete ? frontier : 0;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// CatchUp: gives a window back what it forgot. A window in memory knows nothing of what earlier
+// owners of a partition did; the log below the start and the commit do. What lies there is finished,
+// so its ids become done again before anything new is admitted.
+//
+// Promise: nothing of a partition is admitted before its catch-up is over; a window that does not
+// answer is asked again with the same ids. Bounded by PlanCatchUp's budget.
+// Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <vector>
+
+#include "oncemq/framework/core.h"
+
+namespace oncemq {
+
+class CatchUp {
+ public:
+  explicit CatchUp(Window* window) : window_(window) {}
+
+  void Begin(PartitionId partition, const AssignFacts& facts, BootTime now);
+  // The assignment is over. Messages that were still held go to `released`.
+  void End(PartitionId partition, std::vector<void*>& released);
+
+  // True until everything below the start is in the window.
+  bool Busy(PartitionId partition) const {
+    return partition < partitions_.size() &&
+           (partitions_[partition].busy || !partitions_[partition].pending.empty());
+  }
+
+  // True while ids that an earlier call took are not in the window yet: don't read on.
+  bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+
+  // Takes what lies below the start off the front of `arrivals` and puts it into the window.
+  void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
+            std::vector<void*>& released);
+
+  // Up to where this process knows the partition without a gap, given its frontier at the end of
+  // the last assignment. 0: it has to be read again.
+  int64_t KnownUpTo(PartitionId partition, int64_t frontier) const;
+
+  int64_t restored() const { return restored_; }
+
+ private:
+  struct Progress {
+    int64_t start = 0;   // the catch-up ends here
+    bool busy = false;
+    bool complete = false;
+    uint32_t source = 0;
+    int32_t partition = 0;
+    int64_t count = 0;
+    BootTime began{};
+    BootTime retry_at{};
+    std::vector<Arrival> pending;
+  };
+  void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
+  void Finish(Progress& progress, BootTime now);
+
+  Window* const window_;
+  std::vector<Progress> partitions_;
+  std::vector<RestoreRequest> requests_;
+  std::vector<Change> changes_;
+  int64_t restored_ = 0;
+};
+
+}  // namespace oncemq

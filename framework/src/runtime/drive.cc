@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drive.h"
+
+#include <exception>
+
+#include "oncemq/base/check.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint32_t kClockEvery = 16;  // quick handlers between two looks at the clock
+
+void LogThrow(const Message& message, std::string_view what) {
+  Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
+      {{"topic", message.topic()},
+       {"partition", message.partition()},
+       {"offset", message.offset()},
+       {"what", what.substr(0, 200)}});
+}
+
+Outcome CallHandler(const Handler& handler, const Message& message, Context& context) {
+  try {
+    return handler(message, context);
+  } catch (const std::exception& error) {
+    LogThrow(message, error.what());
+  } catch (...) {
+    LogThrow(message, "something that is no std::exception");
+  }
+  return Retry{};
+}
+
+// Calls the handler for everything that is granted. False: abandoned meanwhile.
+bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
+  RunMachine& machine = job.machine;
+  BootTime now = tools.clock->Boot();
+  job.watch.BeginHandling(machine, now);
+  uint32_t ticks = job.watch.ticks();
+  uint32_t calls = 0;
+  while (const Grant* grant = machine.Next(now)) {
+    const RunItem& item = *grant->item;
+    const Message& message = job.view->Show(item.message);
+    Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
+                    job.watch.stop());
+    Outcome outcome = CallHandler(handler, message, context);
+    // The keeper ticks on while a handler is slow, so the clock is read after every slow one.
+    if (++calls % kClockEvery == 0 || ticks != job.watch.ticks()) [[unlikely]] {
+      ticks = job.watch.ticks();
+      now = tools.clock->Boot();
+    }
+    machine.Handled(std::move(outcome));
+    if (job.watch.stop_handling()) [[unlikely]] {
+      machine.StopHandling();
+    }
+  }
+  return job.watch.EndHandling() == RunWatch::Ended::kOurs;
+}
+
+}  // namespace
+
+Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
+  RunMachine& machine = job.machine;
+  Window* const window = tools.window;
+  machine.Start(job.run);
+  for (;;) {
+    switch (machine.step()) {
+      case RunStep::kRestore:
+        machine.Restored(window->Restore(machine.restores(), machine.changes()));
+        break;
+      case RunStep::kClaim:
+        machine.Claimed(window->Claim(machine.claims(), machine.claim_answers()));
+        break;
+      case RunStep::kRelease:
+        machine.Released(window->Release(machine.releases(), machine.changes()));
+        break;
+      case RunStep::kHandle:
+        if (!HandleAll(job, handler, tools)) {
+          return Driven::kAbandoned;
+        }
+        break;
+      case RunStep::kComplete:
+        machine.Completed(window->Complete(machine.completions(), machine.changes()));
+        break;
+      case RunStep::kJournal: {
+        const auto first = tools.journal->Append(machine.journal_entries());
+        machine.Journaled(first ? Status() : Status(first.error()), first.value_or(0));
+        break;
+      }
+      case RunStep::kPark:
+        machine.Parked(window->Park(machine.parks(), machine.changes()));
+        break;
+      case RunStep::kSettled:
+        return Driven::kSettled;
+    }
+  }
+}
+
+}  // namespace oncemq

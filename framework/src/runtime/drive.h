@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// DriveRun: does for one run what its RunMachine asks for, with the real window, handler and
+// journal. The poll thread and the workers share it.
+#pragma once
+
+#include "job.h"
+#include "journal.h"
+#include "oncemq/framework/handler.h"
+
+namespace oncemq {
+
+struct DriveTools {
+  Window* window = nullptr;    // may be nullptr, with RunPolicy::window false
+  Journal* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
+  const Clock* clock = nullptr;
+};
+
+enum class Driven : uint8_t {
+  kSettled,    // job.machine.settlements() is ready
+  kAbandoned,  // the runtime has ended while a handler ran: its tools are gone, nothing may be
+               // touched
+};
+
+// The run is in job.run, with at least one message. The user's exceptions end here, and nowhere
+// else: one is a Retry. Thread safety: one thread for each job. Blocks: as long as window, handler
+// and journal do.
+Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools);
+
+}  // namespace oncemq

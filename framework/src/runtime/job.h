@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "oncemq/framework/run_machine.h"
+#include "run_watch.h"
+#include "source.h"
+
+namespace oncemq {
+
+// One run on its way, with all that it needs. Used again and again; belongs to whoever drives it,
+// then to the poll thread. Shared, because a handler that never returns keeps using it after the
+// runtime has gone.
+struct Job {
+  Job(const RunPolicy& policy, TokenSource tokens, std::unique_ptr<MessageView> its_view)
+      : machine(policy, tokens), view(std::move(its_view)) {}
+
+  Run run;
+  RunMachine machine;
+  RunWatch watch;
+  std::unique_ptr<MessageView> view;
+  std::vector<PartitionId> partitions;  // of the run, each once; none: not known
+  uint32_t size = 0;                    // messages of the run
+  microseconds took{0};                 // by a worker, from the first step to the last
+  BootTime drain_by = BootTime::max();  // until when a revocation lets it run
+};
+using JobPtr = std::shared_ptr<Job>;
+
+}  // namespace oncemq

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kLongestReason = 1000;
+constexpr size_t kLongestLine = 16'384;  // more than an entry can take
+constexpr std::string_view kBegin = "{\"entry\":";
+
+Error SystemError(const std::string& what, Effect effect) {
+  return {Code::kUnavailable, effect, what + ": " + std::strerror(errno)};
+}
+
+// ASCII out, so that a line is valid JSON whatever bytes came in.
+void AppendText(std::string& out, std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      out += "\\u00";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+}
+
+void AppendId(std::string& out, std::string_view id) {
+  const bool plain =
+      std::all_of(id.begin(), id.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  out += plain ? ",\"id\":\"" : ",\"id_hex\":\"";
+  if (plain) {
+    AppendText(out, id);
+  } else {
+    for (const char c : id) {
+      out += Hex(static_cast<unsigned char>(c)).substr(14);
+    }
+  }
+  out += '"';
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return true;
+}
+
+// The last whole line, and where it ends. Nothing: no line feed where one has to be.
+struct Tail {
+  std::string line;
+  int64_t end = 0;
+};
+std::optional<Tail> ReadTail(int fd, int64_t size) {
+  std::string bytes(static_cast<size_t>(std::min<int64_t>(size, 2 * kLongestLine)), '\0');
+  const int64_t from = size - static_cast<int64_t>(bytes.size());
+  if (pread(fd, bytes.data(), bytes.size(), from) != static_cast<ssize_t>(bytes.size())) {
+    return std::nullopt;
+  }
+  const size_t last = bytes.rfind('\n');
+  if (last == std::string::npos) {
+    return from == 0 ? std::optional(Tail{}) : std::nullopt;
+  }
+  const size_t before = last == 0 ? std::string::npos : bytes.rfind('\n', last - 1);
+  const size_t begin = before == std::string::npos ? 0 : before + 1;
+  return Tail{bytes.substr(begin, last - begin), from + static_cast<int64_t>(last) + 1};
+}
+
+std::optional<uint64_t> EntryNumber(std::string_view line) {
+  if (!line.starts_with(kBegin) || !line.ends_with('}')) {
+    return std::nullopt;
+  }
+  line.remove_prefix(kBegin.size());
+  const auto number = ParseDecimal(line.substr(0, line.find(',')));
+  return number && *number > 0 ? std::optional(static_cast<uint64_t>(*number)) : std::nullopt;
+}
+
+// A new file is only there for good when its directory says so.
+bool SyncDirectory(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const int fd = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return synced;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
+                                               std::vector<std::string> topics) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  if (fd < 0) {
+    return SystemError("the journal " + path + " can't be opened", Effect::kNone);
+  }
+  std::unique_ptr<Journal> journal(new Journal(fd, path, std::move(topics), 1, 0));
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || !SyncDirectory(path)) {
+    return SystemError("the journal " + path + " can't be used", Effect::kNone);
+  }
+  if (status.st_size == 0) {
+    return journal;
+  }
+  const auto tail = ReadTail(fd, status.st_size);
+  const auto last = tail && !tail->line.empty() ? EntryNumber(tail->line) : std::nullopt;
+  const bool only_torn = tail && tail->end == 0;
+  if (!last && !only_torn) {
+    return Error{Code::kCorrupt, Effect::kNone, path + " is not a journal, or it is damaged"};
+  }
+  if (tail->end < status.st_size && ftruncate(fd, tail->end) != 0) {
+    return SystemError("the torn end of " + path + " can't be cut off", Effect::kNone);
+  }
+  MutexLock lock(journal->mutex_);
+  journal->next_ = last.value_or(0) + 1;
+  journal->end_ = tail->end;
+  return journal;
+}
+
+Journal::~Journal() {
+  close(fd_);
+}
+
+Result<uint64_t> Journal::Append(std::span<const JournalEntry> entries) {
+  MutexLock lock(mutex_);
+  std::string lines;
+  uint64_t number = next_;
+  for (const JournalEntry& entry : entries) {
+    const Coordinates& at = entry.item->at;
+    lines += kBegin;
+    lines += std::to_string(number++) + ",\"topic\":\"";
+    AppendText(lines, at.source < topics_.size() ? topics_[at.source] : std::string("?"));
+    lines += "\",\"partition\":" + std::to_string(at.partition);
+    lines += ",\"offset\":" + std::to_string(at.offset);
+    AppendId(lines, entry.item->id);
+    lines += ",\"why\":\"";
+    AppendText(lines, entry.why.substr(0, kLongestReason));
+    lines += "\"}\n";
+  }
+  if (!WriteAll(fd_, lines) || fdatasync(fd_) != 0) {
+    const Error error = SystemError("the journal " + path_ + " can't be written", Effect::kUnknown);
+    // Half a line must not stay in front of the next one. If this fails too, so will the next
+    // write, or Open cuts it.
+    [[maybe_unused]] const int cut = ftruncate(fd_, end_);
+    return error;
+  }
+  const uint64_t first = next_;
+  next_ = number;
+  end_ += static_cast<int64_t>(lines.size());
+  return first;
+}
+
+}  // namespace oncemq

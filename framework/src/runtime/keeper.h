@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeper: a thread that watches the runs whose handlers take long. It renews their claims (rule
+// 13), asks them to stop when their right to run ends, and tells when handlers keep the poll
+// thread.
+//
+// It looks several times a poll budget while runs are on their way, and sleeps while there are
+// none. Thread safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "job.h"
+#include "oncemq/base/mutex.h"
+
+namespace oncemq {
+
+class Keeper {
+ public:
+  struct Options {
+    microseconds poll_budget{100'000};     // longest time of handlers on the poll thread
+    microseconds renew_every{10'000'000};  // between renewals of one run's claims
+  };
+  // `take_over` is called on the keeper's thread when a run has used up the poll budget and was
+  // demoted. `window` may be nullptr.
+  Keeper(const Options& options, Window* window, const Clock& clock,
+         std::function<void()> take_over);
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  // From now on, for the keeper's lifetime.
+  void Watch(JobPtr job);
+  // A run begins.
+  void Nudge();
+
+ private:
+  void Run();
+  bool Look(Job& job);
+  void Renew(Job& job, const std::vector<std::pair<std::string, Token>>& claims);
+
+  const Options options_;
+  Window* const window_;
+  const Clock& clock_;
+  const std::function<void()> take_over_;
+
+  std::atomic<uint64_t> nudges_{0};
+  std::atomic<bool> asleep_{false};
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<JobPtr> jobs_ GUARDED_BY(mutex_);
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace oncemq

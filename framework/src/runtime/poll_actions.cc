@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The poll loop's dealings with group and store: what the core wants done, and what the source
+// tells.
+#include <algorithm>
+
+#include "oncemq/base/log.h"
+#include "poll_loop.h"
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
+
+}  // namespace
+
+void PollLoop::Act() {
+  for (;;) {
+    actions_.clear();
+    core_.TakeActions(actions_);
+    if (actions_.empty()) {
+      return;
+    }
+    commits_.clear();
+    for (Action& action : actions_) {
+      std::visit([this](auto& one) { Do(one); }, action);
+    }
+    if (!commits_.empty()) {
+      source_->Commit(commits_);
+    }
+  }
+}
+
+void PollLoop::Do(RaiseOwnAction& action) {
+  const PartitionId id = action.partition;
+  if (!Owns(id)) {
+    return;
+  }
+  Owned& owned = owned_[id];
+  const Result<Own> own =
+      parts_.window != nullptr
+          ? parts_.window->RaiseOwn(owned.source, owned.partition)
+          : Result<Own>(owned.local_own = std::max(owned.local_own + 1,
+                                                   static_cast<Own>(parts_.clock->Wall().micros)));
+  if (!own) {
+    Log(LogLevel::kWarn, "runtime", "the ownership of a partition was not raised; it waits",
+        {{"topic", source_->Name(id).topic},
+         {"partition", owned.partition},
+         {"error", ToString(own.error())}});
+  }
+  core_.OwnRaised(id, action.epoch, own, Now());
+}
+
+void PollLoop::Do(CommitAction& action) {
+  // An assignment that was lost after the core asked must not be committed any more.
+  if (Owns(action.partition) && core_.Status(action.partition).epoch == action.epoch) {
+    commits_.push_back(std::move(action));
+  }
+}
+
+void PollLoop::Do(GiveBackAction& action) {
+  if (!Owns(action.partition)) {
+    return;
+  }
+  const bool runs_on = std::any_of(out_.begin(), out_.end(), [&](const JobPtr& job) {
+    return job->partitions.empty() ||
+           std::binary_search(job->partitions.begin(), job->partitions.end(), action.partition);
+  });
+  disorder_ |= stopping_ && (runs_on || action.leave_group);
+  EndCatchUp(action.partition);
+  owned_[action.partition].held = false;
+  held_--;
+  source_->GiveBack(action.partition);
+  if (action.leave_group && !rejoining_) {
+    const PartitionName name = source_->Name(action.partition);
+    Log(LogLevel::kWarn, "runtime",
+        "the outcome of the last commit is not known; leaving the group makes it harmless",
+        {{"topic", name.topic}, {"partition", name.partition}});
+    rejoining_ = true;
+    source_->Refuse();
+    DrainAll();
+  }
+}
+
+void PollLoop::Do(StopAction& action) {
+  NoteStop(source_->Name(action.partition), action.offset, action.why);
+}
+
+void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
+  Log(LogLevel::kError, "runtime", "the partition is stopped",
+      {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
+  stops_.push_back(name.topic + "/" + std::to_string(name.partition) + " at offset " +
+                   std::to_string(offset) + ": " + why);
+}
+
+void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
+  if (partition >= owned_.size()) {
+    owned_.resize(partition + 1);
+  }
+  Owned& owned = owned_[partition];
+  owned.held = owned.seen = true;
+  owned.source = facts.source;
+  owned.partition = facts.partition;
+  held_++;
+  if (catch_up_) {
+    catch_up_->Begin(partition, facts, now_);
+  }
+  core_.Assign(partition, facts, now_);
+}
+
+void PollLoop::Revoked(PartitionId partition) {
+  Owns(partition) ? Drain(partition) : source_->GiveBack(partition);
+}
+
+void PollLoop::Drain(PartitionId partition) {
+  const BootTime deadline = now_ + options_.drain_deadline;
+  StopRunsOf(partition, deadline - options_.drain_deadline / 4);
+  core_.Revoke(partition, deadline, now_);
+}
+
+void PollLoop::DrainAll() {
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    if (owned_[id].held) {
+      Drain(id);
+    }
+  }
+}
+
+void PollLoop::Lost(PartitionId partition) {
+  if (!Owns(partition)) {
+    return;
+  }
+  const PartitionName name = source_->Name(partition);
+  Log(LogLevel::kWarn, "runtime", "the partition was lost to the group",
+      {{"topic", name.topic}, {"partition", name.partition}});
+  EndCatchUp(partition);
+  owned_[partition].held = false;
+  held_--;
+  disorder_ |= stopping_;
+  StopRunsOf(partition, now_);
+  core_.Lost(partition, now_);
+}
+
+// Runs with messages of the partition: no further handler starts; the present one is asked to stop
+// at `stop_at`.
+void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
+  for (const JobPtr& job : out_) {
+    if (job->partitions.empty() ||
+        std::binary_search(job->partitions.begin(), job->partitions.end(), partition)) {
+      job->drain_by = std::min(job->drain_by, stop_at);
+      job->watch.SetStopAt(job->drain_by);
+      job->watch.StopHandling();
+    }
+  }
+}
+
+// A long handler keeps its right to run for as long as commits keep the partition ours.
+void PollLoop::RefreshRights() {
+  for (const JobPtr& job : out_) {
+    BootTime until = job->drain_by;
+    for (const PartitionId partition : job->partitions) {
+      if (Owns(partition)) {
+        until = std::min(until, core_.SafeUntil(partition));
+      }
+    }
+    job->watch.SetStopAt(until);
+  }
+}
+
+void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
+  core_.CommitAnswered(partition, number, reply, now_);
+}
+
+void PollLoop::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {
+  NoteStop(partition, offset, why);
+}
+
+int64_t PollLoop::KnownUpTo(PartitionId partition) const {
+  return catch_up_ && partition < owned_.size() && owned_[partition].seen
+             ? catch_up_->KnownUpTo(partition, core_.Status(partition).frontier)
+             : 0;
+}
+
+void PollLoop::EndCatchUp(PartitionId partition) {
+  if (catch_up_) {
+    catch_up_->End(partition, released_);
+  }
+}
+
+void PollLoop::Failed(const std::string& why) {
+  if (error_.empty()) {
+    error_ = why;
+    Log(LogLevel::kError, "runtime", "the source has failed", {{"why", why}});
+  }
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    Lost(id);
+  }
+  stop_asked_.store(true);
+}
+
+void PollLoop::BeginStop() {
+  stopping_ = true;
+  drain_by_ = now_ + options_.drain_deadline;
+  // By then the core has given everything back, whatever happened.
+  end_by_ = drain_by_ + options_.core.session_margin + kCloseWithin;
+  source_->Refuse();
+  DrainAll();
+}
+
+bool PollLoop::AtEnd() {
+  if (rejoining_ && held_ == 0 && !stopping_) {
+    rejoining_ = false;
+    source_->Rejoin();
+  }
+  if (!stopping_) {
+    return false;
+  }
+  // Finished work is still owed its marker, so what runs may end before the deadline.
+  const bool settled = held_ == 0 && (core_.unfinished() == 0 || now_ >= drain_by_);
+  if (!closing_ && (settled || now_ >= end_by_)) {
+    closing_ = true;
+    end_by_ = now_ + kCloseWithin;
+    source_->Close();
+  }
+  return closing_ && (source_->closed() || now_ >= end_by_);
+}
+
+}  // namespace oncemq

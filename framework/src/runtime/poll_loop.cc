@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll_loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint32_t kReadAtOnce = 1000;
+constexpr uint32_t kRunsPerWorker = 2;      // one at work, one waiting
+constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
+constexpr double kRunMicros = 5'000;        // the most that a run of slow handlers should take
+constexpr double kLeastRunMicros = 100;     // less is not worth the way to another thread
+constexpr microseconds kPublishEvery{50'000};
+constexpr microseconds kRightsEvery{250'000};
+constexpr microseconds kDemotionMemory{
+    60'000'000};  // one demotion a minute may be the machine's fault
+
+uint32_t UsefulCredit(const CoreOptions& core) {
+  return std::max(1u, std::min({250u, core.partition_credit / 4, core.in_flight / 8}));
+}
+
+void CollectPartitions(Job& job) {
+  job.partitions.clear();
+  for (const RunItem& item : job.run.items) {
+    if (job.partitions.empty() || job.partitions.back() != item.partition) {
+      job.partitions.push_back(item.partition);
+    }
+  }
+  std::sort(job.partitions.begin(), job.partitions.end());
+  job.partitions.erase(std::unique(job.partitions.begin(), job.partitions.end()),
+                       job.partitions.end());
+}
+
+}  // namespace
+
+PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source)
+    : options_(options),
+      source_(std::move(source)),
+      core_(options.core),
+      useful_credit_(UsefulCredit(options.core)),
+      workers_(options.workers) {}
+
+void PollLoop::Connect(const Parts& parts) {
+  parts_ = parts;
+  if (parts.window != nullptr && options_.catch_up > 0) {
+    catch_up_.emplace(parts.window);
+  }
+}
+
+void PollLoop::Poll() {
+  if (here_ != nullptr) {
+    TakeOver();
+  }
+  do {
+    if (!Round()) {
+      return;
+    }
+  } while (!AtEnd());
+  MutexLock lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+// The thread that polled before us still drives a run.
+void PollLoop::TakeOver() {
+  here_->partitions.clear();
+  out_.push_back(std::move(here_));
+  here_ = nullptr;
+  const BootTime before = demoted_at_.value_or(BootTime::min());
+  demoted_at_ = Now();
+  const bool again = before != BootTime::min() && now_ < before + kDemotionMemory;
+  if (again) {
+    workers_ = std::max(1u, options_.workers_when_blocking);
+    parts_.crew->StartWorkers(workers_);
+  }
+  Log(LogLevel::kWarn, "runtime",
+      again ? "handlers block: from now on they run on workers"
+            : "handlers kept the poll thread beyond its budget; another thread polls",
+      {{"budget_ms", options_.poll_budget.count()}, {"workers", workers_}});
+}
+
+// False: another thread polls now, and nothing of this object may be touched.
+bool PollLoop::Round() {
+  round_began_ = Now();
+  if (stop_asked_.load(std::memory_order_relaxed) && !stopping_) {
+    BeginStop();
+  }
+  source_->Serve(*this);
+  bool busy = SettleReturned();
+  Act();
+  if (workers_ == 0) {
+    if (!HandleHere(busy)) {
+      return false;
+    }
+  } else {
+    for (const PartitionId partition : source_->readable()) {
+      busy |= ReadFrom(partition);
+    }
+    busy |= HandOverRuns();
+  }
+  core_.Tick(Now());
+  Act();
+  ReleaseMessages();
+  if (now_ >= rights_at_) {
+    RefreshRights();
+    rights_at_ = now_ + kRightsEvery;
+  }
+  if (!busy || now_ >= published_at_ + kPublishEvery) {
+    Publish();
+  }
+  if (!busy) {
+    Sleep();
+  }
+  return true;
+}
+
+// Reads and handles partition by partition, so that a message is still in the cache when its
+// handler runs.
+bool PollLoop::HandleHere(bool& busy) {
+  const auto run_all = [&] {
+    for (;;) {
+      const Ran ran = RunOnce();
+      if (ran != Ran::kSomething) {
+        return ran != Ran::kDemoted;
+      }
+      busy = true;
+      if (now_ >= round_began_ + options_.poll_budget / 2) {
+        return true;  // the group wants to be served too
+      }
+    }
+  };
+  if (!run_all()) {
+    return false;
+  }
+  const std::span<const PartitionId> readable = source_->readable();
+  first_ = readable.empty() ? 0 : (first_ + 1) % readable.size();
+  for (size_t i = 0; i < readable.size(); i++) {
+    if (now_ >= round_began_ + options_.poll_budget / 2) {
+      break;
+    }
+    if (ReadFrom(readable[(first_ + i) % readable.size()])) {
+      busy = true;
+      if (!run_all()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool PollLoop::ReadFrom(PartitionId partition) {
+  const uint32_t credit = core_.Credit(partition);
+  if (credit < useful_credit_) {
+    return false;  // an unread queue costs nothing
+  }
+  const bool behind = catch_up_ && catch_up_->Busy(partition);
+  if (behind && catch_up_->Waits(partition, core_.Status(partition).own, now_, released_)) {
+    return false;
+  }
+  arrivals_.clear();
+  if (source_->Read(partition, std::min(credit, kReadAtOnce), arrivals_, *this) == 0) {
+    return false;
+  }
+  if (behind) {
+    catch_up_->Take(partition, core_.Status(partition).own, arrivals_, now_, released_);
+  }
+  core_.Admit(partition, arrivals_);
+  return true;
+}
+
+PollLoop::Ran PollLoop::RunOnce() {
+  JobPtr job = TakeJob();
+  if (!core_.TakeRun(job->run, Now())) {
+    idle_jobs_.push_back(std::move(job));
+    return Ran::kNothing;
+  }
+  job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
+  job->drain_by = BootTime::max();
+  parts_.keeper->Nudge();
+  here_ = job;
+  Crew& crew = *parts_.crew;
+  if (crew.Drive(*job) == Driven::kAbandoned) {
+    return Ran::kDemoted;
+  }
+  if (job->watch.demoted()) {
+    crew.PutBack(std::move(job));
+    return Ran::kDemoted;
+  }
+  here_ = nullptr;
+  core_.Settle(job->machine.settlements(), Now());
+  idle_jobs_.push_back(std::move(job));
+  ReleaseMessages();
+  return Ran::kSomething;
+}
+
+bool PollLoop::HandOverRuns() {
+  bool any = false;
+  while (out_.size() < size_t{workers_} * kRunsPerWorker) {
+    JobPtr job = TakeJob();
+    if (!core_.TakeRun(job->run, Now(), FittingRun())) {
+      idle_jobs_.push_back(std::move(job));
+      break;
+    }
+    job->size = static_cast<uint32_t>(job->run.items.size());
+    CollectPartitions(*job);
+    job->watch.Reset(/*on_poll_thread=*/false, job->run.safe_until);
+    job->drain_by = BootTime::max();
+    out_.push_back(job);
+    parts_.keeper->Nudge();
+    parts_.crew->HandOver(std::move(job));
+    any = true;
+  }
+  return any;
+}
+
+// How many messages to hand over at once: so many that the hand-off is worth it, so few that slow
+// handlers share the work among all workers.
+uint32_t PollLoop::FittingRun() const {
+  const double cost = std::max(cost_, 0.01);
+  const size_t idle = out_.size() < workers_ ? workers_ - out_.size() : 1;
+  const double ready = core_.unfinished() - core_.running();
+  const double share = std::ceil(ready / static_cast<double>(idle));
+  return static_cast<uint32_t>(
+      std::clamp(share, std::max(1.0, kLeastRunMicros / cost), std::max(1.0, kRunMicros / cost)));
+}
+
+bool PollLoop::SettleReturned() {
+  returned_.clear();
+  if (!parts_.crew->TakeBack(returned_)) {
+    return false;
+  }
+  for (JobPtr& job : returned_) {
+    std::erase(out_, job);
+    if (job->size > 0) {
+      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
+      job->size = 0;
+    }
+    core_.Settle(job->machine.settlements(), Now());
+    idle_jobs_.push_back(std::move(job));
+  }
+  ReleaseMessages();
+  return true;
+}
+
+JobPtr PollLoop::TakeJob() {
+  if (idle_jobs_.empty()) {
+    // Machines share the process half of their tokens; the attempts are told apart by the job's
+    // number.
+    const TokenSource tokens(parts_.process, (uint64_t{all_jobs_.size()} << 40) + 1);
+    auto job = std::make_shared<Job>(options_.policy, tokens, source_->NewView());
+    all_jobs_.push_back(job);
+    parts_.keeper->Watch(job);
+    return job;
+  }
+  JobPtr job = std::move(idle_jobs_.back());
+  idle_jobs_.pop_back();
+  return job;
+}
+
+void PollLoop::ReleaseMessages() {
+  core_.TakeReleased(released_);
+  if (!released_.empty()) {
+    source_->Release(released_);
+    released_.clear();
+  }
+}
+
+void PollLoop::Sleep() {
+  milliseconds most = kLongestSleep;
+  if (const auto timer = core_.NextTimer()) {
+    const auto left = std::chrono::ceil<milliseconds>(*timer - now_);
+    most = std::clamp(left, milliseconds(1), most);
+  }
+  parts_.wake->Wait(most);
+}
+
+void PollLoop::Publish() {
+  published_at_ = now_;
+  RunReport report = MakeReport();
+  MutexLock lock(mutex_);
+  report_ = std::move(report);
+}
+
+RunReport PollLoop::MakeReport() const {
+  RunReport report;
+  report.counts = core_.Counts();
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    if (owned_[id].seen) {
+      PartitionName name = source_->Name(id);
+      report.partitions.push_back({std::move(name.topic), name.partition, core_.Status(id)});
+    }
+  }
+  report.caught_up = catch_up_ ? catch_up_->restored() : 0;
+  report.stops = stops_;
+  report.error = error_;
+  return report;
+}
+
+RunReport PollLoop::Report() const {
+  MutexLock lock(mutex_);
+  return report_;
+}
+
+void PollLoop::AskToStop() {
+  stop_asked_.store(true);
+  parts_.wake->Notify();
+}
+
+void PollLoop::WaitUntilEnded() {
+  MutexLock lock(mutex_);
+  while (!ended_) {
+    changed_.wait(mutex_);
+  }
+}
+
+RunReport PollLoop::Finish(bool handlers_ended) {
+  RunReport report = MakeReport();
+  report.clean = handlers_ended && !disorder_ && source_->closed() && core_.unfinished() == 0;
+  ReleaseMessages();
+  source_.reset();  // now: a thread that hangs may keep this object for long
+  MutexLock lock(mutex_);
+  report_ = report;
+  return report;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// PollLoop: the one thread that always polls. It moves arrivals from the source into the core, runs
+// to handlers, outcomes back, and the core's actions to the broker and the window.
+//
+// Handlers run on this thread too, as long as they are quick. Where one is not, the keeper demotes
+// the run: the thread goes on with it as any worker would, and a new thread takes the poll loop
+// over. So no handler, even one that never returns, keeps the member from its group. Thread safety:
+// Poll() on one thread at a time; the rest from any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catch_up.h"
+#include "crew.h"
+#include "keeper.h"
+#include "oncemq/framework/runtime.h"
+#include "source.h"
+
+namespace oncemq {
+
+class PollLoop final : private SourceEvents {
+ public:
+  struct Parts {
+    Window* window = nullptr;
+    Crew* crew = nullptr;
+    Keeper* keeper = nullptr;
+    Wake* wake = nullptr;
+    const Clock* clock = nullptr;
+    uint64_t process = 0;  // upper half of every token of this process
+  };
+
+  PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source);
+  // Before the first Poll(). They outlive the last one.
+  void Connect(const Parts& parts);
+
+  // The body of the poll thread. Returns at the end, or when another thread has taken over: one
+  // that calls Poll() while our run is demoted.
+  void Poll();
+  void AskToStop();
+  void WaitUntilEnded();
+  RunReport Report() const;
+
+  // After the end, with no other thread left: what every run used, and the last report.
+  const std::vector<JobPtr>& jobs() const { return all_jobs_; }
+  RunReport Finish(bool handlers_ended);
+
+ private:
+  enum class Ran : uint8_t { kNothing, kSomething, kDemoted };
+
+  // poll_loop.cc: one round
+  bool Round();
+  bool HandleHere(bool& busy);
+  Ran RunOnce();
+  bool ReadFrom(PartitionId partition);
+  bool HandOverRuns();
+  uint32_t FittingRun() const;
+  bool SettleReturned();
+  void ReleaseMessages();
+  void Sleep();
+  JobPtr TakeJob();
+  void TakeOver();
+  void Publish();
+  RunReport MakeReport() const;
+  BootTime Now() { return now_ = parts_.clock->Boot(); }
+
+  // poll_actions.cc: what core and source say
+  void Act();
+  void Do(RaiseOwnAction& action);
+  void Do(CommitAction& action);
+  void Do(GiveBackAction& action);
+  void Do(StopAction& action);
+  void Assigned(PartitionId partition, const AssignFacts& facts) override;
+  void Revoked(PartitionId partition) override;
+  void Lost(PartitionId partition) override;
+  void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
+  void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
+  int64_t KnownUpTo(PartitionId partition) const override;
+  void Failed(const std::string& why) override;
+  void Drain(PartitionId partition);
+  void DrainAll();
+  void EndCatchUp(PartitionId partition);
+  void StopRunsOf(PartitionId partition, BootTime stop_at);
+  void RefreshRights();
+  bool AtEnd();
+  void BeginStop();
+  void NoteStop(const PartitionName& partition, int64_t offset, const std::string& why);
+  bool Owns(PartitionId partition) const {
+    return partition < owned_.size() && owned_[partition].held;
+  }
+
+  struct Owned {
+    bool held = false;
+    bool seen = false;
+    uint32_t source = 0;  // coordinates for the window
+    int32_t partition = 0;
+    Own local_own = 0;  // issued here where there is no window
+  };
+
+  const RuntimeOptions options_;
+  std::unique_ptr<Source> source_;
+  Parts parts_;
+  Core core_;
+  const uint32_t useful_credit_;  // fewer messages are not worth a read
+  std::vector<Owned> owned_;
+  std::optional<CatchUp> catch_up_;  // where the window forgets
+  size_t held_ = 0;   // partitions that the core has
+  size_t first_ = 0;  // where the next round begins to read
+
+  std::vector<JobPtr> all_jobs_;
+  std::vector<JobPtr> idle_jobs_;
+  std::vector<JobPtr> returned_;
+  std::vector<JobPtr> out_;             // runs that another thread drives
+  JobPtr here_;                         // the run that the poll thread drives
+  uint32_t workers_ = 0;                // 0: handlers run on the poll thread
+  double cost_ = 100;                   // microseconds of one message with its handler, lately
+  std::optional<BootTime> demoted_at_;  // the last time
+
+  std::vector<Arrival> arrivals_;
+  std::vector<Action> actions_;
+  std::vector<CommitAction> commits_;
+  std::vector<void*> released_;
+
+  BootTime now_{};
+  BootTime round_began_{};
+  BootTime rights_at_{};
+  BootTime published_at_{};
+  std::atomic<bool> stop_asked_{false};
+  bool stopping_ = false;
+  bool rejoining_ = false;
+  bool closing_ = false;
+  bool disorder_ = false;  // at the end a partition was given back with work open, or lost
+  BootTime drain_by_{};
+  BootTime end_by_{};
+  std::string error_;
+  std::vector<std::string> stops_;
+
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  RunReport report_ GUARDED_BY(mutex_);
+};
+
+}  // namespace oncemq

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_watch.h"
+
+namespace oncemq {
+
+void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
+  stop_handling_.store(false, std::memory_order_relaxed);
+  MutexLock lock(mutex_);
+  if (stop_source_.stop_requested()) {
+    stop_source_ = std::stop_source();
+    stop_token_ = stop_source_.get_token();
+  }
+  on_poll_thread_ = on_poll_thread;
+  demoted_ = false;
+  stop_at_ = stop_at;
+}
+
+void RunWatch::BeginHandling(const RunMachine& machine, BootTime now) {
+  MutexLock lock(mutex_);
+  phase_ = Phase::kHandling;
+  machine_ = &machine;
+  began_ = renewed_ = now;
+}
+
+RunWatch::Ended RunWatch::EndHandling() {
+  MutexLock lock(mutex_);
+  machine_ = nullptr;
+  if (phase_ == Phase::kAbandoned) {
+    return Ended::kAbandoned;
+  }
+  phase_ = Phase::kOutside;
+  return Ended::kOurs;
+}
+
+void RunWatch::RequestStop() {
+  std::stop_source source(std::nostopstate);
+  {
+    MutexLock lock(mutex_);
+    source = stop_source_;
+  }
+  source.request_stop();  // runs the user's callbacks
+}
+
+void RunWatch::SetStopAt(BootTime stop_at) {
+  MutexLock lock(mutex_);
+  stop_at_ = stop_at;
+}
+
+bool RunWatch::Demote(BootTime now, microseconds budget) {
+  MutexLock lock(mutex_);
+  if (phase_ != Phase::kHandling || !on_poll_thread_ || demoted_ || now < began_ + budget) {
+    return false;
+  }
+  demoted_ = true;
+  return true;
+}
+
+bool RunWatch::demoted() const {
+  MutexLock lock(mutex_);
+  return demoted_;
+}
+
+bool RunWatch::Abandon() {
+  MutexLock lock(mutex_);
+  if (phase_ != Phase::kHandling) {
+    return false;
+  }
+  phase_ = Phase::kAbandoned;
+  StopHandling();
+  return true;
+}
+
+RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
+  ticks_.fetch_add(1, std::memory_order_relaxed);
+  Look look;
+  MutexLock lock(mutex_);
+  look.handling = phase_ == Phase::kHandling;
+  if (!look.handling) {
+    return look;
+  }
+  look.stop_due = now >= stop_at_ && !stop_source_.stop_requested();
+  if (now >= renewed_ + renew_every) {
+    renewed_ = now;
+    for (const RenewRequest& claim : machine_->ClaimsBeforeHandling()) {
+      look.renew.emplace_back(std::string(claim.id), claim.token);
+    }
+  }
+  return look;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunWatch: what other threads may know and say about a run while its handlers are called, and who
+// owns the run's thread when a handler does not return. Thread safety: any thread; the driver's
+// part is marked.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/framework/run_machine.h"
+
+namespace oncemq {
+
+class RunWatch {
+ public:
+  enum class Ended : uint8_t {
+    kOurs,       // go on with the run
+    kAbandoned,  // the runtime has ended without us: touch nothing any more
+  };
+
+  // --- the driver
+  // `machine` is at its handle step and stays there until EndHandling.
+  void BeginHandling(const RunMachine& machine, BootTime now);
+  Ended EndHandling();
+  // Changes when handlers should be interrupted between two messages, or the clock be read anew.
+  bool stop_handling() const { return stop_handling_.load(std::memory_order_relaxed); }
+  uint32_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
+  const std::stop_token& stop() const { return stop_token_; }
+  // Before a run starts. `stop_at`: until when its partitions are surely ours.
+  void Reset(bool on_poll_thread, BootTime stop_at);
+
+  // --- everybody else
+  // No more handler calls in this run after the present one.
+  void StopHandling() { stop_handling_.store(true, std::memory_order_relaxed); }
+  void RequestStop();
+  void SetStopAt(BootTime stop_at);
+  // True: its handlers are being called, and it is not the poll thread's run any more. At most once
+  // a run.
+  bool Demote(BootTime now, microseconds budget);
+  bool demoted() const;
+  // True: a handler is being called, and whenever it returns, its thread only ends.
+  bool Abandon();
+
+  struct Look {
+    bool handling = false;
+    bool stop_due = false;  // told for the first time
+    std::vector<std::pair<std::string, Token>>
+        renew;  // claims to be renewed now; the bytes are copies
+  };
+  Look Tick(BootTime now, microseconds renew_every);
+
+ private:
+  enum class Phase : uint8_t { kOutside, kHandling, kAbandoned };
+
+  std::atomic<bool> stop_handling_{false};
+  std::atomic<uint32_t> ticks_{0};
+  mutable Mutex mutex_;
+  std::stop_source stop_source_ GUARDED_BY(mutex_);
+  std::stop_token stop_token_ = stop_source_.get_token();  // changes between runs only
+  Phase phase_ GUARDED_BY(mutex_) = Phase::kOutside;
+  const RunMachine* machine_ GUARDED_BY(mutex_) = nullptr;
+  BootTime began_ GUARDED_BY(mutex_);
+  BootTime renewed_ GUARDED_BY(mutex_);
+  BootTime stop_at_ GUARDED_BY(mutex_) = BootTime::max();
+  bool on_poll_thread_ GUARDED_BY(mutex_) = false;
+  bool demoted_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace oncemq

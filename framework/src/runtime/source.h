@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the poll loop needs from a log with consumer groups. Kafka is one (framework/src/kafka), a
+// scripted one serves the tests.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/core.h"
+#include "oncemq/framework/handler.h"
+
+namespace oncemq {
+
+struct PartitionName {
+  std::string topic;
+  int32_t partition = 0;
+};
+
+// Shows the source's messages to a handler, one at a time. One for each thread that handles.
+class MessageView {
+ public:
+  virtual ~MessageView() = default;
+  // Valid until the next call.
+  virtual const Message& Show(void* message) = 0;
+};
+
+// What the source has to tell. Called on the poll thread, from Serve() and Read() only.
+class SourceEvents {
+ public:
+  // The partition may be read from now on; what arrives is admitted once the core gives credit.
+  virtual void Assigned(PartitionId partition, const AssignFacts& facts) = 0;
+  // To be drained; the source keeps it until GiveBack().
+  virtual void Revoked(PartitionId partition) = 0;
+  // Gone already, perhaps to somebody else.
+  virtual void Lost(PartitionId partition) = 0;
+  virtual void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) = 0;
+  // An incident: this partition is not read any further, for a reason that only a person can judge.
+  virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
+  // Up to which offset this process's window knows the partition without a gap; 0: not at all.
+  virtual int64_t KnownUpTo(PartitionId partition) const = 0;
+  // The source can't go on.
+  virtual void Failed(const std::string& why) = 0;
+
+ protected:
+  ~SourceEvents() = default;
+};
+
+// Thread safety: one thread at a time, except NewView() and the views, which any thread may use.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Tells what has happened since the last call. Blocks only to ask where a new assignment starts,
+  // bounded.
+  virtual void Serve(SourceEvents& events) = 0;
+  // Partitions that may be read now.
+  virtual std::span<const PartitionId> readable() const = 0;
+  // Appends at most `most` arrivals; how many. Never blocks. An arrival's memory is valid until
+  // Release().
+  virtual uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
+                        SourceEvents& events) = 0;
+  virtual void Release(std::span<void* const> messages) = 0;
+  // One request for all of them; each is answered by CommitAnswered, perhaps within this call's
+  // Serve().
+  virtual void Commit(std::span<const CommitAction> commits) = 0;
+  // The end of Revoked(), or of our own wish to stop.
+  virtual void GiveBack(PartitionId partition) = 0;
+
+  // Takes no new assignment from now on.
+  virtual void Refuse() = 0;
+  // Leaves the group and joins it again as a new member. Precondition: everything is given back.
+  virtual void Rejoin() = 0;
+  // Leaves the group for good, asynchronously: serve until closed() says so.
+  virtual void Close() = 0;
+  virtual bool closed() const = 0;
+
+  virtual std::unique_ptr<MessageView> NewView() const = 0;
+  virtual PartitionName Name(PartitionId partition) const = 0;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window in memory forgets with its process. What the log and the commit can tell, a new owner
+// reads before it admits; each member here has a window of its own, as processes have.
+#include <gtest/gtest.h>
+
+#include "effect_log.h"
+#include "oncemq/dedup/memory_window.h"
+#include "running_member.h"
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/test_producer.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kMessages = 3'000;
+
+class KafkaCatchUp : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+    topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    KafkaAdmin(Brokers()).CreateTopic({.name = topic_, .partitions = 3});
+  }
+
+  static std::string Brokers() { return SharedKafka::Get().bootstrap(); }
+
+  // Sends ids 0 to kMessages once; again for copies of the same.
+  void Produce() {
+    TestProducer producer(Brokers());
+    for (int i = 0; i < kMessages; i++) {
+      const std::string id = "id-" + std::to_string(i);
+      const std::string key = "key-" + std::to_string(i % 97);
+      const std::string value = std::to_string(i);
+      producer.Send(
+          {.topic = topic_, .key = key, .value = value, .headers = {{"message-id", id}}});
+    }
+    producer.Flush();
+    sent_ += kMessages;
+  }
+
+  // Runs a member with a new window until the group has finished everything that was sent.
+  RunReport RunToTheEnd(int64_t catch_up) {
+    auto window = OpenMemoryWindow({}, SystemClock::Instance());
+    RuntimeOptions options = QuickOptions(Brokers(), "g-" + topic_, topic_);
+    options.catch_up = catch_up;
+    RunningMember member(options, window->get(), [&](const Message& message, Context& context) {
+      effects_.Append(message, context);
+      return Outcome(Done{});
+    });
+    EXPECT_TRUE(Eventually(seconds(30), [&] {
+      int64_t finished = 0;
+      for (const PartitionReport& partition : member.Now().partitions) {
+        finished += partition.status.frontier;
+      }
+      return finished == sent_;
+    }));
+    return member.Stop();
+  }
+
+  std::string topic_;
+  int64_t sent_ = 0;
+  EffectLog effects_;
+};
+
+TEST_F(KafkaCatchUp, ANewOwnerKnowsWhatItsPredecessorFinished) {
+  Produce();
+  EXPECT_EQ(RunToTheEnd(1'000'000).counts.applied, kMessages);
+  Produce();
+  const RunReport second = RunToTheEnd(1'000'000);
+  EXPECT_EQ(second.caught_up, kMessages);
+  EXPECT_EQ(second.counts.applied, 0);
+  EXPECT_EQ(second.counts.suppressed, kMessages);
+  EXPECT_EQ(effects_.size(), size_t{kMessages});
+}
+
+TEST_F(KafkaCatchUp, WithoutItTheCopiesRunAgainWhichShowsThatTheTestCanSee) {
+  Produce();
+  RunToTheEnd(0);
+  Produce();
+  const RunReport second = RunToTheEnd(0);
+  EXPECT_EQ(second.caught_up, 0);
+  EXPECT_EQ(second.counts.applied, kMessages);
+}
+
+TEST_F(KafkaCatchUp, ItReadsNoMoreThanItsBudget) {
+  Produce();
+  RunToTheEnd(1'000'000);
+  const RunReport second = RunToTheEnd(100);
+  EXPECT_EQ(second.caught_up, 300) << "a hundred offsets of each of three partitions";
+}
+
+}  // namespace
+}  // namespace oncemq::testing

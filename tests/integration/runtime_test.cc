@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdict and membership against a real broker.
+#include <gtest/gtest.h>
+
+#include "runtime_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_F(KafkaRuntimeTest, EveryIdIsAppliedOnceAndInTheOrderOfItsKey) {
+  CreateTopic(4);
+  constexpr int kIds = 20'000;
+  TestProducer producer(bootstrap_);
+  for (int i = 0; i < kIds; i++) {
+    for (int copy = 0; copy < (i % 5 == 0 ? 2 : 1); copy++) {
+      SendOne(producer, std::to_string(i), "k" + std::to_string(i % 997), std::to_string(i));
+    }
+  }
+  producer.Flush();
+  RunningMember member(Options(), window_.get(), Record());
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    return member.Now().counts.applied + member.Now().counts.suppressed >= kIds * 6 / 5;
+  }));
+  const RunReport& report = member.Stop();
+  EXPECT_EQ(report.error, "");
+  EXPECT_TRUE(report.clean);
+  EXPECT_TRUE(report.counts.Balanced());
+  EXPECT_EQ(report.counts.applied, kIds);
+  EXPECT_EQ(report.counts.suppressed, kIds / 5);
+  EXPECT_THAT(effects_.Judge(Ids(0, kIds)), IsEmpty());
+}
+
+TEST_F(KafkaRuntimeTest, WithoutAWindowEveryCopyIsAppliedInOrder) {
+  CreateTopic(1);
+  Send(0, 100);
+  Send(0, 100);
+  RunningMember member(Options(), nullptr, Record());
+  EXPECT_TRUE(Applied(200));
+  EXPECT_TRUE(member.Stop().clean);
+  EXPECT_EQ(Metadata().totals.applied, 200);
+}
+
+TEST_F(KafkaRuntimeTest, IdsFromCoordinatesTellEveryMessageApart) {
+  CreateTopic(2);
+  Send(0, 100);
+  Send(0, 100);
+  RuntimeOptions options = Options();
+  options.id_from = IdFrom::kCoordinates;
+  RunningMember member(options, window_.get(), Record());
+  EXPECT_TRUE(Applied(200));
+  const RunReport& report = member.Stop();
+  EXPECT_TRUE(report.clean);
+  EXPECT_EQ(report.counts.applied, 200);
+  std::set<std::string> ids;
+  for (const Effect& effect : effects_.All()) {
+    ids.insert(effect.id);
+  }
+  EXPECT_EQ(ids.size(), 200U);
+  EXPECT_TRUE(ids.contains(topic_ + "/0/0"));
+}
+
+TEST_F(KafkaRuntimeTest, AMessageWithoutKeyIsNotAMessageWithAnEmptyKey) {
+  CreateTopic(1);
+  TestProducer producer(bootstrap_);
+  producer.Send({.topic = topic_, .partition = 0, .value = "0", .headers = {{"message-id", "a"}}});
+  producer.Send(
+      {.topic = topic_, .partition = 0, .key = "", .value = "1", .headers = {{"message-id", "b"}}});
+  producer.Send({.topic = topic_, .partition = 0, .key = "", .headers = {{"message-id", "c"}}});
+  producer.Flush();
+  Mutex mutex;
+  std::vector<std::string> seen;
+  RunningMember member(Options(), window_.get(),
+                       [&](const Message& message, Context& context) -> Outcome {
+                         const std::string text = std::string(context.id()) +
+                                                  (message.key() ? " key" : " none") +
+                                                  (message.value() ? " value" : " tombstone");
+                         MutexLock lock(mutex);
+                         seen.push_back(text);
+                         return Done{};
+                       });
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return member.Now().counts.applied == 3; }));
+  member.Stop();
+  EXPECT_THAT(seen, ElementsAre("a none value", "b key value", "c key tombstone"));
+}
+
+TEST_F(KafkaRuntimeTest, ARejectedMessageStopsItsPartitionAndNamesTheOffset) {
+  CreateTopic(2);
+  Send(0, 20, 10, 0);
+  Send(20, 40, 10, 1);
+  RuntimeOptions options = Options();
+  options.core.order = Order::kPartition;
+  RunningMember member(options, window_.get(),
+                       [&](const Message& message, Context& context) -> Outcome {
+                         if (context.id() == "7") {
+                           return Reject{"a seven"};
+                         }
+                         effects_.Append(message, context);
+                         return Done{};
+                       });
+  EXPECT_TRUE(Applied(27));
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return !member.Now().stops.empty(); }));
+  const RunReport& report = member.Stop();
+  EXPECT_THAT(report.stops, ElementsAre(topic_ + "/0 at offset 7: a seven"));
+  EXPECT_TRUE(report.clean);
+  EXPECT_TRUE(report.counts.Balanced());
+  EXPECT_EQ(CommittedAt(0), 7);
+  EXPECT_EQ(CommittedAt(1), 20);
+}
+
+TEST_F(KafkaRuntimeTest, AMessageThatCarriesNoIdStopsItsPartitionWithoutReachingTheHandler) {
+  CreateTopic(1);
+  TestProducer producer(bootstrap_);
+  SendOne(producer, "1", "k", "1");
+  producer.Send({.topic = topic_, .key = "k", .value = "2"});
+  producer.Flush();
+  RunningMember member(Options(), window_.get(), Record());
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return !member.Now().stops.empty(); }));
+  EXPECT_THAT(member.Stop().stops,
+              ElementsAre(topic_ + "/0 at offset 1: the message has no id"));
+  EXPECT_EQ(effects_.size(), 1U);
+}
+
+TEST_F(KafkaRuntimeTest, RefusedMessagesGoIntoTheJournalAndThePartitionGoesOn) {
+  CreateTopic(1);
+  TempDir dir;
+  TestProducer producer(bootstrap_);
+  SendOne(producer, "1", "k", "1");
+  SendOne(producer, "bad", "k", "2");
+  producer.Send({.topic = topic_, .key = "k", .value = "3"});
+  SendOne(producer, std::string(1025, 'x'), "k", "4");
+  SendOne(producer, "bad", "k", "5");  // follows the record of the first one
+  SendOne(producer, "6", "k", "6");
+  producer.Flush();
+  RuntimeOptions options = Options();
+  options.policy.reject = RejectPolicy::kJournal;
+  options.journal = dir.path() / "refused.jsonl";
+  RunningMember member(options, window_.get(),
+                       [&](const Message& message, Context& context) -> Outcome {
+                         if (context.id() == "bad") {
+                           return Reject{"a \"bad\" one"};
+                         }
+                         effects_.Append(message, context);
+                         return Done{};
+                       });
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    return member.Now().counts.applied + member.Now().counts.rejected == 6;
+  }));
+  const RunReport& report = member.Stop();
+  EXPECT_THAT(report.stops, IsEmpty());
+  EXPECT_EQ(report.counts.applied, 2);
+  EXPECT_EQ(report.counts.rejected, 4);
+  EXPECT_EQ(report.counts.attached, 1);
+  EXPECT_EQ(Metadata().totals.rejected, 4);
+  std::ifstream journal(options.journal);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(journal, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr(
+                         "\"partition\":0,\"offset\":1,\"id\":\"bad\",\"why\":\"a \\\"bad\\\" one\"")));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("\"offset\":2,\"id\":\"\"")));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("longer than the window takes")));
+}
+
+TEST_F(KafkaRuntimeTest, MembersWithWindowsOfTheirOwnLearnFromTheLogWhatOthersApplied) {
+  CreateTopic(2);
+  Send(0, 500);
+  auto first = std::make_unique<RunningMember>(Options(), window_.get(), Record());
+  EXPECT_TRUE(Applied(500));
+  first.reset();
+  Send(0, 500);  // copies, for a member that has seen nothing
+  Send(500, 600);
+  const auto window = NewWindow();
+  RunningMember second(Options(), window.get(), Record());
+  EXPECT_TRUE(Applied(600));
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return second.Now().counts.suppressed == 500; }));
+  const RunReport& report = second.Stop();
+  EXPECT_EQ(report.caught_up, 500);
+  EXPECT_TRUE(report.clean);
+  EXPECT_THAT(effects_.Judge(Ids(0, 600)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace oncemq::testing

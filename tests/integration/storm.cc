@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "oncemq/base/hash.h"
+#include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/commit_metadata.h"
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+
+KafkaOptions::Assignor ChosenAssignor() {
+  const char* name = std::getenv("ONCEMQ_TEST_ASSIGNOR");
+  return name != nullptr && std::string_view(name) == "cooperative-sticky"
+             ? KafkaOptions::Assignor::kCooperativeSticky
+             : KafkaOptions::Assignor::kRange;
+}
+
+}  // namespace
+
+void StormLog::Append(uint32_t id) {
+  MutexLock lock(mutex_);
+  ids_.push_back(id);
+}
+
+size_t StormLog::size() const {
+  MutexLock lock(mutex_);
+  return ids_.size();
+}
+
+void StormLog::ExpectOnceAndInOrder(const StormSize& size) const {
+  MutexLock lock(mutex_);
+  std::vector<uint8_t> times(size.ids);
+  std::vector<int64_t> last(size.keys, -1);
+  size_t twice = 0;
+  size_t disorder = 0;
+  for (const uint32_t id : ids_) {
+    twice += times[id]++ > 0 ? 1 : 0;
+    disorder += last[id % size.keys] >= id ? 1 : 0;
+    last[id % size.keys] = id;
+  }
+  EXPECT_EQ(twice, 0U) << "ids were applied twice";
+  EXPECT_EQ(disorder, 0U) << "effects were out of the order of their key";
+  EXPECT_EQ(ids_.size() - twice, size.ids) << "ids are missing";
+}
+
+StormProducer::StormProducer(const std::string& bootstrap, std::string topic,
+                             const StormSize& size)
+    : producer_(bootstrap), topic_(std::move(topic)), size_(size) {}
+
+void StormProducer::SendUpTo(uint32_t end) {
+  for (; next_ < end; next_++) {
+    Send(next_);
+    if (next_ % 10 == 3) {
+      Send(next_);
+    }
+    if (next_ >= size_.far && (next_ - size_.far) % 10 == 7) {
+      Send(next_ - size_.far);
+    }
+  }
+  producer_.Flush(seconds(60));
+}
+
+bool StormProducer::FeedUntil(uint32_t end, const std::function<bool()>& condition) {
+  while (next_ < end && !Eventually(milliseconds(5), condition)) {
+    SendUpTo(std::min(end, next_ + 20));
+  }
+  return Eventually(seconds(60), condition);
+}
+
+void StormProducer::SendTheRest() {
+  SendUpTo(size_.ids);
+  for (uint32_t id = size_.ids - size_.far; id < size_.ids; id++) {
+    if (id % 10 == 7) {
+      Send(id);
+    }
+  }
+  producer_.Flush(seconds(60));
+}
+
+void StormProducer::Send(uint32_t id) {
+  char name[16];
+  char key[16];
+  const int name_size = std::snprintf(name, sizeof name, "%u", id);
+  const int key_size = std::snprintf(key, sizeof key, "k%u", id % size_.keys);
+  producer_.Send({.topic = topic_,
+                  .key = std::string_view(key, static_cast<size_t>(key_size)),
+                  .value = "some payload of a few bytes",
+                  .headers = {{"message-id", {name, static_cast<size_t>(name_size)}}}});
+  sent_++;
+}
+
+Storm::Storm(const std::string& bootstrap, const std::string& name, const StormSize& size)
+    : size_(size), topic_(name), bootstrap_(bootstrap) {
+  KafkaAdmin(bootstrap).CreateTopic({.name = name, .partitions = size.partitions});
+  MemoryWindowOptions options;
+  options.remember = 2 * size.ids;
+  window_ = *OpenMemoryWindow(options, SystemClock::Instance());
+}
+
+std::unique_ptr<RunningMember> Storm::Join(uint32_t workers) {
+  RuntimeOptions options = QuickOptions(bootstrap_, topic_ + "-group", topic_);
+  options.kafka.assignor = ChosenAssignor();
+  options.catch_up = 0;  // all members share one window, so nothing has to be told from the log
+  options.workers = workers;
+  return std::make_unique<RunningMember>(
+      options, window_.get(), [this](const Message&, Context& context) -> Outcome {
+        // Some work, so that members join while there is a backlog.
+        work_.fetch_xor(StableHash(ballast_), std::memory_order_relaxed);
+        effects_.Append(static_cast<uint32_t>(std::stoul(std::string(context.id()))));
+        return Done{};
+      });
+}
+
+void Storm::Leave(std::unique_ptr<RunningMember>& member) {
+  const RunReport& report = member->Stop();
+  EXPECT_EQ(report.error, "");
+  EXPECT_TRUE(report.clean);
+  EXPECT_TRUE(report.counts.Balanced()) << "the verdict of a member";
+  EXPECT_EQ(report.counts.open, 0);
+  EXPECT_THAT(report.stops, ::testing::IsEmpty());
+  handed_back_ += report.counts.handed_back;
+  handled_ += report.counts.applied + report.counts.suppressed;
+  member.reset();
+}
+
+bool Storm::Reached(size_t effects) {
+  return Eventually(seconds(90), [&] { return effects_.size() >= effects; });
+}
+
+bool Storm::AllCommitted(uint64_t messages) {
+  return Eventually(seconds(60), [&] {
+    int64_t committed = 0;
+    for (const auto& [partition, commit] :
+         KafkaAdmin(bootstrap_).Committed(topic_ + "-group", topic_)) {
+      committed += commit.offset;
+    }
+    return committed >= static_cast<int64_t>(messages);
+  });
+}
+
+void Storm::Judge(uint64_t messages) {
+  effects_.ExpectOnceAndInOrder(size_);
+  ExpectCommitsAddUp(messages);
+  EXPECT_GE(handled_, static_cast<int64_t>(messages));
+}
+
+void Storm::ExpectCommitsAddUp(uint64_t messages) {
+  int64_t finished = 0;
+  KafkaAdmin admin(bootstrap_);
+  for (const auto& [partition, commit] : admin.Committed(topic_ + "-group", topic_)) {
+    const auto metadata = DecodeCommit(commit.metadata, commit.offset);
+    ASSERT_TRUE(metadata) << ToString(metadata.error());
+    EXPECT_TRUE(metadata->clean);
+    EXPECT_TRUE(metadata->map.empty());
+    EXPECT_EQ(metadata->totals.sum(), commit.offset - metadata->since);
+    EXPECT_EQ(commit.offset, admin.QueryWatermarks(topic_, partition).high);
+    finished += metadata->totals.sum();
+  }
+  EXPECT_EQ(finished, static_cast<int64_t>(messages));
+}
+
+}  // namespace oncemq::testing

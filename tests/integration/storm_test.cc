@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A million messages, a broker that dies: nothing twice, nothing missing, each key in order, and the
+// verdict adds up.
+#include <gtest/gtest.h>
+
+#include "storm.h"
+#include "support/kafka_broker.h"
+
+namespace oncemq::testing {
+namespace {
+
+TEST(KafkaStorm, AMillionMessagesThroughMembersThatComeAndGoAndABrokerThatDies) {
+  ONCEMQ_REQUIRE_KAFKA();
+  KafkaBroker& kafka = SharedKafka::Get();
+  const StormSize size;
+  Storm storm(kafka.bootstrap(), "storm", size);
+  StormProducer producer(kafka.bootstrap(), "storm", size);
+  producer.SendUpTo(size.ids / 2);
+
+  auto a = storm.Join();
+  auto b = storm.Join(/*workers=*/2);
+  ASSERT_TRUE(storm.Reached(size.ids / 20));
+  auto c = storm.Join();  // while the others work
+  producer.SendUpTo(size.ids * 7 / 10);
+  ASSERT_TRUE(producer.FeedUntil(size.ids * 3 / 4, [&] { return Storm::Works(*c); }));
+  ASSERT_TRUE(storm.Reached(size.ids / 2));
+  storm.Leave(a);
+  ASSERT_TRUE(storm.Reached(size.ids * 6 / 10));
+  kafka.Kill9();
+  kafka.Restart();
+  a = storm.Join();
+  ASSERT_TRUE(producer.FeedUntil(size.ids * 8 / 10, [&] { return Storm::Works(*a); }));
+  producer.SendTheRest();
+  ASSERT_TRUE(storm.Reached(size.ids * 9 / 10));
+  storm.Leave(b);
+  EXPECT_TRUE(storm.Reached(size.ids));
+  storm.Leave(c);
+  EXPECT_TRUE(storm.AllCommitted(producer.sent()));  // the last copies lie behind the last new id
+  storm.Leave(a);
+  storm.Judge(producer.sent());
+  EXPECT_GT(storm.handed_back(), 0) << "no rebalance happened in the middle of work";
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "minimal_service.h"
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Describe, IsAFileThatGivesTheSameOptions) {
+  for (const std::string& yaml :
+       {kMinimalService,
+        std::string("kafka: {brokers: k1, group: payments}\ntopics: p\nwindow: {engine: none}\n"),
+        std::string(
+            "scope: {app: shop, namespace: eu, handler: pay}\n"
+            "kafka: {brokers: 'k1:1,k2:2', group: 'a$${b}\"c\\d', start: now,\n"
+            "        assignor: cooperative-sticky, session_timeout: 6s,\n"
+            "        commit_interval: 999ms, properties: {client.id: 'x: #y', debug: all}}\n"
+            "topics: [a, b]\n"
+            "window: {engine: memory, level: opaque, ids: partition_owned, id: key}\n"
+            "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
+            "limits: {in_flight_bytes: 3MiB}\nlog: {level: warn, format: text, file: l}\n"),
+        std::string("kafka: {brokers: k1, group: g, start: 2026-11-21T10:00:00.5+02:00}\n"
+                    "topics: p\n"
+                    "window: {engine: memory, level: guarded, ids: partition_owned,\n"
+                    "         id: coordinates, remember: 7}\norder: {mode: partition}\n")}) {
+    const auto first = ParseService(yaml, "first", NoSources());
+    ASSERT_TRUE(first) << first.error().message;
+    const std::string text = Describe(*first);
+    const auto second = ParseService(text, "second", NoSources());
+    ASSERT_TRUE(second) << second.error().message << "\n" << text;
+    EXPECT_EQ(Describe(*second), text);
+    EXPECT_EQ(second->runtime.kafka.group, first->runtime.kafka.group);
+    EXPECT_EQ(second->runtime.kafka.properties, first->runtime.kafka.properties);
+    EXPECT_EQ(second->runtime.kafka.start_time_ms, first->runtime.kafka.start_time_ms);
+    EXPECT_EQ(second->runtime.core.session_margin, first->runtime.core.session_margin);
+    EXPECT_EQ(second->runtime.journal, first->runtime.journal);
+  }
+}
+
+TEST(Describe, ShowsTheDefaultsInForce) {
+  const std::string text = Describe(*ParseService(kMinimalService, "service.yaml", NoSources()));
+  EXPECT_THAT(text, HasSubstr("session_timeout: 45s\n"));
+  EXPECT_THAT(text, HasSubstr("commit_interval: 500ms\n"));
+  EXPECT_THAT(text, HasSubstr("in_flight_bytes: 256MiB\n"));
+  EXPECT_THAT(text, HasSubstr("lease: 30s\n"));
+}
+
+TEST(Describe, NeverShowsASecret) {
+  ServiceOptions options = *ParseService(kMinimalService, "service.yaml", NoSources());
+  options.runtime.kafka.properties = {{"sasl.username", "hunter1"},
+                                      {"sasl.password", "hunter2"},
+                                      {"ssl.key.pem", "hunter3"},
+                                      {"unknown", "hunter4"},
+                                      {"client.id", "shown"}};
+  const std::string text = Describe(options);
+  EXPECT_THAT(text, Not(HasSubstr("hunter")));
+  EXPECT_THAT(text, HasSubstr("sasl.password: \"(not shown)\"\n"));
+  EXPECT_THAT(text, HasSubstr("client.id: shown\n"));
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/service_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "minimal_service.h"
+#include "support/temp_dir.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using oncemq::testing::TempDir;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+ServiceOptions Parsed(const std::string& yaml) {
+  auto options = ParseService(yaml, "service.yaml", NoSources());
+  EXPECT_TRUE(options) << options.error().message;
+  return options ? *options : ServiceOptions();
+}
+
+size_t CountOf(const std::string& text, char c) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), c));
+}
+
+TEST(ServiceFile, TheSmallestOneTakesTheDefaults) {
+  const ServiceOptions options = Parsed(kMinimalService);
+  const RuntimeOptions& runtime = options.runtime;
+  EXPECT_EQ(runtime.kafka.brokers, "localhost:9092");
+  EXPECT_EQ(runtime.kafka.group, "payments");
+  EXPECT_EQ(runtime.kafka.topics, std::vector<std::string>{"payments"});
+  EXPECT_EQ(runtime.kafka.start, KafkaOptions::Start::kEarliest);
+  EXPECT_EQ(runtime.kafka.assignor, KafkaOptions::Assignor::kRange);
+  EXPECT_EQ(options.engine, ServiceOptions::Engine::kMemory);
+  EXPECT_EQ(options.memory.level, Level::kGuarded);
+  EXPECT_EQ(runtime.id_from, IdFrom::kHeader);
+  EXPECT_EQ(runtime.id_header, "message-id");
+  EXPECT_TRUE(runtime.policy.window);
+  EXPECT_EQ(runtime.policy.level, Level::kGuarded);
+  EXPECT_EQ(runtime.core.order, Order::kKey);
+  EXPECT_EQ(runtime.core.session_timeout, CoreOptions().session_timeout);
+  EXPECT_EQ(options.log.level, LogLevel::kInfo);
+}
+
+TEST(ServiceFile, EveryKeyReachesItsOption) {
+  const ServiceOptions options = Parsed(
+      "scope: {app: shop, namespace: eu, handler: pay}\n"
+      "kafka:\n"
+      "  brokers: [k1:9092, k2:9093]\n"
+      "  group: payments\n"
+      "  start: 2026-11-21T10:00:00Z\n"
+      "  assignor: cooperative-sticky\n"
+      "  session_timeout: 60s\n"
+      "  commit_interval: 1s\n"
+      "  properties: {client.id: pay, fetch.max.bytes: 1000000}\n"
+      "topics: [a, b]\n"
+      "window:\n"
+      "  engine: memory\n"
+      "  level: opaque\n"
+      "  ids: partition_owned\n"
+      "  id: key\n"
+      "  remember: 5000\n"
+      "  lease: 20s\n"
+      "  max_lease: 5m\n"
+      "  handler_timeout: 90s\n"
+      "  catch_up: 77\n"
+      "order: {mode: partition}\n"
+      "reject: {journal: /var/lib/pay/refused}\n"
+      "runtime:\n"
+      "  workers: 3\n"
+      "  workers_when_blocking: 7\n"
+      "  poll_budget: 50ms\n"
+      "  drain_deadline: 20s\n"
+      "  retry_first: 10ms\n"
+      "  retry_most: 1m\n"
+      "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
+      "         run: 50, lane_run: 5}\n"
+      "log: {level: debug, format: json, file: /var/log/pay}\n");
+  const RuntimeOptions& runtime = options.runtime;
+  EXPECT_EQ(runtime.app, "shop");
+  EXPECT_EQ(runtime.name_space, "eu");
+  EXPECT_EQ(runtime.handler, "pay");
+  EXPECT_EQ(runtime.kafka.brokers, "k1:9092,k2:9093");
+  EXPECT_EQ(runtime.kafka.start, KafkaOptions::Start::kTime);
+  EXPECT_EQ(runtime.kafka.start_time_ms, 1'795'255'200'000);
+  EXPECT_EQ(runtime.kafka.assignor, KafkaOptions::Assignor::kCooperativeSticky);
+  EXPECT_EQ(runtime.core.session_timeout, 60s);
+  EXPECT_EQ(runtime.core.commit_interval, 1s);
+  ASSERT_EQ(runtime.kafka.properties.size(), 2u);
+  EXPECT_EQ(runtime.kafka.properties[1],
+            std::pair(std::string("fetch.max.bytes"), std::string("1000000")));
+  EXPECT_EQ(runtime.kafka.topics, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(options.memory.level, Level::kOpaque);
+  EXPECT_EQ(runtime.policy.level, Level::kOpaque);
+  EXPECT_EQ(runtime.id_from, IdFrom::kKey);
+  EXPECT_EQ(options.memory.remember, 5000u);
+  EXPECT_EQ(options.memory.times.lease, 20s);
+  EXPECT_EQ(options.memory.times.max_lease, 5min);
+  EXPECT_EQ(options.memory.times.handler_timeout, 90s);
+  EXPECT_EQ(runtime.catch_up, 77);
+  EXPECT_EQ(runtime.core.order, Order::kPartition);
+  EXPECT_EQ(runtime.policy.reject, RejectPolicy::kJournal);
+  EXPECT_EQ(runtime.journal, "/var/lib/pay/refused");
+  EXPECT_EQ(runtime.workers, 3u);
+  EXPECT_EQ(runtime.workers_when_blocking, 7u);
+  EXPECT_EQ(runtime.poll_budget, 50ms);
+  EXPECT_EQ(runtime.drain_deadline, 20s);
+  EXPECT_EQ(runtime.policy.backoff_first, 10ms);
+  EXPECT_EQ(runtime.policy.backoff_most, 1min);
+  EXPECT_EQ(runtime.core.in_flight, 1000u);
+  EXPECT_EQ(runtime.core.in_flight_bytes, 64u << 20);
+  EXPECT_EQ(runtime.core.partition_credit, 100u);
+  EXPECT_EQ(runtime.core.span, 5000u);
+  EXPECT_EQ(runtime.core.run, 50u);
+  EXPECT_EQ(runtime.core.lane_run, 5u);
+  EXPECT_EQ(options.log.level, LogLevel::kDebug);
+  EXPECT_EQ(options.log.format, LogOptions::Format::kJson);
+  EXPECT_EQ(options.log.file, "/var/log/pay");
+}
+
+TEST(ServiceFile, WithoutAWindowNothingIsAskedAboutIds) {
+  const ServiceOptions options =
+      Parsed("kafka: {brokers: k1, group: payments}\ntopics: payments\nwindow: {engine: none}\n");
+  EXPECT_EQ(options.engine, ServiceOptions::Engine::kNone);
+  EXPECT_FALSE(options.runtime.policy.window);
+  EXPECT_EQ(options.runtime.policy.level, Level::kOpaque);
+}
+
+TEST(ServiceFile, AShortSessionKeepsMostOfItsTimeForWork) {
+  const ServiceOptions options =
+      Parsed(With("  group: payments\n", "  group: payments\n  session_timeout: 6s\n"));
+  EXPECT_EQ(options.runtime.core.session_margin, 1500ms);
+}
+
+TEST(ServiceFile, AShortLeaseIsRenewedOftenEnough) {
+  EXPECT_EQ(Parsed(kMinimalService + "  lease: 3s\n").runtime.renew_every, 1s);
+  EXPECT_EQ(Parsed(kMinimalService + "  lease: 50s\n").runtime.renew_every, 10s);
+}
+
+TEST(ServiceFile, AnErrorSaysFileLineAndColumn) {
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n", "  group: payments\n  start: yesterday\n")),
+              StartsWith("service.yaml:4:10: `kafka.start` must be "));
+}
+
+TEST(ServiceFile, AnUnknownKeyIsAnErrorWithTheNearestName) {
+  EXPECT_EQ(ErrorsOf(With("  group: payments\n", "  group: payments\n  strat: now\n")),
+            "service.yaml:4:3: unknown key `strat` in `kafka`; did you mean `start`?");
+  EXPECT_EQ(ErrorsOf(kMinimalService + "ordr: {mode: key}\n"),
+            "service.yaml:10:1: unknown key `ordr`; did you mean `order`?");
+  EXPECT_EQ(ErrorsOf(kMinimalService + "colour: red\n"), "service.yaml:10:1: unknown key `colour`");
+}
+
+TEST(ServiceFile, AKeyInUpperCaseIsUnknown) {
+  EXPECT_THAT(ErrorsOf(kMinimalService + "Log: {level: info}\n"), HasSubstr("unknown key `Log`"));
+}
+
+TEST(ServiceFile, AllErrorsAreToldInTheOrderOfTheFile) {
+  const std::string errors = ErrorsOf(
+      "kafka:\n"
+      "  gruop: payments\n"
+      "  session_timeout: 45\n"
+      "window:\n"
+      "  engine: disk\n"
+      "  remember: many\n"
+      "  remember: 5\n"
+      "log: {level: loud}\n");
+  std::vector<int> lines;
+  for (size_t at = 0; (at = errors.find("service.yaml:", at)) != std::string::npos; at++) {
+    lines.push_back(std::atoi(errors.c_str() + at + 13));
+  }
+  EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end())) << errors;
+  EXPECT_THAT(errors, HasSubstr("`topics` is missing"));
+  EXPECT_THAT(errors, HasSubstr("`kafka.brokers` is missing"));
+  EXPECT_THAT(errors, HasSubstr("`kafka.group` is missing"));
+  EXPECT_THAT(errors, HasSubstr("2:3: unknown key `gruop` in `kafka`; did you mean `group`?"));
+  EXPECT_THAT(errors, HasSubstr("3:20: `kafka.session_timeout` must be a time with its unit"));
+  EXPECT_THAT(errors, HasSubstr("5:11: `window.engine` must be `memory` or `none`, not `disk`"));
+  EXPECT_THAT(errors, HasSubstr("6:13: `window.remember` must be a whole number from 1"));
+  EXPECT_THAT(errors, HasSubstr("7:3: the key `remember` stands here twice"));
+  EXPECT_THAT(errors,
+              HasSubstr("8:14: `log.level` must be `debug`, `info`, `warn`, `error` or `off`"));
+}
+
+TEST(ServiceFile, AThousandErrorsAreNotAllShown) {
+  std::string yaml = kMinimalService;
+  for (int i = 0; i < 1000; i++) {
+    yaml += "key" + std::to_string(i) + ": 1\n";
+  }
+  const std::string errors = ErrorsOf(yaml);
+  EXPECT_EQ(CountOf(errors, '\n'), 50u);
+  EXPECT_THAT(errors, HasSubstr("and 950 more"));
+}
+
+TEST(ServiceFile, WrongShapesAreErrors) {
+  EXPECT_THAT(ErrorsOf(With("topics: payments\n", "topics: {a: b}\n")),
+              HasSubstr("4:9: `topics` must be one value"));
+  EXPECT_THAT(ErrorsOf(With("topics: payments\n", "topics: []\n")), HasSubstr("`topics` is empty"));
+  EXPECT_THAT(ErrorsOf(With("topics: payments\n", "topics: [[a]]\n")), HasSubstr("one value"));
+  EXPECT_THAT(ErrorsOf(With("topics: payments\n", "topics:\n")), HasSubstr("has no value"));
+  EXPECT_THAT(ErrorsOf(With("topics: payments\n", "topics: \"\"\n")), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorsOf("kafka: localhost\n"), HasSubstr("`kafka` must be a mapping"));
+  EXPECT_THAT(ErrorsOf("- a\n- b\n"), HasSubstr("the file must be a mapping"));
+  EXPECT_THAT(ErrorsOf("just words\n"), HasSubstr("the file must be a mapping"));
+  EXPECT_THAT(ErrorsOf(kMinimalService + "[a, b]: c\n"), HasSubstr("a key must be a plain word"));
+}
+
+TEST(ServiceFile, AFileWithoutContentOrWithTwoDocumentsIsAnError) {
+  EXPECT_THAT(ErrorsOf(""), HasSubstr("empty"));
+  EXPECT_NE(ErrorsOf("# nothing here\n"), "");
+  EXPECT_NE(ErrorsOf("---\n"), "");
+  EXPECT_THAT(ErrorsOf(kMinimalService + "---\n" + kMinimalService), HasSubstr("more than one"));
+}
+
+TEST(ServiceFile, WhatIsNoYamlIsAnErrorWithItsPlace) {
+  EXPECT_THAT(ErrorsOf("kafka: [a\n"), HasSubstr("service.yaml:2:1: this is not YAML"));
+  EXPECT_THAT(ErrorsOf("kafka: {a: b\n"), HasSubstr("this is not YAML"));
+  EXPECT_THAT(ErrorsOf("a: *nobody\n"), HasSubstr("this is not YAML"));
+  EXPECT_THAT(ErrorsOf("a:\n\t- b\n"), HasSubstr("this is not YAML"));
+}
+
+TEST(ServiceFile, AFileThatIsNoTextOrTooLargeIsAnError) {
+  EXPECT_THAT(ErrorsOf(std::string("a: b\0c", 6)), HasSubstr("not a text"));
+  EXPECT_THAT(ErrorsOf(std::string(300'000, ' ')), HasSubstr("not a text"));
+}
+
+TEST(ServiceFile, DeepNestingIsAnErrorAndNoCrash) {
+  EXPECT_NE(ErrorsOf("kafka: " + std::string(100'000, '[')), "");
+  EXPECT_NE(ErrorsOf("kafka: " + std::string(100'000, '{')), "");
+}
+
+TEST(ServiceFile, AFileThatBeginsWithACommaIsAnErrorAndEnds) {
+  EXPECT_NE(ErrorsOf(",a: b\n"), "");
+  EXPECT_NE(ErrorsOf("]"), "");
+}
+
+TEST(ServiceFile, AliasesAreRefusedAlsoOfAValueThatHoldsItself) {
+  EXPECT_EQ(ErrorsOf("kafka: &k\n  group: *k\n"),
+            "service.yaml:2:10: YAML aliases are not taken; write the value out");
+}
+
+TEST(ServiceFile, TagsAreRefused) {
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n", "  group: !!binary cGF5\n")),
+              HasSubstr("carries a YAML tag"));
+}
+
+TEST(ServiceFile, AQuotedNumberIsANumberAndAPlainOneMayBeAName) {
+  EXPECT_EQ(Parsed(kMinimalService + "runtime: {workers: \"3\"}\n").runtime.workers, 3u);
+  EXPECT_EQ(Parsed(With("  group: payments\n", "  group: 17\n")).runtime.kafka.group, "17");
+}
+
+TEST(ServiceFile, NumbersAreStrict) {
+  for (const std::string text : {"-1", "1.5", "1e3", "0x10", "1_000", "many",
+                                 "99999999999999999999", "5000000000", "1025"}) {
+    EXPECT_THAT(ErrorsOf(kMinimalService + "runtime: {workers: " + text + "}\n"),
+                HasSubstr("must be a whole number from 0 to 1024, not `" + text + "`"));
+  }
+}
+
+TEST(ServiceFile, VariablesAreReplacedInValues) {
+  ConfigSources sources = NoSources();
+  sources.variable = [](const std::string& name) -> std::optional<std::string> {
+    return name == "GROUP" ? std::optional<std::string>("from-outside") : std::nullopt;
+  };
+  const std::string yaml = With("  group: payments\n", "  group: ${GROUP}-${STAGE:dev}\n");
+  const auto options = ParseService(yaml, "service.yaml", sources);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->runtime.kafka.group, "from-outside-dev");
+}
+
+TEST(ServiceFile, AVariableIsNeverReadAsYaml) {
+  ConfigSources sources = NoSources();
+  sources.variable = [](const std::string&) {
+    return std::optional<std::string>("x\nwindow: {engine: none}\n");
+  };
+  const auto options =
+      ParseService(With("  group: payments\n", "  group: ${GROUP}\n"), "service.yaml", sources);
+  ASSERT_FALSE(options);
+  EXPECT_THAT(options.error().message, HasSubstr("`kafka.group` must be 1 to 249 characters"));
+}
+
+TEST(ServiceFile, AMissingVariableIsAnErrorAtItsPlace) {
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n", "  group: ${GROUP}\n")),
+              StartsWith("service.yaml:3:10: `kafka.group`: the environment has no variable"));
+}
+
+TEST(ServiceFile, ASecretFileMayFillASecretPropertyOnly) {
+  ConfigSources sources = NoSources();
+  sources.secret_file = [](const std::string& path) -> Result<std::string> {
+    return path == "/run/secret" ? Result<std::string>(std::string("hunter2"))
+                                 : Result<std::string>(Error{Code::kInvalid, Effect::kNone, "no"});
+  };
+  const auto parse = [&](const std::string& property) {
+    return ParseService(With("  group: payments\n", "  group: payments\n  properties: {" +
+                                                        property + ": \"${file:/run/secret}\"}\n"),
+                        "service.yaml", sources);
+  };
+  const auto secret = parse("sasl.password");
+  ASSERT_TRUE(secret) << secret.error().message;
+  EXPECT_EQ(secret->runtime.kafka.properties[0].second, "hunter2");
+  const auto open = parse("client.id");
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().message, HasSubstr("for secrets only"));
+}
+
+TEST(ServiceFile, APropertyOutsideTheListIsAnErrorAtItsPlace) {
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n",
+                            "  group: payments\n  properties:\n    enable.auto.commit: true\n")),
+              StartsWith("service.yaml:5:5: librdkafka's property `enable.auto.commit` is "
+                         "refused: only finished messages are committed"));
+}
+
+TEST(ServiceFile, APropertyInTheWrongPlaceIsExplained) {
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n", "  group: payments\n  group.id: x\n")),
+              HasSubstr("unknown key `group.id` in `kafka`; write `kafka.group`"));
+  EXPECT_THAT(ErrorsOf(With("  group: payments\n", "  group: payments\n  client.id: x\n")),
+              HasSubstr("stand under `kafka.properties`"));
+  EXPECT_THAT(ErrorsOf(kMinimalService + "auto.offset.reset: latest\n"),
+              HasSubstr("never a reset"));
+}
+
+TEST(ServiceFile, TheUserMustSayWhatOnlyHeCanKnow) {
+  EXPECT_THAT(ErrorsOf(With("  level: guarded\n", "")), HasSubstr("`window.level` is missing"));
+  EXPECT_THAT(ErrorsOf(With("  ids: partition_owned\n", "")), HasSubstr("`window.ids` is missing"));
+  EXPECT_THAT(ErrorsOf(With("  id: {header: message-id}\n", "")),
+              HasSubstr("`window.id` is missing"));
+  EXPECT_THAT(ErrorsOf(With("  engine: memory\n", "")), HasSubstr("`window.engine` is missing"));
+}
+
+TEST(ServiceFile, CrossingIdsNeedASharedEngine) {
+  EXPECT_THAT(ErrorsOf(With("  ids: partition_owned\n", "  ids: crossing\n")),
+              StartsWith("service.yaml:8:8: `window.ids` must be `partition_owned`"));
+  EXPECT_THAT(ErrorsOf(With("  ids: partition_owned\n", "  ids: crossing\n")),
+              HasSubstr("need a shared engine"));
+}
+
+TEST(ServiceFile, MemoryIsNeverAtomic) {
+  EXPECT_THAT(ErrorsOf(With("  level: guarded\n", "  level: atomic\n")),
+              StartsWith("service.yaml:7:10: `window.level` cannot be `atomic`"));
+}
+
+TEST(ServiceFile, KeysOfAWindowThatIsNotThereAreErrors) {
+  const std::string errors = ErrorsOf(
+      "kafka: {brokers: k1, group: payments}\ntopics: payments\n"
+      "window: {engine: none, level: guarded, remember: 5}\n");
+  EXPECT_THAT(errors, HasSubstr("`window.level` has no meaning here"));
+  EXPECT_THAT(errors, HasSubstr("`window.remember` has no meaning here"));
+}
+
+TEST(ServiceFile, TheIdHasThreeForms) {
+  const auto id_from = [](const std::string& id) {
+    return Parsed(With("  id: {header: message-id}\n", "  id: " + id + "\n")).runtime.id_from;
+  };
+  EXPECT_EQ(id_from("key"), IdFrom::kKey);
+  EXPECT_EQ(id_from("coordinates"), IdFrom::kCoordinates);
+  EXPECT_EQ(id_from("{header: x}"), IdFrom::kHeader);
+  EXPECT_THAT(ErrorsOf(With("  id: {header: message-id}\n", "  id: header\n")),
+              HasSubstr("must be `{header: NAME}`, `key` or `coordinates`, not `header`"));
+  EXPECT_THAT(ErrorsOf(With("  id: {header: message-id}\n", "  id: {haeder: x}\n")),
+              HasSubstr("unknown key `haeder` in `window.id`; did you mean `header`?"));
+}
+
+TEST(ServiceFile, RefusedMessagesStopOrGoToAJournal) {
+  EXPECT_EQ(Parsed(kMinimalService + "reject: stop\n").runtime.policy.reject, RejectPolicy::kStop);
+  EXPECT_THAT(ErrorsOf(kMinimalService + "reject: journal\n"),
+              HasSubstr("must be `stop` or `{journal: FILE}`, not `journal`"));
+  EXPECT_THAT(ErrorsOf(kMinimalService + "reject: {}\n"), HasSubstr("`reject.journal` is missing"));
+}
+
+TEST(ServiceFile, LoadReadsAFileAndNamesIt) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "pay.yaml").string();
+  std::ofstream(path) << kMinimalService;
+  EXPECT_TRUE(LoadService(path));
+  std::ofstream(path) << "kafka: 5\n";
+  EXPECT_THAT(LoadService(path).error().message, StartsWith(path + ":1:"));
+}
+
+TEST(ServiceFile, LoadSaysWhenThereIsNoFile) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "none.yaml").string();
+  EXPECT_EQ(LoadService(path).error().code, Code::kNotFound);
+  EXPECT_EQ(LoadService(path).error().message, path + ": No such file or directory");
+  EXPECT_EQ(LoadService(dir.path().string()).error().code, Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "minimal_service.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+ServiceOptions Good() {
+  return *ParseService(kMinimalService, "service.yaml", NoSources());
+}
+
+// The path of the only broken rule, or nothing.
+std::string Broken(const ServiceOptions& options) {
+  const auto broken = BrokenRules(options);
+  EXPECT_LE(broken.size(), 1u);
+  return broken.empty() ? "" : broken.front().path;
+}
+
+TEST(ServiceRules, GoodOptionsBreakNone) {
+  EXPECT_EQ(Broken(Good()), "");
+  EXPECT_TRUE(CheckService(Good()));
+}
+
+TEST(ServiceRules, EmptyOptionsAreNotEnough) {
+  const Status status = CheckService(ServiceOptions());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kInvalid);
+  EXPECT_THAT(status.error().message, HasSubstr("`kafka.brokers` must be host:port"));
+  EXPECT_THAT(status.error().message, HasSubstr("`topics` must name at least one topic"));
+}
+
+TEST(ServiceRules, BrokersAreHostsWithPorts) {
+  ServiceOptions options = Good();
+  for (const std::string_view brokers : {"k1", "k1:9092", "k1:1,k2:65535", "10.0.0.1:9092",
+                                         "[::1]:9092", "[fe80::1%eth0]", "a_b.example-c.org:1"}) {
+    options.runtime.kafka.brokers = brokers;
+    EXPECT_EQ(Broken(options), "") << brokers;
+  }
+  for (const std::string_view brokers :
+       {"", ",", "k1,", ",k1", "k1:", ":9092", "k1:0", "k1:65536", "k1:http", "k1:9092 ", "k1 k2",
+        "ssl://k1:9092", "[]:1", "[::1", "[::1]9092", "::1:9092", "k1;k2", "k1:-1"}) {
+    options.runtime.kafka.brokers = brokers;
+    EXPECT_EQ(Broken(options), "kafka.brokers") << brokers;
+  }
+}
+
+TEST(ServiceRules, TopicsAreNamesAndNoPatterns) {
+  ServiceOptions options = Good();
+  for (const std::string& topic :
+       {std::string(), std::string("."), std::string(".."), std::string("^pay.*"),
+        std::string("a b"), std::string("a/b"), std::string(250, 'a')}) {
+    options.runtime.kafka.topics = {topic};
+    EXPECT_EQ(Broken(options), "topics") << topic;
+  }
+  options.runtime.kafka.topics = {"a", "b", "a"};
+  EXPECT_EQ(Broken(options), "topics");
+  options.runtime.kafka.topics = {std::string(249, 'a'), "A.b_c-9"};
+  EXPECT_EQ(Broken(options), "");
+}
+
+TEST(ServiceRules, AGroupHasNoSpaces) {
+  ServiceOptions options = Good();
+  for (const std::string& group :
+       {std::string(), std::string("a b"), std::string("a\n"), std::string(250, 'a')}) {
+    options.runtime.kafka.group = group;
+    EXPECT_EQ(Broken(options), "kafka.group") << group;
+  }
+}
+
+TEST(ServiceRules, ScopeNamesAreNames) {
+  ServiceOptions options = Good();
+  options.runtime.app = "a/b";
+  EXPECT_EQ(Broken(options), "scope.app");
+}
+
+TEST(ServiceRules, PropertiesAreChecked) {
+  ServiceOptions options = Good();
+  options.runtime.kafka.properties = {{"group.id", "x"}};
+  EXPECT_EQ(Broken(options), "kafka.properties.group.id");
+  options.runtime.kafka.properties = {{"client.id", "x"}, {"client.id", "y"}};
+  EXPECT_EQ(Broken(options), "kafka.properties.client.id");
+}
+
+TEST(ServiceRules, CommitsComeOftenerThanTheSessionEnds) {
+  ServiceOptions options = Good();
+  options.runtime.core.session_timeout = 45s;
+  options.runtime.core.commit_interval = 15s;
+  EXPECT_EQ(Broken(options), "");
+  options.runtime.core.commit_interval = 15'001ms;
+  EXPECT_EQ(Broken(options), "kafka.commit_interval");
+}
+
+TEST(ServiceRules, ALeaseEndsBeforeItsLimit) {
+  ServiceOptions options = Good();
+  options.memory.times.max_lease = options.memory.times.lease - 1ms;
+  EXPECT_EQ(Broken(options), "window.lease");
+}
+
+TEST(ServiceRules, ALeaseLeavesRoomForThreeRenewals) {
+  ServiceOptions options = Good();
+  options.memory.times.lease = 29'999ms;
+  EXPECT_EQ(Broken(options), "window.lease");
+}
+
+TEST(ServiceRules, ASessionIsLongerThanItsMargin) {
+  ServiceOptions options = Good();
+  options.runtime.core.session_timeout = 9s;
+  EXPECT_EQ(Broken(options), "kafka.session_timeout");
+}
+
+TEST(ServiceRules, LimitsFitIntoEachOther) {
+  ServiceOptions options = Good();
+  options.runtime.core.in_flight = 100;
+  options.runtime.core.partition_credit = 100;
+  options.runtime.core.run = 100;
+  EXPECT_EQ(Broken(options), "");
+  options.runtime.core.run = 101;
+  EXPECT_EQ(Broken(options), "limits.run");
+  options.runtime.core.run = 100;
+  options.runtime.core.partition_credit = 101;
+  EXPECT_EQ(Broken(options), "limits.partition_credit");
+  options.runtime.core.partition_credit = 100;
+  options.runtime.core.span = 99;
+  EXPECT_EQ(Broken(options), "limits.span");
+}
+
+TEST(ServiceRules, TheWindowHoldsWhateverMayBeInFlight) {
+  ServiceOptions options = Good();
+  options.memory.max_open = options.runtime.core.in_flight - 1;
+  EXPECT_EQ(Broken(options), "limits.in_flight");
+}
+
+TEST(ServiceRules, IdsThatCrossPartitionsAreRefused) {
+  ServiceOptions options = Good();
+  options.ids_partition_owned = false;
+  EXPECT_EQ(Broken(options), "window.ids");
+  options.engine = ServiceOptions::Engine::kNone;
+  EXPECT_EQ(Broken(options), "") << "without a window there are no ids";
+}
+
+TEST(ServiceRules, AJournalIsNamedExactlyWhenItIsUsed) {
+  ServiceOptions options = Good();
+  options.runtime.policy.reject = RejectPolicy::kJournal;
+  EXPECT_EQ(Broken(options), "reject");
+  options.runtime.journal = "/var/lib/pay";
+  EXPECT_EQ(Broken(options), "");
+  options.runtime.policy.reject = RejectPolicy::kStop;
+  EXPECT_EQ(Broken(options), "reject");
+}
+
+}  // namespace
+}  // namespace oncemq
