@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers as child processes: starts them, listens to their reports, asks them to stop. A
+// worker is signalled by its own process id only, and killed when its owner goes.
+// Thread safety: the main thread; workers end when the thread that started them does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "report_line.h"
+#include "worker.h"
+
+namespace oncemq::demo {
+
+class WorkerProcess {
+ public:
+  // Its standard error, with its log, goes to `log`.
+  static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options,
+                                                      const std::filesystem::path& log);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  const std::string& name() const { return name_; }
+  const WorkerReport& report() const { return report_; }
+  bool running() const { return pipe_ >= 0; }
+  bool stopping() const { return stop_asked_.has_value(); }
+  std::optional<BootTime> stop_asked() const { return stop_asked_; }
+  int pipe() const { return pipe_; }
+
+  void AskToStop();
+  // Takes what the pipe holds, without waiting. At its end the process is taken leave of.
+  void Read();
+
+ private:
+  WorkerProcess(std::string name, pid_t pid, int pipe)
+      : name_(std::move(name)), pid_(pid), pipe_(pipe) {}
+  void End();
+
+  const std::string name_;
+  pid_t pid_;
+  int pipe_;
+  std::string partial_;  // the beginning of a line
+  WorkerReport report_;
+  std::optional<BootTime> stop_asked_;
+};
+
+}  // namespace oncemq::demo

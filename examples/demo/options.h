@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the demo can be told.
+// Thread safety: values and a pure function.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/result.h"
+
+namespace oncemq::demo {
+
+struct DemoOptions {
+  uint64_t seed = 1;           // draws payments and copies
+  uint32_t payments = 20'000;  // a tenth of them is sent twice
+  bool window = true;          // --no-window: nothing remembers ids, the verdict must fail
+  bool catch_up = true;        // --no-catch-up: a new owner doesn't read what was done before it
+  bool keep = false;           // --keep: the working directory stays
+  bool help = false;
+};
+
+// Without the program's name.
+Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments);
+
+extern const char kHelp[];
+
+}  // namespace oncemq::demo

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict: judges a run by what it left behind, never by what it says about itself. Each check
+// is a finding; one that fails makes the whole run fail.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "effect_log.h"
+#include "oncemq/framework/commit_metadata.h"
+#include "oncemq/framework/core.h"
+#include "payment.h"
+
+namespace oncemq::demo {
+
+// One life of a worker process.
+struct WorkerEvidence {
+  std::string name;
+  bool reported = false;  // it ended in order and sent its last counters
+  DeliveryCounts counts;
+  int64_t caught_up = 0;  // ids that it learned from the log
+  std::string error;      // why it ended, if nobody asked it to
+};
+
+struct PartitionEvidence {
+  int32_t partition = 0;
+  int64_t log_start = 0;
+  int64_t log_end = 0;
+  int64_t committed = -1;  // -1: the group has committed nothing
+  std::optional<CommitMetadata> metadata;
+};
+
+struct Evidence {
+  std::vector<Payment> payments;  // each once, as sent
+  int64_t messages = 0;           // as sent, copies included
+  EffectLogContent effects;
+  std::vector<WorkerEvidence> workers;
+  std::vector<PartitionEvidence> partitions;
+};
+
+// Messages that came a second time because their first delivery was not committed before a move.
+int64_t Redeliveries(const Evidence& evidence);
+
+struct Finding {
+  bool ok = false;
+  std::string text;     // what was compared with what
+  std::string failure;  // what is wrong, in a few words; empty if nothing
+};
+
+std::vector<Finding> Judge(const Evidence& evidence);
+
+// "verdict: OK" or "verdict: FAILED (double 2,000; ...)".
+std::string VerdictLine(std::span<const Finding> findings);
+
+}  // namespace oncemq::demo

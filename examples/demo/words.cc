@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "words.h"
+
+namespace oncemq::demo {
+
+std::string Grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  const size_t first = number < 0 ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string Money(int64_t cents) {
+  const int64_t whole = cents / 100;
+  const int64_t rest = cents % 100;
+  const std::string part = std::to_string(rest < 0 ? -rest : rest);
+  return (cents < 0 && whole == 0 ? "-" : "") + Grouped(whole) + (part.size() < 2 ? ".0" : ".") +
+         part;
+}
+
+}  // namespace oncemq::demo

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole service: prints each payment once, the payments of one key in order.
+#include <iostream>
+
+#include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/runtime.h"
+#include "stop_at_signal.h"
+
+oncemq::Outcome OnPayment(const oncemq::Message& message, oncemq::Context& context) {
+  if (!message.value()) {
+    return oncemq::Reject{"no payment in it"};
+  }
+  // A real effect stores context.id() in the same write, and knows it again.
+  std::cout << context.id() << ": " << *message.value() << std::endl;
+  return oncemq::Done{};
+}
+
+int main() {
+  const std::stop_token stop = StopAtSignal();
+  oncemq::RuntimeOptions options;
+  options.kafka = {.brokers = "localhost:9092", .group = "hello", .topics = {"payments"}};
+  const auto window = oncemq::OpenMemoryWindow({}, oncemq::SystemClock::Instance());
+  const auto runtime = oncemq::Runtime::Open(options, window->get(), OnPayment);
+  if (!runtime) {
+    std::cerr << "hello: " << ToString(runtime.error()) << std::endl;
+    return 1;
+  }
+  const oncemq::RunReport report = (*runtime)->Run(stop);  // until stopped; then it drains
+  std::cerr << report.counts.applied << " applied, " << report.counts.suppressed << " suppressed\n";
+  return report.clean ? 0 : 1;
+}

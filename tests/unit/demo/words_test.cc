@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "words.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq::demo {
+namespace {
+
+TEST(Words, ThousandsAreGrouped) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(22'000), "22,000");
+  EXPECT_EQ(Grouped(-1'234'567), "-1,234,567");
+}
+
+TEST(Words, MoneyHasTwoDigitsOfCents) {
+  EXPECT_EQ(Money(0), "0.00");
+  EXPECT_EQ(Money(123'456), "1,234.56");
+  EXPECT_EQ(Money(-5), "-0.05");
+  EXPECT_EQ(Money(-250), "-2.50");
+}
+
+}  // namespace
+}  // namespace oncemq::demo
