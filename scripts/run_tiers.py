@@ -216,12 +216,12 @@ def tier_mutants(run):
 
 
 def tier_kafka(run):
-    """Fetches broker and newer client once; without them the tests say themselves what that means."""
+    """Fetches broker and newer client once; without them the tests say what that means."""
     count = Count()
     for fetch in ("scripts/kafka-fetch", "scripts/librdkafka-new"):
         code, output = run.command([fetch])
         if code != 0:
-            count.notes.append(f"not covered: {fetch} ended with exit code {code}: {tail(output, 2)}")
+            count.notes.append(f"not covered: {fetch}: exit code {code}: {tail(output, 2)}")
     count.add(ctest(run, "dev", "^kafka$", jobs=1, exclude="^(storm|large)$"))
     return count
 

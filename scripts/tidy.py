@@ -43,7 +43,8 @@ TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)
         "sleeping", ("base/", "tests/support/", "bench/")),
     r"\b(system_clock|steady_clock|high_resolution_clock)::now\b": (
         "reading a clock", ("base/src/clock.cc", "bench/", "tests/support/", "tests/unit/base/")),
-    r"\b(clock_gettime|gettimeofday)\s*\(": ("reading a clock", ("base/src/clock.cc", "bench/")),
+    r"\b(clock_gettime|gettimeofday)\s*\(": (
+        "reading a clock", ("base/src/clock.cc", "bench/", "tests/support/")),
     r"(?<![\w.>])(std::)?s?rand\s*\(|\brandom_device\b": ("unseeded chance", ("base/",)),
 }
 
@@ -273,6 +274,20 @@ def rule_links():
 
 def list_like(path):
     return "..." in path or path.endswith(".")
+
+
+def rule_samples():
+    """C++ in a document is cut from a file that is compiled: the link before it names the file."""
+    for name in of(".md"):
+        page = text(name)
+        for block in re.finditer(r"```cpp\n(.*?)```", page, re.DOTALL):
+            links = re.findall(r"\]\(([^)]+\.(?:cc|h))\)", page[:block.start()])
+            number = page[:block.start()].count("\n") + 1
+            source = (ROOT / name).parent / links[-1] if links else None
+            if source is None or not source.exists():
+                yield name, number, "a sample needs a link to the file that it is cut from"
+            elif block.group(1).strip() not in source.read_text(encoding="utf-8"):
+                yield name, number, f"the sample differs from {links[-1]}"
 
 
 def rule_registered():
