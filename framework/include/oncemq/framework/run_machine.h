@@ -98,6 +98,10 @@ class RunMachine {
   void Handled(Outcome&& outcome);
   // No more handler calls in this run: what has not started is withdrawn.
   void StopHandling();
+  // For a handler that does not return: settles everything but its message, as far as each has
+  // come, so that the other keys go on elsewhere. The machine goes on with that one message.
+  // Precondition: between Next() and Handled().
+  void SettleOthers(std::vector<Settlement>& settled);
   void Completed(const Status& status);
   // Entries are numbered from `first_entry` on, in the order of journal_entries().
   void Journaled(const Status& status, uint64_t first_entry);
@@ -157,6 +161,7 @@ class RunMachine {
   void WithdrawFrom(size_t begin, size_t end);
   void Failed(size_t i, const Retry& retry);
   bool Refuse(size_t i, std::string why);  // false: the partition stops here
+  void SetAside(size_t i);
   void GiveUpClaim(size_t i, Fate fate, microseconds wait = {});
   void Settle(size_t i, Fate fate, microseconds wait = {});
   void SettleFenced(size_t i, Fate fate);

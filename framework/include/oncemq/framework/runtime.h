@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: one member of a consumer group that runs a handler for every message, once per id as far as the level of the
-// window and the handler's effect carry (docs/guarantees.md).
+// Runtime: one member of a consumer group that runs a handler for every message, once per id as far
+// as the level of the window and the handler's effect carry (docs/guarantees.md).
 //
 //   auto window = OpenMemoryWindow({}, SystemClock::Instance());
 //   auto runtime = Runtime::Open(options, window->get(), OnPayment);
-//   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped, then drains
+//   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped,
+//   then drains
 //
-// Failure: Open refuses what cannot keep its promise, with the reason. While it runs, a store or broker that does not
-// answer stops the work, not the process; the member keeps its place in the group and goes on by itself.
-// Thread safety: Run from one thread; Status from any.
+// Failure: Open refuses what cannot keep its promise, with the reason. While it runs, a store or
+// broker that does not answer stops the work, not the process; the member keeps its place in the
+// group and goes on by itself. Thread safety: Run from one thread; Status from any.
 #pragma once
 
 #include <memory>
@@ -24,34 +25,52 @@
 namespace oncemq {
 
 struct KafkaOptions {
-  std::string brokers;                        // host:port, separated by commas
-  std::string group;                          // consumer group; part of the scope
-  std::vector<std::string> topics;            // names, no patterns
-  enum class Start { kEarliest, kNow, kTime } start = Start::kEarliest;  // for a partition without a commit
-  int64_t start_time_ms = 0;                  // with kTime: milliseconds since 1970
-  enum class Assignor { kRange, kCooperativeSticky } assignor = Assignor::kRange;
-  std::vector<std::pair<std::string, std::string>> properties;  // passed to librdkafka, from an allow-list
+  // host:port, separated by commas.
+  std::string brokers;
+  // Consumer group; part of the scope.
+  std::string group;
+  // Names, no patterns.
+  std::vector<std::string> topics;
+  // For a partition without a commit.
+  enum class Start { kEarliest, kNow, kTime };
+  Start start = Start::kEarliest;
+  // With kTime: milliseconds since 1970.
+  int64_t start_time_ms = 0;
+  enum class Assignor { kRange, kCooperativeSticky };
+  Assignor assignor = Assignor::kRange;
+  // Passed to librdkafka, from an allow-list.
+  std::vector<std::pair<std::string, std::string>> properties;
 };
 
 enum class IdFrom : uint8_t { kHeader, kKey, kCoordinates };
 
 struct RuntimeOptions {
   KafkaOptions kafka;
-  CoreOptions core;                           // scope is filled in from app / namespace / group / handler
+  // Its scope is filled in from app / namespace / group / handler.
+  CoreOptions core;
   RunPolicy policy;
-  std::string app = "default";                // with the next three: the scope of every id
+  // With the next two and the group: the scope of every id.
+  std::string app = "default";
   std::string name_space = "default";
   std::string handler = "default";
   IdFrom id_from = IdFrom::kHeader;
-  std::string id_header = "message-id";       // with IdFrom::kHeader
-  uint32_t workers = 0;                       // 0: handlers run on the poll thread until one turns out to block
-  uint32_t workers_when_blocking = 4;         // workers that are started then
-  milliseconds poll_budget{100};              // longest time that inline handlers keep the poll thread
-  milliseconds drain_deadline{10'000};        // for running handlers at a revocation and at the end
-  milliseconds renew_every{10'000};           // claims of longer runs; at most a third of the window's lease
-  int64_t catch_up = 1'000'000;  // offsets of the log that a new owner may re-read to complete a window that forgets;
-                                 // 0: never. Only for windows that are neither shared nor durable.
-  std::string journal;                        // file for refused messages, with RejectPolicy::kJournal
+  // With IdFrom::kHeader.
+  std::string id_header = "message-id";
+  // 0: handlers run on the poll thread until one turns out to block.
+  uint32_t workers = 0;
+  // Workers that are started then.
+  uint32_t workers_when_blocking = 4;
+  // Longest time that inline handlers keep the poll thread.
+  milliseconds poll_budget{100};
+  // For running handlers, at a revocation and at the end.
+  milliseconds drain_deadline{10'000};
+  // Claims of longer runs are renewed so often; at most a third of the window's lease.
+  milliseconds renew_every{10'000};
+  // Offsets of a partition's log that a new owner may re-read to complete a window that forgets;
+  // 0: never. Only for windows that are neither shared nor durable.
+  int64_t catch_up = 1'000'000;
+  // File for refused messages, with RejectPolicy::kJournal.
+  std::string journal;
 };
 
 // One partition, seen from outside.
@@ -62,12 +81,12 @@ struct PartitionReport {
 };
 
 struct RunReport {
-  DeliveryCounts counts;                      // the first identity: counts.Balanced()
-  std::vector<PartitionReport> partitions;    // totals of the second identity, per partition
-  int64_t caught_up = 0;                      // ids that the log gave back to the window
-  std::vector<std::string> stops;             // partitions that a policy stopped, and why
-  std::string error;                          // why Run ended by itself; empty: because it was asked to
-  bool clean = false;                         // everything was given back in order, in time
+  DeliveryCounts counts;                    // the first identity: counts.Balanced()
+  std::vector<PartitionReport> partitions;  // totals of the second identity, per partition
+  int64_t caught_up = 0;                    // ids that the log gave back to the window
+  std::vector<std::string> stops;           // partitions that a policy stopped, and why
+  std::string error;   // why Run ended by itself; empty: because it was asked to
+  bool clean = false;  // everything was given back in order, in time
 };
 
 class Runtime {

@@ -105,8 +105,8 @@ class LaneTable {
     }
   }
 
-  // Ends every empty lane of the list. An emptied lane must not stay: there is room for one lane for
-  // each delivery, and not for those of deliveries that have left.
+  // Ends every empty lane of the list. An emptied lane must not stay: there is room for one lane
+  // for each delivery, and not for those of deliveries that have left.
   void EraseEmpty(LaneList& list) {
     LaneList rest;
     while (list.head != kNoIndex) {

@@ -8,14 +8,14 @@
 namespace oncemq {
 
 enum class Verdict : uint8_t {
-  kOpen,        // not finished yet
-  kApplied,     // its handler ran and its effect is on record
-  kSuppressed,  // its effect was already there
-  kParked,      // put aside, with its followers
-  kRejected,    // refused for good, on record in the journal
-  kSkipped,     // passed over by an operator's or a policy's decision
-  kCarried,     // finished before, and already in the totals: must not be counted again
-  kOpenCarried, // finished before, its marker not known to be there yet; ends as kCarried
+  kOpen,         // not finished yet
+  kApplied,      // its handler ran and its effect is on record
+  kSuppressed,   // its effect was already there
+  kParked,       // put aside, with its followers
+  kRejected,     // refused for good, on record in the journal
+  kSkipped,      // passed over by an operator's or a policy's decision
+  kCarried,      // finished before, and already in the totals: must not be counted again
+  kOpenCarried,  // finished before, its marker not known to be there yet; ends as kCarried
 };
 
 constexpr bool IsOpen(Verdict verdict) {
