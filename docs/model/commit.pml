@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commit: (F, map) with the verdict's totals as one snapshot, and a consumer that is killed at any step.
-// Offsets 0, 1, 2 carry x, y and a copy of x; mode unordered, so they finish in any order. The window is durable; the
-// target checks ids (level guarded). One commit at a time is outstanding; a crash may lose it or let it land.
-//
-// case clean |  | CRASHES=2 | two crashes
-// case off ORDER_A  |  | passes an unfinished offset | an offset enters the map before its marker is durable
-// case off ORDER_B  |  | passes an unfinished offset | F is the highest finished offset, not the lowest unfinished one
-// case off RULE_51A |  | totals do not add up | the totals start again with the process
-// case off RULE_51B |  | totals do not add up | an offset is counted when F passes it, not when it enters the map
-// case off RULE_51C |  | applied is not the number of effects | an own redelivery is counted as suppressed
-// case off RULE_51D |  | totals do not add up | the totals are not of the same moment as F and the map
+// The commit: (F, map) with the verdict's totals as one snapshot, and a consumer that is killed at
+// any step. Offsets 0, 1, 2 carry x, y and a copy of x; mode unordered, so they finish in any
+// order. The window is durable; the target checks ids (level guarded). One commit at a time is
+// outstanding; a crash may lose it or let it land.
 #include "rules.pml"
 #include "words.pml"
 
@@ -39,14 +32,16 @@ bool outstanding;
 
 // One incarnation of the consumer.
 byte incarnation;
-mtype delivery[N];     // 0, kOpen (claimed), kMade (effect done), kApplied, kSuppressed, kDone (the map showed it)
+// 0, kOpen (claimed), kMade (effect done), kApplied, kSuppressed, kDone (the commit showed it).
+mtype delivery[N];
 bool finished[N];
 byte applied, suppressed, counted_to;
 byte crashes = CRASHES;
 
-#define FINISHED(o) (o < N && finished[o])
 #define LOWEST_UNFINISHED (!finished[0] -> 0 : (!finished[1] -> 1 : (!finished[2] -> 2 : 3)))
 #define BEHIND_HIGHEST (finished[2] -> 3 : (finished[1] -> 2 : (finished[0] -> 1 : 0)))
+
+#define NEWS(o) (finished[o] && o >= committed.frontier && !committed.map[o])
 
 inline Count(o) {
   if
@@ -66,7 +61,8 @@ inline Finish(o, bucket) {
   fi
 }
 
-// Same coordinates and a lower own: by ownership. Another offset waits for the lease, which may end at any time.
+// Same coordinates and a lower own: by ownership. Another offset waits for the lease, which may
+// end at any time.
 inline Claim(o) {
   if
   :: marker[ID_OF(o)] == kDone && at[ID_OF(o)] == o && RULE_51C -> Finish(o, kApplied)
@@ -78,13 +74,14 @@ inline Claim(o) {
     delivery[o] = kOpen;
     printf("%e@%d: claim -> kGranted\n", ID(o), o);
     if
-    :: ORDER_A
+    :: RULE_27
     :: else -> finished[o] = true
     fi
   fi
 }
 
-#define MAY_CLAIM(o) (delivery[o] == 0 && (marker[ID_OF(o)] != kOpen || own[ID_OF(o)] < incarnation))
+#define MAY_CLAIM(o) \
+  (delivery[o] == 0 && (marker[ID_OF(o)] != kOpen || own[ID_OF(o)] < incarnation))
 
 inline Effect(o) {
   if
@@ -96,7 +93,7 @@ inline Effect(o) {
 
 inline Send() {
   outstanding = true;
-  sent.frontier = (ORDER_B -> LOWEST_UNFINISHED : BEHIND_HIGHEST);
+  sent.frontier = (RULE_27A -> LOWEST_UNFINISHED : BEHIND_HIGHEST);
   o = 0;
   do
   :: o < N && !RULE_51B && o >= counted_to && o < sent.frontier -> Count(o); o++
@@ -112,8 +109,8 @@ inline Send() {
   o = 0;
   sent.applied = applied;
   sent.suppressed = suppressed;
-  printf("commit sent: F %d, finished above it %d%d%d, totals %d + %d\n", sent.frontier, sent.map[0], sent.map[1],
-         sent.map[2], applied, suppressed)
+  printf("commit sent: F %d, finished above it %d%d%d, totals %d + %d\n", sent.frontier,
+         sent.map[0], sent.map[1], sent.map[2], applied, suppressed)
 }
 
 inline Land() {
@@ -129,9 +126,10 @@ inline Land() {
   :: o == N -> break
   od;
   o = 0;
-  committed.applied = (RULE_51D -> sent.applied : applied);
-  committed.suppressed = (RULE_51D -> sent.suppressed : suppressed);
-  printf("commit lands, totals: %d applied, %d suppressed\n", committed.applied, committed.suppressed);
+  committed.applied = (RULE_27B -> sent.applied : applied);
+  committed.suppressed = (RULE_27B -> sent.suppressed : suppressed);
+  printf("commit lands, totals: %d applied, %d suppressed\n", committed.applied,
+         committed.suppressed);
   REQUIRE(committed.applied + committed.suppressed == committed.frontier +
           (RULE_51B -> committed.map[0] + committed.map[1] + committed.map[2] : 0),
           "BROKEN: the totals do not add up\n")
@@ -169,11 +167,7 @@ end:
   :: atomic { delivery[0] == kMade -> marker[0] = kDone; Finish(0, kApplied) }
   :: atomic { delivery[1] == kMade -> marker[1] = kDone; Finish(1, kApplied) }
   :: atomic { delivery[2] == kMade -> marker[0] = kDone; Finish(2, kApplied) }
-  :: atomic {
-      !outstanding && committed.applied + committed.suppressed < N &&
-      (LOWEST_UNFINISHED > committed.frontier || (finished[1] && !committed.map[1]) || (finished[2] && !committed.map[2])) ->
-      Send()
-    }
+  :: atomic { !outstanding && (NEWS(0) || NEWS(1) || NEWS(2)) -> Send() }
   :: atomic { outstanding -> Land() }
   :: atomic { crashes > 0 -> crashes--; outstanding = false; printf("killed\n"); Start() }
   :: atomic { crashes > 0 && outstanding -> crashes--; Land(); printf("killed\n"); Start() }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of an id that is in flight (rule 18), in one process with one worker.
-// Message 0: id x, key K. Message 1: id x, key K or L, same payload or another one. Message 2: id z, key K, behind
-// them. Message 3: id x, of another partition, which may leave at any time. The handler of x ends with Done, Retry
-// (once), Park or Reject. A rejected id keeps its record like a parked one: the marker has no state of its own for it.
-//
-// case clean |  |  | every message finds its place in the verdict
-// case off RULE_18  |  | suppressed without an effect | a copy of an undecided id is a duplicate
-// case off RULE_18A |  | a parked or rejected id runs | a copy of a parked or rejected id is new
-// case off RULE_18B |  | order of key K | the rest of the run is not withdrawn after a failure
-// case off RULE_18C |  | another payload | a copy with another payload follows the outcome like any copy
-// case off RULE_18D |  | never finished | the outcome isn't handed to the copies that wait
-// case off RULE_18E |  | never finished | a release without an outcome wakes no copy
+// Copies of an id that is in flight (rule 18), in one process with one worker. Message 0: id x,
+// key K. Message 1: id x, key K or L, same payload or another one. Message 2: id z, key K, behind
+// them. Message 3: id x, of another partition, which may leave at any time. The handler of x ends
+// with Done, Retry (once), Park or Reject. A rejected id keeps its record like a parked one: the
+// marker has no state of its own for it.
 #include "rules.pml"
 #include "words.pml"
 
@@ -18,7 +11,8 @@
 #define NOBODY 9
 #define ID(m) (m == 2 -> z : x)
 
-mtype = { kQueued, kRetry, kApplied, kSuppressed, kRejected, kHandedBack };  // of a message, besides the answers
+// Of a message, besides the answers.
+mtype = { kQueued, kRetry, kApplied, kSuppressed, kRejected, kHandedBack };
 
 mtype message[MESSAGES] = kQueued;
 byte payload[MESSAGES] = 1;
@@ -32,7 +26,10 @@ mtype marker_z = kNone;
 byte effects, retries = 1;
 byte applied, suppressed, parked, rejected, handed_back;
 
-#define OPEN(m) (message[m] == kQueued || message[m] == kRetry || message[m] == kGranted || message[m] == kInFlight)
+#define OPEN(m) \
+  (message[m] == kQueued || message[m] == kRetry || message[m] == kGranted || \
+   message[m] == kInFlight)
+#define OPENS (OPEN(0) + OPEN(1) + OPEN(2) + OPEN(3))
 #define SETTLED(m) (!OPEN(m))
 // Who comes before m in the lane of key K.
 #define BEFORE_1 (!same_key || SETTLED(0))
@@ -53,7 +50,7 @@ inline Settle(m, bucket) {
   :: bucket == kHandedBack -> handed_back++
   fi;
   printf("message %d (%e): %e\n", m, ID(m), bucket);
-  REQUIRE(applied + suppressed + parked + rejected + handed_back + OPEN(0) + OPEN(1) + OPEN(2) + OPEN(3) == MESSAGES,
+  REQUIRE(applied + suppressed + parked + rejected + handed_back + OPENS == MESSAGES,
           "BROKEN: the deliveries do not add up\n")
 }
 
@@ -66,7 +63,9 @@ inline Claim(m) {
   :: else ->
     if
     :: marker == kDone -> Settle(m, kSuppressed)
-    :: marker == kParked && RULE_18A -> printf("message %d: claim -> %e\n", m, kAttached); Settle(m, record)
+    :: marker == kParked && RULE_18A ->
+      printf("message %d: claim -> %e\n", m, kAttached);
+      Settle(m, record)
     :: marker == kParked && !RULE_18A -> marker = kOpen; message[m] = kGranted
     :: marker == kOpen && RULE_18 -> message[m] = kInFlight
     :: marker == kOpen && !RULE_18 -> Settle(m, kSuppressed)
@@ -107,11 +106,16 @@ inline WakeLowest() {
 // What the run holds behind a failed message of key K goes back to its lane.
 inline Withdraw() {
   if
-  :: message[2] == kGranted -> marker_z = kNone; message[2] = kQueued; printf("message 2 (z): withdrawn\n")
+  :: message[2] == kGranted ->
+    marker_z = kNone;
+    message[2] = kQueued;
+    printf("message 2 (z): withdrawn\n")
   :: else
   fi;
   if
-  :: same_key && message[1] == kInFlight -> message[1] = kQueued; printf("message 1 (x): withdrawn\n")
+  :: same_key && message[1] == kInFlight ->
+    message[1] = kQueued;
+    printf("message 1 (x): withdrawn\n")
   :: else
   fi
 }
@@ -206,7 +210,8 @@ init {
   }
   atomic {
     timeout ->
-    REQUIRE(SETTLED(0) && SETTLED(1) && SETTLED(2) && SETTLED(3), "BROKEN: a message is never finished\n");
-    REQUIRE(effects == 1 || record != 0 || handed_back > 0, "BROKEN: the effect of x never happens\n")
+    REQUIRE(OPENS == 0, "BROKEN: a message is never finished\n");
+    REQUIRE(effects == 1 || record != 0 || handed_back > 0,
+            "BROKEN: the effect of x never happens\n")
   }
 }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two workers, two ids, crossing (rule 17). Worker 0 has x before y, worker 1 has the copies y before x. Each claims
-// its run in one batch; the claims of a batch reach the store one by one, in any order. Both renew for ever, so
-// no lease ends. ONE_LANE=1: the two messages of a worker are one lane. ONE_LANE=0: a lane each, one worker for both.
-//
-// case clean  |  | ONE_LANE=1 | a run of one lane
-// case clean  |  | ONE_LANE=0 | a batch over two lanes
-// case cycles |  | ONE_LANE=1 | a run of one lane, nothing runs for ever in vain
-// case cycles |  | ONE_LANE=0 | a batch over two lanes, nothing runs for ever in vain
-// case off RULE_17  | ONE_LANE=1 | never finished | claims behind a waiting head are kept
-// case off RULE_17A | ONE_LANE=1 | cycle | after the release the lane claims its whole run again, not its head alone
-// case off RULE_17B | ONE_LANE=0 | never finished | a waiting message holds its worker
+// Two workers, two ids, crossing (rule 17). Worker 0 has x before y, worker 1 has the copies y
+// before x. Each claims its run in one batch; the claims of a batch reach the store one by one, in
+// any order. Both renew for ever, so no lease ends. ONE_LANE=1: the two messages of a worker are
+// one lane. ONE_LANE=0: a lane each, one worker for both.
 #include "rules.pml"
 #include "words.pml"
 
@@ -105,13 +98,23 @@ progress_second:
 progress_other_lane:
       skip
     :: atomic { ONE_LANE && RULE_17 && HOLDS_BEHIND -> Release(1); alone = RULE_17A }
-    :: atomic { got[0] == kInFlight && !(ONE_LANE && RULE_17 && HOLDS_BEHIND) && FREE(0) -> got[0] = 0 }
-    :: atomic { got[1] == kInFlight && (!LEFT(0) || (!ONE_LANE && RULE_17B && got[0] == kInFlight)) && FREE(1) -> got[1] = 0 }
+    :: atomic {
+        got[0] == kInFlight && !(ONE_LANE && RULE_17 && HOLDS_BEHIND) && FREE(0) ->
+        got[0] = 0
+      }
+    :: atomic {
+        got[1] == kInFlight && FREE(1) &&
+        (!LEFT(0) || (!ONE_LANE && RULE_17B && got[0] == kInFlight)) ->
+        got[1] = 0
+      }
     fi
   od
 }
 
 init {
   atomic { run Worker(0); run Worker(1) }
-  atomic { timeout -> REQUIRE(finished[0] == 2 && finished[1] == 2, "BROKEN: the lanes are never finished\n") }
+  atomic {
+    timeout ->
+    REQUIRE(finished[0] == 2 && finished[1] == 2, "BROKEN: the lanes are never finished\n")
+  }
 }

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may act for partition p (rule 9). The group moves p between A and B; an assignment raises `own` in the store's
-// record, confirms it by an acknowledged commit, and only then admits. One Assignment process per assignment: an old
-// one goes on as a zombie, for as long as it likes, also after its process has joined the group again.
-// The broker judges a commit by membership and generation, not by partition.
-//
-// case clean |  |  | ownership
-// case off RULE_9  |  | old owner outranks | no acknowledged commit between raise and admission
-// case off RULE_9A |  | old owner outranks | confirm first, then raise
-// case off RULE_9B |  | old owner outranks | the fence is the process-local epoch, no store issues it
-// case off RULE_9C |  | current owner never acted | fenced while commits still work: stop instead of starting over
-// case off RULE_9D |  | old owner outranks | an acknowledgement counts after its assignment has ended
-// case off RULE_9E |  | an update was lost | read at the target before the fence is installed
-// case off RULE_9F |  | old owner outranks | the record is written without compare-and-set
-// case off RULE_9G |  | old owner outranks | claims do not ask for own
+// Who may act for partition p (rule 9). The group moves p between A and B; an assignment raises
+// `own` in the store's record, confirms it by an acknowledged commit, and only then admits. One
+// Assignment process per assignment: an old one goes on as a zombie, for as long as it likes, also
+// after its process has joined the group again. The broker judges a commit by membership and
+// generation, not by partition.
 #include "rules.pml"
 #include "words.pml"
 
@@ -60,7 +51,8 @@ inline Confirm() {
   }
 }
 
-// Refused for its own. If p is still ours and our commits still work, somebody raised in between: start over.
+// Refused for its own. If p is still ours and our commits still work, somebody raised in between:
+// start over.
 inline Refused() {
   printf("%e (assignment %d): refused for its own %d\n", WHO(me), my_term, own);
   if
@@ -82,7 +74,8 @@ again:
     if
     :: own == record || !RULE_9G ->
       printf("%e (assignment %d): claim granted under own %d\n", WHO(me), my_term, own);
-      REQUIRE(my_term >= claimed_term, "BROKEN: the old owner outranks the new one at the window\n");
+      REQUIRE(my_term >= claimed_term,
+              "BROKEN: the old owner outranks the new one at the window\n");
       claimed_term = my_term
     :: else -> Refused()
     fi
@@ -94,7 +87,8 @@ again:
       if
       :: RULE_9E ->
         target_own = own;
-        REQUIRE(my_term >= written_term, "BROKEN: the old owner outranks the new one at the target\n");
+        REQUIRE(my_term >= written_term,
+                "BROKEN: the old owner outranks the new one at the target\n");
         written_term = my_term
       :: else
       fi;
@@ -109,7 +103,8 @@ again:
       value = seen + 1;
       accepted++;
       printf("%e (assignment %d): effect accepted, writes %d\n", WHO(me), my_term, value);
-      REQUIRE(my_term >= written_term, "BROKEN: the old owner outranks the new one at the target\n");
+      REQUIRE(my_term >= written_term,
+              "BROKEN: the old owner outranks the new one at the target\n");
       written_term = my_term
     :: else -> Refused()
     fi

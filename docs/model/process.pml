@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside one process: partition p leaves with handlers still running, and comes back to the same process.
-// Offsets 0, 1, 2 carry the ids x, y, z; mode unordered; one worker per id; claims are stored.
-// BETWEEN=0: level opaque, nobody has p in between. Nothing crashes or sleeps, so every effect has to happen exactly
-// once, and nothing may become uncertain. BETWEEN=1: level guarded, B owns p for a while and may take claims over,
-// finish them, or vanish with them.
-//
-// case clean |  | OFFSETS=3 REVOKES=1 | three messages, p leaves once
-// case clean |  | OFFSETS=2 REVOKES=2 | two messages, p leaves twice
-// case clean |  | OFFSETS=2 REVOKES=1 BETWEEN=1 | B owns p in between
-// case off RULE_14  | OFFSETS=2 FAILURES=0 | runs twice at a time | the table of running ids ends with the assignment
-// case off RULE_15  | OFFSETS=2 FAILURES=0 | effect happened twice | a stale completion is dropped as a whole
-// case off RULE_15A | OFFSETS=3 FAILURES=0 | passes an unfinished offset | a stale completion moves the frontier
-// case off RULE_15C | OFFSETS=2 FAILURES=0 | never finished | the outcome isn't given to the delivery that waits for it
-// case off RULE_16C | OFFSETS=2 FAILURES=0 BETWEEN=1 | passes an unfinished offset | a fenced run gives its outcome away
-// case off RULE_51  | OFFSETS=2 FAILURES=0 | deliveries do not add up | a delivery that was handed back is counted again
+// Inside one process: partition p leaves with handlers still running, and comes back to the same
+// process. Offsets 0, 1, 2 carry the ids x, y, z; mode unordered; one worker per id; claims are
+// stored. BETWEEN=0: level opaque, nobody has p in between. Nothing crashes or sleeps, so every
+// effect has to happen exactly once, and nothing may become uncertain. BETWEEN=1: level guarded, B
+// owns p for a while and may take claims over, finish them, or vanish with them.
 #include "rules.pml"
 #include "words.pml"
 
@@ -194,7 +184,8 @@ inline Commit() {
   do
   :: o < N ->
     committed[o] = finished[o];
-    REQUIRE(!committed[o] || marker[o] == kDone, "BROKEN: the commit passes an unfinished offset\n");
+    REQUIRE(!committed[o] || marker[o] == kDone,
+            "BROKEN: the commit passes an unfinished offset\n");
     o++
   :: o == N -> break
   od;
@@ -227,16 +218,27 @@ end:
   :: atomic { !assigned -> Assign() }
   :: atomic { assigned && revokes > 0 -> revokes--; Revoke() }
   :: atomic { revokes > 0 -> revokes = 0 }
-  :: atomic { BETWEEN && !assigned && epoch > 0 && !between -> between = true; record++; printf("B: owns p\n") }
+  :: atomic {
+      BETWEEN && !assigned && epoch > 0 && !between ->
+      between = true;
+      record++;
+      printf("B: owns p\n")
+    }
   :: atomic { between && marker[0] != kDone && own[0] < record -> Neighbour(0) }
   :: atomic { between && marker[1] != kDone && own[1] < record -> Neighbour(1) }
   :: atomic { assigned && next < N && finished[next] -> next++ }
-  :: atomic { assigned && next < N && !finished[next] -> delivery[next] = kQueued; deliveries++; next++ }
+  :: atomic {
+      assigned && next < N && !finished[next] ->
+      delivery[next] = kQueued;
+      deliveries++;
+      next++
+    }
   :: atomic { delivery[0] == kQueued -> Start(0) }
   :: atomic { delivery[1] == kQueued -> Start(1) }
   :: atomic { OFFSETS == 3 && delivery[2] == kQueued -> Start(2) }
   :: atomic {
-      assigned && (finished[0] != committed[0] || finished[1] != committed[1] || finished[2] != committed[2]) ->
+      assigned && (finished[0] != committed[0] || finished[1] != committed[1] ||
+                   finished[2] != committed[2]) ->
       Commit()
     }
   od

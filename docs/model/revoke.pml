@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partition p goes from A to B: by a planned move with a deadline, or by loss (rule 21). A lives on and is, or becomes
-// again, a member of the group, so the broker takes its commits of p also when B owns it: it checks membership, not
-// partitions, and a commit that waited in the client is sent with whatever membership there is then.
-// Nothing but the commit tells B what A did: level opaque, fast path. B counts what may run twice.
-//
-// case clean |  | OFFSETS=3 | a planned move, or a loss
-// case off RULE_21  | OFFSETS=2 | committed work comes open again | given back while a commit is on its way
-// case off RULE_21A | OFFSETS=2 | committed work comes open again | unknown at the deadline, and A stays in the group
-// case off RULE_21B | OFFSETS=2 | more extra effects than counted | abandoned offsets are not named
-// case off RULE_21C | OFFSETS=2 | more extra effects than counted | A admits on after its last commit
-// case off RULE_21D | OFFSETS=2 | committed work comes open again | A commits p after it has lost p
-// case off RULE_21E | OFFSETS=2 | committed work comes open again | A joins again while a commit of p is on its way
-// case off RULE_11  | OFFSETS=2 | more extra effects than counted | an unclean end is taken for a clean one
-// case off RULE_11A | OFFSETS=2 | more extra effects than counted | the confirming commit repeats the old `clean`
+// Partition p goes from A to B: by a planned move with a deadline, or by loss (rule 21). A lives
+// on and is, or becomes again, a member of the group, so the broker takes its commits of p also
+// when B owns it: it checks membership, not partitions, and a commit that waited in the client is
+// sent with whatever membership there is then. Nothing but the commit tells B what A did: level
+// opaque, fast path. B counts what may run twice.
 #include "rules.pml"
 #include "words.pml"
 
@@ -44,7 +35,8 @@ byte effects[3], counted;
 inline Effect(who, o) {
   effects[o]++;
   printf("%e: EFFECT of %e\n", who, ID(o));
-  REQUIRE(EXTRA(0) + EXTRA(1) + EXTRA(2) <= counted, "BROKEN: more extra effects than counted as uncertain\n")
+  REQUIRE(EXTRA(0) + EXTRA(1) + EXTRA(2) <= counted,
+          "BROKEN: more extra effects than counted as uncertain\n")
 }
 
 inline Land(who, set) {
@@ -67,7 +59,11 @@ inline GiveBack() {
 
 inline HandlersOfA(o) {
   if
-  :: atomic { MAY_ADMIT && !HAS(admitted, o) -> admitted = admitted + (1 << o); printf("A: admits %e\n", ID(o)) }
+  :: atomic {
+      MAY_ADMIT && !HAS(admitted, o) ->
+      admitted = admitted + (1 << o);
+      printf("A: admits %e\n", ID(o))
+    }
   :: atomic { HAS(admitted, o) && !HAS(acted, o) -> acted = acted + (1 << o); Effect(A, o) }
   :: atomic {
       mine && HAS(acted, o) && !HAS(finished, o) ->
@@ -115,9 +111,20 @@ end:
   do
   :: atomic { !moved -> moved = true }
   :: atomic { !moved -> moved = true; stopping = true; printf("group: asks A for p\n") }
-  :: atomic { !moved -> moved = true; a_member = false; b_owns = true; printf("group: session of A ends, p -> B\n") }
+  :: atomic {
+      !moved ->
+      moved = true;
+      a_member = false;
+      b_owns = true;
+      printf("group: session of A ends, p -> B\n")
+    }
   :: atomic { outstanding && a_member -> outstanding = false; Land(A, sent) }
-  :: atomic { outstanding && !a_member -> outstanding = false; printf("broker: refuses A's commit\n") }
+  :: atomic {
+      outstanding && !a_member ->
+      outstanding = false;
+      mine = (mine && !RULE_21D);
+      printf("broker: refuses A's commit\n")
+    }
   od
 }
 
@@ -129,7 +136,8 @@ end:
     b_owns ->
     finished_b = committed;
     suspect = ((clean || !RULE_11) -> abandoned : ALL);
-    printf("%e: owns p, finished so far: %d%d%d, suspect: %d%d%d\n", me, BITS(finished_b), BITS(suspect))
+    printf("%e: owns p, finished so far: %d%d%d, suspect: %d%d%d\n", me, BITS(finished_b),
+           BITS(suspect))
   }
   atomic {
     if

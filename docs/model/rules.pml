@@ -1,8 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switches: 1 is the protocol as it is, 0 turns a rule or a clause of it off, as in
+// `spin -DRULE_8=0`. cases.txt says what each one is about.
+
 #ifndef RULE_1
 #define RULE_1 1
 #endif
-#ifndef RULE_6
-#define RULE_6 1
+#ifndef RULE_5
+#define RULE_5 1
 #endif
 #ifndef RULE_8
 #define RULE_8 1
@@ -37,6 +41,24 @@
 #ifndef RULE_9G
 #define RULE_9G 1
 #endif
+#ifndef RULE_10
+#define RULE_10 1
+#endif
+#ifndef RULE_10A
+#define RULE_10A 1
+#endif
+#ifndef RULE_10B
+#define RULE_10B 1
+#endif
+#ifndef RULE_10C
+#define RULE_10C 1
+#endif
+#ifndef RULE_11
+#define RULE_11 1
+#endif
+#ifndef RULE_11A
+#define RULE_11A 1
+#endif
 #ifndef RULE_13
 #define RULE_13 1
 #endif
@@ -45,24 +67,6 @@
 #endif
 #ifndef RULE_14
 #define RULE_14 1
-#endif
-#ifndef RULE_14B
-#define RULE_14B 1
-#endif
-#ifndef RULE_16
-#define RULE_16 1
-#endif
-#ifndef RULE_16A
-#define RULE_16A 1
-#endif
-#ifndef RULE_16B
-#define RULE_16B 1
-#endif
-#ifndef RULE_53
-#define RULE_53 1
-#endif
-#ifndef RULE_15B
-#define RULE_15B 1
 #endif
 #ifndef RULE_14A
 #define RULE_14A 1
@@ -73,11 +77,20 @@
 #ifndef RULE_15A
 #define RULE_15A 1
 #endif
+#ifndef RULE_15B
+#define RULE_15B 1
+#endif
 #ifndef RULE_15C
 #define RULE_15C 1
 #endif
-#ifndef RULE_51
-#define RULE_51 1
+#ifndef RULE_16
+#define RULE_16 1
+#endif
+#ifndef RULE_16A
+#define RULE_16A 1
+#endif
+#ifndef RULE_16B
+#define RULE_16B 1
 #endif
 #ifndef RULE_16C
 #define RULE_16C 1
@@ -109,27 +122,6 @@
 #ifndef RULE_18E
 #define RULE_18E 1
 #endif
-#ifndef RULE_51A
-#define RULE_51A 1
-#endif
-#ifndef RULE_51B
-#define RULE_51B 1
-#endif
-#ifndef RULE_51C
-#define RULE_51C 1
-#endif
-#ifndef RULE_51D
-#define RULE_51D 1
-#endif
-#ifndef ORDER_A
-#define ORDER_A 1
-#endif
-#ifndef ORDER_B
-#define ORDER_B 1
-#endif
-#ifndef RULE_11
-#define RULE_11 1
-#endif
 #ifndef RULE_21
 #define RULE_21 1
 #endif
@@ -148,6 +140,30 @@
 #ifndef RULE_21E
 #define RULE_21E 1
 #endif
-#ifndef RULE_11A
-#define RULE_11A 1
+#ifndef RULE_27
+#define RULE_27 1
+#endif
+#ifndef RULE_27A
+#define RULE_27A 1
+#endif
+#ifndef RULE_27B
+#define RULE_27B 1
+#endif
+#ifndef RULE_51
+#define RULE_51 1
+#endif
+#ifndef RULE_51A
+#define RULE_51A 1
+#endif
+#ifndef RULE_51B
+#define RULE_51B 1
+#endif
+#ifndef RULE_51C
+#define RULE_51C 1
+#endif
+#ifndef RULE_53
+#define RULE_53 1
+#endif
+#ifndef ROW_6
+#define ROW_6 1
 #endif
