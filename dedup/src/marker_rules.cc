@@ -49,7 +49,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
   answer.uncertain = marker.uncertain;
 }
 
-void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* owned,
+void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder,
                         BootTime now, ClaimAnswer& answer) const {
   if (marker.state != MarkerState::kOpen) {
     answer.answer = Answer::kAttached;
@@ -71,7 +71,7 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     answer.answer = Answer::kConflict;
     return;
   }
-  const BootTime ends = HolderEnds(marker, request, owned);
+  const BootTime ends = HolderEnds(marker, request, holder);
   if (now < ends && !ONCEMQ_MUTANT("claim-overwrites-open")) {
     answer.answer =
         ONCEMQ_MUTANT("in-flight-is-duplicate") ? Answer::kDuplicate : Answer::kInFlight;
@@ -85,17 +85,21 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
 }
 
 // From when on nobody but the claimant can act for this id; at the guarded level, from when on it
-// does not matter.
+// does not matter. `holder` is the ownership record of the marker's own partition.
 BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& request,
-                                 const OwnRecord* owned) const {
+                                 const OwnRecord* holder) const {
   if (!marker.held) {
     return BootTime::min();
   }
-  if (TakesOverByOwnership(marker, request)) {
-    if (!opaque_ || owned == nullptr || ONCEMQ_MUTANT("opaque-does-not-wait")) {
-      return BootTime::min();
-    }
-    return std::max<BootTime>(marker.lease_end, owned->raised_at + times_.handler_timeout);
+  const bool successor = TakesOverByOwnership(marker, request);
+  if (successor && (!opaque_ || ONCEMQ_MUTANT("opaque-does-not-wait"))) {
+    return BootTime::min();
+  }
+  // Once its partition has a newer owner, the holder can't renew any more, though its handler may
+  // run on in time: its silence proves nothing to anybody before the handler's time-out.
+  const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own;
+  if (opaque_ && silenced && (successor || !ONCEMQ_MUTANT("only-the-successor-waits"))) {
+    return std::max<BootTime>(marker.lease_end, holder->raised_at + times_.handler_timeout);
   }
   return ONCEMQ_MUTANT("lease-never-ends") ? BootTime::max() : marker.lease_end;
 }
@@ -160,8 +164,19 @@ bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRe
   return true;
 }
 
-bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request) const {
-  return marker.state == MarkerState::kOpen && marker.at == request.at &&
+// The id is finished by an earlier owner's word. A claim that nobody holds any more, or whose lease
+// has ended, must not stand against that: its own delivery may be queued behind the one that waits
+// for this answer, and would wait for ever.
+bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request,
+                             BootTime now) const {
+  if (marker.state != MarkerState::kOpen) {
+    return false;
+  }
+  const bool deserted = !marker.held || now >= marker.lease_end;
+  if (deserted && !ONCEMQ_MUTANT("restore-waits-for-nobody")) {
+    return true;
+  }
+  return marker.at == request.at &&
          (marker.own < request.own || ONCEMQ_MUTANT("restore-over-running"));
 }
 

@@ -21,8 +21,8 @@ class MarkerRules {
   // none -> open. `fresh` is a new marker; also the last step of a takeover.
   void Grant(Marker& fresh, const ClaimRequest& request, BootTime now, ClaimAnswer& answer) const;
 
-  // open -> open, or the reason why not.
-  void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* owned, BootTime now,
+  // open -> open, or the reason why not. `holder`: the ownership record of the marker's partition.
+  void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder, BootTime now,
              ClaimAnswer& answer) const;
 
   // open -> done, judged by the token alone (rule 15).
@@ -34,12 +34,12 @@ class MarkerRules {
   bool Park(Marker& marker, const ParkRequest& request) const;
   bool Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
              BootTime now) const;
-  bool MayRestore(const Marker& marker, const RestoreRequest& request) const;
+  bool MayRestore(const Marker& marker, const RestoreRequest& request, BootTime now) const;
 
  private:
   BootTime LeaseEnd(const Marker& marker, BootTime now) const;
   BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,
-                      const OwnRecord* owned) const;
+                      const OwnRecord* holder) const;
 
   bool opaque_;
   WindowTimes times_;

@@ -156,7 +156,8 @@ void MemoryWindow::ClaimOne(const ClaimRequest& request, const Found& at, ClaimA
     return;
   }
   if (Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
-    rules_.Claim(*marker, request, owned, now_, answer);
+    const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+    rules_.Claim(*marker, request, holder, now_, answer);
     return;
   }
   if (const auto done = done_.Find(at.hash, at.id)) {
@@ -273,7 +274,7 @@ void MemoryWindow::RestoreOne(const RestoreRequest& request, const Found& at, Ch
     answer = Change::kMade;
     return;
   }
-  const bool may = rules_.MayRestore(*marker, request);
+  const bool may = rules_.MayRestore(*marker, request, now_);
   answer = Made(may);
   if (may) {
     done_.Append(at.hash, at.id, {request.at, {}, marker->fingerprint, {}});

@@ -64,8 +64,8 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   const bool by_ownership =
       marker->at == request.at && marker->own != 0 && marker->own < request.own;
   microseconds from = marker->lease_end;
-  if (by_ownership && opaque_) {
-    const microseconds raised = owners_[{request.at.source, request.at.partition}].second;
+  const auto& [own, raised] = owners_[{marker->at.source, marker->at.partition}];
+  if (opaque_ && marker->own != 0 && own > marker->own) {
     from = std::max<microseconds>(from, raised + times_.handler_timeout);
   } else if (by_ownership) {
     from = now_;
@@ -159,10 +159,12 @@ Change WindowModel::Restore(const RestoreRequest& request) {
   if (marker->state != MarkerState::kOpen) {
     return Change::kMade;
   }
-  if (marker->at != request.at || marker->own >= request.own) {
+  const bool deserted = !marker->held || now_ >= marker->lease_end;
+  if (!deserted && (marker->at != request.at || marker->own >= request.own)) {
     return Change::kFenced;
   }
   marker->state = MarkerState::kDone;
+  marker->at = request.at;
   marker->uncertain = false;
   marker->token = Token{};
   return Change::kMade;

@@ -122,6 +122,22 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
   EXPECT_EQ(Claim(next).answer, Answer::kGranted);
 }
 
+WINDOW_TEST(WithLeasesAtOpaque, OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewNoMore) {
+  Attempt old = New();
+  old.own = Raise(3);
+  Claim(old);
+  Raise(3);
+  Attempt copy = New();
+  copy.at.partition = 4;
+  copy.own = Raise(4);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Claim(copy).answer, Answer::kInFlight) << "its silence proves nothing";
+  Advance(kTimes.handler_timeout - kTimes.lease);
+  const ClaimAnswer late = Claim(copy);
+  EXPECT_EQ(late.answer, Answer::kGranted);
+  EXPECT_TRUE(late.uncertain);
+}
+
 WINDOW_TEST(Always, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
   Attempt old = New();
   old.own = Raise(3);
@@ -236,6 +252,29 @@ WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
   EXPECT_EQ(StateOf(), MarkerState::kDone);
   EXPECT_EQ(Complete(old), Change::kFenced);
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasEnded) {
+  Attempt elsewhere = New();
+  elsewhere.at = {0, 4, 9};
+  elsewhere.own = Raise(4);
+  Claim(elsewhere);
+  const Own own = Raise(3);
+  EXPECT_EQ(Restore("x", kHere, own), Change::kFenced);
+  Advance(kTimes.lease + kALittle);
+  EXPECT_EQ(Restore("x", kHere, own), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+  EXPECT_EQ(Complete(elsewhere), Change::kFenced);
+}
+
+WINDOW_TEST(AtOpaque, AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
+  Attempt elsewhere = New();
+  elsewhere.at = {0, 4, 9};
+  elsewhere.own = Raise(4);
+  Claim(elsewhere);
+  EXPECT_EQ(ReleaseAsUncertain(elsewhere), Change::kMade);
+  EXPECT_EQ(Restore("x", kHere, Raise(3)), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
 WINDOW_TEST(Always, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {

@@ -87,7 +87,8 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     // A handler that has run is owed its marker, whoever owns the partition by now (rule 15).
-    if (delivery.partition != id || delivery.running || delivery.stage == Stage::kApplied) {
+    if (delivery.partition != id || delivery.running || delivery.finished ||
+        delivery.stage == Stage::kApplied) {
       return false;
     }
     partition.counts.handed_back++;
@@ -100,7 +101,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
   for (const uint32_t lane : live) {
-    lanes_.Filter(lane, lanes_[lane].taken, gone);
+    lanes_.Filter(lane, 0, gone);  // `gone` itself spares what a run still has
   }
   lanes_.WakeAll(partition.held);
   EraseEmptyLanes();

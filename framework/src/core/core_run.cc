@@ -19,7 +19,7 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
     const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
-      lane.taken = lane.outstanding = taken;
+      lane.outstanding = taken;
       lane.state = LaneState::kBusy;
     }
   }

@@ -13,12 +13,14 @@ bool IsFinal(Fate fate) {
          fate == Fate::kRejected || fate == Fate::kRestored;
 }
 
-Verdict VerdictOf(Fate fate) {
-  switch (fate) {
+// What became of the offset, which is not always what became of this delivery of it: an own
+// redelivery is suppressed, because its offset was applied before.
+Verdict VerdictOf(const Settlement& settlement) {
+  switch (settlement.fate) {
     case Fate::kApplied:
       return Verdict::kApplied;
     case Fate::kSuppressed:
-      return Verdict::kSuppressed;
+      return settlement.same_delivery ? Verdict::kApplied : Verdict::kSuppressed;
     case Fate::kParked:
       return Verdict::kParked;
     case Fate::kRejected:
@@ -51,7 +53,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
       if (current && !delivery.again) {
-        partition.Finish(delivery.arrival, VerdictOf(settlement.fate));
+        partition.Finish(delivery.arrival, VerdictOf(settlement));
       }
       delivery.finished = true;
       ReleaseId(delivery);
@@ -138,7 +140,6 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
 // All of the lane's run is settled: what is final leaves, the rest stays at the head, in order.
 void Core::Impl::EndRun(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
-  lane.taken = 0;
   const bool moved = slab_[lane.head].finished;
   const bool empty = lanes_.Filter(index, 0, [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];

@@ -161,6 +161,33 @@ bool RunMachine::Refuse(size_t i, std::string why) {
   return false;
 }
 
+// What another run needs to go on where this one leaves the message.
+void RunMachine::SetAside(size_t i) {
+  const Part part = progress_[i].part;
+  const bool claimed = progress_[i].claimed;
+  switch (part) {
+    case Part::kComplete:
+      Unanswered(i, Stage::kApplied);
+      break;
+    case Part::kJournal:
+      Unanswered(i, Stage::kRejecting);
+      break;
+    case Part::kRun:
+    case Part::kCopy:
+      Settle(i, Fate::kWithdrawn);
+      break;
+    default:
+      break;
+  }
+  if (part == Part::kUndo || (part == Part::kRun && claimed)) {
+    settlements_[i].stage = Stage::kReleasing;  // before anybody claims it again
+    settlements_[i].token = items_[i].token;
+  }
+  if (part == Part::kComplete || part == Part::kJournal) {
+    settlements_[i].wait = microseconds(0);  // the window is there: nothing to wait for
+  }
+}
+
 // Decides the settlement and has the claim released; a waiting message holds none (rule 17).
 void RunMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
   Settle(i, fate, wait);
@@ -195,7 +222,8 @@ void RunMachine::Unanswered(size_t i, Stage stage) {
   // The window will not tell it again: the claim's doubt has to live on in the delivery.
   settlements_[i].touched |= progress_[i].uncertain;
   settlements_[i].stage = stage;
-  settlements_[i].token = items_[i].token;
+  const bool never_claimed = stage == Stage::kRejecting && !progress_[i].claimed;
+  settlements_[i].token = never_claimed ? Token{} : items_[i].token;
 }
 
 }  // namespace oncemq

@@ -199,6 +199,31 @@ void RunMachine::Handled(Outcome&& outcome) {
   }
 }
 
+void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
+  ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
+  const size_t kept = at_;
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (i != kept) {
+      SetAside(i);
+      settled.push_back(std::move(settlements_[i]));
+    }
+  }
+  std::swap(items_[0], items_[kept]);
+  std::swap(progress_[0], progress_[kept]);
+  std::swap(settlements_[0], settlements_[kept]);
+  items_.resize(1);
+  progress_.resize(1);
+  settlements_.resize(1);
+  if (progress_[0].claimed && items_[0].stage != Stage::kApplied) {
+    claims_[0] = claims_[progress_[0].request];
+    answers_[0].answer = Answer::kGranted;
+    claims_.resize(1);
+  } else {
+    claims_.clear();
+  }
+  at_ = 0;
+}
+
 void RunMachine::CompleteDone() {
   completions_.clear();
   for (size_t i = 0; i < items_.size(); i++) {

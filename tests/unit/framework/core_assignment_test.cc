@@ -226,5 +226,21 @@ TEST_F(CoreAssignment, TheMapOfTheLastCommitIsCarried) {
   EXPECT_EQ(core_.Counts().repaired, 2);
 }
 
+TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
+  Give(0);
+  Admit(0, 0, "a", "x");
+  Settlement settlement;
+  const auto items = Take();
+  settlement.slot = items[0].slot;
+  settlement.ticket = items[0].ticket;
+  settlement.fate = Fate::kSuppressed;
+  settlement.same_delivery = true;
+  Settle(settlement);
+  After(1'000);
+  EXPECT_EQ(Decode(Acknowledge()[0]).totals, (Totals{.applied = 1}));
+  EXPECT_EQ(core_.Counts().suppressed, 1);
+  EXPECT_EQ(core_.Counts().own_redelivery, 1);
+}
+
 }  // namespace
 }  // namespace oncemq

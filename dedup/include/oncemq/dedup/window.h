@@ -176,9 +176,9 @@ class Window {
   virtual Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) = 0;
 
   // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where
-  // the same coordinates were claimed under a lower ownership. kMade also when a done, parked or
-  // handed marker was there already; an id that somebody else may be running is left alone
-  // (kFenced).
+  // the same coordinates were claimed under a lower ownership, nobody holds the claim, or its lease
+  // has ended. kMade also when a done, parked or handed marker was there already; an id that
+  // somebody else may be running is left alone (kFenced).
   virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
 
   // A plain look. Never the base of a decision to run.

@@ -32,8 +32,7 @@ struct Lane {
   uint32_t head = kNoIndex;
   uint32_t tail = kNoIndex;
   uint32_t next = kNoIndex;  // next lane of the list that this lane is in
-  uint32_t taken = 0;        // nodes at the head that are with a worker
-  uint32_t outstanding = 0;  // of these, not settled yet
+  uint32_t outstanding = 0;  // nodes at the head that are with a worker and not settled yet
   LaneState state = LaneState::kReady;
   int64_t wait = 0;    // longest pause that a message of its present run asked for
   bool solo = false;   // the head goes alone until it has moved (rule 17)
