@@ -97,7 +97,9 @@ BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& reque
   }
   // Once its partition has a newer owner, the holder can't renew any more, though its handler may
   // run on in time: its silence proves nothing to anybody before the handler's time-out.
-  const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own;
+  // Only a holder that asks again itself is known not to act.
+  const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own &&
+                        marker.token != request.token;
   if (opaque_ && silenced && (successor || !ONCEMQ_MUTANT("only-the-successor-waits"))) {
     return std::max<BootTime>(marker.lease_end, holder->raised_at + times_.handler_timeout);
   }

@@ -65,7 +65,7 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
       marker->at == request.at && marker->own != 0 && marker->own < request.own;
   microseconds from = marker->lease_end;
   const auto& [own, raised] = owners_[{marker->at.source, marker->at.partition}];
-  if (opaque_ && marker->own != 0 && own > marker->own) {
+  if (opaque_ && marker->own != 0 && own > marker->own && marker->token != request.token) {
     from = std::max<microseconds>(from, raised + times_.handler_timeout);
   } else if (by_ownership) {
     from = now_;
