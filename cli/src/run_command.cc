@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -34,16 +35,25 @@ int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSign
   if (!window) {
     return Refused(window.error());
   }
-  Handler handler =
-      arguments.handler == "count" ? CountHandler() : PrintHandler([&signals] { signals.Stop(); });
+  const auto on_closed = [&signals] {
+    Log(LogLevel::kError, "oncemq", "output cannot be written, stopping");
+    signals.Stop();
+  };
+  Handler handler = arguments.handler == "count" ? CountHandler() : PrintHandler(on_closed);
   auto runtime = Runtime::Open(options.runtime, window->get(), std::move(handler));
   if (!runtime) {
     return Refused(runtime.error());
   }
   const RunReport report = (*runtime)->Run(signals.token());
   std::cout << (arguments.json ? ReportJson(report) + "\n" : ReportText(report)) << std::flush;
-  const bool reader_left = signals.token().stop_requested() && signals.received() == 0;
-  return reader_left ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());
+  const bool unread = signals.token().stop_requested() && signals.received() == 0;
+  const int code = unread ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());
+  if (!report.clean) {
+    // A handler that did not return may still use what would be destroyed from here on.
+    StopLogging();
+    std::_Exit(code);
+  }
+  return code;
 }
 
 }  // namespace

@@ -145,14 +145,18 @@ void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
   }
 }
 
-void SayRefused(const RuntimeOptions& runtime, Text& text) {
+void SayRefused(const ServiceOptions& options, Text& text) {
+  const RuntimeOptions& runtime = options.runtime;
+  const std::string who = options.engine == ServiceOptions::Engine::kNone
+                              ? "A message that the handler refuses "
+                              : "A message without a usable id, or that the handler refuses, ";
   if (runtime.policy.reject == RejectPolicy::kJournal) {
-    text.Say("A message that the handler refuses is put on record in " + runtime.journal +
+    text.Say(who + "is put on record in " + runtime.journal +
              " before its partition goes on. That file is on this machine.");
   } else {
-    text.Say(
-        "A message that the handler refuses stops its partition there, and says topic, "
-        "partition and offset. Nothing behind it is lost, and nothing behind it is committed.");
+    text.Say(who +
+             "stops its partition there; the log says topic, partition and offset. Nothing behind "
+             "it is lost, and nothing behind it is committed.");
   }
 }
 
@@ -184,7 +188,7 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
   }
   SayOrder(runtime, limits, holds);
   holds.Say("A commit never passes an unfinished message, so none is lost.");
-  SayRefused(runtime, holds);
+  SayRefused(options, holds);
   return limits.Take() + "\n" + holds.Take();
 }
 

@@ -77,6 +77,7 @@ Section::Section(const YAML::Node& node, std::string path, const ConfigSources& 
     return;
   }
   if (!node.IsMap()) {
+    is_map_ = false;
     findings_.Add(mark_, (path_.empty() ? "the file" : "`" + path_ + "`") +
                              " must be a mapping of keys to values");
     return;
@@ -121,7 +122,7 @@ std::string Section::PathOf(std::string_view name) const {
 }
 
 void Section::Require(std::string_view name, std::string_view why) {
-  if (Ask(name) == nullptr) {
+  if (Ask(name) == nullptr && is_map_) {
     findings_.Add(mark_, Shown(name) + " is missing: " + std::string(why));
   }
 }

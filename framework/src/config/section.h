@@ -113,6 +113,7 @@ class Section {
   std::string path_;
   const ConfigSources& sources_;
   Findings& findings_;
+  bool is_map_ = true;  // of what is no mapping, nothing is missing either
   std::vector<Entry> entries_;
   std::vector<std::string_view> asked_;  // names are literals of the reading code
 };

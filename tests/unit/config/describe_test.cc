@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "minimal_service.h"
@@ -49,6 +51,42 @@ TEST(Describe, ShowsTheDefaultsInForce) {
   EXPECT_THAT(text, HasSubstr("commit_interval: 500ms\n"));
   EXPECT_THAT(text, HasSubstr("in_flight_bytes: 256MiB\n"));
   EXPECT_THAT(text, HasSubstr("lease: 30s\n"));
+}
+
+// A key behind a # without a space, or with the spaces of its depth; anything else is a comment.
+std::string Uncommented(const std::string& reference) {
+  std::string out;
+  std::istringstream lines(reference);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find_first_not_of(' ');
+    const bool key = at != std::string::npos && line.size() > at + 2 && line[at] == '#' &&
+                     (line[at + 1] != ' ' || line[at + 2] == ' ');
+    out += (key ? line.erase(at, 1) : line) + "\n";
+  }
+  return out;
+}
+
+TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
+  std::ostringstream reference;
+  reference << std::ifstream(ONCEMQ_SOURCE_DIR "/cli/service.yaml").rdbuf();
+  const auto as_it_stands = ParseService(reference.str(), "as it stands", NoSources());
+  ASSERT_TRUE(as_it_stands) << as_it_stands.error().message;
+  ConfigSources sources = NoSources();
+  sources.secret_file = [](const std::string&) { return std::string("secret"); };
+  const std::string opened = Uncommented(reference.str());
+  auto with_all_keys = ParseService(opened, "uncommented", sources);
+  ASSERT_TRUE(with_all_keys) << with_all_keys.error().message << "\n" << opened;
+  EXPECT_EQ(with_all_keys->runtime.kafka.properties.size(), 2u);
+  EXPECT_NE(with_all_keys->log.file, "");
+  // These have no default to show.
+  with_all_keys->runtime.kafka.properties.clear();
+  with_all_keys->log.file.clear();
+  const std::string described = Describe(*as_it_stands);
+  EXPECT_EQ(Describe(*with_all_keys), described);
+  std::istringstream lines(described);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(opened, HasSubstr(line.substr(0, line.find(':') + 1)));
+  }
 }
 
 TEST(Describe, NeverShowsASecret) {

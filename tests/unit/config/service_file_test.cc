@@ -49,40 +49,42 @@ TEST(ServiceFile, TheSmallestOneTakesTheDefaults) {
   EXPECT_EQ(options.log.level, LogLevel::kInfo);
 }
 
-TEST(ServiceFile, EveryKeyReachesItsOption) {
-  const ServiceOptions options = Parsed(
-      "scope: {app: shop, namespace: eu, handler: pay}\n"
-      "kafka:\n"
-      "  brokers: [k1:9092, k2:9093]\n"
-      "  group: payments\n"
-      "  start: 2026-11-21T10:00:00Z\n"
-      "  assignor: cooperative-sticky\n"
-      "  session_timeout: 60s\n"
-      "  commit_interval: 1s\n"
-      "  properties: {client.id: pay, fetch.max.bytes: 1000000}\n"
-      "topics: [a, b]\n"
-      "window:\n"
-      "  engine: memory\n"
-      "  level: opaque\n"
-      "  ids: partition_owned\n"
-      "  id: key\n"
-      "  remember: 5000\n"
-      "  lease: 20s\n"
-      "  max_lease: 5m\n"
-      "  handler_timeout: 90s\n"
-      "  catch_up: 77\n"
-      "order: {mode: partition}\n"
-      "reject: {journal: /var/lib/pay/refused}\n"
-      "runtime:\n"
-      "  workers: 3\n"
-      "  workers_when_blocking: 7\n"
-      "  poll_budget: 50ms\n"
-      "  drain_deadline: 20s\n"
-      "  retry_first: 10ms\n"
-      "  retry_most: 1m\n"
-      "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
-      "         run: 50, lane_run: 5}\n"
-      "log: {level: debug, format: json, file: /var/log/pay}\n");
+const std::string kFullService =
+    "scope: {app: shop, namespace: eu, handler: pay}\n"
+    "kafka:\n"
+    "  brokers: [k1:9092, k2:9093]\n"
+    "  group: payments\n"
+    "  start: 2026-11-21T10:00:00Z\n"
+    "  assignor: cooperative-sticky\n"
+    "  session_timeout: 60s\n"
+    "  commit_interval: 1s\n"
+    "  properties: {client.id: pay, fetch.max.bytes: 1000000}\n"
+    "topics: [a, b]\n"
+    "window:\n"
+    "  engine: memory\n"
+    "  level: opaque\n"
+    "  ids: partition_owned\n"
+    "  id: key\n"
+    "  remember: 5000\n"
+    "  lease: 20s\n"
+    "  max_lease: 5m\n"
+    "  handler_timeout: 90s\n"
+    "  catch_up: 77\n"
+    "order: {mode: partition}\n"
+    "reject: {journal: /var/lib/pay/refused}\n"
+    "runtime:\n"
+    "  workers: 3\n"
+    "  workers_when_blocking: 7\n"
+    "  poll_budget: 50ms\n"
+    "  drain_deadline: 20s\n"
+    "  retry_first: 10ms\n"
+    "  retry_most: 1m\n"
+    "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
+    "         run: 50, lane_run: 5}\n"
+    "log: {level: debug, format: json, file: /var/log/pay}\n";
+
+TEST(ServiceFile, EveryKeyOfSourceAndScopeReachesItsOption) {
+  const ServiceOptions options = Parsed(kFullService);
   const RuntimeOptions& runtime = options.runtime;
   EXPECT_EQ(runtime.app, "shop");
   EXPECT_EQ(runtime.name_space, "eu");
@@ -97,6 +99,11 @@ TEST(ServiceFile, EveryKeyReachesItsOption) {
   EXPECT_EQ(runtime.kafka.properties[1],
             std::pair(std::string("fetch.max.bytes"), std::string("1000000")));
   EXPECT_EQ(runtime.kafka.topics, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(ServiceFile, EveryKeyOfWindowAndOrderReachesItsOption) {
+  const ServiceOptions options = Parsed(kFullService);
+  const RuntimeOptions& runtime = options.runtime;
   EXPECT_EQ(options.memory.level, Level::kOpaque);
   EXPECT_EQ(runtime.policy.level, Level::kOpaque);
   EXPECT_EQ(runtime.id_from, IdFrom::kKey);
@@ -108,6 +115,11 @@ TEST(ServiceFile, EveryKeyReachesItsOption) {
   EXPECT_EQ(runtime.core.order, Order::kPartition);
   EXPECT_EQ(runtime.policy.reject, RejectPolicy::kJournal);
   EXPECT_EQ(runtime.journal, "/var/lib/pay/refused");
+}
+
+TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
+  const ServiceOptions options = Parsed(kFullService);
+  const RuntimeOptions& runtime = options.runtime;
   EXPECT_EQ(runtime.workers, 3u);
   EXPECT_EQ(runtime.workers_when_blocking, 7u);
   EXPECT_EQ(runtime.poll_budget, 50ms);

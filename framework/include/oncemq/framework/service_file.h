@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a service's options from a YAML file (docs/configuration.md lists every key).
+// Reads a service's options from a YAML file (cli/service.yaml shows every key).
 //
 // Promise: strict. Unknown and repeated keys, wrong types, values out of range and combinations
 // that cannot keep their promise are errors; all of them are told at once, each as

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command as a process: what it prints where, and how it ends.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/eventually.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using oncemq::testing::Eventually;
+using oncemq::testing::Process;
+using oncemq::testing::TempDir;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::string_view kService =
+    "kafka:\n"
+    "  brokers: 127.0.0.1:1\n"
+    "  group: payments\n"
+    "  properties: {sasl.password: hunter2}\n"
+    "topics: payments\n"
+    "window:\n"
+    "  engine: memory\n"
+    "  level: guarded\n"
+    "  ids: partition_owned\n"
+    "  id: {header: message-id}\n";
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class Command : public ::testing::Test {
+ protected:
+  struct Ended {
+    int code = -1;
+    std::string out;
+    std::string err;
+  };
+
+  // Paths of this test and plain words only, so the shell finds nothing to expand.
+  std::vector<std::string> ShellLine(const std::string& arguments) const {
+    return {"/bin/sh", "-c",
+            "exec '" ONCEMQ_PROGRAM "' " + arguments + " >'" + out_.string() + "' 2>'" +
+                err_.string() + "'"};
+  }
+
+  Ended Run(const std::string& arguments) const {
+    Process process({.command = ShellLine(arguments)});
+    const auto code = process.Wait(30s);
+    EXPECT_TRUE(code) << arguments << " does not end";
+    return {code.value_or(-1), ReadAll(out_), ReadAll(err_)};
+  }
+
+  std::string Write(std::string_view yaml) const {
+    std::ofstream(file_) << yaml;
+    return "'" + file_.string() + "'";
+  }
+
+  const TempDir dir_;
+  const std::filesystem::path file_ = dir_.path() / "service.yaml";
+  const std::filesystem::path out_ = dir_.path() / "out";
+  const std::filesystem::path err_ = dir_.path() / "err";
+};
+
+TEST_F(Command, WithoutArgumentsSaysWhatIsMissing) {
+  const Ended ended = Run("");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("subcommand is required"));
+}
+
+TEST_F(Command, HelpIsAResult) {
+  const Ended ended = Run("--help");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("oncemq check -c service.yaml"));
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST_F(Command, AnUnknownCommandIsExplained) {
+  const Ended ended = Run("chekc");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "oncemq has no command \"chekc\"; did you mean `check`?\n");
+}
+
+TEST_F(Command, AnUnknownOptionIsAUsageError) {
+  EXPECT_EQ(Run("check --colour").code, 2);
+  EXPECT_EQ(Run("check").code, 2);
+  EXPECT_EQ(Run("explain").code, 2);
+  EXPECT_EQ(Run("explain nothing").code, 2);
+  EXPECT_EQ(Run("run -c x --handler exec").code, 2);
+}
+
+TEST_F(Command, VersionIsOneLine) {
+  const Ended ended = Run("version");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, StartsWith("oncemq 0."));
+  EXPECT_EQ(nlohmann::json::parse(Run("version --json").out)["name"], "oncemq");
+}
+
+TEST_F(Command, CheckShowsTheOptionsInForceAndTheGuarantee) {
+  const Ended ended = Run("check -c " + Write(kService));
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_THAT(ended.out, HasSubstr("session_timeout: 45s"));
+  EXPECT_THAT(ended.out, HasSubstr("What does not hold"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("hunter2")));
+}
+
+TEST_F(Command, CheckTellsEveryMistakeWithItsPlace) {
+  const Ended ended = Run("check -c " + Write("kafka:\n  gruop: x\n  start: soon\ntopics: a\n"));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("service.yaml:2:3: unknown key `gruop`"));
+  EXPECT_THAT(ended.err, HasSubstr("service.yaml:3:10: `kafka.start` must be"));
+  EXPECT_THAT(ended.err, HasSubstr("`window` is missing"));
+}
+
+TEST_F(Command, CheckSpeaksJson) {
+  const auto good = nlohmann::json::parse(Run("check --json -c " + Write(kService)).out);
+  EXPECT_EQ(good["valid"], true);
+  EXPECT_THAT(good["guarantee"].get<std::string>(), StartsWith("guarded"));
+  const Ended ended = Run("check --json -c " + Write("kafka: 5\ntopics: a\n"));
+  EXPECT_EQ(ended.code, 2);
+  const auto bad = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(bad["valid"], false);
+  EXPECT_EQ(bad["errors"].size(), 2u);
+}
+
+TEST_F(Command, AMissingFileIsAUsageError) {
+  const Ended ended = Run("check -c /no/such/file.yaml");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "/no/such/file.yaml: No such file or directory\n");
+}
+
+TEST_F(Command, ExplainNeedsNoFile) {
+  const Ended ended = Run("explain guarantee");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("Three levels"));
+}
+
+TEST_F(Command, ExplainSaysFirstWhatAServiceDoesNotPromise) {
+  const Ended ended = Run("explain guarantee -c " + Write(kService));
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_LT(ended.out.find("forgotten when the"), ended.out.find("What holds"));
+  EXPECT_EQ(Run("explain guarantee -c " + Write("kafka: 5\n")).code, 2);
+}
+
+TEST_F(Command, RunRefusesABadFileBeforeItConnects) {
+  const Ended ended = Run("run -c " + Write("kafka: 5\n"));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("`kafka` must be a mapping"));
+}
+
+TEST_F(Command, RunEndsBySignalWithItsNumberAndAReport) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    std::filesystem::remove(err_);
+    Process process({.command = ShellLine("run --json --handler count -c " + Write(kService))});
+    ASSERT_TRUE(
+        Eventually(20s, [&] { return ReadAll(err_).find("starting") != std::string::npos; }));
+    ASSERT_EQ(kill(process.pid(), number), 0);
+    EXPECT_EQ(process.Wait(30s), 128 + number);
+    const auto report = nlohmann::json::parse(ReadAll(out_));
+    EXPECT_EQ(report["verdict"], "OK");
+    EXPECT_EQ(report["deliveries"], 0);
+    EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
+  }
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace oncemq {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+RunReport Good() {
+  RunReport report;
+  report.clean = true;
+  report.counts.deliveries = 12;
+  report.counts.applied = 10;
+  report.counts.suppressed = 2;
+  report.counts.own_redelivery = 1;
+  PartitionReport partition;
+  partition.topic = "payments";
+  partition.partition = 3;
+  partition.status.committed = 12;
+  partition.status.totals.applied = 10;
+  partition.status.totals.suppressed = 2;
+  report.partitions.push_back(partition);
+  return report;
+}
+
+TEST(Report, ShowsBothSumsAndEndsWithTheVerdict) {
+  const std::string text = ReportText(Good());
+  EXPECT_THAT(text, HasSubstr("deliveries 12 = applied 10 + suppressed 2 + parked 0 + rejected 0 + "
+                              "handed back 0 + open 0\n"));
+  EXPECT_THAT(text, HasSubstr("payments [3]: committed 12, in total applied 10 + suppressed 2"));
+  EXPECT_THAT(text, HasSubstr("own redelivery 1"));
+  EXPECT_THAT(text, EndsWith("verdict: OK\n"));
+}
+
+TEST(Report, SumsThatDoNotAddUpFail) {
+  RunReport report = Good();
+  report.counts.applied = 9;
+  EXPECT_THAT(ReportText(report), HasSubstr("verdict: FAILED ("));
+  EXPECT_EQ(ExitCodeOf(report, SIGTERM), 4);
+}
+
+TEST(Report, SaysWhatStoppedAndWhy) {
+  RunReport report = Good();
+  report.stops = {"payments [3] at 7: refused"};
+  EXPECT_THAT(ReportText(report), HasSubstr("stopped: payments [3] at 7: refused\n"));
+  report.error = "the group is gone";
+  EXPECT_THAT(ReportText(report), HasSubstr("ended by itself: the group is gone\n"));
+}
+
+TEST(Report, AnUncleanEndIsSaid) {
+  RunReport report = Good();
+  report.clean = false;
+  EXPECT_THAT(ReportText(report), HasSubstr("not everything was given back in time\n"));
+}
+
+TEST(Report, JsonHoldsTheSame) {
+  RunReport report = Good();
+  report.stops = {"a\n\x1b[31mb"};
+  const std::string text = ReportJson(report);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["deliveries"], 12);
+  EXPECT_EQ(json["handed_back"], 0);
+  EXPECT_EQ(json["beside"]["own_redelivery"], 1);
+  EXPECT_EQ(json["partitions"][0]["totals"]["suppressed"], 2);
+  EXPECT_EQ(json["stops"][0], report.stops[0]);
+  EXPECT_EQ(json["verdict"], "OK");
+}
+
+TEST(ExitCode, IsZeroOnlyForACompleteEnd) {
+  EXPECT_EQ(ExitCodeOf(Good(), 0), 0);
+  RunReport report = Good();
+  report.clean = false;
+  EXPECT_EQ(ExitCodeOf(report, SIGTERM), 1);
+  report = Good();
+  report.error = "gone";
+  EXPECT_EQ(ExitCodeOf(report, 0), 1);
+  report = Good();
+  report.stops = {"stopped"};
+  EXPECT_EQ(ExitCodeOf(report, SIGINT), 1);
+}
+
+TEST(ExitCode, NamesTheSignalThatEndedACompleteRun) {
+  EXPECT_EQ(ExitCodeOf(Good(), SIGINT), 130);
+  EXPECT_EQ(ExitCodeOf(Good(), SIGTERM), 143);
+}
+
+}  // namespace
+}  // namespace oncemq

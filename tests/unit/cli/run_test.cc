@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// oncemq run against a real broker.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+#include "support/test_producer.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using oncemq::testing::Eventually;
+using oncemq::testing::KafkaAdmin;
+using oncemq::testing::KafkaBroker;
+using oncemq::testing::Process;
+using oncemq::testing::SharedKafka;
+using oncemq::testing::TempDir;
+using oncemq::testing::TestProducer;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Lines(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class RunAgainstKafka : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+    bootstrap_ = SharedKafka::Get().bootstrap();
+    topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    KafkaAdmin(bootstrap_).CreateTopic({.name = topic_, .partitions = 2});
+    std::ofstream(dir_.path() / "service.yaml")
+        << "kafka: {brokers: \"" << bootstrap_ << "\", group: " << topic_ << ",\n"
+        << "        session_timeout: 6s, commit_interval: 100ms}\n"
+        << "topics: " << topic_ << "\n"
+        << "window: {engine: memory, level: guarded, ids: partition_owned,\n"
+        << "         id: {header: message-id}}\n";
+  }
+
+  // Every id twice: what the handler sees of it once is the window's work.
+  void SendTwice(int ids) const {
+    TestProducer producer(bootstrap_);
+    for (int i = 0; i < ids; i++) {
+      const std::string id = "id-" + std::to_string(i);
+      for (int copy = 0; copy < 2; copy++) {
+        producer.Send(
+            {.topic = topic_, .key = id, .value = "secret", .headers = {{"message-id", id}}});
+      }
+    }
+    producer.Flush();
+  }
+
+  std::vector<std::string> ShellLine(const std::string& arguments) const {
+    const std::string folder = dir_.path().string();
+    return {"/bin/sh", "-c",
+            "exec '" ONCEMQ_PROGRAM "' run -c '" + folder + "/service.yaml' 2>'" + folder +
+                "/err' " + arguments};
+  }
+
+  int64_t CommittedTogether() const {
+    int64_t sum = 0;
+    for (const auto& [partition, commit] : KafkaAdmin(bootstrap_).Committed(topic_, topic_)) {
+      sum += commit.offset;
+    }
+    return sum;
+  }
+
+  std::filesystem::path out() const { return dir_.path() / "out"; }
+
+  const TempDir dir_;
+  std::string bootstrap_;
+  std::string topic_;
+};
+
+TEST_F(RunAgainstKafka, PrintShowsEachIdOnceAndNeverThePayload) {
+  SendTwice(50);
+  Process process({.command = ShellLine("--json >'" + out().string() + "'")});
+  ASSERT_TRUE(Eventually(60s, [&] { return Lines(out()).size() == 50; }));
+  ASSERT_TRUE(Eventually(30s, [&] { return CommittedTogether() == 100; }));
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
+  const std::vector<std::string> lines = Lines(out());
+  ASSERT_EQ(lines.size(), 51u);
+  std::set<std::string> ids;
+  for (size_t i = 0; i < 50; i++) {
+    const auto line = nlohmann::json::parse(lines[i]);
+    EXPECT_EQ(line["topic"], topic_);
+    ids.insert(line["id"].get<std::string>());
+    EXPECT_EQ(lines[i].find("secret"), std::string::npos);
+  }
+  EXPECT_EQ(ids.size(), 50u);
+  const auto report = nlohmann::json::parse(lines.back());
+  EXPECT_EQ(report["deliveries"], 100);
+  EXPECT_EQ(report["applied"], 50);
+  EXPECT_EQ(report["suppressed"], 50);
+  EXPECT_EQ(report["verdict"], "OK");
+  EXPECT_EQ(report["clean"], true);
+}
+
+TEST_F(RunAgainstKafka, ItEndsWhenItsLinesCannotBeWritten) {
+  SendTwice(50);
+  Process process({.command = ShellLine(">/dev/full")});
+  EXPECT_EQ(process.Wait(60s), 1);
+  EXPECT_THAT(ReadAll(dir_.path() / "err"), HasSubstr("output cannot be written, stopping"));
+  EXPECT_EQ(CommittedTogether(), 0) << "what was not written was not applied";
+}
+
+}  // namespace
+}  // namespace oncemq
