@@ -35,8 +35,7 @@ class KafkaCatchUp : public ::testing::Test {
       const std::string id = "id-" + std::to_string(i);
       const std::string key = "key-" + std::to_string(i % 97);
       const std::string value = std::to_string(i);
-      producer.Send(
-          {.topic = topic_, .key = key, .value = value, .headers = {{"message-id", id}}});
+      producer.Send({.topic = topic_, .key = key, .value = value, .headers = {{"message-id", id}}});
     }
     producer.Flush();
     sent_ += kMessages;

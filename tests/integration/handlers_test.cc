@@ -163,8 +163,9 @@ TEST_F(KafkaRuntimeTest, TheDrainWaitsForAHandlerThatRuns) {
   running.wait();
   std::jthread releaser([&] {
     // Whatever the member does meanwhile, this handler ends after the wish to stop.
-    Eventually(seconds(2), [&] { return member.Now().partitions.front().status.phase ==
-                                        PartitionPhase::kDraining; });
+    Eventually(seconds(2), [&] {
+      return member.Now().partitions.front().status.phase == PartitionPhase::kDraining;
+    });
     may_end.count_down();
   });
   const RunReport& report = member.Stop();

@@ -73,15 +73,14 @@ TEST_F(KafkaRuntimeTest, AMessageWithoutKeyIsNotAMessageWithAnEmptyKey) {
   producer.Flush();
   Mutex mutex;
   std::vector<std::string> seen;
-  RunningMember member(Options(), window_.get(),
-                       [&](const Message& message, Context& context) -> Outcome {
-                         const std::string text = std::string(context.id()) +
-                                                  (message.key() ? " key" : " none") +
-                                                  (message.value() ? " value" : " tombstone");
-                         MutexLock lock(mutex);
-                         seen.push_back(text);
-                         return Done{};
-                       });
+  RunningMember member(
+      Options(), window_.get(), [&](const Message& message, Context& context) -> Outcome {
+        const std::string text = std::string(context.id()) + (message.key() ? " key" : " none") +
+                                 (message.value() ? " value" : " tombstone");
+        MutexLock lock(mutex);
+        seen.push_back(text);
+        return Done{};
+      });
   EXPECT_TRUE(Eventually(seconds(30), [&] { return member.Now().counts.applied == 3; }));
   member.Stop();
   EXPECT_THAT(seen, ElementsAre("a none value", "b key value", "c key tombstone"));
@@ -119,8 +118,7 @@ TEST_F(KafkaRuntimeTest, AMessageThatCarriesNoIdStopsItsPartitionWithoutReaching
   producer.Flush();
   RunningMember member(Options(), window_.get(), Record());
   EXPECT_TRUE(Eventually(seconds(30), [&] { return !member.Now().stops.empty(); }));
-  EXPECT_THAT(member.Stop().stops,
-              ElementsAre(topic_ + "/0 at offset 1: the message has no id"));
+  EXPECT_THAT(member.Stop().stops, ElementsAre(topic_ + "/0 at offset 1: the message has no id"));
   EXPECT_EQ(effects_.size(), 1U);
 }
 
@@ -161,8 +159,9 @@ TEST_F(KafkaRuntimeTest, RefusedMessagesGoIntoTheJournalAndThePartitionGoesOn) {
     lines.push_back(line);
   }
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr(
-                         "\"partition\":0,\"offset\":1,\"id\":\"bad\",\"why\":\"a \\\"bad\\\" one\"")));
+  EXPECT_THAT(lines,
+              ::testing::Contains(HasSubstr(
+                  "\"partition\":0,\"offset\":1,\"id\":\"bad\",\"why\":\"a \\\"bad\\\" one\"")));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("\"offset\":2,\"id\":\"\"")));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("longer than the window takes")));
 }

@@ -54,8 +54,7 @@ void StormLog::ExpectOnceAndInOrder(const StormSize& size) const {
   EXPECT_EQ(ids_.size() - twice, size.ids) << "ids are missing";
 }
 
-StormProducer::StormProducer(const std::string& bootstrap, std::string topic,
-                             const StormSize& size)
+StormProducer::StormProducer(const std::string& bootstrap, std::string topic, const StormSize& size)
     : producer_(bootstrap), topic_(std::move(topic)), size_(size) {}
 
 void StormProducer::SendUpTo(uint32_t end) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million messages, a broker that dies: nothing twice, nothing missing, each key in order, and the
-// verdict adds up.
+// A million messages, a broker that dies: nothing twice, nothing missing, each key in order, and
+// the verdict adds up.
 #include <gtest/gtest.h>
 
 #include "storm.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "oncemq/base/mutant.h"
+
 namespace oncemq {
 namespace {
 
@@ -75,6 +77,9 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     // `top` is unknown, so nothing may ever be called too old here.
     constexpr int64_t kUnknownTop = std::numeric_limits<int64_t>::max();
     assignment.facts.metadata = NewHistory(offset, kUnknownTop, rules);
+    if (ONCEMQ_MUTANT("foreign-commit-believed")) {
+      assignment.facts.metadata.since = log.start;
+    }
     assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
                         std::to_string(offset) + "; what lies below it is not known to be finished";
     return assignment;

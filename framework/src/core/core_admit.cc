@@ -8,13 +8,16 @@
 namespace oncemq {
 
 uint32_t Core::Impl::Credit(PartitionState& partition) {
-  if (!partition.MayAdmit() || bytes_ >= options_.in_flight_bytes ||
-      partition.unfinished >= options_.partition_credit) {
+  const bool bytes_used = bytes_ >= options_.in_flight_bytes && !ONCEMQ_MUTANT("bytes-not-bounded");
+  if (!partition.MayAdmit() || bytes_used || partition.unfinished >= options_.partition_credit) {
     return 0;
   }
   // Advance here and not only at commits, or a full span would wait for a commit that waits for
   // credit.
   partition.frontier().Advance();
+  if (ONCEMQ_MUTANT("credit-not-bounded")) {
+    return std::min(free_, partition.frontier().room());
+  }
   return std::min(
       {free_, options_.partition_credit - partition.unfinished, partition.frontier().room()});
 }
@@ -25,7 +28,8 @@ uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
   switch (options_.order) {
     case Order::kKey:
       if (arrival.key_hash != 0) {
-        return arrival.key_hash ^ MixBits(id);
+        const uint32_t epoch = ONCEMQ_MUTANT("lanes-end-with-assignment") ? At(id).epoch() : 0;
+        return arrival.key_hash ^ MixBits(id) ^ epoch;
       }
       break;
     case Order::kPartition:
@@ -42,6 +46,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   if (options_.order == Order::kKey) {
     for (const Arrival& arrival : arrivals) {
       lanes_.Prefetch(arrival.key_hash ^ MixBits(id));
+      ids_.Prefetch(arrival.id_hash);  // for the run that takes it, soon
     }
   }
   for (const Arrival& arrival : arrivals) {
@@ -87,8 +92,8 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     // A handler that has run is owed its marker, whoever owns the partition by now (rule 15).
-    if (delivery.partition != id || delivery.running || delivery.finished ||
-        delivery.stage == Stage::kApplied) {
+    const bool owed = delivery.stage == Stage::kApplied && !ONCEMQ_MUTANT("owed-marker-forgotten");
+    if (delivery.partition != id || delivery.running || delivery.finished || owed) {
       return false;
     }
     partition.counts.handed_back++;
@@ -104,7 +109,9 @@ void Core::Impl::HandBackQueued(PartitionId id) {
     lanes_.Filter(lane, 0, gone);  // `gone` itself spares what a run still has
   }
   lanes_.WakeAll(partition.held);
-  EraseEmptyLanes();
+  if (!ONCEMQ_MUTANT("empty-lanes-stay")) {
+    EraseEmptyLanes();
+  }
 }
 
 // Of lanes that are not with a worker; those end with their run.
@@ -124,7 +131,9 @@ void Core::Impl::Free(uint32_t slot) {
   Delivery& delivery = slab_[slot];
   released_.push_back(delivery.message);
   bytes_ -= delivery.bytes;
-  At(delivery.partition).unfinished--;
+  if (!ONCEMQ_MUTANT("credit-not-released")) {
+    At(delivery.partition).unfinished--;
+  }
   texts_.erase(slot);
   delivery.ticket++;
   delivery.message = nullptr;

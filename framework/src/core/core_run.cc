@@ -21,6 +21,10 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
       Lane& lane = lanes_[index];
       lane.outstanding = taken;
       lane.state = LaneState::kBusy;
+      if (ONCEMQ_MUTANT("two-takers-of-a-lane")) {
+        lanes_.MakeReady(index);
+        break;
+      }
     }
   }
   running_ += static_cast<uint32_t>(run.items.size());
@@ -37,7 +41,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.
-    if (delivery.stage != Stage::kApplied && !partition.MayRun(now)) {
+    if (delivery.stage != Stage::kApplied && !partition.MayRun(now) &&
+        !ONCEMQ_MUTANT("runs-without-ownership")) {
       if (run.items.size() == begin) {
         lanes_.PutAside(partition.held, index);
       }
@@ -93,6 +98,10 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
   if (entry == nullptr) {
     ids_.Hold(delivery.id_hash, slot);
     delivery.holds_id = true;
+    return true;
+  }
+  if (ONCEMQ_MUTANT("running-ids-end-with-assignment") &&
+      slab_[entry->holder].epoch != delivery.epoch) {
     return true;
   }
   const bool in_this_run = run.items.size() > begin && slab_[entry->holder].lane == index &&

@@ -59,7 +59,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       ReleaseId(delivery);
     } else {
       Keep(delivery, settlement.slot, settlement);
-      if (current && settlement.fate == Fate::kOwnLost) {
+      if (current && settlement.fate == Fate::kOwnLost && !ONCEMQ_MUTANT("own-lost-goes-on")) {
         partition.OwnLost(now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
@@ -75,7 +75,9 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
   }
   // A stopped partition must not hold the credit that the others live on.
   for (const PartitionId id : halted_) {
-    HandBackQueued(id);
+    if (!ONCEMQ_MUTANT("stopped-keeps-credit")) {
+      HandBackQueued(id);
+    }
   }
   halted_.clear();
 }
@@ -152,7 +154,7 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
       return false;
     }
     if (!delivery.finished) {
-      partition.counts.handed_back++;
+      partition.counts.handed_back += ONCEMQ_MUTANT("handed-back-not-counted") ? 0 : 1;
       partition.counts.open--;
       ReleaseId(delivery);
     }

@@ -82,8 +82,14 @@ void PartitionState::OwnLost(BootTime now, Actions& actions) {
 
 void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime now,
                                     Actions& actions) {
-  if (!commit_ || commit_->number != number) {
+  if (!commit_ || (commit_->number != number && !ONCEMQ_MUTANT("reply-of-another-commit"))) {
     return;
+  }
+  if (ONCEMQ_MUTANT("refused-is-acknowledged") && reply == CommitReply::kRefused) {
+    reply = CommitReply::kAcknowledged;
+  }
+  if (ONCEMQ_MUTANT("unknown-is-acknowledged") && reply == CommitReply::kUnknown) {
+    reply = CommitReply::kAcknowledged;
   }
   const InFlight sent = *commit_;
   commit_.reset();
@@ -106,7 +112,11 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       // Counted from the moment of sending: the broker restarted our session no earlier than that
       // (rule 10).
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
-      if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
+      if (ONCEMQ_MUTANT("safe-until-from-reply")) {
+        safe_until_ = now + options_.session_timeout - options_.session_margin;
+      }
+      if (phase_ == PartitionPhase::kConfirming &&
+          (sent.confirms || ONCEMQ_MUTANT("older-commit-confirms"))) {
         phase_ = PartitionPhase::kActive;
       }
       break;
@@ -130,7 +140,7 @@ void PartitionState::Revoke(BootTime deadline, BootTime now, Actions& actions) {
   retry_at_ = now;
   if (!worked && !commit_) {
     GiveBack(false, actions);  // nothing was admitted under this ownership, or we are not the owner
-  } else if (!commit_ && running == 0) {
+  } else if (!commit_ && (running == 0 || ONCEMQ_MUTANT("drain-does-not-wait"))) {
     EndOfDrain(now, actions);
   }
   if (ONCEMQ_MUTANT("give-back-with-commit-outstanding") && phase_ != PartitionPhase::kNone) {
@@ -227,18 +237,23 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.abandoned.clear();
   metadata.clean = last;
   if (last) {
-    metadata.abandoned = running_offsets();
+    metadata.abandoned =
+        ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
   }
-  FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
-  if (metadata.abandoned.size() > kMaxAbandoned ||
-      snapshot.map.Encode(snapshot.offset).size() > MapBudget(metadata)) {
+  const size_t room = MapBudget(metadata);
+  FrontierSnapshot snapshot = frontier_.Snapshot(room);
+  if (room == 0 || metadata.abandoned.size() > kMaxAbandoned ||
+      snapshot.map.Encode(snapshot.offset).size() > room) {
     // Too many to list: then everything above the frontier that the map doesn't show is suspect.
     metadata.abandoned.clear();
     metadata.clean = false;
     snapshot = frontier_.Snapshot(MapBudget(metadata));
   }
-  metadata.map = std::move(snapshot.map);
-  metadata.totals = snapshot.totals;
+  if (!ONCEMQ_MUTANT("map-of-another-moment")) {
+    metadata.map = std::move(snapshot.map);
+  }
+  metadata.totals =
+      ONCEMQ_MUTANT("totals-of-another-moment") ? frontier_.totals() : snapshot.totals;
   metadata.top = std::max(metadata.top, snapshot.offset);
   const bool confirms = phase_ == PartitionPhase::kConfirming;
   commit_ = InFlight{next_number_++, snapshot.offset, now, last, confirms};

@@ -59,6 +59,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"queued.max.messages.kbytes", "65536"},
           {"fetch.wait.max.ms", "100"},
           {"fetch.message.max.bytes", "2097152"},
+          {"fetch.error.backoff.ms", "100"},
       });
   if (rd_kafka_version() >= kQueueBackoffSince) {
     properties.emplace_back("fetch.queue.backoff.ms", "10");

@@ -10,8 +10,8 @@ namespace oncemq {
 
 // Refused: the broker has surely not stored it, and a repetition would not change that. Unknown:
 // perhaps stored, or worth another try.
-// `cooperative`: a member keeps its partitions while the group moves on to the next generation, so a
-// commit that crosses this moment is refused although we are the owner.
+// `cooperative`: a member keeps its partitions while the group moves on to the next generation, so
+// a commit that crosses this moment is refused although we are the owner.
 CommitReply ReplyOf(rd_kafka_resp_err_t code, bool cooperative);
 
 // Errors of one request, by partition. A request that failed as a whole carries no error per

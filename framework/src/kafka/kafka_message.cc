@@ -47,44 +47,27 @@ class KafkaMessage final : public Message {
 
 class KafkaView final : public MessageView {
  public:
-  explicit KafkaView(const IdReader& reader) : reader_(reader) {}
+  explicit KafkaView(MessageForm form) : form_(form) {}
   const Message& Show(void* message) override {
-    message_.Point(reader_.Raw(message));
+    message_.Point(RawMessage(form_, message));
     return message_;
   }
 
  private:
-  const IdReader reader_;  // a copy: a view may outlive the source
+  const MessageForm form_;
   KafkaMessage message_;
 };
 
 }  // namespace
 
-struct IdReader::Holder {
-  rd_kafka_message_t* message;
-  std::string id;
-};
-
-IdReader::IdReader(const RuntimeOptions& options, bool window, size_t max_bytes)
+MessageReader::MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes)
     : from_(options.id_from),
       header_(options.id_header),
       max_bytes_(std::min(max_bytes, kLongestId)),
-      form_(window && from_ == IdFrom::kCoordinates ? MessageForm::kWithId : MessageForm::kPlain),
-      window_(window) {}
+      window_(window),
+      form_(window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
 
-std::string_view IdReader::HeaderOf(const rd_kafka_message_t* message) const {
-  rd_kafka_headers_t* headers = nullptr;
-  const void* value = nullptr;
-  size_t size = 0;
-  if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR ||
-      rd_kafka_header_get_last(headers, header_.c_str(), &value, &size) !=
-          RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return {};
-  }
-  return Bytes(value, size);
-}
-
-Arrival IdReader::Read(rd_kafka_message_t* message) const {
+Arrival MessageReader::Read(rd_kafka_message_t* message) {
   Arrival arrival;
   arrival.message = message;
   arrival.offset = message->offset;
@@ -96,46 +79,71 @@ Arrival IdReader::Read(rd_kafka_message_t* message) const {
   }
   switch (from_) {
     case IdFrom::kHeader:
-      arrival.id = HeaderOf(message);
+      ReadHeaderId(message, arrival);
       break;
     case IdFrom::kKey:
       arrival.id = Bytes(message->key, message->key == nullptr ? 0 : message->key_len);
+      Judge(arrival);
       break;
-    case IdFrom::kCoordinates: {
-      auto* holder = new Holder{message, rd_kafka_topic_name(message->rkt)};
-      holder->id +=
-          "/" + std::to_string(message->partition) + "/" + std::to_string(message->offset);
-      arrival.message = holder;
-      arrival.id = holder->id;
+    case IdFrom::kCoordinates:
+      MakeCoordinateId(message, arrival);
       break;
-    }
   }
-  if (arrival.id.empty() || arrival.id.size() > max_bytes_) {
-    arrival.refusal =
-        arrival.id.empty() ? "the message has no id" : "the id is longer than the window takes";
+  if (arrival.refusal == nullptr) {
+    arrival.id_hash = ProcessHash(arrival.id);
+  } else {
     arrival.id = {};
-    return arrival;
   }
-  arrival.id_hash = ProcessHash(arrival.id);
   return arrival;
 }
 
-void IdReader::Release(void* message) const {
-  if (form_ == MessageForm::kWithId) {
-    const std::unique_ptr<Holder> holder(static_cast<Holder*>(message));
-    rd_kafka_message_destroy(holder->message);
+void MessageReader::Judge(Arrival& arrival) const {
+  if (arrival.id.empty()) {
+    arrival.refusal = "the message has no id";
+  } else if (arrival.id.size() > max_bytes_) {
+    arrival.refusal = "the id is longer than the window takes";
+    arrival.id = {};
+  }
+}
+
+void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) {
+  rd_kafka_headers_t* headers = nullptr;
+  // Detached, so that they can be freed now; the message parses them again if a handler asks.
+  if (rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const void* value = nullptr;
+    size_t size = 0;
+    if (rd_kafka_header_get_last(headers, header_.c_str(), &value, &size) ==
+        RD_KAFKA_RESP_ERR_NO_ERROR) {
+      arrival.id = Bytes(value, size);
+    }
+  }
+  Judge(arrival);
+  arrival.message = pool_.Take(message, arrival.id);
+  if (headers != nullptr) {
+    rd_kafka_headers_destroy(headers);
+  }
+}
+
+void MessageReader::MakeCoordinateId(rd_kafka_message_t* message, Arrival& arrival) {
+  const std::string id = std::string(rd_kafka_topic_name(message->rkt)) + "/" +
+                         std::to_string(message->partition) + "/" + std::to_string(message->offset);
+  arrival.id = id;
+  Judge(arrival);
+  arrival.message = pool_.Take(message, arrival.id);
+}
+
+void MessageReader::Release(void* message) {
+  if (form_ == MessageForm::kHeld) {
+    auto* const held = static_cast<HeldMessage*>(message);
+    rd_kafka_message_destroy(held->raw);
+    pool_.Return(held);
   } else {
     rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(message));
   }
 }
 
-const rd_kafka_message_t* IdReader::Raw(void* message) const {
-  return form_ == MessageForm::kWithId ? static_cast<Holder*>(message)->message
-                                       : static_cast<rd_kafka_message_t*>(message);
-}
-
-std::unique_ptr<MessageView> IdReader::NewView() const {
-  return std::make_unique<KafkaView>(*this);
+std::unique_ptr<MessageView> MessageReader::NewView() const {
+  return std::make_unique<KafkaView>(form_);
 }
 
 }  // namespace oncemq

@@ -1,42 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// A librdkafka message as the handler sees it, and how its id and key are found. Zero-copy: views
-// into librdkafka's memory.
+// A librdkafka message as the handler sees it, and how its id and key are found. Key and payload
+// are views into librdkafka's memory.
 #pragma once
 
 #include <memory>
 
+#include "message_pool.h"
 #include "oncemq/framework/runtime.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
 
 namespace oncemq {
 
-// What an Arrival's message pointer means: librdkafka's message itself, or, where ids are made from
-// coordinates, a holder that also keeps the id's bytes.
-enum class MessageForm : uint8_t { kPlain, kWithId };
+// What an Arrival's message pointer means: librdkafka's message itself, or a HeldMessage.
+enum class MessageForm : uint8_t { kPlain, kHeld };
 
-class IdReader {
+inline const rd_kafka_message_t* RawMessage(MessageForm form, const void* message) {
+  return form == MessageForm::kHeld ? static_cast<const HeldMessage*>(message)->raw
+                                    : static_cast<const rd_kafka_message_t*>(message);
+}
+
+// From librdkafka's messages to arrivals, and back.
+// Thread safety: one thread, but for NewView().
+class MessageReader {
  public:
   // `max_bytes` of the window; ids are read only if there is one.
-  IdReader(const RuntimeOptions& options, bool window, size_t max_bytes);
+  MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes);
 
-  MessageForm form() const { return form_; }
   // Takes the message over; Release gives it back to librdkafka.
-  Arrival Read(rd_kafka_message_t* message) const;
-  void Release(void* message) const;
+  Arrival Read(rd_kafka_message_t* message);
+  void Release(void* message);
   // Of an arrival of ours.
-  const rd_kafka_message_t* Raw(void* message) const;
+  const rd_kafka_message_t* Raw(const void* message) const { return RawMessage(form_, message); }
   std::unique_ptr<MessageView> NewView() const;
+  // Messages of ours may be in use for ever.
+  void Abandon() { pool_.Abandon(); }
 
  private:
-  struct Holder;
-  std::string_view HeaderOf(const rd_kafka_message_t* message) const;
+  void Judge(Arrival& arrival) const;
+  void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
+  void MakeCoordinateId(rd_kafka_message_t* message, Arrival& arrival);
 
   const IdFrom from_;
   const std::string header_;
   const size_t max_bytes_;
-  const MessageForm form_;
   const bool window_;
+  const MessageForm form_;
+  MessagePool pool_;
 };
 
 }  // namespace oncemq

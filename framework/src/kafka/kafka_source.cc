@@ -19,7 +19,7 @@ KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts
       facts_(facts),
       wake_(wake),
       clock_(clock),
-      ids_(options_, window, max_id_bytes),
+      reader_(options_, window, max_id_bytes),
       table_(options_.kafka.topics) {}
 
 Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options, bool window,
@@ -38,8 +38,8 @@ Status KafkaSource::NewMember() {
   if (!client) {
     return client.error();
   }
-  member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_, ids_,
-                                     table_);
+  member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_,
+                                     reader_, table_);
   return {};
 }
 
@@ -76,11 +76,11 @@ void KafkaSource::Release(std::span<void* const> messages) {
   for (void* const message : messages) {
     Member* owner = member_.get();
     for (const Former& former : former_) {
-      if (former.member->Owns(ids_.Raw(message))) {
+      if (former.member->Owns(reader_.Raw(message))) {
         owner = former.member.get();
       }
     }
-    ids_.Release(message);
+    reader_.Release(message);
     owner->Released();
   }
 }
@@ -110,6 +110,7 @@ KafkaSource::~KafkaSource() {
       Log(LogLevel::kWarn, "kafka", "handlers still hold messages; their client is not freed",
           {{"messages", former.member->held()}});
       former.member->Keep();
+      reader_.Abandon();
     }
   }
 }

@@ -36,7 +36,7 @@ class KafkaSource final : public Source {
   void Rejoin() override;
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
-  std::unique_ptr<MessageView> NewView() const override { return ids_.NewView(); }
+  std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
 
  private:
@@ -49,7 +49,7 @@ class KafkaSource final : public Source {
   const ClientFacts facts_;
   const int wake_;
   const Clock& clock_;
-  const IdReader ids_;
+  MessageReader reader_;
   PartitionTable table_;
   std::unique_ptr<Member> member_;
   struct Former {

@@ -2,9 +2,7 @@
 #include "member.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "commit_reply.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -33,11 +31,11 @@ bool IsIncident(rd_kafka_resp_err_t code) {
 }  // namespace
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-               const IdReader& ids, PartitionTable& table)
+               MessageReader& reader, PartitionTable& table)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
-      ids_(ids),
+      reader_(reader),
       table_(table),
       client_(std::move(client)),
       starts_(options, client_.get()),
@@ -45,6 +43,7 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
   rd_kafka_queue_io_event_enable(queue_.get(), wake_, &kRing, sizeof kRing);
+  commits_.emplace(client_.get(), queue_.get(), options.kafka.group, cooperative, table);
 }
 
 Member::~Member() {
@@ -79,12 +78,7 @@ void Member::Serve(SourceEvents& events, BootTime now) {
     }
     OnEvent(event.get(), events, now);
   }
-  for (const uint64_t request : std::exchange(unsent_, {})) {
-    for (const Sent& one : std::exchange(sent_[request], {})) {
-      events.CommitAnswered(one.partition, one.number, CommitReply::kUnknown);
-    }
-    sent_.erase(request);
-  }
+  commits_->Serve(events);
   if (!unresolved_.empty() && now >= resolve_at_) {
     Resolve(events, now);
   }
@@ -102,7 +96,15 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now
       break;
     }
     case RD_KAFKA_EVENT_OFFSET_COMMIT:
-      OnCommitted(event, events);
+      commits_->OnCommitted(event, events);
+      break;
+    case RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT:
+      for (const PartitionId vanished : commits_->OnLooked(event, events)) {
+        if (const auto found = readers_.find(vanished); found != readers_.end()) {
+          found->second.stopped = true;
+        }
+      }
+      ListReadable();
       break;
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
@@ -148,7 +150,7 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
       topics_.insert(topic);
     }
     reader.next = message->offset + 1;
-    arrivals.push_back(ids_.Read(message));
+    arrivals.push_back(reader_.Read(message));
     added++;
   }
   held_ += added;
@@ -177,64 +179,6 @@ bool Member::Owns(const rd_kafka_message_t* message) const {
   return topics_.contains(message->rkt);
 }
 
-void Member::Commit(std::span<const CommitAction> commits) {
-  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(commits.size())));
-  std::vector<Sent>& sent = sent_[next_request_];
-  for (const CommitAction& commit : commits) {
-    const PartitionName& name = table_.Name(commit.partition);
-    auto* entry = rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition);
-    entry->offset = commit.offset;
-    entry->metadata_size = commit.metadata.size();
-    // librdkafka frees it with the list.
-    entry->metadata = rd_kafka_mem_malloc(client_.get(), commit.metadata.size() + 1);
-    commit.metadata.copy(static_cast<char*>(entry->metadata), commit.metadata.size());
-    sent.push_back({commit.partition, commit.number});
-  }
-  // Number and not address: what a late answer names may be gone.
-  auto* const number = reinterpret_cast<void*>(next_request_);
-  const auto code = rd_kafka_commit_queue(client_.get(), list.get(), queue_.get(), nullptr, number);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    Log(LogLevel::kWarn, "kafka", "a commit was not taken", {{"code", rd_kafka_err2name(code)}});
-    unsent_.push_back(next_request_);
-  }
-  next_request_++;
-}
-
-void Member::OnCommitted(rd_kafka_event_t* event, SourceEvents& events) {
-  const auto number = reinterpret_cast<uint64_t>(rd_kafka_event_opaque(event));
-  const auto found = sent_.find(number);
-  if (found == sent_.end()) {
-    return;
-  }
-  const std::vector<Sent> sent = std::move(found->second);
-  sent_.erase(found);
-  const CommitAnswers answers(rd_kafka_event_error(event),
-                              rd_kafka_event_topic_partition_list(event));
-  for (const Sent& one : sent) {
-    const PartitionName& name = table_.Name(one.partition);
-    const auto code = answers.Of(name);
-    const CommitReply reply = revoking_ ? ReplyInRevocation(code) : ReplyOf(code, cooperative_);
-    if (reply != CommitReply::kAcknowledged) {
-      Log(reply == CommitReply::kRefused ? LogLevel::kWarn : LogLevel::kInfo, "kafka",
-          reply == CommitReply::kRefused ? "a commit was refused" : "a commit was not acknowledged",
-          {{"topic", name.topic},
-           {"partition", name.partition},
-           {"code", rd_kafka_err2name(code)}});
-    }
-    events.CommitAnswered(one.partition, one.number, reply);
-  }
-}
-
-// While the group waits for us, a broker takes our commits. One that does not, as librdkafka's mock
-// cluster, will not later either; it has surely not stored them.
-CommitReply Member::ReplyInRevocation(rd_kafka_resp_err_t code) {
-  constexpr uint32_t kPatience = 5;
-  if (code == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS && ++refusals_ > kPatience) {
-    return CommitReply::kRefused;
-  }
-  return ReplyOf(code, cooperative_);
-}
-
 void Member::Close() {
   // librdkafka can't end while the group waits for an answer of ours.
   if (must_answer_) {
@@ -243,9 +187,10 @@ void Member::Close() {
   if (revoking_) {
     Unassign();
   }
-  readers_.clear();
+  while (!readers_.empty()) {
+    Drop(readers_.begin()->first);
+  }
   unresolved_.clear();
-  ListReadable();
   close_queue_.reset(rd_kafka_queue_new(client_.get()));
   rd_kafka_queue_io_event_enable(close_queue_.get(), wake_, &kRing, sizeof kRing);
   const ErrorPtr error(rd_kafka_consumer_close_queue(client_.get(), close_queue_.get()));

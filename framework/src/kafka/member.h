@@ -8,10 +8,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "commits.h"
 #include "kafka_message.h"
 #include "partition_starts.h"
 #include "partition_table.h"
@@ -24,7 +26,7 @@ class Member {
  public:
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-         const IdReader& ids, PartitionTable& table);
+         MessageReader& reader, PartitionTable& table);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -34,7 +36,7 @@ class Member {
   std::span<const PartitionId> readable() const { return readable_; }
   uint32_t Read(PartitionId id, uint32_t most, std::vector<Arrival>& arrivals,
                 SourceEvents& events);
-  void Commit(std::span<const CommitAction> commits);
+  void Commit(std::span<const CommitAction> commits) { commits_->Send(commits); }
   void GiveBack(PartitionId id);
   void Refuse() { refusing_ = true; }
   void Close();
@@ -46,9 +48,8 @@ class Member {
   // True: it was one of ours, and is released.
   bool Owns(const rd_kafka_message_t* message) const;
   void Released() { held_--; }
-  void Keep() {
-    static_cast<void>(client_.release());
-  }  // never destroyed: messages of it are in use for ever
+  // The client is never destroyed: messages of it are in use for ever.
+  void Keep() { static_cast<void>(client_.release()); }
 
  private:
   struct Reader {
@@ -56,15 +57,9 @@ class Member {
     int64_t next = 0;      // offset to read from, where the partition has to be assigned anew
     bool stopped = false;  // by an incident
   };
-  struct Sent {
-    PartitionId partition;
-    uint64_t number;
-  };
 
   // member.cc
   void OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now);
-  void OnCommitted(rd_kafka_event_t* event, SourceEvents& events);
-  CommitReply ReplyInRevocation(rd_kafka_resp_err_t code);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
 
@@ -83,15 +78,15 @@ class Member {
   const RuntimeOptions& options_;
   const bool cooperative_;
   const int wake_;
-  const IdReader& ids_;
+  MessageReader& reader_;
   PartitionTable& table_;
 
   ClientPtr client_;
   PartitionStarts starts_;
   QueuePtr queue_;        // the group's, and everything else that is no message
   QueuePtr close_queue_;  // from Close() on
-  std::map<PartitionId, Reader>
-      readers_;  // what librdkafka has as our assignment, without incidents
+  std::optional<Commits> commits_;
+  std::map<PartitionId, Reader> readers_;  // librdkafka's assignment, and incidents in it
   std::vector<PartitionId> readable_;
   std::vector<rd_kafka_message_t*> batch_;
   std::set<const rd_kafka_topic_t*> topics_;  // of messages that were handed out
@@ -102,13 +97,8 @@ class Member {
   bool must_answer_ = false;          // the group waits for our assign call
   bool revoking_ = false;             // the group waits for our unassign call
   std::vector<PartitionId> revoked_;  // what that call will name
-  uint32_t refusals_ = 0;             // of commits meanwhile, because the group rebalances
   std::set<PartitionId> draining_;    // of these, not given back yet
   bool refusing_ = false;
-
-  uint64_t next_request_ = 1;
-  std::map<uint64_t, std::vector<Sent>> sent_;  // commits without an answer, by request
-  std::vector<uint64_t> unsent_;                // of these, what librdkafka did not even take
 };
 
 }  // namespace oncemq

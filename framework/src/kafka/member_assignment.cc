@@ -66,7 +66,8 @@ void Member::Resolve(SourceEvents& events, BootTime now) {
   for (size_t i = 0; i < asked.size(); i++) {
     if (answers[i]) {
       AssignFacts& facts = answers[i]->facts;
-      facts.read_from = std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
+      facts.read_from =
+          std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
       Start(asked[i], facts.read_from);
       fresh.push_back(asked[i]);
     } else if (IsTransient(answers[i].error())) {
@@ -104,6 +105,7 @@ void Member::Start(PartitionId id, int64_t offset) {
   Reader& reader = readers_[id];
   reader.next = offset;
   reader.stopped = false;
+  commits_->Forget(id);
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
   rd_kafka_queue_forward(reader.queue.get(), nullptr);
@@ -134,7 +136,7 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
-  refusals_ = 0;
+  commits_->InRevocation(true);
   revoked_.clear();
   draining_.clear();
   for (const PartitionId id : Numbers(list)) {
@@ -171,6 +173,7 @@ void Member::GiveBack(PartitionId id) {
 
 void Member::Unassign() {
   revoking_ = false;
+  commits_->InRevocation(false);
   draining_.clear();
   if (cooperative_) {
     const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));

@@ -84,8 +84,8 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
     assignment->facts.read_from = plan.from;
     if (!plan.gap.empty()) {
       assignment->notice += assignment->notice.empty() ? "" : "; ";
-      assignment->notice += "the window stays incomplete below offset " +
-                            std::to_string(plan.from) + ": " + plan.gap;
+      assignment->notice +=
+          "the window stays incomplete below offset " + std::to_string(plan.from) + ": " + plan.gap;
     }
   }
   return assignment;

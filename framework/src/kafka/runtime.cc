@@ -42,10 +42,10 @@ class KafkaRuntime final : public Runtime {
     const auto poll = [loop = loop_] { loop->Poll(); };
     auto keeper =
         std::make_unique<Keeper>(Keeper::Options{options_.poll_budget, options_.renew_every},
-                                 window_, clock, [&] { crew.Spawn(poll); });
+                                 window_, clock, [&] { crew.Spawn("oncemq-poll", poll); });
     loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64()});
     crew.StartWorkers(options_.workers);
-    crew.Spawn(poll);
+    crew.Spawn("oncemq-poll", poll);
     {
       const std::stop_callback on_stop(stop, [this] { loop_->AskToStop(); });
       loop_->WaitUntilEnded();

@@ -24,7 +24,7 @@ RunMachine::Part RunMachine::Plan(size_t i) {
     case Stage::kReleasing:
       return Part::kRelease;
     case Stage::kCarried:
-      if (policy_.window && !item.id.empty()) {
+      if (policy_.window && !item.id.empty() && !ONCEMQ_MUTANT("map-skip-without-marker")) {
         return Part::kRestore;
       }
       Settle(i, Fate::kRestored);
@@ -90,16 +90,28 @@ bool RunMachine::Judge(size_t i) {
       progress_[i].uncertain = answer.uncertain;
       return true;
     case Answer::kDuplicate:
+      if (ONCEMQ_MUTANT("duplicate-runs")) {
+        progress_[i].part = Part::kRun;
+        return true;
+      }
       Settle(i, Fate::kSuppressed);
       settlements_[i].same_delivery = answer.same_delivery;
       settlements_[i].text = answer.result;
       return true;
     case Answer::kAttached:
+      if (ONCEMQ_MUTANT("attached-runs")) {
+        progress_[i].part = Part::kRun;
+        return true;
+      }
       // Until messages can be parked, a parked marker stands for a refusal in the journal.
       Settle(i, Fate::kRejected);
       settlements_[i].attached = true;
       return true;
     case Answer::kInFlight:
+      if (ONCEMQ_MUTANT("in-flight-runs")) {
+        progress_[i].part = Part::kRun;
+        return true;
+      }
       Settle(i, Fate::kWait, std::max(answer.wait, policy_.store_retry));
       return false;
     case Answer::kConflict:
@@ -209,7 +221,7 @@ void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
 // to be released, or the message would wait behind itself (rule 17).
 void RunMachine::SettleFenced(size_t i, Fate fate) {
   Settle(i, fate);
-  if (items_[i].stage == Stage::kClaiming) {
+  if (items_[i].stage == Stage::kClaiming && !ONCEMQ_MUTANT("fenced-claim-forgotten")) {
     settlements_[i].stage = Stage::kReleasing;
     settlements_[i].token = items_[i].token;
   }
@@ -220,7 +232,10 @@ void RunMachine::SettleFenced(size_t i, Fate fate) {
 void RunMachine::Unanswered(size_t i, Stage stage) {
   Settle(i, Fate::kPending, policy_.store_retry);
   // The window will not tell it again: the claim's doubt has to live on in the delivery.
-  settlements_[i].touched |= progress_[i].uncertain;
+  settlements_[i].touched |= progress_[i].uncertain && !ONCEMQ_MUTANT("doubt-lost-with-reply");
+  if (stage == Stage::kClaiming && ONCEMQ_MUTANT("unanswered-claim-forgotten")) {
+    return;
+  }
   settlements_[i].stage = stage;
   const bool never_claimed = stage == Stage::kRejecting && !progress_[i].claimed;
   settlements_[i].token = never_claimed ? Token{} : items_[i].token;

@@ -40,7 +40,7 @@ void RunMachine::CollectReleases(Part part) {
     if (progress_[i].part == part) {
       // A release that is repeated is as uncertain as the first one was.
       const bool touched = part == Part::kRelease
-                               ? items_[i].touched
+                               ? items_[i].touched && !ONCEMQ_MUTANT("repeated-release-is-plain")
                                : settlements_[i].touched && settlements_[i].handled;
       const bool uncertain = touched && policy_.level == Level::kOpaque;
       progress_[i].request = static_cast<uint32_t>(releases_.size());
@@ -61,15 +61,19 @@ void RunMachine::Released(const Status& status) {
         Unanswered(i, Stage::kReleasing);
       } else {
         // The settlement stands; only the release has to be repeated before the next claim.
-        settlements_[i].stage = Stage::kReleasing;
-        settlements_[i].token = items_[i].token;
+        if (!ONCEMQ_MUTANT("unanswered-release-forgotten")) {
+          settlements_[i].stage = Stage::kReleasing;
+          settlements_[i].token = items_[i].token;
+        }
         progress_[i].part = Part::kSettled;
       }
       continue;
     }
     progress_[i].claimed = false;
     if (part == Part::kRelease) {
-      items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
+      if (!ONCEMQ_MUTANT("token-reused")) {
+        items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
+      }
       progress_[i].part = Part::kClaim;
     } else {
       progress_[i].part = Part::kSettled;
@@ -129,7 +133,11 @@ void RunMachine::ClaimAll() {
 }
 
 void RunMachine::Claimed(const Status& status) {
-  if (!status) {
+  if (!status && ONCEMQ_MUTANT("error-is-granted")) {
+    for (size_t i = 0; i < claims_.size(); i++) {
+      answers_[i].answer = Answer::kGranted;
+    }
+  } else if (!status) {
     for (size_t i = 0; i < items_.size(); i++) {
       if (progress_[i].part == Part::kClaim) {
         Unanswered(i, Stage::kClaiming);
@@ -270,7 +278,7 @@ void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
     if (progress_[i].part != Part::kJournal) {
       continue;
     }
-    if (!status) {
+    if (!status && !ONCEMQ_MUTANT("journal-not-awaited")) {
       Unanswered(i, Stage::kRejecting);
     } else if (progress_[i].claimed) {
       progress_[i].part = Part::kPark;
@@ -360,6 +368,9 @@ std::vector<RenewRequest> RunMachine::ClaimsBeforeHandling() const {
 
 std::vector<RenewRequest> RunMachine::OpenClaims() const {
   std::vector<RenewRequest> open;
+  if (ONCEMQ_MUTANT("claims-not-renewed")) {
+    return open;
+  }
   for (size_t i = 0; i < items_.size(); i++) {
     const Part part = progress_[i].part;
     if (progress_[i].claimed && (part == Part::kRun || part == Part::kComplete ||

@@ -59,11 +59,11 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
     return;
   }
   Progress& progress = partitions_[partition];
-  const auto end =
-      std::find_if(arrivals.begin(), arrivals.end(),
-                   [&](const Arrival& arrival) { return arrival.offset >= progress.start; });
-  const bool last = end != arrivals.end() ||
-                    (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
+  const auto end = std::find_if(arrivals.begin(), arrivals.end(), [&](const Arrival& arrival) {
+    return arrival.offset >= progress.start;
+  });
+  const bool last =
+      end != arrivals.end() || (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
   progress.pending.assign(arrivals.begin(), end);
   arrivals.erase(arrivals.begin(), end);
   progress.busy = !last;
@@ -78,8 +78,7 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
     if (!arrival.id.empty()) {
-      requests_.push_back(
-          {arrival.id, {progress.source, progress.partition, arrival.offset}, own});
+      requests_.push_back({arrival.id, {progress.source, progress.partition, arrival.offset}, own});
     }
   }
   changes_.resize(requests_.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CatchUp: gives a window back what it forgot. A window in memory knows nothing of what earlier
-// owners of a partition did; the log below the start and the commit do. What lies there is finished,
-// so its ids become done again before anything new is admitted.
+// owners of a partition did; the log below the start and the commit do. What lies there is
+// finished, so its ids become done again before anything new is admitted.
 //
 // Promise: nothing of a partition is admitted before its catch-up is over; a window that does not
 // answer is asked again with the same ids. Bounded by PlanCatchUp's budget.
@@ -43,7 +43,7 @@ class CatchUp {
 
  private:
   struct Progress {
-    int64_t start = 0;   // the catch-up ends here
+    int64_t start = 0;  // the catch-up ends here
     bool busy = false;
     bool complete = false;
     uint32_t source = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "crew.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 #include "oncemq/base/check.h"
@@ -21,11 +23,11 @@ Crew::~Crew() {
 
 void Crew::StartWorkers(uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    Spawn([shared = shared_] { Work(*shared); });
+    Spawn("oncemq-worker", [shared = shared_] { Work(*shared); });
   }
 }
 
-void Crew::Spawn(std::function<void()> body) {
+void Crew::Spawn(const char* name, std::function<void()> body) {
   {
     MutexLock lock(shared_->mutex);
     shared_->alive++;
@@ -39,6 +41,7 @@ void Crew::Spawn(std::function<void()> body) {
     shared->alive--;
     shared->changed.notify_all();
   });
+  pthread_setname_np(thread.native_handle(), name);
   MutexLock lock(members_mutex_);
   members_.push_back({std::move(thread), std::move(ended)});
 }

@@ -32,7 +32,8 @@ class Crew {
   void StartWorkers(uint32_t count);
   // A thread for something else, joined by End() like a worker. `body` must own what it touches
   // after an abandoned run.
-  void Spawn(std::function<void()> body);
+  // The name has at most 15 characters.
+  void Spawn(const char* name, std::function<void()> body);
 
   Driven Drive(Job& job) const;
   void HandOver(JobPtr job);

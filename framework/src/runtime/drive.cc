@@ -42,7 +42,9 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     const Message& message = job.view->Show(item.message);
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
                     job.watch.stop());
+    job.watch.Enter();
     Outcome outcome = CallHandler(handler, message, context);
+    job.watch.Leave();
     // The keeper ticks on while a handler is slow, so the clock is read after every slow one.
     if (++calls % kClockEvery == 0 || ticks != job.watch.ticks()) [[unlikely]] {
       ticks = job.watch.ticks();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keeper.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 #include "oncemq/base/log.h"
@@ -11,6 +13,7 @@ Keeper::Keeper(const Options& options, Window* window, const Clock& clock,
                std::function<void()> take_over)
     : options_(options), window_(window), clock_(clock), take_over_(std::move(take_over)) {
   thread_ = std::thread([this] { Run(); });
+  pthread_setname_np(thread_.native_handle(), "oncemq-keeper");
 }
 
 Keeper::~Keeper() {

@@ -11,6 +11,11 @@ namespace {
 
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
+bool Concerns(const Job& job, PartitionId partition) {
+  return job.partitions.empty() ||
+         std::binary_search(job.partitions.begin(), job.partitions.end(), partition);
+}
+
 }  // namespace
 
 void PollLoop::Act() {
@@ -62,8 +67,7 @@ void PollLoop::Do(GiveBackAction& action) {
     return;
   }
   const bool runs_on = std::any_of(out_.begin(), out_.end(), [&](const JobPtr& job) {
-    return job->partitions.empty() ||
-           std::binary_search(job->partitions.begin(), job->partitions.end(), action.partition);
+    return Concerns(*job, action.partition);
   });
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   EndCatchUp(action.partition);
@@ -144,8 +148,7 @@ void PollLoop::Lost(PartitionId partition) {
 // at `stop_at`.
 void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
   for (const JobPtr& job : out_) {
-    if (job->partitions.empty() ||
-        std::binary_search(job->partitions.begin(), job->partitions.end(), partition)) {
+    if (Concerns(*job, partition)) {
       job->drain_by = std::min(job->drain_by, stop_at);
       job->watch.SetStopAt(job->drain_by);
       job->watch.StopHandling();
@@ -153,17 +156,23 @@ void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
   }
 }
 
-// A long handler keeps its right to run for as long as commits keep the partition ours.
-void PollLoop::RefreshRights() {
+// A long handler keeps its right to run for as long as commits keep the partition ours; the other
+// messages of its run do not wait for it.
+void PollLoop::LookAfterSlowRuns() {
+  std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
+    if (job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
+      job->size = 1;
+    }
     BootTime until = job->drain_by;
-    for (const PartitionId partition : job->partitions) {
-      if (Owns(partition)) {
+    for (PartitionId partition = 0; partition < owned_.size(); partition++) {
+      if (owned_[partition].held && Concerns(*job, partition)) {
         until = std::min(until, core_.SafeUntil(partition));
       }
     }
     job->watch.SetStopAt(until);
   }
+  core_.Settle(settled, now_);
 }
 
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {

@@ -10,12 +10,13 @@ namespace oncemq {
 namespace {
 
 constexpr uint32_t kReadAtOnce = 1000;
+constexpr uint32_t kRunHere = 128;          // fits a cache; no hand-off has to be paid for
 constexpr uint32_t kRunsPerWorker = 2;      // one at work, one waiting
 constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
 constexpr double kRunMicros = 5'000;        // the most that a run of slow handlers should take
 constexpr double kLeastRunMicros = 100;     // less is not worth the way to another thread
 constexpr microseconds kPublishEvery{50'000};
-constexpr microseconds kRightsEvery{250'000};
+constexpr microseconds kSlowRunsEvery{50'000};
 constexpr microseconds kDemotionMemory{
     60'000'000};  // one demotion a minute may be the machine's fault
 
@@ -105,9 +106,9 @@ bool PollLoop::Round() {
   core_.Tick(Now());
   Act();
   ReleaseMessages();
-  if (now_ >= rights_at_) {
-    RefreshRights();
-    rights_at_ = now_ + kRightsEvery;
+  if (now_ >= slow_runs_at_) {
+    LookAfterSlowRuns();
+    slow_runs_at_ = now_ + kSlowRunsEvery;
   }
   if (!busy || now_ >= published_at_ + kPublishEvery) {
     Publish();
@@ -174,7 +175,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
 
 PollLoop::Ran PollLoop::RunOnce() {
   JobPtr job = TakeJob();
-  if (!core_.TakeRun(job->run, Now())) {
+  if (!core_.TakeRun(job->run, Now(), kRunHere)) {
     idle_jobs_.push_back(std::move(job));
     return Ran::kNothing;
   }

@@ -84,7 +84,7 @@ class PollLoop final : private SourceEvents {
   void DrainAll();
   void EndCatchUp(PartitionId partition);
   void StopRunsOf(PartitionId partition, BootTime stop_at);
-  void RefreshRights();
+  void LookAfterSlowRuns();
   bool AtEnd();
   void BeginStop();
   void NoteStop(const PartitionName& partition, int64_t offset, const std::string& why);
@@ -107,8 +107,8 @@ class PollLoop final : private SourceEvents {
   const uint32_t useful_credit_;  // fewer messages are not worth a read
   std::vector<Owned> owned_;
   std::optional<CatchUp> catch_up_;  // where the window forgets
-  size_t held_ = 0;   // partitions that the core has
-  size_t first_ = 0;  // where the next round begins to read
+  size_t held_ = 0;                  // partitions that the core has
+  size_t first_ = 0;                 // where the next round begins to read
 
   std::vector<JobPtr> all_jobs_;
   std::vector<JobPtr> idle_jobs_;
@@ -126,7 +126,7 @@ class PollLoop final : private SourceEvents {
 
   BootTime now_{};
   BootTime round_began_{};
-  BootTime rights_at_{};
+  BootTime slow_runs_at_{};
   BootTime published_at_{};
   std::atomic<bool> stop_asked_{false};
   bool stopping_ = false;

@@ -15,8 +15,11 @@ void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   stop_at_ = stop_at;
 }
 
-void RunWatch::BeginHandling(const RunMachine& machine, BootTime now) {
+void RunWatch::BeginHandling(RunMachine& machine, BootTime now) {
   MutexLock lock(mutex_);
+  seen_calls_ = calls_.load(std::memory_order_relaxed);
+  seen_at_ = now;
+  alone_ = false;
   phase_ = Phase::kHandling;
   machine_ = &machine;
   began_ = renewed_ = now;
@@ -60,6 +63,38 @@ bool RunWatch::demoted() const {
   return demoted_;
 }
 
+void RunWatch::ObserveCall(BootTime now) {
+  const uint32_t calls = calls_.load(std::memory_order_relaxed);
+  if (calls != seen_calls_) {
+    seen_calls_ = calls;
+    seen_at_ = now;
+  }
+}
+
+bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
+  MutexLock lock(mutex_);
+  if (phase_ != Phase::kHandling || alone_) {
+    return false;
+  }
+  ObserveCall(now);
+  Gate inside = Gate::kInside;
+  if (now < seen_at_ + budget ||
+      !gate_.compare_exchange_strong(inside, Gate::kChanging, std::memory_order_acquire)) {
+    return false;
+  }
+  machine_->SettleOthers(settled);
+  alone_ = true;
+  gate_.store(Gate::kChanged, std::memory_order_release);
+  gate_.notify_one();
+  return true;
+}
+
+// The handler has returned while somebody changes the run: it is a matter of microseconds.
+void RunWatch::AwaitChange() {
+  gate_.wait(Gate::kChanging, std::memory_order_acquire);
+  gate_.store(Gate::kOutside, std::memory_order_relaxed);
+}
+
 bool RunWatch::Abandon() {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling) {
@@ -78,6 +113,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   if (!look.handling) {
     return look;
   }
+  ObserveCall(now);
   look.stop_due = now >= stop_at_ && !stop_source_.stop_requested();
   if (now >= renewed_ + renew_every) {
     renewed_ = now;

@@ -26,8 +26,20 @@ class RunWatch {
 
   // --- the driver
   // `machine` is at its handle step and stays there until EndHandling.
-  void BeginHandling(const RunMachine& machine, BootTime now);
+  void BeginHandling(RunMachine& machine, BootTime now);
   Ended EndHandling();
+  // Around each call of the handler. Inside, the machine may be changed by SettleOthers().
+  void Enter() {
+    calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    gate_.store(Gate::kInside, std::memory_order_release);
+  }
+  void Leave() {
+    Gate inside = Gate::kInside;
+    if (!gate_.compare_exchange_strong(inside, Gate::kOutside, std::memory_order_acquire))
+        [[unlikely]] {
+      AwaitChange();
+    }
+  }
   // Changes when handlers should be interrupted between two messages, or the clock be read anew.
   bool stop_handling() const { return stop_handling_.load(std::memory_order_relaxed); }
   uint32_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
@@ -44,6 +56,9 @@ class RunWatch {
   // a run.
   bool Demote(BootTime now, microseconds budget);
   bool demoted() const;
+  // True if one and the same call has been going on for `budget`: then the run's other messages are
+  // settled here, once a run, and it is about that one message only. To be asked now and then.
+  bool SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled);
   // True: a handler is being called, and whenever it returns, its thread only ends.
   bool Abandon();
 
@@ -57,14 +72,22 @@ class RunWatch {
 
  private:
   enum class Phase : uint8_t { kOutside, kHandling, kAbandoned };
+  enum class Gate : uint8_t { kOutside, kInside, kChanging, kChanged };
+  void AwaitChange();
+  void ObserveCall(BootTime now) REQUIRES(mutex_);
 
+  std::atomic<Gate> gate_{Gate::kOutside};  // whose the machine is, while a handler is called
+  std::atomic<uint32_t> calls_{0};
   std::atomic<bool> stop_handling_{false};
   std::atomic<uint32_t> ticks_{0};
   mutable Mutex mutex_;
   std::stop_source stop_source_ GUARDED_BY(mutex_);
   std::stop_token stop_token_ = stop_source_.get_token();  // changes between runs only
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOutside;
-  const RunMachine* machine_ GUARDED_BY(mutex_) = nullptr;
+  RunMachine* machine_ GUARDED_BY(mutex_) = nullptr;
+  bool alone_ GUARDED_BY(mutex_) = false;  // the others are settled
+  uint32_t seen_calls_ GUARDED_BY(mutex_) = 0;
+  BootTime seen_at_ GUARDED_BY(mutex_);  // when the present call was first seen
   BootTime began_ GUARDED_BY(mutex_);
   BootTime renewed_ GUARDED_BY(mutex_);
   BootTime stop_at_ GUARDED_BY(mutex_) = BootTime::max();

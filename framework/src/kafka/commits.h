@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commits: sends a member's commits and tells what became of them.
+//
+// Before each one it looks whether the last acknowledged one is still there. A broker forgets a
+// group's offsets when a topic is deleted. If a new topic has the old name, librdkafka reads on in
+// it as if nothing had happened, and its next commit would wipe out the only trace: so the trace is
+// looked for before it is wiped out. A round trip to the coordinator a commit, none a message.
+// Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "partition_table.h"
+#include "rdkafka_ptr.h"
+#include "source.h"
+
+namespace oncemq {
+
+class Commits {
+ public:
+  // Answers come to `replies`.
+  Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, std::string group, bool cooperative,
+          const PartitionTable& table);
+
+  void Send(std::span<const CommitAction> commits);
+  // A new assignment: what an earlier one had acknowledged proves nothing any more.
+  void Forget(PartitionId partition) { acknowledged_.erase(partition); }
+  // The group waits for partitions that we drain, or does not any more.
+  void InRevocation(bool revoking);
+
+  // Events of our two kinds.
+  void OnCommitted(rd_kafka_event_t* event, SourceEvents& events);
+  // Returns the partitions whose commit has vanished; they were told as incidents.
+  std::vector<PartitionId> OnLooked(rd_kafka_event_t* event, SourceEvents& events);
+  // What could not even be asked.
+  void Serve(SourceEvents& events);
+
+ private:
+  using Batch = std::vector<CommitAction>;
+
+  bool Look(uint64_t number, const Batch& batch);
+  void Dispatch(uint64_t number, const Batch& batch);
+  CommitReply Judge(rd_kafka_resp_err_t code);
+  static void Answer(const Batch& batch, CommitReply reply, SourceEvents& events);
+
+  rd_kafka_t* const client_;
+  rd_kafka_queue_t* const replies_;
+  const std::string group_;
+  const bool cooperative_;
+  const PartitionTable& table_;
+  std::set<PartitionId> acknowledged_;  // the broker holds a commit of this assignment
+  bool revoking_ = false;
+  uint32_t refusals_ = 0;  // in this revocation, because the group rebalances
+  uint64_t next_ = 1;
+  // By request number, and not by address: what a late answer names may be gone.
+  std::map<uint64_t, Batch> looking_;
+  std::map<uint64_t, Batch> sent_;
+  std::vector<uint64_t> failed_;  // of sent_
+};
+
+}  // namespace oncemq

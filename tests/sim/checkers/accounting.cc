@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <unordered_set>
+
+#include "checker.h"
+#include "ledger.h"
+
+namespace oncemq::sim {
+namespace {
+
+class Accounting final : public Checker {
+ public:
+  explicit Accounting(const Evidence& evidence)
+      : Checker("I1 accounting", evidence), ledgers_(evidence.history) {}
+
+  void See(const Record& record) override {
+    ledgers_.See(record);
+    switch (record.op) {
+      case Op::kAdmit:
+        told_[record.process].deliveries++;
+        told_[record.process].open++;
+        break;
+      case Op::kSettle:
+        Settle(record);
+        break;
+      case Op::kGone:
+        if (!ledgers_.DeliveryFinished(record.delivery)) {
+          told_[record.process].handed_back++;
+          told_[record.process].open--;
+        }
+        break;
+      case Op::kCounts:
+        Compare(record);
+        break;
+      case Op::kCommit:
+        Commit(record);
+        break;
+      default:
+        break;
+    }
+  }
+
+ private:
+  void Settle(const Record& record) {
+    DeliveryCounts& counts = told_[record.process];
+    counts.handler_calls += (record.aux & kHandledBit) != 0;
+    if (!IsFinal(record)) {
+      return;
+    }
+    const Fate fate = FateOf(record);
+    counts.open--;
+    counts.applied += fate == Fate::kApplied;
+    counts.suppressed += fate == Fate::kSuppressed || fate == Fate::kRestored;
+    counts.rejected += fate == Fate::kRejected;
+    counts.parked += fate == Fate::kParked;
+    counts.repaired += fate == Fate::kRestored;
+    counts.uncertain += record.flag;
+    counts.attached += (record.aux & kAttachedBit) != 0;
+    counts.conflict += (record.aux & kConflictBit) != 0;
+    counts.own_redelivery += (record.aux & kSameDeliveryBit) != 0 || fate == Fate::kRestored;
+    const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
+    counts.stale += ledger == nullptr || ledger->epoch != record.epoch || ledger->ended;
+  }
+
+  void Compare(const Record& record) {
+    const DeliveryCounts& said = evidence_.history.counts(record.value);
+    const DeliveryCounts& told = told_[record.process];
+    const auto same = [&](const char* name, int64_t a, int64_t b) {
+      if (a != b) {
+        Broken("counter `" + std::string(name) + "` of P" + std::to_string(record.process) +
+               " says " + std::to_string(a) + ", the history " + std::to_string(b));
+      }
+    };
+    same("deliveries", said.deliveries, told.deliveries);
+    same("applied", said.applied, told.applied);
+    same("suppressed", said.suppressed, told.suppressed);
+    same("parked", said.parked, told.parked);
+    same("rejected", said.rejected, told.rejected);
+    same("handed_back", said.handed_back, told.handed_back);
+    same("open", said.open, told.open);
+    same("uncertain", said.uncertain, told.uncertain);
+    same("own_redelivery", said.own_redelivery, told.own_redelivery);
+    same("attached", said.attached, told.attached);
+    same("conflict", said.conflict, told.conflict);
+    same("repaired", said.repaired, told.repaired);
+    same("stale", said.stale, told.stale);
+    same("handler_calls", said.handler_calls, told.handler_calls);
+    if (!said.Balanced()) {
+      Broken("deliveries of P" + std::to_string(record.process) + " are not the sum of outcomes");
+    }
+  }
+
+  void Commit(const Record& record) {
+    const CommitFacts& commit = evidence_.history.commit(record.value);
+    const PartitionLog& log = evidence_.log.partitions[static_cast<size_t>(record.partition)];
+    int64_t finished = log.Count(commit.metadata.since, commit.offset);
+    for (const auto& range : commit.metadata.map.ranges()) {
+      finished += log.Count(range.from, range.to);
+    }
+    if (commit.metadata.totals.sum() != finished) {
+      Broken("totals of the commit are " + std::to_string(commit.metadata.totals.sum()) + ", but " +
+             std::to_string(finished) + " offsets are finished by its offset and map");
+    }
+    if (record.phase == Phase::kInvoke) {
+      CompareTotals(record, commit);
+    }
+  }
+
+  // The totals are those of the commit before, and the first outcome of each offset finished since.
+  void CompareTotals(const Record& record, const CommitFacts& commit) {
+    const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
+    if (ledger == nullptr) {
+      return;
+    }
+    Totals wanted = ledger->base.totals;
+    for (const auto& [offset, state] : ledger->offsets) {
+      const bool covered = offset < commit.offset || commit.metadata.map.Contains(offset);
+      if (!covered || ledger->Carried(offset) || !state.fate) {
+        continue;
+      }
+      const bool suppressed = *state.fate == Fate::kSuppressed && !state.own_redelivery;
+      wanted.applied += *state.fate == Fate::kApplied ||
+                        (*state.fate == Fate::kSuppressed && state.own_redelivery);
+      wanted.suppressed += suppressed;
+      wanted.parked += *state.fate == Fate::kParked;
+      wanted.rejected += *state.fate == Fate::kRejected;
+    }
+    if (!(wanted == commit.metadata.totals)) {
+      Broken("totals of the commit say " + std::to_string(commit.metadata.totals.applied) +
+             " applied, " + std::to_string(commit.metadata.totals.suppressed) + " suppressed, " +
+             std::to_string(commit.metadata.totals.rejected) + " rejected; the history " +
+             std::to_string(wanted.applied) + ", " + std::to_string(wanted.suppressed) + ", " +
+             std::to_string(wanted.rejected));
+    }
+  }
+
+  Ledgers ledgers_;
+  std::map<ActorId, DeliveryCounts> told_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeAccounting(const Evidence& evidence) {
+  return std::make_unique<Accounting>(evidence);
+}
+
+}  // namespace oncemq::sim

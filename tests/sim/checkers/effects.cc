@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "checker.h"
+
+namespace oncemq::sim {
+namespace {
+
+// What is judged depends on what the window can know. Shared: all attempts of an id, by whichever process. In the
+// process: the attempts of that process; what another one did before it is outside of its promise (rule 3). None: a
+// second effect is nobody's fault.
+class Effects final : public Checker {
+ public:
+  explicit Effects(const Evidence& evidence) : Checker("I2 at most one effect", evidence) {}
+
+  void See(const Record& record) override {
+    switch (record.op) {
+      case Op::kHandle:
+        if (record.phase == Phase::kInvoke) {
+          attempts_[Scope(record)].push_back({record.delivery, record.process, record.flag, false});
+        }
+        break;
+      case Op::kEffect:
+        if (record.phase == Phase::kOk && record.value == 0) {
+          Accept(record);
+        }
+        break;
+      case Op::kSettle:
+        if (IsFinal(record)) {
+          ended_uncertain_[Scope(record)] |= record.flag;
+        }
+        break;
+      case Op::kReset:
+        reset_ = true;
+        break;
+      case Op::kCrash:
+        gone_.insert(record.process);
+        break;
+      case Op::kDrained:
+        drained_ = true;
+        break;
+      default:
+        break;
+    }
+  }
+
+  void End() override {
+    if (PlacementOf(evidence_.config) == Placement::kNone) {
+      return;
+    }
+    for (const auto& [scope, attempts] : attempts_) {
+      JudgeAttempts(scope, attempts);
+    }
+  }
+
+ private:
+  struct Attempt {
+    uint32_t delivery;
+    ActorId process;
+    bool told;     // that an earlier attempt may have had its effect
+    bool effect;
+  };
+  using ScopeKey = std::pair<ActorId, uint32_t>;  // (whose window, id)
+
+  ScopeKey Scope(const Record& record) const {
+    const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
+    return {shared ? kWorld : record.process, record.id};
+  }
+
+  void Accept(const Record& record) {
+    auto& attempts = attempts_[Scope(record)];
+    for (size_t i = attempts.size(); i-- > 0;) {
+      if (attempts[i].delivery == record.delivery) {
+        attempts[i].effect = true;
+        break;
+      }
+    }
+    if (LevelOf(evidence_.config) == Level::kGuarded && ++accepted_[record.id] > 1) {
+      Broken("a guarded target took id " + std::to_string(record.id) + " twice");
+    }
+  }
+
+  void JudgeAttempts(const ScopeKey& scope, const std::vector<Attempt>& attempts) {
+    if (LevelOf(evidence_.config) != Level::kOpaque) {
+      return;
+    }
+    int effects = 0;
+    bool counter_lost = false;  // counters die with their process; the handler was told, that must do
+    for (const Attempt& attempt : attempts) {
+      if (effects > 0 && !attempt.told) {
+        Broken("id " + std::to_string(scope.second) + " was handled again by P" +
+               std::to_string(attempt.process) + " (d" + std::to_string(attempt.delivery) +
+               ") after an effect of it, and nobody counts it as uncertain");
+        return;
+      }
+      effects += attempt.effect;
+      counter_lost |= gone_.contains(attempt.process);
+    }
+    // A reset makes an operator responsible; before the end some delivery may still be on its way; and what a process
+    // hands back, only a shared window tells the next one.
+    const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
+    const bool judged = shared && drained_ && !reset_ && !counter_lost;
+    const auto ended = ended_uncertain_.find(scope);
+    if (effects > 1 && judged && ended != ended_uncertain_.end() && !ended->second) {
+      Broken("id " + std::to_string(scope.second) + " has " + std::to_string(effects) +
+             " effects, but no delivery of it ended as uncertain");
+    }
+  }
+
+  std::map<ScopeKey, std::vector<Attempt>> attempts_;
+  std::map<ScopeKey, bool> ended_uncertain_;  // ids that a delivery has ended for; true: as uncertain
+  std::map<uint32_t, int> accepted_;
+  std::set<ActorId> gone_;
+  bool reset_ = false;
+  bool drained_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeEffects(const Evidence& evidence) {
+  return std::make_unique<Effects>(evidence);
+}
+
+}  // namespace oncemq::sim

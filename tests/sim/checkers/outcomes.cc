@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "../surroundings.h"
+#include "checker.h"
+
+namespace oncemq::sim {
+namespace {
+
+// The order of persistence: claim, then handler, then marker, then outcome.
+class Outcomes final : public Checker {
+ public:
+  explicit Outcomes(const Evidence& evidence) : Checker("order of persistence", evidence) {}
+
+  void See(const Record& record) override {
+    if (PlacementOf(evidence_.config) == Placement::kNone) {
+      return;
+    }
+    const bool made = record.phase == Phase::kOk && record.value == 0;
+    switch (record.op) {
+      case Op::kClaim:
+        if (record.phase == Phase::kOk) {
+          Claim(record);
+        } else if (released_.contains(Key(record.token))) {
+          Broken("a token is sent for a second grant after its release (rule 53)");
+        }
+        break;
+      case Op::kRelease:
+        if (made) {
+          granted_.erase(Key(record.token));
+          released_.insert(Key(record.token));
+        }
+        break;
+      case Op::kComplete:
+        asked_.insert({record.process, record.partition, record.offset});
+        if (made) {
+          completed_.insert({record.process, record.partition, record.offset});
+          done_.insert(Scope(record));
+        }
+        break;
+      case Op::kRestore:
+      case Op::kPark:
+        if (made) {
+          done_.insert(Scope(record));
+        }
+        break;
+      case Op::kJournal:
+        journaled_.insert(record.id);
+        break;
+      case Op::kHandle:
+        Handle(record);
+        break;
+      case Op::kSettle:
+        if (IsFinal(record)) {
+          Settle(record);
+        }
+        break;
+      case Op::kCrash:
+        std::erase_if(owed_, [&](const auto& owed) { return std::get<0>(owed) == record.process; });
+        break;
+      default:
+        break;
+    }
+  }
+
+  // Rule 15: a handler that is through gets its marker, or is told that somebody else took over; in a process that
+  // lives on no assignment's end makes it forget that.
+  void End() override {
+    for (const auto& owed : owed_) {
+      if (!asked_.contains(owed)) {
+        Broken("P" + std::to_string(std::get<0>(owed)) + " never tried to complete offset " +
+               std::to_string(std::get<2>(owed)) + " of p" + std::to_string(std::get<1>(owed)) +
+               ", whose handler was through");
+        return;
+      }
+    }
+  }
+
+ private:
+  using Delivery = std::tuple<ActorId, int32_t, int64_t>;
+  using TokenKey = std::pair<uint64_t, uint64_t>;
+  static TokenKey Key(const Token& token) { return {token.process, token.attempt}; }
+
+  std::pair<ActorId, uint32_t> Scope(const Record& record) const {
+    const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
+    return {shared ? kWorld : record.process, record.id};
+  }
+
+  void Claim(const Record& record) {
+    const auto answer = static_cast<Answer>(record.value);
+    if (answer == Answer::kGranted) {
+      granted_.insert(Key(record.token));
+      if (!used_.try_emplace(Key(record.token), record.id).second &&
+          used_[Key(record.token)] != record.id) {
+        Broken("one token was used for two ids (rule 53)");
+      }
+    } else if (answer == Answer::kDuplicate) {
+      done_.insert(Scope(record));
+    }
+  }
+
+  void Handle(const Record& record) {
+    if (record.phase == Phase::kInvoke) {
+      if (!granted_.contains(Key(record.token))) {
+        Broken("the handler of d" + std::to_string(record.delivery) + " starts without a claim");
+      }
+    } else if (record.value == 0) {
+      owed_.insert({record.process, record.partition, record.offset});
+    }
+  }
+
+  void Settle(const Record& record) {
+    const std::string who = "d" + std::to_string(record.delivery) + " (id " +
+                            std::to_string(record.id) + ") ended as " +
+                            std::string(ToString(FateOf(record)));
+    switch (FateOf(record)) {
+      case Fate::kApplied:
+        if (!completed_.contains({record.process, record.partition, record.offset})) {
+          Broken(who + ", but its own completion is not on record (rule 16)");
+        }
+        break;
+      case Fate::kSuppressed:
+      case Fate::kRestored:
+        // A message without an id has no marker; the commit's word is all there is.
+        if (!done_.contains(Scope(record)) && !IsMalformed(evidence_.config, record.id)) {
+          Broken(who + ", but the id has no marker (rule 18)");
+        }
+        break;
+      case Fate::kRejected:
+        if (!journaled_.contains(record.id)) {
+          Broken(who + ", but no refusal of it is in the journal");
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::set<TokenKey> granted_;
+  std::set<TokenKey> released_;
+  std::map<TokenKey, uint32_t> used_;
+  std::set<std::pair<ActorId, uint32_t>> done_;
+  std::set<Delivery> completed_;
+  std::set<Delivery> asked_;
+  std::set<Delivery> owed_;
+  std::set<uint32_t> journaled_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeOutcomes(const Evidence& evidence) {
+  return std::make_unique<Outcomes>(evidence);
+}
+
+}  // namespace oncemq::sim

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: everything that happened, as flat records in the order of time. Checkers read nothing else.
+//
+// A call is kInvoke where it was sent, kOk or kFail where the other side carried it out or refused it (at that moment,
+// whatever became of the reply). kInfo is a plain statement.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "event_loop.h"
+#include "oncemq/base/token.h"
+#include "oncemq/framework/commit_metadata.h"
+#include "oncemq/framework/core.h"
+
+namespace oncemq::sim {
+
+enum class Op : uint8_t {
+  kStart,      // a process begins
+  kCrash,      // a process is gone; `flag`: without a word
+  kOwner,      // the group: `process` owns the partition from now on (0: nobody), `value` counts assignments
+  kReset,      // an operator commits `offset`
+  kAssign,     // the core takes a partition over at `offset`; `value`: number of the commit it starts from; `term`
+  kRaise,      // own
+  kCommit,     // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
+  kAnswer,     // the core hears what became of a commit: `value` CommitReply
+  kAdmit,      // a delivery
+  kBounds,     // after admission: `value` unfinished, `aux` bytes
+  kTake,       // a delivery goes to a worker: `value` names the run, `aux` Stage
+  kClaim,      // invoke: token; ok: `value` Answer, `flag` uncertain
+  kRelease,    // ok: `value` Change; likewise the next ones
+  kComplete,
+  kPark,
+  kRestore,
+  kRenew,
+  kHandle,     // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
+  kEffect,     // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
+  kJournal,    // a refusal is on record
+  kSettle,     // `value` Fate, `aux` bits, see below, `flag` uncertain
+  kGone,       // the core gave the message back
+  kRevoke,     // `value`: deadline
+  kLost,
+  kGiveBack,   // `flag` leaves the group
+  kStop,       // a policy stopped the partition at `offset`
+  kCounts,     // `value`: number in counts
+  kHealed,     // no more faults from here on
+  kDrained,    // everything was finished
+  kOpenClaim,  // at the end: a claim that nobody ended
+};
+
+enum class Phase : uint8_t { kInvoke, kOk, kFail, kInfo };
+
+inline constexpr uint32_t kNone = ~uint32_t{0};
+
+// The rest of a settlement, in Record::aux.
+inline constexpr int64_t kStageMask = 15;
+inline constexpr int64_t kHandledBit = 16;
+inline constexpr int64_t kSameDeliveryBit = 32;
+inline constexpr int64_t kAttachedBit = 64;
+inline constexpr int64_t kConflictBit = 128;
+
+struct Record {
+  Micros time = 0;
+  ActorId process = kWorld;
+  Op op = Op::kStart;
+  Phase phase = Phase::kInfo;
+  bool flag = false;
+  int32_t partition = -1;
+  uint32_t epoch = 0;
+  uint32_t term = 0;
+  int64_t offset = -1;
+  uint32_t delivery = kNone;
+  uint32_t id = kNone;
+  Token token;
+  uint64_t own = 0;
+  int64_t value = 0;
+  int64_t aux = 0;
+};
+
+// One arrival of a message in a process. Its number is its index.
+struct DeliveryFacts {
+  ActorId process = kWorld;
+  int32_t partition = -1;
+  uint32_t epoch = 0;
+  int64_t offset = -1;
+  uint32_t id = kNone;
+  int32_t key = -1;
+  uint32_t bytes = 0;
+};
+
+struct CommitFacts {
+  int64_t offset = 0;
+  CommitMetadata metadata;
+  std::string text;  // as sent; empty for an operator's commit
+};
+
+// Thread safety: none.
+class History {
+ public:
+  void Append(const Record& record);
+  uint32_t AddDelivery(const DeliveryFacts& facts);
+  int64_t AddCommit(CommitFacts facts);
+  int64_t AddCounts(const DeliveryCounts& counts);
+
+  const std::vector<Record>& records() const { return records_; }
+  const DeliveryFacts& delivery(uint32_t number) const { return deliveries_[number]; }
+  const std::vector<DeliveryFacts>& deliveries() const { return deliveries_; }
+  const CommitFacts& commit(int64_t number) const { return commits_[static_cast<size_t>(number)]; }
+  const DeliveryCounts& counts(int64_t number) const { return counts_[static_cast<size_t>(number)]; }
+  // Equal traces have equal hashes; different ones, in all likelihood, different ones.
+  uint64_t hash() const { return hash_; }
+
+ private:
+  std::vector<Record> records_;
+  std::vector<DeliveryFacts> deliveries_;
+  std::vector<CommitFacts> commits_;
+  std::vector<DeliveryCounts> counts_;
+  uint64_t hash_ = 0;
+};
+
+// A settled delivery does not come again.
+bool IsFinal(const Record& settle);
+inline Fate FateOf(const Record& settle) { return static_cast<Fate>(settle.value); }
+inline Stage StageOf(const Record& settle) { return static_cast<Stage>(settle.aux & kStageMask); }
+
+std::string_view ToString(Op op);
+std::string_view ToString(Fate fate);
+std::string ToString(const Record& record, const History& history);
+
+}  // namespace oncemq::sim

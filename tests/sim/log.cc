@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log.h"
+
+#include <algorithm>
+
+#include "rng.h"
+
+namespace oncemq::sim {
+namespace {
+
+// Ids that differ only behind a zero byte, as binary ids may.
+std::string IdText(size_t number) { return std::string("id\0", 3) + std::to_string(number); }
+
+struct Original {
+  uint32_t id;
+  int32_t key;
+};
+
+class Builder {
+ public:
+  explicit Builder(const Config& config) : config_(config), rng_(seed(), "log") {}
+
+  Log Build() {
+    log_.partitions.resize(static_cast<size_t>(config_.partitions));
+    originals_.resize(log_.partitions.size());
+    for (PartitionLog& partition : log_.partitions) {
+      partition.start = partition.end = rng_.Chance(500) ? 0 : rng_.Between(1, 5000);
+    }
+    for (int64_t i = 0; i < config_.messages; i++) {
+      const Micros at = config_.messages > 1 ? config_.appended_over * i / (config_.messages - 1) : 0;
+      for (size_t p = 0; p < log_.partitions.size(); p++) {
+        AddOne(p, at);
+      }
+    }
+    return std::move(log_);
+  }
+
+ private:
+  uint64_t seed() const { return static_cast<uint64_t>(config_.seed); }
+
+  void AddOne(size_t p, Micros at) {
+    PartitionLog& partition = log_.partitions[p];
+    while (rng_.Chance(config_.holes)) {
+      partition.end++;
+    }
+    const Original message = rng_.Chance(config_.copies) ? Copy(p) : Fresh();
+    originals_[p].push_back(message);
+    const auto bytes = static_cast<uint32_t>(rng_.Between(10, 400));
+    partition.records.push_back({partition.end++, message.id, message.key, bytes, at});
+  }
+
+  Original Fresh() {
+    const auto id = static_cast<uint32_t>(log_.ids.size());
+    log_.ids.push_back(IdText(id));
+    const bool keyed = !rng_.Chance(config_.no_key);
+    return {id, keyed ? static_cast<int32_t>(rng_.Between(0, config_.keys - 1)) : kNoKey};
+  }
+
+  Original Copy(size_t p) {
+    const bool crosses = rng_.Chance(config_.crossing);
+    const auto& from = originals_[crosses ? rng_.Below(originals_.size()) : p];
+    if (from.empty()) {
+      return Fresh();
+    }
+    Original copy = rng_.Chance(config_.near_copies) ? from.back() : from[rng_.Below(from.size())];
+    if (rng_.Chance(config_.rekeyed)) {
+      copy.key = static_cast<int32_t>(rng_.Between(0, config_.keys - 1));
+    }
+    return copy;
+  }
+
+  const Config& config_;
+  Rng rng_;
+  Log log_;
+  std::vector<std::vector<Original>> originals_;
+};
+
+}  // namespace
+
+size_t PartitionLog::Find(int64_t offset) const {
+  const auto at = std::lower_bound(
+      records.begin(), records.end(), offset,
+      [](const LogRecord& record, int64_t wanted) { return record.offset < wanted; });
+  return static_cast<size_t>(at - records.begin());
+}
+
+int64_t PartitionLog::Count(int64_t from, int64_t to) const {
+  return to <= from ? 0 : static_cast<int64_t>(Find(to) - Find(from));
+}
+
+Log BuildLog(const Config& config) { return Builder(config).Build(); }
+
+std::string KeyText(int32_t partition, int32_t key) {
+  return std::to_string(partition) + "/" + std::to_string(key);
+}
+
+}  // namespace oncemq::sim

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference_window.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace oncemq::sim {
+namespace {
+
+Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
+
+}  // namespace
+
+Result<Own> ReferenceWindow::RaiseOwn(uint32_t source, int32_t partition) {
+  Owner& owner = owners_[{source, partition}];
+  owner = {std::max(owner.own + 1, static_cast<Own>(clock_.Wall().micros)), clock_.Boot()};
+  return owner.own;
+}
+
+bool ReferenceWindow::Owns(Own own, const Coordinates& at) const {
+  const auto owner = owners_.find({at.source, at.partition});
+  return own == 0 || (owner != owners_.end() && owner->second.own == own);
+}
+
+BootTime ReferenceWindow::LeaseEnd(const Marker& marker) const {
+  return std::min<BootTime>(clock_.Boot() + times_.lease, marker.granted + times_.max_lease);
+}
+
+void ReferenceWindow::Grant(Marker& marker, const ClaimRequest& request, ClaimAnswer& answer) {
+  marker.state = MarkerState::kOpen;
+  marker.token = request.token;
+  marker.held = true;
+  marker.at = request.at;
+  marker.own = request.own;
+  marker.attempt++;
+  marker.granted = clock_.Boot();
+  marker.lease_end = LeaseEnd(marker);
+  answer.answer = Answer::kGranted;
+  answer.attempt = marker.attempt;
+  answer.uncertain = marker.uncertain;
+}
+
+// From when on the claimant may have the id, whoever holds it now.
+BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& request) {
+  if (!marker.held) {
+    return BootTime::min();
+  }
+  const bool successor = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  if (successor && !opaque_) {
+    return BootTime::min();
+  }
+  const Owner& owner = owners_[{marker.at.source, marker.at.partition}];
+  const bool silenced = marker.own != 0 && owner.own > marker.own &&
+                        marker.token != request.token;
+  return opaque_ && silenced
+             ? std::max<BootTime>(marker.lease_end, owner.raised + times_.handler_timeout)
+             : marker.lease_end;
+}
+
+ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
+  ClaimAnswer answer;
+  if (!Owns(request.own, request.at)) {
+    answer.answer = Answer::kFenced;
+    return answer;
+  }
+  Marker& marker = markers_[std::string(request.id)];
+  const BootTime now = clock_.Boot();
+  switch (marker.state) {
+    case MarkerState::kNone:
+      marker = Marker{};
+      Grant(marker, request, answer);
+      return answer;
+    case MarkerState::kDone:
+      answer.answer = Answer::kDuplicate;
+      answer.same_delivery = marker.at == request.at;
+      answer.result = marker.result;
+      return answer;
+    case MarkerState::kParked:
+    case MarkerState::kHanded:
+      answer.answer = Answer::kAttached;
+      answer.attached = marker.state;
+      answer.entry = marker.entry;
+      return answer;
+    case MarkerState::kOpen:
+      break;
+  }
+  if (marker.held && marker.token == request.token && now < marker.granted + times_.max_lease) {
+    marker.own = std::max(marker.own, request.own);
+    marker.lease_end = LeaseEnd(marker);
+    answer.answer = Answer::kGranted;
+    answer.attempt = marker.attempt;
+    answer.uncertain = marker.uncertain;
+    return answer;
+  }
+  if (const BootTime free = FreeFrom(marker, request); now < free) {
+    answer.answer = Answer::kInFlight;
+    answer.wait = free - now;
+    return answer;
+  }
+  marker.uncertain |= opaque_ && marker.held;
+  Grant(marker, request, answer);
+  return answer;
+}
+
+Status ReferenceWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    answers[i] = ClaimOne(requests[i]);
+  }
+  return {};
+}
+
+Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    const auto found = markers_.find(requests[i].id);
+    const bool mine = found != markers_.end() && found->second.token == requests[i].token;
+    const bool open = mine && found->second.state == MarkerState::kOpen;
+    answers[i] = Made(open || (mine && found->second.state == MarkerState::kDone));
+    if (open) {
+      found->second.state = MarkerState::kDone;
+      found->second.at = requests[i].at;
+      found->second.result = requests[i].result;
+    }
+  }
+  return {};
+}
+
+Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    const auto found = markers_.find(requests[i].id);
+    if (found == markers_.end() || found->second.state == MarkerState::kNone) {
+      answers[i] = Change::kMade;
+      continue;
+    }
+    Marker& marker = found->second;
+    const bool mine = marker.state == MarkerState::kOpen && marker.token == requests[i].token;
+    answers[i] = Made(mine);
+    if (mine) {
+      marker.uncertain |= requests[i].uncertain;
+      marker.held = false;
+      marker.state = marker.uncertain ? MarkerState::kOpen : MarkerState::kNone;
+    }
+  }
+  return {};
+}
+
+Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    Marker& marker = markers_[std::string(requests[i].id)];
+    const bool mine =
+        marker.state == MarkerState::kOpen && marker.held && marker.token == requests[i].token;
+    if (mine) {
+      marker.state = MarkerState::kParked;
+      marker.entry = requests[i].entry;
+    }
+    answers[i] = Made(mine || (marker.state == MarkerState::kParked && marker.entry == requests[i].entry));
+  }
+  return {};
+}
+
+Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    Marker& marker = markers_[std::string(requests[i].id)];
+    const bool mine = marker.state == MarkerState::kOpen && marker.held &&
+                      marker.token == requests[i].token && Owns(marker.own, marker.at) &&
+                      clock_.Boot() < marker.granted + times_.max_lease;
+    if (mine) {
+      marker.lease_end = LeaseEnd(marker);
+    }
+    answers[i] = Made(mine);
+  }
+  return {};
+}
+
+Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    const RestoreRequest& request = requests[i];
+    if (!Owns(request.own, request.at)) {
+      answers[i] = Change::kFenced;
+      continue;
+    }
+    Marker& marker = markers_[std::string(request.id)];
+    const bool free = !marker.held || clock_.Boot() >= marker.lease_end ||
+                      (marker.at == request.at && marker.own < request.own);
+    const bool takes =
+        marker.state == MarkerState::kNone || (marker.state == MarkerState::kOpen && free);
+    if (takes) {
+      marker = Marker{.state = MarkerState::kDone, .at = request.at};
+    }
+    answers[i] = Made(takes || marker.state != MarkerState::kOpen);
+  }
+  return {};
+}
+
+Status ReferenceWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  for (size_t i = 0; i < ids.size(); i++) {
+    const auto found = markers_.find(ids[i]);
+    views[i] = MarkerView{};
+    if (found != markers_.end()) {
+      const Marker& marker = found->second;
+      const bool held = marker.state == MarkerState::kOpen && marker.held;
+      views[i] = {marker.state, marker.at, held ? marker.token : Token{}, marker.uncertain};
+    }
+  }
+  return {};
+}
+
+Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition) {
+  const auto engine = engine_->RaiseOwn(source, partition);
+  const auto reference = reference_->RaiseOwn(source, partition);
+  if (!engine || *engine != *reference) {
+    report_("RaiseOwn differs from the contract");
+  }
+  return engine;
+}
+
+Status CheckedWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  std::vector<ClaimAnswer> wanted(requests.size());
+  (void)reference_->Claim(requests, wanted);
+  Status status = engine_->Claim(requests, answers);
+  for (size_t i = 0; i < requests.size() && status; i++) {
+    const ClaimAnswer& a = answers[i];
+    const ClaimAnswer& b = wanted[i];
+    if (a.answer != b.answer || a.same_delivery != b.same_delivery || a.uncertain != b.uncertain ||
+        a.attempt != b.attempt || a.entry != b.entry || a.wait != b.wait || a.result != b.result) {
+      report_("Claim answers " + std::string(oncemq::ToString(a.answer)) + ", the contract says " +
+              std::string(oncemq::ToString(b.answer)));
+    }
+  }
+  return status;
+}
+
+template <class Request>
+Status CheckedWindow::Compare(std::string_view what,
+                              Status (Window::*call)(std::span<const Request>, std::span<Change>),
+                              std::span<const Request> requests, std::span<Change> answers) {
+  std::vector<Change> wanted(requests.size());
+  (void)(reference_.get()->*call)(requests, wanted);
+  Status status = (engine_.get()->*call)(requests, answers);
+  if (!status || !std::equal(wanted.begin(), wanted.end(), answers.begin())) {
+    report_(std::string(what) + " differs from the contract");
+  }
+  return status;
+}
+
+Status CheckedWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+  return Compare("Complete", &Window::Complete, requests, answers);
+}
+Status CheckedWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+  return Compare("Release", &Window::Release, requests, answers);
+}
+Status CheckedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Compare("Park", &Window::Park, requests, answers);
+}
+Status CheckedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  return Compare("Renew", &Window::Renew, requests, answers);
+}
+Status CheckedWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+  return Compare("Restore", &Window::Restore, requests, answers);
+}
+Status CheckedWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  return engine_->Peek(ids, views);
+}
+
+}  // namespace oncemq::sim

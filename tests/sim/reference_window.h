@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReferenceWindow: the window's contract written down as plainly as it goes, without any thought of speed. It never
+// forgets. CheckedWindow runs it beside an engine and reports the first answer in which the two differ.
+// Thread safety: none.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq::sim {
+
+class ReferenceWindow final : public Window {
+ public:
+  ReferenceWindow(Level level, const WindowTimes& times, const Clock& clock)
+      : opaque_(level == Level::kOpaque), times_(times), clock_(clock) {}
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+
+ private:
+  struct Marker {
+    MarkerState state = MarkerState::kNone;
+    Token token;
+    bool held = false;
+    bool uncertain = false;
+    Coordinates at;
+    Own own = 0;
+    uint32_t attempt = 0;
+    uint64_t entry = 0;
+    BootTime granted;
+    BootTime lease_end;
+    std::string result;
+  };
+  struct Owner {
+    Own own = 0;
+    BootTime raised;
+  };
+
+  ClaimAnswer ClaimOne(const ClaimRequest& request);
+  void Grant(Marker& marker, const ClaimRequest& request, ClaimAnswer& answer);
+  BootTime FreeFrom(const Marker& marker, const ClaimRequest& request);
+  BootTime LeaseEnd(const Marker& marker) const;
+  bool Owns(Own own, const Coordinates& at) const;
+
+  const WindowCapabilities capabilities_{.engine = "reference"};
+  const bool opaque_;
+  const WindowTimes times_;
+  const Clock& clock_;
+  std::map<std::string, Marker, std::less<>> markers_;
+  std::map<std::pair<uint32_t, int32_t>, Owner> owners_;
+};
+
+class CheckedWindow final : public Window {
+ public:
+  using Report = std::function<void(const std::string&)>;
+  CheckedWindow(std::unique_ptr<Window> engine, std::unique_ptr<Window> reference, Report report)
+      : engine_(std::move(engine)), reference_(std::move(reference)), report_(std::move(report)) {}
+
+  const WindowCapabilities& capabilities() const override { return engine_->capabilities(); }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+
+ private:
+  template <class Request>
+  Status Compare(std::string_view what, Status (Window::*call)(std::span<const Request>, std::span<Change>),
+                 std::span<const Request> requests, std::span<Change> answers);
+
+  const std::unique_ptr<Window> engine_;
+  const std::unique_ptr<Window> reference_;
+  const Report report_;
+};
+
+}  // namespace oncemq::sim

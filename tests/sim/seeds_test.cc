@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The swarm: thousands of configurations, each played twice. ONCEMQ_SIM_SEEDS and ONCEMQ_SIM_FIRST_SEED choose others.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "verdict_of_run.h"
+
+namespace oncemq::sim {
+namespace {
+
+constexpr uint64_t kShards = 8;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+class Swarm : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Swarm, EverySeedKeepsEveryPromiseAndRepeatsItself) {
+  const uint64_t seeds = FromEnvironment("ONCEMQ_SIM_SEEDS", 2000) / kShards;
+  const uint64_t first = FromEnvironment("ONCEMQ_SIM_FIRST_SEED", 1) + GetParam() * seeds;
+  Sometimes sometimes;
+  for (uint64_t seed = first; seed < first + seeds; seed++) {
+    const Config config = RandomConfig(seed);
+    const Judgement judgement = RunAndJudge(config, sometimes);
+    ASSERT_TRUE(judgement.violations.empty()) << Explain(config, judgement.violations.front());
+    Sometimes ignored;
+    ASSERT_EQ(RunAndJudge(config, ignored).hash, judgement.hash)
+        << "the second run of the same seed went another way: " << ToString(config);
+  }
+  for (size_t i = 0; i < static_cast<size_t>(Situation::kCount); i++) {
+    const auto situation = static_cast<Situation>(i);
+    RecordProperty(Describe(situation), std::to_string(sometimes.count(situation)));
+    if (seeds >= 250) {
+      EXPECT_GT(sometimes.count(situation), 0u)
+          << "never seen in " << seeds << " seeds: " << Describe(situation);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Swarm, testing::Range<uint64_t>(0, kShards));
+
+TEST(Replay, OfTheConfigurationInTheEnvironment) {
+  const char* text = std::getenv("ONCEMQ_SIM_REPLAY");
+  if (text == nullptr) {
+    return;  // nothing was asked for
+  }
+  const auto config = ParseConfig(text);
+  ASSERT_TRUE(config) << "not a configuration: " << text;
+  Sometimes sometimes;
+  const Judgement judgement = RunAndJudge(*config, sometimes);
+  EXPECT_TRUE(judgement.violations.empty()) << Explain(*config, judgement.violations.front());
+}
+
+}  // namespace
+}  // namespace oncemq::sim

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimProcess: one incarnation of a consumer. A shell around the real Core and RunMachine that does what the runtime does:
+// poll, admit within the credit, hand runs to workers, carry actions out, answer the group. Each piece of work is one
+// event, so that it may die, sleep or be cut off between any two.
+// Thread safety: none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/core.h"
+#include "sim_member.h"
+#include "sim_worker.h"
+#include "surroundings.h"
+
+namespace oncemq::sim {
+
+// A message that the core holds. Its bytes are its own, so that a view kept too long points to freed memory.
+struct SimMessage {
+  uint32_t delivery = 0;
+  std::string id;
+};
+
+class SimProcess final : public MemberShell {
+ public:
+  SimProcess(ActorId actor, Surroundings& world, std::shared_ptr<SimWindow> window);
+  ~SimProcess() override;
+
+  void Start();
+  void Close();
+  void Rewind(int32_t partition, int64_t back);
+
+  // Nothing of the partition is held, or a policy has stopped it; what was finished is committed.
+  bool Quiet(int32_t partition) const;
+  bool Stopped(int32_t partition) const { return partitions_[static_cast<size_t>(partition)].stopped; }
+  bool Draining() const;
+  // What it holds and what it counted, for the last time.
+  void NoteEnd();
+
+  // --- for its workers
+  void Settled(SimWorker& worker);
+  void Settle(std::span<const uint32_t> deliveries, std::span<Settlement> settlements);
+  bool Stale(const DeliveryFacts& delivery) const;
+
+ private:
+  struct Partition {
+    bool assigned = false;   // by the group; the core may not know it yet
+    bool in_core = false;
+    bool stopped = false;    // by a policy
+    uint64_t number = 0;     // of the assignment, to recognise answers that come too late
+    uint32_t term = 0;
+    int64_t start = 0;
+    int64_t position = 0;    // next offset to admit
+  };
+
+  void OnAssigned(int32_t partition, uint32_t term) override;
+  void OnRevoke(const std::vector<int32_t>& partitions) override;
+  void OnLost(const std::vector<int32_t>& partitions) override;
+  void OnLeft() override;
+
+  void AskCommitted(int32_t partition, uint64_t number);
+  void Assign(int32_t partition, const CommittedPosition& committed, const LogBounds& bounds);
+  void Lose(int32_t partition);
+  void StopRunsOf(int32_t partition);
+
+  void Poll();
+  void WakeIn(Micros delay);
+  void PlanNextPoll();
+  void AdmitFrom(int32_t partition);
+  void TakeRuns();
+  void CarryOut();
+  void Do(const RaiseOwnAction& action);
+  void Do(const CommitAction& action);
+  void Do(const GiveBackAction& action);
+  void Do(const StopAction& action);
+  void SendCommit(const CommitCall& call, uint64_t number, bool again);
+  void Answer(const CommitCall& call, uint64_t number, CommitReply reply);
+  void ReleaseMessages();
+  void Note(Op op, int32_t partition, int64_t value = 0, bool flag = false);
+  Partition& At(int32_t p) { return partitions_[static_cast<size_t>(p)]; }
+  static PartitionId CoreId(int32_t p) { return static_cast<PartitionId>(p); }
+
+  const ActorId actor_;
+  Surroundings& world_;
+  const std::shared_ptr<SimWindow> window_;
+  Rng rng_;
+  Core core_;
+  SimMember member_;
+  std::vector<std::unique_ptr<SimWorker>> workers_;
+  std::vector<Partition> partitions_;
+  std::map<uint32_t, std::unique_ptr<SimMessage>> messages_;  // by delivery
+  std::vector<Action> actions_;
+  std::vector<void*> released_;
+  std::vector<Arrival> arrivals_;
+  Run run_;
+  Micros poll_at_ = 0;     // of the next poll that is planned; 0: none
+  uint64_t poll_number_ = 0;
+  int urgent_ = 0;         // polls in a row after which the core wanted another one at once
+  Micros asked_ = 0;       // when the core asked for the action that is being carried out
+};
+
+}  // namespace oncemq::sim

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_target.h"
+
+#include <algorithm>
+
+namespace oncemq::sim {
+
+bool SimTarget::InstallFence(const DeliveryFacts& by, uint64_t own) {
+  uint64_t& fence = fences_[{by.partition, by.key}];
+  const bool valid = own >= fence;
+  fence = std::max(fence, own);
+  return valid;
+}
+
+SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
+  const DeliveryFacts& by = history_.delivery(delivery);
+  Reply reply = Reply::kAccepted;
+  if (config_.fence != 0 && !InstallFence(by, own)) {
+    reply = Reply::kOldFence;
+  } else if (LevelOf(config_) == Level::kGuarded && !known_.insert(by.id).second) {
+    reply = Reply::kAlreadyDone;
+  }
+  history_.Append({.time = loop_.now(),
+                   .process = by.process,
+                   .op = Op::kEffect,
+                   .phase = reply == Reply::kOldFence ? Phase::kFail : Phase::kOk,
+                   .partition = by.partition,
+                   .epoch = by.epoch,
+                   .offset = by.offset,
+                   .delivery = delivery,
+                   .id = by.id,
+                   .own = own,
+                   .value = static_cast<int64_t>(reply)});
+  return reply;
+}
+
+}  // namespace oncemq::sim

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim_process.h"
+
+namespace oncemq::sim {
+namespace {
+
+RunPolicy PolicyOf(const Config& config) {
+  return {.level = LevelOf(config),
+          .window = PlacementOf(config) != Placement::kNone,
+          .reject = config.journal != 0 ? RejectPolicy::kJournal : RejectPolicy::kStop,
+          .store_retry = microseconds(config.store_retry),
+          .backoff_first = milliseconds(20),
+          .backoff_most = milliseconds(1000)};
+}
+
+// Workers share the process half of their tokens, because a delivery may come to another one next time.
+TokenSource TokensOf(ActorId actor, uint32_t number) {
+  return TokenSource(actor, (uint64_t{number} + 1) << 40);
+}
+
+}  // namespace
+
+SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, SimProcess& process,
+                     std::shared_ptr<SimWindow> window)
+    : actor_(actor),
+      number_(number),
+      world_(world),
+      process_(process),
+      window_(std::move(window)),
+      rng_(static_cast<uint64_t>(world.config.seed) * 977 + actor * 16 + number, "worker"),
+      machine_(PolicyOf(world.config), TokensOf(actor, number)) {}
+
+void SimWorker::Begin(Run& run) {
+  run_number_++;
+  stop_ = false;
+  safe_until_ = run.safe_until;
+  for (const RunItem& item : run.items) {
+    const uint32_t delivery = static_cast<const SimMessage*>(item.message)->delivery;
+    const DeliveryFacts& facts = world_.history.delivery(delivery);
+    taken_.push_back(delivery);
+    world_.sometimes.Count(Situation::kCopyInRun, item.copy);
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kTake,
+                           .partition = facts.partition,
+                           .epoch = facts.epoch,
+                           .offset = facts.offset,
+                           .delivery = delivery,
+                           .id = facts.id,
+                           .own = item.own,
+                           .value = static_cast<int64_t>(number_ << 32 | run_number_),
+                           .aux = static_cast<int64_t>(item.stage)});
+  }
+  machine_.Start(run);
+  RenewLater();
+  Later();
+}
+
+void SimWorker::End() { taken_.clear(); }
+
+void SimWorker::StopRunOf(int32_t partition) {
+  stop_ |= std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
+    return world_.history.delivery(delivery).partition == partition;
+  });
+}
+
+bool SimWorker::Handles(int32_t partition) const {
+  return handling_ != kNone && world_.history.delivery(handling_).partition == partition;
+}
+
+void SimWorker::Later(Micros most) {
+  world_.loop.Plan(actor_, rng_.Between(1, most), [this] { Step(); });
+}
+
+void SimWorker::Step() {
+  const RunStep step = machine_.step();
+  if (world_.at_step(actor_, step)) {
+    return;
+  }
+  switch (step) {
+    case RunStep::kHandle:
+      return Handle();
+    case RunStep::kJournal:
+      return Journal();
+    case RunStep::kSettled:
+      return process_.Settled(*this);
+    default:
+      return CallWindow(step);
+  }
+}
+
+std::function<void()> SimWorker::Inside(RunStep step) {
+  // At the window: this worker may be gone by then.
+  return [&world = world_, actor = actor_, step] { world.inside_step(actor, step); };
+}
+
+void SimWorker::CallWindow(RunStep step) {
+  const auto changes = [this](void (RunMachine::*then)(const Status&)) {
+    return [this, then](const Status& status, const std::vector<Change>& replies) {
+      std::copy(replies.begin(), replies.end(), machine_.changes().begin());
+      (machine_.*then)(status);
+      Later();
+    };
+  };
+  switch (step) {
+    case RunStep::kRestore:
+      return window_->Restore(actor_, machine_.restores(), Inside(step),
+                              changes(&RunMachine::Restored));
+    case RunStep::kRelease:
+      return window_->Release(actor_, machine_.releases(), Inside(step),
+                              changes(&RunMachine::Released));
+    case RunStep::kComplete:
+      return window_->Complete(actor_, machine_.completions(), Inside(step),
+                               changes(&RunMachine::Completed));
+    case RunStep::kPark:
+      return window_->Park(actor_, machine_.parks(), Inside(step), changes(&RunMachine::Parked));
+    case RunStep::kClaim:
+      NoteClaims();
+      return window_->Claim(
+          actor_, machine_.claims(), Inside(step),
+          [this](const Status& status, const std::vector<ClaimAnswer>& replies) {
+            std::copy(replies.begin(), replies.end(), machine_.claim_answers().begin());
+            machine_.Claimed(status);
+            Later();
+          });
+    default:
+      return;
+  }
+}
+
+void SimWorker::NoteClaims() {
+  for (const ClaimRequest& claim : machine_.claims()) {
+    const auto delivery = std::find_if(taken_.begin(), taken_.end(), [&](uint32_t number) {
+      const DeliveryFacts& facts = world_.history.delivery(number);
+      return facts.partition == claim.at.partition && facts.offset == claim.at.offset;
+    });
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kClaim,
+                           .phase = Phase::kInvoke,
+                           .partition = claim.at.partition,
+                           .offset = claim.at.offset,
+                           .delivery = *delivery,
+                           .id = world_.history.delivery(*delivery).id,
+                           .token = claim.token,
+                           .own = claim.own});
+  }
+}
+
+void SimWorker::Journal() {
+  std::vector<uint32_t> deliveries;
+  for (const JournalEntry& entry : machine_.journal_entries()) {
+    deliveries.push_back(static_cast<const SimMessage*>(entry.item->message)->delivery);
+  }
+  world_.sometimes.Count(Situation::kRejectJournaled);
+  world_.journal.Write(actor_, std::move(deliveries), Inside(RunStep::kJournal),
+                       [this](const Status& status, uint64_t first) {
+                         machine_.Journaled(status, first);
+                         Later();
+                       });
+}
+
+void SimWorker::Handle() {
+  if (stop_) {
+    machine_.StopHandling();
+  }
+  const Grant* grant = machine_.Next(world_.loop.boot());
+  if (grant == nullptr) {
+    world_.sometimes.Count(Situation::kPastSafeUntil,
+                           !stop_ && world_.loop.boot() >= safe_until_);
+    return Later();
+  }
+  Attempt(*grant);
+}
+
+void SimWorker::Attempt(const Grant& grant) {
+  handling_ = static_cast<const SimMessage*>(grant.item->message)->delivery;
+  own_ = grant.item->own;
+  const DeliveryFacts& facts = world_.history.delivery(handling_);
+  world_.history.Append({.time = world_.loop.now(),
+                         .process = actor_,
+                         .op = Op::kHandle,
+                         .phase = Phase::kInvoke,
+                         .flag = grant.uncertain || grant.item->touched,
+                         .partition = facts.partition,
+                         .epoch = facts.epoch,
+                         .offset = facts.offset,
+                         .delivery = handling_,
+                         .id = facts.id,
+                         .token = grant.token,
+                         .own = own_,
+                         .value = grant.attempt});
+  const Script script = ScriptOf(world_.config, facts.id);
+  if (script.time >= world_.config.slow_time && rng_.Chance(500)) {
+    SettleOthersLater(script.time / 4);
+  }
+  const bool fails = world_.calls[facts.id]++ < script.failures;
+  if (fails && !script.effect_then_fails) {
+    Retry retry{.not_done = script.says_not_done};
+    if (script.says_when) {
+      retry.after = milliseconds(rng_.Between(0, 50));
+    }
+    return Finish(script.time, retry);
+  }
+  if (script.end == Script::End::kReject) {
+    return Finish(script.time, Reject{"as scripted"});
+  }
+  if (world_.config.fence != 0 && !world_.target.InstallFence(facts, own_)) {
+    return Finish(script.time, Retry{.not_done = true});  // an old owner's fence: nothing was done
+  }
+  world_.loop.Plan(actor_, script.time / 2, [this, script, fails] { SendEffect(script, fails); });
+}
+
+// A handler that keeps the others waiting: what is not its own message goes on without it.
+void SimWorker::SettleOthersLater(Micros delay) {
+  world_.loop.Plan(actor_, delay, [this, waited = handling_, number = run_number_] {
+    if (handling_ != waited || run_number_ != number || taken_.size() == 1) {
+      return;
+    }
+    std::vector<Settlement> settled;
+    machine_.SettleOthers(settled);
+    std::vector<uint32_t> others = std::exchange(taken_, {waited});
+    std::erase(others, waited);
+    world_.sometimes.Count(Situation::kRunSplit);
+    process_.Settle(others, settled);
+  });
+}
+
+void SimWorker::SendEffect(const Script& script, bool fails) {
+  const Micros there = rng_.Between(1, kMilli);
+  const bool lost = !world_.healed && rng_.Chance(world_.config.effect_lost);
+  world_.loop.Plan(kWorld, there, [this, &world = world_, actor = actor_, delivery = handling_,
+                                   own = own_, script, fails, lost, back = rng_.Between(1, kMilli)] {
+    const auto reply = world.target.Effect(delivery, own);
+    world.inside_step(actor, RunStep::kHandle);
+    world.loop.Plan(actor, lost ? world.config.call_timeout : back, [this, reply, script, fails, lost] {
+      if (lost || fails) {
+        return Finish(1, Retry{});
+      }
+      if (reply == SimTarget::Reply::kOldFence) {
+        return Finish(1, Retry{.not_done = true});
+      }
+      Finish(script.time / 2, Done{"r"});
+    });
+  });
+}
+
+void SimWorker::Finish(Micros delay, Outcome outcome) {
+  world_.loop.Plan(actor_, delay, [this, outcome = std::move(outcome)]() mutable {
+    const DeliveryFacts& facts = world_.history.delivery(handling_);
+    const auto* retry = std::get_if<Retry>(&outcome);
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kHandle,
+                           .phase = Phase::kOk,
+                           .flag = retry != nullptr && retry->not_done,
+                           .partition = facts.partition,
+                           .epoch = facts.epoch,
+                           .offset = facts.offset,
+                           .delivery = handling_,
+                           .id = facts.id,
+                           .value = static_cast<int64_t>(outcome.index())});
+    handling_ = kNone;
+    machine_.Handled(std::move(outcome));
+    Later();
+  });
+}
+
+// At a third of the lease, for as long as the run lasts (rule 13).
+void SimWorker::RenewLater() {
+  if (world_.config.renew == 0 || PlacementOf(world_.config) == Placement::kNone) {
+    return;
+  }
+  world_.loop.Plan(actor_, world_.config.lease / 3, [this, number = run_number_] {
+    if (number != run_number_ || idle()) {
+      return;
+    }
+    const std::vector<RenewRequest> claims = machine_.OpenClaims();
+    if (!claims.empty()) {
+      window_->Renew(actor_, claims, [this, number](const Status& status, const std::vector<Change>& replies) {
+        const bool lost = status && std::find(replies.begin(), replies.end(), Change::kFenced) != replies.end();
+        stop_ |= lost && number == run_number_;
+      });
+    }
+    RenewLater();
+  });
+}
+
+}  // namespace oncemq::sim

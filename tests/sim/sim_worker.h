@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimWorker: one worker of a process with its RunMachine. Each step of a run is an event of its own, and so is each part
+// of a handler call: it may be the last thing that the process does.
+// Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "oncemq/framework/run_machine.h"
+#include "surroundings.h"
+
+namespace oncemq::sim {
+
+class SimProcess;
+struct SimMessage;
+
+class SimWorker {
+ public:
+  SimWorker(ActorId actor, uint32_t number, Surroundings& world, SimProcess& process,
+            std::shared_ptr<SimWindow> window);
+
+  bool idle() const { return taken_.empty(); }
+  void Begin(Run& run);
+  // No further handler of this run starts, if it holds a message of the partition.
+  void StopRunOf(int32_t partition);
+  bool Handles(int32_t partition) const;
+
+  // The run as it was taken; settlements() is in the same order.
+  const std::vector<uint32_t>& taken() const { return taken_; }
+  std::span<Settlement> settlements() { return machine_.settlements(); }
+  void End();
+
+ private:
+  void Later(Micros most = 200);
+  void Step();
+  void CallWindow(RunStep step);
+  void NoteClaims();
+  void Journal();
+  void Handle();
+  void Attempt(const Grant& grant);
+  void SettleOthersLater(Micros delay);
+  void SendEffect(const Script& script, bool fails);
+  void Finish(Micros delay, Outcome outcome);
+  void RenewLater();
+  std::function<void()> Inside(RunStep step);
+
+  const ActorId actor_;
+  const uint64_t number_;
+  Surroundings& world_;
+  SimProcess& process_;
+  const std::shared_ptr<SimWindow> window_;
+  Rng rng_;
+  RunMachine machine_;
+  std::vector<uint32_t> taken_;  // deliveries
+  BootTime safe_until_{};
+  uint32_t handling_ = kNone;    // the delivery whose handler runs
+  uint64_t own_ = 0;             // and its ownership
+  uint64_t run_number_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace oncemq::sim

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sometimes.h"
+
+namespace oncemq::sim {
+namespace {
+
+constexpr std::string_view kSteps[] = {"restore",  "claim",   "release", "handle",
+                                       "complete", "journal", "park",    "settled"};
+
+constexpr std::string_view kNames[] = {"claim in flight",
+                                       "claim duplicate",
+                                       "claim attached",
+                                       "claim fenced",
+                                       "second attempt",
+                                       "uncertain grant",
+                                       "takeover by lease",
+                                       "takeover by ownership",
+                                       "fenced completion",
+                                       "fenced renewal",
+                                       "reply lost after it took effect",
+                                       "call that took effect late",
+                                       "revoked in a handler",
+                                       "lost in a handler",
+                                       "stale settlement",
+                                       "stale settlement with an effect",
+                                       "partition returned while it ran",
+                                       "copy in one run",
+                                       "copy waited in the process",
+                                       "same offset twice",
+                                       "same offset twice, first one unfinished",
+                                       "carried by the map",
+                                       "map cut",
+                                       "run split",
+                                       "retry",
+                                       "reject journaled",
+                                       "partition stopped by policy",
+                                       "own lost, start over",
+                                       "commit refused",
+                                       "commit unknown",
+                                       "commit of an old generation, partition kept",
+                                       "given back by leaving the group",
+                                       "offsets abandoned",
+                                       "drained in time",
+                                       "handler not started past safe_until",
+                                       "effect of a former owner",
+                                       "credit exhausted",
+                                       "span exhausted",
+                                       "bytes exhausted",
+                                       "operator reset forward",
+                                       "operator reset backward"};
+static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));
+
+}  // namespace
+
+std::string Describe(Situation situation) {
+  const auto index = static_cast<size_t>(situation);
+  if (situation == Situation::kCrashInDrain) {
+    return "crash while draining";
+  }
+  if (situation >= Situation::kCrashInStep) {
+    return "crash in step " +
+           std::string(kSteps[index - static_cast<size_t>(Situation::kCrashInStep)]);
+  }
+  if (situation >= Situation::kCrashAtStep) {
+    return "crash at step " +
+           std::string(kSteps[index - static_cast<size_t>(Situation::kCrashAtStep)]);
+  }
+  return std::string(kNames[index]);
+}
+
+void Sometimes::Saw(Answer answer) {
+  Count(Situation::kClaimInFlight, answer == Answer::kInFlight);
+  Count(Situation::kClaimDuplicate, answer == Answer::kDuplicate);
+  Count(Situation::kClaimAttached, answer == Answer::kAttached);
+  Count(Situation::kClaimFenced, answer == Answer::kFenced);
+}
+
+void Sometimes::CrashAt(RunStep step, bool inside) {
+  const auto first = inside ? Situation::kCrashInStep : Situation::kCrashAtStep;
+  Count(static_cast<Situation>(static_cast<size_t>(first) + static_cast<size_t>(step)));
+}
+
+void Sometimes::Add(const Sometimes& other) {
+  for (size_t i = 0; i < counts_.size(); i++) {
+    counts_[i] += other.counts_[i];
+  }
+}
+
+}  // namespace oncemq::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Surroundings: what a simulated process can reach. Owned by the World, which outlives its processes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "event_loop.h"
+#include "history.h"
+#include "log.h"
+#include "oncemq/framework/run_machine.h"
+#include "rng.h"
+#include "sim_broker.h"
+#include "sim_target.h"
+#include "sim_window.h"
+#include "sometimes.h"
+
+namespace oncemq::sim {
+
+// The way between a process and the broker. While a process is cut off, nothing gets through, in either direction.
+class Network {
+ public:
+  Network(const Config& config, EventLoop& loop)
+      : config_(config), loop_(loop), rng_(static_cast<uint64_t>(config.seed), "network") {}
+
+  bool IsCut(ActorId actor) const { return actor < cut_until_.size() && loop_.now() < cut_until_[actor]; }
+  void Cut(ActorId actor, Micros until);
+  Micros OneWay() { return rng_.Between(1, config_.latency); }
+  void ToBroker(ActorId from, EventLoop::Body body);
+  void ToClient(ActorId to, EventLoop::Body body);
+
+ private:
+  const Config& config_;
+  EventLoop& loop_;
+  Rng rng_;
+  std::vector<Micros> cut_until_;
+};
+
+// What the handler does with an id, by its seed: the same in every process.
+struct Script {
+  enum class End : uint8_t { kDone, kReject };
+  End end = End::kDone;
+  uint32_t failures = 0;         // calls that end in Retry first
+  bool effect_then_fails = false;  // those calls have their effect all the same
+  bool says_not_done = false;    // and say so where they had none
+  bool says_when = false;        // the handler names the time of its next attempt
+  Micros time = 0;
+};
+Script ScriptOf(const Config& config, uint32_t id);
+// Such a message is refused before anybody claims it.
+bool IsMalformed(const Config& config, uint32_t id);
+
+// Refused messages on record. Each process appends to a journal of its own; all are read together.
+class SimJournal {
+ public:
+  SimJournal(const Config& config, EventLoop& loop, History& history)
+      : config_(config), loop_(loop), history_(history),
+        rng_(static_cast<uint64_t>(config.seed), "journal") {}
+  using Done = std::function<void(const Status&, uint64_t first)>;
+  void Write(ActorId who, std::vector<uint32_t> deliveries, std::function<void()> applied, Done done);
+  void Heal() { healed_ = true; }
+
+ private:
+  const Config& config_;
+  EventLoop& loop_;
+  History& history_;
+  Rng rng_;
+  uint64_t next_ = 1;
+  bool healed_ = false;
+};
+
+struct Surroundings {
+  const Config& config;
+  const Log& log;
+  EventLoop& loop;
+  History& history;
+  Sometimes& sometimes;
+  SimBroker& broker;
+  SimTarget& target;
+  Network& network;
+  SimJournal& journal;
+  std::vector<uint32_t>& calls;  // handler calls of each id so far
+  bool healed = false;           // no more faults
+  // True: the process dies here; its code returns at once and touches nothing.
+  std::function<bool(ActorId, RunStep)> at_step;
+  std::function<void(ActorId, RunStep)> inside_step;
+  std::function<void(ActorId)> left;                 // a closing process is done
+  std::function<void(const std::string&)> incident;  // what must never happen did
+};
+
+}  // namespace oncemq::sim

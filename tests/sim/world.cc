@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/hash.h"
+#include "oncemq/dedup/memory_window.h"
+#include "reference_window.h"
+
+namespace oncemq::sim {
+namespace {
+
+// A run that does this much without an end goes round in circles.
+constexpr uint64_t kMaxSteps = 3'000'000;
+
+WindowTimes TimesOf(const Config& config) {
+  const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
+  return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
+}
+
+}  // namespace
+
+World::World(const Config& config)
+    : config_(config),
+      log_(BuildLog(config)),
+      broker_(config_, log_, loop_, history_),
+      target_(config_, loop_, history_),
+      network_(config_, loop_),
+      journal_(config_, loop_, history_),
+      calls_(log_.ids.size(), 0),
+      surroundings_{.config = config_,
+                    .log = log_,
+                    .loop = loop_,
+                    .history = history_,
+                    .sometimes = sometimes_,
+                    .broker = broker_,
+                    .target = target_,
+                    .network = network_,
+                    .journal = journal_,
+                    .calls = calls_},
+      slots_(static_cast<size_t>(config.processes)) {
+  SeedProcessHash(static_cast<uint64_t>(config.seed));
+  for (size_t i = 0; i < log_.ids.size(); i++) {
+    id_numbers_[log_.ids[i]] = static_cast<uint32_t>(i);
+  }
+  surroundings_.at_step = [this](ActorId actor, RunStep step) { return AtStep(actor, step); };
+  surroundings_.inside_step = [this](ActorId actor, RunStep step) { InsideStep(actor, step); };
+  surroundings_.left = [this](ActorId actor) { End(actor, false); };
+  surroundings_.incident = [this](const std::string& what) { Incident(what); };
+  loop_.before_actor = [this](ActorId actor) { BeforeEvent(actor); };
+  if (PlacementOf(config_) == Placement::kShared) {
+    shared_window_ = WindowFor(true);
+  }
+}
+
+World::~World() = default;
+
+std::unique_ptr<Window> World::OpenEngine() {
+  auto engine = OpenMemoryWindow(
+      {.level = LevelOf(config_), .times = TimesOf(config_), .remember = 100'000, .max_open = 100'000},
+      loop_.clock());
+  if (!engine) {
+    Incident("the memory window does not open: " + engine.error().message);
+  }
+  auto reference =
+      std::make_unique<ReferenceWindow>(LevelOf(config_), TimesOf(config_), loop_.clock());
+  return std::make_unique<CheckedWindow>(std::move(*engine), std::move(reference),
+                                         [this](const std::string& what) { Incident(what); });
+}
+
+std::shared_ptr<SimWindow> World::WindowFor(bool shared) {
+  return std::make_shared<SimWindow>(config_, loop_, history_, sometimes_, id_numbers_,
+                                     OpenEngine(), shared);
+}
+
+void World::Incident(const std::string& what) { incidents_.push_back(what); }
+
+World::Slot* World::SlotOf(ActorId actor) {
+  for (Slot& slot : slots_) {
+    if (slot.actor == actor && actor != kWorld) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+void World::StartIn(size_t index) {
+  Slot& slot = slots_[index];
+  if (slot.actor != kWorld || !slot.wanted || resetting_) {
+    return;
+  }
+  slot.actor = next_actor_++;
+  auto window = shared_window_;
+  if (PlacementOf(config_) == Placement::kPerProcess) {
+    window = WindowFor(false);
+  }
+  slot.process = std::make_unique<SimProcess>(slot.actor, surroundings_, std::move(window));
+  slot.process->Start();
+}
+
+// The object goes in an event of its own: its code may be running right now.
+void World::End(ActorId actor, bool crash) {
+  Slot* slot = SlotOf(actor);
+  if (slot == nullptr) {
+    return;
+  }
+  sometimes_.Count(Situation::kCrashInDrain, crash && slot->process->Draining());
+  slot->process->NoteEnd();
+  history_.Append({.time = loop_.now(), .process = actor, .op = Op::kCrash, .flag = crash});
+  loop_.Kill(actor);
+  slot->actor = kWorld;
+  auto gone = std::make_shared<std::unique_ptr<SimProcess>>(std::move(slot->process));
+  loop_.Plan(kWorld, 0, [gone] { gone->reset(); });
+  const auto index = static_cast<size_t>(slot - slots_.data());
+  loop_.Plan(kWorld, std::max<Micros>(slot->restart, 1), [this, index] { StartIn(index); });
+}
+
+void World::Crash(size_t index, Micros restart) {
+  Slot& slot = slots_[index];
+  if (slot.actor != kWorld) {
+    slot.restart = restart;
+    End(slot.actor, true);
+  }
+}
+
+void World::BeforeEvent(ActorId actor) {
+  if (events_.size() <= actor) {
+    events_.resize(actor + 1, 0);
+  }
+  const auto number = static_cast<int64_t>(events_[actor]++);
+  // Faults by event strike the first process of their slot only.
+  if (actor > slots_.size()) {
+    return;
+  }
+  for (const Fault& fault : config_.faults) {
+    if (fault.event == number && fault.slot + 1 == static_cast<int64_t>(actor)) {
+      Strike(fault, actor - 1);
+    }
+  }
+}
+
+bool World::AtStep(ActorId actor, RunStep step) {
+  for (Fault& fault : armed_) {
+    const Slot& slot = slots_[static_cast<size_t>(fault.slot)];
+    if (fault.kind == FaultKind::kCrashAtStep && slot.actor == actor &&
+        fault.value == static_cast<int64_t>(step)) {
+      fault.kind = FaultKind::kCount;
+      sometimes_.CrashAt(step, false);
+      Crash(static_cast<size_t>(fault.slot), 200 * kMilli);
+      return true;
+    }
+  }
+  return false;
+}
+
+void World::InsideStep(ActorId actor, RunStep step) {
+  for (Fault& fault : armed_) {
+    const Slot& slot = slots_[static_cast<size_t>(fault.slot)];
+    if (fault.kind == FaultKind::kCrashInStep && slot.actor == actor &&
+        fault.value == static_cast<int64_t>(step)) {
+      fault.kind = FaultKind::kCount;
+      sometimes_.CrashAt(step, true);
+      Crash(static_cast<size_t>(fault.slot), 200 * kMilli);
+    }
+  }
+}
+
+bool World::Drained() const {
+  for (size_t p = 0; p < log_.partitions.size(); p++) {
+    const PartitionLog& log = log_.partitions[p];
+    const int64_t last = log.records.empty() ? log.start : log.records.back().offset + 1;
+    const auto partition = static_cast<int32_t>(p);
+    const CommittedPosition committed = broker_.Committed(partition);
+    bool done = committed.offset && *committed.offset >= last;
+    for (const Slot& slot : slots_) {
+      if (slot.process == nullptr || !slot.process->Quiet(partition)) {
+        return false;
+      }
+      done |= slot.actor == broker_.owner(partition) && slot.process->Stopped(partition);
+    }
+    if (!done) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void World::WatchForEnd() {
+  loop_.Plan(kWorld, 20 * kMilli, [this] {
+    drained_ = Drained();
+    if (!drained_) {
+      WatchForEnd();
+    }
+  });
+}
+
+RunResult World::Run() {
+  for (size_t i = 0; i < slots_.size(); i++) {
+    StartIn(i);
+  }
+  for (const Fault& fault : config_.faults) {
+    if (fault.event < 0) {
+      loop_.Plan(kWorld, fault.at, [this, fault] { Play(fault); });
+    }
+  }
+  loop_.Plan(kWorld, std::max(config_.faults_until, config_.appended_over), [this] { Heal(); });
+  const Micros end = config_.faults_until + config_.appended_over + config_.liveness;
+  while (!drained_ && loop_.steps() < kMaxSteps && loop_.Step(end)) {
+  }
+  for (const Slot& slot : slots_) {
+    if (slot.process != nullptr) {
+      slot.process->NoteEnd();
+    }
+  }
+  if (drained_) {
+    history_.Append({.time = loop_.now(), .op = Op::kDrained});
+    if (shared_window_ != nullptr) {
+      shared_window_->ReportOpenClaims();
+    }
+  }
+  RunResult result{.history = std::move(history_),
+                   .log = log_,
+                   .sometimes = sometimes_,
+                   .incidents = incidents_,
+                   .drained = drained_,
+                   .ended = loop_.now(),
+                   .steps = loop_.steps(),
+                   .actor_events = events_};
+  return result;
+}
+
+RunResult Simulate(const Config& config) { return World(config).Run(); }
+
+}  // namespace oncemq::sim

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The faults of a run, and the end of all faults.
+#include <algorithm>
+
+#include "world.h"
+
+namespace oncemq::sim {
+
+void World::Play(const Fault& fault) {
+  if (surroundings_.healed) {
+    return;
+  }
+  switch (fault.kind) {
+    case FaultKind::kCrashAtStep:
+    case FaultKind::kCrashInStep:
+      armed_.push_back(fault);
+      return;
+    case FaultKind::kWindowDown:
+      if (shared_window_ != nullptr) {
+        shared_window_->DownUntil(loop_.now() + fault.value);
+      }
+      return;
+    case FaultKind::kRebalance:
+      broker_.Reshuffle();
+      return;
+    case FaultKind::kReset:
+      ResetOffset(fault);
+      return;
+    default:
+      Strike(fault, static_cast<size_t>(fault.slot));
+  }
+}
+
+// What happens to one process.
+void World::Strike(const Fault& fault, size_t index) {
+  Slot& slot = slots_[index];
+  if (slot.actor == kWorld || surroundings_.healed) {
+    return;
+  }
+  switch (fault.kind) {
+    case FaultKind::kCrash:
+      Crash(index, fault.value);
+      break;
+    case FaultKind::kPause:
+      loop_.Sleep(slot.actor, loop_.now() + fault.value);
+      break;
+    case FaultKind::kCut:
+      network_.Cut(slot.actor, loop_.now() + fault.value);
+      break;
+    case FaultKind::kClose:
+      slot.restart = fault.value;
+      slot.process->Close();
+      break;
+    case FaultKind::kRewind:
+      slot.process->Rewind(static_cast<int32_t>(fault.partition), fault.value);
+      break;
+    case FaultKind::kRebalance:
+      broker_.Reshuffle();
+      break;
+    default:
+      break;
+  }
+}
+
+// Everybody stops, half of them without a word; when the group is empty the operator commits and all start again.
+void World::ResetOffset(const Fault& fault) {
+  if (resetting_) {
+    return;
+  }
+  resetting_ = true;
+  for (size_t i = 0; i < slots_.size(); i++) {
+    if (slots_[i].actor != kWorld && i % 2 == 0) {
+      slots_[i].process->Close();
+    } else {
+      Crash(i, kMilli);
+    }
+  }
+  DoReset(fault);
+}
+
+void World::DoReset(const Fault& fault) {
+  const bool running = std::any_of(slots_.begin(), slots_.end(),
+                                   [](const Slot& slot) { return slot.actor != kWorld; });
+  if (running || !broker_.Empty()) {
+    loop_.Plan(kWorld, 100 * kMilli, [this, fault] { DoReset(fault); });
+    return;
+  }
+  const auto partition = static_cast<int32_t>(fault.partition);
+  const LogBounds bounds = broker_.Bounds(partition, loop_.now());
+  const int64_t at = broker_.Committed(partition).offset.value_or(bounds.start);
+  const int64_t to = bounds.start + (bounds.end - bounds.start) * fault.value / 1000;
+  sometimes_.Count(to > at ? Situation::kOperatorForward : Situation::kOperatorBackward, to != at);
+  broker_.Reset(partition, to);
+  resetting_ = false;
+  for (size_t i = 0; i < slots_.size(); i++) {
+    StartIn(i);
+  }
+}
+
+void World::Heal() {
+  if (resetting_) {
+    loop_.Plan(kWorld, 100 * kMilli, [this] { Heal(); });
+    return;
+  }
+  surroundings_.healed = true;
+  armed_.clear();
+  journal_.Heal();
+  if (shared_window_ != nullptr) {
+    shared_window_->DownUntil(0);
+    shared_window_->Heal();
+  }
+  for (Slot& slot : slots_) {
+    slot.restart = std::min<Micros>(slot.restart, kSecond);
+    network_.Cut(slot.actor, 0);
+  }
+  history_.Append({.time = loop_.now(), .op = Op::kHealed});
+  WatchForEnd();
+}
+
+}  // namespace oncemq::sim
