@@ -26,7 +26,7 @@ int64_t Lowest(const OffsetMap& map) {
 }  // namespace
 
 void Frontier::Start(int64_t next, OffsetMap carried, const Totals& totals) {
-  carried_ = std::move(carried);
+  carried_ = ONCEMQ_MUTANT("map-forgotten") ? OffsetMap{} : std::move(carried);
   totals_ = totals;
   base_ = end_ = 0;
   offset_ = next_ = next;
@@ -91,7 +91,9 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
     }
     // A carried range may be delivered in part so far: what lies before this arrival stays in.
     while (carried != carried_end && carried->from < from) {
-      append(carried->from, std::min(carried->to, from));
+      if (carried->to <= from || !ONCEMQ_MUTANT("carried-range-loses-its-start")) {
+        append(carried->from, std::min(carried->to, from));
+      }
       if (carried->to > from) {
         break;
       }

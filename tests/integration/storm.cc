@@ -113,9 +113,12 @@ std::unique_ptr<RunningMember> Storm::Join(uint32_t workers) {
   options.catch_up = 0;  // all members share one window, so nothing has to be told from the log
   options.workers = workers;
   return std::make_unique<RunningMember>(
-      options, window_.get(), [this](const Message&, Context& context) -> Outcome {
-        // Some work, so that members join while there is a backlog.
-        work_.fetch_xor(StableHash(ballast_), std::memory_order_relaxed);
+      options, window_.get(), [this, workers](const Message&, Context& context) -> Outcome {
+        // Some work, so that members join and leave while there is a backlog; more where workers
+        // do it, because what waits for them is what a rebalance has to hand back.
+        for (int i = 0; i < (workers > 0 ? 6 : 1); i++) {
+          work_.fetch_xor(StableHash(ballast_), std::memory_order_relaxed);
+        }
         effects_.Append(static_cast<uint32_t>(std::stoul(std::string(context.id()))));
         return Done{};
       });

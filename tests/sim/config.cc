@@ -9,8 +9,8 @@ namespace oncemq::sim {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(FaultKind::kCount)> kFaultNames{
-    "crash", "crash_at", "crash_in",    "pause", "cut",
-    "close", "rebalance", "rewind", "window_down", "reset"};
+    "crash", "crash_at",  "crash_in", "pause",       "cut",
+    "close", "rebalance", "rewind",   "window_down", "reset"};
 
 std::string FaultText(const Fault& fault) {
   return std::string(ToString(fault.kind)) + ":" + std::to_string(fault.at) + ":" +
@@ -84,7 +84,9 @@ bool ParseWord(std::string_view word, Config& config) {
 
 }  // namespace
 
-std::string_view ToString(FaultKind kind) { return kFaultNames[static_cast<size_t>(kind)]; }
+std::string_view ToString(FaultKind kind) {
+  return kFaultNames[static_cast<size_t>(kind)];
+}
 
 std::string ToString(const Config& config) {
   std::vector<int64_t> defaults;

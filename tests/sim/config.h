@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: everything that a simulated run depends on. Two runs of one Config are equal to the last event. It has a text
-// form (only what differs from the defaults), which a failure prints and a replay reads.
+// Config: everything that a simulated run depends on. Two runs of one Config are equal to the last
+// event. It has a text form (only what differs from the defaults), which a failure prints and a
+// replay reads.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +23,23 @@ enum class Placement : uint8_t {
 };
 
 enum class FaultKind : uint8_t {
-  kCrash,         // the process is gone with all that it had in memory; a new one starts `value` later
-  kCrashAtStep,   // the same, when a worker next comes to RunStep `value`
-  kCrashInStep,   // the same, after the window has carried that step out, before its reply
-  kPause,         // no event reaches it for `value`; it wakes up with stale beliefs
-  kCut,           // it reaches neither broker nor group for `value`
-  kClose,         // drains and leaves; a new one starts `value` later
-  kRebalance,     // the group gives partitions to other members
-  kRewind,        // the source delivers the last `value` offsets of a partition again
-  kWindowDown,    // the window answers nobody for `value`
-  kReset,         // everybody leaves, an operator commits another offset, everybody starts again
+  kCrash,  // the process is gone with all that it had in memory; a new one starts `value` later
+  kCrashAtStep,  // the same, when a worker next comes to RunStep `value`
+  kCrashInStep,  // the same, after the window has carried that step out, before its reply
+  kPause,        // no event reaches it for `value`; it wakes up with stale beliefs
+  kCut,          // it reaches neither broker nor group for `value`
+  kClose,        // drains and leaves; a new one starts `value` later
+  kRebalance,    // the group gives partitions to other members
+  kRewind,       // the source delivers the last `value` offsets of a partition again
+  kWindowDown,   // the window answers nobody for `value`
+  kReset,        // everybody leaves, an operator commits another offset, everybody starts again
   kCount,
 };
 std::string_view ToString(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::kCrash;
-  Micros at = 0;       // when; or, if `event` is set, instead of that event of process `slot`
+  Micros at = 0;  // when; or, if `event` is set, instead of that event of process `slot`
   int64_t event = -1;
   int64_t slot = 0;
   int64_t partition = 0;
@@ -53,22 +54,22 @@ struct Config {
   int64_t processes = 2;
   int64_t workers = 1;
   int64_t cooperative = 0;
-  int64_t messages = 60;       // of a partition, copies included
-  int64_t keys = 5;            // of a partition
-  int64_t no_key = 0;          // rate of messages without a key
-  int64_t copies = 0;          // rate of producer duplicates
-  int64_t near_copies = 300;   // of these, rate of those right behind their original
-  int64_t crossing = 0;        // of these, rate of those in another partition
-  int64_t rekeyed = 0;         // of these, rate of those with another key
-  int64_t holes = 0;           // rate of offsets that do not exist
-  int64_t map_room = 4096;     // bytes that a commit has left for its map
+  int64_t messages = 60;      // of a partition, copies included
+  int64_t keys = 5;           // of a partition
+  int64_t no_key = 0;         // rate of messages without a key
+  int64_t copies = 0;         // rate of producer duplicates
+  int64_t near_copies = 300;  // of these, rate of those right behind their original
+  int64_t crossing = 0;       // of these, rate of those in another partition
+  int64_t rekeyed = 0;        // of these, rate of those with another key
+  int64_t holes = 0;          // rate of offsets that do not exist
+  int64_t map_room = 4096;    // bytes that a commit has left for its map
   Micros appended_over = 3 * kSecond;
   // What is promised.
   int64_t order = static_cast<int64_t>(Order::kKey);
   int64_t level = static_cast<int64_t>(Level::kGuarded);
   int64_t placement = static_cast<int64_t>(Placement::kShared);
-  int64_t fence = 0;           // the target also checks the ownership fence
-  int64_t journal = 1;         // refused messages go into the journal; 0: they stop their partition
+  int64_t fence = 0;    // the target also checks the ownership fence
+  int64_t journal = 1;  // refused messages go into the journal; 0: they stop their partition
   // Limits of the core.
   int64_t in_flight = 256;
   int64_t in_flight_bytes = 1 << 20;
@@ -86,16 +87,16 @@ struct Config {
   Micros lease = 3 * kSecond;
   Micros max_lease = 30 * kSecond;
   Micros handler_timeout = 4 * kSecond;
-  Micros latency = kMilli;     // most of one way of a call
+  Micros latency = kMilli;  // most of one way of a call
   Micros call_timeout = 500 * kMilli;
   // The handler.
   Micros handler_time = 2 * kMilli;
-  int64_t slow = 0;            // rate of ids whose handler takes slow_time
+  int64_t slow = 0;  // rate of ids whose handler takes slow_time
   Micros slow_time = 4 * kSecond;
-  int64_t retries = 0;         // rate of ids that fail at first
-  int64_t rejects = 0;         // rate of ids that are refused
-  int64_t malformed = 0;       // rate of messages that can't be handled at all
-  int64_t renew = 1;           // leases are renewed while a handler runs
+  int64_t retries = 0;    // rate of ids that fail at first
+  int64_t rejects = 0;    // rate of ids that are refused
+  int64_t malformed = 0;  // rate of messages that can't be handled at all
+  int64_t renew = 1;      // leases are renewed while a handler runs
   // What goes wrong with calls.
   int64_t window_lost = 0;     // applied, reply lost
   int64_t window_refused = 0;  // not applied, and said so
@@ -104,11 +105,12 @@ struct Config {
   int64_t commit_lost = 0;     // applied, reply lost
   int64_t commit_dropped = 0;  // not applied, no reply
   int64_t commit_late = 0;     // no reply, applied long after
-  int64_t commit_retried = 0;  // the client repeats it by itself, in the generation that it has by then
-  int64_t commit_unknown = 0;  // "a rebalance is in progress"
-  int64_t journal_lost = 0;    // on record, reply lost
+  int64_t commit_retried =
+      0;  // the client repeats it by itself, in the generation that it has by then
+  int64_t commit_unknown = 0;   // "a rebalance is in progress"
+  int64_t journal_lost = 0;     // on record, reply lost
   int64_t journal_refused = 0;  // not on record, and said so
-  int64_t effect_lost = 0;     // the target's reply to the handler is lost
+  int64_t effect_lost = 0;      // the target's reply to the handler is lost
   // Faults at their times; after `faults_until` everything is healed and has `liveness` to drain.
   Micros faults_until = 12 * kSecond;
   Micros liveness = 4000 * kSecond;
@@ -121,9 +123,32 @@ std::optional<Config> ParseConfig(std::string_view text);
 // A configuration out of the swarm: every seed another mixture of shapes, limits and faults.
 Config RandomConfig(uint64_t seed);
 
-inline Order OrderOf(const Config& config) { return static_cast<Order>(config.order); }
-inline Level LevelOf(const Config& config) { return static_cast<Level>(config.level); }
-inline Placement PlacementOf(const Config& config) { return static_cast<Placement>(config.placement); }
+// The swarm with one kind of trouble turned up.
+enum class Theme : uint8_t {
+  kDoubt,       // nobody can check effects, and replies are lost all the time
+  kRebalances,  // partitions move all the time
+  kRewinds,     // the source delivers again what is being worked on
+  kZombies,     // members sleep or are cut off for about as long as their session
+  kCommits,     // commits are refused, lost, late and repeated
+  kCarried,     // owners die behind a stuck message, with much finished above it
+  kCopies,      // producer duplicates everywhere, also across partitions
+  kRefusals,    // messages are refused, the journal stumbles
+  kLongRuns,    // handlers take longer than leases
+  kTinyLimits,  // every limit is reached
+  kResets,      // operators move offsets
+  kCount,
+};
+Config ThemeConfig(Theme theme, uint64_t seed);
+
+inline Order OrderOf(const Config& config) {
+  return static_cast<Order>(config.order);
+}
+inline Level LevelOf(const Config& config) {
+  return static_cast<Level>(config.level);
+}
+inline Placement PlacementOf(const Config& config) {
+  return static_cast<Placement>(config.placement);
+}
 
 // Calls visit(name, value) for every number of the configuration.
 template <class ConfigType, class Visit>

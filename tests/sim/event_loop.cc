@@ -18,9 +18,13 @@ void EventLoop::Plan(ActorId actor, Micros delay, Body body) {
   std::push_heap(heap_.begin(), heap_.end(), Later);
 }
 
-void EventLoop::Kill(ActorId actor) { At(actor).dead = true; }
+void EventLoop::Kill(ActorId actor) {
+  At(actor).dead = true;
+}
 
-void EventLoop::Sleep(ActorId actor, Micros until) { At(actor).wakes = until; }
+void EventLoop::Sleep(ActorId actor, Micros until) {
+  At(actor).wakes = until;
+}
 
 void EventLoop::MoveTo(Micros time) {
   if (time > now_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventLoop: one thread, a virtual clock, and events ordered by (time, sequence). An event belongs to an actor (one
-// incarnation of a process) or to nobody: events of a dead actor vanish, those of a sleeping one wait until it wakes.
-// Thread safety: none.
+// EventLoop: one thread, a virtual clock, and events ordered by (time, sequence). An event belongs
+// to an actor (one incarnation of a process) or to nobody: events of a dead actor vanish, those of
+// a sleeping one wait until it wakes. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class EventLoop {
   bool Asleep(ActorId actor) const { return actors_.size() > actor && actors_[actor].wakes > now_; }
   bool Alive(ActorId actor) const { return actors_.size() <= actor || !actors_[actor].dead; }
 
-  // Runs the next event. False when there is none left before `end`; the clock then stands at `end`.
+  // Runs the next event. False when there is none left before `end`; the clock then stands at
+  // `end`.
   bool Step(Micros end);
 
   Micros now() const { return now_; }

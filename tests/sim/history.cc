@@ -11,10 +11,10 @@ namespace oncemq::sim {
 namespace {
 
 constexpr std::array<std::string_view, 30> kOps{
-    "start",  "crash",     "owner",  "reset",   "assign",   "raise",   "commit", "answer",
-    "admit",  "bounds",    "take",   "claim",   "release",  "complete", "park",  "restore",
-    "renew",  "handle",    "effect", "journal", "settle",   "gone",    "revoke", "lost",
-    "give-back", "stop",   "counts", "healed",  "drained",  "open-claim"};
+    "start",     "crash",  "owner",  "reset",   "assign",  "raise",     "commit", "answer",
+    "admit",     "bounds", "take",   "claim",   "release", "complete",  "park",   "restore",
+    "renew",     "handle", "effect", "journal", "settle",  "gone",      "revoke", "lost",
+    "give-back", "stop",   "counts", "healed",  "drained", "open-claim"};
 constexpr std::array<std::string_view, 4> kPhases{"...", "ok", "refused", ""};
 
 std::string ValueText(const Record& record) {
@@ -48,9 +48,9 @@ std::string ValueText(const Record& record) {
 
 std::string CommitText(const CommitFacts& commit) {
   const CommitMetadata& m = commit.metadata;
-  std::string out = " F=" + std::to_string(commit.offset) + " own " + std::to_string(m.own % 100000) +
-                    " since " + std::to_string(m.since) + " totals " +
-                    std::to_string(m.totals.sum()) + " map";
+  std::string out = " F=" + std::to_string(commit.offset) + " own " +
+                    std::to_string(m.own % 100000) + " since " + std::to_string(m.since) +
+                    " totals " + std::to_string(m.totals.sum()) + " map";
   for (const auto& range : m.map.ranges()) {
     out += " [" + std::to_string(range.from) + "," + std::to_string(range.to) + ")";
   }
@@ -66,16 +66,16 @@ std::string CommitText(const CommitFacts& commit) {
 }  // namespace
 
 void History::Append(const Record& r) {
-  const uint64_t words[] = {
-      static_cast<uint64_t>(r.time),
-      uint64_t{r.process} << 32 | static_cast<uint64_t>(r.op) << 16 |
-          static_cast<uint64_t>(r.phase) << 8 | (r.flag ? 1u : 0u),
-      uint64_t{static_cast<uint32_t>(r.partition)} << 32 | r.epoch,
-      static_cast<uint64_t>(r.offset),
-      uint64_t{r.delivery} << 32 | r.id,
-      r.token.process ^ MixBits(r.token.attempt),
-      r.own,
-      static_cast<uint64_t>(r.value) ^ MixBits(static_cast<uint64_t>(r.aux)) ^ uint64_t{r.term} << 40};
+  const uint64_t words[] = {static_cast<uint64_t>(r.time),
+                            uint64_t{r.process} << 32 | static_cast<uint64_t>(r.op) << 16 |
+                                static_cast<uint64_t>(r.phase) << 8 | (r.flag ? 1u : 0u),
+                            uint64_t{static_cast<uint32_t>(r.partition)} << 32 | r.epoch,
+                            static_cast<uint64_t>(r.offset),
+                            uint64_t{r.delivery} << 32 | r.id,
+                            r.token.process ^ MixBits(r.token.attempt),
+                            r.own,
+                            static_cast<uint64_t>(r.value) ^ MixBits(static_cast<uint64_t>(r.aux)) ^
+                                uint64_t{r.term} << 40};
   for (const uint64_t word : words) {
     hash_ = MixBits(hash_ ^ word);
   }
@@ -111,23 +111,26 @@ bool IsFinal(const Record& settle) {
   }
 }
 
-std::string_view ToString(Op op) { return kOps[static_cast<size_t>(op)]; }
+std::string_view ToString(Op op) {
+  return kOps[static_cast<size_t>(op)];
+}
 
 std::string_view ToString(Fate fate) {
-  constexpr std::array<std::string_view, 11> kFates{
-      "applied", "suppressed", "parked",    "rejected", "restored", "retry",
-      "wait",    "withdrawn",  "pending", "own-lost", "stop"};
+  constexpr std::array<std::string_view, 11> kFates{"applied",  "suppressed", "parked", "rejected",
+                                                    "restored", "retry",      "wait",   "withdrawn",
+                                                    "pending",  "own-lost",   "stop"};
   return kFates[static_cast<size_t>(fate)];
 }
 
 std::string ToString(const Record& r, const History& history) {
   char head[64];
-  std::snprintf(head, sizeof head, "%10.3f ms  P%-3u ", static_cast<double>(r.time) / 1000, r.process);
+  std::snprintf(head, sizeof head, "%10.3f ms  P%-3u ", static_cast<double>(r.time) / 1000,
+                r.process);
   std::string out = head;
   out += std::string(ToString(r.op)) + " " + std::string(kPhases[static_cast<size_t>(r.phase)]);
   if (r.partition >= 0) {
-    out += " p" + std::to_string(r.partition) +
-           (r.offset >= 0 ? "@" + std::to_string(r.offset) : "");
+    out +=
+        " p" + std::to_string(r.partition) + (r.offset >= 0 ? "@" + std::to_string(r.offset) : "");
   }
   if (r.epoch != 0) {
     out += " epoch " + std::to_string(r.epoch);
@@ -139,8 +142,9 @@ std::string ToString(const Record& r, const History& history) {
     out += " id " + std::to_string(r.id);
   }
   if (!r.token.empty()) {
-    out += " token " + std::to_string(r.token.process) + "." + std::to_string(r.token.attempt >> 40) +
-           "." + std::to_string(r.token.attempt & 0xFFFFFFFFFF);
+    out += " token " + std::to_string(r.token.process) + "." +
+           std::to_string(r.token.attempt >> 40) + "." +
+           std::to_string(r.token.attempt & 0xFFFFFFFFFF);
   }
   if (r.own != 0) {
     out += " own " + std::to_string(r.own % 100000);

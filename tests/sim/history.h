@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: everything that happened, as flat records in the order of time. Checkers read nothing else.
+// History: everything that happened, as flat records in the order of time. Checkers read nothing
+// else.
 //
-// A call is kInvoke where it was sent, kOk or kFail where the other side carried it out or refused it (at that moment,
-// whatever became of the reply). kInfo is a plain statement.
+// A call is kInvoke where it was sent, kOk or kFail where the other side carried it out or refused
+// it (at that moment, whatever became of the reply). kInfo is a plain statement.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +18,31 @@
 namespace oncemq::sim {
 
 enum class Op : uint8_t {
-  kStart,      // a process begins
-  kCrash,      // a process is gone; `flag`: without a word
-  kOwner,      // the group: `process` owns the partition from now on (0: nobody), `value` counts assignments
-  kReset,      // an operator commits `offset`
-  kAssign,     // the core takes a partition over at `offset`; `value`: number of the commit it starts from; `term`
-  kRaise,      // own
-  kCommit,     // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
-  kAnswer,     // the core hears what became of a commit: `value` CommitReply
-  kAdmit,      // a delivery
-  kBounds,     // after admission: `value` unfinished, `aux` bytes
-  kTake,       // a delivery goes to a worker: `value` names the run, `aux` Stage
-  kClaim,      // invoke: token; ok: `value` Answer, `flag` uncertain
-  kRelease,    // ok: `value` Change; likewise the next ones
+  kStart,    // a process begins
+  kCrash,    // a process is gone; `flag`: without a word
+  kOwner,    // the group: `process` owns the partition from now on (0: nobody), `value` counts
+             // assignments
+  kReset,    // an operator commits `offset`
+  kAssign,   // the core takes a partition over at `offset`; `value`: number of the commit it starts
+             // from; `term`
+  kRaise,    // own
+  kCommit,   // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
+  kAnswer,   // the core hears what became of a commit: `value` CommitReply
+  kAdmit,    // a delivery
+  kBounds,   // after admission: `value` unfinished, `aux` bytes
+  kTake,     // a delivery goes to a worker: `value` names the run, `aux` Stage
+  kClaim,    // invoke: token; ok: `value` Answer, `flag` uncertain
+  kRelease,  // ok: `value` Change; likewise the next ones
   kComplete,
   kPark,
   kRestore,
   kRenew,
-  kHandle,     // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
-  kEffect,     // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
-  kJournal,    // a refusal is on record
-  kSettle,     // `value` Fate, `aux` bits, see below, `flag` uncertain
-  kGone,       // the core gave the message back
-  kRevoke,     // `value`: deadline
+  kHandle,   // invoke: `flag` told that it is uncertain; ok: `value` 0 done, 1 retry, 2 reject
+  kEffect,   // at the target: `value` 0 accepted, 1 already done, 2 refused for its fence
+  kJournal,  // a refusal is on record
+  kSettle,   // `value` Fate, `aux` bits, see below, `flag` uncertain
+  kGone,     // the core gave the message back
+  kRevoke,   // `value`: deadline
   kLost,
   kGiveBack,   // `flag` leaves the group
   kStop,       // a policy stopped the partition at `offset`
@@ -107,7 +110,9 @@ class History {
   const DeliveryFacts& delivery(uint32_t number) const { return deliveries_[number]; }
   const std::vector<DeliveryFacts>& deliveries() const { return deliveries_; }
   const CommitFacts& commit(int64_t number) const { return commits_[static_cast<size_t>(number)]; }
-  const DeliveryCounts& counts(int64_t number) const { return counts_[static_cast<size_t>(number)]; }
+  const DeliveryCounts& counts(int64_t number) const {
+    return counts_[static_cast<size_t>(number)];
+  }
   // Equal traces have equal hashes; different ones, in all likelihood, different ones.
   uint64_t hash() const { return hash_; }
 
@@ -121,8 +126,12 @@ class History {
 
 // A settled delivery does not come again.
 bool IsFinal(const Record& settle);
-inline Fate FateOf(const Record& settle) { return static_cast<Fate>(settle.value); }
-inline Stage StageOf(const Record& settle) { return static_cast<Stage>(settle.aux & kStageMask); }
+inline Fate FateOf(const Record& settle) {
+  return static_cast<Fate>(settle.value);
+}
+inline Stage StageOf(const Record& settle) {
+  return static_cast<Stage>(settle.aux & kStageMask);
+}
 
 std::string_view ToString(Op op);
 std::string_view ToString(Fate fate);

@@ -9,7 +9,9 @@ namespace oncemq::sim {
 namespace {
 
 // Ids that differ only behind a zero byte, as binary ids may.
-std::string IdText(size_t number) { return std::string("id\0", 3) + std::to_string(number); }
+std::string IdText(size_t number) {
+  return std::string("id\0", 3) + std::to_string(number);
+}
 
 struct Original {
   uint32_t id;
@@ -27,7 +29,8 @@ class Builder {
       partition.start = partition.end = rng_.Chance(500) ? 0 : rng_.Between(1, 5000);
     }
     for (int64_t i = 0; i < config_.messages; i++) {
-      const Micros at = config_.messages > 1 ? config_.appended_over * i / (config_.messages - 1) : 0;
+      const Micros at =
+          config_.messages > 1 ? config_.appended_over * i / (config_.messages - 1) : 0;
       for (size_t p = 0; p < log_.partitions.size(); p++) {
         AddOne(p, at);
       }
@@ -88,7 +91,9 @@ int64_t PartitionLog::Count(int64_t from, int64_t to) const {
   return to <= from ? 0 : static_cast<int64_t>(Find(to) - Find(from));
 }
 
-Log BuildLog(const Config& config) { return Builder(config).Build(); }
+Log BuildLog(const Config& config) {
+  return Builder(config).Build();
+}
 
 std::string KeyText(int32_t partition, int32_t key) {
   return std::to_string(partition) + "/" + std::to_string(key);

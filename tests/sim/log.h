@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log: the topic as it will have been written in the end. What exists in it is the truth that checkers count against.
+// Log: the topic as it will have been written in the end. What exists in it is the truth that
+// checkers count against.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ inline constexpr int32_t kNoKey = -1;
 
 struct LogRecord {
   int64_t offset = 0;
-  uint32_t id = 0;         // index into Log::ids; a copy has the id of its original
+  uint32_t id = 0;  // index into Log::ids; a copy has the id of its original
   int32_t key = kNoKey;
   uint32_t bytes = 0;
   Micros appended = 0;

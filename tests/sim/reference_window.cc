@@ -7,7 +7,9 @@
 namespace oncemq::sim {
 namespace {
 
-Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
+Change Made(bool made) {
+  return made ? Change::kMade : Change::kFenced;
+}
 
 }  // namespace
 
@@ -50,8 +52,7 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
     return BootTime::min();
   }
   const Owner& owner = owners_[{marker.at.source, marker.at.partition}];
-  const bool silenced = marker.own != 0 && owner.own > marker.own &&
-                        marker.token != request.token;
+  const bool silenced = marker.own != 0 && owner.own > marker.own && marker.token != request.token;
   return opaque_ && silenced
              ? std::max<BootTime>(marker.lease_end, owner.raised + times_.handler_timeout)
              : marker.lease_end;
@@ -102,14 +103,16 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   return answer;
 }
 
-Status ReferenceWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+Status ReferenceWindow::Claim(std::span<const ClaimRequest> requests,
+                              std::span<ClaimAnswer> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     answers[i] = ClaimOne(requests[i]);
   }
   return {};
 }
 
-Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests,
+                                 std::span<Change> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     const bool mine = found != markers_.end() && found->second.token == requests[i].token;
@@ -124,7 +127,8 @@ Status ReferenceWindow::Complete(std::span<const CompleteRequest> requests, std:
   return {};
 }
 
-Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
+                                std::span<Change> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const auto found = markers_.find(requests[i].id);
     if (found == markers_.end() || found->second.state == MarkerState::kNone) {
@@ -152,7 +156,8 @@ Status ReferenceWindow::Park(std::span<const ParkRequest> requests, std::span<Ch
       marker.state = MarkerState::kParked;
       marker.entry = requests[i].entry;
     }
-    answers[i] = Made(mine || (marker.state == MarkerState::kParked && marker.entry == requests[i].entry));
+    answers[i] =
+        Made(mine || (marker.state == MarkerState::kParked && marker.entry == requests[i].entry));
   }
   return {};
 }
@@ -171,7 +176,8 @@ Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<
   return {};
 }
 
-Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
+                                std::span<Change> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const RestoreRequest& request = requests[i];
     if (!Owns(request.own, request.at)) {
@@ -213,7 +219,8 @@ Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition) {
   return engine;
 }
 
-Status CheckedWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+Status CheckedWindow::Claim(std::span<const ClaimRequest> requests,
+                            std::span<ClaimAnswer> answers) {
   std::vector<ClaimAnswer> wanted(requests.size());
   (void)reference_->Claim(requests, wanted);
   Status status = engine_->Claim(requests, answers);
@@ -242,7 +249,8 @@ Status CheckedWindow::Compare(std::string_view what,
   return status;
 }
 
-Status CheckedWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+Status CheckedWindow::Complete(std::span<const CompleteRequest> requests,
+                               std::span<Change> answers) {
   return Compare("Complete", &Window::Complete, requests, answers);
 }
 Status CheckedWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReferenceWindow: the window's contract written down as plainly as it goes, without any thought of speed. It never
-// forgets. CheckedWindow runs it beside an engine and reports the first answer in which the two differ.
-// Thread safety: none.
+// ReferenceWindow: the window's contract written down as plainly as it goes, without any thought of
+// speed. It never forgets. CheckedWindow runs it beside an engine and reports the first answer in
+// which the two differ. Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -80,7 +80,8 @@ class CheckedWindow final : public Window {
 
  private:
   template <class Request>
-  Status Compare(std::string_view what, Status (Window::*call)(std::span<const Request>, std::span<Change>),
+  Status Compare(std::string_view what,
+                 Status (Window::*call)(std::span<const Request>, std::span<Change>),
                  std::span<const Request> requests, std::span<Change> answers);
 
   const std::unique_ptr<Window> engine_;

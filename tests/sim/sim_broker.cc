@@ -82,7 +82,8 @@ void SimBroker::Join(MemberId id, ActorId process, const std::vector<int32_t>& o
   }
   for (size_t p = 0; p < owner_members_.size(); p++) {
     const auto partition = static_cast<int32_t>(p);
-    if (owner_members_[p] == id && std::find(owned.begin(), owned.end(), partition) == owned.end()) {
+    if (owner_members_[p] == id &&
+        std::find(owned.begin(), owned.end(), partition) == owned.end()) {
       SetOwner(partition, 0);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimBroker: the other side of the wire. A group with members, generations, session time-outs, eager and cooperative
-// assignment, and the committed offsets. Like the real one it judges a commit by membership and generation, not by
-// partition. Calls take effect at once; the network around them belongs to the caller.
-// Thread safety: none.
+// SimBroker: the other side of the wire. A group with members, generations, session time-outs,
+// eager and cooperative assignment, and the committed offsets. Like the real one it judges a commit
+// by membership and generation, not by partition. Calls take effect at once; the network around
+// them belongs to the caller. Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -44,8 +44,8 @@ class SimBroker {
  public:
   SimBroker(const Config& config, const Log& log, EventLoop& loop, History& history);
 
-  // Answers when the group is complete, or at once with member 0 if that member is unknown. `owned` is what it keeps; what
-  // it had besides is free from now on.
+  // Answers when the group is complete, or at once with member 0 if that member is unknown. `owned`
+  // is what it keeps; what it had besides is free from now on.
   using JoinAnswer = std::function<void(const Joined&)>;
   void Join(MemberId member, ActorId process, const std::vector<int32_t>& owned, JoinAnswer answer);
   void Leave(MemberId member);

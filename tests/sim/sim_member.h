@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimMember: a client of the group as librdkafka is one: joins, heart-beats in the background, tells its shell what was
-// assigned, revoked and lost, and joins again when everything revoked has been given back.
-// Thread safety: none.
+// SimMember: a client of the group as librdkafka is one: joins, heart-beats in the background,
+// tells its shell what was assigned, revoked and lost, and joins again when everything revoked has
+// been given back. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class MemberShell {
   virtual void OnAssigned(int32_t partition, uint32_t term) = 0;
   virtual void OnRevoke(const std::vector<int32_t>& partitions) = 0;  // answer each with GaveBack
   virtual void OnLost(const std::vector<int32_t>& partitions) = 0;
-  virtual void OnLeft() = 0;                                          // after Close
+  virtual void OnLeft() = 0;  // after Close
 };
 
 class SimMember {
@@ -28,10 +28,12 @@ class SimMember {
   void Start();
   void Close();
   void GaveBack(int32_t partition);
-  // Leaves without a word about what it owns, and joins as a new member. The shell has given everything up.
+  // Leaves without a word about what it owns, and joins as a new member. The shell has given
+  // everything up.
   void LeaveAndRejoin();
 
-  // Whether a request of that member and generation is not of the present: the group is about to move on, or has.
+  // Whether a request of that member and generation is not of the present: the group is about to
+  // move on, or has.
   bool OutOfDate(MemberId member, uint32_t generation) const {
     return id_ != member || joining_ || generation != generation_;
   }

@@ -46,7 +46,8 @@ SimProcess::SimProcess(ActorId actor, Surroundings& world, std::shared_ptr<SimWi
       member_(actor, world, *this),
       partitions_(world.log.partitions.size()) {
   for (int64_t i = 0; i < world.config.workers; i++) {
-    workers_.push_back(std::make_unique<SimWorker>(actor, static_cast<uint32_t>(i), world, *this, window_));
+    workers_.push_back(
+        std::make_unique<SimWorker>(actor, static_cast<uint32_t>(i), world, *this, window_));
   }
 }
 
@@ -67,9 +68,13 @@ void SimProcess::Start() {
   member_.Start();
 }
 
-void SimProcess::Close() { member_.Close(); }
+void SimProcess::Close() {
+  member_.Close();
+}
 
-void SimProcess::OnLeft() { world_.left(actor_); }
+void SimProcess::OnLeft() {
+  world_.left(actor_);
+}
 
 void SimProcess::OnAssigned(int32_t partition, uint32_t term) {
   Partition& state = At(partition);
@@ -95,7 +100,8 @@ void SimProcess::AskCommitted(int32_t partition, uint64_t number) {
   });
 }
 
-void SimProcess::Assign(int32_t partition, const CommittedPosition& committed, const LogBounds& bounds) {
+void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
+                        const LogBounds& bounds) {
   const AssignRules rules{.scope = kScope, .source_identity = kSource, .fresh_start = bounds.start};
   auto resolved = ResolveAssignment(committed, bounds, rules);
   if (!resolved) {
@@ -107,7 +113,8 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed, c
   facts.partition = partition;
   if (!committed.offset) {
     // An operator's list of skipped ranges, far below: it leaves less room for the map.
-    for (int64_t at = 0; static_cast<int64_t>(MapBudget(facts.metadata)) > world_.config.map_room; at += 3) {
+    for (int64_t at = 0; static_cast<int64_t>(MapBudget(facts.metadata)) > world_.config.map_room;
+         at += 3) {
       facts.metadata.skipped.Append(at, at + 1);
     }
   }
@@ -214,10 +221,8 @@ bool SimProcess::Quiet(int32_t partition) const {
 void SimProcess::NoteEnd() {
   ReleaseMessages();
   const int64_t number = world_.history.AddCounts(core_.Counts());
-  world_.history.Append({.time = world_.loop.now(),
-                         .process = actor_,
-                         .op = Op::kCounts,
-                         .value = number});
+  world_.history.Append(
+      {.time = world_.loop.now(), .process = actor_, .op = Op::kCounts, .value = number});
 }
 
 // One poll is planned at a time, the earliest that anybody asked for.
@@ -280,9 +285,9 @@ void SimProcess::AdmitFrom(int32_t partition) {
     return;
   }
   const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  // In small batches: the credit counts bytes only up to the last one.
   const uint32_t credit = core_.Credit(CoreId(partition));
-  const uint64_t limit = static_cast<uint64_t>(world_.config.in_flight_bytes);
-  uint64_t bytes = core_.unfinished_bytes();
+  const size_t most = std::min<size_t>(credit, kMostAdmitted);
   arrivals_.clear();
   const uint32_t epoch = core_.Status(CoreId(partition)).epoch;
   for (size_t i = log.Find(state.position); i < log.records.size(); i++) {
@@ -290,12 +295,16 @@ void SimProcess::AdmitFrom(int32_t partition) {
     if (record.appended > world_.loop.now()) {
       break;
     }
-    if (arrivals_.size() == credit || bytes >= limit) {
-      world_.sometimes.Count(Situation::kCreditExhausted, arrivals_.size() == credit);
-      world_.sometimes.Count(Situation::kBytesExhausted, bytes >= limit);
+    if (arrivals_.size() == most) {
+      const bool bytes =
+          core_.unfinished_bytes() >= static_cast<uint64_t>(world_.config.in_flight_bytes);
+      world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
+      world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
+      if (credit > most) {
+        WakeIn(50);
+      }
       break;
     }
-    bytes += record.bytes;
     const uint32_t delivery = world_.history.AddDelivery(
         {actor_, partition, epoch, record.offset, record.id, record.key, record.bytes});
     auto message = std::make_unique<SimMessage>();
@@ -387,10 +396,8 @@ void SimProcess::ReleaseMessages() {
   core_.TakeReleased(released_);
   for (void* released : released_) {
     const uint32_t delivery = static_cast<const SimMessage*>(released)->delivery;
-    world_.history.Append({.time = world_.loop.now(),
-                           .process = actor_,
-                           .op = Op::kGone,
-                           .delivery = delivery});
+    world_.history.Append(
+        {.time = world_.loop.now(), .process = actor_, .op = Op::kGone, .delivery = delivery});
     messages_.erase(delivery);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimProcess: one incarnation of a consumer. A shell around the real Core and RunMachine that does what the runtime does:
-// poll, admit within the credit, hand runs to workers, carry actions out, answer the group. Each piece of work is one
-// event, so that it may die, sleep or be cut off between any two.
-// Thread safety: none.
+// SimProcess: one incarnation of a consumer. A shell around the real Core and RunMachine that does
+// what the runtime does: poll, admit within the credit, hand runs to workers, carry actions out,
+// answer the group. Each piece of work is one event, so that it may die, sleep or be cut off
+// between any two. Thread safety: none.
 #pragma once
 
 #include <map>
@@ -17,7 +17,11 @@
 
 namespace oncemq::sim {
 
-// A message that the core holds. Its bytes are its own, so that a view kept too long points to freed memory.
+// Messages admitted at once.
+inline constexpr size_t kMostAdmitted = 16;
+
+// A message that the core holds. Its bytes are its own, so that a view kept too long points to
+// freed memory.
 struct SimMessage {
   uint32_t delivery = 0;
   std::string id;
@@ -34,7 +38,9 @@ class SimProcess final : public MemberShell {
 
   // Nothing of the partition is held, or a policy has stopped it; what was finished is committed.
   bool Quiet(int32_t partition) const;
-  bool Stopped(int32_t partition) const { return partitions_[static_cast<size_t>(partition)].stopped; }
+  bool Stopped(int32_t partition) const {
+    return partitions_[static_cast<size_t>(partition)].stopped;
+  }
   bool Draining() const;
   // What it holds and what it counted, for the last time.
   void NoteEnd();
@@ -46,13 +52,13 @@ class SimProcess final : public MemberShell {
 
  private:
   struct Partition {
-    bool assigned = false;   // by the group; the core may not know it yet
+    bool assigned = false;  // by the group; the core may not know it yet
     bool in_core = false;
-    bool stopped = false;    // by a policy
-    uint64_t number = 0;     // of the assignment, to recognise answers that come too late
+    bool stopped = false;  // by a policy
+    uint64_t number = 0;   // of the assignment, to recognise answers that come too late
     uint32_t term = 0;
     int64_t start = 0;
-    int64_t position = 0;    // next offset to admit
+    int64_t position = 0;  // next offset to admit
   };
 
   void OnAssigned(int32_t partition, uint32_t term) override;
@@ -95,10 +101,10 @@ class SimProcess final : public MemberShell {
   std::vector<void*> released_;
   std::vector<Arrival> arrivals_;
   Run run_;
-  Micros poll_at_ = 0;     // of the next poll that is planned; 0: none
+  Micros poll_at_ = 0;  // of the next poll that is planned; 0: none
   uint64_t poll_number_ = 0;
-  int urgent_ = 0;         // polls in a row after which the core wanted another one at once
-  Micros asked_ = 0;       // when the core asked for the action that is being carried out
+  int urgent_ = 0;    // polls in a row after which the core wanted another one at once
+  Micros asked_ = 0;  // when the core asked for the action that is being carried out
 };
 
 }  // namespace oncemq::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actions of the core, carried out. Each goes its own way as an event, so that a process may die having sent the
-// first of them only.
+// The actions of the core, carried out. Each goes its own way as an event, so that a process may
+// die having sent the first of them only.
 #include "sim_process.h"
 
 #include <utility>
@@ -81,7 +81,8 @@ void SimProcess::SendCommit(const CommitCall& call, uint64_t number, bool again)
     return;
   }
   if (draw(config.commit_retried)) {
-    // The first attempt is lost on the way. The library tries again, as the member that it is by then.
+    // The first attempt is lost on the way. The library tries again, as the member that it is by
+    // then.
     world_.loop.Plan(actor_, rng_.Between(100 * kMilli, 3 * kSecond), [this, call, number] {
       CommitCall next = call;
       next.generation = member_.generation();
@@ -120,7 +121,8 @@ void SimProcess::SendCommit(const CommitCall& call, uint64_t number, bool again)
 void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply reply) {
   const bool out_of_date = member_.OutOfDate(call.member, call.generation);
   if (reply == CommitReply::kRefused && out_of_date) {
-    // The group has moved on while the commit was under way; whether we still own the partition, it will tell us.
+    // The group has moved on while the commit was under way; whether we still own the partition, it
+    // will tell us.
     world_.sometimes.Count(Situation::kCommitByOldGeneration, At(call.partition).assigned);
     reply = CommitReply::kUnknown;
   }
@@ -134,7 +136,8 @@ void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply rep
                          .value = static_cast<int64_t>(reply)});
   core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, world_.loop.boot());
   if (reply == CommitReply::kRefused && rng_.Chance(500)) {
-    member_.LoseAll();  // some clients conclude it from the refusal, others wait for the next heartbeat
+    member_.LoseAll();  // some clients conclude it from the refusal, others wait for the next
+                        // heartbeat
   }
   CarryOut();
   WakeIn(1);

@@ -7,7 +7,8 @@
 
 namespace oncemq::sim {
 
-// One call on its way: it owns the bytes that the requests point to, because its caller may be gone before it arrives.
+// One call on its way: it owns the bytes that the requests point to, because its caller may be gone
+// before it arrives.
 template <class Request, class Reply>
 struct SimWindow::Call {
   ActorId who;
@@ -100,8 +101,8 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
 
 template <class Request, class Reply>
 void SimWindow::Apply(Call<Request, Reply>& call, size_t count) {
-  const Status status = (engine_.get()->*call.method)(std::span<const Request>(call.requests).first(count),
-                                                      std::span<Reply>(call.replies));
+  const Status status = (engine_.get()->*call.method)(
+      std::span<const Request>(call.requests).first(count), std::span<Reply>(call.replies));
   if (status) {
     for (size_t i = 0; i < count; i++) {
       Note(call, call.requests[i], call.replies[i]);
@@ -175,7 +176,8 @@ void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<
 void SimWindow::RaiseOwn(ActorId who, int32_t partition,
                          std::function<void(const Result<Own>&)> done) {
   const Trouble trouble = Draw();
-  const auto answer = [this, self = shared_from_this(), who, done](Micros delay, const Result<Own>& own) {
+  const auto answer = [this, self = shared_from_this(), who, done](Micros delay,
+                                                                   const Result<Own>& own) {
     loop_.Plan(who, delay, [done, own] { done(own); });
   };
   if (trouble == Trouble::kRefused) {
@@ -188,21 +190,22 @@ void SimWindow::RaiseOwn(ActorId who, int32_t partition,
     answer(config_.call_timeout, unknown);
   }
   const Micros there = late ? rng_.Between(1, 6) * config_.call_timeout : OneWay();
-  loop_.Plan(kWorld, there, [this, self = shared_from_this(), who, partition, trouble, answer, unknown] {
-    const Result<Own> own = engine_->RaiseOwn(0, partition);
-    history_.Append({.time = loop_.now(),
-                     .process = who,
-                     .op = Op::kRaise,
-                     .phase = Phase::kOk,
-                     .partition = partition,
-                     .own = own ? *own : 0,
-                     .aux = trouble == Trouble::kLate ? 1 : 0});
-    if (trouble == Trouble::kLost || trouble == Trouble::kPartial) {
-      answer(config_.call_timeout, unknown);
-    } else if (trouble == Trouble::kFine) {
-      answer(OneWay(), own);
-    }
-  });
+  loop_.Plan(kWorld, there,
+             [this, self = shared_from_this(), who, partition, trouble, answer, unknown] {
+               const Result<Own> own = engine_->RaiseOwn(0, partition);
+               history_.Append({.time = loop_.now(),
+                                .process = who,
+                                .op = Op::kRaise,
+                                .phase = Phase::kOk,
+                                .partition = partition,
+                                .own = own ? *own : 0,
+                                .aux = trouble == Trouble::kLate ? 1 : 0});
+               if (trouble == Trouble::kLost || trouble == Trouble::kPartial) {
+                 answer(config_.call_timeout, unknown);
+               } else if (trouble == Trouble::kFine) {
+                 answer(OneWay(), own);
+               }
+             });
 }
 
 void SimWindow::ReportOpenClaims() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimWindow: the way to a window and back. A call may be refused, lost before or after it took effect, carried out in
-// part, or carried out long after its caller gave up; then the caller hears what the contract says: an error that tells
-// whether it may have taken effect. What the window really did is in the history.
-// Thread safety: none.
+// SimWindow: the way to a window and back. A call may be refused, lost before or after it took
+// effect, carried out in part, or carried out long after its caller gave up; then the caller hears
+// what the contract says: an error that tells whether it may have taken effect. What the window
+// really did is in the history. Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,8 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   template <class Reply>
   using Done = std::function<void(const Status&, const std::vector<Reply>&)>;
 
-  // `applied` runs at the window, after the call was carried out; `done` at the caller. The requests are copied.
+  // `applied` runs at the window, after the call was carried out; `done` at the caller. The
+  // requests are copied.
   void Claim(ActorId who, std::span<const ClaimRequest> requests, std::function<void()> applied,
              Done<ClaimAnswer> done);
   void Complete(ActorId who, std::span<const CompleteRequest> requests,

@@ -18,7 +18,8 @@ RunPolicy PolicyOf(const Config& config) {
           .backoff_most = milliseconds(1000)};
 }
 
-// Workers share the process half of their tokens, because a delivery may come to another one next time.
+// Workers share the process half of their tokens, because a delivery may come to another one next
+// time.
 TokenSource TokensOf(ActorId actor, uint32_t number) {
   return TokenSource(actor, (uint64_t{number} + 1) << 40);
 }
@@ -61,7 +62,9 @@ void SimWorker::Begin(Run& run) {
   Later();
 }
 
-void SimWorker::End() { taken_.clear(); }
+void SimWorker::End() {
+  taken_.clear();
+}
 
 void SimWorker::StopRunOf(int32_t partition) {
   stop_ |= std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
@@ -121,13 +124,13 @@ void SimWorker::CallWindow(RunStep step) {
       return window_->Park(actor_, machine_.parks(), Inside(step), changes(&RunMachine::Parked));
     case RunStep::kClaim:
       NoteClaims();
-      return window_->Claim(
-          actor_, machine_.claims(), Inside(step),
-          [this](const Status& status, const std::vector<ClaimAnswer>& replies) {
-            std::copy(replies.begin(), replies.end(), machine_.claim_answers().begin());
-            machine_.Claimed(status);
-            Later();
-          });
+      return window_->Claim(actor_, machine_.claims(), Inside(step),
+                            [this](const Status& status, const std::vector<ClaimAnswer>& replies) {
+                              std::copy(replies.begin(), replies.end(),
+                                        machine_.claim_answers().begin());
+                              machine_.Claimed(status);
+                              Later();
+                            });
     default:
       return;
   }
@@ -171,8 +174,7 @@ void SimWorker::Handle() {
   }
   const Grant* grant = machine_.Next(world_.loop.boot());
   if (grant == nullptr) {
-    world_.sometimes.Count(Situation::kPastSafeUntil,
-                           !stop_ && world_.loop.boot() >= safe_until_);
+    world_.sometimes.Count(Situation::kPastSafeUntil, !stop_ && world_.loop.boot() >= safe_until_);
     return Later();
   }
   Attempt(*grant);
@@ -234,20 +236,22 @@ void SimWorker::SettleOthersLater(Micros delay) {
 void SimWorker::SendEffect(const Script& script, bool fails) {
   const Micros there = rng_.Between(1, kMilli);
   const bool lost = !world_.healed && rng_.Chance(world_.config.effect_lost);
-  world_.loop.Plan(kWorld, there, [this, &world = world_, actor = actor_, delivery = handling_,
-                                   own = own_, script, fails, lost, back = rng_.Between(1, kMilli)] {
-    const auto reply = world.target.Effect(delivery, own);
-    world.inside_step(actor, RunStep::kHandle);
-    world.loop.Plan(actor, lost ? world.config.call_timeout : back, [this, reply, script, fails, lost] {
-      if (lost || fails) {
-        return Finish(1, Retry{});
-      }
-      if (reply == SimTarget::Reply::kOldFence) {
-        return Finish(1, Retry{.not_done = true});
-      }
-      Finish(script.time / 2, Done{"r"});
-    });
-  });
+  world_.loop.Plan(kWorld, there,
+                   [this, &world = world_, actor = actor_, delivery = handling_, own = own_, script,
+                    fails, lost, back = rng_.Between(1, kMilli)] {
+                     const auto reply = world.target.Effect(delivery, own);
+                     world.inside_step(actor, RunStep::kHandle);
+                     world.loop.Plan(actor, lost ? world.config.call_timeout : back,
+                                     [this, reply, script, fails, lost] {
+                                       if (lost || fails) {
+                                         return Finish(1, Retry{});
+                                       }
+                                       if (reply == SimTarget::Reply::kOldFence) {
+                                         return Finish(1, Retry{.not_done = true});
+                                       }
+                                       Finish(script.time / 2, Done{"r"});
+                                     });
+                   });
 }
 
 void SimWorker::Finish(Micros delay, Outcome outcome) {
@@ -282,10 +286,12 @@ void SimWorker::RenewLater() {
     }
     const std::vector<RenewRequest> claims = machine_.OpenClaims();
     if (!claims.empty()) {
-      window_->Renew(actor_, claims, [this, number](const Status& status, const std::vector<Change>& replies) {
-        const bool lost = status && std::find(replies.begin(), replies.end(), Change::kFenced) != replies.end();
-        stop_ |= lost && number == run_number_;
-      });
+      window_->Renew(actor_, claims,
+                     [this, number](const Status& status, const std::vector<Change>& replies) {
+                       const bool lost = status && std::find(replies.begin(), replies.end(),
+                                                             Change::kFenced) != replies.end();
+                       stop_ |= lost && number == run_number_;
+                     });
     }
     RenewLater();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimWorker: one worker of a process with its RunMachine. Each step of a run is an event of its own, and so is each part
-// of a handler call: it may be the last thing that the process does.
+// SimWorker: one worker of a process with its RunMachine. Each step of a run is an event of its
+// own, and so is each part of a handler call: it may be the last thing that the process does.
 // Thread safety: none.
 #pragma once
 
@@ -55,8 +55,8 @@ class SimWorker {
   RunMachine machine_;
   std::vector<uint32_t> taken_;  // deliveries
   BootTime safe_until_{};
-  uint32_t handling_ = kNone;    // the delivery whose handler runs
-  uint64_t own_ = 0;             // and its ownership
+  uint32_t handling_ = kNone;  // the delivery whose handler runs
+  uint64_t own_ = 0;           // and its ownership
   uint64_t run_number_ = 0;
   bool stop_ = false;
 };

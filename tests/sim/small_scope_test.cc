@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small scopes, exhaustively: two partitions of three messages and two keys, two consumers, and a fault instead of each
-// event of the first one; then pairs of a fault there and a crash instead of each event of the second one.
+// Small scopes, exhaustively: two partitions of three messages and two keys, two consumers, and a
+// fault instead of each event of the first one; then pairs of a fault there and a crash instead of
+// each event of the second one.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,11 +16,13 @@ struct Scope {
   Level level;
   bool cooperative;
   int64_t copies;
-  int64_t lost;     // rate of calls whose reply is lost
-  int64_t run;      // messages at once
+  int64_t lost;  // rate of calls whose reply is lost
+  int64_t run;   // messages at once
 };
 
-void PrintTo(const Scope& scope, std::ostream* out) { *out << scope.name; }
+void PrintTo(const Scope& scope, std::ostream* out) {
+  *out << scope.name;
+}
 
 Config Small(const Scope& scope, int64_t seed) {
   Config config;
@@ -96,8 +99,9 @@ TEST_P(SmallScope, HoldsForEveryFaultAtEveryEvent) {
 TEST_P(SmallScope, HoldsForEveryPairOfFaultsHereAndThere) {
   const Config plain = Small(GetParam(), 1);
   const int64_t events = Events(plain, 0);
-  const std::pair<FaultKind, int64_t> faults[] = {
-      {FaultKind::kCrash, 300 * kMilli}, {FaultKind::kPause, 8 * kSecond}, {FaultKind::kCut, 8 * kSecond}};
+  const std::pair<FaultKind, int64_t> faults[] = {{FaultKind::kCrash, 300 * kMilli},
+                                                  {FaultKind::kPause, 8 * kSecond},
+                                                  {FaultKind::kCut, 8 * kSecond}};
   for (const auto& [kind, value] : faults) {
     for (int64_t first = 0; first < events; first++) {
       Config config = plain;

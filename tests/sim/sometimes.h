@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sometimes: the situations that a sweep must have been in. A sweep that never saw one of them has proved nothing about
-// it, and fails.
-// Thread safety: none.
+// Sometimes: the situations that a sweep must have been in. A sweep that never saw one of them has
+// proved nothing about it, and fails. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -15,50 +14,50 @@
 namespace oncemq::sim {
 
 enum class Situation : uint8_t {
-  kClaimInFlight,          // somebody else held the id
+  kClaimInFlight,  // somebody else held the id
   kClaimDuplicate,
   kClaimAttached,
-  kClaimFenced,            // the claimant's ownership was over
-  kSecondAttempt,          // an id was granted that had been claimed before: a takeover
+  kClaimFenced,    // the claimant's ownership was over
+  kSecondAttempt,  // an id was granted that had been claimed before: a takeover
   kUncertainGrant,
-  kLeaseTakeover,          // taken over because the lease had ended
-  kOwnTakeover,            // taken over by the partition's new owner
+  kLeaseTakeover,  // taken over because the lease had ended
+  kOwnTakeover,    // taken over by the partition's new owner
   kFencedCompletion,
   kFencedRenewal,
-  kReplyLost,              // a call took effect and its reply did not come
-  kLateCall,               // a call took effect long after its caller had given up
-  kRevokedInHandler,       // a partition was revoked while one of its handlers ran
+  kReplyLost,         // a call took effect and its reply did not come
+  kLateCall,          // a call took effect long after its caller had given up
+  kRevokedInHandler,  // a partition was revoked while one of its handlers ran
   kLostInHandler,
-  kStaleSettlement,        // a run ended after its assignment had
-  kStaleApplied,           // and its handler had its effect
-  kReturnedWhileRunning,   // a partition came back while a delivery of its earlier assignment ran
-  kCopyInRun,              // two deliveries of one id in one run
-  kCopyWaited,             // a delivery waited for the outcome of another one in the same process
-  kRewound,                // the same offset twice in one assignment
-  kRewoundUnfinished,      // and the first one was not finished
-  kCarried,                // a delivery was finished according to the commit's map
-  kMapCut,                 // the map did not fit
-  kRunSplit,               // a handler took long, the rest of its run went on without it
+  kStaleSettlement,       // a run ended after its assignment had
+  kStaleApplied,          // and its handler had its effect
+  kReturnedWhileRunning,  // a partition came back while a delivery of its earlier assignment ran
+  kCopyInRun,             // two deliveries of one id in one run
+  kCopyWaited,            // a delivery waited for the outcome of another one in the same process
+  kRewound,               // the same offset twice in one assignment
+  kRewoundUnfinished,     // and the first one was not finished
+  kCarried,               // a delivery was finished according to the commit's map
+  kMapCut,                // the map did not fit
+  kRunSplit,              // a handler took long, the rest of its run went on without it
   kRetried,
   kRejectJournaled,
-  kStopped,                // a policy stopped a partition
-  kOwnLost,                // the window refused an ownership while commits still worked: start over
+  kStopped,  // a policy stopped a partition
+  kOwnLost,  // the window refused an ownership while commits still worked: start over
   kCommitRefused,
   kCommitUnknown,
   kCommitByOldGeneration,  // refused although the partition was still ours
   kLeaveGroup,             // given back by leaving the group
   kAbandoned,              // the last commit named offsets that still ran
   kDrainedInTime,
-  kPastSafeUntil,          // a handler did not start because the right to was about to end
-  kZombieEffect,           // an effect landed after its owner had lost the partition
+  kPastSafeUntil,  // a handler did not start because the right to was about to end
+  kZombieEffect,   // an effect landed after its owner had lost the partition
   kCreditExhausted,
   kSpanExhausted,
   kBytesExhausted,
   kOperatorForward,
   kOperatorBackward,
-  kCrashAtStep,            // one for each of the eight steps
+  kCrashAtStep,  // one for each of the eight steps
   kCrashAtStepLast = kCrashAtStep + 7,
-  kCrashInStep,            // likewise, of the seven that call somebody
+  kCrashInStep,  // likewise, of the seven that call somebody
   kCrashInStepLast = kCrashInStep + 6,
   kCrashInDrain,
   kCount,

@@ -55,30 +55,34 @@ bool IsMalformed(const Config& config, uint32_t id) {
 void SimJournal::Write(ActorId who, std::vector<uint32_t> deliveries, std::function<void()> applied,
                        Done done) {
   if (!healed_ && rng_.Chance(config_.journal_refused)) {
-    loop_.Plan(who, rng_.Between(1, kMilli),
-               [done] { done(Error{Code::kUnavailable, Effect::kNone, "disk full"}, 0); });
+    loop_.Plan(who, rng_.Between(1, kMilli), [done] {
+      done(Error{Code::kUnavailable, Effect::kNone, "disk full"}, 0);
+    });
     return;
   }
   const bool lost = !healed_ && rng_.Chance(config_.journal_lost);
-  loop_.Plan(kWorld, rng_.Between(1, kMilli), [this, who, lost, deliveries = std::move(deliveries),
-                                               applied = std::move(applied), done = std::move(done)] {
-    const uint64_t first = next_;
-    next_ += deliveries.size();
-    for (const uint32_t delivery : deliveries) {
-      const DeliveryFacts& facts = history_.delivery(delivery);
-      history_.Append({.time = loop_.now(),
-                       .process = who,
-                       .op = Op::kJournal,
-                       .phase = Phase::kOk,
-                       .partition = facts.partition,
-                       .offset = facts.offset,
-                       .delivery = delivery,
-                       .id = facts.id});
-    }
-    applied();
-    const Status status = lost ? Status(Error{Code::kTimeout, Effect::kUnknown, "lost"}) : Status();
-    loop_.Plan(who, rng_.Between(1, kMilli), [done, status, first] { done(status, first); });
-  });
+  loop_.Plan(kWorld, rng_.Between(1, kMilli),
+             [this, who, lost, deliveries = std::move(deliveries), applied = std::move(applied),
+              done = std::move(done)] {
+               const uint64_t first = next_;
+               next_ += deliveries.size();
+               for (const uint32_t delivery : deliveries) {
+                 const DeliveryFacts& facts = history_.delivery(delivery);
+                 history_.Append({.time = loop_.now(),
+                                  .process = who,
+                                  .op = Op::kJournal,
+                                  .phase = Phase::kOk,
+                                  .partition = facts.partition,
+                                  .offset = facts.offset,
+                                  .delivery = delivery,
+                                  .id = facts.id});
+               }
+               applied();
+               const Status status =
+                   lost ? Status(Error{Code::kTimeout, Effect::kUnknown, "lost"}) : Status();
+               loop_.Plan(who, rng_.Between(1, kMilli),
+                          [done, status, first] { done(status, first); });
+             });
 }
 
 }  // namespace oncemq::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Surroundings: what a simulated process can reach. Owned by the World, which outlives its processes.
+// Surroundings: what a simulated process can reach. Owned by the World, which outlives its
+// processes.
 #pragma once
 
 #include <functional>
@@ -20,13 +21,16 @@
 
 namespace oncemq::sim {
 
-// The way between a process and the broker. While a process is cut off, nothing gets through, in either direction.
+// The way between a process and the broker. While a process is cut off, nothing gets through, in
+// either direction.
 class Network {
  public:
   Network(const Config& config, EventLoop& loop)
       : config_(config), loop_(loop), rng_(static_cast<uint64_t>(config.seed), "network") {}
 
-  bool IsCut(ActorId actor) const { return actor < cut_until_.size() && loop_.now() < cut_until_[actor]; }
+  bool IsCut(ActorId actor) const {
+    return actor < cut_until_.size() && loop_.now() < cut_until_[actor];
+  }
   void Cut(ActorId actor, Micros until);
   Micros OneWay() { return rng_.Between(1, config_.latency); }
   void ToBroker(ActorId from, EventLoop::Body body);
@@ -43,10 +47,10 @@ class Network {
 struct Script {
   enum class End : uint8_t { kDone, kReject };
   End end = End::kDone;
-  uint32_t failures = 0;         // calls that end in Retry first
+  uint32_t failures = 0;           // calls that end in Retry first
   bool effect_then_fails = false;  // those calls have their effect all the same
-  bool says_not_done = false;    // and say so where they had none
-  bool says_when = false;        // the handler names the time of its next attempt
+  bool says_not_done = false;      // and say so where they had none
+  bool says_when = false;          // the handler names the time of its next attempt
   Micros time = 0;
 };
 Script ScriptOf(const Config& config, uint32_t id);
@@ -57,10 +61,13 @@ bool IsMalformed(const Config& config, uint32_t id);
 class SimJournal {
  public:
   SimJournal(const Config& config, EventLoop& loop, History& history)
-      : config_(config), loop_(loop), history_(history),
+      : config_(config),
+        loop_(loop),
+        history_(history),
         rng_(static_cast<uint64_t>(config.seed), "journal") {}
   using Done = std::function<void(const Status&, uint64_t first)>;
-  void Write(ActorId who, std::vector<uint32_t> deliveries, std::function<void()> applied, Done done);
+  void Write(ActorId who, std::vector<uint32_t> deliveries, std::function<void()> applied,
+             Done done);
   void Heal() { healed_ = true; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The swarm: each seed leaves most faults out and turns some up, because a run with a little of everything finds less
-// than many runs with much of something.
+// The swarm: each seed leaves most faults out and turns some up, because a run with a little of
+// everything finds less than many runs with much of something.
 #include <algorithm>
 
 #include "config.h"
@@ -63,7 +63,8 @@ void Limits(Rng& rng, Config& c) {
   c.max_lease = c.lease * Pick(rng, {1, 4, 10});
   c.renew = !rng.Chance(100);
   if (c.crossing > 0 && c.slow > 0) {
-    // Two copies whose handler takes longer than its claim can live take each other's claim for ever.
+    // Two copies whose handler takes longer than its claim can live take each other's claim for
+    // ever.
     c.renew = 1;
     c.max_lease = std::max(c.max_lease, 3 * c.slow_time);
   }

@@ -12,17 +12,25 @@ namespace oncemq::sim {
 namespace {
 
 // A run that does this much without an end goes round in circles.
-constexpr uint64_t kMaxSteps = 3'000'000;
+constexpr uint64_t kMaxSteps = 500'000;
 
 WindowTimes TimesOf(const Config& config) {
   const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
   return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
 }
 
+// Without faults for processes and partitions that there are not.
+Config Fitting(Config config) {
+  std::erase_if(config.faults, [&](const Fault& fault) {
+    return fault.slot >= config.processes || fault.partition >= config.partitions;
+  });
+  return config;
+}
+
 }  // namespace
 
 World::World(const Config& config)
-    : config_(config),
+    : config_(Fitting(config)),
       log_(BuildLog(config)),
       broker_(config_, log_, loop_, history_),
       target_(config_, loop_, history_),
@@ -57,9 +65,11 @@ World::World(const Config& config)
 World::~World() = default;
 
 std::unique_ptr<Window> World::OpenEngine() {
-  auto engine = OpenMemoryWindow(
-      {.level = LevelOf(config_), .times = TimesOf(config_), .remember = 100'000, .max_open = 100'000},
-      loop_.clock());
+  auto engine = OpenMemoryWindow({.level = LevelOf(config_),
+                                  .times = TimesOf(config_),
+                                  .remember = 100'000,
+                                  .max_open = 100'000},
+                                 loop_.clock());
   if (!engine) {
     Incident("the memory window does not open: " + engine.error().message);
   }
@@ -74,7 +84,9 @@ std::shared_ptr<SimWindow> World::WindowFor(bool shared) {
                                      OpenEngine(), shared);
 }
 
-void World::Incident(const std::string& what) { incidents_.push_back(what); }
+void World::Incident(const std::string& what) {
+  incidents_.push_back(what);
+}
 
 World::Slot* World::SlotOf(ActorId actor) {
   for (Slot& slot : slots_) {
@@ -230,6 +242,8 @@ RunResult World::Run() {
   return result;
 }
 
-RunResult Simulate(const Config& config) { return World(config).Run(); }
+RunResult Simulate(const Config& config) {
+  return World(config).Run();
+}
 
 }  // namespace oncemq::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: one simulated run. Builds everything from a Config, plays the faults, heals, and lets it drain.
-// Thread safety: none; one World at a time (the process hash is seeded per run).
+// World: one simulated run. Builds everything from a Config, plays the faults, heals, and lets it
+// drain. Thread safety: none; one World at a time (the process hash is seeded per run).
 #pragma once
 
 #include <memory>
@@ -35,8 +35,8 @@ class World {
   struct Slot {
     ActorId actor = kWorld;  // kWorld: nobody runs here now
     std::unique_ptr<SimProcess> process;
-    bool wanted = true;      // a new process starts when this one is gone
-    Micros restart = 0;      // so long after
+    bool wanted = true;  // a new process starts when this one is gone
+    Micros restart = 0;  // so long after
   };
 
   std::unique_ptr<Window> OpenEngine();

@@ -62,7 +62,8 @@ void World::Strike(const Fault& fault, size_t index) {
   }
 }
 
-// Everybody stops, half of them without a word; when the group is empty the operator commits and all start again.
+// Everybody stops, half of them without a word; when the group is empty the operator commits and
+// all start again.
 void World::ResetOffset(const Fault& fault) {
   if (resetting_) {
     return;

@@ -77,6 +77,13 @@ void Commits::Send(std::span<const CommitAction> commits) {
   }
 }
 
+void Commits::Forget(PartitionId partition) {
+  acknowledged_.erase(partition);
+  for (auto& [number, batch] : looking_) {
+    std::erase_if(batch, [&](const CommitAction& one) { return one.partition == partition; });
+  }
+}
+
 // False: there is nothing to look for.
 bool Commits::Look(uint64_t number, const Batch& batch) {
   const PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(batch.size())));

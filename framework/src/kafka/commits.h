@@ -26,8 +26,9 @@ class Commits {
           const PartitionTable& table);
 
   void Send(std::span<const CommitAction> commits);
-  // A new assignment: what an earlier one had acknowledged proves nothing any more.
-  void Forget(PartitionId partition) { acknowledged_.erase(partition); }
+  // The assignment is over. A commit that still waits for its look is never sent: under the next
+  // generation the broker would take it, and throw back whoever owns the partition then.
+  void Forget(PartitionId partition);
   // The group waits for partitions that we drain, or does not any more.
   void InRevocation(bool revoking);
 

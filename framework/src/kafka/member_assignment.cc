@@ -80,6 +80,10 @@ void Member::Resolve(SourceEvents& events, BootTime now) {
       events.Incident(names[i], -1, answers[i].error().message);
     }
   }
+  if (unresolved_.size() > 1) {
+    // The next time another one is asked first: a silent one ends the asking.
+    std::rotate(unresolved_.begin(), unresolved_.begin() + 1, unresolved_.end());
+  }
   if (first || !fresh.empty()) {
     TellAssigned(fresh, first);
   }
@@ -105,7 +109,6 @@ void Member::Start(PartitionId id, int64_t offset) {
   Reader& reader = readers_[id];
   reader.next = offset;
   reader.stopped = false;
-  commits_->Forget(id);
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
   rd_kafka_queue_forward(reader.queue.get(), nullptr);
@@ -185,6 +188,7 @@ void Member::Unassign() {
 }
 
 void Member::Drop(PartitionId id) {
+  commits_->Forget(id);
   const auto found = readers_.find(id);
   if (found == readers_.end()) {
     return;

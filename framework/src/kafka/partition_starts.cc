@@ -7,8 +7,8 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kCommittedWithin{5'000};
-constexpr milliseconds kBoundsWithin{2'000};
+constexpr milliseconds kCommittedWithin{3'000};
+constexpr milliseconds kBoundsWithin{1'000};
 
 PartitionListPtr OneEntry(const char* topic, int32_t partition, int64_t offset) {
   PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
@@ -21,11 +21,18 @@ PartitionListPtr OneEntry(const char* topic, int32_t partition, int64_t offset) 
 std::vector<Result<Assignment>> PartitionStarts::Ask(std::span<const PartitionName> names) {
   std::vector<Result<Assignment>> answers;
   const auto committed = Committed(names);
+  std::optional<Error> silent;
+  if (!committed) {
+    silent = committed.error();
+  }
   for (size_t i = 0; i < names.size(); i++) {
-    if (committed) {
-      answers.push_back(Resolve((*committed)->elems[i]));
-    } else {
-      answers.push_back(committed.error());
+    if (silent) {
+      answers.push_back(*silent);  // one wait is enough
+      continue;
+    }
+    answers.push_back(Resolve((*committed)->elems[i]));
+    if (!answers.back() && IsTransient(answers.back().error())) {
+      silent = answers.back().error();
     }
   }
   return answers;

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "crew.h"
 #include "journal.h"
@@ -33,10 +34,14 @@ class KafkaRuntime final : public Runtime {
 
   RunReport Run(std::stop_token stop) override {
     const Clock& clock = SystemClock::Instance();
+    RunReport refusal;
+    if (std::exchange(ran_, true)) {
+      refusal.error = "a runtime runs once";
+      return refusal;
+    }
     if (const Status joined = source_->Join(); !joined) {
-      RunReport report;
-      report.error = ToString(joined.error());
-      return report;
+      refusal.error = ToString(joined.error());
+      return refusal;
     }
     Crew crew(handler_, {window_, journal_.get(), &clock}, *wake_);
     const auto poll = [loop = loop_] { loop->Poll(); };
@@ -66,7 +71,8 @@ class KafkaRuntime final : public Runtime {
   const std::shared_ptr<const Handler> handler_;
   const std::unique_ptr<Wake> wake_;
   const std::unique_ptr<Journal> journal_;
-  KafkaSource* const source_;
+  KafkaSource* const source_;  // the loop's
+  bool ran_ = false;
   const std::shared_ptr<PollLoop> loop_;
 };
 

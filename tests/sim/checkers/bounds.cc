@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "../sim_process.h"
 #include "checker.h"
 #include "ledger.h"
 
@@ -30,8 +31,8 @@ class Bounds final : public Checker {
       held_[{facts.process, facts.partition}]--;
     } else if (record.op == Op::kBounds) {
       AtMost("unfinished messages", record.value, config.in_flight);
-      // The shell stops at the first message that passes the limit.
-      AtMost("unfinished bytes", record.aux, config.in_flight_bytes + largest_);
+      // The credit is asked once a batch.
+      AtMost("unfinished bytes", record.aux, config.in_flight_bytes + kMostAdmitted * largest_);
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checker: one invariant, judged record by record over a finished history. It asks nothing of the code under test.
-// Thread safety: none.
+// Checker: one invariant, judged record by record over a finished history. It asks nothing of the
+// code under test. Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -49,15 +49,20 @@ class Checker {
   std::vector<Violation> violations_;
 };
 
-// I1 and I12, in accounting.cc: both identities of the verdict, and counters that equal what happened.
+// I1 and I12, in accounting.cc: both identities of the verdict, and counters that equal what
+// happened.
 std::unique_ptr<Checker> MakeAccounting(const Evidence& evidence);
-// I2, in effects.cc: at most one effect of an id; at the opaque level every repetition is known to be uncertain.
+// I2, in effects.cc: at most one effect of an id; at the opaque level every repetition is known to
+// be uncertain.
 std::unique_ptr<Checker> MakeEffects(const Evidence& evidence);
-// I3, in commits.cc: a commit passes nothing unfinished, and what it passes has its effect or its record.
+// I3, in commits.cc: a commit passes nothing unfinished, and what it passes has its effect or its
+// record.
 std::unique_ptr<Checker> MakeCommits(const Evidence& evidence);
-// I4 and rules 9, 10, 21, in ownership.cc: only the owner admits, starts and commits, and it gives back in order.
+// I4 and rules 9, 10, 21, in ownership.cc: only the owner admits, starts and commits, and it gives
+// back in order.
 std::unique_ptr<Checker> MakeOwnership(const Evidence& evidence);
-// I5, in key_order.cc: effects of a key in the order of offsets; its handlers never overlap in one process.
+// I5, in key_order.cc: effects of a key in the order of offsets; its handlers never overlap in one
+// process.
 std::unique_ptr<Checker> MakeKeyOrder(const Evidence& evidence);
 // I7, in fences.cc: an older owner never outranks a newer one.
 std::unique_ptr<Checker> MakeFences(const Evidence& evidence);
@@ -65,7 +70,8 @@ std::unique_ptr<Checker> MakeFences(const Evidence& evidence);
 std::unique_ptr<Checker> MakeBounds(const Evidence& evidence);
 // I11, in liveness.cc: when the faults have ended everything drains, and no claim is left over.
 std::unique_ptr<Checker> MakeLiveness(const Evidence& evidence);
-// The order of persistence and rules 15, 16, 18, in outcomes.cc: nothing is final before it is on record.
+// The order of persistence and rules 15, 16, 18, in outcomes.cc: nothing is final before it is on
+// record.
 std::unique_ptr<Checker> MakeOutcomes(const Evidence& evidence);
 // Rule 14, in running_ids.cc: one id runs in one place of a process at a time.
 std::unique_ptr<Checker> MakeRunningIds(const Evidence& evidence);

@@ -9,9 +9,9 @@
 namespace oncemq::sim {
 namespace {
 
-// What is judged depends on what the window can know. Shared: all attempts of an id, by whichever process. In the
-// process: the attempts of that process; what another one did before it is outside of its promise (rule 3). None: a
-// second effect is nobody's fault.
+// What is judged depends on what the window can know. Shared: all attempts of an id, by whichever
+// process. In the process: the attempts of that process; what another one did before it is outside
+// of its promise (rule 3). None: a second effect is nobody's fault.
 class Effects final : public Checker {
  public:
   explicit Effects(const Evidence& evidence) : Checker("I2 at most one effect", evidence) {}
@@ -60,7 +60,7 @@ class Effects final : public Checker {
   struct Attempt {
     uint32_t delivery;
     ActorId process;
-    bool told;     // that an earlier attempt may have had its effect
+    bool told;  // that an earlier attempt may have had its effect
     bool effect;
   };
   using ScopeKey = std::pair<ActorId, uint32_t>;  // (whose window, id)
@@ -88,7 +88,8 @@ class Effects final : public Checker {
       return;
     }
     int effects = 0;
-    bool counter_lost = false;  // counters die with their process; the handler was told, that must do
+    bool counter_lost =
+        false;  // counters die with their process; the handler was told, that must do
     for (const Attempt& attempt : attempts) {
       if (effects > 0 && !attempt.told) {
         Broken("id " + std::to_string(scope.second) + " was handled again by P" +
@@ -99,8 +100,8 @@ class Effects final : public Checker {
       effects += attempt.effect;
       counter_lost |= gone_.contains(attempt.process);
     }
-    // A reset makes an operator responsible; before the end some delivery may still be on its way; and what a process
-    // hands back, only a shared window tells the next one.
+    // A reset makes an operator responsible; before the end some delivery may still be on its way;
+    // and what a process hands back, only a shared window tells the next one.
     const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
     const bool judged = shared && drained_ && !reset_ && !counter_lost;
     const auto ended = ended_uncertain_.find(scope);
@@ -111,7 +112,8 @@ class Effects final : public Checker {
   }
 
   std::map<ScopeKey, std::vector<Attempt>> attempts_;
-  std::map<ScopeKey, bool> ended_uncertain_;  // ids that a delivery has ended for; true: as uncertain
+  std::map<ScopeKey, bool>
+      ended_uncertain_;  // ids that a delivery has ended for; true: as uncertain
   std::map<uint32_t, int> accepted_;
   std::set<ActorId> gone_;
   bool reset_ = false;

@@ -9,8 +9,8 @@
 namespace oncemq::sim {
 namespace {
 
-// Order holds within (partition, key), or within the partition, for the first effect of each id: what an uncertain
-// message repeats, it may repeat late.
+// Order holds within (partition, key), or within the partition, for the first effect of each id:
+// what an uncertain message repeats, it may repeat late.
 class KeyOrder final : public Checker {
  public:
   explicit KeyOrder(const Evidence& evidence) : Checker("I5 key order", evidence) {}
@@ -18,9 +18,11 @@ class KeyOrder final : public Checker {
   void See(const Record& record) override {
     if (record.op == Op::kReset) {
       // An operator may go back or forth; from here on the order begins anew.
-      std::erase_if(last_, [&](const auto& entry) { return entry.first.first == record.partition; });
+      std::erase_if(last_,
+                    [&](const auto& entry) { return entry.first.first == record.partition; });
     } else if (record.op == Op::kCrash) {
-      std::erase_if(running_, [&](const auto& entry) { return std::get<0>(entry.first) == record.process; });
+      std::erase_if(running_,
+                    [&](const auto& entry) { return std::get<0>(entry.first) == record.process; });
     } else if (record.op == Op::kHandle || record.op == Op::kEffect) {
       Judge(record);
     }

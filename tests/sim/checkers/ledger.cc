@@ -35,7 +35,8 @@ void Ledgers::See(const Record& record) {
     case Op::kAdmit: {
       auto& ledger = ledgers_[{record.process, record.partition}];
       // What a rewound source delivers again is bounded by the credit, not by the span.
-      if (ledger.offsets.try_emplace(record.offset, AssignmentLedger::Offset{record.delivery, {}}).second) {
+      if (ledger.offsets.try_emplace(record.offset, AssignmentLedger::Offset{record.delivery, {}})
+              .second) {
         ledger.arrivals.push_back(record.delivery);
       }
       break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: what an assignment of a partition has finished, kept from the history alone: the checkers' own frontier.
-// Thread safety: none.
+// Ledger: what an assignment of a partition has finished, kept from the history alone: the
+// checkers' own frontier. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace oncemq::sim {
 struct AssignmentLedger {
   uint32_t epoch = 0;
   int64_t start = 0;
-  CommitMetadata base;                // of the commit that it began with
-  std::optional<Micros> ended;        // lost or given back
+  CommitMetadata base;          // of the commit that it began with
+  std::optional<Micros> ended;  // lost or given back
   struct Offset {
-    uint32_t first = kNone;           // delivery
-    std::optional<Fate> fate;         // of the first delivery: an offset counts once
-    bool own_redelivery = false;      // suppressed by a marker of this very offset
+    uint32_t first = kNone;       // delivery
+    std::optional<Fate> fate;     // of the first delivery: an offset counts once
+    bool own_redelivery = false;  // suppressed by a marker of this very offset
   };
   std::map<int64_t, Offset> offsets;
-  std::vector<uint32_t> arrivals;     // the first delivery of each offset, in order
-  size_t lowest_open = 0;             // index of the first arrival that is not finished
+  std::vector<uint32_t> arrivals;  // the first delivery of each offset, in order
+  size_t lowest_open = 0;          // index of the first arrival that is not finished
 
   bool Carried(int64_t offset) const { return base.map.Contains(offset); }
   bool Finished(int64_t offset) const;

@@ -66,8 +66,8 @@ class Outcomes final : public Checker {
     }
   }
 
-  // Rule 15: a handler that is through gets its marker, or is told that somebody else took over; in a process that
-  // lives on no assignment's end makes it forget that.
+  // Rule 15: a handler that is through gets its marker, or is told that somebody else took over; in
+  // a process that lives on no assignment's end makes it forget that.
   void End() override {
     for (const auto& owed : owed_) {
       if (!asked_.contains(owed)) {

@@ -73,8 +73,8 @@ class Ownership final : public Checker {
     return owners_[static_cast<size_t>(record.partition)];
   }
   static std::string Who(const Record& record) {
-    return "P" + std::to_string(record.process) + " (p" + std::to_string(record.partition) + ", epoch " +
-           std::to_string(record.epoch) + ")";
+    return "P" + std::to_string(record.process) + " (p" + std::to_string(record.partition) +
+           ", epoch " + std::to_string(record.epoch) + ")";
   }
 
   void Commit(const Record& record, const Place& place) {

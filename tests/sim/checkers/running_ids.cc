@@ -8,8 +8,8 @@
 namespace oncemq::sim {
 namespace {
 
-// A delivery has its id from the moment a worker takes it until it is settled, and beyond that while its outcome is owed.
-// Only a copy in the same run may come along.
+// A delivery has its id from the moment a worker takes it until it is settled, and beyond that
+// while its outcome is owed. Only a copy in the same run may come along.
 class RunningIds final : public Checker {
  public:
   explicit RunningIds(const Evidence& evidence) : Checker("one id at a time (rule 14)", evidence) {}

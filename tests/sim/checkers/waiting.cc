@@ -52,7 +52,8 @@ class Waiting final : public Checker {
       Forget(before->second);
     }
     by_id_[id] = token;
-    // A call that arrives after its caller has given up may open what was released meanwhile: nobody's fault.
+    // A call that arrives after its caller has given up may open what was released meanwhile:
+    // nobody's fault.
     if (record.aux == 0) {
       held_[token] = claimant_[token];
       tokens_[held_[token]].insert(token);
@@ -77,8 +78,8 @@ class Waiting final : public Checker {
 
   bool Shared() const { return PlacementOf(evidence_.config) == Placement::kShared; }
 
-  std::map<TokenKey, uint32_t> claimant_;         // delivery that a token was sent for
-  std::map<TokenKey, uint32_t> held_;             // and now holds a claim
+  std::map<TokenKey, uint32_t> claimant_;          // delivery that a token was sent for
+  std::map<TokenKey, uint32_t> held_;              // and now holds a claim
   std::map<uint32_t, std::set<TokenKey>> tokens_;  // by delivery
   std::map<std::pair<ActorId, uint32_t>, TokenKey> by_id_;
 };

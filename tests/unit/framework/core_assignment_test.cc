@@ -242,5 +242,27 @@ TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
   EXPECT_EQ(core_.Counts().own_redelivery, 1);
 }
 
+TEST_F(CoreAssignment, TheSessionIsCountedFromTheSendingOfItsCommit) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  After(1'000);
+  const BootTime sent = now_;
+  now_ += microseconds(20'000);
+  Acknowledge();
+  EXPECT_EQ(core_.SafeUntil(0), sent + microseconds(100'000 - 10'000));
+}
+
+TEST_F(CoreAssignment, AReplyToAnotherCommitAnswersNothing) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  After(1'000);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  core_.CommitAnswered(0, commits[0].number + 1, CommitReply::kAcknowledged, now_);
+  EXPECT_EQ(core_.Status(0).committed, 0) << "what the confirmation committed";
+}
+
 }  // namespace
 }  // namespace oncemq

@@ -85,5 +85,20 @@ TEST_F(CoreLimits, MemoryOfLanesFollowsTheMessagesNotTheKeys) {
   EXPECT_EQ(core_.lanes(), 0u);
 }
 
+TEST_F(CoreLimits, AStoppedPartitionHoldsNoCreditThatOthersLiveOn) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto items = Take();
+  Admit(0, 1, "b");
+  Admit(0, 2, "c");
+  Settlement stop;
+  stop.slot = items[0].slot;
+  stop.ticket = items[0].ticket;
+  stop.fate = Fate::kStop;
+  Settle(stop);
+  EXPECT_EQ(core_.unfinished(), 0u);
+  EXPECT_EQ(core_.Counts().handed_back, 3);
+}
+
 }  // namespace
 }  // namespace oncemq

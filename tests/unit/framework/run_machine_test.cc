@@ -355,5 +355,32 @@ TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
   }
 }
 
+TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
+  RunPolicy policy;
+  policy.level = Level::kOpaque;
+  Use(policy);
+  Add(1, "x");
+  Start();
+  machine_->claim_answers()[0] = ClaimAnswer{};
+  machine_->claim_answers()[0].answer = Answer::kGranted;
+  machine_->claim_answers()[0].uncertain = true;
+  machine_->Claimed({});
+  Handle();
+  machine_->Completed(kLostReply);
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_TRUE(machine_->settlements()[0].touched);
+}
+
+TEST_F(RunMachineTest, ARepeatedReleaseIsAsUncertainAsTheFirst) {
+  RunPolicy policy;
+  policy.level = Level::kOpaque;
+  Use(policy);
+  Add(1, "x", Stage::kReleasing, false, 55);
+  run_.items[0].touched = true;
+  Start();
+  ASSERT_EQ(machine_->step(), RunStep::kRelease);
+  EXPECT_TRUE(machine_->releases()[0].uncertain);
+}
+
 }  // namespace
 }  // namespace oncemq

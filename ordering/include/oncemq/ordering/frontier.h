@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "oncemq/base/mutant.h"
 #include "oncemq/ordering/offset_map.h"
 #include "oncemq/ordering/verdict.h"
 
@@ -41,7 +42,7 @@ class Frontier {
   // Precondition: room() > 0.
   Arrival Add(int64_t offset) {
     const bool finished = !carried_.empty() && carried_.Contains(offset);
-    if (offset < next_) {
+    if (offset < next_ && !ONCEMQ_MUTANT("rewind-is-new")) {
       return {0, finished, true};
     }
     if (end_ - base_ == offsets_.size()) {

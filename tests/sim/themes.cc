@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Themes: the swarm finds what mixtures break; a theme gives one kind of trouble so often that few
+// seeds are enough to find what only that kind breaks.
+#include <algorithm>
+
+#include "config.h"
+#include "rng.h"
+
+namespace oncemq::sim {
+namespace {
+
+void Add(Config& c, Rng& rng, FaultKind kind, int64_t count, int64_t least, int64_t most) {
+  for (int64_t i = 0; i < count; i++) {
+    c.faults.push_back({.kind = kind,
+                        .at = rng.Between(10 * kMilli, c.faults_until),
+                        .slot = rng.Between(0, c.processes - 1),
+                        .partition = rng.Between(0, c.partitions - 1),
+                        .value = rng.Between(least, most)});
+  }
+}
+
+void Share(Config& c) {
+  c.placement = static_cast<int64_t>(Placement::kShared);
+}
+
+void Doubt(Config& c, Rng& rng) {
+  Share(c);
+  c.level = static_cast<int64_t>(Level::kOpaque);
+  c.fence = 0;
+  c.retries = 200;
+  c.effect_lost = 150;
+  c.window_lost = 200;
+  c.window_refused = 100;
+  c.window_late = rng.Chance(300) ? 100 : 0;
+  Add(c, rng, FaultKind::kRebalance, 5, 0, 0);
+}
+
+void Rebalances(Config& c, Rng& rng) {
+  c.processes = rng.Between(2, 4);
+  c.slow = 100;
+  c.drain = rng.Chance(500) ? 100 * kMilli : 2 * kSecond;
+  Add(c, rng, FaultKind::kRebalance, 20, 0, 0);
+  Add(c, rng, FaultKind::kClose, 4, kMilli, kSecond);
+}
+
+void Rewinds(Config& c, Rng& rng) {
+  c.retries = 200;
+  c.slow = 50;
+  c.slow_time = 500 * kMilli;
+  Add(c, rng, FaultKind::kRewind, 40, 1, 30);
+  Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
+}
+
+void Zombies(Config& c, Rng& rng) {
+  Share(c);
+  c.processes = rng.Between(2, 4);
+  c.slow = 100;
+  c.slow_time = 4 * kSecond;
+  c.commit_interval = 10 * kMilli;
+  Add(c, rng, FaultKind::kPause, 6, c.session - 2 * kSecond, c.session + 4 * kSecond);
+  Add(c, rng, FaultKind::kCut, 6, c.session - 2 * kSecond, c.session + 4 * kSecond);
+}
+
+void Commits(Config& c, Rng& rng) {
+  c.commit_lost = c.commit_late = c.commit_dropped = c.commit_unknown = 100;
+  c.commit_retried = 200;
+  c.commit_interval = 10 * kMilli;
+  Add(c, rng, FaultKind::kRebalance, 12, 0, 0);
+  Add(c, rng, FaultKind::kCut, 3, kMilli, 8 * kSecond);
+}
+
+void Carried(Config& c, Rng& rng) {
+  Share(c);
+  c.order = rng.Chance(700) ? static_cast<int64_t>(Order::kUnordered) : c.order;
+  c.slow = 80;
+  c.slow_time = 4 * kSecond;
+  c.workers = 3;
+  c.lane_run = 1;
+  c.run = 4;
+  c.commit_interval = 10 * kMilli;
+  c.window_lost = 50;
+  c.map_room = rng.Chance(300) ? rng.Between(4, 40) : 4096;
+  Add(c, rng, FaultKind::kCrash, 8, kMilli, 500 * kMilli);
+  Add(c, rng, FaultKind::kCrashAtStep, 3, 0, 0);
+  Add(c, rng, FaultKind::kCrashInStep, 3, 0, 0);
+}
+
+void Copies(Config& c, Rng& rng) {
+  Share(c);
+  c.copies = 500;
+  c.near_copies = 500;
+  c.crossing = rng.Chance(500) ? 400 : 0;
+  c.rekeyed = rng.Chance(300) ? 300 : 0;
+  c.workers = rng.Between(1, 3);
+  c.retries = 300;
+  c.rejects = 60;
+  c.journal = 1;
+}
+
+void Refusals(Config& c, Rng& rng) {
+  c.rejects = 100;
+  c.malformed = 30;
+  c.copies = 300;
+  c.journal = rng.Chance(700);
+  c.journal_lost = c.journal_refused = 150;
+  Add(c, rng, FaultKind::kCrashAtStep, 2, 5, 6);
+  Add(c, rng, FaultKind::kCrashInStep, 2, 5, 6);
+  Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
+}
+
+void LongRuns(Config& c, Rng& rng) {
+  Share(c);
+  c.processes = rng.Between(2, 3);
+  c.partitions = rng.Between(2, 4);
+  c.messages = 12;
+  c.copies = 500;
+  c.crossing = 700;
+  c.slow = 500;
+  c.slow_time = 4 * kSecond;
+  c.lease = kSecond;
+  c.max_lease = 30 * kSecond;
+  c.renew = 1;
+}
+
+void TinyLimits(Config& c, Rng& rng) {
+  c.in_flight = rng.Between(2, 12);
+  c.in_flight_bytes = rng.Chance(500) ? 1000 : 1 << 20;
+  c.partition_credit = rng.Between(2, 8);
+  c.span = rng.Between(4, 16);
+  c.run = rng.Between(1, 6);
+  c.retries = 200;
+  Add(c, rng, FaultKind::kRebalance, 10, 0, 0);
+}
+
+void Resets(Config& c, Rng& rng) {
+  Add(c, rng, FaultKind::kReset, 3, 0, 1000);
+}
+
+}  // namespace
+
+Config ThemeConfig(Theme theme, uint64_t seed) {
+  Rng rng(seed, "theme");
+  Config config = RandomConfig(seed);
+  config.faults.resize(std::min<size_t>(config.faults.size(), 3));
+  config.seed = static_cast<int64_t>(seed + 1'000'000 * (1 + static_cast<uint64_t>(theme)));
+  constexpr void (*kThemes[])(Config&, Rng&) = {Doubt,    Rebalances, Rewinds, Zombies,
+                                                Commits,  Carried,    Copies,  Refusals,
+                                                LongRuns, TinyLimits, Resets};
+  static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
+  kThemes[static_cast<size_t>(theme)](config, rng);
+  if (PlacementOf(config) != Placement::kShared) {
+    config.crossing = config.rekeyed = 0;
+  }
+  if (config.crossing > 0 && config.slow > 0) {
+    config.renew = 1;
+    config.max_lease = std::max(config.max_lease, 3 * config.slow_time);
+  }
+  return config;
+}
+
+}  // namespace oncemq::sim

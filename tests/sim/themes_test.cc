@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of trouble at a time, much of it. Also what most mutants are caught by: quicker than the
+// whole swarm.
+#include <gtest/gtest.h>
+
+#include "verdict_of_run.h"
+
+namespace oncemq::sim {
+namespace {
+
+constexpr uint64_t kSeeds = 250;
+
+class Themes : public testing::TestWithParam<Theme> {};
+
+TEST_P(Themes, EverySeedKeepsEveryPromise) {
+  Sometimes sometimes;
+  for (uint64_t seed = 1; seed <= kSeeds; seed++) {
+    const Config config = ThemeConfig(GetParam(), seed);
+    const Judgement judgement = RunAndJudge(config, sometimes);
+    ASSERT_TRUE(judgement.violations.empty()) << Explain(config, judgement.violations.front());
+  }
+}
+
+std::string NameOf(const testing::TestParamInfo<Theme>& info) {
+  constexpr const char* kNames[] = {"Doubt",    "Rebalances", "Rewinds", "Zombies",
+                                    "Commits",  "Carried",    "Copies",  "Refusals",
+                                    "LongRuns", "TinyLimits", "Resets"};
+  return kNames[static_cast<size_t>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Themes,
+                         testing::Values(Theme::kDoubt, Theme::kRebalances, Theme::kRewinds,
+                                         Theme::kZombies, Theme::kCommits, Theme::kCarried,
+                                         Theme::kCopies, Theme::kRefusals, Theme::kLongRuns,
+                                         Theme::kTinyLimits, Theme::kResets),
+                         NameOf);
+
+}  // namespace
+}  // namespace oncemq::sim

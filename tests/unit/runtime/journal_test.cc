@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "journal.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+class JournalTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Journal> Open() {
+    auto journal = Journal::Open(path(), {"orders", "refunds"});
+    EXPECT_TRUE(journal) << ToString(journal.error());
+    return journal ? *std::move(journal) : nullptr;
+  }
+  std::string path() const { return dir_.path() / "refused.jsonl"; }
+
+  static RunItem Item(std::string_view id, int64_t offset, uint32_t source = 0) {
+    RunItem item;
+    item.id = id;
+    item.at = {source, 3, offset};
+    return item;
+  }
+  static uint64_t Append(Journal& journal, const RunItem& item, std::string_view why) {
+    const JournalEntry entry{&item, why};
+    const auto first = journal.Append({&entry, 1});
+    EXPECT_TRUE(first);
+    return first.value_or(0);
+  }
+  std::vector<nlohmann::json> Lines() const {
+    std::vector<nlohmann::json> lines;
+    std::ifstream in(path());
+    for (std::string line; std::getline(in, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+  void Write(const std::string& bytes) const { std::ofstream(path(), std::ios::app) << bytes; }
+
+  TempDir dir_;
+};
+
+TEST_F(JournalTest, AnEntryNamesWhereAndWhichAndWhy) {
+  const auto journal = Open();
+  EXPECT_EQ(Append(*journal, Item("p-17", 1042, 1), "not a payment"), 1U);
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0], nlohmann::json::parse(R"({"entry":1,"topic":"refunds","partition":3,
+      "offset":1042,"id":"p-17","why":"not a payment"})"));
+}
+
+TEST_F(JournalTest, EveryByteMakesValidJson) {
+  const auto journal = Open();
+  std::string all;
+  for (int byte = 0; byte < 256; byte++) {
+    all += static_cast<char>(byte);
+  }
+  Append(*journal, Item(all, 1), all);
+  Append(*journal, Item("quote \" and \\", 2), "line\nfeed");
+  const auto lines = Lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_FALSE(lines[0].contains("id"));
+  EXPECT_EQ(lines[0]["id_hex"].get<std::string>().substr(0, 8), "00010203");
+  EXPECT_EQ(lines[0]["id_hex"].get<std::string>().size(), 512U);
+  EXPECT_EQ(lines[1]["id"], "quote \" and \\");
+  EXPECT_EQ(lines[1]["why"], "line\nfeed");
+}
+
+TEST_F(JournalTest, NumbersGoOnAfterARestart) {
+  Append(*Open(), Item("a", 1), "");
+  const auto journal = Open();
+  EXPECT_EQ(Append(*journal, Item("b", 2), ""), 2U);
+  const RunItem c = Item("c", 3);
+  const RunItem d = Item("d", 4);
+  const JournalEntry entries[] = {{&c, "x"}, {&d, "y"}};
+  EXPECT_EQ(journal->Append(entries).value_or(0), 3U);
+  EXPECT_EQ(Append(*Open(), Item("e", 5), ""), 5U);
+  EXPECT_EQ(Lines().size(), 5U);
+}
+
+TEST_F(JournalTest, ATornLineIsCutOff) {
+  Append(*Open(), Item("a", 1), "");
+  Write("{\"entry\":2,\"topic\":\"ord");
+  EXPECT_EQ(Append(*Open(), Item("b", 2), ""), 2U);
+  ASSERT_EQ(Lines().size(), 2U);
+  EXPECT_EQ(Lines()[1]["id"], "b");
+}
+
+TEST_F(JournalTest, AFileThatTearsInItsFirstLineBeginsAgain) {
+  Write("{\"entry\":1,");
+  EXPECT_EQ(Append(*Open(), Item("a", 1), ""), 1U);
+  EXPECT_EQ(Lines().size(), 1U);
+}
+
+TEST_F(JournalTest, AForeignFileIsRefusedAndLeftAlone) {
+  Write("dear diary\n");
+  const auto journal = Journal::Open(path(), {});
+  ASSERT_FALSE(journal);
+  EXPECT_EQ(journal.error().code, Code::kCorrupt);
+  std::string line;
+  std::ifstream in(path());
+  std::getline(in, line);
+  EXPECT_EQ(line, "dear diary");
+}
+
+TEST_F(JournalTest, APlaceThatCannotBeWrittenIsAnError) {
+  EXPECT_FALSE(Journal::Open((dir_.path() / "no" / "such" / "dir").string(), {}));
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll_loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+
+#include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/commit_metadata.h"
+#include "running_loop.h"
+#include "support/eventually.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A memory window whose calls can be made to fail, and are counted.
+class ShakyWindow final : public Window {
+ public:
+  std::atomic<bool> down{false};
+  std::atomic<bool> renewals_fenced{false};
+  std::atomic<int> renewals{0};
+
+  const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override {
+    return down ? Result<Own>(Down()) : inner_->RaiseOwn(source, partition);
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return down ? Status(Down()) : inner_->Claim(requests, answers);
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    return down ? Status(Down()) : inner_->Complete(requests, changes);
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+    return down ? Status(Down()) : inner_->Release(requests, changes);
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+    return down ? Status(Down()) : inner_->Park(requests, changes);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+    renewals++;
+    if (renewals_fenced) {
+      std::fill(changes.begin(), changes.end(), Change::kFenced);
+      return {};
+    }
+    return inner_->Renew(requests, changes);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+    return down ? Status(Down()) : inner_->Restore(requests, changes);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return inner_->Peek(ids, views);
+  }
+
+ private:
+  static Error Down() { return {Code::kUnavailable, Effect::kNone, "down"}; }
+  std::unique_ptr<Window> inner_ = *OpenMemoryWindow({}, SystemClock::Instance());
+};
+
+class PollLoopTest : public ::testing::Test {
+ protected:
+  static RuntimeOptions Options() {
+    RuntimeOptions options;
+    options.core.commit_interval = milliseconds(5);
+    options.core.store_retry = milliseconds(5);
+    options.policy.store_retry = milliseconds(5);
+    options.poll_budget = milliseconds(40);
+    options.drain_deadline = seconds(10);
+    return options;
+  }
+  Handler Count() {
+    return [this](const Message&, Context&) -> Outcome {
+      calls_++;
+      return Done{};
+    };
+  }
+  static bool Holds(const std::function<bool()>& condition) {
+    return Eventually(seconds(20), condition);
+  }
+  static int64_t Committed(const Script::Seen& seen, PartitionId partition) {
+    int64_t offset = -1;
+    for (const CommitAction& commit : seen.commits) {
+      offset = commit.partition == partition ? commit.offset : offset;
+    }
+    return offset;
+  }
+
+  ShakyWindow window_;
+  std::atomic<int> calls_{0};
+};
+
+TEST_F(PollLoopTest, NothingIsHandledBeforeACommitHasConfirmedTheOwnership) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().AnswerCommits(std::nullopt);
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.script().seen().commits.size() == 1; }));
+  EXPECT_EQ(loop.script().seen().held, 0U) << "it is not even read";
+  EXPECT_EQ(calls_, 0);
+  const CommitAction first = loop.script().seen().commits.front();
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  loop.script().Tell([first](SourceEvents& events) {
+    events.CommitAnswered(first.partition, first.number, CommitReply::kAcknowledged);
+  });
+  EXPECT_TRUE(Holds([&] { return calls_ == 1; }));
+}
+
+TEST_F(PollLoopTest, MessagesAreHandledCommittedAndReleased) {
+  RunningLoop loop(Options(), &window_, Count());
+  for (int i = 0; i < 1000; i++) {
+    loop.script().Append(i % 3, "id" + std::to_string(i), "k" + std::to_string(i % 10));
+  }
+  for (PartitionId id = 0; id < 3; id++) {
+    loop.script().Assign(id);
+  }
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 2) == 333; }));
+  const RunReport& report = loop.Stop();
+  EXPECT_TRUE(report.clean);
+  EXPECT_EQ(report.counts.applied, 1000);
+  EXPECT_EQ(loop.script().seen().held, 0U);
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 334);
+  EXPECT_TRUE(loop.script().seen().closed);
+}
+
+TEST_F(PollLoopTest, AWindowThatIsDownStopsTheWorkAndNotTheMember) {
+  RunningLoop loop(Options(), &window_, Count());
+  window_.down = true;
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] {
+    return !loop.Now().partitions.empty() &&
+           loop.Now().partitions.front().status.phase == PartitionPhase::kRaising;
+  }));
+  EXPECT_EQ(calls_, 0);
+  window_.down = false;
+  loop.script().Append(0, "b", "k");
+  EXPECT_TRUE(Holds([&] { return calls_ == 2; }));
+  window_.down = true;
+  loop.script().Append(0, "c", "k");
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.deliveries == 3; }));
+  EXPECT_EQ(loop.Now().counts.open, 1);
+  window_.down = false;
+  EXPECT_TRUE(Holds([&] { return calls_ == 3; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(PollLoopTest, WhatIsRevokedIsCommittedAndGivenBackWhileOthersGoOn) {
+  RunningLoop loop(Options(), &window_, Count());
+  for (int i = 0; i < 10; i++) {
+    loop.script().Append(0, "a" + std::to_string(i), "k");
+    loop.script().Append(1, "b" + std::to_string(i), "k");
+  }
+  loop.script().Assign(0);
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return calls_ == 20; }));
+  loop.script().Revoke(0);
+  EXPECT_TRUE(Holds([&] { return loop.script().seen().given_back.size() == 1; }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 10);
+  loop.script().Append(0, "a10", "k");
+  loop.script().Append(1, "b10", "k");
+  EXPECT_TRUE(Holds([&] { return calls_ == 21; }));
+  EXPECT_TRUE(loop.Stop().clean);
+  EXPECT_THAT(loop.script().seen().given_back, ElementsAre(0, 1));
+}
+
+TEST_F(PollLoopTest, AfterALossNothingIsCommittedAndTheHandlerIsAskedToStop) {
+  std::latch running(1);
+  std::latch stopped(1);
+  RuntimeOptions options = Options();
+  options.workers = 1;
+  RunningLoop loop(options, &window_, [&](const Message&, Context& context) -> Outcome {
+    const std::stop_callback on_stop(context.stop(), [&] { stopped.count_down(); });
+    running.count_down();
+    stopped.wait();
+    return Done{};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  running.wait();
+  const size_t commits = loop.script().seen().commits.size();
+  loop.script().Lose(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.stale == 1; }));
+  EXPECT_EQ(loop.Now().counts.applied, 1) << "its marker is still written";
+  EXPECT_EQ(loop.script().seen().commits.size(), commits);
+}
+
+TEST_F(PollLoopTest, AnUnknownLastCommitMakesTheMemberLeaveAndJoinAgain) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = milliseconds(50);
+  options.core.session_margin = milliseconds(50);
+  RunningLoop loop(options, &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  loop.script().AnswerCommits(CommitReply::kUnknown);
+  loop.script().Revoke(0);
+  EXPECT_TRUE(Holds([&] { return loop.script().seen().rejoined == 1; }));
+  EXPECT_THAT(loop.script().seen().given_back, ElementsAre(0, 1));
+  EXPECT_FALSE(loop.script().seen().refusing);
+}
+
+TEST_F(PollLoopTest, ARefusedCommitStopsThePartition) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  loop.script().AnswerCommits(CommitReply::kRefused);
+  loop.script().Append(0, "b", "k");
+  EXPECT_TRUE(Holds(
+      [&] { return loop.Now().partitions.front().status.phase == PartitionPhase::kStopped; }));
+  const int calls = calls_;
+  loop.script().Append(0, "c", "k");
+  loop.script().Assign(1);
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
+  EXPECT_EQ(calls_, calls);
+}
+
+TEST_F(PollLoopTest, WithoutAcknowledgedCommitsNoNewEffectStarts) {
+  RuntimeOptions options = Options();
+  options.core.session_timeout = milliseconds(150);
+  options.core.session_margin = milliseconds(50);
+  RunningLoop loop(options, &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().AnswerCommits(CommitReply::kUnknown);
+  // Past the last acknowledged commit + 100 ms, which the unanswered ones below outlast.
+  const size_t before = loop.script().seen().commits.size();
+  EXPECT_TRUE(Holds([&] { return loop.script().seen().commits.size() >= before + 60; }));
+  const int calls = calls_;
+  loop.script().Append(0, "b", "k");
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.deliveries == 2; }));
+  EXPECT_EQ(calls_, calls);
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  EXPECT_TRUE(Holds([&] { return calls_ == calls + 1; }));
+}
+
+TEST_F(PollLoopTest, ClaimsOfALongHandlerAreRenewed) {
+  std::latch may_end(1);
+  RuntimeOptions options = Options();
+  options.renew_every = milliseconds(20);
+  options.workers = 1;
+  RunningLoop loop(options, &window_, [&](const Message&, Context&) -> Outcome {
+    may_end.wait();
+    return Done{};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return window_.renewals >= 3; }));
+  may_end.count_down();
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(PollLoopTest, AFencedRenewalAsksTheHandlerToStop) {
+  std::latch stopped(1);
+  window_.renewals_fenced = true;
+  RuntimeOptions options = Options();
+  options.renew_every = milliseconds(20);
+  RunningLoop loop(options, &window_, [&](const Message&, Context& context) -> Outcome {
+    const std::stop_callback on_stop(context.stop(), [&] { stopped.count_down(); });
+    stopped.wait();
+    return Retry{.after = seconds(1000)};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.handler_calls == 1; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(PollLoopTest, HandlersThatBlockMoveToWorkersAndTheirRunIsShared) {
+  // Seven lanes, one message each: each handler waits until all are inside.
+  constexpr int kLanes = 7;
+  std::latch all(kLanes);
+  RuntimeOptions options = Options();
+  options.workers_when_blocking = kLanes;
+  RunningLoop loop(options, &window_, [&](const Message&, Context&) -> Outcome {
+    all.arrive_and_wait();
+    return Done{};
+  });
+  for (int i = 0; i < kLanes; i++) {
+    loop.script().Append(0, "id" + std::to_string(i), "k" + std::to_string(i));
+  }
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == kLanes; }));
+  const RunReport& report = loop.Stop();
+  EXPECT_TRUE(report.clean);
+  EXPECT_EQ(report.counts.handler_calls, kLanes);
+}
+
+TEST_F(PollLoopTest, ASourceThatFailsEndsTheRun) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  loop.script().Tell([](SourceEvents& events) { events.Failed("fenced"); });
+  const RunReport& report = loop.AwaitEnd();
+  EXPECT_EQ(report.error, "fenced");
+  EXPECT_THAT(loop.script().seen().given_back, IsEmpty());
+}
+
+TEST_F(PollLoopTest, AnIncidentIsKeptInTheReport) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Tell([](SourceEvents& events) { events.Incident({"topic", 3}, 17, "gone"); });
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  EXPECT_THAT(loop.Stop().stops, Contains("topic/3 at offset 17: gone"));
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A poll loop with crew and keeper, on a scripted source.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "crew.h"
+#include "keeper.h"
+#include "poll_loop.h"
+#include "scripted_source.h"
+
+namespace oncemq::testing {
+
+class RunningLoop {
+ public:
+  RunningLoop(RuntimeOptions options, Window* window, Handler handler)
+      : wake_(*Wake::Open()), script_(*wake_) {
+    options.policy.window = window != nullptr;
+    const Clock& clock = SystemClock::Instance();
+    loop_ = std::make_shared<PollLoop>(options, std::make_unique<ScriptedSource>(script_));
+    crew_.emplace(std::make_shared<const Handler>(std::move(handler)),
+                  DriveTools{window, nullptr, &clock}, *wake_);
+    const auto poll = [loop = loop_] { loop->Poll(); };
+    keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every}, window, clock,
+                    [this, poll] { crew_->Spawn("poll", poll); });
+    loop_->Connect({window, &*crew_, &*keeper_, wake_.get(), &clock, 1});
+    crew_->StartWorkers(options.workers);
+    crew_->Spawn("poll", poll);
+  }
+  ~RunningLoop() { Stop(); }
+
+  Script& script() { return script_; }
+  RunReport Now() const { return loop_->Report(); }
+  // Without asking for it: the loop ends by itself.
+  const RunReport& AwaitEnd() {
+    if (!report_) {
+      loop_->WaitUntilEnded();
+      keeper_.reset();
+      const bool ended = crew_->End(loop_->jobs());
+      report_ = loop_->Finish(ended);
+    }
+    return *report_;
+  }
+  const RunReport& Stop() {
+    loop_->AskToStop();
+    return AwaitEnd();
+  }
+
+ private:
+  std::unique_ptr<Wake> wake_;
+  Script script_;
+  std::shared_ptr<PollLoop> loop_;
+  std::optional<Crew> crew_;
+  std::optional<Keeper> keeper_;
+  std::optional<RunReport> report_;
+};
+
+}  // namespace oncemq::testing

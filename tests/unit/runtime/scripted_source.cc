@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scripted_source.h"
+
+#include <algorithm>
+
+#include "oncemq/base/hash.h"
+
+namespace oncemq::testing {
+namespace {
+
+class RecordMessage final : public Message {
+ public:
+  template <class R>
+  void Point(const R& record) {
+    id_ = record.id;
+    key_ = record.key;
+    partition_ = static_cast<int32_t>(record.partition);
+    offset_ = record.offset;
+  }
+  std::string_view topic() const override { return "topic"; }
+  int32_t partition() const override { return partition_; }
+  int64_t offset() const override { return offset_; }
+  int64_t timestamp_ms() const override { return -1; }
+  std::optional<std::string_view> key() const override { return key_; }
+  std::optional<std::string_view> value() const override { return id_; }
+  std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+
+ private:
+  std::string_view id_;
+  std::string_view key_;
+  int32_t partition_ = 0;
+  int64_t offset_ = 0;
+};
+
+}  // namespace
+
+void Script::Append(PartitionId partition, const std::string& id, const std::string& key) {
+  {
+    MutexLock lock(mutex_);
+    auto& log = logs_[partition];
+    log.push_back({id, key, partition, static_cast<int64_t>(log.size())});
+  }
+  wake_.Notify();
+}
+
+void Script::Tell(std::function<void(SourceEvents&)> event) {
+  {
+    MutexLock lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  wake_.Notify();
+}
+
+void Script::Assign(PartitionId partition, int64_t start) {
+  Tell([this, partition, start](SourceEvents& events) {
+    {
+      MutexLock lock(mutex_);
+      readable_.push_back(partition);
+      next_[partition] = static_cast<size_t>(start);
+    }
+    AssignFacts facts;
+    facts.partition = static_cast<int32_t>(partition);
+    facts.start = facts.read_from = facts.metadata.since = start;
+    events.Assigned(partition, facts);
+  });
+}
+
+void Script::Revoke(PartitionId partition) {
+  Tell([partition](SourceEvents& events) { events.Revoked(partition); });
+}
+
+void Script::Lose(PartitionId partition) {
+  Tell([this, partition](SourceEvents& events) {
+    {
+      MutexLock lock(mutex_);
+      std::erase(readable_, partition);
+    }
+    events.Lost(partition);
+  });
+}
+
+void Script::AnswerCommits(std::optional<CommitReply> reply) {
+  MutexLock lock(mutex_);
+  reply_ = reply;
+}
+
+Script::Seen Script::seen() const {
+  MutexLock lock(mutex_);
+  return seen_;
+}
+
+void ScriptedSource::Serve(SourceEvents& events) {
+  std::deque<std::function<void(SourceEvents&)>> due;
+  {
+    MutexLock lock(script_.mutex_);
+    due.swap(script_.events_);
+  }
+  for (const auto& event : due) {
+    event(events);
+  }
+  MutexLock lock(script_.mutex_);
+  readable_ = script_.readable_;
+}
+
+uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
+                              SourceEvents&) {
+  MutexLock lock(script_.mutex_);
+  const auto& log = script_.logs_[partition];
+  size_t& next = script_.next_[partition];
+  uint32_t count = 0;
+  for (; next < log.size() && count < most; next++, count++) {
+    const auto& record = log[next];
+    Arrival arrival;
+    arrival.message = const_cast<void*>(static_cast<const void*>(&record));
+    arrival.id = record.id;
+    arrival.id_hash = ProcessHash(record.id);
+    arrival.key_hash = ProcessHash(record.key);
+    arrival.offset = record.offset;
+    arrival.bytes = 100;
+    arrivals.push_back(arrival);
+  }
+  script_.seen_.held += count;
+  return count;
+}
+
+void ScriptedSource::Release(std::span<void* const> messages) {
+  MutexLock lock(script_.mutex_);
+  script_.seen_.held -= messages.size();
+}
+
+void ScriptedSource::Commit(std::span<const CommitAction> commits) {
+  for (const CommitAction& commit : commits) {
+    std::optional<CommitReply> reply;
+    {
+      MutexLock lock(script_.mutex_);
+      script_.seen_.commits.push_back(commit);
+      reply = script_.reply_;
+    }
+    if (reply) {
+      script_.Tell([commit, reply](SourceEvents& events) {
+        events.CommitAnswered(commit.partition, commit.number, *reply);
+      });
+    }
+  }
+}
+
+void ScriptedSource::GiveBack(PartitionId partition) {
+  MutexLock lock(script_.mutex_);
+  std::erase(script_.readable_, partition);
+  script_.seen_.given_back.push_back(partition);
+}
+
+void ScriptedSource::Refuse() {
+  MutexLock lock(script_.mutex_);
+  script_.seen_.refusing = true;
+}
+
+void ScriptedSource::Rejoin() {
+  MutexLock lock(script_.mutex_);
+  script_.seen_.rejoined++;
+  script_.seen_.refusing = false;
+}
+
+void ScriptedSource::Close() {
+  MutexLock lock(script_.mutex_);
+  script_.seen_.closed = true;
+}
+
+std::unique_ptr<MessageView> ScriptedSource::NewView() const {
+  class View final : public MessageView {
+   public:
+    const Message& Show(void* message) override {
+      message_.Point(*static_cast<const Script::Record*>(message));
+      return message_;
+    }
+
+   private:
+    RecordMessage message_;
+  };
+  return std::make_unique<View>();
+}
+
+}  // namespace oncemq::testing

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log with a consumer group that does what a test says.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/mutex.h"
+#include "source.h"
+#include "wake.h"
+
+namespace oncemq::testing {
+
+// What a test wants to happen, and what the loop has done. Outlives the source.
+// Thread safety: any thread.
+class Script {
+ public:
+  explicit Script(Wake& wake) : wake_(wake) {}
+
+  void Append(PartitionId partition, const std::string& id, const std::string& key);
+  // Told by the source's next Serve().
+  void Tell(std::function<void(SourceEvents&)> event);
+  void Assign(PartitionId partition, int64_t start = 0);
+  void Revoke(PartitionId partition);
+  void Lose(PartitionId partition);
+  // How commits are answered from now on; nothing: not at all.
+  void AnswerCommits(std::optional<CommitReply> reply);
+
+  struct Seen {
+    std::vector<CommitAction> commits;
+    std::vector<PartitionId> given_back;
+    int rejoined = 0;
+    bool refusing = false;
+    bool closed = false;
+    size_t held = 0;  // messages that were read and not released
+  };
+  Seen seen() const;
+
+ private:
+  friend class ScriptedSource;
+  struct Record {
+    std::string id;
+    std::string key;
+    PartitionId partition = 0;
+    int64_t offset = 0;
+  };
+
+  Wake& wake_;
+  mutable Mutex mutex_;
+  std::map<PartitionId, std::deque<Record>> logs_ GUARDED_BY(mutex_);
+  std::map<PartitionId, size_t> next_ GUARDED_BY(mutex_);
+  std::vector<PartitionId> readable_ GUARDED_BY(mutex_);
+  std::deque<std::function<void(SourceEvents&)>> events_ GUARDED_BY(mutex_);
+  std::optional<CommitReply> reply_ GUARDED_BY(mutex_) = CommitReply::kAcknowledged;
+  Seen seen_ GUARDED_BY(mutex_);
+};
+
+class ScriptedSource final : public Source {
+ public:
+  explicit ScriptedSource(Script& script) : script_(script) {}
+
+  void Serve(SourceEvents& events) override;
+  std::span<const PartitionId> readable() const override { return readable_; }
+  uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
+                SourceEvents& events) override;
+  void Release(std::span<void* const> messages) override;
+  void Commit(std::span<const CommitAction> commits) override;
+  void GiveBack(PartitionId partition) override;
+  void Refuse() override;
+  void Rejoin() override;
+  void Close() override;
+  bool closed() const override { return script_.seen().closed; }
+  std::unique_ptr<MessageView> NewView() const override;
+  PartitionName Name(PartitionId partition) const override {
+    return {"topic", static_cast<int32_t>(partition)};
+  }
+
+ private:
+  Script& script_;
+  std::vector<PartitionId> readable_;
+};
+
+}  // namespace oncemq::testing
