@@ -30,10 +30,15 @@ Terms TermsOf(const Totals& totals) {
 
 Terms AttributesOf(const RunReport& report) {
   const DeliveryCounts& counts = report.counts;
-  return {{"uncertain", counts.uncertain}, {"own redelivery", counts.own_redelivery},
-          {"attached", counts.attached},   {"conflict", counts.conflict},
-          {"repaired", counts.repaired},   {"stale", counts.stale},
-          {"caught up", report.caught_up}, {"handler calls", counts.handler_calls}};
+  return {{"uncertain", counts.uncertain},
+          {"own redelivery", counts.own_redelivery},
+          {"attached", counts.attached},
+          {"conflict", counts.conflict},
+          {"repaired", counts.repaired},
+          {"stale", counts.stale},
+          {"result dropped", counts.result_dropped},
+          {"caught up", report.caught_up},
+          {"handler calls", counts.handler_calls}};
 }
 
 std::string Joined(const Terms& terms, std::string_view between) {

@@ -159,6 +159,7 @@ DeliveryCounts Core::Counts() const {
     sum.own_redelivery += c.own_redelivery;
     sum.attached += c.attached;
     sum.conflict += c.conflict;
+    sum.result_dropped += c.result_dropped;
     sum.repaired += c.repaired;
     sum.stale += c.stale;
     sum.handler_calls += c.handler_calls;

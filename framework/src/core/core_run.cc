@@ -68,6 +68,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.attempt = delivery.attempt;
     item.stage = delivery.stage;
     item.touched = delivery.touched;
+    item.result_dropped = delivery.result_dropped;
     if (delivery.stage == Stage::kApplied || delivery.stage == Stage::kRejecting) {
       item.text = texts_[slot];
     }

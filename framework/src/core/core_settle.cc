@@ -104,6 +104,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
   counts.own_redelivery += settlement.same_delivery || restored ? 1 : 0;
   counts.attached += settlement.attached ? 1 : 0;
   counts.conflict += settlement.conflict ? 1 : 0;
+  counts.result_dropped += settlement.result_dropped ? 1 : 0;
   counts.repaired += restored ? 1 : 0;
   counts.stale += current ? 0 : 1;
 }
@@ -112,6 +113,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement) {
   delivery.stage = settlement.stage;
   delivery.touched = settlement.touched;
+  delivery.result_dropped = settlement.result_dropped;
   delivery.token = settlement.token.attempt;
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));

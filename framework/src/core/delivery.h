@@ -30,6 +30,7 @@ struct Delivery {
   bool finished : 1 = false;
   bool running : 1 = false;
   bool touched : 1 = false;
+  bool result_dropped : 1 = false;
   bool holds_id : 1 = false;
   bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
 

@@ -155,6 +155,9 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* w
   }
   options.core.scope = ScopeOf(options);
   options.policy.window = window != nullptr;
+  if (window != nullptr) {
+    options.policy.max_result_bytes = window->capabilities().max_result_bytes;
+  }
   if (window == nullptr || window->capabilities().shared || window->capabilities().durable) {
     options.catch_up = 0;
   }

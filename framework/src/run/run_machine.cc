@@ -22,6 +22,7 @@ void RunMachine::Start(Run& run) {
     settlement.slot = items_[i].slot;
     settlement.ticket = items_[i].ticket;
     settlement.touched = items_[i].touched;
+    settlement.result_dropped = items_[i].result_dropped;
     settlement.text = items_[i].text;
     progress_[i].part = Plan(i);
   }
@@ -185,14 +186,20 @@ void RunMachine::StopHandling() {
   }
 }
 
-void RunMachine::Handled(Outcome&& outcome) {
+bool RunMachine::Handled(Outcome&& outcome) {
   const size_t i = at_++;
   settlements_[i].handled = true;
   bool goes_on = true;
+  bool kept = true;
   if (auto* done = std::get_if<Done>(&outcome)) {
     if (policy_.window) {
       progress_[i].part = Part::kComplete;
-      settlements_[i].text = std::move(done->result);
+      kept = done->result.size() <= policy_.max_result_bytes || ONCEMQ_MUTANT("long-result-sent");
+      if (kept) {
+        settlements_[i].text = std::move(done->result);
+      } else {
+        DropResult(i);
+      }
     } else {
       Settle(i, Fate::kApplied);
     }
@@ -205,6 +212,7 @@ void RunMachine::Handled(Outcome&& outcome) {
   if (!goes_on) {
     WithdrawFrom(i + 1, LaneEnd(i));
   }
+  return kept;
 }
 
 void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
@@ -230,93 +238,6 @@ void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
     claims_.clear();
   }
   at_ = 0;
-}
-
-void RunMachine::CompleteDone() {
-  completions_.clear();
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part == Part::kComplete) {
-      progress_[i].request = static_cast<uint32_t>(completions_.size());
-      completions_.push_back({items_[i].id, items_[i].token, items_[i].at, settlements_[i].text});
-    }
-  }
-  changes_.resize(std::max(changes_.size(), completions_.size()));
-  completions_.empty() ? JournalRefused() : void(step_ = RunStep::kComplete);
-}
-
-void RunMachine::Completed(const Status& status) {
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part != Part::kComplete) {
-      continue;
-    }
-    if (!status && !ONCEMQ_MUTANT("completion-error-is-done")) {
-      Unanswered(i, Stage::kApplied);
-    } else if (changes_[progress_[i].request] == Change::kMade ||
-               ONCEMQ_MUTANT("fenced-counts-as-done")) {
-      Settle(i, Fate::kApplied);
-    } else {
-      settlements_[i].touched = true;
-      Settle(i, Fate::kWithdrawn);  // look again: the next claim says what became of it (rule 16)
-    }
-  }
-  JournalRefused();
-}
-
-void RunMachine::JournalRefused() {
-  journal_.clear();
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part == Part::kJournal) {
-      progress_[i].request = static_cast<uint32_t>(journal_.size());
-      journal_.push_back({&items_[i], settlements_[i].text});
-    }
-  }
-  journal_.empty() ? ParkRefused() : void(step_ = RunStep::kJournal);
-}
-
-void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part != Part::kJournal) {
-      continue;
-    }
-    if (!status && !ONCEMQ_MUTANT("journal-not-awaited")) {
-      Unanswered(i, Stage::kRejecting);
-    } else if (progress_[i].claimed) {
-      progress_[i].part = Part::kPark;
-      progress_[i].entry = first_entry + progress_[i].request;
-    } else {
-      Settle(i, Fate::kRejected);
-    }
-  }
-  ParkRefused();
-}
-
-void RunMachine::ParkRefused() {
-  parks_.clear();
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part == Part::kPark) {
-      progress_[i].request = static_cast<uint32_t>(parks_.size());
-      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry});
-    }
-  }
-  changes_.resize(std::max(changes_.size(), parks_.size()));
-  parks_.empty() ? ReleaseUndone() : void(step_ = RunStep::kPark);
-}
-
-void RunMachine::Parked(const Status& status) {
-  for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part != Part::kPark) {
-      continue;
-    }
-    if (!status) {
-      Unanswered(i, Stage::kRejecting);
-    } else if (changes_[progress_[i].request] == Change::kMade) {
-      Settle(i, Fate::kRejected);
-    } else {
-      settlements_[i].touched = true;
-      Settle(i, Fate::kWithdrawn);
-    }
-  }
-  ReleaseUndone();
 }
 
 void RunMachine::ReleaseUndone() {

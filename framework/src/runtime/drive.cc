@@ -19,6 +19,25 @@ void LogThrow(const Message& message, std::string_view what) {
        {"what", what.substr(0, 200)}});
 }
 
+// The effect has happened, so nothing is repeated for it; but duplicates will not get this result.
+void LogDropped(const Message& message, size_t most) {
+  Log(LogLevel::kError, "handler",
+      "the handler's result is longer than the window keeps; the message is done without it",
+      {{"topic", message.topic()},
+       {"partition", message.partition()},
+       {"offset", message.offset()},
+       {"most_bytes", most}});
+}
+
+// A call that failed is repeated by the next run; if it never succeeds, somebody has to know why.
+Status Noted(std::string_view call, Status status) {
+  if (!status) [[unlikely]] {
+    Log(LogLevel::kWarn, "window", "the window did not carry a call out; it is asked again",
+        {{"call", call}, {"error", ToString(status.error())}});
+  }
+  return status;
+}
+
 Outcome CallHandler(const Handler& handler, const Message& message, Context& context) {
   try {
     return handler(message, context);
@@ -50,7 +69,9 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       ticks = job.watch.ticks();
       now = tools.clock->Boot();
     }
-    machine.Handled(std::move(outcome));
+    if (!machine.Handled(std::move(outcome))) [[unlikely]] {
+      LogDropped(message, machine.policy().max_result_bytes);
+    }
     if (job.watch.stop_handling()) [[unlikely]] {
       machine.StopHandling();
     }
@@ -67,13 +88,13 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   for (;;) {
     switch (machine.step()) {
       case RunStep::kRestore:
-        machine.Restored(window->Restore(machine.restores(), machine.changes()));
+        machine.Restored(Noted("restore", window->Restore(machine.restores(), machine.changes())));
         break;
       case RunStep::kClaim:
-        machine.Claimed(window->Claim(machine.claims(), machine.claim_answers()));
+        machine.Claimed(Noted("claim", window->Claim(machine.claims(), machine.claim_answers())));
         break;
       case RunStep::kRelease:
-        machine.Released(window->Release(machine.releases(), machine.changes()));
+        machine.Released(Noted("release", window->Release(machine.releases(), machine.changes())));
         break;
       case RunStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
@@ -81,7 +102,8 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         }
         break;
       case RunStep::kComplete:
-        machine.Completed(window->Complete(machine.completions(), machine.changes()));
+        machine.Completed(
+            Noted("complete", window->Complete(machine.completions(), machine.changes())));
         break;
       case RunStep::kJournal: {
         const auto first = tools.journal->Append(machine.journal_entries());
@@ -89,7 +111,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         break;
       }
       case RunStep::kPark:
-        machine.Parked(window->Park(machine.parks(), machine.changes()));
+        machine.Parked(Noted("park", window->Park(machine.parks(), machine.changes())));
         break;
       case RunStep::kSettled:
         return Driven::kSettled;

@@ -296,6 +296,22 @@ TEST_F(PollLoopTest, HandlersThatBlockMoveToWorkersAndTheirRunIsShared) {
   EXPECT_EQ(report.counts.handler_calls, kLanes);
 }
 
+TEST_F(PollLoopTest, AResultThatIsTooLongCostsTheResultAndNothingElse) {
+  RunningLoop loop(Options(), &window_, [&](const Message& message, Context&) -> Outcome {
+    calls_++;
+    return Done{std::string(*message.value() == "a" ? 65'537 : 10, 'r')};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Append(0, "b", "l");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  const RunReport& report = loop.Stop();
+  EXPECT_TRUE(report.clean);
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(report.counts.applied, 2);
+  EXPECT_EQ(report.counts.result_dropped, 1);
+}
+
 TEST_F(PollLoopTest, ASourceThatFailsEndsTheRun) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Assign(0);

@@ -40,9 +40,10 @@ struct RunItem {
   Token token;           // empty unless stage says that one is out
   uint32_t attempt = 0;  // handler calls of this delivery so far
   Stage stage = Stage::kFresh;
-  bool copy = false;           // perhaps the same id as an earlier item of this lane in this run
-  bool touched = false;        // an earlier run of ours may have had its effect
-  std::string_view text = {};  // result or reason that belongs to kApplied and kRejecting
+  bool copy = false;            // perhaps the same id as an earlier item of this lane in this run
+  bool touched = false;         // an earlier run of ours may have had its effect
+  bool result_dropped = false;  // as in Settlement
+  std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
 };
 
 struct Run {
@@ -75,6 +76,7 @@ struct Settlement {
   bool attached = false;        // attribute: follows another delivery's record
   bool conflict = false;        // attribute: same id, other payload
   bool handled = false;         // the handler was called
+  bool result_dropped = false;  // attribute: the window does not take its result, so it has none
   microseconds wait{0};
   Token token;       // with kClaiming, kReleasing, kApplied, kRejecting
   std::string text;  // result or reason

@@ -30,6 +30,7 @@ enum class RejectPolicy : uint8_t { kStop, kJournal };
 struct RunPolicy {
   Level level = Level::kGuarded;              // what a failed attempt may have left behind
   bool window = true;                         // false: no ids, every message is granted
+  size_t max_result_bytes = 65'536;           // that the window keeps; the runtime asks it
   RejectPolicy reject = RejectPolicy::kStop;  // what Reject does to the partition
   microseconds store_retry{100'000};          // pause after a call without an answer
   milliseconds backoff_first{100};    // a Retry without a time waits this, doubled per attempt
@@ -41,7 +42,8 @@ enum class RunStep : uint8_t {
   kClaim,     // window.Claim(claims(), claim_answers()) -> Claimed(status)
   kRelease,   // window.Release(releases(), changes())   -> Released(status)
   kHandle,    // call the handler for Next(now) until it is null; Handled(outcome) after each
-  kComplete,  // window.Complete(completions(), changes()) -> Completed(status)
+  kComplete,  // window.Complete(completions(), changes()) -> Completed(status); one by one after
+              // a kInvalid
   kJournal,   // put journal_entries() on record         -> Journaled(status, first_entry)
   kPark,      // window.Park(parks(), changes())         -> Parked(status)
   kSettled,   // core.Settle(settlements())
@@ -79,6 +81,7 @@ class RunMachine {
   // Takes over the run's items (swapped, so that buffers are reused).
   void Start(Run& run);
   RunStep step() const { return step_; }
+  const RunPolicy& policy() const { return policy_; }
 
   std::span<const RestoreRequest> restores() const { return restores_; }
   std::span<const ClaimRequest> claims() const { return claims_; }
@@ -95,7 +98,8 @@ class RunMachine {
   // The next message to handle, or nullptr: then the step has moved on. Past safe_until nothing
   // starts any more.
   const Grant* Next(BootTime now);
-  void Handled(Outcome&& outcome);
+  // False: its result is longer than the window keeps. It is completed without one.
+  bool Handled(Outcome&& outcome);
   // No more handler calls in this run: what has not started is withdrawn.
   void StopHandling();
   // For a handler that does not return: settles everything but its message, as far as each has
@@ -140,7 +144,7 @@ class RunMachine {
   };
 
   // The steps, in order; each collects its requests and passes on where there are none.
-  // run_machine.cc
+  // run_machine.cc, and from CompleteDone() to Parked() run_record.cc
   void ReleaseEarlier();
   void RestoreCarried();
   void ClaimAll();
@@ -152,6 +156,12 @@ class RunMachine {
   void ReleaseUndone();
   void FollowOriginals();
   void CollectReleases(Part part);
+
+  // run_record.cc
+  void AskToComplete(size_t i);
+  void CompleteNext(size_t from);
+  void CompletedOne(size_t i, const Status& status, Change change);
+  void DropResult(size_t i);
 
   // What becomes of one item. run_judge.cc
   Part Plan(size_t i);
@@ -173,7 +183,9 @@ class RunMachine {
   RunStep step_ = RunStep::kSettled;
   ReleaseRound round_ = ReleaseRound::kEarlier;
   BootTime safe_until_;
-  size_t at_ = 0;  // next item of the handle step
+  size_t at_ = 0;        // next item of the handle step
+  bool singly_ = false;  // the window found something wrong with the completions as a batch
+  size_t alone_ = 0;     // then: the item that is completed now
   Grant grant_;
   std::vector<RunItem> items_;
   std::vector<Progress> progress_;

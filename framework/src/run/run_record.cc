@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that put on record what came of a message: completion, journal, park.
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+#include "oncemq/framework/run_machine.h"
+
+namespace oncemq {
+
+void RunMachine::CompleteDone() {
+  completions_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kComplete) {
+      progress_[i].request = static_cast<uint32_t>(completions_.size());
+      AskToComplete(i);
+    }
+  }
+  singly_ = false;
+  changes_.resize(std::max(changes_.size(), completions_.size()));
+  completions_.empty() ? JournalRefused() : void(step_ = RunStep::kComplete);
+}
+
+void RunMachine::AskToComplete(size_t i) {
+  completions_.push_back({items_[i].id, items_[i].token, items_[i].at, settlements_[i].text});
+}
+
+void RunMachine::Completed(const Status& status) {
+  const bool invalid = !status && status.error().code == Code::kInvalid;
+  if (singly_) {
+    if (invalid && !settlements_[alone_].text.empty()) {
+      DropResult(alone_);  // all else that is in the request was good enough for the claim
+      completions_.clear();
+      return AskToComplete(alone_);
+    }
+    CompletedOne(alone_, status, changes_[0]);
+    return CompleteNext(alone_ + 1);
+  }
+  // One request that the window does not take must not keep the others from their markers.
+  if (invalid && !ONCEMQ_MUTANT("bad-completion-infects")) {
+    singly_ = true;
+    return CompleteNext(0);
+  }
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kComplete) {
+      CompletedOne(i, status, changes_[progress_[i].request]);
+    }
+  }
+  JournalRefused();
+}
+
+void RunMachine::CompleteNext(size_t from) {
+  completions_.clear();
+  for (alone_ = from; alone_ < items_.size(); alone_++) {
+    if (progress_[alone_].part == Part::kComplete) {
+      return AskToComplete(alone_);
+    }
+  }
+  JournalRefused();
+}
+
+void RunMachine::CompletedOne(size_t i, const Status& status, Change change) {
+  if (!status && !ONCEMQ_MUTANT("completion-error-is-done")) {
+    Unanswered(i, Stage::kApplied);
+  } else if (change == Change::kMade || ONCEMQ_MUTANT("fenced-counts-as-done")) {
+    Settle(i, Fate::kApplied);
+  } else {
+    settlements_[i].touched = true;
+    settlements_[i].result_dropped = false;
+    Settle(i, Fate::kWithdrawn);  // look again: the next claim says what became of it (rule 16)
+  }
+}
+
+// The effect has happened and must be on record, with its result or without: handling it again
+// would double it, and waiting would never end.
+void RunMachine::DropResult(size_t i) {
+  settlements_[i].text.clear();
+  settlements_[i].result_dropped = true;
+}
+
+void RunMachine::JournalRefused() {
+  journal_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kJournal) {
+      progress_[i].request = static_cast<uint32_t>(journal_.size());
+      journal_.push_back({&items_[i], settlements_[i].text});
+    }
+  }
+  journal_.empty() ? ParkRefused() : void(step_ = RunStep::kJournal);
+}
+
+void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kJournal) {
+      continue;
+    }
+    if (!status && !ONCEMQ_MUTANT("journal-not-awaited")) {
+      Unanswered(i, Stage::kRejecting);
+    } else if (progress_[i].claimed) {
+      progress_[i].part = Part::kPark;
+      progress_[i].entry = first_entry + progress_[i].request;
+    } else {
+      Settle(i, Fate::kRejected);
+    }
+  }
+  ParkRefused();
+}
+
+void RunMachine::ParkRefused() {
+  parks_.clear();
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part == Part::kPark) {
+      progress_[i].request = static_cast<uint32_t>(parks_.size());
+      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry});
+    }
+  }
+  changes_.resize(std::max(changes_.size(), parks_.size()));
+  parks_.empty() ? ReleaseUndone() : void(step_ = RunStep::kPark);
+}
+
+void RunMachine::Parked(const Status& status) {
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].part != Part::kPark) {
+      continue;
+    }
+    if (!status) {
+      Unanswered(i, Stage::kRejecting);
+    } else if (changes_[progress_[i].request] == Change::kMade) {
+      Settle(i, Fate::kRejected);
+    } else {
+      settlements_[i].touched = true;
+      Settle(i, Fate::kWithdrawn);
+    }
+  }
+  ReleaseUndone();
+}
+
+}  // namespace oncemq
