@@ -188,7 +188,7 @@ void SimWorker::Attempt(const Grant& grant) {
                          .process = actor_,
                          .op = Op::kHandle,
                          .phase = Phase::kInvoke,
-                         .flag = grant.uncertain || grant.item->touched,
+                         .flag = grant.uncertain,
                          .partition = facts.partition,
                          .epoch = facts.epoch,
                          .offset = facts.offset,

@@ -174,7 +174,13 @@ const Grant* RunMachine::Next(BootTime now) {
     CompleteDone();
     return nullptr;
   }
-  grant_ = {&items_[at_], items_[at_].token, progress_[at_].attempt, progress_[at_].uncertain};
+  // A window forgets a claim that was released; the delivery remembers its own calls. The window
+  // knows of earlier owners. Whoever has counted more is right, and either may have doubts.
+  const RunItem& item = items_[at_];
+  const Progress& progress = progress_[at_];
+  const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : item.attempt + 1;
+  const bool touched = item.touched && !ONCEMQ_MUTANT("own-doubt-not-told");
+  grant_ = {&item, item.token, std::max(progress.attempt, own), progress.uncertain || touched};
   return &grant_;
 }
 

@@ -280,6 +280,45 @@ TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
   }
 }
 
+TEST_F(RunMachineTest, TheHandlerIsToldHowOftenItWasCalledThoughTheWindowForgot) {
+  Add(1, "x");
+  run_.items[0].attempt = 4;  // each was released plainly, so the window counts from 1 again
+  Start();
+  Claim({Answer::kGranted});
+  const Grant* grant = machine_->Next(BootTime{});
+  ASSERT_NE(grant, nullptr);
+  EXPECT_EQ(grant->attempt, 5u);
+}
+
+TEST_F(RunMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
+  Add(1, "x");
+  run_.items[0].attempt = 1;
+  Start();
+  machine_->claim_answers()[0] = ClaimAnswer{.answer = Answer::kGranted, .attempt = 7};
+  machine_->Claimed({});
+  EXPECT_EQ(machine_->Next(BootTime{})->attempt, 7u);
+}
+
+TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect) {
+  for (const bool window : {true, false}) {
+    RunPolicy policy;
+    policy.window = window;
+    Use(policy);
+    Add(1, "x");
+    run_.items[0].attempt = 1;
+    run_.items[0].touched = true;
+    Start();
+    if (window) {
+      Claim({Answer::kGranted});
+    }
+    const Grant* grant = machine_->Next(BootTime{});
+    ASSERT_NE(grant, nullptr);
+    EXPECT_TRUE(grant->uncertain);
+    EXPECT_EQ(grant->attempt, 2u);
+    machine_->Handled(Retry{});
+  }
+}
+
 TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   RunPolicy policy;
   policy.level = Level::kOpaque;

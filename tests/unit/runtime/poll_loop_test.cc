@@ -296,6 +296,20 @@ TEST_F(PollLoopTest, HandlersThatBlockMoveToWorkersAndTheirRunIsShared) {
   EXPECT_EQ(report.counts.handler_calls, kLanes);
 }
 
+TEST_F(PollLoopTest, AHandlerThatGivesUpAfterSomeAttemptsDoes) {
+  RunningLoop loop(Options(), &window_, [&](const Message&, Context& context) -> Outcome {
+    calls_++;
+    EXPECT_EQ(context.attempt(), static_cast<uint32_t>(calls_));
+    EXPECT_EQ(context.uncertain(), calls_ > 1);
+    return context.attempt() < 4 ? Outcome(Retry{.after = milliseconds(1)})
+                                 : Outcome(Reject{"four times is enough"});
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  EXPECT_THAT(loop.Stop().stops, Contains("topic/0 at offset 0: four times is enough"));
+}
+
 TEST_F(PollLoopTest, AResultThatIsTooLongCostsTheResultAndNothingElse) {
   RunningLoop loop(Options(), &window_, [&](const Message& message, Context&) -> Outcome {
     calls_++;

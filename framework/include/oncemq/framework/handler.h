@@ -54,8 +54,13 @@ class Context {
   // owner to owner.
   Own fence() const { return own_; }
   Token token() const { return token_; }
-  uint32_t attempt() const { return attempt_; }  // 1 for the first, over all owners
-  bool uncertain() const { return uncertain_; }  // an earlier attempt may have had its effect
+  // 1 for the first call. Grows by one with every further call for this delivery; attempts of
+  // earlier owners are counted as far as the window still knows of them, which it does where an
+  // attempt ended without a word, and at the opaque level where one was uncertain.
+  uint32_t attempt() const { return attempt_; }
+  // An earlier attempt may have had its effect: it ended without a word, threw, or answered Retry
+  // without `not_done`.
+  bool uncertain() const { return uncertain_; }
   const std::stop_token& stop() const {
     return stop_;
   }  // requested when the right to run is about to end

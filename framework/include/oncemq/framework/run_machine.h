@@ -53,7 +53,7 @@ enum class RunStep : uint8_t {
 struct Grant {
   const RunItem* item = nullptr;
   Token token;
-  uint32_t attempt = 1;    // of the id, over all owners
+  uint32_t attempt = 1;    // of this delivery, and of earlier owners as far as the window knows
   bool uncertain = false;  // an earlier attempt may have had its effect
 };
 
