@@ -61,6 +61,7 @@ struct Config {
   int64_t near_copies = 300;  // of these, rate of those right behind their original
   int64_t crossing = 0;       // of these, rate of those in another partition
   int64_t rekeyed = 0;        // of these, rate of those with another key
+  int64_t conflicting = 0;    // of these, rate of those with another payload
   int64_t holes = 0;          // rate of offsets that do not exist
   int64_t map_room = 4096;    // bytes that a commit has left for its map
   Micros appended_over = 3 * kSecond;
@@ -165,6 +166,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("near_copies", c.near_copies);
   visit("crossing", c.crossing);
   visit("rekeyed", c.rekeyed);
+  visit("conflicting", c.conflicting);
   visit("holes", c.holes);
   visit("map_room", c.map_room);
   visit("appended_over", c.appended_over);

@@ -90,6 +90,7 @@ struct DeliveryFacts {
   uint32_t id = kNone;
   int32_t key = -1;
   uint32_t bytes = 0;
+  uint32_t payload = 0;
 };
 
 struct CommitFacts {

@@ -16,6 +16,7 @@ std::string IdText(size_t number) {
 struct Original {
   uint32_t id;
   int32_t key;
+  uint32_t payload = 0;
 };
 
 class Builder {
@@ -49,7 +50,8 @@ class Builder {
     const Original message = rng_.Chance(config_.copies) ? Copy(p) : Fresh();
     originals_[p].push_back(message);
     const auto bytes = static_cast<uint32_t>(rng_.Between(10, 400));
-    partition.records.push_back({partition.end++, message.id, message.key, bytes, at});
+    partition.records.push_back(
+        {partition.end++, message.id, message.key, bytes, at, message.payload});
   }
 
   Original Fresh() {
@@ -66,6 +68,9 @@ class Builder {
       return Fresh();
     }
     Original copy = rng_.Chance(config_.near_copies) ? from.back() : from[rng_.Below(from.size())];
+    if (config_.conflicting > 0 && rng_.Chance(config_.conflicting)) {
+      copy.payload++;
+    }
     if (rng_.Chance(config_.rekeyed)) {
       copy.key = static_cast<int32_t>(rng_.Between(0, config_.keys - 1));
     }

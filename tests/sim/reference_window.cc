@@ -35,6 +35,7 @@ void ReferenceWindow::Grant(Marker& marker, const ClaimRequest& request, ClaimAn
   marker.at = request.at;
   marker.own = request.own;
   marker.attempt++;
+  marker.fingerprint = request.fingerprint != 0 ? request.fingerprint : marker.fingerprint;
   marker.granted = clock_.Boot();
   marker.lease_end = LeaseEnd(marker);
   answer.answer = Answer::kGranted;
@@ -66,12 +67,18 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   }
   Marker& marker = markers_[std::string(request.id)];
   const BootTime now = clock_.Boot();
+  const bool conflict = marker.fingerprint != 0 && request.fingerprint != 0 &&
+                        marker.fingerprint != request.fingerprint;
   switch (marker.state) {
     case MarkerState::kNone:
       marker = Marker{};
       Grant(marker, request, answer);
       return answer;
     case MarkerState::kDone:
+      if (conflict) {
+        answer.answer = Answer::kConflict;
+        return answer;
+      }
       answer.answer = Answer::kDuplicate;
       answer.same_delivery = marker.at == request.at;
       answer.result = marker.result;
@@ -91,6 +98,10 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
     answer.answer = Answer::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
+    return answer;
+  }
+  if (conflict) {
+    answer.answer = Answer::kConflict;
     return answer;
   }
   if (const BootTime free = FreeFrom(marker, request); now < free) {
@@ -190,7 +201,8 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
     const bool takes =
         marker.state == MarkerState::kNone || (marker.state == MarkerState::kOpen && free);
     if (takes) {
-      marker = Marker{.state = MarkerState::kDone, .at = request.at};
+      const uint32_t known = marker.state == MarkerState::kOpen ? marker.fingerprint : 0;
+      marker = Marker{.state = MarkerState::kDone, .at = request.at, .fingerprint = known};
     }
     answers[i] = Made(takes || marker.state != MarkerState::kOpen);
   }

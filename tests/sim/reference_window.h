@@ -38,6 +38,7 @@ class ReferenceWindow final : public Window {
     Coordinates at;
     Own own = 0;
     uint32_t attempt = 0;
+    uint32_t fingerprint = 0;
     uint64_t entry = 0;
     BootTime granted;
     BootTime lease_end;

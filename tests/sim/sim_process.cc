@@ -305,8 +305,9 @@ void SimProcess::AdmitFrom(int32_t partition) {
       }
       break;
     }
-    const uint32_t delivery = world_.history.AddDelivery(
-        {actor_, partition, epoch, record.offset, record.id, record.key, record.bytes});
+    const uint32_t delivery =
+        world_.history.AddDelivery({actor_, partition, epoch, record.offset, record.id, record.key,
+                                    record.bytes, record.payload});
     auto message = std::make_unique<SimMessage>();
     message->delivery = delivery;
     Arrival arrival{.message = message.get(), .offset = record.offset, .bytes = record.bytes};
@@ -314,6 +315,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
       message->id = world_.log.ids[record.id];
       arrival.id = message->id;
       arrival.id_hash = ProcessHash(message->id);
+      arrival.fingerprint = record.payload + 1;
     }
     if (IsMalformed(world_.config, record.id)) {
       arrival.refusal = "it has no id";

@@ -10,6 +10,7 @@ constexpr std::string_view kSteps[] = {"restore",  "claim",   "release", "handle
 constexpr std::string_view kNames[] = {"claim in flight",
                                        "claim duplicate",
                                        "claim attached",
+                                       "claim conflict",
                                        "claim fenced",
                                        "second attempt",
                                        "uncertain grant",
@@ -72,6 +73,7 @@ void Sometimes::Saw(Answer answer) {
   Count(Situation::kClaimInFlight, answer == Answer::kInFlight);
   Count(Situation::kClaimDuplicate, answer == Answer::kDuplicate);
   Count(Situation::kClaimAttached, answer == Answer::kAttached);
+  Count(Situation::kClaimConflict, answer == Answer::kConflict);
   Count(Situation::kClaimFenced, answer == Answer::kFenced);
 }
 

@@ -17,6 +17,7 @@ enum class Situation : uint8_t {
   kClaimInFlight,  // somebody else held the id
   kClaimDuplicate,
   kClaimAttached,
+  kClaimConflict,
   kClaimFenced,    // the claimant's ownership was over
   kSecondAttempt,  // an id was granted that had been claimed before: a takeover
   kUncertainGrant,

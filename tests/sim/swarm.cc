@@ -143,6 +143,7 @@ Config RandomConfig(uint64_t seed) {
   for (size_t i = 0; i < faults; i++) {
     config.faults.push_back(RandomFault(rng, config));
   }
+  config.conflicting = Rate(rng, 200, 200);
   return config;
 }
 

@@ -95,6 +95,7 @@ void Copies(Config& c, Rng& rng) {
   c.retries = 300;
   c.rejects = 60;
   c.journal = 1;
+  c.conflicting = rng.Chance(500) ? 150 : 0;
 }
 
 void Refusals(Config& c, Rng& rng) {

@@ -120,6 +120,8 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   lines.Add("level", ToString(memory.level));
   lines.Add("ids", options.ids_partition_owned ? "partition_owned" : "crossing");
   lines.Add("id", Id(options.runtime));
+  const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
+  lines.Add("conflicts", detect ? "detect" : "ignore");
   lines.Add("remember", uint64_t{memory.remember});
   lines.Add("lease", memory.times.lease);
   lines.Add("max_lease", memory.times.max_lease);

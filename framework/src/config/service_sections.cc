@@ -20,6 +20,8 @@ constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"guarded", Level::kGuarded}, {"opaque", Level::kOpaque}, {"atomic", Level::kAtomic}};
 constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},
                                                       {"crossing", false}};
+constexpr std::pair<std::string_view, ConflictPolicy> kConflicts[] = {
+    {"detect", ConflictPolicy::kDetect}, {"ignore", ConflictPolicy::kIgnore}};
 constexpr std::pair<std::string_view, Order> kOrders[] = {
     {"key", Order::kKey}, {"partition", Order::kPartition}, {"unordered", Order::kUnordered}};
 constexpr std::pair<std::string_view, LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
@@ -131,6 +133,7 @@ void ReadMemoryWindow(Section& window, ServiceOptions& options) {
   window.Choice("level", options.memory.level, kLevels);
   window.Choice("ids", options.ids_partition_owned, kIds);
   ReadId(window, options.runtime);
+  window.Choice("conflicts", options.runtime.conflicts, kConflicts);
   window.Count("remember", options.memory.remember, 1, 100'000'000);
   window.Duration("lease", options.memory.times.lease, 1s, 1h);
   window.Duration("max_lease", options.memory.times.max_lease, 1s, 24h);
@@ -147,8 +150,8 @@ void ReadWindow(Section window, ServiceOptions& options) {
   if (!read || options.engine == ServiceOptions::Engine::kMemory) {
     ReadMemoryWindow(window, options);
   } else {
-    for (const std::string_view key :
-         {"level", "ids", "id", "remember", "lease", "max_lease", "handler_timeout", "catch_up"}) {
+    for (const std::string_view key : {"level", "ids", "id", "conflicts", "remember", "lease",
+                                       "max_lease", "handler_timeout", "catch_up"}) {
       window.Forbid(key, "`window.engine` is `none`, so no id is looked at");
     }
     options.runtime.catch_up = 0;

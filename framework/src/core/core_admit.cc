@@ -70,6 +70,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.arrival = place.number;
     delivery.again = place.again;
     delivery.bytes = arrival.bytes;
+    delivery.fingerprint = arrival.fingerprint;
     delivery.partition = static_cast<uint16_t>(id);
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
     if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {

@@ -69,6 +69,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.stage = delivery.stage;
     item.touched = delivery.touched;
     item.result_dropped = delivery.result_dropped;
+    item.conflict = delivery.conflict;
+    item.fingerprint = delivery.fingerprint;
     if (delivery.stage == Stage::kApplied || delivery.stage == Stage::kRejecting) {
       item.text = texts_[slot];
     }

@@ -59,6 +59,8 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       ReleaseId(delivery);
     } else {
       Keep(delivery, settlement.slot, settlement);
+      // One that stops its partition is not settled any further: it is handed back.
+      partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
       if (current && settlement.fate == Fate::kOwnLost && !ONCEMQ_MUTANT("own-lost-goes-on")) {
         partition.OwnLost(now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
@@ -114,6 +116,7 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   delivery.stage = settlement.stage;
   delivery.touched = settlement.touched;
   delivery.result_dropped = settlement.result_dropped;
+  delivery.conflict = settlement.conflict;
   delivery.token = settlement.token.attempt;
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));

@@ -23,6 +23,7 @@ struct Delivery {
   uint32_t epoch = 0;
   uint32_t arrival = 0;  // Frontier's
   uint32_t bytes = 0;
+  uint32_t fingerprint = 0;
   uint16_t partition = 0;
   uint16_t id_size = 0;
   uint16_t attempt = 0;
@@ -31,11 +32,12 @@ struct Delivery {
   bool running : 1 = false;
   bool touched : 1 = false;
   bool result_dropped : 1 = false;
+  bool conflict : 1 = false;
   bool holds_id : 1 = false;
   bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
 
   std::string_view id_view() const { return {id, id_size}; }
 };
-static_assert(sizeof(Delivery) == 72);
+static_assert(sizeof(Delivery) == 80);
 
 }  // namespace oncemq

@@ -15,6 +15,11 @@ std::string_view Bytes(const void* data, size_t size) {
   return {static_cast<const char*>(data), size};
 }
 
+std::optional<std::string_view> PayloadOf(const rd_kafka_message_t* message) {
+  return message->payload == nullptr ? std::nullopt
+                                     : std::optional(Bytes(message->payload, message->len));
+}
+
 class KafkaMessage final : public Message {
  public:
   void Point(const rd_kafka_message_t* raw) { raw_ = raw; }
@@ -26,9 +31,7 @@ class KafkaMessage final : public Message {
   std::optional<std::string_view> key() const override {
     return raw_->key == nullptr ? std::nullopt : std::optional(Bytes(raw_->key, raw_->key_len));
   }
-  std::optional<std::string_view> value() const override {
-    return raw_->payload == nullptr ? std::nullopt : std::optional(Bytes(raw_->payload, raw_->len));
-  }
+  std::optional<std::string_view> value() const override { return PayloadOf(raw_); }
   std::optional<std::string_view> header(std::string_view name) const override {
     rd_kafka_headers_t* headers = nullptr;
     const void* value = nullptr;
@@ -60,11 +63,23 @@ class KafkaView final : public MessageView {
 
 }  // namespace
 
+uint32_t FingerprintOf(std::optional<std::string_view> payload) {
+  constexpr uint32_t kTombstone = 0x746F6D62;
+  if (!payload) {
+    return kTombstone;
+  }
+  const auto low = static_cast<uint32_t>(StableHash(*payload));
+  return low != 0 ? low : 1;
+}
+
 MessageReader::MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes)
     : from_(options.id_from),
       header_(options.id_header),
       max_bytes_(std::min(max_bytes, kLongestId)),
       window_(window),
+      // An id made of coordinates has no copies but redeliveries.
+      fingerprints_(window && options.conflicts == ConflictPolicy::kDetect &&
+                    from_ != IdFrom::kCoordinates),
       form_(window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
 
 Arrival MessageReader::Read(rd_kafka_message_t* message) {
@@ -91,6 +106,9 @@ Arrival MessageReader::Read(rd_kafka_message_t* message) {
   }
   if (arrival.refusal == nullptr) {
     arrival.id_hash = ProcessHash(arrival.id);
+    if (fingerprints_) {
+      arrival.fingerprint = FingerprintOf(PayloadOf(message));
+    }
   } else {
     arrival.id = {};
   }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "message_pool.h"
 #include "oncemq/framework/runtime.h"
@@ -19,6 +21,10 @@ inline const rd_kafka_message_t* RawMessage(MessageForm form, const void* messag
   return form == MessageForm::kHeld ? static_cast<const HeldMessage*>(message)->raw
                                     : static_cast<const rd_kafka_message_t*>(message);
 }
+
+// Tells payloads apart (rule 18): equal ones are equal in every process and version, different ones
+// differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
+uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
 // From librdkafka's messages to arrivals, and back.
 // Thread safety: one thread, but for NewView().
@@ -45,6 +51,7 @@ class MessageReader {
   const std::string header_;
   const size_t max_bytes_;
   const bool window_;
+  const bool fingerprints_;
   const MessageForm form_;
   MessagePool pool_;
 };

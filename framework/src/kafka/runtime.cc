@@ -121,6 +121,10 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window `" + std::string(can.engine) + "` can't carry the level " +
                      std::string(ToString(level)));
     }
+    if (options.conflicts == ConflictPolicy::kDetect && !can.fingerprints) {
+      return Invalid("the window `" + std::string(can.engine) +
+                     "` can't tell payloads apart; say that conflicts are ignored");
+    }
     if (options.id_from == IdFrom::kHeader && options.id_header.empty()) {
       return Invalid("the header that carries the id has no name");
     }

@@ -5,6 +5,14 @@
 #include "oncemq/framework/run_machine.h"
 
 namespace oncemq {
+namespace {
+
+bool OtherPayload(const RunItem& one, const RunItem& other) {
+  return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint &&
+         !ONCEMQ_MUTANT("copy-with-other-payload-follows");
+}
+
+}  // namespace
 
 RunMachine::Part RunMachine::Plan(size_t i) {
   RunItem& item = items_[i];
@@ -44,10 +52,12 @@ RunMachine::Part RunMachine::Plan(size_t i) {
   return Part::kClaim;
 }
 
-// The core marks copies by hash; only equal bytes are copies.
+// The core marks copies by hash; only equal bytes are copies. One with another payload asks the
+// window, after its original in the same batch: which of the two is the conflict depends on what
+// the window knows (rule 18).
 bool RunMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
-    if (items_[j].id == items_[i].id) {
+    if (items_[j].id == items_[i].id && !OtherPayload(items_[j], items_[i])) {
       progress_[i].original =
           static_cast<uint32_t>(progress_[j].part == Part::kCopy ? progress_[j].original : j);
       return true;
@@ -116,7 +126,7 @@ bool RunMachine::Judge(size_t i) {
       return false;
     case Answer::kConflict:
       settlements_[i].conflict = true;
-      return Refuse(i, "the same id came with another payload");
+      return Refuse(i, "conflict: its id came before with another payload");
     case Answer::kOutsideWindow:
       return Refuse(i, "older than the window: nobody can know whether its effect has happened");
     case Answer::kIncomplete:

@@ -23,6 +23,7 @@ void RunMachine::Start(Run& run) {
     settlement.ticket = items_[i].ticket;
     settlement.touched = items_[i].touched;
     settlement.result_dropped = items_[i].result_dropped;
+    settlement.conflict = items_[i].conflict;
     settlement.text = items_[i].text;
     progress_[i].part = Plan(i);
   }
@@ -124,7 +125,9 @@ void RunMachine::ClaimAll() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kClaim) {
       progress_[i].request = static_cast<uint32_t>(claims_.size());
-      claims_.push_back({items_[i].id, items_[i].token, items_[i].at, items_[i].own, 0});
+      const uint32_t fingerprint =
+          ONCEMQ_MUTANT("fingerprint-not-claimed") ? 0 : items_[i].fingerprint;
+      claims_.push_back({items_[i].id, items_[i].token, items_[i].at, items_[i].own, fingerprint});
     }
   }
   if (answers_.size() < claims_.size()) {

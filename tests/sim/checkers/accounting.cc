@@ -44,10 +44,12 @@ class Accounting final : public Checker {
   void Settle(const Record& record) {
     DeliveryCounts& counts = told_[record.process];
     counts.handler_calls += (record.aux & kHandledBit) != 0;
+    const Fate fate = FateOf(record);
+    // One that stops its partition is handed back and counted all the same.
+    counts.conflict += (record.aux & kConflictBit) != 0 && (IsFinal(record) || fate == Fate::kStop);
     if (!IsFinal(record)) {
       return;
     }
-    const Fate fate = FateOf(record);
     counts.open--;
     counts.applied += fate == Fate::kApplied;
     counts.suppressed += fate == Fate::kSuppressed || fate == Fate::kRestored;
@@ -56,7 +58,6 @@ class Accounting final : public Checker {
     counts.repaired += fate == Fate::kRestored;
     counts.uncertain += record.flag;
     counts.attached += (record.aux & kAttachedBit) != 0;
-    counts.conflict += (record.aux & kConflictBit) != 0;
     counts.own_redelivery += (record.aux & kSameDeliveryBit) != 0 || fate == Fate::kRestored;
     const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
     counts.stale += ledger == nullptr || ledger->epoch != record.epoch || ledger->ended;

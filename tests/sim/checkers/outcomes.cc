@@ -39,6 +39,7 @@ class Outcomes final : public Checker {
         if (made) {
           completed_.insert({record.process, record.partition, record.offset});
           done_.insert(Scope(record));
+          payload_.try_emplace(Scope(record), PayloadAt(record));
         }
         break;
       case Op::kRestore:
@@ -89,6 +90,11 @@ class Outcomes final : public Checker {
     return {shared ? kWorld : record.process, record.id};
   }
 
+  uint32_t PayloadAt(const Record& record) const {
+    const PartitionLog& log = evidence_.log.partitions[static_cast<size_t>(record.partition)];
+    return log.records[log.Find(record.offset)].payload;
+  }
+
   void Claim(const Record& record) {
     const auto answer = static_cast<Answer>(record.value);
     if (answer == Answer::kGranted) {
@@ -123,6 +129,11 @@ class Outcomes final : public Checker {
         }
         break;
       case Fate::kSuppressed:
+        if (const auto known = payload_.find(Scope(record));
+            known != payload_.end() && known->second != PayloadAt(record)) {
+          Broken(who + ", but what was applied under that id had another payload (rule 18)");
+        }
+        [[fallthrough]];
       case Fate::kRestored:
         // A message without an id has no marker; the commit's word is all there is.
         if (!done_.contains(Scope(record)) && !IsMalformed(evidence_.config, record.id)) {
@@ -143,6 +154,7 @@ class Outcomes final : public Checker {
   std::set<TokenKey> released_;
   std::map<TokenKey, uint32_t> used_;
   std::set<std::pair<ActorId, uint32_t>> done_;
+  std::map<std::pair<ActorId, uint32_t>, uint32_t> payload_;  // that was applied
   std::set<Delivery> completed_;
   std::set<Delivery> asked_;
   std::set<Delivery> owed_;

@@ -51,6 +51,7 @@ TEST(Describe, ShowsTheDefaultsInForce) {
   EXPECT_THAT(text, HasSubstr("commit_interval: 500ms\n"));
   EXPECT_THAT(text, HasSubstr("in_flight_bytes: 256MiB\n"));
   EXPECT_THAT(text, HasSubstr("lease: 30s\n"));
+  EXPECT_THAT(text, HasSubstr("conflicts: detect\n"));
 }
 
 // A key behind a # without a space, or with the spaces of its depth; anything else is a comment.

@@ -65,6 +65,7 @@ const std::string kFullService =
     "  level: opaque\n"
     "  ids: partition_owned\n"
     "  id: key\n"
+    "  conflicts: ignore\n"
     "  remember: 5000\n"
     "  lease: 20s\n"
     "  max_lease: 5m\n"
@@ -112,6 +113,7 @@ TEST(ServiceFile, EveryKeyOfWindowAndOrderReachesItsOption) {
   EXPECT_EQ(options.memory.times.max_lease, 5min);
   EXPECT_EQ(options.memory.times.handler_timeout, 90s);
   EXPECT_EQ(runtime.catch_up, 77);
+  EXPECT_EQ(runtime.conflicts, ConflictPolicy::kIgnore);
   EXPECT_EQ(runtime.core.order, Order::kPartition);
   EXPECT_EQ(runtime.policy.reject, RejectPolicy::kJournal);
   EXPECT_EQ(runtime.journal, "/var/lib/pay/refused");

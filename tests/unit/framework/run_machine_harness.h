@@ -23,7 +23,7 @@ class RunMachineTest : public ::testing::Test {
   RunMachineTest() { Use({}); }
 
   void Add(uint32_t lane, std::string_view id, Stage stage = Stage::kFresh, bool copy = false,
-           uint64_t token = 0) {
+           uint64_t token = 0, uint32_t fingerprint = 0) {
     RunItem item;
     item.slot = static_cast<uint32_t>(run_.items.size());
     item.lane = lane;
@@ -31,6 +31,7 @@ class RunMachineTest : public ::testing::Test {
     item.stage = stage;
     item.copy = copy;
     item.token.attempt = token;
+    item.fingerprint = fingerprint;
     run_.items.push_back(item);
   }
   void Start() {

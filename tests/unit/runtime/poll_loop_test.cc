@@ -310,6 +310,23 @@ TEST_F(PollLoopTest, AHandlerThatGivesUpAfterSomeAttemptsDoes) {
   EXPECT_THAT(loop.Stop().stops, Contains("topic/0 at offset 0: four times is enough"));
 }
 
+TEST_F(PollLoopTest, ACopyWithAnotherPayloadStopsItsPartitionAndSaysWhy) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k", "pay 5");
+  loop.script().Append(0, "a", "k", "pay 5");
+  loop.script().Append(0, "a", "k", "pay 6");
+  loop.script().Append(1, "b", "k", "pay 5");
+  loop.script().Assign(0);
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty() && calls_ == 2; }));
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  const RunReport& report = loop.Stop();
+  EXPECT_THAT(report.stops, ElementsAre("topic/0 at offset 2: conflict: its id came before with "
+                                        "another payload"));
+  EXPECT_EQ(report.counts.suppressed, 1);
+  EXPECT_EQ(report.counts.conflict, 1);
+}
+
 TEST_F(PollLoopTest, AResultThatIsTooLongCostsTheResultAndNothingElse) {
   RunningLoop loop(Options(), &window_, [&](const Message& message, Context&) -> Outcome {
     calls_++;

@@ -34,11 +34,12 @@ class RecordMessage final : public Message {
 
 }  // namespace
 
-void Script::Append(PartitionId partition, const std::string& id, const std::string& key) {
+void Script::Append(PartitionId partition, const std::string& id, const std::string& key,
+                    const std::string& payload) {
   {
     MutexLock lock(mutex_);
     auto& log = logs_[partition];
-    log.push_back({id, key, partition, static_cast<int64_t>(log.size())});
+    log.push_back({id, key, payload, partition, static_cast<int64_t>(log.size())});
   }
   wake_.Notify();
 }
@@ -116,6 +117,9 @@ uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<
     arrival.id_hash = ProcessHash(record.id);
     arrival.key_hash = ProcessHash(record.key);
     arrival.offset = record.offset;
+    if (!record.payload.empty()) {
+      arrival.fingerprint = static_cast<uint32_t>(StableHash(record.payload));
+    }
     arrival.bytes = 100;
     arrivals.push_back(arrival);
   }

@@ -20,7 +20,9 @@ class Script {
  public:
   explicit Script(Wake& wake) : wake_(wake) {}
 
-  void Append(PartitionId partition, const std::string& id, const std::string& key);
+  // A copy with another payload is a conflict; without one, payloads are not compared.
+  void Append(PartitionId partition, const std::string& id, const std::string& key,
+              const std::string& payload = "");
   // Told by the source's next Serve().
   void Tell(std::function<void(SourceEvents&)> event);
   void Assign(PartitionId partition, int64_t start = 0);
@@ -44,6 +46,7 @@ class Script {
   struct Record {
     std::string id;
     std::string key;
+    std::string payload;
     PartitionId partition = 0;
     int64_t offset = 0;
   };

@@ -53,6 +53,7 @@ struct Arrival {
   uint64_t id_hash = 0;     // ProcessHash(id), 0 for none
   uint64_t key_hash = 0;    // ProcessHash(key), 0 for a message without key: a lane of its own
   int64_t offset = 0;
+  uint32_t fingerprint = 0;  // of the payload, the same in every process; 0: not taken
   uint32_t bytes = 0;
   const char* refusal =
       nullptr;  // why it can't be handled at all; refused by policy, without claim or handler

@@ -43,6 +43,8 @@ struct RunItem {
   bool copy = false;            // perhaps the same id as an earlier item of this lane in this run
   bool touched = false;         // an earlier run of ours may have had its effect
   bool result_dropped = false;  // as in Settlement
+  bool conflict = false;        // likewise
+  uint32_t fingerprint = 0;     // of the payload; 0: not taken
   std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
 };
 

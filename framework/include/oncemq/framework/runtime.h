@@ -44,6 +44,8 @@ struct KafkaOptions {
 
 enum class IdFrom : uint8_t { kHeader, kKey, kCoordinates };
 
+enum class ConflictPolicy : uint8_t { kDetect, kIgnore };
+
 struct RuntimeOptions {
   KafkaOptions kafka;
   // Its scope is filled in from app / namespace / group / handler.
@@ -56,6 +58,9 @@ struct RuntimeOptions {
   IdFrom id_from = IdFrom::kHeader;
   // With IdFrom::kHeader.
   std::string id_header = "message-id";
+  // The same id with another payload (rule 18): refused as RunPolicy::reject says, or taken for a
+  // copy. Needs a window that keeps fingerprints.
+  ConflictPolicy conflicts = ConflictPolicy::kDetect;
   // 0: handlers run on the poll thread until one turns out to block.
   uint32_t workers = 0;
   // Workers that are started then.

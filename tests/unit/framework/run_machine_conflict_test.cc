@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same id with another payload (rule 18).
+#include "run_machine_harness.h"
+
+namespace oncemq {
+namespace {
+
+using RunMachineConflict = RunMachineTest;
+
+RunPolicy Journaling() {
+  RunPolicy policy;
+  policy.reject = RejectPolicy::kJournal;
+  return policy;
+}
+
+TEST_F(RunMachineConflict, TheFingerprintGoesWithTheClaim) {
+  Add(1, "x", Stage::kFresh, false, 0, 17);
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  EXPECT_EQ(machine_->claims()[0].fingerprint, 17u);
+}
+
+TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal) {
+  Use(Journaling());
+  Add(1, "x", Stage::kFresh, false, 0, 17);
+  Add(1, "x", Stage::kFresh, true, 0, 18);
+  Add(1, "x", Stage::kFresh, true, 0, 17);
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 2u);
+  EXPECT_EQ(machine_->claims()[1].fingerprint, 18u);
+  EXPECT_NE(machine_->claims()[0].token, machine_->claims()[1].token);
+  Claim({Answer::kGranted, Answer::kConflict});
+  EXPECT_EQ(Handle().size(), 1u);
+  Complete();
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  EXPECT_EQ(machine_->journal_entries()[0].why,
+            "conflict: its id came before with another payload");
+  machine_->Journaled({}, 5);
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), Fate::kRejected) << "nothing is parked: the id belongs to the first";
+  EXPECT_TRUE(machine_->settlements()[1].conflict);
+  EXPECT_FALSE(machine_->settlements()[1].attached);
+  EXPECT_EQ(FateOf(2), Fate::kSuppressed) << "a true copy follows the first";
+}
+
+TEST_F(RunMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
+  Use(Journaling());
+  Add(1, "x", Stage::kFresh, false, 0, 17);
+  Add(1, "x", Stage::kFresh, true, 0, 18);
+  Start();
+  Claim({Answer::kGranted, Answer::kConflict});
+  Handle({{"x", Retry{}}});
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  machine_->Journaled({}, 5);
+  Release();
+  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(FateOf(1), Fate::kRejected);
+}
+
+TEST_F(RunMachineConflict, StopsThePartitionByDefaultAndReleasesWhatIsBehindIt) {
+  Add(1, "x", Stage::kFresh, false, 0, 18);
+  Add(1, "y");
+  Start();
+  Claim({Answer::kConflict, Answer::kGranted});
+  EXPECT_EQ(Release(), std::vector<std::string>{"y"});
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_TRUE(machine_->settlements()[0].conflict);
+}
+
+TEST_F(RunMachineConflict, IsStillOneWhenItsRecordWasNotAnswered) {
+  Use(Journaling());
+  Add(1, "x", Stage::kFresh, false, 0, 18);
+  Start();
+  Claim({Answer::kConflict});
+  Handle();
+  machine_->Journaled(kLostReply, 0);
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_TRUE(machine_->settlements()[0].conflict);
+  run_.items.clear();
+  Add(1, "x", Stage::kRejecting, false, 0, 18);
+  run_.items[0].conflict = true;
+  Start();
+  Handle();
+  machine_->Journaled({}, 5);
+  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_TRUE(machine_->settlements()[0].conflict);
+}
+
+TEST_F(RunMachineConflict, PayloadsThatWereNotTakenAreNotCompared) {
+  Add(1, "x", Stage::kFresh, false, 0, 17);
+  Add(1, "x", Stage::kFresh, true, 0, 0);
+  Start();
+  EXPECT_EQ(machine_->claims().size(), 1u);
+}
+
+}  // namespace
+}  // namespace oncemq
