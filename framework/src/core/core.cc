@@ -62,6 +62,9 @@ void Core::OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& o
 void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now) {
   PartitionState& state = impl_->At(partition);
   state.CommitAnswered(number, reply, now, impl_->actions_);
+  if (state.phase() == PartitionPhase::kStopped) {
+    impl_->HandBackQueued(partition);
+  }
   impl_->WakeHeld(state);
 }
 

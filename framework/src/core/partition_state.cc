@@ -13,6 +13,20 @@ namespace {
 constexpr size_t kMaxAbandoned =
     64;  // more than that is not worth listing: everything open is suspect then
 
+std::string_view WhyNeverStored(CommitReply reply) {
+  switch (reply) {
+    case CommitReply::kTooLarge:
+      return "the broker takes less commit metadata than this partition needs "
+             "(offset.metadata.max.bytes)";
+    case CommitReply::kNotAllowed:
+      return "the broker does not allow us to commit for this group and topic";
+    case CommitReply::kNoPartition:
+      return "the broker does not know this partition, so its commits are not stored";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::string_view ToString(PartitionPhase phase) {
@@ -96,6 +110,10 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
   if (reply == CommitReply::kAcknowledged) {
     committed_ = sent.offset;
   }
+  if (const auto why = WhyNeverStored(reply);
+      !why.empty() && !ONCEMQ_MUTANT("stops-without-a-word")) {
+    Halt(sent.offset, std::string(why), actions);
+  }
   if (phase_ == PartitionPhase::kDraining) {
     const bool again = reply == CommitReply::kUnknown && now < deadline_;
     if (sent.last && !again) {
@@ -121,7 +139,10 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       }
       break;
     case CommitReply::kRefused:
-      phase_ = PartitionPhase::kStopped;  // we are not the owner; the group will say so
+    case CommitReply::kTooLarge:
+    case CommitReply::kNotAllowed:
+    case CommitReply::kNoPartition:
+      phase_ = PartitionPhase::kStopped;
       break;
     case CommitReply::kUnknown:
       retry_at_ = now + options_.store_retry;

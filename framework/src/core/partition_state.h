@@ -34,7 +34,9 @@ class PartitionState {
   bool MayAdmit() const { return phase_ == PartitionPhase::kActive && !halted_; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
   // What is not with a worker goes back: nothing of it will run under this assignment.
-  bool GivesUpQueued() const { return phase_ == PartitionPhase::kDraining || halted_; }
+  bool GivesUpQueued() const {
+    return phase_ == PartitionPhase::kDraining || phase_ == PartitionPhase::kStopped || halted_;
+  }
   bool Current(uint32_t epoch) const { return phase_ != PartitionPhase::kNone && epoch == epoch_; }
 
   void Finish(uint32_t arrival, Verdict verdict) {

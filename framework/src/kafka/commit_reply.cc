@@ -11,13 +11,16 @@ CommitReply ReplyOf(rd_kafka_resp_err_t code, bool cooperative) {
       return cooperative ? CommitReply::kUnknown : CommitReply::kRefused;
     case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
     case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE:
-    case RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE:
-    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR__FATAL:
       return CommitReply::kRefused;
+    case RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE:
+      return CommitReply::kTooLarge;
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+      return CommitReply::kNotAllowed;
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+      return CommitReply::kNoPartition;
     default:
       return CommitReply::kUnknown;
   }

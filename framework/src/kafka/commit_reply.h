@@ -8,8 +8,8 @@
 
 namespace oncemq {
 
-// Refused: the broker has surely not stored it, and a repetition would not change that. Unknown:
-// perhaps stored, or worth another try.
+// All but kAcknowledged and kUnknown: the broker has surely not stored it, and a repetition would
+// not change that.
 // `cooperative`: a member keeps its partitions while the group moves on to the next generation, so
 // a commit that crosses this moment is refused although we are the owner.
 CommitReply ReplyOf(rd_kafka_resp_err_t code, bool cooperative);

@@ -193,7 +193,7 @@ void Commits::OnCommitted(rd_kafka_event_t* event, SourceEvents& events) {
     if (reply == CommitReply::kAcknowledged) {
       acknowledged_.insert(commit.partition);
     } else {
-      const bool refused = reply == CommitReply::kRefused;
+      const bool refused = reply != CommitReply::kUnknown;
       Log(refused ? LogLevel::kWarn : LogLevel::kInfo, "kafka",
           refused ? "a commit was refused" : "a commit was not acknowledged",
           {{"topic", name.topic},

@@ -28,6 +28,58 @@ TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
   EXPECT_TRUE(Actions().empty());
 }
 
+TEST_F(CoreAssignment, ACommitThatIsNeverStoredStopsThePartitionAndSaysWhy) {
+  for (const CommitReply reply :
+       {CommitReply::kTooLarge, CommitReply::kNotAllowed, CommitReply::kNoPartition}) {
+    const auto p = static_cast<PartitionId>(reply);
+    Give(p, 7);
+    Admit(p, 7, "a");
+    After(50'000);
+    Acknowledge(reply);
+    EXPECT_EQ(core_.Status(p).phase, PartitionPhase::kStopped);
+    const auto stops = Only<StopAction>();
+    ASSERT_EQ(stops.size(), 1u);
+    EXPECT_EQ(stops[0].offset, 7);
+    EXPECT_FALSE(stops[0].why.empty());
+  }
+}
+
+TEST_F(CoreAssignment, ALastCommitThatIsNeverStoredIsSaidToo) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  core_.CommitAnswered(0, commits[0].number, CommitReply::kNotAllowed, now_);
+  const auto actions = Actions();
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<StopAction>(actions[0]));
+  EXPECT_TRUE(std::holds_alternative<GiveBackAction>(actions[1]));
+}
+
+TEST_F(CoreAssignment, ARefusedCommitIsTheGroupsToExplain) {
+  Give(0);
+  After(50'000);
+  Acknowledge(CommitReply::kRefused);
+  EXPECT_TRUE(Only<StopAction>().empty());
+}
+
+TEST_F(CoreAssignment, APartitionWhoseCommitsAreRefusedHoldsNoCredit) {
+  Give(0);
+  Admit(0, 0, "a");
+  const auto running = Take();
+  Admit(0, 1, "a");
+  Admit(0, 2, "b");
+  After(50'000);
+  Acknowledge(CommitReply::kRefused);
+  EXPECT_EQ(core_.Counts().handed_back, 2);
+  Settle(running[0], Fate::kRetry, 10);
+  EXPECT_EQ(core_.unfinished(), 0u) << "what ran is not run again here";
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
+}
+
 TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
   core_.Assign(0, {}, now_);
   core_.OwnRaised(0, 1, Own{7}, now_);

@@ -21,6 +21,14 @@ TEST(CommitReplyTest, ACooperativeMemberOutlivesAGeneration) {
   EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, true), CommitReply::kUnknown);
 }
 
+TEST(CommitReplyTest, WhatTheBrokerWillNeverStoreIsNamedByItsReason) {
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE, false), CommitReply::kTooLarge);
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE, true), CommitReply::kTooLarge);
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, false), CommitReply::kNotAllowed);
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, true), CommitReply::kNotAllowed);
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, false), CommitReply::kNoPartition);
+}
+
 TEST(CommitReplyTest, WhatMayBeStoredOrMayStillSucceedIsUnknown) {
   for (const auto code :
        {RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR__TIMED_OUT,
