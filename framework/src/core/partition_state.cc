@@ -155,12 +155,17 @@ void PartitionState::Revoke(BootTime deadline, BootTime now, Actions& actions) {
   if (phase_ == PartitionPhase::kNone || phase_ == PartitionPhase::kDraining) {
     return;
   }
-  const bool worked = phase_ == PartitionPhase::kActive;
+  // While the ownership is raised anew, handlers of before may run on, and what they finish is to
+  // be committed and named as ever (rule 21). Not the owner any more: nothing would be stored.
+  const bool stopped = phase_ == PartitionPhase::kStopped;
+  const bool owes = running > 0 || dirty_;
+  const bool worked = phase_ == PartitionPhase::kActive ||
+                      (owes && !stopped && !ONCEMQ_MUTANT("re-raise-skips-drain"));
   phase_ = PartitionPhase::kDraining;
   deadline_ = deadline;
   retry_at_ = now;
   if (!worked && !commit_) {
-    GiveBack(false, actions);  // nothing was admitted under this ownership, or we are not the owner
+    GiveBack(false, actions);
   } else if (!commit_ && (running == 0 || ONCEMQ_MUTANT("drain-does-not-wait"))) {
     EndOfDrain(now, actions);
   }

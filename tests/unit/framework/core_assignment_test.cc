@@ -223,6 +223,50 @@ TEST_F(CoreAssignment, ACommitWithoutAnswerAtTheDeadlineMeansLeavingTheGroup) {
   EXPECT_TRUE(given[0].leave_group);
 }
 
+TEST_F(CoreAssignment, ARevocationWhileTheOwnershipIsRaisedAnewDrainsAsEver) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  Admit(0, 2, "c");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 3u);
+  Settle(items[0], Fate::kApplied);
+  Settle(items[1], Fate::kOwnLost);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
+  Actions();
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  EXPECT_TRUE(Actions().empty()) << "a handler still runs";
+  After(5'000);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 1);
+  EXPECT_EQ(Decode(commits[0]).abandoned, (std::vector<int64_t>{2}));
+  EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
+}
+
+TEST_F(CoreAssignment, WhatIsFinishedWhileTheOwnershipIsRaisedAnewIsCommittedAtTheEnd) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[1], Fate::kOwnLost);
+  Settle(items[0], Fate::kApplied);
+  Actions();
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 1);
+}
+
+TEST_F(CoreAssignment, ARevocationBeforeAnythingWasAdmittedGivesBackAtOnce) {
+  core_.Assign(0, {}, now_);
+  Actions();
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  const auto actions = Actions();
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<GiveBackAction>(actions[0]));
+}
+
 TEST_F(CoreAssignment, ALostPartitionCommitsNothing) {
   Give(0);
   Admit(0, 0, "a");
