@@ -86,8 +86,9 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
   }
 }
 
-void PartitionState::OwnLost(BootTime now, Actions& actions) {
-  if (phase_ == PartitionPhase::kActive) {
+void PartitionState::OwnLost(Own own, BootTime now, Actions& actions) {
+  const bool present = own == own_ || ONCEMQ_MUTANT("late-own-lost-raises");
+  if (phase_ == PartitionPhase::kActive && present) {
     phase_ = PartitionPhase::kRaising;
     retry_at_ = now + options_.session_timeout;
     actions.emplace_back(RaiseOwnAction{id_, epoch_});

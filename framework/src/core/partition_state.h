@@ -20,8 +20,9 @@ class PartitionState {
   using Actions = std::vector<Action>;
   void Assign(const AssignFacts& facts, BootTime now, Actions& actions);
   void OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now, Actions& actions);
-  // The window refused our ownership although we are assigned: start over (rule 9).
-  void OwnLost(BootTime now, Actions& actions);
+  // The window refused the ownership `own` although we are assigned: start over, unless we have
+  // done so since (rule 9).
+  void OwnLost(Own own, BootTime now, Actions& actions);
   void CommitAnswered(uint64_t number, CommitReply reply, BootTime now, Actions& actions);
   void Revoke(BootTime deadline, BootTime now, Actions& actions);
   void Lost();

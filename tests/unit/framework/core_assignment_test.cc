@@ -121,6 +121,21 @@ TEST_F(CoreAssignment, LosingTheOwnershipInTheStoreStartsOverWithoutLosingMessag
   EXPECT_EQ(again[0].own, 100u);
 }
 
+TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[0], Fate::kOwnLost);
+  Actions();
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  Acknowledge();
+  Settle(items[1], Fate::kOwnLost);
+  EXPECT_TRUE(Only<RaiseOwnAction>().empty());
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0, 1}));
+}
+
 TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
   Give(0);
   Admit(0, 0, "a");

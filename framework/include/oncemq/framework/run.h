@@ -70,6 +70,7 @@ enum class Fate : uint8_t {
 struct Settlement {
   uint32_t slot = 0;
   uint32_t ticket = 0;
+  Own own = 0;  // under which it was taken
   Fate fate = Fate::kWithdrawn;
   Stage stage = Stage::kFresh;  // how far it has come, for what is not final
   bool touched = false;         // as in RunItem
