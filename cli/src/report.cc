@@ -38,7 +38,9 @@ Terms AttributesOf(const RunReport& report) {
           {"stale", counts.stale},
           {"result dropped", counts.result_dropped},
           {"caught up", report.caught_up},
-          {"handler calls", counts.handler_calls}};
+          {"handler calls", counts.handler_calls},
+          {"window errors", report.window_errors},
+          {"journal errors", report.journal_errors}};
 }
 
 std::string Joined(const Terms& terms, std::string_view between) {

@@ -43,11 +43,11 @@ class KafkaRuntime final : public Runtime {
       refusal.error = ToString(joined.error());
       return refusal;
     }
-    Crew crew(handler_, {window_, journal_.get(), &clock}, *wake_);
+    Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors()}, *wake_);
     const auto poll = [loop = loop_] { loop->Poll(); };
-    auto keeper =
-        std::make_unique<Keeper>(Keeper::Options{options_.poll_budget, options_.renew_every},
-                                 window_, clock, [&] { crew.Spawn("oncemq-poll", poll); });
+    auto keeper = std::make_unique<Keeper>(
+        Keeper::Options{options_.poll_budget, options_.renew_every}, window_, clock,
+        loop_->errors(), [&] { crew.Spawn("oncemq-poll", poll); });
     loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64()});
     crew.StartWorkers(options_.workers);
     crew.Spawn("oncemq-poll", poll);

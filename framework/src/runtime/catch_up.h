@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "oncemq/framework/core.h"
+#include "store_errors.h"
 
 namespace oncemq {
 
 class CatchUp {
  public:
-  explicit CatchUp(Window* window) : window_(window) {}
+  CatchUp(Window* window, StoreErrors& errors) : window_(window), errors_(errors) {}
 
   void Begin(PartitionId partition, const AssignFacts& facts, BootTime now);
   // The assignment is over. Messages that were still held go to `released`.
@@ -57,6 +58,7 @@ class CatchUp {
   void Finish(Progress& progress, BootTime now);
 
   Window* const window_;
+  StoreErrors& errors_;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;
   std::vector<Change> changes_;

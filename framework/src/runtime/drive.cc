@@ -29,15 +29,6 @@ void LogDropped(const Message& message, size_t most) {
        {"most_bytes", most}});
 }
 
-// A call that failed is repeated by the next run; if it never succeeds, somebody has to know why.
-Status Noted(std::string_view call, Status status) {
-  if (!status) [[unlikely]] {
-    Log(LogLevel::kWarn, "window", "the window did not carry a call out; it is asked again",
-        {{"call", call}, {"error", ToString(status.error())}});
-  }
-  return status;
-}
-
 Outcome CallHandler(const Handler& handler, const Message& message, Context& context) {
   try {
     return handler(message, context);
@@ -84,17 +75,22 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
 Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   RunMachine& machine = job.machine;
   Window* const window = tools.window;
+  StoreErrors& errors = *tools.errors;
   machine.Start(job.run);
   for (;;) {
+    const std::span<Change> changes = machine.changes();
     switch (machine.step()) {
       case RunStep::kRestore:
-        machine.Restored(Noted("restore", window->Restore(machine.restores(), machine.changes())));
+        machine.Restored(errors.Window("restore", machine.restores().size(),
+                                       window->Restore(machine.restores(), changes)));
         break;
       case RunStep::kClaim:
-        machine.Claimed(Noted("claim", window->Claim(machine.claims(), machine.claim_answers())));
+        machine.Claimed(errors.Window("claim", machine.claims().size(),
+                                      window->Claim(machine.claims(), machine.claim_answers())));
         break;
       case RunStep::kRelease:
-        machine.Released(Noted("release", window->Release(machine.releases(), machine.changes())));
+        machine.Released(errors.Window("release", machine.releases().size(),
+                                       window->Release(machine.releases(), changes)));
         break;
       case RunStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
@@ -102,16 +98,19 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         }
         break;
       case RunStep::kComplete:
-        machine.Completed(
-            Noted("complete", window->Complete(machine.completions(), machine.changes())));
+        machine.Completed(errors.Window("complete", machine.completions().size(),
+                                        window->Complete(machine.completions(), changes)));
         break;
       case RunStep::kJournal: {
         const auto first = tools.journal->Append(machine.journal_entries());
-        machine.Journaled(first ? Status() : Status(first.error()), first.value_or(0));
+        const Status status = first ? Status() : Status(first.error());
+        machine.Journaled(errors.Journal(machine.journal_entries().size(), status),
+                          first.value_or(0));
         break;
       }
       case RunStep::kPark:
-        machine.Parked(Noted("park", window->Park(machine.parks(), machine.changes())));
+        machine.Parked(
+            errors.Window("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case RunStep::kSettled:
         return Driven::kSettled;

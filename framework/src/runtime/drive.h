@@ -6,6 +6,7 @@
 #include "job.h"
 #include "journal.h"
 #include "oncemq/framework/handler.h"
+#include "store_errors.h"
 
 namespace oncemq {
 
@@ -13,6 +14,7 @@ struct DriveTools {
   Window* window = nullptr;    // may be nullptr, with RunPolicy::window false
   Journal* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
   const Clock* clock = nullptr;
+  StoreErrors* errors = nullptr;
 };
 
 enum class Driven : uint8_t {

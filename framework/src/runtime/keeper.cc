@@ -5,13 +5,15 @@
 
 #include <algorithm>
 
-#include "oncemq/base/log.h"
-
 namespace oncemq {
 
-Keeper::Keeper(const Options& options, Window* window, const Clock& clock,
+Keeper::Keeper(const Options& options, Window* window, const Clock& clock, StoreErrors& errors,
                std::function<void()> take_over)
-    : options_(options), window_(window), clock_(clock), take_over_(std::move(take_over)) {
+    : options_(options),
+      window_(window),
+      clock_(clock),
+      errors_(errors),
+      take_over_(std::move(take_over)) {
   thread_ = std::thread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "oncemq-keeper");
 }
@@ -93,10 +95,7 @@ void Keeper::Renew(Job& job, const std::vector<std::pair<std::string, Token>>& c
     requests.push_back({id, token});
   }
   std::vector<Change> changes(requests.size());
-  const Status status = window_->Renew(requests, changes);
-  if (!status) {
-    Log(LogLevel::kWarn, "runtime", "claims of a long run were not renewed",
-        {{"claims", requests.size()}, {"error", ToString(status.error())}});
+  if (!errors_.Window("renew", requests.size(), window_->Renew(requests, changes))) {
     return;  // tried again in time, as long as the lease lasts
   }
   if (std::find(changes.begin(), changes.end(), Change::kFenced) != changes.end()) {

@@ -14,6 +14,7 @@
 
 #include "job.h"
 #include "oncemq/base/mutex.h"
+#include "store_errors.h"
 
 namespace oncemq {
 
@@ -25,7 +26,7 @@ class Keeper {
   };
   // `take_over` is called on the keeper's thread when a run has used up the poll budget and was
   // demoted. `window` may be nullptr.
-  Keeper(const Options& options, Window* window, const Clock& clock,
+  Keeper(const Options& options, Window* window, const Clock& clock, StoreErrors& errors,
          std::function<void()> take_over);
   ~Keeper();
   Keeper(const Keeper&) = delete;
@@ -44,6 +45,7 @@ class Keeper {
   const Options options_;
   Window* const window_;
   const Clock& clock_;
+  StoreErrors& errors_;
   const std::function<void()> take_over_;
 
   std::atomic<uint64_t> nudges_{0};

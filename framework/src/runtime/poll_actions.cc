@@ -47,10 +47,7 @@ void PollLoop::Do(RaiseOwnAction& action) {
           : Result<Own>(owned.local_own = std::max(owned.local_own + 1,
                                                    static_cast<Own>(parts_.clock->Wall().micros)));
   if (!own) {
-    Log(LogLevel::kWarn, "runtime", "the ownership of a partition was not raised; it waits",
-        {{"topic", source_->Name(id).topic},
-         {"partition", owned.partition},
-         {"error", ToString(own.error())}});
+    (void)errors_.Window("raise own", 1, own.error());
   }
   core_.OwnRaised(id, action.epoch, own, Now());
 }

@@ -48,7 +48,7 @@ PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source
 void PollLoop::Connect(const Parts& parts) {
   parts_ = parts;
   if (parts.window != nullptr && options_.catch_up > 0) {
-    catch_up_.emplace(parts.window);
+    catch_up_.emplace(parts.window, errors_);
   }
 }
 
@@ -296,6 +296,8 @@ RunReport PollLoop::MakeReport() const {
     }
   }
   report.caught_up = catch_up_ ? catch_up_->restored() : 0;
+  report.window_errors = errors_.window();
+  report.journal_errors = errors_.journal();
   report.stops = stops_;
   report.error = error_;
   return report;

@@ -43,6 +43,7 @@ class PollLoop final : private SourceEvents {
   void AskToStop();
   void WaitUntilEnded();
   RunReport Report() const;
+  StoreErrors& errors() { return errors_; }
 
   // After the end, with no other thread left: what every run used, and the last report.
   const std::vector<JobPtr>& jobs() const { return all_jobs_; }
@@ -105,6 +106,7 @@ class PollLoop final : private SourceEvents {
   Parts parts_;
   Core core_;
   const uint32_t useful_credit_;  // fewer messages are not worth a read
+  StoreErrors errors_;
   std::vector<Owned> owned_;
   std::optional<CatchUp> catch_up_;  // where the window forgets
   size_t held_ = 0;                  // partitions that the core has

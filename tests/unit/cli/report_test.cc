@@ -54,6 +54,16 @@ TEST(Report, SaysWhatStoppedAndWhy) {
   EXPECT_THAT(ReportText(report), HasSubstr("ended by itself: the group is gone\n"));
 }
 
+TEST(Report, SaysHowOftenWindowAndJournalFailed) {
+  RunReport report = Good();
+  report.window_errors = 3;
+  report.journal_errors = 4;
+  EXPECT_THAT(ReportText(report), HasSubstr("window errors 3, journal errors 4\n"));
+  const auto beside = nlohmann::json::parse(ReportJson(report))["beside"];
+  EXPECT_EQ(beside["window_errors"], 3);
+  EXPECT_EQ(beside["journal_errors"], 4);
+}
+
 TEST(Report, AnUncleanEndIsSaid) {
   RunReport report = Good();
   report.clean = false;

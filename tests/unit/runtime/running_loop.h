@@ -15,16 +15,16 @@ namespace oncemq::testing {
 
 class RunningLoop {
  public:
-  RunningLoop(RuntimeOptions options, Window* window, Handler handler)
+  RunningLoop(RuntimeOptions options, Window* window, Handler handler, Journal* journal = nullptr)
       : wake_(*Wake::Open()), script_(*wake_) {
     options.policy.window = window != nullptr;
     const Clock& clock = SystemClock::Instance();
     loop_ = std::make_shared<PollLoop>(options, std::make_unique<ScriptedSource>(script_));
     crew_.emplace(std::make_shared<const Handler>(std::move(handler)),
-                  DriveTools{window, nullptr, &clock}, *wake_);
+                  DriveTools{window, journal, &clock, &loop_->errors()}, *wake_);
     const auto poll = [loop = loop_] { loop->Poll(); };
     keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every}, window, clock,
-                    [this, poll] { crew_->Spawn("poll", poll); });
+                    loop_->errors(), [this, poll] { crew_->Spawn("poll", poll); });
     loop_->Connect({window, &*crew_, &*keeper_, wake_.get(), &clock, 1});
     crew_->StartWorkers(options.workers);
     crew_->Spawn("poll", poll);

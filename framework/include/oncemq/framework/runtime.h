@@ -89,6 +89,8 @@ struct RunReport {
   DeliveryCounts counts;                    // the first identity: counts.Balanced()
   std::vector<PartitionReport> partitions;  // totals of the second identity, per partition
   int64_t caught_up = 0;                    // ids that the log gave back to the window
+  int64_t window_errors = 0;                // calls that the window did not carry out; repeated
+  int64_t journal_errors = 0;               // likewise of the journal
   std::vector<std::string> stops;           // partitions that a policy stopped, and why
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time

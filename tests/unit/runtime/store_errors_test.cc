@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store that fails must not look like an idle service.
+#include "store_errors.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "oncemq/base/log.h"
+#include "poll_loop_fixture.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class StoreErrorsTest : public PollLoopTest {
+ protected:
+  StoreErrorsTest() {
+    LogOptions log;
+    log.file = dir_.path() / "log";
+    StartLogging(log);
+  }
+  ~StoreErrorsTest() override { StopLogging(); }
+  std::string Logged() const {
+    StopLogging();
+    std::ostringstream text;
+    text << std::ifstream(dir_.path() / "log").rdbuf();
+    return text.str();
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
+  StoreErrors errors;
+  EXPECT_TRUE(errors.Window("claim", 3, Status()));
+  EXPECT_TRUE(errors.Journal(3, Status()));
+  EXPECT_EQ(errors.window() + errors.journal(), 0);
+  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kFull, Effect::kNone, "no room"}));
+  EXPECT_FALSE(errors.Journal(2, Error{Code::kUnavailable, Effect::kUnknown, "disk full"}));
+  EXPECT_EQ(errors.window(), 1);
+  EXPECT_EQ(errors.journal(), 1);
+  const std::string log = Logged();
+  EXPECT_THAT(log, HasSubstr("no room"));
+  EXPECT_THAT(log, HasSubstr("claim"));
+  EXPECT_THAT(log, HasSubstr("disk full"));
+}
+
+TEST_F(StoreErrorsTest, AWindowThatIsDownShowsInTheLogAndInTheReport) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return calls_ == 1; }));
+  EXPECT_EQ(loop.Now().window_errors, 0);
+  window_.down = true;
+  loop.script().Append(0, "b", "k");
+  EXPECT_TRUE(Holds([&] { return loop.Now().window_errors >= 2; })) << "it is asked again";
+  window_.down = false;
+  EXPECT_TRUE(Holds([&] { return calls_ == 2; }));
+  EXPECT_TRUE(loop.Stop().clean);
+  EXPECT_GE(loop.Stop().window_errors, 2);
+  EXPECT_THAT(Logged(), HasSubstr("a call of the window failed"));
+}
+
+TEST_F(StoreErrorsTest, AnOwnershipThatCannotBeRaisedIsCounted) {
+  window_.down = true;
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().window_errors >= 1; }));
+  window_.down = false;
+}
+
+TEST_F(StoreErrorsTest, AJournalOnAFullDiskShowsInTheLogAndInTheReport) {
+  auto journal = Journal::Open("/dev/full", {"topic"});
+  if (!journal) {
+    GTEST_SKIP() << "no device here that is always full";
+  }
+  RuntimeOptions options = Options();
+  options.policy.reject = RejectPolicy::kJournal;
+  RunningLoop loop(
+      options, &window_, [](const Message&, Context&) -> Outcome { return Reject{"never"}; },
+      journal->get());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().journal_errors >= 2; })) << "it is tried again";
+  EXPECT_EQ(loop.Now().counts.rejected, 0);
+  loop.Stop();
+  const std::string log = Logged();
+  EXPECT_THAT(log, HasSubstr("put on record"));
+  EXPECT_THAT(log, HasSubstr("No space left"));
+  EXPECT_THAT(log, Not(HasSubstr("a call of the window failed")));
+}
+
+}  // namespace
+}  // namespace oncemq::testing
