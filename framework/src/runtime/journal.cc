@@ -2,6 +2,7 @@
 #include "journal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "journal_tail.h"
 #include "oncemq/base/bytes.h"
 
 namespace oncemq {
@@ -18,7 +20,6 @@ namespace {
 
 constexpr size_t kLongestReason = 1000;
 constexpr size_t kLongestLine = 16'384;  // more than an entry can take
-constexpr std::string_view kBegin = "{\"entry\":";
 
 Error SystemError(const std::string& what, Effect effect) {
   return {Code::kUnavailable, effect, what + ": " + std::strerror(errno)};
@@ -67,33 +68,13 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// The last whole line, and where it ends. Nothing: no line feed where one has to be.
-struct Tail {
-  std::string line;
-  int64_t end = 0;
-};
-std::optional<Tail> ReadTail(int fd, int64_t size) {
+// The end of the file, long enough for a whole line and a torn one.
+std::optional<std::string> ReadEnd(int fd, int64_t size) {
   std::string bytes(static_cast<size_t>(std::min<int64_t>(size, 2 * kLongestLine)), '\0');
   const int64_t from = size - static_cast<int64_t>(bytes.size());
-  if (pread(fd, bytes.data(), bytes.size(), from) != static_cast<ssize_t>(bytes.size())) {
-    return std::nullopt;
-  }
-  const size_t last = bytes.rfind('\n');
-  if (last == std::string::npos) {
-    return from == 0 ? std::optional(Tail{}) : std::nullopt;
-  }
-  const size_t before = last == 0 ? std::string::npos : bytes.rfind('\n', last - 1);
-  const size_t begin = before == std::string::npos ? 0 : before + 1;
-  return Tail{bytes.substr(begin, last - begin), from + static_cast<int64_t>(last) + 1};
-}
-
-std::optional<uint64_t> EntryNumber(std::string_view line) {
-  if (!line.starts_with(kBegin) || !line.ends_with('}')) {
-    return std::nullopt;
-  }
-  line.remove_prefix(kBegin.size());
-  const auto number = ParseDecimal(line.substr(0, line.find(',')));
-  return number && *number > 0 ? std::optional(static_cast<uint64_t>(*number)) : std::nullopt;
+  const ssize_t count = pread(fd, bytes.data(), bytes.size(), from);
+  return count == static_cast<ssize_t>(bytes.size()) ? std::optional(std::move(bytes))
+                                                     : std::nullopt;
 }
 
 // A new file is only there for good when its directory says so.
@@ -116,6 +97,16 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
     return SystemError("the journal " + path + " can't be opened", Effect::kNone);
   }
   std::unique_ptr<Journal> journal(new Journal(fd, path, std::move(topics), 1, 0));
+  // Two writers would give the same numbers, and each would cut off what the other has synced. The
+  // lock goes with the descriptor, so with the process too.
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      return Error{Code::kInvalid, Effect::kNone,
+                   "the journal " + path +
+                       " is in use by another member; each member needs a journal of its own"};
+    }
+    return SystemError("the journal " + path + " can't be locked", Effect::kNone);
+  }
   struct stat status {};
   if (fstat(fd, &status) != 0 || !SyncDirectory(path)) {
     return SystemError("the journal " + path + " can't be used", Effect::kNone);
@@ -123,18 +114,23 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
   if (status.st_size == 0) {
     return journal;
   }
-  const auto tail = ReadTail(fd, status.st_size);
-  const auto last = tail && !tail->line.empty() ? EntryNumber(tail->line) : std::nullopt;
-  const bool only_torn = tail && tail->end == 0;
-  if (!last && !only_torn) {
-    return Error{Code::kCorrupt, Effect::kNone, path + " is not a journal, or it is damaged"};
+  const auto bytes = ReadEnd(fd, status.st_size);
+  if (!bytes) {
+    return SystemError("the journal " + path + " can't be read", Effect::kNone);
   }
-  if (tail->end < status.st_size && ftruncate(fd, tail->end) != 0) {
+  const auto size = static_cast<int64_t>(bytes->size());
+  const auto tail = FindJournalTail(*bytes, size == status.st_size);
+  if (!tail) {
+    return Error{Code::kCorrupt, Effect::kNone,
+                 path + " is not a journal of version 1, or it is damaged"};
+  }
+  const int64_t end = status.st_size - size + static_cast<int64_t>(tail->end);
+  if (end < status.st_size && ftruncate(fd, end) != 0) {
     return SystemError("the torn end of " + path + " can't be cut off", Effect::kNone);
   }
   MutexLock lock(journal->mutex_);
-  journal->next_ = last.value_or(0) + 1;
-  journal->end_ = tail->end;
+  journal->next_ = tail->last_entry + 1;
+  journal->end_ = end;
   return journal;
 }
 
@@ -148,7 +144,7 @@ Result<uint64_t> Journal::Append(std::span<const JournalEntry> entries) {
   uint64_t number = next_;
   for (const JournalEntry& entry : entries) {
     const Coordinates& at = entry.item->at;
-    lines += kBegin;
+    lines += kJournalLineBegin;
     lines += std::to_string(number++) + ",\"topic\":\"";
     AppendText(lines, at.source < topics_.size() ? topics_[at.source] : std::string("?"));
     lines += "\",\"partition\":" + std::to_string(at.partition);

@@ -2,12 +2,13 @@
 // Journal: the record of messages that were refused for good (rule 4). A text file that only grows,
 // one JSON object a line (docs/formats.md):
 //
-//   {"entry":7,"topic":"payments","partition":3,"offset":1042,"id":"p-17","why":"not a payment"}
+//   {"v":1,"entry":7,"topic":"payments","partition":3,"offset":1042,"id":"p-17","why":"no payment"}
 //
 // Never a payload. An id that is not plain text stands as "id_hex".
 // Promise: what Append() answered survives the machine; entry numbers go on where the file ended. A
-// line that was torn by a crash was never answered, and is cut off. Thread safety: any thread; one
-// lock around each batch. Blocks: for one fsync.
+// line that was torn by a crash was never answered, and is cut off. One journal has one writer, in
+// all processes: the file stays locked while it is open.
+// Thread safety: any thread; one lock around each batch. Blocks: for one fsync.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ namespace oncemq {
 
 class Journal {
  public:
-  // `topics` by Coordinates::source. kCorrupt: the file is not a journal of ours.
+  // `topics` by Coordinates::source. kCorrupt: the file is not a journal of ours. kInvalid: another
+  // member has it open.
   static Result<std::unique_ptr<Journal>> Open(const std::string& path,
                                                std::vector<std::string> topics);
   ~Journal();

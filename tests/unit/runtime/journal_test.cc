@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -50,7 +52,11 @@ TEST_F(JournalTest, AnEntryNamesWhereAndWhichAndWhy) {
   EXPECT_EQ(Append(*journal, Item("p-17", 1042, 1), "not a payment"), 1U);
   const auto lines = Lines();
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(lines[0], nlohmann::json::parse(R"({"entry":1,"topic":"refunds","partition":3,
+  std::string first;
+  std::ifstream in(path());
+  std::getline(in, first);
+  EXPECT_THAT(first, ::testing::StartsWith("{\"v\":1,\"entry\":1,"));
+  EXPECT_EQ(lines[0], nlohmann::json::parse(R"({"v":1,"entry":1,"topic":"refunds","partition":3,
       "offset":1042,"id":"p-17","why":"not a payment"})"));
 }
 
@@ -73,28 +79,55 @@ TEST_F(JournalTest, EveryByteMakesValidJson) {
 
 TEST_F(JournalTest, NumbersGoOnAfterARestart) {
   Append(*Open(), Item("a", 1), "");
-  const auto journal = Open();
+  auto journal = Open();
   EXPECT_EQ(Append(*journal, Item("b", 2), ""), 2U);
   const RunItem c = Item("c", 3);
   const RunItem d = Item("d", 4);
   const JournalEntry entries[] = {{&c, "x"}, {&d, "y"}};
   EXPECT_EQ(journal->Append(entries).value_or(0), 3U);
+  journal.reset();
   EXPECT_EQ(Append(*Open(), Item("e", 5), ""), 5U);
   EXPECT_EQ(Lines().size(), 5U);
 }
 
 TEST_F(JournalTest, ATornLineIsCutOff) {
   Append(*Open(), Item("a", 1), "");
-  Write("{\"entry\":2,\"topic\":\"ord");
+  Write("{\"v\":1,\"entry\":2,\"topic\":\"ord");
   EXPECT_EQ(Append(*Open(), Item("b", 2), ""), 2U);
   ASSERT_EQ(Lines().size(), 2U);
   EXPECT_EQ(Lines()[1]["id"], "b");
 }
 
 TEST_F(JournalTest, AFileThatTearsInItsFirstLineBeginsAgain) {
-  Write("{\"entry\":1,");
+  Write("{\"v\":1,\"entry\":1,");
   EXPECT_EQ(Append(*Open(), Item("a", 1), ""), 1U);
   EXPECT_EQ(Lines().size(), 1U);
+}
+
+TEST_F(JournalTest, AJournalHasOneWriter) {
+  auto first = Open();
+  Append(*first, Item("a", 1), "");
+  const auto second = Journal::Open(path(), {});
+  ASSERT_FALSE(second) << "it would give the same numbers, and cut off what the first has synced";
+  EXPECT_EQ(second.error().code, Code::kInvalid);
+  EXPECT_THAT(second.error().message, ::testing::HasSubstr("another member"));
+  EXPECT_EQ(Append(*first, Item("b", 2), ""), 2U);
+  EXPECT_EQ(Lines().size(), 2U);
+  first.reset();
+  EXPECT_EQ(Append(*Open(), Item("c", 3), ""), 3U);
+}
+
+TEST_F(JournalTest, AVersionThatNobodyKnowsIsRefused) {
+  Write("{\"v\":2,\"entry\":1,\"topic\":\"orders\"}\n");
+  const auto journal = Journal::Open(path(), {});
+  ASSERT_FALSE(journal);
+  EXPECT_THAT(journal.error().message, ::testing::HasSubstr("version 1"));
+}
+
+TEST_F(JournalTest, AForeignFileThatEndsInTheMiddleOfALineIsLeftAlone) {
+  Write("dear diary");
+  EXPECT_FALSE(Journal::Open(path(), {}));
+  EXPECT_EQ(std::filesystem::file_size(path()), 10U);
 }
 
 TEST_F(JournalTest, AForeignFileIsRefusedAndLeftAlone) {

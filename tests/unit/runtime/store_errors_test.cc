@@ -3,7 +3,10 @@
 #include "store_errors.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -74,24 +77,54 @@ TEST_F(StoreErrorsTest, AnOwnershipThatCannotBeRaisedIsCounted) {
   window_.down = false;
 }
 
-TEST_F(StoreErrorsTest, AJournalOnAFullDiskShowsInTheLogAndInTheReport) {
-  auto journal = Journal::Open("/dev/full", {"topic"});
-  if (!journal) {
-    GTEST_SKIP() << "no device here that is always full";
+// No file of this process grows beyond `bytes` while it lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) : old_handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
   }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    signal(SIGXFSZ, old_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  const sighandler_t old_handler_;
+  rlimit old_{};
+};
+
+TEST_F(StoreErrorsTest, AJournalThatCannotGrowShowsInTheLogAndInTheReportAndGoesOn) {
+  const std::string path = dir_.path() / "refused";
+  auto journal = Journal::Open(path, {"topic"});
+  ASSERT_TRUE(journal);
+  const std::string why(1000, 'x');
+  const RunItem item;
+  const std::vector<JournalEntry> many(500, JournalEntry{&item, why});
+  ASSERT_TRUE((*journal)->Append(many)) << "beyond what the log of this test takes";
   RuntimeOptions options = Options();
   options.policy.reject = RejectPolicy::kJournal;
   RunningLoop loop(
       options, &window_, [](const Message&, Context&) -> Outcome { return Reject{"never"}; },
       journal->get());
-  loop.script().Append(0, "a", "k");
-  loop.script().Assign(0);
-  EXPECT_TRUE(Holds([&] { return loop.Now().journal_errors >= 2; })) << "it is tried again";
-  EXPECT_EQ(loop.Now().counts.rejected, 0);
-  loop.Stop();
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(path) + 10);
+    loop.script().Append(0, "a", "k");
+    loop.script().Assign(0);
+    EXPECT_TRUE(Holds([&] { return loop.Now().journal_errors >= 2; })) << "it is tried again";
+    EXPECT_EQ(loop.Now().counts.rejected, 0);
+  }
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.rejected == 1; }));
+  EXPECT_TRUE(loop.Stop().clean);
+  EXPECT_EQ((*journal)->Append(many).value_or(0), 502U);
+  journal->reset();
+  EXPECT_TRUE(Journal::Open(path, {})) << "no half line was left in it";
   const std::string log = Logged();
   EXPECT_THAT(log, HasSubstr("put on record"));
-  EXPECT_THAT(log, HasSubstr("No space left"));
+  EXPECT_THAT(log, HasSubstr("File too large"));
   EXPECT_THAT(log, Not(HasSubstr("a call of the window failed")));
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a journal file goes on: where its whole lines end, and the number of its last entry. Reads
+// the bytes of a file that anybody may have written to (docs/formats.md), so it is total and
+// fuzzed.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace oncemq {
+
+inline constexpr std::string_view kJournalLineBegin = "{\"v\":1,\"entry\":";
+
+struct JournalTail {
+  size_t end = 0;           // whole lines take this much of the bytes; what follows is torn
+  uint64_t last_entry = 0;  // 0: there is none yet
+};
+
+// `bytes`: the last ones of the file; `whole`: they are all of it. Nothing: it is not a journal of
+// this version, or it is damaged.
+std::optional<JournalTail> FindJournalTail(std::string_view bytes, bool whole);
+
+}  // namespace oncemq
