@@ -39,6 +39,7 @@ Terms AttributesOf(const RunReport& report) {
           {"result dropped", counts.result_dropped},
           {"caught up", report.caught_up},
           {"handler calls", counts.handler_calls},
+          {"stood in", report.stood_in},
           {"window errors", report.window_errors},
           {"journal errors", report.journal_errors}};
 }

@@ -133,6 +133,8 @@ void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Head("runtime");
   lines.Add("workers", uint64_t{runtime.workers});
   lines.Add("workers_when_blocking", uint64_t{runtime.workers_when_blocking});
+  lines.Add("hang_after", runtime.hang_after);
+  lines.Add("spare_workers", uint64_t{runtime.spare_workers});
   lines.Add("poll_budget", runtime.poll_budget);
   lines.Add("drain_deadline", runtime.drain_deadline);
   lines.Add("retry_first", runtime.policy.backoff_first);

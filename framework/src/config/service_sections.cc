@@ -175,6 +175,8 @@ void ReadReject(Section& file, RuntimeOptions& runtime) {
 void ReadRuntime(Section section, RuntimeOptions& runtime) {
   section.Count("workers", runtime.workers, 0, 1024);
   section.Count("workers_when_blocking", runtime.workers_when_blocking, 1, 1024);
+  section.Duration("hang_after", runtime.hang_after, 100ms, 24h);
+  section.Count("spare_workers", runtime.spare_workers, 0, 1024);
   section.Duration("poll_budget", runtime.poll_budget, 1ms, 10s);
   section.Duration("drain_deadline", runtime.drain_deadline, 0ms, 10min);
   section.Duration("retry_first", runtime.policy.backoff_first, 1ms, 1h);

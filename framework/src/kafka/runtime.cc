@@ -14,10 +14,13 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "poll_loop.h"
+#include "stop_caller.h"
 #include "wake.h"
 
 namespace oncemq {
 namespace {
+
+constexpr milliseconds kCallbacksWithin{1'000};  // for stop callbacks, once every handler has ended
 
 class KafkaRuntime final : public Runtime {
  public:
@@ -33,39 +36,48 @@ class KafkaRuntime final : public Runtime {
         loop_(std::make_shared<PollLoop>(options_, std::move(source))) {}
 
   RunReport Run(std::stop_token stop) override {
-    const Clock& clock = SystemClock::Instance();
-    RunReport refusal;
     if (std::exchange(ran_, true)) {
-      refusal.error = "a runtime runs once";
-      return refusal;
+      return Refused("a runtime runs once");
     }
-    if (const Status joined = source_->Join(); !joined) {
-      refusal.error = ToString(joined.error());
-      return refusal;
-    }
-    Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors()}, *wake_);
+    const Clock& clock = SystemClock::Instance();
     const auto poll = [loop = loop_] { loop->Poll(); };
+    StopCaller stops;
+    Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors()}, *wake_,
+              options_.spare_workers);
     auto keeper = std::make_unique<Keeper>(
         Keeper::Options{options_.poll_budget, options_.renew_every}, window_, clock,
-        loop_->errors(), [&] { crew.Spawn("oncemq-poll", poll); });
+        loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
     loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64()});
-    crew.StartWorkers(options_.workers);
-    crew.Spawn("oncemq-poll", poll);
-    {
+    std::string failure;
+    if (!keeper->Start()) {
+      failure = "the system gives no thread";
+    } else if (const Status joined = source_->Join(); !joined) {
+      failure = ToString(joined.error());
+    } else if (!crew.Spawn("oncemq-poll", poll)) {
+      failure = "the system gives no thread";
+    } else {
       const std::stop_callback on_stop(stop, [this] { loop_->AskToStop(); });
       loop_->WaitUntilEnded();
     }
     keeper.reset();
     const bool handlers_ended = crew.End(loop_->jobs());
-    if (!handlers_ended) {
+    const bool callbacks_ended = stops.End(kCallbacksWithin);
+    if (!handlers_ended || !callbacks_ended) {
       Log(LogLevel::kError, "runtime", "handlers did not return in time; their threads are let go");
     }
-    return loop_->Finish(handlers_ended);
+    RunReport report = loop_->Finish(handlers_ended && callbacks_ended);
+    return failure.empty() ? report : Refused(failure);
   }
 
   RunReport Report() const override { return loop_->Report(); }
 
  private:
+  static RunReport Refused(std::string why) {
+    RunReport report;
+    report.error = std::move(why);
+    return report;
+  }
+
   const RuntimeOptions options_;
   Window* const window_;
   const std::shared_ptr<const Handler> handler_;

@@ -1,49 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "crew.h"
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <utility>
 
 #include "oncemq/base/check.h"
+#include "start_thread.h"
 
 namespace oncemq {
 
-Crew::Crew(std::shared_ptr<const Handler> handler, const DriveTools& tools, Wake& wake)
-    : shared_(std::make_shared<Shared>()) {
+Crew::Crew(std::shared_ptr<const Handler> handler, const DriveTools& tools, Wake& wake,
+           uint32_t spare_workers)
+    : shared_(std::make_shared<Shared>()), spare_workers_(spare_workers) {
   shared_->handler = std::move(handler);
   shared_->tools = tools;
   shared_->wake = &wake;
 }
 
 Crew::~Crew() {
-  MutexLock lock(members_mutex_);
+  MutexLock lock(shared_->mutex);
   ONCEMQ_CHECK(members_.empty(), "End() has seen every thread off");
 }
 
-void Crew::StartWorkers(uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    Spawn("oncemq-worker", [shared = shared_] { Work(*shared); });
+uint32_t Crew::StartWorkers(uint32_t count) {
+  MutexLock lock(shared_->mutex);
+  uint32_t started = 0;
+  while (started < count && StartWorker()) {
+    started++;
   }
+  return started;
 }
 
-void Crew::Spawn(const char* name, std::function<void()> body) {
-  {
-    MutexLock lock(shared_->mutex);
-    shared_->alive++;
-  }
-  auto ended = std::make_shared<std::atomic<bool>>(false);
-  std::thread thread([shared = shared_, ended, body = std::move(body)]() mutable {
+bool Crew::StartWorker() {
+  return Start("oncemq-worker", [shared = shared_] { Work(*shared); });
+}
+
+bool Crew::Spawn(const char* name, std::function<void()> body) {
+  MutexLock lock(shared_->mutex);
+  return Start(name, std::move(body));
+}
+
+bool Crew::Start(const char* name, std::function<void()> body) {
+  // Who has ended needs only be joined; a crew that replaces and demotes for months stays small.
+  std::erase_if(members_,
+                [](Member& member) { return *member.ended && (member.thread.join(), true); });
+  members_.reserve(members_.size() + 1);
+  auto ended = std::make_shared<bool>(false);
+  auto thread = StartThread(name, [shared = shared_, ended, body = std::move(body)]() mutable {
     body();
     body = nullptr;  // what it owns goes before we are counted out
-    *ended = true;
     MutexLock lock(shared->mutex);
     shared->alive--;
+    *ended = true;
     shared->changed.notify_all();
   });
-  pthread_setname_np(thread.native_handle(), name);
-  MutexLock lock(members_mutex_);
-  members_.push_back({std::move(thread), std::move(ended)});
+  if (!thread) {
+    return false;
+  }
+  shared_->alive++;
+  members_.push_back({*std::move(thread), std::move(ended)});
+  return true;
+}
+
+Crew::Stand Crew::StandInFor(const JobPtr& job) {
+  MutexLock lock(shared_->mutex);
+  const auto& back = shared_->back;
+  if (job->stood_in || std::find(back.begin(), back.end(), job) != back.end()) {
+    return Stand::kNotNeeded;
+  }
+  if (shared_->stood_in >= spare_workers_ || !StartWorker()) {
+    return Stand::kNobodyLeft;
+  }
+  job->stood_in = true;
+  shared_->stood_in++;
+  return Stand::kIn;
 }
 
 Driven Crew::Drive(Job& job) const {
@@ -75,11 +105,17 @@ void Crew::Work(Shared& shared) {
       return Left(shared);
     }
     job->took = shared.tools.clock->Boot() - begin;
+    bool superfluous = false;
     {
       MutexLock lock(shared.mutex);
+      superfluous = job->stood_in;
+      shared.stood_in -= superfluous ? 1 : 0;
       shared.back.push_back(std::move(job));
     }
     shared.wake->Notify();
+    if (superfluous) {
+      return;
+    }
   }
 }
 
@@ -115,6 +151,7 @@ bool Crew::TakeBack(std::vector<JobPtr>& jobs) {
 
 bool Crew::End(std::span<const JobPtr> jobs) {
   bool clean = true;
+  std::vector<Member> members;
   {
     MutexLock lock(shared_->mutex);
     shared_->ending = true;
@@ -130,12 +167,13 @@ bool Crew::End(std::span<const JobPtr> jobs) {
     while (shared_->alive > shared_->abandoned) {
       shared_->changed.wait(shared_->mutex);
     }
+    std::erase_if(members_,
+                  [](Member& member) { return !*member.ended && (member.thread.detach(), true); });
+    members.swap(members_);
   }
-  MutexLock lock(members_mutex_);
-  for (Member& member : members_) {
-    *member.ended ? member.thread.join() : member.thread.detach();
+  for (Member& member : members) {
+    member.thread.join();
   }
-  members_.clear();
   return clean;
 }
 

@@ -6,7 +6,6 @@
 // ever returns. Thread safety: any thread.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -23,17 +22,25 @@ namespace oncemq {
 
 class Crew {
  public:
-  // `wake` is rung for every run that comes back. Tools and wake outlive End().
-  Crew(std::shared_ptr<const Handler> handler, const DriveTools& tools, Wake& wake);
+  // `wake` is rung for every run that comes back. Tools and wake outlive End(). At most
+  // `spare_workers` workers stand in at a time for others whose handlers hang.
+  Crew(std::shared_ptr<const Handler> handler, const DriveTools& tools, Wake& wake,
+       uint32_t spare_workers);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  void StartWorkers(uint32_t count);
+  // How many there were threads for.
+  uint32_t StartWorkers(uint32_t count);
   // A thread for something else, joined by End() like a worker. `body` must own what it touches
-  // after an abandoned run.
+  // after an abandoned run. False, and a log line: the system gives no thread.
   // The name has at most 15 characters.
-  void Spawn(const char* name, std::function<void()> body);
+  [[nodiscard]] bool Spawn(const char* name, std::function<void()> body);
+
+  enum class Stand : uint8_t { kIn, kNotNeeded, kNobodyLeft };
+  // A new worker in place of the one that drives `job` and hangs in a handler. That one ends when
+  // the handler returns, so that there are never more at work than were started.
+  Stand StandInFor(const JobPtr& job);
 
   Driven Drive(Job& job) const;
   void HandOver(JobPtr job);
@@ -58,19 +65,22 @@ class Crew {
     std::vector<JobPtr> back GUARDED_BY(mutex);
     uint32_t alive GUARDED_BY(mutex) = 0;      // threads that have not ended
     uint32_t abandoned GUARDED_BY(mutex) = 0;  // of these, in a handler that nobody waits for
+    uint32_t stood_in GUARDED_BY(mutex) = 0;   // workers that have been replaced and still hang
     bool ending GUARDED_BY(mutex) = false;
   };
   struct Member {
     std::thread thread;
-    std::shared_ptr<std::atomic<bool>> ended;
+    std::shared_ptr<bool> ended;  // written and read under the shared mutex
   };
 
   static void Work(Shared& shared);
   static void Left(Shared& shared);
+  bool Start(const char* name, std::function<void()> body) REQUIRES(shared_->mutex);
+  bool StartWorker() REQUIRES(shared_->mutex);
 
   const std::shared_ptr<Shared> shared_;
-  Mutex members_mutex_;
-  std::vector<Member> members_ GUARDED_BY(members_mutex_);
+  const uint32_t spare_workers_;
+  std::vector<Member> members_ GUARDED_BY(shared_->mutex);
 };
 
 }  // namespace oncemq

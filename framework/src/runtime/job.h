@@ -22,8 +22,11 @@ struct Job {
   RunWatch watch;
   std::unique_ptr<MessageView> view;
   std::vector<PartitionId> partitions;  // of the run, each once; none: not known
-  uint32_t size = 0;                    // messages of the run
-  microseconds took{0};                 // by a worker, from the first step to the last
+  bool on_worker = false;
+  bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back
+  bool alone_told = false;  // that nobody was left to stand in
+  uint32_t size = 0;        // messages of the run
+  microseconds took{0};     // by a worker, from the first step to the last
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };
 using JobPtr = std::shared_ptr<Job>;

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keeper.h"
 
-#include <pthread.h>
-
 #include <algorithm>
+
+#include "start_thread.h"
 
 namespace oncemq {
 
 Keeper::Keeper(const Options& options, Window* window, const Clock& clock, StoreErrors& errors,
-               std::function<void()> take_over)
+               StopCaller& stops, std::function<bool()> take_over)
     : options_(options),
       window_(window),
       clock_(clock),
       errors_(errors),
-      take_over_(std::move(take_over)) {
-  thread_ = std::thread([this] { Run(); });
-  pthread_setname_np(thread_.native_handle(), "oncemq-keeper");
+      stops_(stops),
+      take_over_(std::move(take_over)) {}
+
+bool Keeper::Start() {
+  thread_ = StartThread("oncemq-keeper", [this] { Run(); });
+  return thread_.has_value();
 }
 
 Keeper::~Keeper() {
@@ -24,7 +27,9 @@ Keeper::~Keeper() {
     ending_ = true;
     changed_.notify_all();
   }
-  thread_.join();
+  if (thread_) {
+    thread_->join();
+  }
 }
 
 void Keeper::Watch(JobPtr job) {
@@ -76,32 +81,33 @@ void Keeper::Run() {
 bool Keeper::Look(Job& job) {
   const BootTime now = clock_.Boot();
   const RunWatch::Look look = job.watch.Tick(now, options_.renew_every);
-  if (look.stop_due) {
-    job.watch.RequestStop();
-    job.watch.StopHandling();
-  }
+  bool stop = look.stop_due;
   if (!look.renew.empty() && window_ != nullptr) {
-    Renew(job, look.renew);
+    stop |= !Renew(look.renew);
   }
-  if (job.watch.Demote(now, options_.poll_budget)) {
-    take_over_();
+  // Not here: the user's callbacks may block, and all other runs need the keeper.
+  if (stop && job.watch.TellStop(look.stop) && !stops_.Request(look.stop)) {
+    job.watch.NotTold(look.stop);
   }
-  return look.handling;
+  // Nobody polls until somebody takes over, so a system without threads is asked again.
+  take_over_due_ |= job.watch.Demote(now, options_.poll_budget);
+  if (take_over_due_ && take_over_()) {
+    take_over_due_ = false;
+  }
+  return look.handling || take_over_due_;
 }
 
-void Keeper::Renew(Job& job, const std::vector<std::pair<std::string, Token>>& claims) {
+// False: some of them belong to somebody else now.
+bool Keeper::Renew(const std::vector<std::pair<std::string, Token>>& claims) {
   std::vector<RenewRequest> requests;
   for (const auto& [id, token] : claims) {
     requests.push_back({id, token});
   }
   std::vector<Change> changes(requests.size());
   if (!errors_.Window("renew", requests.size(), window_->Renew(requests, changes))) {
-    return;  // tried again in time, as long as the lease lasts
+    return true;  // tried again in time, as long as the lease lasts
   }
-  if (std::find(changes.begin(), changes.end(), Change::kFenced) != changes.end()) {
-    job.watch.RequestStop();
-    job.watch.StopHandling();
-  }
+  return std::find(changes.begin(), changes.end(), Change::kFenced) == changes.end();
 }
 
 }  // namespace oncemq

@@ -9,11 +9,13 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "job.h"
 #include "oncemq/base/mutex.h"
+#include "stop_caller.h"
 #include "store_errors.h"
 
 namespace oncemq {
@@ -25,13 +27,15 @@ class Keeper {
     microseconds renew_every{10'000'000};  // between renewals of one run's claims
   };
   // `take_over` is called on the keeper's thread when a run has used up the poll budget and was
-  // demoted. `window` may be nullptr.
+  // demoted; until it says true, it is called again. `window` may be nullptr.
   Keeper(const Options& options, Window* window, const Clock& clock, StoreErrors& errors,
-         std::function<void()> take_over);
+         StopCaller& stops, std::function<bool()> take_over);
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
+  // False, and a log line: the system gives no thread.
+  [[nodiscard]] bool Start();
   // From now on, for the keeper's lifetime.
   void Watch(JobPtr job);
   // A run begins.
@@ -40,13 +44,15 @@ class Keeper {
  private:
   void Run();
   bool Look(Job& job);
-  void Renew(Job& job, const std::vector<std::pair<std::string, Token>>& claims);
+  bool Renew(const std::vector<std::pair<std::string, Token>>& claims);
 
   const Options options_;
   Window* const window_;
   const Clock& clock_;
   StoreErrors& errors_;
-  const std::function<void()> take_over_;
+  StopCaller& stops_;
+  const std::function<bool()> take_over_;
+  bool take_over_due_ = false;  // the keeper's own
 
   std::atomic<uint64_t> nudges_{0};
   std::atomic<bool> asleep_{false};
@@ -54,7 +60,7 @@ class Keeper {
   ConditionVariable changed_;
   std::vector<JobPtr> jobs_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::optional<std::thread> thread_;
 };
 
 }  // namespace oncemq

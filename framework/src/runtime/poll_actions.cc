@@ -2,6 +2,7 @@
 // The poll loop's dealings with group and store: what the core wants done, and what the source
 // tells.
 #include <algorithm>
+#include <utility>
 
 #include "oncemq/base/log.h"
 #include "poll_loop.h"
@@ -161,6 +162,7 @@ void PollLoop::LookAfterSlowRuns() {
     if (job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
       job->size = 1;
     }
+    StandIn(job);
     BootTime until = job->drain_by;
     for (PartitionId partition = 0; partition < owned_.size(); partition++) {
       if (owned_[partition].held && Concerns(*job, partition)) {
@@ -170,6 +172,30 @@ void PollLoop::LookAfterSlowRuns() {
     job->watch.SetStopAt(until);
   }
   core_.Settle(settled, now_);
+}
+
+// A worker whose handler hangs is no worker any more; the other keys need one.
+void PollLoop::StandIn(const JobPtr& job) {
+  if (!job->on_worker || !job->watch.Hangs(now_, options_.hang_after)) {
+    return;
+  }
+  switch (parts_.crew->StandInFor(job)) {
+    case Crew::Stand::kIn:
+      with_workers_--;
+      stood_in_++;
+      Log(LogLevel::kWarn, "runtime", "a handler hangs; another worker stands in for its thread",
+          {{"hang_after_ms", options_.hang_after.count()}, {"in_total", stood_in_}});
+      break;
+    case Crew::Stand::kNotNeeded:
+      break;
+    case Crew::Stand::kNobodyLeft:
+      if (!std::exchange(job->alone_told, true)) {
+        Log(LogLevel::kError, "runtime", "a handler hangs, and no worker is left to stand in",
+            {{"hang_after_ms", options_.hang_after.count()},
+             {"spare_workers", options_.spare_workers}});
+      }
+      break;
+  }
 }
 
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {

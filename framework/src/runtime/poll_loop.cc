@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "oncemq/base/log.h"
 
@@ -42,8 +43,7 @@ PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source
     : options_(options),
       source_(std::move(source)),
       core_(options.core),
-      useful_credit_(UsefulCredit(options.core)),
-      workers_(options.workers) {}
+      useful_credit_(UsefulCredit(options.core)) {}
 
 void PollLoop::Connect(const Parts& parts) {
   parts_ = parts;
@@ -56,6 +56,9 @@ void PollLoop::Poll() {
   if (here_ != nullptr) {
     TakeOver();
   }
+  if (!std::exchange(begun_, true) && options_.workers > 0) {
+    Employ(options_.workers);
+  }
   do {
     if (!Round()) {
       return;
@@ -66,17 +69,28 @@ void PollLoop::Poll() {
   changed_.notify_all();
 }
 
+// Without any thread for them, handlers stay where they are: on the poll thread.
+void PollLoop::Employ(uint32_t workers) {
+  workers_ = parts_.crew->StartWorkers(workers);
+  if (workers_ < workers) {
+    Log(LogLevel::kError, "runtime", "there are fewer workers than were asked for",
+        {{"workers", workers_}, {"asked", workers}});
+  }
+}
+
 // The thread that polled before us still drives a run.
 void PollLoop::TakeOver() {
+  const bool another_hangs = !out_.empty();
   here_->partitions.clear();
   out_.push_back(std::move(here_));
   here_ = nullptr;
   const BootTime before = demoted_at_.value_or(BootTime::min());
   demoted_at_ = Now();
-  const bool again = before != BootTime::min() && now_ < before + kDemotionMemory;
+  // Each hang costs the thread that polled: not one thread more for each of them.
+  const bool again =
+      another_hangs || (before != BootTime::min() && now_ < before + kDemotionMemory);
   if (again) {
-    workers_ = std::max(1u, options_.workers_when_blocking);
-    parts_.crew->StartWorkers(workers_);
+    Employ(std::max(1u, options_.workers_when_blocking));
   }
   Log(LogLevel::kWarn, "runtime",
       again ? "handlers block: from now on they run on workers"
@@ -181,6 +195,7 @@ PollLoop::Ran PollLoop::RunOnce() {
   }
   job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
   job->drain_by = BootTime::max();
+  job->on_worker = false;
   parts_.keeper->Nudge();
   here_ = job;
   Crew& crew = *parts_.crew;
@@ -200,7 +215,7 @@ PollLoop::Ran PollLoop::RunOnce() {
 
 bool PollLoop::HandOverRuns() {
   bool any = false;
-  while (out_.size() < size_t{workers_} * kRunsPerWorker) {
+  while (with_workers_ < uint64_t{workers_} * kRunsPerWorker) {
     JobPtr job = TakeJob();
     if (!core_.TakeRun(job->run, Now(), FittingRun())) {
       idle_jobs_.push_back(std::move(job));
@@ -210,6 +225,8 @@ bool PollLoop::HandOverRuns() {
     CollectPartitions(*job);
     job->watch.Reset(/*on_poll_thread=*/false, job->run.safe_until);
     job->drain_by = BootTime::max();
+    job->on_worker = true;
+    with_workers_++;
     out_.push_back(job);
     parts_.keeper->Nudge();
     parts_.crew->HandOver(std::move(job));
@@ -222,7 +239,7 @@ bool PollLoop::HandOverRuns() {
 // handlers share the work among all workers.
 uint32_t PollLoop::FittingRun() const {
   const double cost = std::max(cost_, 0.01);
-  const size_t idle = out_.size() < workers_ ? workers_ - out_.size() : 1;
+  const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
   const double ready = core_.unfinished() - core_.running();
   const double share = std::ceil(ready / static_cast<double>(idle));
   return static_cast<uint32_t>(
@@ -236,6 +253,8 @@ bool PollLoop::SettleReturned() {
   }
   for (JobPtr& job : returned_) {
     std::erase(out_, job);
+    with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
+    job->stood_in = job->alone_told = false;
     if (job->size > 0) {
       cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
       job->size = 0;
@@ -296,6 +315,7 @@ RunReport PollLoop::MakeReport() const {
     }
   }
   report.caught_up = catch_up_ ? catch_up_->restored() : 0;
+  report.stood_in = stood_in_;
   report.window_errors = errors_.window();
   report.journal_errors = errors_.journal();
   report.stops = stops_;

@@ -59,6 +59,8 @@ class PollLoop final : private SourceEvents {
   bool ReadFrom(PartitionId partition);
   bool HandOverRuns();
   uint32_t FittingRun() const;
+  void Employ(uint32_t workers);
+  void StandIn(const JobPtr& job);
   bool SettleReturned();
   void ReleaseMessages();
   void Sleep();
@@ -118,6 +120,8 @@ class PollLoop final : private SourceEvents {
   std::vector<JobPtr> out_;             // runs that another thread drives
   JobPtr here_;                         // the run that the poll thread drives
   uint32_t workers_ = 0;                // 0: handlers run on the poll thread
+  uint32_t with_workers_ = 0;           // runs of out_ that a worker drives or will drive
+  int64_t stood_in_ = 0;                // workers that hung and were replaced, in total
   double cost_ = 100;                   // microseconds of one message with its handler, lately
   std::optional<BootTime> demoted_at_;  // the last time
 
@@ -131,6 +135,7 @@ class PollLoop final : private SourceEvents {
   BootTime slow_runs_at_{};
   BootTime published_at_{};
   std::atomic<bool> stop_asked_{false};
+  bool begun_ = false;
   bool stopping_ = false;
   bool rejoining_ = false;
   bool closing_ = false;

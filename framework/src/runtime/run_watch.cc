@@ -6,10 +6,11 @@ namespace oncemq {
 void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   stop_handling_.store(false, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  if (stop_source_.stop_requested()) {
+  if (stop_told_) {  // perhaps its request is still under way: not for the next run
     stop_source_ = std::stop_source();
     stop_token_ = stop_source_.get_token();
   }
+  stop_told_ = false;
   on_poll_thread_ = on_poll_thread;
   demoted_ = false;
   stop_at_ = stop_at;
@@ -35,13 +36,21 @@ RunWatch::Ended RunWatch::EndHandling() {
   return Ended::kOurs;
 }
 
-void RunWatch::RequestStop() {
-  std::stop_source source(std::nostopstate);
-  {
-    MutexLock lock(mutex_);
-    source = stop_source_;
+bool RunWatch::TellStop(const std::stop_source& source) {
+  MutexLock lock(mutex_);
+  if (stop_told_ || !(stop_source_ == source)) {
+    return false;
   }
-  source.request_stop();  // runs the user's callbacks
+  StopHandling();
+  stop_told_ = true;
+  return true;
+}
+
+void RunWatch::NotTold(const std::stop_source& source) {
+  MutexLock lock(mutex_);
+  if (stop_source_ == source) {
+    stop_told_ = false;
+  }
 }
 
 void RunWatch::SetStopAt(BootTime stop_at) {
@@ -89,6 +98,15 @@ bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settl
   return true;
 }
 
+bool RunWatch::Hangs(BootTime now, microseconds that_long) {
+  MutexLock lock(mutex_);
+  if (phase_ != Phase::kHandling) {
+    return false;
+  }
+  ObserveCall(now);
+  return now >= seen_at_ + that_long;
+}
+
 // The handler has returned while somebody changes the run: it is a matter of microseconds.
 void RunWatch::AwaitChange() {
   gate_.wait(Gate::kChanging, std::memory_order_acquire);
@@ -114,7 +132,8 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
     return look;
   }
   ObserveCall(now);
-  look.stop_due = now >= stop_at_ && !stop_source_.stop_requested();
+  look.stop_due = now >= stop_at_ && !stop_told_;
+  look.stop = stop_source_;
   if (now >= renewed_ + renew_every) {
     renewed_ = now;
     for (const RenewRequest& claim : machine_->ClaimsBeforeHandling()) {

@@ -50,7 +50,11 @@ class RunWatch {
   // --- everybody else
   // No more handler calls in this run after the present one.
   void StopHandling() { stop_handling_.store(true, std::memory_order_relaxed); }
-  void RequestStop();
+  // Whether the run that `source` belongs to is still there and was not told to stop before. If so,
+  // it counts as told: the caller requests the stop.
+  bool TellStop(const std::stop_source& source);
+  // It could not be requested.
+  void NotTold(const std::stop_source& source);
   void SetStopAt(BootTime stop_at);
   // True: its handlers are being called, and it is not the poll thread's run any more. At most once
   // a run.
@@ -59,12 +63,15 @@ class RunWatch {
   // True if one and the same call has been going on for `budget`: then the run's other messages are
   // settled here, once a run, and it is about that one message only. To be asked now and then.
   bool SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled);
+  // True if one and the same call has been going on for `that_long`.
+  bool Hangs(BootTime now, microseconds that_long);
   // True: a handler is being called, and whenever it returns, its thread only ends.
   bool Abandon();
 
   struct Look {
     bool handling = false;
-    bool stop_due = false;  // told for the first time
+    bool stop_due = false;  // its time has come, and it was not told
+    std::stop_source stop{std::nostopstate};
     std::vector<std::pair<std::string, Token>>
         renew;  // claims to be renewed now; the bytes are copies
   };
@@ -91,6 +98,7 @@ class RunWatch {
   BootTime began_ GUARDED_BY(mutex_);
   BootTime renewed_ GUARDED_BY(mutex_);
   BootTime stop_at_ GUARDED_BY(mutex_) = BootTime::max();
+  bool stop_told_ GUARDED_BY(mutex_) = false;
   bool on_poll_thread_ GUARDED_BY(mutex_) = false;
   bool demoted_ GUARDED_BY(mutex_) = false;
 };

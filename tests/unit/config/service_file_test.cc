@@ -76,6 +76,8 @@ const std::string kFullService =
     "runtime:\n"
     "  workers: 3\n"
     "  workers_when_blocking: 7\n"
+    "  hang_after: 3s\n"
+    "  spare_workers: 9\n"
     "  poll_budget: 50ms\n"
     "  drain_deadline: 20s\n"
     "  retry_first: 10ms\n"
@@ -124,6 +126,8 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   const RuntimeOptions& runtime = options.runtime;
   EXPECT_EQ(runtime.workers, 3u);
   EXPECT_EQ(runtime.workers_when_blocking, 7u);
+  EXPECT_EQ(runtime.hang_after, 3s);
+  EXPECT_EQ(runtime.spare_workers, 9u);
   EXPECT_EQ(runtime.poll_budget, 50ms);
   EXPECT_EQ(runtime.drain_deadline, 20s);
   EXPECT_EQ(runtime.policy.backoff_first, 10ms);

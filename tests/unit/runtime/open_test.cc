@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "no_more_threads.h"
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
@@ -81,6 +82,14 @@ TEST(RuntimeOpen, RefusesAJournalPolicyWithoutAJournal) {
 
 TEST(RuntimeOpen, RefusesARuntimeWithoutAHandler) {
   EXPECT_FALSE(Runtime::Open(Good(), nullptr, nullptr));
+}
+
+TEST(RuntimeOpen, ARunWithoutThreadsIsRefusedAndNotTheEndOfTheProcess) {
+  const auto runtime =
+      Runtime::Open(Good(), nullptr, [](const Message&, Context&) -> Outcome { return Done{}; });
+  ASSERT_TRUE(runtime);
+  const testing::NoMoreThreads none;
+  EXPECT_THAT((*runtime)->Run({}).error, HasSubstr("no thread"));
 }
 
 }  // namespace

@@ -87,13 +87,31 @@ TEST_F(RunWatchTest, ARunThatHasEndedCannotBeAbandoned) {
 TEST_F(RunWatchTest, TheWishToStopIsTimedAndNewForEachRun) {
   watch_.SetStopAt(At(100));
   EXPECT_FALSE(watch_.Tick(At(99), microseconds(1000)).stop_due);
-  EXPECT_TRUE(watch_.Tick(At(100), microseconds(1000)).stop_due);
-  watch_.RequestStop();
-  EXPECT_TRUE(watch_.stop().stop_requested());
-  EXPECT_FALSE(watch_.Tick(At(101), microseconds(1000)).stop_due) << "told once";
+  auto look = watch_.Tick(At(100), microseconds(1000));
+  EXPECT_TRUE(look.stop_due);
+  EXPECT_TRUE(watch_.TellStop(look.stop));
+  EXPECT_TRUE(watch_.stop_handling());
+  EXPECT_FALSE(watch_.TellStop(look.stop)) << "told once";
+  EXPECT_FALSE(watch_.Tick(At(101), microseconds(1000)).stop_due);
+  watch_.NotTold(look.stop);
+  EXPECT_TRUE(watch_.Tick(At(101), microseconds(1000)).stop_due) << "it could not be requested";
+  EXPECT_TRUE(watch_.TellStop(look.stop));
   watch_.EndHandling();
   watch_.Reset(false, BootTime::max());
+  look.stop.request_stop();  // late
   EXPECT_FALSE(watch_.stop().stop_requested());
+  EXPECT_FALSE(watch_.TellStop(look.stop)) << "that run has ended";
+}
+
+TEST_F(RunWatchTest, OnlyOneCallThatLastsHangs) {
+  EXPECT_FALSE(watch_.Hangs(At(50), kBudget)) << "seen for the first time";
+  EXPECT_FALSE(watch_.Hangs(At(149), kBudget));
+  EXPECT_TRUE(watch_.Hangs(At(150), kBudget));
+  watch_.Leave();
+  machine_.Handled(Done{});
+  machine_.Next(At(150));
+  watch_.Enter();
+  EXPECT_FALSE(watch_.Hangs(At(160), kBudget));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // A poll loop with crew and keeper, on a scripted source.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <optional>
 #include <thread>
@@ -21,13 +23,14 @@ class RunningLoop {
     const Clock& clock = SystemClock::Instance();
     loop_ = std::make_shared<PollLoop>(options, std::make_unique<ScriptedSource>(script_));
     crew_.emplace(std::make_shared<const Handler>(std::move(handler)),
-                  DriveTools{window, journal, &clock, &loop_->errors()}, *wake_);
+                  DriveTools{window, journal, &clock, &loop_->errors()}, *wake_,
+                  options.spare_workers);
     const auto poll = [loop = loop_] { loop->Poll(); };
     keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every}, window, clock,
-                    loop_->errors(), [this, poll] { crew_->Spawn("poll", poll); });
+                    loop_->errors(), stops_, [this, poll] { return crew_->Spawn("poll", poll); });
     loop_->Connect({window, &*crew_, &*keeper_, wake_.get(), &clock, 1});
-    crew_->StartWorkers(options.workers);
-    crew_->Spawn("poll", poll);
+    EXPECT_TRUE(keeper_->Start());
+    EXPECT_TRUE(crew_->Spawn("poll", poll));
   }
   ~RunningLoop() { Stop(); }
 
@@ -38,7 +41,8 @@ class RunningLoop {
     if (!report_) {
       loop_->WaitUntilEnded();
       keeper_.reset();
-      const bool ended = crew_->End(loop_->jobs());
+      bool ended = crew_->End(loop_->jobs());
+      ended &= stops_.End(std::chrono::milliseconds(100));
       report_ = loop_->Finish(ended);
     }
     return *report_;
@@ -52,6 +56,7 @@ class RunningLoop {
   std::unique_ptr<Wake> wake_;
   Script script_;
   std::shared_ptr<PollLoop> loop_;
+  StopCaller stops_;
   std::optional<Crew> crew_;
   std::optional<Keeper> keeper_;
   std::optional<RunReport> report_;

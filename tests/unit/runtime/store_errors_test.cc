@@ -7,12 +7,9 @@
 #include <sys/resource.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "oncemq/base/log.h"
+#include "log_file.h"
 #include "poll_loop_fixture.h"
-#include "support/temp_dir.h"
 
 namespace oncemq::testing {
 namespace {
@@ -22,20 +19,8 @@ using ::testing::Not;
 
 class StoreErrorsTest : public PollLoopTest {
  protected:
-  StoreErrorsTest() {
-    LogOptions log;
-    log.file = dir_.path() / "log";
-    StartLogging(log);
-  }
-  ~StoreErrorsTest() override { StopLogging(); }
-  std::string Logged() const {
-    StopLogging();
-    std::ostringstream text;
-    text << std::ifstream(dir_.path() / "log").rdbuf();
-    return text.str();
-  }
-
   TempDir dir_;
+  LogFile log_;
 };
 
 TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
@@ -47,7 +32,7 @@ TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
   EXPECT_FALSE(errors.Journal(2, Error{Code::kUnavailable, Effect::kUnknown, "disk full"}));
   EXPECT_EQ(errors.window(), 1);
   EXPECT_EQ(errors.journal(), 1);
-  const std::string log = Logged();
+  const std::string log = log_.End();
   EXPECT_THAT(log, HasSubstr("no room"));
   EXPECT_THAT(log, HasSubstr("claim"));
   EXPECT_THAT(log, HasSubstr("disk full"));
@@ -66,7 +51,7 @@ TEST_F(StoreErrorsTest, AWindowThatIsDownShowsInTheLogAndInTheReport) {
   EXPECT_TRUE(Holds([&] { return calls_ == 2; }));
   EXPECT_TRUE(loop.Stop().clean);
   EXPECT_GE(loop.Stop().window_errors, 2);
-  EXPECT_THAT(Logged(), HasSubstr("a call of the window failed"));
+  EXPECT_THAT(log_.End(), HasSubstr("a call of the window failed"));
 }
 
 TEST_F(StoreErrorsTest, AnOwnershipThatCannotBeRaisedIsCounted) {
@@ -122,7 +107,7 @@ TEST_F(StoreErrorsTest, AJournalThatCannotGrowShowsInTheLogAndInTheReportAndGoes
   EXPECT_EQ((*journal)->Append(many).value_or(0), 502U);
   journal->reset();
   EXPECT_TRUE(Journal::Open(path, {})) << "no half line was left in it";
-  const std::string log = Logged();
+  const std::string log = log_.End();
   EXPECT_THAT(log, HasSubstr("put on record"));
   EXPECT_THAT(log, HasSubstr("File too large"));
   EXPECT_THAT(log, Not(HasSubstr("a call of the window failed")));

@@ -65,6 +65,11 @@ struct RuntimeOptions {
   uint32_t workers = 0;
   // Workers that are started then.
   uint32_t workers_when_blocking = 4;
+  // A call of the handler that lasts longer hangs: another worker stands in for its thread, until
+  // it returns.
+  milliseconds hang_after{10'000};
+  // Workers that stand in at a time, at most.
+  uint32_t spare_workers = 64;
   // Longest time that inline handlers keep the poll thread.
   milliseconds poll_budget{100};
   // For running handlers, at a revocation and at the end.
@@ -89,6 +94,7 @@ struct RunReport {
   DeliveryCounts counts;                    // the first identity: counts.Balanced()
   std::vector<PartitionReport> partitions;  // totals of the second identity, per partition
   int64_t caught_up = 0;                    // ids that the log gave back to the window
+  int64_t stood_in = 0;                     // workers whose handler hung and that were replaced
   int64_t window_errors = 0;                // calls that the window did not carry out; repeated
   int64_t journal_errors = 0;               // likewise of the journal
   std::vector<std::string> stops;           // partitions that a policy stopped, and why

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stop_caller.h"
+
+#include <utility>
+
+#include "start_thread.h"
+
+namespace oncemq {
+
+bool StopCaller::Request(std::stop_source source) {
+  MutexLock lock(shared_->mutex);
+  // Whoever waits has a thread that is not in a callback yet, so a hang delays nobody else.
+  if (shared_->waiting.size() >= shared_->alive - shared_->inside) {
+    auto thread = StartThread("oncemq-stop", [shared = shared_] { Call(*shared); });
+    if (!thread) {
+      return false;
+    }
+    thread->detach();
+    shared_->alive++;
+  }
+  shared_->waiting.push_back(std::move(source));
+  return true;
+}
+
+void StopCaller::Call(Shared& shared) {
+  for (bool inside = false;; inside = true) {
+    std::stop_source source(std::nostopstate);
+    {
+      MutexLock lock(shared.mutex);
+      shared.inside -= inside ? 1 : 0;
+      if (shared.waiting.empty()) {
+        shared.alive--;
+        shared.changed.notify_all();
+        return;
+      }
+      source = std::move(shared.waiting.front());
+      shared.waiting.pop_front();
+      shared.inside++;
+    }
+    source.request_stop();
+  }
+}
+
+bool StopCaller::End(milliseconds within) {
+  MutexLock lock(shared_->mutex);
+  while (shared_->alive > 0) {
+    if (shared_->changed.wait_for(shared_->mutex, within) == std::cv_status::timeout) {
+      return shared_->alive == 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace oncemq
