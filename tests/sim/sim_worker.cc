@@ -38,7 +38,7 @@ SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, SimPro
 
 void SimWorker::Begin(Run& run) {
   run_number_++;
-  stop_ = false;
+  watch_.Reset(/*on_poll_thread=*/false, BootTime::max());
   safe_until_ = run.safe_until;
   for (const RunItem& item : run.items) {
     const uint32_t delivery = static_cast<const SimMessage*>(item.message)->delivery;
@@ -58,7 +58,6 @@ void SimWorker::Begin(Run& run) {
                            .aux = static_cast<int64_t>(item.stage)});
   }
   machine_.Start(run);
-  RenewLater();
   Later();
 }
 
@@ -67,9 +66,11 @@ void SimWorker::End() {
 }
 
 void SimWorker::StopRunOf(int32_t partition) {
-  stop_ |= std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
-    return world_.history.delivery(delivery).partition == partition;
-  });
+  if (std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
+        return world_.history.delivery(delivery).partition == partition;
+      })) {
+    watch_.StopHandling();
+  }
 }
 
 bool SimWorker::Handles(int32_t partition) const {
@@ -169,12 +170,20 @@ void SimWorker::Journal() {
 }
 
 void SimWorker::Handle() {
-  if (stop_) {
+  if (!calling_) {
+    calling_ = true;
+    watch_.BeginHandling(machine_, world_.loop.boot());
+    RenewLater();
+  }
+  const bool stop = watch_.stop_handling();
+  if (stop) {
     machine_.StopHandling();
   }
   const Grant* grant = machine_.Next(world_.loop.boot());
   if (grant == nullptr) {
-    world_.sometimes.Count(Situation::kPastSafeUntil, !stop_ && world_.loop.boot() >= safe_until_);
+    calling_ = false;
+    (void)watch_.EndHandling();  // nobody abandons a run here
+    world_.sometimes.Count(Situation::kPastSafeUntil, !stop && world_.loop.boot() >= safe_until_);
     return Later();
   }
   Attempt(*grant);
@@ -275,22 +284,30 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
   });
 }
 
-// At a third of the lease, for as long as the run lasts (rule 13).
+// What the keeper does: asks the run's watch in every third of the lease, while handlers are called
+// (rule 13).
 void SimWorker::RenewLater() {
   if (world_.config.renew == 0 || PlacementOf(world_.config) == Placement::kNone) {
     return;
   }
   world_.loop.Plan(actor_, world_.config.lease / 3, [this, number = run_number_] {
-    if (number != run_number_ || idle()) {
+    if (number != run_number_ || !calling_) {
       return;
     }
-    const std::vector<RenewRequest> claims = machine_.OpenClaims();
+    const microseconds every(world_.config.lease / 3);
+    const RunWatch::Look look = watch_.Tick(world_.loop.boot(), every);
+    std::vector<RenewRequest> claims;
+    for (const auto& [id, token] : look.renew) {
+      claims.push_back({id, token});
+    }
     if (!claims.empty()) {
       window_->Renew(actor_, claims,
                      [this, number](const Status& status, const std::vector<Change>& replies) {
                        const bool lost = status && std::find(replies.begin(), replies.end(),
                                                              Change::kFenced) != replies.end();
-                       stop_ |= lost && number == run_number_;
+                       if (lost && number == run_number_) {
+                         watch_.StopHandling();
+                       }
                      });
     }
     RenewLater();

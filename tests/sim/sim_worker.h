@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oncemq/framework/run_machine.h"
+#include "run_watch.h"
 #include "surroundings.h"
 
 namespace oncemq::sim {
@@ -53,12 +54,13 @@ class SimWorker {
   const std::shared_ptr<SimWindow> window_;
   Rng rng_;
   RunMachine machine_;
+  RunWatch watch_;
   std::vector<uint32_t> taken_;  // deliveries
   BootTime safe_until_{};
   uint32_t handling_ = kNone;  // the delivery whose handler runs
   uint64_t own_ = 0;           // and its ownership
   uint64_t run_number_ = 0;
-  bool stop_ = false;
+  bool calling_ = false;  // handlers of the run are being called
 };
 
 }  // namespace oncemq::sim

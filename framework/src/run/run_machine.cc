@@ -69,6 +69,7 @@ void RunMachine::Released(const Status& status) {
           settlements_[i].token = items_[i].token;
         }
         progress_[i].part = Part::kSettled;
+        progress_[i].claimed = false;  // perhaps; a renewal would only be told that it is gone
       }
       continue;
     }
@@ -138,9 +139,10 @@ void RunMachine::ClaimAll() {
 }
 
 void RunMachine::Claimed(const Status& status) {
-  if (!status && ONCEMQ_MUTANT("error-is-granted")) {
+  const bool granted = ONCEMQ_MUTANT("error-is-granted");
+  if (!status && (granted || ONCEMQ_MUTANT("error-is-duplicate"))) {
     for (size_t i = 0; i < claims_.size(); i++) {
-      answers_[i].answer = Answer::kGranted;
+      answers_[i].answer = granted ? Answer::kGranted : Answer::kDuplicate;
     }
   } else if (!status) {
     for (size_t i = 0; i < items_.size(); i++) {
@@ -240,13 +242,6 @@ void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   items_.resize(1);
   progress_.resize(1);
   settlements_.resize(1);
-  if (progress_[0].claimed && items_[0].stage != Stage::kApplied) {
-    claims_[0] = claims_[progress_[0].request];
-    answers_[0].answer = Answer::kGranted;
-    claims_.resize(1);
-  } else {
-    claims_.clear();
-  }
   at_ = 0;
 }
 
@@ -282,34 +277,14 @@ void RunMachine::FollowOriginals() {
   step_ = RunStep::kSettled;
 }
 
-std::vector<RenewRequest> RunMachine::ClaimsBeforeHandling() const {
+std::vector<RenewRequest> RunMachine::ClaimsToRenew() const {
   std::vector<RenewRequest> held;
-  for (const RunItem& item : items_) {
-    if (item.stage == Stage::kApplied) {
-      held.push_back({item.id, item.token});
-    }
-  }
-  for (size_t i = 0; i < claims_.size(); i++) {
-    if (answers_[i].answer == Answer::kGranted) {
-      held.push_back({claims_[i].id, claims_[i].token});
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (progress_[i].claimed && !ONCEMQ_MUTANT("claims-not-renewed")) {
+      held.push_back({items_[i].id, items_[i].token});
     }
   }
   return held;
-}
-
-std::vector<RenewRequest> RunMachine::OpenClaims() const {
-  std::vector<RenewRequest> open;
-  if (ONCEMQ_MUTANT("claims-not-renewed")) {
-    return open;
-  }
-  for (size_t i = 0; i < items_.size(); i++) {
-    const Part part = progress_[i].part;
-    if (progress_[i].claimed && (part == Part::kRun || part == Part::kComplete ||
-                                 part == Part::kJournal || part == Part::kPark)) {
-      open.push_back({items_[i].id, items_[i].token});
-    }
-  }
-  return open;
 }
 
 }  // namespace oncemq

@@ -136,7 +136,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   look.stop = stop_source_;
   if (now >= renewed_ + renew_every) {
     renewed_ = now;
-    for (const RenewRequest& claim : machine_->ClaimsBeforeHandling()) {
+    for (const RenewRequest& claim : machine_->ClaimsToRenew()) {
       look.renew.emplace_back(std::string(claim.id), claim.token);
     }
   }

@@ -114,5 +114,72 @@ TEST_F(RunWatchTest, OnlyOneCallThatLastsHangs) {
   EXPECT_FALSE(watch_.Hangs(At(160), kBudget));
 }
 
+// A run of claimed messages, at its handle step: `x` alone, and a lane where `b` waits behind `a`.
+class RunWatchClaims : public ::testing::Test {
+ protected:
+  void Begin(Answer head_of_lane, const Status& released = {}) {
+    oncemq::Run run;
+    for (const char* id : {"x", "a", "b"}) {
+      RunItem item;
+      item.slot = static_cast<uint32_t>(run.items.size());
+      item.lane = item.slot == 0 ? 0 : 1;
+      item.id = id;
+      run.items.push_back(item);
+    }
+    run.safe_until = BootTime::max();
+    machine_.Start(run);
+    for (size_t i = 0; i < 3; i++) {
+      machine_.claim_answers()[i] = {.answer = i == 1 ? head_of_lane : Answer::kGranted};
+    }
+    machine_.Claimed({});
+    if (machine_.step() == RunStep::kRelease) {
+      machine_.Released(released);
+    }
+    ASSERT_EQ(machine_.step(), RunStep::kHandle);
+    watch_.Reset(/*on_poll_thread=*/false, BootTime::max());
+    watch_.BeginHandling(machine_, At(0));
+    machine_.Next(At(0));
+  }
+  std::vector<std::string> Renewed(int64_t at) {
+    std::vector<std::string> ids;
+    for (const auto& [id, token] : watch_.Tick(At(at), kRenewEvery).renew) {
+      ids.push_back(id);
+    }
+    return ids;
+  }
+
+  static constexpr microseconds kRenewEvery{100};
+  RunMachine machine_{RunPolicy{}, TokenSource(1)};
+  RunWatch watch_;
+};
+
+TEST_F(RunWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
+  Begin(Answer::kGranted);
+  EXPECT_TRUE(Renewed(99).empty());
+  EXPECT_EQ(Renewed(100), (std::vector<std::string>{"x", "a", "b"}));
+  EXPECT_TRUE(Renewed(199).empty());
+  EXPECT_EQ(Renewed(200).size(), 3U);
+  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+  EXPECT_TRUE(Renewed(300).empty());
+}
+
+TEST_F(RunWatchClaims, ThatWereGivenBackAreNotRenewedOrTheRunWouldBeStoppedForThem) {
+  Begin(Answer::kInFlight);
+  EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
+}
+
+TEST_F(RunWatchClaims, WhoseReleaseWasNotAnsweredAreNotRenewedEither) {
+  Begin(Answer::kInFlight, Error{Code::kTimeout, Effect::kUnknown, "no reply"});
+  EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
+}
+
+TEST_F(RunWatchClaims, OfWhatWasSettledApartAreNotRenewed) {
+  Begin(Answer::kGranted);
+  std::vector<Settlement> settled;
+  machine_.SettleOthers(settled);
+  EXPECT_EQ(settled.size(), 2U);
+  EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});
+}
+
 }  // namespace
 }  // namespace oncemq

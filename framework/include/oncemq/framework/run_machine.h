@@ -113,11 +113,11 @@ class RunMachine {
 
   std::span<Settlement> settlements() { return settlements_; }
 
-  // Claims that a long handler needs renewed (rule 13).
-  std::vector<RenewRequest> OpenClaims() const;
-  // The same for another thread, from the moment that step() is kHandle until Next() has returned
-  // null: reads only what handling does not write, so it may name claims whose handlers have ended.
-  std::vector<RenewRequest> ClaimsBeforeHandling() const;
+  // Claims that a long handler needs renewed (rule 13), also for another thread: from the moment
+  // that step() is kHandle until Next() has returned null. Reads only what handling does not write,
+  // so it may name claims whose handlers have ended, but none that was given back before the first
+  // one.
+  std::vector<RenewRequest> ClaimsToRenew() const;
 
  private:
   enum class Part : uint8_t {

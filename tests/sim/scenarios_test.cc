@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stories with one point each: what the swarm meets by chance, played on purpose, with a look at
+// the history that a checker of all runs cannot have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "verdict_of_run.h"
+
+namespace oncemq::sim {
+namespace {
+
+// One story for several seeds: judged by every checker, then by `look`.
+template <class Look>
+void Play(Config config, Look look) {
+  for (int64_t seed = 1; seed <= 20; seed++) {
+    config.seed = seed;
+    NameRunAtAbort(config);
+    const RunResult result = Simulate(config);
+    Sometimes sometimes = result.sometimes;
+    const std::vector<Violation> violations =
+        JudgeAll({config, result.log, result.history, sometimes});
+    ASSERT_TRUE(violations.empty()) << Explain(config, violations.front());
+    ASSERT_TRUE(result.incidents.empty()) << result.incidents.front();
+    look(result, sometimes);
+  }
+}
+
+int64_t Effects(const RunResult& result, SimTarget::Reply reply) {
+  const auto& records = result.history.records();
+  return std::count_if(records.begin(), records.end(), [&](const Record& record) {
+    return record.op == Op::kEffect && record.value == static_cast<int64_t>(reply);
+  });
+}
+
+// How often an id was granted to somebody while its handler was being called.
+int64_t GrantedWhileHandled(const RunResult& result) {
+  std::map<uint32_t, Token> handled;
+  int64_t count = 0;
+  for (const Record& record : result.history.records()) {
+    if (record.op == Op::kHandle && record.phase == Phase::kInvoke) {
+      handled[record.id] = record.token;
+    } else if (record.op == Op::kHandle) {
+      handled.erase(record.id);
+    } else if (record.op == Op::kClaim && record.phase == Phase::kOk &&
+               record.value == static_cast<int64_t>(Answer::kGranted)) {
+      const auto holder = handled.find(record.id);
+      count += holder != handled.end() && holder->second != record.token;
+    }
+  }
+  return count;
+}
+
+// Rule 13: copies wait as long as the handler takes, although that is four leases.
+TEST(Scenarios, LongHandlersKeepTheirClaims) {
+  Config config;
+  config.messages = 12;
+  config.copies = 500;
+  config.crossing = 700;
+  config.slow = 500;
+  config.slow_time = 4 * kSecond;
+  config.lease = kSecond;
+  config.level = static_cast<int64_t>(Level::kOpaque);
+  uint64_t waited = 0;
+  config.max_lease = 300 * kSecond;
+  Play(config, [&](const RunResult& result, const Sometimes& sometimes) {
+    EXPECT_EQ(GrantedWhileHandled(result), 0);
+    waited += sometimes.count(Situation::kClaimInFlight);
+  });
+  EXPECT_GT(waited, 0U);
+}
+
+// Rule 1: a process dies between effect and marker, the next owner has the higher fence, and the
+// target knows the id all the same.
+TEST(Scenarios, AnEffectWithoutItsMarkerIsKnownToTheTarget) {
+  Config config;
+  config.fence = 1;
+  for (int64_t i = 0; i < 6; i++) {
+    config.faults.push_back({.kind = FaultKind::kCrashInStep,
+                             .at = 100 * kMilli + i * kSecond,
+                             .slot = i % 2,
+                             .value = static_cast<int64_t>(RunStep::kHandle)});
+  }
+  int64_t known = 0;
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    known += Effects(result, SimTarget::Reply::kAlreadyDone);
+  });
+  EXPECT_GT(known, 0);
+}
+
+}  // namespace
+}  // namespace oncemq::sim
