@@ -142,6 +142,8 @@ void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) 
   }
 }
 
+// Read from the right, two numbers and the rest: one text for one place, whatever a topic is
+// called.
 void MessageReader::MakeCoordinateId(rd_kafka_message_t* message, Arrival& arrival) {
   const std::string id = std::string(rd_kafka_topic_name(message->rkt)) + "/" +
                          std::to_string(message->partition) + "/" + std::to_string(message->offset);

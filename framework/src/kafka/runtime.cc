@@ -10,10 +10,10 @@
 #include "journal.h"
 #include "kafka_source.h"
 #include "keeper.h"
-#include "oncemq/base/hash.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "poll_loop.h"
+#include "scope.h"
 #include "stop_caller.h"
 #include "wake.h"
 
@@ -147,15 +147,6 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   return {};
 }
 
-uint64_t ScopeOf(const RuntimeOptions& options) {
-  std::string name;
-  for (const std::string* part :
-       {&options.app, &options.name_space, &options.kafka.group, &options.handler}) {
-    name += std::to_string(part->size()) + ":" + *part;
-  }
-  return StableHash(name);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* window,
@@ -169,7 +160,8 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* w
   if (handler == nullptr) {
     return Invalid("there is no handler");
   }
-  options.core.scope = ScopeOf(options);
+  options.core.scope =
+      ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.policy.window = window != nullptr;
   if (window != nullptr) {
     options.policy.max_result_bytes = window->capabilities().max_result_bytes;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scope.h"
+
+#include <string>
+
+#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+uint64_t ScopeOf(const ScopeNames& names) {
+  const std::string_view group = ONCEMQ_MUTANT("scope-without-group") ? "" : names.group;
+  std::string text;
+  for (const std::string_view name : {names.app, names.name_space, group, names.handler}) {
+    // With its length in front: joined by a mark alone, "a:b" and "c" would be "a" and "b:c".
+    text += ONCEMQ_MUTANT("scope-joined-by-a-mark") ? "" : std::to_string(name.size());
+    text += ":";
+    text += name;
+  }
+  return StableHash(text);
+}
+
+}  // namespace oncemq
