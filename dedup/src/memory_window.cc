@@ -87,7 +87,8 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   constexpr size_t kBlock = 64;
   // What is completed is open, as a rule: its finished record is written, not read.
   constexpr bool kCompletes = std::is_same_v<Request, CompleteRequest>;
-  now_ = clock_.Boot();
+  now_ = ONCEMQ_MUTANT("lease-by-wall-clock") ? BootTime(microseconds(clock_.Wall().micros))
+                                              : clock_.Boot();
   std::array<Found, kBlock> found;
   for (size_t begin = 0; begin < requests.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, requests.size() - begin);
@@ -170,7 +171,12 @@ void MemoryWindow::ClaimOne(const ClaimRequest& request, const Found& at, ClaimA
     answer.result = ONCEMQ_MUTANT("duplicate-loses-result") ? "" : done->result;
     return;
   }
-  rules_.Grant(*markers_.Insert(at.hash, at.id), request, now_, answer);
+  Marker* fresh = markers_.Insert(at.hash, at.id);
+  rules_.Grant(*fresh, request, now_, answer);
+  if (ONCEMQ_MUTANT("marker-before-effect")) {
+    done_.Append(at.hash, at.id, {request.at, request.token, request.fingerprint, {}});
+    markers_.Erase(at.hash, fresh);
+  }
 }
 
 Status MemoryWindow::Complete(std::span<const CompleteRequest> requests,

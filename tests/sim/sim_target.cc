@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/mutant.h"
+
 namespace oncemq::sim {
 
 bool SimTarget::InstallFence(const DeliveryFacts& by, uint64_t own) {
@@ -17,7 +19,8 @@ SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
   Reply reply = Reply::kAccepted;
   if (config_.fence != 0 && !InstallFence(by, own)) {
     reply = Reply::kOldFence;
-  } else if (LevelOf(config_) == Level::kGuarded && !known_.insert(by.id).second) {
+  } else if (LevelOf(config_) == Level::kGuarded && !known_.insert(by.id).second &&
+             !ONCEMQ_MUTANT("target-checks-fence-only")) {
     reply = Reply::kAlreadyDone;
   }
   history_.Append({.time = loop_.now(),

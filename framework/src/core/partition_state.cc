@@ -120,7 +120,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     if (sent.last && !again) {
       GiveBack(reply == CommitReply::kUnknown, actions);
     } else if (again) {
-      retry_at_ = now + options_.store_retry;
+      retry_at_ = ONCEMQ_MUTANT("commit-tried-again-at-once") ? now : now + options_.store_retry;
     } else if (running == 0 || now >= deadline_) {
       EndOfDrain(now, actions);
     }
@@ -296,6 +296,9 @@ void PartitionState::EndOfDrain(BootTime now, Actions& actions) {
 
 void PartitionState::GiveBack(bool leave_group, Actions& actions) {
   actions.emplace_back(GiveBackAction{id_, epoch_, leave_group});
+  if (ONCEMQ_MUTANT("commit-after-give-back")) {
+    SendCommit(true, last_commit_, actions);
+  }
   End();
 }
 
