@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 #include "poll_loop.h"
 
 namespace oncemq {
@@ -71,7 +72,11 @@ void PollLoop::Do(GiveBackAction& action) {
   EndCatchUp(action.partition);
   owned_[action.partition].held = false;
   held_--;
-  source_->GiveBack(action.partition);
+  // While its commit may still land, nobody else may have it: it goes when we leave the group.
+  owned_[action.partition].in_doubt = action.leave_group;
+  if (!action.leave_group || ONCEMQ_MUTANT("give-back-in-doubt")) {
+    source_->GiveBack(action.partition);
+  }
   if (action.leave_group && !rejoining_) {
     const PartitionName name = source_->Name(action.partition);
     Log(LogLevel::kWarn, "runtime",
@@ -100,6 +105,7 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   }
   Owned& owned = owned_[partition];
   owned.held = owned.seen = true;
+  owned.in_doubt = false;
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;
@@ -110,7 +116,11 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
 }
 
 void PollLoop::Revoked(PartitionId partition) {
-  Owns(partition) ? Drain(partition) : source_->GiveBack(partition);
+  if (Owns(partition)) {
+    Drain(partition);
+  } else if (partition >= owned_.size() || !owned_[partition].in_doubt) {
+    source_->GiveBack(partition);
+  }
 }
 
 void PollLoop::Drain(PartitionId partition) {

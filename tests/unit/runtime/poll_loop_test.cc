@@ -125,7 +125,7 @@ TEST_F(PollLoopTest, AnUnknownLastCommitMakesTheMemberLeaveAndJoinAgain) {
   loop.script().AnswerCommits(CommitReply::kUnknown);
   loop.script().Revoke(0);
   EXPECT_TRUE(Holds([&] { return loop.script().seen().rejoined == 1; }));
-  EXPECT_THAT(loop.script().seen().given_back, ElementsAre(0, 1));
+  EXPECT_THAT(loop.script().seen().given_back, IsEmpty()) << "the commits may still land";
   EXPECT_FALSE(loop.script().seen().refusing);
 }
 
