@@ -90,6 +90,7 @@ struct Config {
   Micros handler_timeout = 4 * kSecond;
   Micros latency = kMilli;  // most of one way of a call
   Micros call_timeout = 500 * kMilli;
+  Micros skew = 0;  // most that wall clocks are wrong; above 0, boot clocks differ and drift too
   // The handler.
   Micros handler_time = 2 * kMilli;
   int64_t slow = 0;  // rate of ids whose handler takes slow_time
@@ -108,8 +109,10 @@ struct Config {
   int64_t commit_late = 0;     // no reply, applied long after
   int64_t commit_retried =
       0;  // the client repeats it by itself, in the generation that it has by then
-  int64_t commit_unknown = 0;   // "a rebalance is in progress"
-  int64_t journal_lost = 0;     // on record, reply lost
+  int64_t commit_unknown = 0;  // "a rebalance is in progress"
+  int64_t commit_slow = 0;     // the reply takes seconds
+  int64_t raise_late = 0;    // an ownership is raised after its caller gave up: somebody is fenced
+  int64_t journal_lost = 0;  // on record, reply lost
   int64_t journal_refused = 0;  // not on record, and said so
   int64_t effect_lost = 0;      // the target's reply to the handler is lost
   // Faults at their times; after `faults_until` everything is healed and has `liveness` to drain.
@@ -137,6 +140,8 @@ enum class Theme : uint8_t {
   kLongRuns,    // handlers take longer than leases
   kTinyLimits,  // every limit is reached
   kResets,      // operators move offsets
+  kFencing,     // ownerships are lost to raises that come late, while commits are under way
+  kClocks,      // every process has another idea of the time
   kCount,
 };
 Config ThemeConfig(Theme theme, uint64_t seed);
@@ -192,6 +197,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("handler_timeout", c.handler_timeout);
   visit("latency", c.latency);
   visit("call_timeout", c.call_timeout);
+  visit("skew", c.skew);
   visit("handler_time", c.handler_time);
   visit("slow", c.slow);
   visit("slow_time", c.slow_time);
@@ -208,6 +214,8 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("commit_late", c.commit_late);
   visit("commit_retried", c.commit_retried);
   visit("commit_unknown", c.commit_unknown);
+  visit("commit_slow", c.commit_slow);
+  visit("raise_late", c.raise_late);
   visit("journal_lost", c.journal_lost);
   visit("journal_refused", c.journal_refused);
   visit("effect_lost", c.effect_lost);

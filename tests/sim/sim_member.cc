@@ -50,7 +50,7 @@ void SimMember::OnJoined(const Joined& joined) {
   std::set_difference(owned_.begin(), owned_.end(), joined.partitions.begin(),
                       joined.partitions.end(), std::back_inserter(gone));
   for (size_t i = 0; i < joined.partitions.size(); i++) {
-    if (owned_.insert(joined.partitions[i]).second) {
+    if (owned_.insert(joined.partitions[i]).second && !refusing_) {
       shell_.OnAssigned(joined.partitions[i], joined.terms[i]);
     }
   }
@@ -83,6 +83,7 @@ void SimMember::LeaveAndRejoin() {
   id_ = 0;
   owned_.clear();
   revoking_.clear();
+  refusing_ = false;
   if (closing_) {
     shell_.OnLeft();
   } else {
@@ -113,6 +114,7 @@ void SimMember::LoseAll() {
   const std::vector<int32_t> lost(owned_.begin(), owned_.end());
   owned_.clear();
   revoking_.clear();
+  refusing_ = false;
   id_ = 0;
   shell_.OnLost(lost);
   if (closing_) {

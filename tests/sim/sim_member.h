@@ -28,6 +28,8 @@ class SimMember {
   void Start();
   void Close();
   void GaveBack(int32_t partition);
+  // Tells the shell of no new assignment from now on, until it has left.
+  void Refuse() { refusing_ = true; }
   // Leaves without a word about what it owns, and joins as a new member. The shell has given
   // everything up.
   void LeaveAndRejoin();
@@ -61,6 +63,7 @@ class SimMember {
   std::set<int32_t> revoking_;
   bool joining_ = false;
   bool closing_ = false;
+  bool refusing_ = false;
   uint64_t join_number_ = 0;
   Micros last_answer_ = 0;
 };

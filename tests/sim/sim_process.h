@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "oncemq/framework/core.h"
+#include "process_clock.h"
 #include "sim_member.h"
 #include "sim_worker.h"
 #include "surroundings.h"
@@ -29,7 +30,8 @@ struct SimMessage {
 
 class SimProcess final : public MemberShell {
  public:
-  SimProcess(ActorId actor, Surroundings& world, std::shared_ptr<SimWindow> window);
+  SimProcess(ActorId actor, Surroundings& world, const ProcessClock& clock,
+             std::shared_ptr<SimWindow> window);
   ~SimProcess() override;
 
   void Start();
@@ -54,8 +56,9 @@ class SimProcess final : public MemberShell {
   struct Partition {
     bool assigned = false;  // by the group; the core may not know it yet
     bool in_core = false;
-    bool stopped = false;  // by a policy
-    uint64_t number = 0;   // of the assignment, to recognise answers that come too late
+    bool in_doubt = false;  // a commit may still land: not given back, but left with the group
+    bool stopped = false;   // by a policy
+    uint64_t number = 0;    // of the assignment, to recognise answers that come too late
     uint32_t term = 0;
     int64_t start = 0;
     int64_t position = 0;  // next offset to admit
@@ -69,6 +72,9 @@ class SimProcess final : public MemberShell {
   void AskCommitted(int32_t partition, uint64_t number);
   void Assign(int32_t partition, const CommittedPosition& committed, const LogBounds& bounds);
   void Lose(int32_t partition);
+  void Drain(int32_t partition);
+  void BeginLeaving();
+  bool NothingHeld() const;
   void StopRunsOf(int32_t partition);
 
   void Poll();
@@ -90,6 +96,7 @@ class SimProcess final : public MemberShell {
 
   const ActorId actor_;
   Surroundings& world_;
+  const ProcessClock& clock_;
   const std::shared_ptr<SimWindow> window_;
   Rng rng_;
   Core core_;
@@ -103,8 +110,9 @@ class SimProcess final : public MemberShell {
   Run run_;
   Micros poll_at_ = 0;  // of the next poll that is planned; 0: none
   uint64_t poll_number_ = 0;
-  int urgent_ = 0;    // polls in a row after which the core wanted another one at once
-  Micros asked_ = 0;  // when the core asked for the action that is being carried out
+  bool leaving_ = false;  // drains everything, then leaves and joins again
+  int urgent_ = 0;        // polls in a row after which the core wanted another one at once
+  Micros asked_ = 0;      // when the core asked for the action that is being carried out
 };
 
 }  // namespace oncemq::sim

@@ -28,7 +28,7 @@ void SimProcess::Do(const RaiseOwnAction& action) {
                            .partition = partition,
                            .epoch = action.epoch,
                            .own = own ? *own : 0});
-    core_.OwnRaised(action.partition, action.epoch, own, world_.loop.boot());
+    core_.OwnRaised(action.partition, action.epoch, own, clock_.Boot());
     CarryOut();
     WakeIn(1);
   };
@@ -94,6 +94,7 @@ void SimProcess::SendCommit(const CommitCall& call, uint64_t number, bool again)
     return;
   }
   const bool dropped = draw(config.commit_dropped) || world_.network.IsCut(actor_);
+  const Micros wait = draw(config.commit_slow) ? rng_.Between(0, 4 * kSecond) : 0;
   const bool late = draw(config.commit_late);
   const bool lost = draw(config.commit_lost);
   if (dropped || late || lost) {
@@ -103,7 +104,8 @@ void SimProcess::SendCommit(const CommitCall& call, uint64_t number, bool again)
     return;
   }
   const Micros delay = late ? rng_.Between(1, 4) * config.call_timeout : world_.network.OneWay();
-  world_.loop.Plan(kWorld, delay, [this, call, number, quiet = late || lost, &world = world_] {
+  const bool quiet = late || lost;
+  world_.loop.Plan(kWorld, delay, [this, call, number, wait, quiet, &world = world_] {
     if (world.network.IsCut(call.process) && !quiet) {
       world.loop.Plan(call.process, world.config.call_timeout,
                       [this, call, number] { Answer(call, number, CommitReply::kUnknown); });
@@ -111,7 +113,8 @@ void SimProcess::SendCommit(const CommitCall& call, uint64_t number, bool again)
     }
     const bool accepted = world.broker.Commit(call);
     if (!quiet) {
-      world.loop.Plan(call.process, world.network.OneWay(), [this, call, number, accepted] {
+      const Micros back = wait + world.network.OneWay();
+      world.loop.Plan(call.process, back, [this, call, number, accepted] {
         Answer(call, number, accepted ? CommitReply::kAcknowledged : CommitReply::kRefused);
       });
     }
@@ -134,7 +137,7 @@ void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply rep
                          .partition = call.partition,
                          .epoch = call.epoch,
                          .value = static_cast<int64_t>(reply)});
-  core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, world_.loop.boot());
+  core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, clock_.Boot());
   if (reply == CommitReply::kRefused && rng_.Chance(500)) {
     member_.LoseAll();  // some clients conclude it from the refusal, others wait for the next
                         // heartbeat
@@ -158,14 +161,16 @@ void SimProcess::Do(const GiveBackAction& action) {
   world_.sometimes.Count(Situation::kLeaveGroup, action.leave_group);
   world_.sometimes.Count(Situation::kDrainedInTime, !action.leave_group);
   state.in_core = false;
-  if (!action.leave_group) {
+  state.in_doubt = action.leave_group;
+  if (action.leave_group && !leaving_) {
+    BeginLeaving();
+  }
+  if (leaving_ && NothingHeld()) {
+    leaving_ = false;
+    member_.LeaveAndRejoin();
+  } else if (!state.in_doubt) {
     member_.GaveBack(partition);
-    return;
   }
-  for (size_t p = 0; p < partitions_.size(); p++) {
-    Lose(static_cast<int32_t>(p));
-  }
-  member_.LeaveAndRejoin();
 }
 
 void SimProcess::Do(const StopAction& action) {

@@ -175,7 +175,8 @@ void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<
 
 void SimWindow::RaiseOwn(ActorId who, int32_t partition,
                          std::function<void(const Result<Own>&)> done) {
-  const Trouble trouble = Draw();
+  const bool comes_late = remote_ && !healed_ && rng_.Chance(config_.raise_late);
+  const Trouble trouble = comes_late ? Trouble::kLate : Draw();
   const auto answer = [this, self = shared_from_this(), who, done](Micros delay,
                                                                    const Result<Own>& own) {
     loop_.Plan(who, delay, [done, own] { done(own); });

@@ -26,11 +26,12 @@ TokenSource TokensOf(ActorId actor, uint32_t number) {
 
 }  // namespace
 
-SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, SimProcess& process,
-                     std::shared_ptr<SimWindow> window)
+SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, const Clock& clock,
+                     SimProcess& process, std::shared_ptr<SimWindow> window)
     : actor_(actor),
       number_(number),
       world_(world),
+      clock_(clock),
       process_(process),
       window_(std::move(window)),
       rng_(static_cast<uint64_t>(world.config.seed) * 977 + actor * 16 + number, "worker"),
@@ -172,18 +173,18 @@ void SimWorker::Journal() {
 void SimWorker::Handle() {
   if (!calling_) {
     calling_ = true;
-    watch_.BeginHandling(machine_, world_.loop.boot());
+    watch_.BeginHandling(machine_, clock_.Boot());
     RenewLater();
   }
   const bool stop = watch_.stop_handling();
   if (stop) {
     machine_.StopHandling();
   }
-  const Grant* grant = machine_.Next(world_.loop.boot());
+  const Grant* grant = machine_.Next(clock_.Boot());
   if (grant == nullptr) {
     calling_ = false;
     (void)watch_.EndHandling();  // nobody abandons a run here
-    world_.sometimes.Count(Situation::kPastSafeUntil, !stop && world_.loop.boot() >= safe_until_);
+    world_.sometimes.Count(Situation::kPastSafeUntil, !stop && clock_.Boot() >= safe_until_);
     return Later();
   }
   Attempt(*grant);
@@ -295,7 +296,7 @@ void SimWorker::RenewLater() {
       return;
     }
     const microseconds every(world_.config.lease / 3);
-    const RunWatch::Look look = watch_.Tick(world_.loop.boot(), every);
+    const RunWatch::Look look = watch_.Tick(clock_.Boot(), every);
     std::vector<RenewRequest> claims;
     for (const auto& [id, token] : look.renew) {
       claims.push_back({id, token});

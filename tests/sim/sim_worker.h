@@ -19,8 +19,9 @@ struct SimMessage;
 
 class SimWorker {
  public:
-  SimWorker(ActorId actor, uint32_t number, Surroundings& world, SimProcess& process,
-            std::shared_ptr<SimWindow> window);
+  // `clock`: the process's.
+  SimWorker(ActorId actor, uint32_t number, Surroundings& world, const Clock& clock,
+            SimProcess& process, std::shared_ptr<SimWindow> window);
 
   bool idle() const { return taken_.empty(); }
   void Begin(Run& run);
@@ -50,6 +51,7 @@ class SimWorker {
   const ActorId actor_;
   const uint64_t number_;
   Surroundings& world_;
+  const Clock& clock_;
   SimProcess& process_;
   const std::shared_ptr<SimWindow> window_;
   Rng rng_;

@@ -129,6 +129,16 @@ Fault RandomFault(Rng& rng, const Config& c) {
   return fault;
 }
 
+// Drawn last, so that a seed keeps what it had before these were thought of.
+void Beyond(Rng& rng, Config& c) {
+  c.commit_slow = Rate(rng, 150, 200);
+  c.raise_late = Rate(rng, 150, 200);
+  if (rng.Chance(200)) {
+    c.skew = Pick(rng, {10 * kMilli, kSecond, 3600 * kSecond});
+    c.fence &= PlacementOf(c) == Placement::kShared;  // docs/guarantees.md: fences follow clocks
+  }
+}
+
 }  // namespace
 
 Config RandomConfig(uint64_t seed) {
@@ -144,6 +154,7 @@ Config RandomConfig(uint64_t seed) {
     config.faults.push_back(RandomFault(rng, config));
   }
   config.conflicting = Rate(rng, 200, 200);
+  Beyond(rng, config);
   return config;
 }
 

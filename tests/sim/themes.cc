@@ -137,6 +137,27 @@ void Resets(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kReset, 3, 0, 1000);
 }
 
+void Fencing(Config& c, Rng& rng) {
+  Share(c);
+  c.raise_late = 600;
+  c.commit_slow = 500;
+  c.commit_interval = 10 * kMilli;
+  c.drain = 100 * kMilli;
+  Add(c, rng, FaultKind::kRebalance, 8, 0, 0);
+}
+
+void Clocks(Config& c, Rng& rng) {
+  c.skew = rng.Chance(500) ? kSecond : 3600 * kSecond;
+  if (PlacementOf(c) != Placement::kShared) {
+    c.fence = 0;  // fences of two windows in memory are as good as their clocks: docs/guarantees.md
+  }
+  c.processes = rng.Between(2, 4);
+  c.slow = 100;
+  Add(c, rng, FaultKind::kRebalance, 6, 0, 0);
+  Add(c, rng, FaultKind::kCrash, 4, kMilli, kSecond);
+  Add(c, rng, FaultKind::kPause, 3, c.session - 2 * kSecond, c.session + 4 * kSecond);
+}
+
 }  // namespace
 
 Config ThemeConfig(Theme theme, uint64_t seed) {
@@ -144,9 +165,9 @@ Config ThemeConfig(Theme theme, uint64_t seed) {
   Config config = RandomConfig(seed);
   config.faults.resize(std::min<size_t>(config.faults.size(), 3));
   config.seed = static_cast<int64_t>(seed + 1'000'000 * (1 + static_cast<uint64_t>(theme)));
-  constexpr void (*kThemes[])(Config&, Rng&) = {Doubt,    Rebalances, Rewinds, Zombies,
-                                                Commits,  Carried,    Copies,  Refusals,
-                                                LongRuns, TinyLimits, Resets};
+  constexpr void (*kThemes[])(Config&, Rng&) = {Doubt,   Rebalances, Rewinds,  Zombies,  Commits,
+                                                Carried, Copies,     Refusals, LongRuns, TinyLimits,
+                                                Resets,  Fencing,    Clocks};
   static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
   kThemes[static_cast<size_t>(theme)](config, rng);
   if (PlacementOf(config) != Placement::kShared) {

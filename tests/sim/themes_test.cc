@@ -22,9 +22,9 @@ TEST_P(Themes, EverySeedKeepsEveryPromise) {
 }
 
 std::string NameOf(const testing::TestParamInfo<Theme>& info) {
-  constexpr const char* kNames[] = {"Doubt",    "Rebalances", "Rewinds", "Zombies",
-                                    "Commits",  "Carried",    "Copies",  "Refusals",
-                                    "LongRuns", "TinyLimits", "Resets"};
+  constexpr const char* kNames[] = {"Doubt",   "Rebalances", "Rewinds",  "Zombies",  "Commits",
+                                    "Carried", "Copies",     "Refusals", "LongRuns", "TinyLimits",
+                                    "Resets",  "Fencing",    "Clocks"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
@@ -32,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Themes,
                          testing::Values(Theme::kDoubt, Theme::kRebalances, Theme::kRewinds,
                                          Theme::kZombies, Theme::kCommits, Theme::kCarried,
                                          Theme::kCopies, Theme::kRefusals, Theme::kLongRuns,
-                                         Theme::kTinyLimits, Theme::kResets),
+                                         Theme::kTinyLimits, Theme::kResets, Theme::kFencing,
+                                         Theme::kClocks),
                          NameOf);
 
 }  // namespace

@@ -58,30 +58,29 @@ World::World(const Config& config)
   surroundings_.incident = [this](const std::string& what) { Incident(what); };
   loop_.before_actor = [this](ActorId actor) { BeforeEvent(actor); };
   if (PlacementOf(config_) == Placement::kShared) {
-    shared_window_ = WindowFor(true);
+    shared_window_ = WindowFor(loop_.clock(), true);
   }
 }
 
 World::~World() = default;
 
-std::unique_ptr<Window> World::OpenEngine() {
+std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
   auto engine = OpenMemoryWindow({.level = LevelOf(config_),
                                   .times = TimesOf(config_),
                                   .remember = 100'000,
                                   .max_open = 100'000},
-                                 loop_.clock());
+                                 clock);
   if (!engine) {
     Incident("the memory window does not open: " + engine.error().message);
   }
-  auto reference =
-      std::make_unique<ReferenceWindow>(LevelOf(config_), TimesOf(config_), loop_.clock());
+  auto reference = std::make_unique<ReferenceWindow>(LevelOf(config_), TimesOf(config_), clock);
   return std::make_unique<CheckedWindow>(std::move(*engine), std::move(reference),
                                          [this](const std::string& what) { Incident(what); });
 }
 
-std::shared_ptr<SimWindow> World::WindowFor(bool shared) {
+std::shared_ptr<SimWindow> World::WindowFor(const Clock& clock, bool shared) {
   return std::make_shared<SimWindow>(config_, loop_, history_, sometimes_, id_numbers_,
-                                     OpenEngine(), shared);
+                                     OpenEngine(clock), shared);
 }
 
 void World::Incident(const std::string& what) {
@@ -103,11 +102,13 @@ void World::StartIn(size_t index) {
     return;
   }
   slot.actor = next_actor_++;
+  clocks_.push_back(std::make_unique<ProcessClock>(config_, loop_, slot.actor));
+  const ProcessClock& clock = *clocks_.back();
   auto window = shared_window_;
   if (PlacementOf(config_) == Placement::kPerProcess) {
-    window = WindowFor(false);
+    window = WindowFor(clock, false);
   }
-  slot.process = std::make_unique<SimProcess>(slot.actor, surroundings_, std::move(window));
+  slot.process = std::make_unique<SimProcess>(slot.actor, surroundings_, clock, std::move(window));
   slot.process->Start();
 }
 

@@ -39,8 +39,8 @@ class World {
     Micros restart = 0;  // so long after
   };
 
-  std::unique_ptr<Window> OpenEngine();
-  std::shared_ptr<SimWindow> WindowFor(bool shared);
+  std::unique_ptr<Window> OpenEngine(const Clock& clock);
+  std::shared_ptr<SimWindow> WindowFor(const Clock& clock, bool shared);
   void StartIn(size_t slot);
   void End(ActorId actor, bool crash);
   void Crash(size_t slot, Micros restart);
@@ -69,7 +69,7 @@ class World {
   std::vector<uint32_t> calls_;
   SimWindow::IdNumbers id_numbers_;
   std::shared_ptr<SimWindow> shared_window_;
-  std::vector<std::shared_ptr<SimWindow>> local_windows_;
+  std::vector<std::unique_ptr<ProcessClock>> clocks_;  // of every process so far
   Surroundings surroundings_;
   std::vector<Slot> slots_;
   std::vector<Fault> armed_;      // crashes that wait for their step

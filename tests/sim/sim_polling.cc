@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process does again and again: admit within the credit, hand runs to workers, take outcomes
+// back.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "oncemq/base/hash.h"
+#include "sim_process.h"
+
+namespace oncemq::sim {
+namespace {
+
+constexpr Micros kNever = std::numeric_limits<Micros>::max();
+
+int64_t BitsOf(const Settlement& s) {
+  return static_cast<int64_t>(s.stage) | (s.handled ? kHandledBit : 0) |
+         (s.same_delivery ? kSameDeliveryBit : 0) | (s.attached ? kAttachedBit : 0) |
+         (s.conflict ? kConflictBit : 0);
+}
+
+}  // namespace
+
+// One poll is planned at a time, the earliest that anybody asked for.
+void SimProcess::WakeIn(Micros delay) {
+  const Micros at = world_.loop.now() + delay;
+  if (poll_at_ != 0 && poll_at_ <= at) {
+    return;
+  }
+  poll_at_ = at;
+  world_.loop.Plan(actor_, delay, [this, number = ++poll_number_] {
+    if (number == poll_number_) {
+      poll_at_ = 0;
+      Poll();
+    }
+  });
+}
+
+void SimProcess::PlanNextPoll() {
+  const Micros now = world_.loop.now();
+  Micros next = kNever;
+  if (const auto timer = core_.NextTimer()) {
+    next = clock_.FromBoot(*timer);
+    urgent_ = next <= now ? urgent_ + 1 : 0;
+    if (urgent_ > 3) {
+      world_.incident("the core asks again and again for a moment that has passed");
+      next = now + kSecond;
+    }
+    next = std::max(next, now + 1);
+  }
+  for (size_t p = 0; p < partitions_.size(); p++) {
+    const PartitionLog& log = world_.log.partitions[p];
+    const size_t index = log.Find(partitions_[p].position);
+    if (partitions_[p].in_core && index < log.records.size() && log.records[index].appended > now) {
+      next = std::min(next, log.records[index].appended);
+    }
+  }
+  if (next != kNever) {
+    WakeIn(next - now);
+  }
+}
+
+void SimProcess::Poll() {
+  core_.Tick(clock_.Boot());
+  const size_t turn = rng_.Below(partitions_.size());
+  for (size_t i = 0; i < partitions_.size(); i++) {
+    AdmitFrom(static_cast<int32_t>((i + turn) % partitions_.size()));
+  }
+  TakeRuns();
+  CarryOut();
+  ReleaseMessages();
+  if (!core_.Counts().Balanced()) {
+    world_.incident("deliveries are not the sum of their outcomes");
+  }
+  PlanNextPoll();
+}
+
+void SimProcess::AdmitFrom(int32_t partition) {
+  Partition& state = At(partition);
+  if (!state.in_core || world_.network.IsCut(actor_)) {
+    return;
+  }
+  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  // In small batches: the credit counts bytes only up to the last one.
+  const uint32_t credit = core_.Credit(CoreId(partition));
+  const size_t most = std::min<size_t>(credit, kMostAdmitted);
+  arrivals_.clear();
+  const uint32_t epoch = core_.Status(CoreId(partition)).epoch;
+  for (size_t i = log.Find(state.position); i < log.records.size(); i++) {
+    const LogRecord& record = log.records[i];
+    if (record.appended > world_.loop.now()) {
+      break;
+    }
+    if (arrivals_.size() == most) {
+      const bool bytes =
+          core_.unfinished_bytes() >= static_cast<uint64_t>(world_.config.in_flight_bytes);
+      world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
+      world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
+      if (credit > most) {
+        WakeIn(50);
+      }
+      break;
+    }
+    const uint32_t delivery =
+        world_.history.AddDelivery({actor_, partition, epoch, record.offset, record.id, record.key,
+                                    record.bytes, record.payload});
+    auto message = std::make_unique<SimMessage>();
+    message->delivery = delivery;
+    Arrival arrival{.message = message.get(), .offset = record.offset, .bytes = record.bytes};
+    if (PlacementOf(world_.config) != Placement::kNone) {
+      message->id = world_.log.ids[record.id];
+      arrival.id = message->id;
+      arrival.id_hash = ProcessHash(message->id);
+      arrival.fingerprint = record.payload + 1;
+    }
+    if (IsMalformed(world_.config, record.id)) {
+      arrival.refusal = "it has no id";
+      arrival.id = {};
+      arrival.id_hash = 0;
+    }
+    if (record.key != kNoKey) {
+      arrival.key_hash = ProcessHash("k" + std::to_string(record.key));
+    }
+    arrivals_.push_back(arrival);
+    messages_[delivery] = std::move(message);
+    state.position = record.offset + 1;
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kAdmit,
+                           .partition = partition,
+                           .epoch = epoch,
+                           .offset = record.offset,
+                           .delivery = delivery,
+                           .id = record.id,
+                           .own = core_.Status(CoreId(partition)).own});
+  }
+  if (!arrivals_.empty()) {
+    core_.Admit(CoreId(partition), arrivals_);
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kBounds,
+                           .partition = partition,
+                           .value = core_.unfinished(),
+                           .aux = static_cast<int64_t>(core_.unfinished_bytes())});
+  }
+}
+
+void SimProcess::TakeRuns() {
+  for (const auto& worker : workers_) {
+    // A shell may ask for less than a whole run.
+    const int64_t limit = rng_.Chance(100) ? rng_.Between(1, 5) : world_.config.run;
+    if (worker->idle() && core_.TakeRun(run_, clock_.Boot(), static_cast<uint32_t>(limit))) {
+      worker->Begin(run_);
+    }
+  }
+}
+
+void SimProcess::Settled(SimWorker& worker) {
+  const std::vector<uint32_t> taken = worker.taken();
+  worker.End();
+  Settle(taken, worker.settlements());
+}
+
+void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settlement> settlements) {
+  for (size_t i = 0; i < deliveries.size(); i++) {
+    const Settlement& settlement = settlements[i];
+    const DeliveryFacts& facts = world_.history.delivery(deliveries[i]);
+    const bool stale = Stale(facts);
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kSettle,
+                           .flag = settlement.uncertain,
+                           .partition = facts.partition,
+                           .epoch = facts.epoch,
+                           .offset = facts.offset,
+                           .delivery = deliveries[i],
+                           .id = facts.id,
+                           .token = settlement.token,
+                           .value = static_cast<int64_t>(settlement.fate),
+                           .aux = BitsOf(settlement)});
+    world_.sometimes.Count(Situation::kStaleSettlement, stale);
+    world_.sometimes.Count(Situation::kStaleApplied, stale && settlement.fate == Fate::kApplied);
+    world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
+    world_.sometimes.Count(Situation::kOwnLost, !stale && settlement.fate == Fate::kOwnLost);
+  }
+  core_.Settle(settlements, clock_.Boot());
+  CarryOut();
+  ReleaseMessages();
+  WakeIn(rng_.Between(1, 300));
+}
+
+void SimProcess::ReleaseMessages() {
+  released_.clear();
+  core_.TakeReleased(released_);
+  for (void* released : released_) {
+    const uint32_t delivery = static_cast<const SimMessage*>(released)->delivery;
+    world_.history.Append(
+        {.time = world_.loop.now(), .process = actor_, .op = Op::kGone, .delivery = delivery});
+    messages_.erase(delivery);
+  }
+}
+
+}  // namespace oncemq::sim
