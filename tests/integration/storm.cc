@@ -54,6 +54,42 @@ void StormLog::ExpectOnceAndInOrder(const StormSize& size) const {
   EXPECT_EQ(ids_.size() - twice, size.ids) << "ids are missing";
 }
 
+bool AllCommitted(const std::string& bootstrap, const std::string& group, const std::string& topic,
+                  uint64_t messages) {
+  return Eventually(seconds(60), [&] {
+    int64_t committed = 0;
+    for (const auto& [partition, commit] : KafkaAdmin(bootstrap).Committed(group, topic)) {
+      committed += commit.offset;
+    }
+    return committed >= static_cast<int64_t>(messages);
+  });
+}
+
+Totals ExpectCommitsAddUp(const std::string& bootstrap, const std::string& group,
+                          const std::string& topic, uint64_t messages) {
+  Totals sums;
+  KafkaAdmin admin(bootstrap);
+  for (const auto& [partition, commit] : admin.Committed(group, topic)) {
+    const auto metadata = DecodeCommit(commit.metadata, commit.offset);
+    if (!metadata) {
+      ADD_FAILURE() << ToString(metadata.error());
+      continue;
+    }
+    const Totals& totals = metadata->totals;
+    EXPECT_TRUE(metadata->clean);
+    EXPECT_TRUE(metadata->map.empty());
+    EXPECT_EQ(totals.sum(), commit.offset - metadata->since);
+    EXPECT_EQ(commit.offset, admin.QueryWatermarks(topic, partition).high);
+    sums.applied += totals.applied;
+    sums.suppressed += totals.suppressed;
+    sums.parked += totals.parked;
+    sums.rejected += totals.rejected;
+    sums.skipped += totals.skipped;
+  }
+  EXPECT_EQ(sums.sum(), static_cast<int64_t>(messages));
+  return sums;
+}
+
 StormProducer::StormProducer(const std::string& bootstrap, std::string topic, const StormSize& size)
     : producer_(bootstrap), topic_(std::move(topic)), size_(size) {}
 
@@ -141,35 +177,13 @@ bool Storm::Reached(size_t effects) {
 }
 
 bool Storm::AllCommitted(uint64_t messages) {
-  return Eventually(seconds(60), [&] {
-    int64_t committed = 0;
-    for (const auto& [partition, commit] :
-         KafkaAdmin(bootstrap_).Committed(topic_ + "-group", topic_)) {
-      committed += commit.offset;
-    }
-    return committed >= static_cast<int64_t>(messages);
-  });
+  return testing::AllCommitted(bootstrap_, topic_ + "-group", topic_, messages);
 }
 
 void Storm::Judge(uint64_t messages) {
   effects_.ExpectOnceAndInOrder(size_);
-  ExpectCommitsAddUp(messages);
+  ExpectCommitsAddUp(bootstrap_, topic_ + "-group", topic_, messages);
   EXPECT_GE(handled_, static_cast<int64_t>(messages));
-}
-
-void Storm::ExpectCommitsAddUp(uint64_t messages) {
-  int64_t finished = 0;
-  KafkaAdmin admin(bootstrap_);
-  for (const auto& [partition, commit] : admin.Committed(topic_ + "-group", topic_)) {
-    const auto metadata = DecodeCommit(commit.metadata, commit.offset);
-    ASSERT_TRUE(metadata) << ToString(metadata.error());
-    EXPECT_TRUE(metadata->clean);
-    EXPECT_TRUE(metadata->map.empty());
-    EXPECT_EQ(metadata->totals.sum(), commit.offset - metadata->since);
-    EXPECT_EQ(commit.offset, admin.QueryWatermarks(topic_, partition).high);
-    finished += metadata->totals.sum();
-  }
-  EXPECT_EQ(finished, static_cast<int64_t>(messages));
 }
 
 }  // namespace oncemq::testing

@@ -11,6 +11,7 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/dedup/window.h"
+#include "oncemq/ordering/verdict.h"
 #include "running_member.h"
 #include "support/test_producer.h"
 
@@ -37,6 +38,15 @@ class StormLog {
   mutable Mutex mutex_;
   std::vector<uint32_t> ids_ GUARDED_BY(mutex_);
 };
+
+// Commits that reach to the end of every partition, within a minute.
+bool AllCommitted(const std::string& bootstrap, const std::string& group, const std::string& topic,
+                  uint64_t messages);
+
+// Expects of every partition a clean last commit at the end of the log whose totals account for
+// every offset of it (the second identity), `messages` in all. Returns the sums.
+Totals ExpectCommitsAddUp(const std::string& bootstrap, const std::string& group,
+                          const std::string& topic, uint64_t messages);
 
 // A fifth of the ids comes twice: every tenth at once, every other tenth much later.
 // Thread safety: one thread.
@@ -73,8 +83,8 @@ class Storm {
   // Expects a clean end and a balanced verdict.
   void Leave(std::unique_ptr<RunningMember>& member);
 
+  size_t effects() const { return effects_.size(); }
   bool Reached(size_t effects);
-  // Commits that reach to the end of every partition.
   bool AllCommitted(uint64_t messages);
 
   // Every id once, every key in order; and what the commits say, read from the broker, adds up.
@@ -82,8 +92,6 @@ class Storm {
   int64_t handed_back() const { return handed_back_; }
 
  private:
-  void ExpectCommitsAddUp(uint64_t messages);
-
   const std::string ballast_ = std::string(32'768, 'b');
   std::atomic<uint64_t> work_{0};
   const StormSize size_;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A member as a process of its own, made to be killed: crash_member BROKERS GROUP TOPIC DIR NUMBER
+// Its window lives and dies with it. SIGUSR1: the next call of its handler hangs before its effect;
+// SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0 when its verdict adds up.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "guarded_target.h"
+#include "oncemq/dedup/memory_window.h"
+#include "running_member.h"
+
+namespace oncemq::testing {
+namespace {
+
+enum class Hang { kNot, kBeforeTheEffect, kAfterTheEffect };
+
+class CrashMember {
+ public:
+  CrashMember(const std::filesystem::path& dir, uint32_t number)
+      : number_(number), target_(dir / "target"), calls_(dir / "calls") {}
+
+  Outcome Handle(const Message& message, const Context& context) {
+    CallRecord call{.member = number_,
+                    .id = static_cast<uint32_t>(std::stoul(std::string(context.id()))),
+                    .partition = message.partition(),
+                    .offset = message.offset()};
+    Write(CallRecord::kCalled, call);
+    const Hang hang = hang_.exchange(Hang::kNot);
+    if (hang == Hang::kBeforeTheEffect) {
+      HangForEver(call);
+    }
+    if (!target_.Store(call.id, number_)) {
+      Write(CallRecord::kKnown, call);
+    }
+    if (hang == Hang::kAfterTheEffect) {
+      HangForEver(call);
+    }
+    return Done{};
+  }
+
+  // Until SIGTERM.
+  void Obey(const sigset_t& signals) {
+    for (int signal = 0; signal != SIGTERM;) {
+      sigwait(&signals, &signal);
+      if (signal != SIGTERM) {
+        hang_ = signal == SIGUSR1 ? Hang::kBeforeTheEffect : Hang::kAfterTheEffect;
+      }
+    }
+  }
+
+  int Judge(const RunReport& report) {
+    CallRecord end{.member = number_, .offset = report.caught_up};
+    Write(CallRecord::kEnded, end);
+    std::fprintf(stderr, "error `%s`, %s, %s, open %lld, stops %zu\n", report.error.c_str(),
+                 report.clean ? "clean" : "not clean",
+                 report.counts.Balanced() ? "balanced" : "not balanced",
+                 static_cast<long long>(report.counts.open), report.stops.size());
+    return report.error.empty() && report.clean && report.counts.Balanced() &&
+                   report.counts.open == 0 && report.stops.empty()
+               ? 0
+               : 1;
+  }
+
+ private:
+  void Write(CallRecord::Kind kind, CallRecord& call) {
+    call.kind = kind;
+    calls_.Append(call);
+  }
+  [[noreturn]] void HangForEver(CallRecord& call) {
+    Write(CallRecord::kHangs, call);
+    for (;;) {
+      pause();
+    }
+  }
+
+  const uint32_t number_;
+  GuardedTarget target_;
+  CallLog calls_;
+  std::atomic<Hang> hang_{Hang::kNot};
+};
+
+int Main(char** words) {
+  // Blocked in every thread that is made later; only Obey() takes them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) {
+    sigaddset(&signals, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])));
+  const auto window = OpenMemoryWindow({}, SystemClock::Instance());
+  RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
+  options.core.session_timeout = std::chrono::seconds(4);  // what every death costs the group
+  RunningMember member(options, window->get(), [&](const Message& message, Context& context) {
+    return crash.Handle(message, context);
+  });
+  crash.Obey(signals);
+  return crash.Judge(member.Stop());
+}
+
+}  // namespace
+}  // namespace oncemq::testing
+
+int main(int argc, char** argv) {
+  return argc == 6 ? oncemq::testing::Main(argv) : 2;
+}

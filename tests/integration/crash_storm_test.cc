@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Consumer processes die by kill -9 in the middle of their handlers; what their windows knew is
+// gone with them. The target of the effects is guarded, so every effect is there once.
+#include <gtest/gtest.h>
+
+#include "crash_storm.h"
+#include "support/kafka_broker.h"
+
+namespace oncemq::testing {
+namespace {
+
+TEST(KafkaCrashStorm, MembersKilledInAHandlerLeaveEveryEffectOnceAndEachKeyInOrder) {
+  ONCEMQ_REQUIRE_KAFKA();
+  const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};  // 60,000 sent
+  CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm", size, /*seed=*/1);
+  storm.Run(/*kills=*/6);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

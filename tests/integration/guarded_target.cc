@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guarded_target.h"
+
+#include <sys/file.h>
+
+namespace oncemq::testing {
+namespace {
+
+// Excludes other processes; the kernel lets go of it when its holder is killed.
+class FileLock {
+ public:
+  explicit FileLock(int fd) : fd_(fd) {
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FileLock() { flock(fd_, LOCK_UN); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
+}  // namespace
+
+bool GuardedTarget::Store(uint32_t id, uint32_t member) {
+  MutexLock lock(mutex_);
+  const FileLock others(file_.fd());
+  file_.ReadOn(effects_);
+  for (; looked_at_ < effects_.size(); looked_at_++) {
+    const uint32_t stored = effects_[looked_at_].id;
+    if (stored >= known_.size()) {
+      known_.resize(stored + 1);
+    }
+    known_[stored] = true;
+  }
+  if (id < known_.size() && known_[id]) {
+    return false;
+  }
+  file_.Append({id, member});
+  return true;
+}
+
+std::vector<StoredEffect> GuardedTarget::All() {
+  MutexLock lock(mutex_);
+  file_.ReadOn(effects_);
+  return effects_;
+}
+
+}  // namespace oncemq::testing
