@@ -175,6 +175,13 @@ SANITIZED = "^(unit|conformance|sim|kafka-sanitize)$"
 FEW_SEEDS = {"ONCEMQ_SIM_SEEDS": "200"}
 
 
+def tier_storms(run):
+    """Rounds of the storms, each with a seed of its own; the same broker as tier kafka."""
+    run.command(["scripts/kafka-fetch"])
+    rounds = {"ONCEMQ_STORM_ROUNDS": str(run.options.storms)}
+    return ctest(run, "dev", "^storm$", jobs=1, env=rounds)
+
+
 def tier_seeds(run):
     seeds = {"ONCEMQ_SIM_SEEDS": str(max(run.options.seeds, 20000))}
     return ctest(run, "dev", "^sim$", env=seeds, exclude="^(storm|large)$")
@@ -262,7 +269,7 @@ FULL_TIERS = [
     ("asan-ubsan", 600, labelled(SANITIZED, preset="asan-ubsan", env=FEW_SEEDS)),
     ("tsan", 600, labelled(SANITIZED, preset="tsan", env=FEW_SEEDS)),
     ("seeds", 480, tier_seeds),
-    ("storms", 420, labelled("^storm$", jobs=1, exclude=None)),
+    ("storms", 420, tier_storms),
     ("large", 300, labelled("^large$", jobs=1, exclude=None)),
     ("fuzz", 300, script("scripts/fuzz")),
 ]
@@ -294,6 +301,7 @@ def main():
     parser.add_argument("--tier", action="extend", nargs="+", choices=names, metavar="NAME",
                         default=[], help="only these tiers: " + ", ".join(names))
     parser.add_argument("--seeds", type=int, default=0, help="seeds of the simulator")
+    parser.add_argument("--storms", type=int, default=3, help="rounds of the storms; 20 for a night")
     parser.add_argument("--list", action="store_true", help="print the tiers and their budgets")
     options = parser.parse_args()
     if options.list:

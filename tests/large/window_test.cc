@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory window at ten million ids, and with ids as long as they may be.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "memory_window_engine.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kBatch = 500;
+constexpr size_t kSlack = size_t{32} << 20;  // chunks that are not full, and the allocator
+
+// What the header of the window states, for ids of `length` bytes without results.
+size_t Stated(size_t remember, size_t known, size_t length, size_t most_open) {
+  const size_t open = length > 36 ? 1'189 : 165;
+  return 16 * remember + known * (length + 47) + most_open * open + kSlack;
+}
+
+size_t ResidentBytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  size_t kb = 0;
+  while (status >> word) {
+    if (word == "VmRSS:") {
+      status >> kb;
+    }
+  }
+  return kb << 10;
+}
+
+std::string Short(uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "id-%012llu", static_cast<unsigned long long>(number));
+  return text;
+}
+
+// Equal but for the last bytes.
+std::string Long(uint64_t number) {
+  std::string id(1'024, 'x');
+  std::snprintf(id.data() + id.size() - 13, 14, "%013llu", static_cast<unsigned long long>(number));
+  return id;
+}
+
+// Claims and completes ids by their numbers [begin, end), in batches.
+class Asker {
+ public:
+  using IdOf = std::string (*)(uint64_t);
+
+  Asker(Window& window, IdOf id_of) : window_(window), id_of_(id_of) {}
+
+  // How many of the answers are `expected`. Grants stay open.
+  uint64_t Claim(uint64_t begin, uint64_t end, Answer expected) {
+    uint64_t count = 0;
+    ForBatches(begin, end, [&](uint64_t first) {
+      std::vector<ClaimRequest> requests;
+      for (size_t i = 0; i < ids_.size(); i++) {
+        requests.push_back({ids_[i], {attempt_, first + i + 1}, At(first + i), 0, 0});
+      }
+      std::vector<ClaimAnswer> answers(requests.size());
+      ASSERT_TRUE(window_.Claim(requests, answers).has_value());
+      for (const ClaimAnswer& answer : answers) {
+        count += answer.answer == expected ? 1 : 0;
+      }
+    });
+    return count;
+  }
+
+  // How many were open under the tokens of the last Claim().
+  uint64_t Complete(uint64_t begin, uint64_t end) {
+    uint64_t count = 0;
+    ForBatches(begin, end, [&](uint64_t first) {
+      std::vector<CompleteRequest> requests;
+      for (size_t i = 0; i < ids_.size(); i++) {
+        requests.push_back({ids_[i], {attempt_, first + i + 1}, At(first + i), {}});
+      }
+      std::vector<Change> changes(requests.size());
+      ASSERT_TRUE(window_.Complete(requests, changes).has_value());
+      for (const Change change : changes) {
+        count += change == Change::kMade ? 1 : 0;
+      }
+    });
+    return count;
+  }
+
+  void NextAttempt() { attempt_++; }
+
+ private:
+  template <class Do>
+  void ForBatches(uint64_t begin, uint64_t end, Do act) {
+    for (uint64_t first = begin; first < end; first += kBatch) {
+      ids_.clear();
+      for (uint64_t number = first; number < std::min<uint64_t>(end, first + kBatch); number++) {
+        ids_.push_back(id_of_(number));
+      }
+      act(first);
+    }
+  }
+  static Coordinates At(uint64_t number) {
+    return {0, static_cast<int32_t>(number % 8), static_cast<int64_t>(number)};
+  }
+
+  Window& window_;
+  const IdOf id_of_;
+  uint64_t attempt_ = 1;
+  std::vector<std::string> ids_;
+};
+
+TEST(LargeWindow, TenMillionIdsAreKnownInTheMemoryThatTheHeaderStates) {
+  constexpr uint64_t kRemember = 10'000'000;
+  constexpr uint64_t kKnownAtMost = kRemember * 9 / 8;
+  constexpr uint64_t kIds = 2 * kKnownAtMost;
+  ManualClock clock;
+  const size_t before = ResidentBytes();
+  MemoryWindow window({.remember = kRemember}, clock);
+  ASSERT_TRUE(window.allocated());
+  Asker asker(window, Short);
+  uint64_t granted = 0;
+  uint64_t completed = 0;
+  for (uint64_t first = 0; first < kIds; first += kBatch) {
+    granted += asker.Claim(first, first + kBatch, Answer::kGranted);
+    completed += asker.Complete(first, first + kBatch);
+  }
+  EXPECT_EQ(granted, kIds);
+  EXPECT_EQ(completed, kIds);
+  const size_t stated = Stated(kRemember, kKnownAtMost, Short(0).size(), kBatch);
+  EXPECT_LE(window.memory_bytes(), stated);
+  EXPECT_LE(ResidentBytes() - before, stated) << "the engine counts less than it takes";
+  EXPECT_GE(window.memory_bytes(), stated / 2) << "the formula says nothing";
+
+  asker.NextAttempt();
+  EXPECT_EQ(asker.Claim(kIds - kRemember, kIds, Answer::kDuplicate), kRemember);
+  constexpr uint64_t kForgotten = 100'000;
+  EXPECT_EQ(asker.Claim(kIds - kKnownAtMost - kForgotten, kIds - kKnownAtMost, Answer::kGranted),
+            kForgotten);
+}
+
+TEST(LargeWindow, IdsOfAKibibyteThatDifferInTheirLastBytesAreToldApart) {
+  constexpr uint64_t kIds = 300'000;
+  ManualClock clock;
+  MemoryWindow window({.remember = kIds}, clock);
+  ASSERT_TRUE(window.allocated());
+  Asker asker(window, Long);
+  ASSERT_EQ(Long(0).size(), window.capabilities().max_id_bytes);
+  EXPECT_EQ(asker.Claim(0, kIds, Answer::kGranted), kIds);  // all of them open at a time
+  EXPECT_LE(window.memory_bytes(), Stated(kIds, 0, 1'024, kIds));
+  EXPECT_EQ(asker.Complete(0, kIds), kIds);
+  EXPECT_LE(window.memory_bytes(), Stated(kIds, kIds, 1'024, kIds));
+  asker.NextAttempt();
+  EXPECT_EQ(asker.Claim(0, kIds, Answer::kDuplicate), kIds);
+  EXPECT_EQ(asker.Claim(kIds, 2 * kIds, Answer::kGranted), kIds);
+}
+
+}  // namespace
+}  // namespace oncemq
