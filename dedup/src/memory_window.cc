@@ -281,7 +281,7 @@ void MemoryWindow::RestoreOne(const RestoreRequest& request, const Found& at, Ch
     return;
   }
   const bool may = rules_.MayRestore(*marker, request, now_);
-  answer = Made(may);
+  answer = may ? Change::kMade : Change::kInFlight;
   if (may) {
     done_.Append(at.hash, at.id, {request.at, {}, marker->fingerprint, {}});
     markers_.Erase(at.hash, marker);

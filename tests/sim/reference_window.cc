@@ -204,7 +204,7 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
       const uint32_t known = marker.state == MarkerState::kOpen ? marker.fingerprint : 0;
       marker = Marker{.state = MarkerState::kDone, .at = request.at, .fingerprint = known};
     }
-    answers[i] = Made(takes || marker.state != MarkerState::kOpen);
+    answers[i] = takes || marker.state != MarkerState::kOpen ? Change::kMade : Change::kInFlight;
   }
   return {};
 }

@@ -241,7 +241,7 @@ WINDOW_TEST(Always, ARestoreRepeatedAfterALostReplyIsMade) {
 WINDOW_TEST(Always, AnIdThatSomebodyRunsIsNotRestored) {
   const Attempt holder = New();
   Claim(holder);
-  EXPECT_EQ(Restore("x", holder.at, 0), Change::kFenced);
+  EXPECT_EQ(Restore("x", holder.at, 0), Change::kInFlight);
   EXPECT_EQ(StateOf(), MarkerState::kOpen);
   EXPECT_EQ(Complete(holder), Change::kMade);
 }

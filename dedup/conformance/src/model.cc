@@ -161,7 +161,7 @@ Change WindowModel::Restore(const RestoreRequest& request) {
   }
   const bool deserted = !marker->held || now_ >= marker->lease_end;
   if (!deserted && (marker->at != request.at || marker->own >= request.own)) {
-    return Change::kFenced;
+    return Change::kInFlight;
   }
   marker->state = MarkerState::kDone;
   marker->at = request.at;

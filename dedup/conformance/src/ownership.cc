@@ -260,7 +260,7 @@ WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasE
   elsewhere.own = Raise(4);
   Claim(elsewhere);
   const Own own = Raise(3);
-  EXPECT_EQ(Restore("x", kHere, own), Change::kFenced);
+  EXPECT_EQ(Restore("x", kHere, own), Change::kInFlight);
   Advance(kTimes.lease + kALittle);
   EXPECT_EQ(Restore("x", kHere, own), Change::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
@@ -281,12 +281,12 @@ WINDOW_TEST(Always, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
   Attempt mine = New("mine");
   mine.own = Raise(3);
   Claim(mine);
-  EXPECT_EQ(Restore("mine", mine.at, mine.own), Change::kFenced);
+  EXPECT_EQ(Restore("mine", mine.at, mine.own), Change::kInFlight);
   Attempt elsewhere = New("elsewhere");
   elsewhere.at = {0, 4, 9};
   elsewhere.own = Raise(4);
   Claim(elsewhere);
-  EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), Change::kFenced);
+  EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), Change::kInFlight);
   EXPECT_EQ(StateOf("mine"), MarkerState::kOpen);
   EXPECT_EQ(StateOf("elsewhere"), MarkerState::kOpen);
 }

@@ -112,12 +112,17 @@ void RunMachine::Restored(const Status& status) {
     }
     if (!status) {
       Unanswered(i, Stage::kCarried);
-    } else if (changes_[progress_[i].request] == Change::kMade) {
-      Settle(i, Fate::kRestored);
-    } else {
-      Settle(i, Fate::kWait, policy_.store_retry);  // a copy of it runs somewhere
-      settlements_[i].stage = Stage::kCarried;
+      continue;
     }
+    const Change change = changes_[progress_[i].request];
+    if (change == Change::kMade) {
+      Settle(i, Fate::kRestored);
+      continue;
+    }
+    const bool fenced = change == Change::kFenced && !ONCEMQ_MUTANT("fenced-restore-waits");
+    // Another's claim ends in time; a lost ownership has to be raised again.
+    fenced ? Settle(i, Fate::kOwnLost) : Settle(i, Fate::kWait, policy_.store_retry);
+    settlements_[i].stage = Stage::kCarried;
   }
   ClaimAll();
 }

@@ -247,6 +247,23 @@ TEST_F(RunMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
   EXPECT_EQ(FateOf(0), Fate::kRestored);
 }
 
+TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnership) {
+  Add(1, "x", Stage::kCarried);
+  Add(1, "y");
+  Add(2, "z", Stage::kCarried);
+  Start();
+  machine_->changes()[0] = Change::kFenced;
+  machine_->changes()[1] = Change::kInFlight;
+  machine_->Restored({});
+  Claim({Answer::kFenced});
+  EXPECT_TRUE(Handle().empty());
+  EXPECT_EQ(FateOf(0), Fate::kOwnLost);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), Fate::kWait);
+  EXPECT_EQ(machine_->settlements()[0].stage, Stage::kCarried);
+  EXPECT_EQ(machine_->settlements()[2].stage, Stage::kCarried);
+}
+
 TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
   RunPolicy policy;
   policy.window = false;

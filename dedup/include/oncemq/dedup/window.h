@@ -114,7 +114,11 @@ struct RestoreRequest {
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
 // made it), or the marker is not the caller's any more.
-enum class Change : uint8_t { kMade, kFenced };
+enum class Change : uint8_t {
+  kMade,
+  kFenced,
+  kInFlight,  // of Restore() only: somebody else may be running the id
+};
 
 struct MarkerView {
   MarkerState state = MarkerState::kNone;
@@ -177,8 +181,9 @@ class Window {
 
   // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where
   // the same coordinates were claimed under a lower ownership, nobody holds the claim, or its lease
-  // has ended. kMade also when a done, parked or handed marker was there already; an id that
-  // somebody else may be running is left alone (kFenced).
+  // has ended. kMade also when a done, parked or handed marker was there already. kFenced: the
+  // caller's ownership of the partition is over. kInFlight: somebody else may be running the id,
+  // which is left alone; the caller asks again later.
   virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
 
   // A plain look. Never the base of a decision to run.
