@@ -12,6 +12,13 @@ bool OtherPayload(const RunItem& one, const RunItem& other) {
          !ONCEMQ_MUTANT("copy-with-other-payload-follows");
 }
 
+// Doubled per attempt, up to the bound; compared by division, which cannot overflow.
+milliseconds BackOff(const RunPolicy& policy, uint32_t attempt) {
+  const int64_t factor = int64_t{1} << std::min(attempt, 20u);
+  return policy.backoff_first > policy.backoff_most / factor ? policy.backoff_most
+                                                             : policy.backoff_first * factor;
+}
+
 }  // namespace
 
 RunMachine::Part RunMachine::Plan(size_t i) {
@@ -165,10 +172,9 @@ void RunMachine::WithdrawFrom(size_t begin, size_t end) {
 }
 
 void RunMachine::Failed(size_t i, const Retry& retry) {
-  const uint32_t doublings = std::min(items_[i].attempt, 20u);
-  const milliseconds backoff =
-      std::min(policy_.backoff_most, policy_.backoff_first * (int64_t{1} << doublings));
-  const microseconds wait = std::max(microseconds(1), microseconds(retry.after.value_or(backoff)));
+  const milliseconds asked = retry.after.value_or(BackOff(policy_, items_[i].attempt));
+  const microseconds wait =
+      std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
   settlements_[i].touched |= !retry.not_done;
   progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
 }

@@ -80,6 +80,28 @@ TEST_F(RunMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
   EXPECT_EQ(FateOf(1), Fate::kPending);
 }
 
+TEST_F(RunMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
+  RunPolicy policy;
+  policy.window = false;
+  policy.backoff_first = policy.backoff_most = milliseconds::max();
+  Use(policy);
+  for (uint32_t i = 0; i < 3; i++) {
+    Add(i, "");
+    run_.items.back().attempt = 30;
+  }
+  Start();
+  for (const std::optional<milliseconds> after :
+       {std::optional(milliseconds::max()), std::optional(milliseconds::min()),
+        std::optional<milliseconds>()}) {
+    ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+    machine_->Handled(Retry{.after = after});
+  }
+  ASSERT_EQ(machine_->Next(BootTime{}), nullptr);
+  EXPECT_EQ(machine_->settlements()[0].wait, kLongestRetry);
+  EXPECT_EQ(machine_->settlements()[1].wait, microseconds(1)) << "never none: a worker would spin";
+  EXPECT_EQ(machine_->settlements()[2].wait, kLongestRetry);
+}
+
 TEST_F(RunMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeated) {
   Add(1, "x", Stage::kApplied, false, 55);
   run_.items[0].result_dropped = true;

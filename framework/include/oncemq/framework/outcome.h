@@ -16,6 +16,9 @@ struct Done {
   std::string result = {};
 };
 
+// The longest wait of a Retry: more is taken for this.
+inline constexpr milliseconds kLongestRetry = std::chrono::hours(24 * 7);
+
 // Not now. The message waits in its lane, holds no worker, and comes again; followers of its key
 // wait behind it.
 struct Retry {
