@@ -2,7 +2,6 @@
 #include "oncemq/framework/core.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core_impl.h"
 #include "oncemq/base/check.h"
@@ -24,8 +23,6 @@ Core::Impl::Impl(const CoreOptions& options)
 }
 
 PartitionState& Core::Impl::Create(PartitionId id) {
-  ONCEMQ_CHECK(id <= std::numeric_limits<uint16_t>::max(),
-               "a process owns at most 65,536 partitions");
   while (partitions_.size() <= id) {
     const auto next = static_cast<PartitionId>(partitions_.size());
     partitions_.push_back(std::make_unique<PartitionState>(next, options_));

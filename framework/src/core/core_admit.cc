@@ -71,7 +71,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.again = place.again;
     delivery.bytes = arrival.bytes;
     delivery.fingerprint = arrival.fingerprint;
-    delivery.partition = static_cast<uint16_t>(id);
+    delivery.partition = id;
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
     if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
       delivery.stage = Stage::kRejecting;

@@ -24,7 +24,7 @@ struct Delivery {
   uint32_t arrival = 0;  // Frontier's
   uint32_t bytes = 0;
   uint32_t fingerprint = 0;
-  uint16_t partition = 0;
+  PartitionId partition = 0;
   uint16_t id_size = 0;
   uint16_t attempt = 0;
   Stage stage = Stage::kFresh;

@@ -60,6 +60,20 @@ TEST_F(CoreLimits, BytesInFlightStopAdmission) {
   EXPECT_EQ(core.unfinished_bytes(), 30u);
 }
 
+TEST_F(CoreLimits, APartitionBeyondSixteenBitsIsOneLikeAnyOther) {
+  const PartitionId far = 70'000;
+  const PartitionId low = far & 0xffff;
+  Give(far);
+  Give(low);
+  Admit(far, 0, "a");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].partition, far);
+  SettleAll(items);
+  EXPECT_EQ(core_.Status(far).counts.applied, 1);
+  EXPECT_EQ(core_.Status(low).counts.deliveries, 0);
+}
+
 TEST_F(CoreLimits, EveryMessageIsReleasedExactlyOnce) {
   Give(0);
   for (int64_t offset = 0; offset < 20; offset++) {
