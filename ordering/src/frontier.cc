@@ -113,16 +113,6 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
   return map;
 }
 
-std::vector<int64_t> Frontier::OpenOffsets(size_t limit) const {
-  std::vector<int64_t> open;
-  for (uint32_t i = base_; i != end_ && open.size() < limit; i++) {
-    if (IsOpen(verdicts_[i & mask_])) {
-      open.push_back(offsets_[i & mask_]);
-    }
-  }
-  return open;
-}
-
 void Frontier::Grow() {
   ONCEMQ_CHECK(room() > 0, "the span bounds what may be admitted");
   const auto size = static_cast<uint32_t>(std::max<size_t>(1024, offsets_.size() * 2));

@@ -140,10 +140,6 @@ BootTime Core::SafeUntil(PartitionId partition) const {
   return impl_->At(partition).safe_until();
 }
 
-std::vector<int64_t> Core::OpenOffsets(PartitionId partition, size_t limit) const {
-  return impl_->At(partition).frontier().OpenOffsets(limit);
-}
-
 DeliveryCounts Core::Counts() const {
   DeliveryCounts sum;
   for (const auto& partition : impl_->partitions_) {

@@ -107,7 +107,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
   for (const uint32_t lane : live) {
-    lanes_.Filter(lane, 0, gone);  // `gone` itself spares what a run still has
+    lanes_.Filter(lane, gone);  // `gone` itself spares what a run still has
   }
   lanes_.WakeAll(partition.held);
   if (!ONCEMQ_MUTANT("empty-lanes-stay")) {

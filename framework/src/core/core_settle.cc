@@ -148,7 +148,7 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
 void Core::Impl::EndRun(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
   const bool moved = slab_[lane.head].finished;
-  const bool empty = lanes_.Filter(index, 0, [&](uint32_t slot) {
+  const bool empty = lanes_.Filter(index, [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
     // Queued behind the run while its assignment ended, or put back by the run after that: somebody

@@ -62,28 +62,28 @@ TEST_F(LanesTest, LanesSetAsideComeBackTogetherInOrder) {
     lanes_.Append(i + 1, i);
     lanes_.PutAside(list, lanes_.NextReady());
   }
-  EXPECT_FALSE(lanes_.has_ready());
+  EXPECT_EQ(lanes_.NextReady(), kNoIndex);
   lanes_.WakeAll(list);
   EXPECT_EQ(list.head, kNoIndex);
   EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 1u);
   EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 2u);
 }
 
-TEST_F(LanesTest, FilterKeepsThePrefixThatIsTaken) {
+TEST_F(LanesTest, AFilterUnlinksWhatIsGoneAndTheTailIsRightAfterIt) {
   for (uint32_t i = 0; i < 5; i++) {
     lanes_.Append(9, i);
   }
   const uint32_t lane = lanes_.NextReady();
-  EXPECT_FALSE(lanes_.Filter(lane, 2, [](uint32_t) { return true; }));
+  EXPECT_FALSE(lanes_.Filter(lane, [](uint32_t node) { return node >= 2; }));
   EXPECT_EQ(NodesOf(lane), (std::vector<uint32_t>{0, 1}));
   lanes_.Append(9, 7);
-  EXPECT_EQ(NodesOf(lane), (std::vector<uint32_t>{0, 1, 7})) << "the tail is right after a filter";
+  EXPECT_EQ(NodesOf(lane), (std::vector<uint32_t>{0, 1, 7}));
 }
 
 TEST_F(LanesTest, AnEmptyLaneIsForgotten) {
   lanes_.Append(9, 0);
   const uint32_t lane = lanes_.NextReady();
-  EXPECT_TRUE(lanes_.Filter(lane, 0, [](uint32_t) { return true; }));
+  EXPECT_TRUE(lanes_.Filter(lane, [](uint32_t) { return true; }));
   lanes_.Erase(lane);
   EXPECT_EQ(lanes_.live(), 0u);
 }
@@ -120,7 +120,7 @@ TEST_F(LanesTest, SurvivesRandomCreationAndErasureWithCollidingHomes) {
     const uint32_t head = queue.front();
     queue.pop_front();
     free.push_back(head);
-    if (lanes_.Filter(lane, 0, [&](uint32_t node) { return node == head; })) {
+    if (lanes_.Filter(lane, [&](uint32_t node) { return node == head; })) {
       model.erase(lanes_[lane].hash);
       lanes_.Erase(lane);
     } else {

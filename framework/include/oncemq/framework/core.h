@@ -176,7 +176,6 @@ class Core {
   PartitionStatus Status(PartitionId partition) const;
   // Until when the partition is surely ours, by the last acknowledged commit (rule 10).
   BootTime SafeUntil(PartitionId partition) const;
-  std::vector<int64_t> OpenOffsets(PartitionId partition, size_t limit) const;
   DeliveryCounts Counts() const;
   uint32_t lanes() const;
   uint32_t running() const;

@@ -70,9 +70,6 @@ class Frontier {
 
   FrontierSnapshot Snapshot(size_t max_map_bytes);
 
-  // Offsets not finished, lowest first, at most `limit`.
-  std::vector<int64_t> OpenOffsets(size_t limit) const;
-
  private:
   void Grow();
   OffsetMap MapWithin(size_t max_bytes, uint32_t& limit) const;

@@ -86,7 +86,6 @@ class LaneTable {
     }
     return index;
   }
-  bool has_ready() const { return ready_.head != kNoIndex; }
 
   void MakeReady(uint32_t index) {
     lanes_[index].state = LaneState::kReady;
@@ -120,16 +119,14 @@ class LaneTable {
   }
   void EraseEmptyReady() { EraseEmpty(ready_); }
 
-  // Unlinks every node after the first `keep` for which gone(node) holds; returns whether the lane
-  // is empty now.
+  // Unlinks every node for which gone(node) holds; returns whether the lane is empty now.
   template <class Gone>
-  bool Filter(uint32_t index, uint32_t keep, Gone gone) {
+  bool Filter(uint32_t index, Gone gone) {
     Lane& lane = lanes_[index];
     uint32_t previous = kNoIndex;
-    uint32_t position = 0;
-    for (uint32_t node = lane.head; node != kNoIndex; position++) {
+    for (uint32_t node = lane.head; node != kNoIndex;) {
       const uint32_t next = nodes_[node].next;
-      if (position >= keep && gone(node)) {
+      if (gone(node)) {
         (previous == kNoIndex ? lane.head : nodes_[previous].next) = next;
         if (lane.tail == node) {
           lane.tail = previous;
