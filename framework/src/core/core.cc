@@ -8,13 +8,19 @@
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
+namespace {
+
+constexpr uint64_t kFirstMessages = 64;  // that are admitted before any size is known
+
+}  // namespace
 
 Core::Impl::Impl(const CoreOptions& options)
     : options_(options),
       slab_(options.in_flight),
       lanes_(slab_, options.in_flight),
       ids_(options.in_flight),
-      free_(options.in_flight) {
+      free_(options.in_flight),
+      usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.run > 0 && options.lane_run > 0,
                "limits are checked where they are configured");
   for (uint32_t i = 0; i < options.in_flight; i++) {
@@ -171,6 +177,9 @@ uint32_t Core::running() const {
 }
 uint32_t Core::unfinished() const {
   return impl_->options_.in_flight - impl_->free_;
+}
+uint64_t Core::MessagesThatFit() const {
+  return impl_->options_.in_flight_bytes / impl_->usual_bytes_;
 }
 uint64_t Core::unfinished_bytes() const {
   return impl_->bytes_;

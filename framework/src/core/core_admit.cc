@@ -18,8 +18,22 @@ uint32_t Core::Impl::Credit(PartitionState& partition) {
   if (ONCEMQ_MUTANT("credit-not-bounded")) {
     return std::min(free_, partition.frontier().room());
   }
-  return std::min(
-      {free_, options_.partition_credit - partition.unfinished, partition.frontier().room()});
+  const uint64_t left = bytes_ < options_.in_flight_bytes ? options_.in_flight_bytes - bytes_ : 0;
+  const uint64_t fitting = ONCEMQ_MUTANT("sizes-not-learnt")
+                               ? UINT32_MAX
+                               : std::clamp<uint64_t>(left / usual_bytes_, 1, UINT32_MAX);
+  return std::min({free_, options_.partition_credit - partition.unfinished,
+                   partition.frontier().room(), static_cast<uint32_t>(fitting)});
+}
+
+void Core::Impl::LearnSize(uint64_t bytes, size_t messages) {
+  const uint64_t mean = std::max<uint64_t>(1, bytes / messages);
+  if (!size_known_ || mean > usual_bytes_) {
+    usual_bytes_ = mean;
+  } else {
+    usual_bytes_ -= (usual_bytes_ - mean) / 8;
+  }
+  size_known_ = true;
 }
 
 uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
@@ -49,6 +63,10 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       ids_.Prefetch(arrival.id_hash);  // for the run that takes it, soon
     }
   }
+  if (arrivals.empty()) {
+    return;
+  }
+  const uint64_t before = bytes_;
   for (const Arrival& arrival : arrivals) {
     const uint32_t slot = free_head_;
     Delivery& delivery = slab_[slot];
@@ -80,6 +98,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     bytes_ += arrival.bytes;
     lanes_.Append(LaneHash(id, arrival), slot);
   }
+  LearnSize(bytes_ - before, arrivals.size());
   const auto count = static_cast<uint32_t>(arrivals.size());
   partition.unfinished += count;
   partition.counts.deliveries += count;

@@ -48,10 +48,15 @@ class Core::Impl {
   uint32_t free_ = 0;
   uint32_t running_ = 0;
   uint64_t bytes_ = 0;
+  // Of one message, lately: follows larger ones at once and smaller ones slowly. At first a guess
+  // that lets a few messages in.
+  uint64_t usual_bytes_;
+  bool size_known_ = false;
 
  private:
   PartitionState& Create(PartitionId id);
   uint64_t LaneHash(PartitionId id, const Arrival& arrival);
+  void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
   void EraseEmptyLanes();
   uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);

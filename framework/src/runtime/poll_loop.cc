@@ -169,7 +169,9 @@ bool PollLoop::HandleHere(bool& busy) {
 
 bool PollLoop::ReadFrom(PartitionId partition) {
   const uint32_t credit = core_.Credit(partition);
-  if (credit < useful_credit_) {
+  // Where large messages fill the bytes, few of them are worth a read.
+  const uint64_t useful = std::clamp<uint64_t>(core_.MessagesThatFit() / 8, 1, useful_credit_);
+  if (credit < useful) {
     return false;  // an unread queue costs nothing
   }
   const bool behind = catch_up_ && catch_up_->Busy(partition);

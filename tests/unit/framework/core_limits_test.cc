@@ -60,6 +60,57 @@ TEST_F(CoreLimits, BytesInFlightStopAdmission) {
   EXPECT_EQ(core.unfinished_bytes(), 30u);
 }
 
+class CoreBytes : public CoreHarness {
+ protected:
+  static CoreOptions Bytes() {
+    CoreOptions options = Small();
+    options.in_flight_bytes = 1'600;
+    return options;
+  }
+  CoreBytes() : CoreHarness(Bytes()) {}
+  void AdmitMany(uint32_t count, uint32_t bytes) {
+    std::vector<Arrival> arrivals(count);
+    for (Arrival& arrival : arrivals) {
+      arrival.offset = next_++;
+      arrival.bytes = bytes;
+    }
+    core_.Admit(0, arrivals);
+  }
+  int64_t next_ = 0;
+};
+
+TEST_F(CoreBytes, TheCreditIsWhatFitsAtTheSizeOfTheLastMessages) {
+  Give(0);
+  AdmitMany(2, 100);
+  EXPECT_EQ(core_.MessagesThatFit(), 16u);
+  EXPECT_EQ(core_.Credit(0), 14u) << "1,400 bytes are left";
+  AdmitMany(4, 300);
+  EXPECT_EQ(core_.Credit(0), 1u) << "200 bytes are left, of messages of 300";
+  AdmitMany(1, 300);
+  EXPECT_EQ(core_.Credit(0), 0u);
+}
+
+TEST_F(CoreBytes, LargerMessagesAreBelievedAtOnceAndSmallerOnesSlowly) {
+  Give(0);
+  AdmitMany(1, 100);
+  AdmitMany(1, 800);
+  EXPECT_EQ(core_.MessagesThatFit(), 2u);
+  AdmitMany(1, 0);
+  EXPECT_EQ(core_.MessagesThatFit(), 2u);
+  for (int i = 0; i < 20; i++) {
+    AdmitMany(1, 1);
+  }
+  EXPECT_GT(core_.MessagesThatFit(), 16u);
+}
+
+TEST_F(CoreBytes, AMessageLargerThanAllTheBytesIsAdmittedAlone) {
+  Give(0);
+  AdmitMany(1, 5'000);
+  EXPECT_EQ(core_.Credit(0), 0u);
+  SettleAll(Take());
+  EXPECT_EQ(core_.Credit(0), 1u);
+}
+
 TEST_F(CoreLimits, APartitionBeyondSixteenBitsIsOneLikeAnyOther) {
   const PartitionId far = 70'000;
   const PartitionId low = far & 0xffff;

@@ -32,8 +32,10 @@ enum class Order : uint8_t { kUnordered, kKey, kPartition };
 struct CoreOptions {
   Order order = Order::kKey;    // what must stay in order within a partition
   uint32_t in_flight = 32'768;  // unfinished messages in this process
-  uint64_t in_flight_bytes = 256ull
-                             << 20;       // unfinished bytes; at the bound nothing more is admitted
+  // Unfinished bytes. Nothing is admitted at the bound, and before it no more messages at once than
+  // fit if they are as large as the last ones were. So one admission may exceed it, by as much as
+  // its messages are larger than those before.
+  uint64_t in_flight_bytes = 256ull << 20;
   uint32_t partition_credit = 8'192;      // unfinished messages of one partition
   uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
   uint32_t run = 500;                     // messages handed to a worker at once
@@ -159,6 +161,8 @@ class Core {
   // --- messages
   // How many messages of the partition may be admitted now.
   uint32_t Credit(PartitionId partition);
+  // How many messages of the size that they have had lately fill CoreOptions::in_flight_bytes.
+  uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
   // Fills `run` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
   // false when nothing may run now.
