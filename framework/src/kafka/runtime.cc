@@ -2,7 +2,7 @@
 // Runtime::Open: checks that the options can keep their promise, and puts the parts together.
 #include "oncemq/framework/runtime.h"
 
-#include <limits>
+#include <exception>
 #include <set>
 #include <utility>
 
@@ -106,18 +106,65 @@ Status CheckNames(const RuntimeOptions& options) {
   return {};
 }
 
+struct Limit {
+  std::string_view name;
+  uint64_t value;
+  uint64_t least;
+  uint64_t most;
+};
+
+// The most: what the service file allows too. Tables are made for these counts.
 Status CheckLimits(const RuntimeOptions& options) {
   const CoreOptions& core = options.core;
-  if (core.in_flight == 0 || core.partition_credit == 0 || core.span == 0 || core.run == 0 ||
-      core.lane_run == 0 || core.in_flight_bytes == 0) {
-    return Invalid("no limit of the core may be zero");
+  const Limit limits[] = {
+      {"in_flight", core.in_flight, 1, 4'000'000},
+      {"in_flight_bytes", core.in_flight_bytes, 1, 1ull << 40},
+      {"partition_credit", core.partition_credit, 1, 4'000'000},
+      {"span", core.span, 1, 100'000'000},
+      {"run", core.run, 1, 10'000},
+      {"lane_run", core.lane_run, 1, 10'000},
+      {"workers", options.workers, 0, 1'024},
+      {"workers_when_blocking", options.workers_when_blocking, 1, 1'024},
+      {"spare_workers", options.spare_workers, 0, 1'024},
+  };
+  for (const Limit& limit : limits) {
+    if (limit.value < limit.least || limit.value > limit.most) {
+      return Invalid(std::string(limit.name) + " must be " + std::to_string(limit.least) + " to " +
+                     std::to_string(limit.most) + ", not " + std::to_string(limit.value));
+    }
+  }
+  return {};
+}
+
+Status CheckTimes(const RuntimeOptions& options) {
+  const CoreOptions& core = options.core;
+  const microseconds above_zero[] = {core.session_timeout, core.commit_interval, core.store_retry,
+                                     options.policy.store_retry};
+  const milliseconds also_above_zero[] = {options.poll_budget, options.renew_every,
+                                          options.hang_after};
+  const milliseconds not_below_zero[] = {options.drain_deadline, options.policy.backoff_first,
+                                         options.policy.backoff_most};
+  // In the unit of the option: the longest time of one does not fit into another.
+  const auto outside = []<class Time>(Time least, Time time) {
+    return time < least || time > Time(std::chrono::hours(24));
+  };
+  bool wrong = outside(microseconds(0), core.session_margin);
+  for (const microseconds time : above_zero) {
+    wrong |= outside(microseconds(1), time);
+  }
+  for (const milliseconds time : also_above_zero) {
+    wrong |= outside(milliseconds(1), time);
+  }
+  for (const milliseconds time : not_below_zero) {
+    wrong |= outside(milliseconds(0), time);
+  }
+  if (wrong) {
+    return Invalid(
+        "all times are above zero and at most a day; only the session margin, the drain deadline "
+        "and the back-off may be zero");
   }
   if (core.session_margin * 2 > core.session_timeout) {
     return Invalid("the session margin may take at most half of the session timeout");
-  }
-  if (options.poll_budget <= milliseconds(0) || options.drain_deadline < milliseconds(0) ||
-      options.renew_every <= milliseconds(0)) {
-    return Invalid("poll budget, drain deadline and renewal are times above zero");
   }
   return {};
 }
@@ -147,12 +194,10 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* window,
-                                               Handler handler) {
-  for (const Status& status :
-       {CheckNames(options), CheckLimits(options), CheckPromise(options, window)}) {
+Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
+                                                  Handler handler) {
+  for (const Status& status : {CheckNames(options), CheckLimits(options), CheckTimes(options),
+                               CheckPromise(options, window)}) {
     if (!status) {
       return status.error();
     }
@@ -190,6 +235,18 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* w
   return std::unique_ptr<Runtime>(
       std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
                                      std::move(journal), *std::move(source)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::Open(RuntimeOptions options, Window* window,
+                                               Handler handler) {
+  try {
+    return OpenKafkaRuntime(std::move(options), window, std::move(handler));
+  } catch (const std::exception& error) {  // no memory for the tables of these limits, as a rule
+    return Error{Code::kFull, Effect::kNone,
+                 std::string("the runtime can't be set up: ") + error.what()};
+  }
 }
 
 }  // namespace oncemq

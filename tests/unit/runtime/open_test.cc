@@ -2,6 +2,7 @@
 // What Runtime::Open refuses, before any broker is asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "no_more_threads.h"
 #include "oncemq/framework/runtime.h"
@@ -68,11 +69,51 @@ TEST(RuntimeOpen, NeverTellsTheValueOfAProperty) {
 TEST(RuntimeOpen, RefusesLimitsThatCannotWork) {
   RuntimeOptions options = Good();
   options.core.in_flight = 0;
-  EXPECT_THAT(Refusal(options), HasSubstr("zero"));
+  EXPECT_THAT(Refusal(options), HasSubstr("in_flight must be 1 to"));
   options = Good();
   options.core.session_margin = options.core.session_timeout;
   EXPECT_THAT(Refusal(options), HasSubstr("margin"));
 }
+
+TEST(RuntimeOpen, RefusesLimitsThatNoMachineHasRoomFor) {
+  for (const auto field : {&CoreOptions::in_flight, &CoreOptions::partition_credit,
+                           &CoreOptions::span, &CoreOptions::run, &CoreOptions::lane_run}) {
+    RuntimeOptions options = Good();
+    options.core.*field = UINT32_MAX;
+    EXPECT_THAT(Refusal(options), HasSubstr("not 4294967295"));
+  }
+  for (const auto field : {&RuntimeOptions::workers, &RuntimeOptions::workers_when_blocking,
+                           &RuntimeOptions::spare_workers}) {
+    RuntimeOptions options = Good();
+    options.*field = UINT32_MAX;
+    EXPECT_THAT(Refusal(options), HasSubstr("not 4294967295"));
+  }
+}
+
+TEST(RuntimeOpen, RefusesTimesThatCannotBeCounted) {
+  for (const auto field : {&RuntimeOptions::poll_budget, &RuntimeOptions::drain_deadline,
+                           &RuntimeOptions::renew_every, &RuntimeOptions::hang_after}) {
+    for (const milliseconds time : {milliseconds(-1), milliseconds::max()}) {
+      RuntimeOptions options = Good();
+      options.*field = time;
+      EXPECT_THAT(Refusal(options), HasSubstr("at most a day"));
+    }
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end at a failed mmap
+TEST(RuntimeOpen, LimitsThatThisMachineHasNoMemoryForAreAnError) {
+  RuntimeOptions options = Good();
+  options.core.in_flight = options.core.partition_credit = 4'000'000;
+  rlimit old{};
+  getrlimit(RLIMIT_AS, &old);
+  const rlimit none{64 << 20, old.rlim_max};
+  setrlimit(RLIMIT_AS, &none);
+  const std::string refusal = Refusal(options);
+  setrlimit(RLIMIT_AS, &old);
+  EXPECT_THAT(refusal, HasSubstr("can't be set up"));
+}
+#endif
 
 TEST(RuntimeOpen, RefusesAJournalPolicyWithoutAJournal) {
   RuntimeOptions options = Good();
