@@ -2,6 +2,7 @@
 #include "catch_up.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
@@ -34,10 +35,12 @@ void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime no
 void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
   if (partition < partitions_.size()) {
     Progress& progress = partitions_[partition];
-    for (const Arrival& arrival : progress.pending) {
-      released.push_back(arrival.message);
+    for (std::vector<Arrival>* held : {&progress.pending, &progress.behind}) {
+      for (const Arrival& arrival : *held) {
+        released.push_back(arrival.message);
+      }
+      held->clear();
     }
-    progress.pending.clear();
     progress.busy = false;
   }
 }
@@ -72,6 +75,10 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   } else if (last) {
     Finish(progress, now);
   }
+  if (!progress.pending.empty() && !ONCEMQ_MUTANT("catch-up-admits-early")) {
+    progress.behind.swap(arrivals);
+    arrivals.clear();
+  }
 }
 
 void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released) {
@@ -81,23 +88,43 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
       requests_.push_back({arrival.id, {progress.source, progress.partition, arrival.offset}, own});
     }
   }
-  changes_.resize(requests_.size());
-  if (!ONCEMQ_MUTANT("catch-up-forgets")) {
-    if (const auto status = window_->Restore(requests_, changes_); !status) {
-      progress.retry_at = now + kAskAgain;
-      return;
-    }
+  changes_.assign(requests_.size(), Change::kMade);
+  if (!ONCEMQ_MUTANT("catch-up-forgets") &&
+      !errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_))) {
+    progress.retry_at = now + kAskAgain;
+    return;
   }
-  const auto count = static_cast<int64_t>(requests_.size());
+  const size_t left_alone = KeepFenced(progress, released);
+  const auto count = static_cast<int64_t>(requests_.size() - left_alone);
   progress.count += count;
   restored_ += count;
-  for (const Arrival& arrival : progress.pending) {
-    released.push_back(arrival.message);
-  }
-  progress.pending.clear();
-  if (!progress.busy) {
+  if (left_alone > 0) {
+    progress.retry_at = now + kAskAgain;
+    if (!std::exchange(progress.told, true)) {
+      Log(LogLevel::kWarn, "runtime",
+          "ids below the start may still be running; the partition waits for them",
+          {{"partition", progress.partition}, {"ids", left_alone}});
+    }
+  } else if (!progress.busy) {
     Finish(progress, now);
   }
+}
+
+// Of what was just sent, keeps what the window left alone; how many.
+size_t CatchUp::KeepFenced(Progress& progress, std::vector<void*>& released) {
+  size_t kept = 0;
+  size_t request = 0;
+  for (const Arrival& arrival : progress.pending) {
+    const bool sent = !arrival.id.empty();
+    if (sent && changes_[request++] == Change::kFenced &&
+        !ONCEMQ_MUTANT("catch-up-fenced-is-made")) {
+      progress.pending[kept++] = arrival;
+    } else {
+      released.push_back(arrival.message);
+    }
+  }
+  progress.pending.resize(kept);
+  return kept;
 }
 
 void CatchUp::Finish(Progress& progress, BootTime now) {

@@ -4,7 +4,8 @@
 // finished, so its ids become done again before anything new is admitted.
 //
 // Promise: nothing of a partition is admitted before its catch-up is over; a window that does not
-// answer is asked again with the same ids. Bounded by PlanCatchUp's budget.
+// answer, or leaves an id alone because somebody else may be running it, is asked again with the
+// same ids. Bounded by PlanCatchUp's budget.
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
@@ -23,16 +24,27 @@ class CatchUp {
   // The assignment is over. Messages that were still held go to `released`.
   void End(PartitionId partition, std::vector<void*>& released);
 
-  // True until everything below the start is in the window.
+  // True until everything below the start is in the window, and what was read behind it is
+  // admitted.
   bool Busy(PartitionId partition) const {
     return partition < partitions_.size() &&
-           (partitions_[partition].busy || !partitions_[partition].pending.empty());
+           (partitions_[partition].busy || !partitions_[partition].pending.empty() ||
+            !partitions_[partition].behind.empty());
   }
 
   // True while ids that an earlier call took are not in the window yet: don't read on.
   bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
 
-  // Takes what lies below the start off the front of `arrivals` and puts it into the window.
+  // What was read behind the start while the window did not answer; to be admitted before anything
+  // else, all at once or not yet. Precondition: Waits() has said no.
+  size_t behind(PartitionId partition) const { return partitions_[partition].behind.size(); }
+  void TakeBehind(PartitionId partition, std::vector<Arrival>& arrivals) {
+    arrivals.swap(partitions_[partition].behind);
+    partitions_[partition].behind.clear();
+  }
+
+  // Takes what lies below the start off the front of `arrivals` and puts it into the window; what
+  // is left in `arrivals` may be admitted.
   void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
             std::vector<void*>& released);
 
@@ -52,9 +64,12 @@ class CatchUp {
     int64_t count = 0;
     BootTime began{};
     BootTime retry_at{};
+    bool told = false;  // that ids are left alone
     std::vector<Arrival> pending;
+    std::vector<Arrival> behind;
   };
   void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
+  size_t KeepFenced(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);
 
   Window* const window_;

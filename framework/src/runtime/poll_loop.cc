@@ -179,6 +179,14 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;
   }
   arrivals_.clear();
+  if (behind && catch_up_->behind(partition) > 0) {
+    if (credit < catch_up_->behind(partition)) {
+      return false;
+    }
+    catch_up_->TakeBehind(partition, arrivals_);
+    core_.Admit(partition, arrivals_);
+    return true;
+  }
   if (source_->Read(partition, std::min(credit, kReadAtOnce), arrivals_, *this) == 0) {
     return false;
   }

@@ -19,6 +19,7 @@ namespace oncemq::testing {
 class ShakyWindow final : public Window {
  public:
   std::atomic<bool> down{false};
+  std::atomic<bool> restore_down{false};
   std::atomic<bool> renewals_fenced{false};
   std::atomic<int> renewals{0};
 
@@ -47,7 +48,7 @@ class ShakyWindow final : public Window {
     return inner_->Renew(requests, changes);
   }
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
-    return down ? Status(Down()) : inner_->Restore(requests, changes);
+    return down || restore_down ? Status(Down()) : inner_->Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return inner_->Peek(ids, views);

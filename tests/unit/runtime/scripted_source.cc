@@ -52,16 +52,18 @@ void Script::Tell(std::function<void(SourceEvents&)> event) {
   wake_.Notify();
 }
 
-void Script::Assign(PartitionId partition, int64_t start) {
-  Tell([this, partition, start](SourceEvents& events) {
+void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
+  const int64_t first = read_from < 0 ? start : read_from;
+  Tell([this, partition, start, first](SourceEvents& events) {
     {
       MutexLock lock(mutex_);
       readable_.push_back(partition);
-      next_[partition] = static_cast<size_t>(start);
+      next_[partition] = static_cast<size_t>(first);
     }
     AssignFacts facts;
     facts.partition = static_cast<int32_t>(partition);
-    facts.start = facts.read_from = facts.metadata.since = start;
+    facts.start = start;
+    facts.read_from = facts.metadata.since = first;
     events.Assigned(partition, facts);
   });
 }

@@ -25,7 +25,8 @@ class Script {
               const std::string& payload = "");
   // Told by the source's next Serve().
   void Tell(std::function<void(SourceEvents&)> event);
-  void Assign(PartitionId partition, int64_t start = 0);
+  // `read_from`: where it begins to read, at the start if nothing is said.
+  void Assign(PartitionId partition, int64_t start = 0, int64_t read_from = -1);
   void Revoke(PartitionId partition);
   void Lose(PartitionId partition);
   // How commits are answered from now on; nothing: not at all.

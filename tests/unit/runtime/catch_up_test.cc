@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catch_up.h"
+
+#include <gmock/gmock.h>
+
+#include <latch>
+
+#include "poll_loop_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr PartitionId kPartition = 0;
+
+BootTime At(int64_t ms) {
+  return BootTime(milliseconds(ms));
+}
+
+// A partition whose offsets 0 to 2 are finished, read in one batch with the two behind them.
+class CatchUpTest : public PollLoopTest {
+ protected:
+  CatchUpTest() {
+    own_ = *window_.RaiseOwn(0, 0);
+    AssignFacts facts;
+    facts.start = 3;
+    facts.read_from = 0;
+    catch_up_.Begin(kPartition, facts, At(0));
+    for (int i = 0; i < 5; i++) {
+      Arrival arrival;
+      arrival.message = &ids_[i];
+      arrival.id = ids_[i];
+      arrival.offset = i;
+      arrivals_.push_back(arrival);
+    }
+  }
+  std::vector<int64_t> Offsets() const {
+    std::vector<int64_t> offsets;
+    for (const Arrival& arrival : arrivals_) {
+      offsets.push_back(arrival.offset);
+    }
+    return offsets;
+  }
+  bool IsDone(std::string_view id) {
+    MarkerView view;
+    EXPECT_TRUE(window_.Peek({&id, 1}, {&view, 1}));
+    return view.state == MarkerState::kDone;
+  }
+
+  std::string ids_[5] = {"a", "b", "c", "d", "e"};
+  StoreErrors errors_;
+  CatchUp catch_up_{&window_, errors_};
+  Own own_ = 0;
+  std::vector<Arrival> arrivals_;
+  std::vector<void*> released_;
+};
+
+TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  EXPECT_THAT(Offsets(), ElementsAre(3, 4));
+  EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[1], &ids_[2]));
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+  EXPECT_EQ(catch_up_.restored(), 3);
+  EXPECT_TRUE(IsDone("c"));
+}
+
+TEST_F(CatchUpTest, WhileTheWindowFailsWhatLiesBehindTheStartIsKeptBackToo) {
+  window_.down = true;
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  EXPECT_THAT(arrivals_, IsEmpty()) << "a copy of what is not restored yet would run again";
+  EXPECT_THAT(released_, IsEmpty());
+  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(200), released_));
+  window_.down = false;
+  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(250), released_)) << "not asked yet";
+  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_TRUE(catch_up_.Busy(kPartition)) << "nothing may be read before what is kept back";
+  EXPECT_EQ(catch_up_.behind(kPartition), 2U);
+  catch_up_.TakeBehind(kPartition, arrivals_);
+  EXPECT_THAT(Offsets(), ElementsAre(3, 4));
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+  EXPECT_EQ(errors_.window(), 2);
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 9);
+}
+
+TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
+  // A copy of b, at an offset of its own, is still run by a handler of an earlier assignment.
+  const ClaimRequest claim{"b", {1, 1}, {0, 0, 7}, own_};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_.Claim({&claim, 1}, {&answer, 1}));
+  ASSERT_EQ(answer.answer, Answer::kGranted);
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  EXPECT_THAT(arrivals_, IsEmpty());
+  EXPECT_THAT(released_, ElementsAre(&ids_[0], &ids_[2]));
+  EXPECT_EQ(catch_up_.restored(), 2);
+  EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(200), released_));
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0) << "not complete";
+  const CompleteRequest complete{"b", {1, 1}, {0, 0, 7}};
+  Change change = Change::kFenced;
+  ASSERT_TRUE(window_.Complete({&complete, 1}, {&change, 1}));
+  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_EQ(catch_up_.restored(), 3);
+  EXPECT_EQ(catch_up_.behind(kPartition), 2U);
+}
+
+TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
+  window_.down = true;
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.End(kPartition, released_);
+  EXPECT_EQ(released_.size(), 5U);
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+}
+
+TEST_F(CatchUpTest, NothingIsHandledBeforeAFailingWindowHasTakenWhatWasFinished) {
+  RunningLoop loop(Options(), &window_, Count());
+  window_.restore_down = true;
+  for (const char* id : {"x", "y", "x", "z"}) {
+    loop.script().Append(1, id, "k");
+  }
+  loop.script().Assign(1, /*start=*/2, /*read_from=*/0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().window_errors >= 2; }));
+  EXPECT_EQ(calls_, 0);
+  EXPECT_EQ(loop.Now().counts.deliveries, 0);
+  window_.restore_down = false;
+  EXPECT_TRUE(
+      Holds([&] { return loop.Now().counts.deliveries == 2 && loop.Now().counts.open == 0; }));
+  EXPECT_EQ(loop.Now().counts.suppressed, 1) << "the copy of x";
+  EXPECT_EQ(calls_, 1);
+  const RunReport& report = loop.Stop();
+  EXPECT_TRUE(report.clean);
+  EXPECT_EQ(report.caught_up, 2);
+  EXPECT_EQ(loop.script().seen().held, 0U);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
