@@ -20,7 +20,7 @@ std::string_view WhyNeverStored(CommitReply reply) {
              "(offset.metadata.max.bytes)";
     case CommitReply::kNotAllowed:
       return "the broker does not allow us to commit for this group and topic";
-    case CommitReply::kNoPartition:
+    case CommitReply::kUnknownPartition:
       return "the broker does not know this partition, so its commits are not stored";
     default:
       return {};
@@ -142,7 +142,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     case CommitReply::kRefused:
     case CommitReply::kTooLarge:
     case CommitReply::kNotAllowed:
-    case CommitReply::kNoPartition:
+    case CommitReply::kUnknownPartition:
       phase_ = PartitionPhase::kStopped;
       break;
     case CommitReply::kUnknown:

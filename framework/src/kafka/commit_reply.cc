@@ -20,7 +20,7 @@ CommitReply ReplyOf(rd_kafka_resp_err_t code, bool cooperative) {
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
       return CommitReply::kNotAllowed;
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-      return CommitReply::kNoPartition;
+      return CommitReply::kUnknownPartition;
     default:
       return CommitReply::kUnknown;
   }

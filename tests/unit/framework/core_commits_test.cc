@@ -8,7 +8,7 @@ using CoreCommits = CoreHarness;
 
 TEST_F(CoreCommits, ACommitThatIsNeverStoredStopsThePartitionAndSaysWhy) {
   for (const CommitReply reply :
-       {CommitReply::kTooLarge, CommitReply::kNotAllowed, CommitReply::kNoPartition}) {
+       {CommitReply::kTooLarge, CommitReply::kNotAllowed, CommitReply::kUnknownPartition}) {
     const auto p = static_cast<PartitionId>(reply);
     Give(p, 7);
     Admit(p, 7, "a");

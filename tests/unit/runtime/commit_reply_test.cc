@@ -26,7 +26,8 @@ TEST(CommitReplyTest, WhatTheBrokerWillNeverStoreIsNamedByItsReason) {
   EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_INVALID_COMMIT_OFFSET_SIZE, true), CommitReply::kTooLarge);
   EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, false), CommitReply::kNotAllowed);
   EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, true), CommitReply::kNotAllowed);
-  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, false), CommitReply::kNoPartition);
+  EXPECT_EQ(ReplyOf(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, false),
+            CommitReply::kUnknownPartition);
 }
 
 TEST(CommitReplyTest, WhatMayBeStoredOrMayStillSucceedIsUnknown) {

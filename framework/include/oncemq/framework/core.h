@@ -101,9 +101,9 @@ enum class CommitReply : uint8_t {
   kUnknown,  // perhaps stored, or worth another try
   // The broker will never store a commit of this partition, though we may own it for ever; nobody
   // but us will say so:
-  kTooLarge,     // it takes less metadata than we need
-  kNotAllowed,   // who we are may not commit for this group or topic
-  kNoPartition,  // it does not know the partition
+  kTooLarge,          // it takes less metadata than we need
+  kNotAllowed,        // who we are may not commit for this group or topic
+  kUnknownPartition,  // it does not know the partition
 };
 
 // Deliveries of this process by what became of them: deliveries = the sum of the others (rule 51).
