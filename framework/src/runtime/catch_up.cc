@@ -94,7 +94,7 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
     progress.retry_at = now + kAskAgain;
     return;
   }
-  const size_t left_alone = KeepFenced(progress, released);
+  const size_t left_alone = KeepRefused(progress, released);
   const auto count = static_cast<int64_t>(requests_.size() - left_alone);
   progress.count += count;
   restored_ += count;
@@ -111,12 +111,12 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
 }
 
 // Of what was just sent, keeps what the window left alone; how many.
-size_t CatchUp::KeepFenced(Progress& progress, std::vector<void*>& released) {
+size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   size_t kept = 0;
   size_t request = 0;
   for (const Arrival& arrival : progress.pending) {
     const bool sent = !arrival.id.empty();
-    if (sent && changes_[request++] == Change::kFenced &&
+    if (sent && changes_[request++] != Change::kMade &&
         !ONCEMQ_MUTANT("catch-up-fenced-is-made")) {
       progress.pending[kept++] = arrival;
     } else {

@@ -69,7 +69,7 @@ class CatchUp {
     std::vector<Arrival> behind;
   };
   void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
-  size_t KeepFenced(Progress& progress, std::vector<void*>& released);
+  size_t KeepRefused(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);
 
   Window* const window_;
