@@ -69,6 +69,7 @@ MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& cloc
     : capabilities_{.engine = "memory"},
       rules_(options.level, options.times),
       max_open_(options.max_open),
+      max_parked_(options.max_parked),
       clock_(clock),
       hash_(hash),
       done_(options.remember) {
@@ -126,8 +127,8 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
   MutexLock lock(mutex_);
   if (!HasRoomFor(requests)) {
     return Error{Code::kFull, Effect::kNone,
-                 "the window holds " + std::to_string(markers_.size()) +
-                     " open and parked ids; max_open is " + std::to_string(max_open_)};
+                 "the window holds " + std::to_string(open()) + " open ids; max_open is " +
+                     std::to_string(max_open_)};
   }
   return Apply<&MemoryWindow::ClaimOne>(requests, answers);
 }
@@ -135,7 +136,7 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
 // A batch is refused before any of it is applied, and only if it would really need more markers
 // than are allowed.
 bool MemoryWindow::HasRoomFor(std::span<const ClaimRequest> requests) {
-  if (markers_.size() + requests.size() <= max_open_) [[likely]] {
+  if (open() + requests.size() <= max_open_) [[likely]] {
     return true;
   }
   std::unordered_set<std::string_view> fresh;
@@ -146,7 +147,7 @@ bool MemoryWindow::HasRoomFor(std::span<const ClaimRequest> requests) {
       fresh.insert(request.id);
     }
   }
-  return markers_.size() + fresh.size() <= max_open_ || ONCEMQ_MUTANT("max-open-not-kept");
+  return open() + fresh.size() <= max_open_ || ONCEMQ_MUTANT("max-open-not-kept");
 }
 
 void MemoryWindow::ClaimOne(const ClaimRequest& request, const Found& at, ClaimAnswer& answer) {
@@ -233,12 +234,36 @@ Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Chang
     return fit;
   }
   MutexLock lock(mutex_);
+  if (!HasRoomToPark(requests)) {
+    return Error{Code::kFull, Effect::kNone,
+                 "the window keeps " + std::to_string(parked_) + " parked ids; max_parked is " +
+                     std::to_string(max_parked_)};
+  }
   return Apply<&MemoryWindow::ParkOne>(requests, answers);
+}
+
+// As for claims: what is parked already, or is not the caller's, needs no room.
+bool MemoryWindow::HasRoomToPark(std::span<const ParkRequest> requests) {
+  if (parked_ + requests.size() <= max_parked_) [[likely]] {
+    return true;
+  }
+  std::unordered_set<std::string_view> fresh;
+  for (const ParkRequest& request : requests) {
+    const Marker* marker = markers_.Find(hash_(request.id), request.id);
+    if (marker != nullptr && marker->state == MarkerState::kOpen &&
+        marker->token == request.token) {
+      fresh.insert(request.id);
+    }
+  }
+  return parked_ + fresh.size() <= max_parked_ || ONCEMQ_MUTANT("max-parked-not-kept");
 }
 
 void MemoryWindow::ParkOne(const ParkRequest& request, const Found& at, Change& answer) {
   Marker* marker = markers_.Find(at.hash, at.id);
-  answer = Made(marker != nullptr && rules_.Park(*marker, request));
+  const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
+  const bool made = marker != nullptr && rules_.Park(*marker, request);
+  parked_ += was_open && made && !ONCEMQ_MUTANT("parked-counts-as-open") ? 1 : 0;
+  answer = Made(made);
 }
 
 Status MemoryWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
@@ -319,6 +344,9 @@ Result<std::unique_ptr<Window>> OpenMemoryWindow(const MemoryWindowOptions& opti
   }
   if (options.max_open == 0 || options.max_open > kMaxCount) {
     return Invalid("max_open must be 1 to " + std::to_string(kMaxCount));
+  }
+  if (options.max_parked == 0 || options.max_parked > kMaxCount) {
+    return Invalid("max_parked must be 1 to " + std::to_string(kMaxCount));
   }
   constexpr milliseconds kYear = std::chrono::hours(24 * 365);
   if (times.lease <= milliseconds(0) || times.max_lease < times.lease || times.max_lease > kYear ||

@@ -59,10 +59,13 @@ class MemoryWindow final : public Window {
   void RestoreOne(const RestoreRequest& request, const Found& at, Change& answer) REQUIRES(mutex_);
   void PeekOne(std::string_view id, const Found& at, MarkerView& view) REQUIRES(mutex_);
   bool HasRoomFor(std::span<const ClaimRequest> requests) REQUIRES(mutex_);
+  bool HasRoomToPark(std::span<const ParkRequest> requests) REQUIRES(mutex_);
+  size_t open() const REQUIRES(mutex_) { return markers_.size() - parked_; }
 
   const WindowCapabilities capabilities_;
   const MarkerRules rules_;
   const uint32_t max_open_;
+  const uint32_t max_parked_;
   const Clock& clock_;
   const IdHash hash_;
   bool allocated_;
@@ -71,6 +74,7 @@ class MemoryWindow final : public Window {
   BootTime now_ GUARDED_BY(mutex_);  // read once a batch
   DoneIds done_ GUARDED_BY(mutex_);
   MarkerTable markers_ GUARDED_BY(mutex_);  // an id is here or in done_, never in both
+  size_t parked_ GUARDED_BY(mutex_) = 0;    // of these; they stay
   Owners owners_ GUARDED_BY(mutex_);
 };
 

@@ -123,6 +123,7 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
   lines.Add("conflicts", detect ? "detect" : "ignore");
   lines.Add("remember", uint64_t{memory.remember});
+  lines.Add("max_parked", uint64_t{memory.max_parked});
   lines.Add("lease", memory.times.lease);
   lines.Add("max_lease", memory.times.max_lease);
   lines.Add("handler_timeout", memory.times.handler_timeout);

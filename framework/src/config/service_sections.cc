@@ -135,6 +135,7 @@ void ReadMemoryWindow(Section& window, ServiceOptions& options) {
   ReadId(window, options.runtime);
   window.Choice("conflicts", options.runtime.conflicts, kConflicts);
   window.Count("remember", options.memory.remember, 1, 100'000'000);
+  window.Count("max_parked", options.memory.max_parked, 1, 100'000'000);
   window.Duration("lease", options.memory.times.lease, 1s, 1h);
   window.Duration("max_lease", options.memory.times.max_lease, 1s, 24h);
   window.Duration("handler_timeout", options.memory.times.handler_timeout, 1s, 24h);
@@ -150,8 +151,8 @@ void ReadWindow(Section window, ServiceOptions& options) {
   if (!read || options.engine == ServiceOptions::Engine::kMemory) {
     ReadMemoryWindow(window, options);
   } else {
-    for (const std::string_view key : {"level", "ids", "id", "conflicts", "remember", "lease",
-                                       "max_lease", "handler_timeout", "catch_up"}) {
+    for (const std::string_view key : {"level", "ids", "id", "conflicts", "remember", "max_parked",
+                                       "lease", "max_lease", "handler_timeout", "catch_up"}) {
       window.Forbid(key, "`window.engine` is `none`, so no id is looked at");
     }
     options.runtime.catch_up = 0;

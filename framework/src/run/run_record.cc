@@ -122,7 +122,11 @@ void RunMachine::Parked(const Status& status) {
     if (progress_[i].part != Part::kPark) {
       continue;
     }
-    if (!status) {
+    if (!status && status.error().code == Code::kFull) {
+      // Parked ids stay, so waiting does not help, and nothing is forgotten to make room.
+      settlements_[i].text = status.error().message;
+      GiveUpClaim(i, Fate::kStop);
+    } else if (!status) {
       Unanswered(i, Stage::kRejecting);
     } else if (changes_[progress_[i].request] == Change::kMade) {
       Settle(i, Fate::kRejected);

@@ -67,6 +67,7 @@ const std::string kFullService =
     "  id: key\n"
     "  conflicts: ignore\n"
     "  remember: 5000\n"
+    "  max_parked: 600\n"
     "  lease: 20s\n"
     "  max_lease: 5m\n"
     "  handler_timeout: 90s\n"
@@ -111,6 +112,7 @@ TEST(ServiceFile, EveryKeyOfWindowAndOrderReachesItsOption) {
   EXPECT_EQ(runtime.policy.level, Level::kOpaque);
   EXPECT_EQ(runtime.id_from, IdFrom::kKey);
   EXPECT_EQ(options.memory.remember, 5000u);
+  EXPECT_EQ(options.memory.max_parked, 600u);
   EXPECT_EQ(options.memory.times.lease, 20s);
   EXPECT_EQ(options.memory.times.max_lease, 5min);
   EXPECT_EQ(options.memory.times.handler_timeout, 90s);

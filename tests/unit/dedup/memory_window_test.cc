@@ -31,6 +31,12 @@ class MemoryWindowTest : public testing::Test {
     EXPECT_TRUE(window.Complete({&request, 1}, {&change, 1}).has_value());
     return change;
   }
+  static Result<Change> Park(Window& window, std::string_view id, const Token& token) {
+    const ParkRequest request{id, token, 1};
+    Change change{};
+    const Status status = window.Park({&request, 1}, {&change, 1});
+    return status ? Result<Change>(change) : Result<Change>(status.error());
+  }
   static bool IsDone(Window& window, std::string_view id) {
     MarkerView view;
     EXPECT_TRUE(window.Peek({&id, 1}, {&view, 1}).has_value());
@@ -50,6 +56,8 @@ TEST_F(MemoryWindowTest, AnOptionThatCannotBeIsRefusedByName) {
       {{.remember = 2'000'000'000}, "remember"},
       {{.max_open = 0}, "max_open"},
       {{.max_open = 2'000'000'000}, "max_open"},
+      {{.max_parked = 0}, "max_parked"},
+      {{.max_parked = 2'000'000'000}, "max_parked"},
       {{.times = {.lease = milliseconds(0)}}, "lease"},
       {{.times = {.lease = milliseconds(10), .max_lease = milliseconds(9)}}, "max_lease"},
       {{.times = {.max_lease = milliseconds::max()}}, "max_lease"},
@@ -92,6 +100,33 @@ TEST_F(MemoryWindowTest, OpenAndParkedIdsDoNotAge) {
   }
   EXPECT_EQ(Claim(*window, "open", {1, 9}).answer, Answer::kInFlight);
   EXPECT_EQ(Claim(*window, "parked", {1, 9}).answer, Answer::kAttached);
+}
+
+TEST_F(MemoryWindowTest, ParkedIdsTakeNoRoomFromOpenOnes) {
+  const auto window = Open({.max_open = 2, .max_parked = 5});
+  for (uint64_t i = 1; i <= 5; i++) {
+    const std::string id = "p" + std::to_string(i);
+    EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
+    EXPECT_EQ(Park(*window, id, {1, i}).value_or(Change::kFenced), Change::kMade);
+  }
+  EXPECT_EQ(Claim(*window, "a", {2, 1}).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(*window, "b", {2, 2}).answer, Answer::kGranted);
+}
+
+TEST_F(MemoryWindowTest, AtTheBoundOfParkedIdsAnotherIsRefusedAndNoneIsForgotten) {
+  const auto window = Open({.max_parked = 1});
+  Claim(*window, "a", {1, 1});
+  Claim(*window, "b", {1, 2});
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade);
+  const auto full = Park(*window, "b", {1, 2});
+  ASSERT_FALSE(full.has_value());
+  EXPECT_EQ(full.error().code, Code::kFull);
+  EXPECT_EQ(full.error().effect, Effect::kNone);
+  EXPECT_NE(full.error().message.find("max_parked is 1"), std::string::npos);
+  EXPECT_EQ(Park(*window, "a", {1, 1}).value_or(Change::kFenced), Change::kMade)
+      << "a repeated request needs no room";
+  EXPECT_EQ(Claim(*window, "a", {1, 3}).answer, Answer::kAttached);
+  EXPECT_EQ(Complete(*window, "b", {1, 2}), Change::kMade) << "it was left as it is";
 }
 
 TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsApplied) {

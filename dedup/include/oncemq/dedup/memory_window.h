@@ -26,8 +26,10 @@ struct MemoryWindowOptions {
   WindowTimes times;
   // Finished ids that are surely still known.
   uint32_t remember = 1'000'000;
-  // Open and parked ids at a time; a batch that needs more is refused with kFull.
+  // Open ids at a time; a batch of claims that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
+  // Parked ids, which stay as long as the window; parking more is refused with kFull.
+  uint32_t max_parked = 1'000'000;
 };
 
 // `clock` judges the leases and outlives the window. kInvalid says which option cannot be.

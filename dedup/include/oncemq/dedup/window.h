@@ -171,7 +171,8 @@ class Window {
   // left alone (kFenced); an id without a marker is released already (kMade).
   virtual Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) = 0;
 
-  // open -> parked. Precondition: the record with that entry number is acknowledged.
+  // open -> parked. Precondition: the record with that entry number is acknowledged. kFull: no more
+  // ids can be parked, and repeating does not help, since parked ids stay.
   virtual Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) = 0;
 
   // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease

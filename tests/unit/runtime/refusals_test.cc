@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages that are refused for good, up to the bound of the window.
+#include <gmock/gmock.h>
+
+#include "poll_loop_fixture.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(PollLoopTest, WhereNoMoreIdsCanBeParkedThePartitionStopsAndSaysWhy) {
+  const TempDir dir;
+  const auto journal = *Journal::Open(dir.path() / "refused", {"topic"});
+  const auto window = *OpenMemoryWindow({.max_parked = 1}, SystemClock::Instance());
+  RuntimeOptions options = Options();
+  options.policy.reject = RejectPolicy::kJournal;
+  RunningLoop loop(
+      options, window.get(),
+      [](const Message& message, Context&) -> Outcome {
+        return *message.key() == "bad" ? Outcome(Reject{"never"}) : Outcome(Done{});
+      },
+      journal.get());
+  loop.script().Append(0, "a", "bad");
+  loop.script().Append(0, "b", "good");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  loop.script().Append(0, "c", "bad");
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  loop.script().Append(1, "d", "good");
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 1; })) << "others go on";
+  const RunReport& report = loop.Stop();
+  EXPECT_THAT(report.stops,
+              ElementsAre(AllOf(HasSubstr("topic/0 at offset 2"), HasSubstr("max_parked is 1"))));
+  EXPECT_EQ(report.counts.rejected, 1);
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 2) << "the refusal is not passed";
+}
+
+}  // namespace
+}  // namespace oncemq::testing
