@@ -44,6 +44,11 @@ inline std::optional<std::string> Argument(int argc, char** argv, const char* na
   return std::nullopt;
 }
 
+inline bool HasFlag(int argc, char** argv, const char* name) {
+  return std::any_of(argv + 1, argv + argc,
+                     [&](const char* argument) { return std::strcmp(argument, name) == 0; });
+}
+
 class Report {
  public:
   Report(std::string bench, int argc, char** argv) : bench_(std::move(bench)) {

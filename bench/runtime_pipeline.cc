@@ -128,6 +128,10 @@ class Pipeline {
 
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv) {
   StartLogging({.level = LogLevel::kWarn});
+  if (HasFlag(argc, argv, "--quick")) {
+    options.messages = 1'000'000;
+    options.pairs = 3;
+  }
   if (const auto messages = Argument(argc, argv, "--messages")) {
     options.messages = std::strtoll(messages->c_str(), nullptr, 10);
   }

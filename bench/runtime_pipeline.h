@@ -13,8 +13,8 @@
 namespace oncemq::bench {
 
 struct PipelineOptions {
-  int64_t messages = 1'000'000;  // --messages
-  int pairs = 5;                 // --pairs: runtime and floor in turn
+  int64_t messages = 5'000'000;  // --messages; a million with --quick
+  int pairs = 5;                 // --pairs: runtime and floor in turn; 3 with --quick
   double duplicates = 0;         // share of messages that copy an earlier one of their partition
   std::function<std::unique_ptr<Window>()> window;  // nothing: no window
 };
