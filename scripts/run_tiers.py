@@ -262,7 +262,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("model", 120, script("scripts/model")),
     ("mutants", 300, tier_mutants),
     ("kafka", 360, tier_kafka),
-    ("package", 120, tier_package),
+    ("package", 150, tier_package),
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stranger's engine under the installed conformance suite. What it can, it has from the window in
+// memory; that is enough to see that the suite builds and judges outside this repository.
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "oncemq/dedup/conformance/window_conformance.h"
+#include "oncemq/dedup/memory_window.h"
+
+namespace {
+
+using namespace oncemq;
+
+ManualClock& EnginesClock() {
+  static ManualClock clock;
+  return clock;
+}
+
+class StrangersWindow final : public Window {
+ public:
+  explicit StrangersWindow(std::unique_ptr<Window> inner) : inner_(std::move(inner)) {}
+
+  const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override {
+    return inner_->RaiseOwn(source, partition);
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return inner_->Claim(requests, answers);
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+    return inner_->Complete(requests, answers);
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+    return inner_->Release(requests, answers);
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+    return inner_->Park(requests, answers);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+    return inner_->Renew(requests, answers);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+    return inner_->Restore(requests, answers);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return inner_->Peek(ids, views);
+  }
+
+ private:
+  const std::unique_ptr<Window> inner_;
+};
+
+[[maybe_unused]] const bool kRegistered = RegisterWindowConformance({
+    .name = "strangers",
+    .capabilities = {.engine = "memory"},
+    .open = [](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
+      auto inner = OpenMemoryWindow({.level = setup.level, .times = setup.times}, EnginesClock());
+      if (!inner) {
+        return inner.error();
+      }
+      return std::unique_ptr<Window>(std::make_unique<StrangersWindow>(*std::move(inner)));
+    },
+    .reopen = {},
+    .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+});
+
+}  // namespace
