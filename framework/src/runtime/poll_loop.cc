@@ -100,11 +100,12 @@ void PollLoop::TakeOver() {
 
 // False: another thread polls now, and nothing of this object may be touched.
 bool PollLoop::Round() {
-  round_began_ = Now();
+  Now();
   if (stop_asked_.load(std::memory_order_relaxed) && !stopping_) {
     BeginStop();
   }
   source_->Serve(*this);
+  round_began_ = Now();  // the budget is the handlers', and asking a silent broker takes longer
   bool busy = SettleReturned();
   Act();
   if (workers_ == 0) {

@@ -51,6 +51,17 @@ TEST_F(PollLoopTest, MessagesAreHandledCommittedAndReleased) {
   EXPECT_TRUE(loop.script().seen().closed);
 }
 
+TEST_F(PollLoopTest, ASlowSourceTakesNothingFromTheHandlersBudget) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().ServeTakes(milliseconds(200));  // a round's budget, five times
+  loop.script().Append(0, "a", "k");
+  loop.script().Append(1, "b", "k");
+  loop.script().Assign(0);
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return calls_ == 2; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
 TEST_F(PollLoopTest, AWindowThatIsDownStopsTheWorkAndNotTheMember) {
   RunningLoop loop(Options(), &window_, Count());
   window_.down = true;

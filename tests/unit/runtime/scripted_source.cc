@@ -93,6 +93,7 @@ Script::Seen Script::seen() const {
 }
 
 void ScriptedSource::Serve(SourceEvents& events) {
+  script_.clock_.Advance(milliseconds(script_.serve_takes_.load()));
   std::deque<std::function<void(SourceEvents&)>> due;
   {
     MutexLock lock(script_.mutex_);

@@ -2,12 +2,14 @@
 // A log with a consumer group that does what a test says.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
 #include "source.h"
 #include "wake.h"
@@ -31,6 +33,10 @@ class Script {
   void Lose(PartitionId partition);
   // How commits are answered from now on; nothing: not at all.
   void AnswerCommits(std::optional<CommitReply> reply);
+  // Each Serve() takes so long, on the loop's clock.
+  void ServeTakes(milliseconds time) { serve_takes_ = time.count(); }
+  // The system's, and later by what Serve() has taken.
+  const Clock& clock() const { return clock_; }
 
   struct Seen {
     std::vector<CommitAction> commits;
@@ -52,7 +58,21 @@ class Script {
     int64_t offset = 0;
   };
 
+  class LateClock final : public Clock {
+   public:
+    BootTime Boot() const override {
+      return SystemClock::Instance().Boot() + milliseconds(late_.load());
+    }
+    WallTime Wall() const override { return SystemClock::Instance().Wall(); }
+    void Advance(milliseconds by) { late_ += by.count(); }
+
+   private:
+    std::atomic<int64_t> late_{0};
+  };
+
   Wake& wake_;
+  LateClock clock_;
+  std::atomic<int64_t> serve_takes_{0};
   mutable Mutex mutex_;
   std::map<PartitionId, std::deque<Record>> logs_ GUARDED_BY(mutex_);
   std::map<PartitionId, size_t> next_ GUARDED_BY(mutex_);
