@@ -89,7 +89,6 @@ constexpr KafkaProperty kProperties[] = {
     {"fetch.min.bytes", kAllowed},
     {"fetch.queue.backoff.ms", kAllowed},
     {"fetch.wait.max.ms", kAllowed},
-    {"group.instance.id", kAllowed},
     {"heartbeat.interval.ms", kAllowed},
     {"max.partition.fetch.bytes", kAllowed},
     {"max.poll.interval.ms", kAllowed},
@@ -126,6 +125,9 @@ constexpr KafkaProperty kProperties[] = {
     {"enable.sasl.oauthbearer.unsecure.jwt", kRefused, "it logs in with unsigned tokens"},
     {"enable.ssl.certificate.verification", kRefused,
      "without it anybody can play the broker; name your authority in `ssl.ca.location`"},
+    {"group.instance.id", kRefused,
+     "a static member that the group has forgotten joins again without a word and without waiting "
+     "for its commits, so that a late one may throw back the partition's next owner"},
     {"group.protocol", kRefused, "only the classic group protocol is covered so far"},
     {"group.protocol.type", kRefused, "only consumer groups are covered"},
     {"group.remote.assignor", kRefused, "only the classic group protocol is covered so far"},

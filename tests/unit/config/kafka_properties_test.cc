@@ -20,7 +20,7 @@ std::string WhyRefused(std::string_view name, std::string_view value = "x") {
 TEST(KafkaProperties, ConnectionSecurityAndFetchSizesPass) {
   for (const std::string_view name :
        {"client.id", "socket.timeout.ms", "security.protocol", "sasl.password", "ssl.ca.location",
-        "fetch.max.bytes", "queued.min.messages", "group.instance.id", "heartbeat.interval.ms"}) {
+        "fetch.max.bytes", "queued.min.messages", "heartbeat.interval.ms"}) {
     EXPECT_EQ(WhyRefused(name), "") << name;
   }
 }
@@ -42,6 +42,10 @@ TEST(KafkaProperties, WhatMovesThePositionIsRefused) {
   EXPECT_THAT(WhyRefused("enable.auto.commit", "false"), HasSubstr("only finished messages"));
   EXPECT_THAT(WhyRefused("enable.auto.offset.store"), HasSubstr("belong to the runtime"));
   EXPECT_THAT(WhyRefused("auto.offset.reset", "latest"), HasSubstr("`kafka.start`"));
+}
+
+TEST(KafkaProperties, StaticMembershipIsRefused) {
+  EXPECT_THAT(WhyRefused("group.instance.id", "a"), HasSubstr("joins again without a word"));
 }
 
 TEST(KafkaProperties, WhatLoadsOrRunsCodeIsRefused) {
