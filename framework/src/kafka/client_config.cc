@@ -37,6 +37,13 @@ Properties Connection(const RuntimeOptions& options) {
   };
 }
 
+// Within the session margin: there a member learns that the group has moved on without it before
+// its successor may act (docs/model, clause 10C).
+milliseconds DefaultHeartbeat(const CoreOptions& core) {
+  const microseconds most = std::min(core.session_timeout / 4, core.session_margin);
+  return std::clamp(std::chrono::floor<milliseconds>(most), milliseconds(1), milliseconds(3000));
+}
+
 Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
   const auto session = std::chrono::duration_cast<milliseconds>(options.core.session_timeout);
   Properties properties = Connection(options);
@@ -51,7 +58,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"allow.auto.create.topics", "false"},
           {"enable.partition.eof", "false"},
           {"session.timeout.ms", std::to_string(session.count())},
-          {"heartbeat.interval.ms", std::to_string(std::min<int64_t>(3000, session.count() / 4))},
+          {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},
           {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
           // Per partition, because the queues are split; beyond it fetching pauses, for a whole
           // second before 2.2.

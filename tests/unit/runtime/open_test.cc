@@ -115,6 +115,15 @@ TEST(RuntimeOpen, LimitsThatThisMachineHasNoMemoryForAreAnError) {
 }
 #endif
 
+TEST(RuntimeOpen, RefusesAHeartbeatThatComesTooLateForTheSessionMargin) {
+  RuntimeOptions options = Good();
+  options.core.session_margin = milliseconds(2000);
+  options.kafka.properties = {{"heartbeat.interval.ms", "2001"}};
+  EXPECT_THAT(Refusal(options), HasSubstr("2000 ms"));
+  options.kafka.properties = {{"heartbeat.interval.ms", "2000"}};
+  EXPECT_EQ(Refusal(options), "");
+}
+
 TEST(RuntimeOpen, RefusesAJournalPolicyWithoutAJournal) {
   RuntimeOptions options = Good();
   options.policy.reject = RejectPolicy::kJournal;
