@@ -84,6 +84,14 @@ void Commits::Forget(PartitionId partition) {
   }
 }
 
+bool Commits::Awaits(std::span<const PartitionId> partitions) const {
+  return std::any_of(sent_.begin(), sent_.end(), [&](const auto& request) {
+    return std::any_of(request.second.begin(), request.second.end(), [&](const CommitAction& one) {
+      return std::find(partitions.begin(), partitions.end(), one.partition) != partitions.end();
+    });
+  });
+}
+
 // False: there is nothing to look for.
 bool Commits::Look(uint64_t number, const Batch& batch) {
   const PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(batch.size())));

@@ -5,6 +5,13 @@
 // group's offsets when a topic is deleted. If a new topic has the old name, librdkafka reads on in
 // it as if nothing had happened, and its next commit would wipe out the only trace: so the trace is
 // looked for before it is wiped out. A round trip to the coordinator a commit, none a message.
+//
+// A commit that was handed to librdkafka can't land after its assignment was lost and the member
+// has joined again: librdkafka counts it until the final answer (wait_commit_cnt), also while it
+// waits for a coordinator; our unassign call travels behind it in the same queue; and no member
+// joins before an unassign with count 0 is done (rd_kafka_assignment_serve). A static member is the
+// exception, so there are none (docs/guarantees.md). The member adds a belt: it does not even call
+// unassign before the answer is there.
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
@@ -29,6 +36,8 @@ class Commits {
   // The assignment is over. A commit that still waits for its look is never sent: under the next
   // generation the broker would take it, and throw back whoever owns the partition then.
   void Forget(PartitionId partition);
+  // A commit was sent that names one of them and is not answered yet.
+  bool Awaits(std::span<const PartitionId> partitions) const;
   // The group waits for partitions that we drain, or does not any more.
   void InRevocation(bool revoking);
 

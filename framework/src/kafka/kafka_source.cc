@@ -11,6 +11,24 @@ namespace {
 
 constexpr microseconds kLeaveWithin{5'000'000};
 
+// Of a member that has given everything back, nothing concerns the runtime any more: not its late
+// commits, and not that its successor has fenced it.
+class LateWords final : public SourceEvents {
+ public:
+  void Assigned(PartitionId, const AssignFacts&) override {}
+  void Revoked(PartitionId) override {}
+  void Lost(PartitionId) override {}
+  void CommitAnswered(PartitionId, uint64_t, CommitReply) override {}
+  void Incident(const PartitionName&, int64_t, const std::string& why) override { Note(why); }
+  int64_t KnownUpTo(PartitionId) const override { return 0; }
+  void Failed(const std::string& why) override { Note(why); }
+
+ private:
+  static void Note(const std::string& why) {
+    Log(LogLevel::kInfo, "kafka", "a member that is leaving reports", {{"what", why}});
+  }
+};
+
 }  // namespace
 
 KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
@@ -39,7 +57,7 @@ Status KafkaSource::NewMember() {
     return client.error();
   }
   member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_,
-                                     reader_, table_);
+                                     reader_, table_, clock_);
   return {};
 }
 
@@ -51,16 +69,17 @@ void KafkaSource::Serve(SourceEvents& events) {
   if (!failure_.empty()) {
     events.Failed(std::exchange(failure_, {}));
   }
-  member_->Serve(events, clock_.Boot());
+  member_->Serve(events);
   if (!former_.empty()) {
-    ReapFormer(events);
+    ReapFormer();
   }
 }
 
-void KafkaSource::ReapFormer(SourceEvents& events) {
+void KafkaSource::ReapFormer() {
   const BootTime now = clock_.Boot();
+  LateWords events;
   for (Former& former : former_) {
-    former.member->Serve(events, now);
+    former.member->Serve(events);
   }
   std::erase_if(former_, [&](const Former& former) {
     return former.member->held() == 0 && (former.member->closed() || now >= former.patience);

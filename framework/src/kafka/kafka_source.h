@@ -43,7 +43,7 @@ class KafkaSource final : public Source {
   KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
               size_t max_id_bytes, int wake, const Clock& clock);
   Status NewMember();
-  void ReapFormer(SourceEvents& events);
+  void ReapFormer();
 
   const RuntimeOptions options_;
   const ClientFacts facts_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "broker_error.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -12,31 +13,16 @@ constexpr uint32_t kEventsAtOnce = 100;
 constexpr uint32_t kLargestBatch = 1000;
 constexpr uint64_t kRing = 1;  // what a queue writes to the wake's descriptor
 
-// Errors after which a partition can't be read on without an answer from a person.
-bool IsIncident(rd_kafka_resp_err_t code) {
-  switch (code) {
-    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR__BAD_MSG:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-               MessageReader& reader, PartitionTable& table)
+               MessageReader& reader, PartitionTable& table, const Clock& clock)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
       reader_(reader),
       table_(table),
+      clock_(clock),
       client_(std::move(client)),
       starts_(options, client_.get()),
       batch_(kLargestBatch) {
@@ -69,27 +55,28 @@ Status Member::Subscribe() {
   return {};
 }
 
-void Member::Serve(SourceEvents& events, BootTime now) {
+void Member::Serve(SourceEvents& events) {
   rd_kafka_queue_t* const queue = close_queue_ != nullptr ? close_queue_.get() : queue_.get();
   for (uint32_t i = 0; i < kEventsAtOnce; i++) {
     const EventPtr event(rd_kafka_queue_poll(queue, 0));
     if (event == nullptr) {
       break;
     }
-    OnEvent(event.get(), events, now);
+    OnEvent(event.get(), events);
   }
   commits_->Serve(events);
-  if (!unresolved_.empty() && now >= resolve_at_) {
-    Resolve(events, now);
+  UnassignWhenDrained();
+  if (!unresolved_.empty() && clock_.Boot() >= resolve_at_) {
+    Resolve(events);
   }
 }
 
-void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now) {
+void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
   switch (rd_kafka_event_type(event)) {
     case RD_KAFKA_EVENT_REBALANCE: {
       const auto& list = *rd_kafka_event_topic_partition_list(event);
       if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
-        OnAssign(list, events, now);
+        OnAssign(list, events);
       } else {
         OnRevoke(list, events);
       }
@@ -109,6 +96,10 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
       break;
+    case RD_KAFKA_EVENT_FETCH:
+      // It would be destroyed here unread, and the frontier would take the gap for a hole.
+      events.Failed("records have come by the common queue, past the queue of their partition");
+      break;
     default:
       break;
   }
@@ -119,6 +110,14 @@ void Member::OnError(rd_kafka_event_t* event, SourceEvents& events) {
   const char* const text = rd_kafka_event_error_string(event);
   if (rd_kafka_event_error_is_fatal(event) != 0) {
     events.Failed(std::string(rd_kafka_err2name(code)) + ": " + text);
+    return;
+  }
+  if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+      code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED) {
+    // The client asks on for ever, so that a right which is given later needs no restart.
+    if (denied_.insert(text).second) {
+      events.Incident({options_.kafka.group, -1}, -1, text);
+    }
     return;
   }
   // Broken connections are in librdkafka's own log already, one line for each.
@@ -164,7 +163,7 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
 bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events) {
   const PartitionName& name = table_.Name(id);
   const char* const text = rd_kafka_message_errstr(message);
-  if (!IsIncident(message->err)) {
+  if (FetchGoesOn(message->err)) {
     Log(LogLevel::kWarn, "kafka", text,
         {{"topic", name.topic},
          {"partition", name.partition},

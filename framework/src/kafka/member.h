@@ -26,19 +26,19 @@ class Member {
  public:
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-         MessageReader& reader, PartitionTable& table);
+         MessageReader& reader, PartitionTable& table, const Clock& clock);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
   Status Subscribe();
-  void Serve(SourceEvents& events, BootTime now);
+  void Serve(SourceEvents& events);
   std::span<const PartitionId> readable() const { return readable_; }
   uint32_t Read(PartitionId id, uint32_t most, std::vector<Arrival>& arrivals,
                 SourceEvents& events);
   void Commit(std::span<const CommitAction> commits) { commits_->Send(commits); }
   void GiveBack(PartitionId id);
-  void Refuse() { refusing_ = true; }
+  void Refuse();
   void Close();
   bool closed() const;
 
@@ -59,17 +59,20 @@ class Member {
   };
 
   // member.cc
-  void OnEvent(rd_kafka_event_t* event, SourceEvents& events, BootTime now);
+  void OnEvent(rd_kafka_event_t* event, SourceEvents& events);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
 
   // member_assignment.cc
-  void OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events, BootTime now);
+  void OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
   void OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
   std::vector<PartitionId> Numbers(const rd_kafka_topic_partition_list_t& list);
-  void Resolve(SourceEvents& events, BootTime now);
+  void Resolve(SourceEvents& events);
+  std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
+  bool MayAnswerLater(PartitionId id, const Error& error);
   void Start(PartitionId id, int64_t offset);
   void TellAssigned(std::span<const PartitionId> fresh, bool first);
+  void UnassignWhenDrained();
   void Unassign();
   void Drop(PartitionId id);
   void ListReadable();
@@ -80,6 +83,7 @@ class Member {
   const int wake_;
   MessageReader& reader_;
   PartitionTable& table_;
+  const Clock& clock_;
 
   ClientPtr client_;
   PartitionStarts starts_;
@@ -94,10 +98,12 @@ class Member {
 
   std::vector<PartitionId> unresolved_;  // assigned by the group; their start is not known yet
   BootTime resolve_at_{};
-  bool must_answer_ = false;          // the group waits for our assign call
-  bool revoking_ = false;             // the group waits for our unassign call
-  std::vector<PartitionId> revoked_;  // what that call will name
-  std::set<PartitionId> draining_;    // of these, not given back yet
+  std::map<PartitionId, BootTime> unknown_since_;  // of these, those that no broker knows
+  std::set<std::string> denied_;                   // told as incidents
+  bool must_answer_ = false;                       // the group waits for our assign call
+  bool revoking_ = false;                          // the group waits for our unassign call
+  std::vector<PartitionId> revoked_;               // what that call will name
+  std::set<PartitionId> draining_;                 // of these, not given back yet
   bool refusing_ = false;
 };
 

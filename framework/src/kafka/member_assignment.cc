@@ -11,6 +11,8 @@ namespace oncemq {
 namespace {
 
 constexpr microseconds kResolveAgain{500'000};
+constexpr int kPausePerAsking = 3;
+constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 constexpr uint64_t kRing = 1;
 
 void LogCall(const char* what, const rd_kafka_error_t* error) {
@@ -35,8 +37,7 @@ std::vector<PartitionId> Member::Numbers(const rd_kafka_topic_partition_list_t& 
   return ids;
 }
 
-void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events,
-                      BootTime now) {
+void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
   must_answer_ = true;
   if (refusing_) {
     TellAssigned({}, true);
@@ -44,24 +45,45 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   }
   Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
   const std::vector<PartitionId> ids = Numbers(list);
+  for (const PartitionId id : ids) {
+    unknown_since_.erase(id);
+  }
   unresolved_.insert(unresolved_.end(), ids.begin(), ids.end());
-  Resolve(events, now);
+  Resolve(events);
+}
+
+// The asking blocks, for seconds where a broker is silent. The pause begins when it ends and is
+// longer than it took, so that the partitions of the other brokers keep most of this thread.
+std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names) {
+  const BootTime began = clock_.Boot();
+  std::vector<Result<Assignment>> answers;
+  if (!names.empty()) {
+    answers = starts_.Ask(names);
+  }
+  const BootTime ended = clock_.Boot();
+  resolve_at_ = ended + std::max(kResolveAgain, kPausePerAsking * (ended - began));
+  return answers;
+}
+
+bool Member::MayAnswerLater(PartitionId id, const Error& error) {
+  if (error.code != Code::kNotFound) {
+    unknown_since_.erase(id);
+    return IsTransient(error);
+  }
+  const BootTime now = clock_.Boot();
+  return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor;
 }
 
 // Finds out where the partitions start, and starts those whose answer is there. The others follow
 // when the broker answers: one silent broker must not hold up the whole group.
-void Member::Resolve(SourceEvents& events, BootTime now) {
-  resolve_at_ = now + kResolveAgain;
+void Member::Resolve(SourceEvents& events) {
   const std::vector<PartitionId> asked = std::exchange(unresolved_, {});
   std::vector<PartitionName> names;
   for (const PartitionId id : asked) {
     names.push_back(table_.Name(id));
   }
   const bool first = must_answer_;
-  std::vector<Result<Assignment>> answers;
-  if (!names.empty()) {
-    answers = starts_.Ask(names);
-  }
+  std::vector<Result<Assignment>> answers = Ask(names);
   std::vector<PartitionId> fresh;
   for (size_t i = 0; i < asked.size(); i++) {
     if (answers[i]) {
@@ -70,7 +92,7 @@ void Member::Resolve(SourceEvents& events, BootTime now) {
           std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
       Start(asked[i], facts.read_from);
       fresh.push_back(asked[i]);
-    } else if (IsTransient(answers[i].error())) {
+    } else if (MayAnswerLater(asked[i], answers[i].error())) {
       unresolved_.push_back(asked[i]);
       Log(LogLevel::kWarn, "kafka", "where a partition starts is not known yet",
           {{"topic", names[i].topic},
@@ -100,6 +122,12 @@ void Member::Resolve(SourceEvents& events, BootTime now) {
     facts.partition = names[i].partition;
     events.Assigned(asked[i], facts);
   }
+}
+
+// What has no start yet will get none: it would be drained by nobody.
+void Member::Refuse() {
+  refusing_ = true;
+  unresolved_.clear();
 }
 
 // Splits the partition's queue off, before librdkafka learns of the assignment: nothing may reach
@@ -162,14 +190,18 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
       events.Revoked(id);
     }
   }
-  if (revoking_ && draining_.empty()) {
-    Unassign();
-  }
+  UnassignWhenDrained();
 }
 
 void Member::GiveBack(PartitionId id) {
   Drop(id);
-  if (draining_.erase(id) > 0 && draining_.empty() && revoking_) {
+  draining_.erase(id);
+  UnassignWhenDrained();
+}
+
+// A lost partition has no drain that waits for its commits (commits.h).
+void Member::UnassignWhenDrained() {
+  if (revoking_ && draining_.empty() && !commits_->Awaits(revoked_)) {
     Unassign();
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partition_starts.h"
 
+#include "broker_error.h"
 #include "client_config.h"
 #include "oncemq/base/hash.h"
 
@@ -10,10 +11,19 @@ namespace {
 constexpr milliseconds kCommittedWithin{3'000};
 constexpr milliseconds kBoundsWithin{1'000};
 
-PartitionListPtr OneEntry(const char* topic, int32_t partition, int64_t offset) {
-  PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(list.get(), topic, partition)->offset = offset;
-  return list;
+// The offset of a time, or of one of the log's ends. rd_kafka_query_watermark_offsets would be the
+// call for those, but it keeps no time-out: with a dead leader it waits for a minute and more.
+Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partition, int64_t time) {
+  const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic, partition)->offset = time;
+  auto code = rd_kafka_offsets_for_times(client, list.get(), Millis(kBoundsWithin));
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    code = list->elems[0].err;
+  }
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "an offset of the log is not known");
+  }
+  return list->elems[0].offset;
 }
 
 }  // namespace
@@ -99,13 +109,15 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
 }
 
 Result<LogBounds> PartitionStarts::Bounds(const char* topic, int32_t partition) {
-  LogBounds log;
-  const auto code = rd_kafka_query_watermark_offsets(client_, topic, partition, &log.start,
-                                                     &log.end, Millis(kBoundsWithin));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "the bounds of the log are not known");
+  const auto start = OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_BEGINNING);
+  if (!start) {
+    return start.error();
   }
-  return log;
+  const auto end = OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_END);
+  if (!end) {
+    return end.error();
+  }
+  return LogBounds{*start, *end};
 }
 
 // What a read_committed client calls the end lies below it while a transaction is open.
@@ -114,13 +126,7 @@ Result<int64_t> PartitionStarts::TrueEnd(const char* topic, int32_t partition) {
   if (!observer) {
     return observer.error();
   }
-  LogBounds log;
-  const auto code = rd_kafka_query_watermark_offsets(observer->get(), topic, partition, &log.start,
-                                                     &log.end, Millis(kCommittedWithin));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "the end of the log is not known");
-  }
-  return log.end;
+  return OffsetAt(observer->get(), topic, partition, RD_KAFKA_OFFSET_END);
 }
 
 Result<int64_t> PartitionStarts::FreshStart(const char* topic, int32_t partition,
@@ -138,15 +144,8 @@ Result<int64_t> PartitionStarts::FreshStart(const char* topic, int32_t partition
 
 Result<int64_t> PartitionStarts::OffsetAtTime(const char* topic, int32_t partition,
                                               const LogBounds& log) {
-  const PartitionListPtr list = OneEntry(topic, partition, options_.kafka.start_time_ms);
-  auto code = rd_kafka_offsets_for_times(client_, list.get(), Millis(kBoundsWithin));
-  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    code = list->elems[0].err;
-  }
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return BrokerError(code, "the offset of the start time is not known");
-  }
-  return list->elems[0].offset >= 0 ? list->elems[0].offset : log.end;  // nothing so young
+  const auto offset = OffsetAt(client_, topic, partition, options_.kafka.start_time_ms);
+  return offset && *offset < 0 ? log.end : offset;  // nothing so young
 }
 
 Result<uint64_t> PartitionStarts::Identity(const char* topic) {

@@ -22,8 +22,8 @@ class PartitionStarts {
   PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client)
       : options_(options), client_(client) {}
 
-  // One answer for each name, in order. A transient error: ask again. Others are incidents: the
-  // partition must not start.
+  // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
+  // while, the topic may be a new one. Others are incidents: the partition must not start.
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
 
  private:

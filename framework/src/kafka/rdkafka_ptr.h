@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners for librdkafka's C handles, and its errors in our words.
+// Owners for librdkafka's C handles.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
 
 #include <memory>
-#include <string>
 
 #include "oncemq/base/clock.h"
-#include "oncemq/base/result.h"
 
 namespace oncemq {
 
@@ -37,11 +35,6 @@ using PartitionListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t,
 
 inline int Millis(milliseconds time) {
   return static_cast<int>(time.count());
-}
-
-inline Error BrokerError(rd_kafka_resp_err_t code, const std::string& what) {
-  return {code == RD_KAFKA_RESP_ERR__TIMED_OUT ? Code::kTimeout : Code::kUnavailable, Effect::kNone,
-          what + ": " + rd_kafka_err2str(code)};
 }
 
 }  // namespace oncemq

@@ -95,8 +95,9 @@ void PollLoop::Do(StopAction& action) {
 void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
   Log(LogLevel::kError, "runtime", "the partition is stopped",
       {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
-  stops_.push_back(name.topic + "/" + std::to_string(name.partition) + " at offset " +
-                   std::to_string(offset) + ": " + why);
+  const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
+  const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
+  stops_.push_back(name.topic + where + at + ": " + why);
 }
 
 void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {

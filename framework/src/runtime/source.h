@@ -37,6 +37,7 @@ class SourceEvents {
   virtual void Lost(PartitionId partition) = 0;
   virtual void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) = 0;
   // An incident: this partition is not read any further, for a reason that only a person can judge.
+  // Partition -1: none of the group or topic of that name.
   virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
   // Up to which offset this process's window knows the partition without a gap; 0: not at all.
   virtual int64_t KnownUpTo(PartitionId partition) const = 0;

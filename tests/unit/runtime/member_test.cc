@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// A member of a group whose brokers are silent, refuse, or send what nobody can read.
+#include "member.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "broker_error.h"
+#include "client_config.h"
+#include "mock_cluster.h"
+#include "support/eventually.h"
+#include "support/test_producer.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kTopic[] = "topic";
+constexpr char kGroup[] = "group";
+constexpr int16_t kFetch = 1;  // kinds of requests, as in Kafka's protocol
+constexpr int16_t kListOffsets = 2;
+
+// What a member has told.
+struct Told final : SourceEvents {
+  std::map<PartitionId, AssignFacts> assigned;
+  std::vector<PartitionId> revoked;
+  std::vector<PartitionId> lost;
+  std::map<uint64_t, CommitReply> replies;
+  std::vector<std::string> incidents;
+  std::string failure;
+
+  void Assigned(PartitionId partition, const AssignFacts& facts) override {
+    assigned[partition] = facts;
+  }
+  void Revoked(PartitionId partition) override { revoked.push_back(partition); }
+  void Lost(PartitionId partition) override { lost.push_back(partition); }
+  void CommitAnswered(PartitionId, uint64_t number, CommitReply reply) override {
+    replies[number] = reply;
+  }
+  void Incident(const PartitionName& partition, int64_t, const std::string& why) override {
+    incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
+  }
+  int64_t KnownUpTo(PartitionId) const override { return 0; }
+  void Failed(const std::string& why) override { failure = why; }
+};
+
+class MemberTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cluster_.CreateTopic(kTopic, 2);
+    cluster_.SetLeader(kTopic, 0, 1);
+    cluster_.SetLeader(kTopic, 1, 2);
+    cluster_.SetCoordinator(kGroup, 1);
+    options_.kafka.brokers = cluster_.address();
+    options_.kafka.group = kGroup;
+    options_.kafka.topics = {kTopic};
+    options_.core.session_timeout = seconds(10);
+    options_.catch_up = 0;
+  }
+  void TearDown() override {
+    if (member_) {
+      member_->Close();
+      EXPECT_TRUE(Serving([&] { return member_->closed(); }));
+    }
+  }
+
+  void Join() {
+    reader_.emplace(options_, /*window=*/false, 0);
+    table_.emplace(options_.kafka.topics);
+    auto client = OpenClient(options_, ClientFacts{});
+    ASSERT_TRUE(client) << ToString(client.error());
+    client_ = client->get();
+    member_.emplace(options_, *std::move(client), false, -1, *reader_, *table_, *clock_);
+    ASSERT_TRUE(member_->Subscribe());
+  }
+  bool Serving(const std::function<bool()>& condition) {
+    return Eventually(seconds(30), [&] {
+      member_->Serve(told_);
+      ReadAll();
+      return condition();
+    });
+  }
+  void ReadAll() {
+    const auto readable = member_->readable();
+    for (const PartitionId id : std::vector<PartitionId>(readable.begin(), readable.end())) {
+      arrivals_.clear();
+      read_[id] += member_->Read(id, 1000, arrivals_, told_);
+      for (const Arrival& arrival : arrivals_) {
+        reader_->Release(arrival.message);
+        member_->Released();
+      }
+    }
+  }
+  void Send(int32_t partition, int count) {
+    TestProducer producer(options_.kafka.brokers);
+    for (int i = 0; i < count; i++) {
+      producer.Send({.topic = kTopic, .partition = partition, .key = "k", .value = "v"});
+    }
+    producer.Flush();
+  }
+
+  MockCluster cluster_{2};
+  RuntimeOptions options_;
+  ManualClock manual_;
+  const Clock* clock_ = &SystemClock::Instance();
+  rd_kafka_t* client_ = nullptr;  // the member's
+  std::optional<MessageReader> reader_;
+  std::optional<PartitionTable> table_;
+  std::optional<Member> member_;
+  Told told_;
+  std::vector<Arrival> arrivals_;
+  std::map<PartitionId, uint32_t> read_;
+};
+
+TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
+  Send(0, 10);
+  cluster_.SetDown(2);
+  Join();
+  const Clock& clock = SystemClock::Instance();
+  microseconds longest{0};
+  microseconds next{0};
+  ASSERT_TRUE(Eventually(seconds(30), [&] {
+    BootTime before = clock.Boot();
+    member_->Serve(told_);
+    longest = clock.Boot() - before;
+    before = clock.Boot();
+    member_->Serve(told_);
+    next = clock.Boot() - before;
+    ReadAll();
+    return !told_.assigned.empty() && longest >= seconds(1);
+  })) << "the silent broker was never asked";
+  EXPECT_LT(next, longest / 2) << "and asked again at once";
+  EXPECT_TRUE(Serving([&] { return read_[0] == 10; }));
+  cluster_.SetUp(2);
+  EXPECT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_THAT(told_.incidents, IsEmpty());
+}
+
+TEST_F(MemberTest, WhatHasNoStartWhenTheMemberRefusesGetsNone) {
+  cluster_.SetDown(2);
+  clock_ = &manual_;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 1; }));
+  member_->Refuse();
+  cluster_.SetUp(2);
+  for (int i = 0; i < 5; i++) {
+    manual_.Advance(seconds(60));
+    member_->Serve(told_);
+  }
+  EXPECT_EQ(told_.assigned.size(), 1U) << "nobody would drain it";
+}
+
+TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {
+  clock_ = &manual_;
+  cluster_.AnswerNext(kListOffsets, std::vector(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+  Join();
+  for (int i = 0; i < 5; i++) {
+    ASSERT_TRUE(Serving([&] { return true; }));
+  }
+  EXPECT_THAT(told_.incidents, IsEmpty());
+  ASSERT_TRUE(Serving([&] {
+    manual_.Advance(seconds(10));
+    return !told_.incidents.empty();
+  }));
+  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
+}
+
+TEST_F(MemberTest, WithoutTheRightToReadAPartitionIsStoppedAndNotAskedForEver) {
+  cluster_.AnswerNext(kListOffsets, std::vector(20, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.incidents.size() == 2; }));
+  EXPECT_THAT(told_.incidents, Contains(HasSubstr("right to read")));
+  EXPECT_THAT(told_.assigned, IsEmpty());
+}
+
+TEST_F(MemberTest, AnErrorInPlaceOfARecordStopsThePartitionUnlessItIsKnownToPass) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  cluster_.AnswerNext(kFetch, {RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN});
+  Send(0, 10);
+  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+  EXPECT_THAT(told_.incidents, IsEmpty());
+  cluster_.AnswerNext(kFetch, std::vector(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
+  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  EXPECT_LT(member_->readable().size(), 2U);
+}
+
+TEST(BrokerError, WhatNobodyKnowsStopsAPartition) {
+  for (const auto code :
+       {RD_KAFKA_RESP_ERR__BAD_COMPRESSION, RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED,
+        RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
+        RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_INVALID_MSG,
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, static_cast<rd_kafka_resp_err_t>(9999)}) {
+    EXPECT_FALSE(FetchGoesOn(code)) << rd_kafka_err2name(code);
+  }
+  for (const auto code : {RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__PARTITION_EOF,
+                          RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE}) {
+    EXPECT_TRUE(FetchGoesOn(code)) << rd_kafka_err2name(code);
+  }
+}
+
+TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  const QueuePtr partition(rd_kafka_queue_get_partition(client_, kTopic, 0));
+  const QueuePtr common(rd_kafka_queue_get_consumer(client_));
+  rd_kafka_queue_forward(partition.get(), common.get());
+  Send(0, 1);
+  EXPECT_TRUE(Serving([&] { return !told_.failure.empty(); }));
+  rd_kafka_queue_forward(partition.get(), nullptr);
+}
+
+// The property that rule 21 stands on; librdkafka keeps it, and our belt.
+TEST_F(MemberTest, AfterALossNoCommitIsOnItsWayWhenTheMemberIsAssignedAgain) {
+  options_.core.session_timeout = seconds(5);
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  told_.assigned.clear();
+  cluster_.SetDown(1);
+  const CommitAction commit{.partition = 0, .epoch = 1, .number = 7, .offset = 0, .metadata = ""};
+  member_->Commit({&commit, 1});
+  ASSERT_TRUE(Serving([&] { return !told_.lost.empty(); }));
+  cluster_.SetUp(1);
+  ASSERT_TRUE(Serving([&] {
+    EXPECT_TRUE(told_.assigned.empty() || told_.replies.contains(7));
+    return !told_.assigned.empty();
+  }));
+}
+
+}  // namespace
+}  // namespace oncemq::testing
