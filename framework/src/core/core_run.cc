@@ -75,6 +75,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
       item.text = texts_[slot];
     }
     delivery.running = true;
+    delivery.raise = partition.raise();
     if (current) {
       partition.running += delivery.stage == Stage::kApplied ? 0 : 1;  // else it still counts
       run.safe_until = std::min(run.safe_until, partition.safe_until());

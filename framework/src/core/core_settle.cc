@@ -62,7 +62,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       // One that stops its partition is not settled any further: it is handed back.
       partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
       if (current && settlement.fate == Fate::kOwnLost && !ONCEMQ_MUTANT("own-lost-goes-on")) {
-        partition.OwnLost(settlement.own, now, actions_);
+        partition.OwnLost(delivery.raise, now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
         halted_.push_back(delivery.partition);

@@ -27,6 +27,7 @@ struct Delivery {
   PartitionId partition = 0;
   uint16_t id_size = 0;
   uint16_t attempt = 0;
+  uint16_t raise = 0;  // of the partition's ownership, under which it was last taken; wraps around
   Stage stage = Stage::kFresh;
   bool finished : 1 = false;
   bool running : 1 = false;

@@ -75,6 +75,7 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
     return;
   }
   own_ = *own;
+  raise_++;
   phase_ = PartitionPhase::kConfirming;
   retry_at_ = now;
   if (ONCEMQ_MUTANT("admit-before-confirm")) {
@@ -86,8 +87,8 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
   }
 }
 
-void PartitionState::OwnLost(Own own, BootTime now, Actions& actions) {
-  const bool present = own == own_ || ONCEMQ_MUTANT("late-own-lost-raises");
+void PartitionState::OwnLost(uint16_t raise, BootTime now, Actions& actions) {
+  const bool present = raise == raise_ || ONCEMQ_MUTANT("late-own-lost-raises");
   if (phase_ == PartitionPhase::kActive && present) {
     phase_ = PartitionPhase::kRaising;
     retry_at_ = now + options_.session_timeout;

@@ -20,9 +20,9 @@ class PartitionState {
   using Actions = std::vector<Action>;
   void Assign(const AssignFacts& facts, BootTime now, Actions& actions);
   void OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now, Actions& actions);
-  // The window refused the ownership `own` although we are assigned: start over, unless we have
-  // done so since (rule 9).
-  void OwnLost(Own own, BootTime now, Actions& actions);
+  // The window refused the ownership that raise number `raise` gave us, although we are assigned:
+  // start over, unless we have done so since (rule 9).
+  void OwnLost(uint16_t raise, BootTime now, Actions& actions);
   void CommitAnswered(uint64_t number, CommitReply reply, BootTime now, Actions& actions);
   void Revoke(BootTime deadline, BootTime now, Actions& actions);
   void Lost();
@@ -48,6 +48,7 @@ class PartitionState {
   PartitionPhase phase() const { return phase_; }
   uint32_t epoch() const { return epoch_; }
   Own own() const { return own_; }
+  uint16_t raise() const { return raise_; }
   BootTime safe_until() const { return safe_until_; }
   const AssignFacts& facts() const { return facts_; }
   Frontier& frontier() { return frontier_; }
@@ -83,6 +84,7 @@ class PartitionState {
   PartitionPhase phase_ = PartitionPhase::kNone;
   uint32_t epoch_ = 0;
   Own own_ = 0;
+  uint16_t raise_ = 0;  // counts what own_ has been
   BootTime safe_until_{};
   BootTime retry_at_{};     // of a raise or a confirmation that was not answered
   BootTime last_commit_{};  // when the last one was sent

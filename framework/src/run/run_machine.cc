@@ -21,7 +21,6 @@ void RunMachine::Start(Run& run) {
     Settlement& settlement = settlements_.emplace_back();
     settlement.slot = items_[i].slot;
     settlement.ticket = items_[i].ticket;
-    settlement.own = items_[i].own;
     settlement.touched = items_[i].touched;
     settlement.result_dropped = items_[i].result_dropped;
     settlement.conflict = items_[i].conflict;

@@ -104,7 +104,6 @@ class CoreHarness : public ::testing::Test {
     Settlement settlement;
     settlement.slot = item.slot;
     settlement.ticket = item.ticket;
-    settlement.own = item.own;
     settlement.fate = fate;
     settlement.wait = microseconds(wait_micros);
     Settle(settlement);

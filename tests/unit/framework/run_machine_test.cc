@@ -281,7 +281,7 @@ TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
   policy.backoff_first = milliseconds(10);
   policy.backoff_most = milliseconds(50);
   Use(policy);
-  for (uint32_t attempt = 0; attempt < 5; attempt++) {
+  for (uint16_t attempt = 0; attempt < 5; attempt++) {
     Add(attempt, "");
     run_.items.back().attempt = attempt;
   }

@@ -37,15 +37,15 @@ struct RunItem {
   std::string_view id;
   Coordinates at;
   Own own = 0;
-  Token token;           // empty unless stage says that one is out
-  uint32_t attempt = 0;  // handler calls of this delivery so far
+  Token token;               // empty unless stage says that one is out
+  uint32_t fingerprint = 0;  // of the payload; 0: not taken
+  uint16_t attempt = 0;      // handler calls of this delivery so far
   Stage stage = Stage::kFresh;
-  bool copy = false;            // perhaps the same id as an earlier item of this lane in this run
-  bool touched = false;         // an earlier run of ours may have had its effect
-  bool result_dropped = false;  // as in Settlement
-  bool conflict = false;        // likewise
-  uint32_t fingerprint = 0;     // of the payload; 0: not taken
-  std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
+  bool copy : 1 = false;            // perhaps the same id as an earlier item of this lane and run
+  bool touched : 1 = false;         // an earlier run of ours may have had its effect
+  bool result_dropped : 1 = false;  // as in Settlement
+  bool conflict : 1 = false;        // likewise
+  std::string_view text = {};       // result or reason that belongs to kApplied and kRejecting
 };
 
 struct Run {
@@ -70,16 +70,15 @@ enum class Fate : uint8_t {
 struct Settlement {
   uint32_t slot = 0;
   uint32_t ticket = 0;
-  Own own = 0;  // under which it was taken
   Fate fate = Fate::kWithdrawn;
-  Stage stage = Stage::kFresh;  // how far it has come, for what is not final
-  bool touched = false;         // as in RunItem
-  bool uncertain = false;       // attribute: an effect may exist beside the one on record
-  bool same_delivery = false;   // attribute of kSuppressed: the marker has our coordinates
-  bool attached = false;        // attribute: follows another delivery's record
-  bool conflict = false;        // attribute: same id, other payload
-  bool handled = false;         // the handler was called
-  bool result_dropped = false;  // attribute: the window does not take its result, so it has none
+  Stage stage = Stage::kFresh;      // how far it has come, for what is not final
+  bool touched = false;             // as in RunItem
+  bool uncertain = false;           // attribute: an effect may exist beside the one on record
+  bool same_delivery = false;       // attribute of kSuppressed: the marker has our coordinates
+  bool attached = false;            // attribute: follows another delivery's record
+  bool handled = false;             // the handler was called
+  bool conflict : 1 = false;        // attribute: same id, other payload
+  bool result_dropped : 1 = false;  // attribute: the window does not take its result: it has none
   microseconds wait{0};
   Token token;       // with kClaiming, kReleasing, kApplied, kRejecting
   std::string text;  // result or reason
