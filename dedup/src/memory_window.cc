@@ -112,12 +112,12 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   return {};
 }
 
-Result<Own> MemoryWindow::RaiseOwn(uint32_t source, int32_t partition) {
+Result<Own> MemoryWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
   if (partition < 0) {
     return Invalid("only a partition is owned, not number " + std::to_string(partition));
   }
   MutexLock lock(mutex_);
-  return owners_.Raise(source, partition, clock_);
+  return owners_.Raise(source, partition, floor, clock_);
 }
 
 Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {

@@ -7,13 +7,16 @@
 
 namespace oncemq {
 
-Own Owners::Raise(uint32_t source, int32_t partition, const Clock& clock) {
+Own Owners::Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock) {
   OwnRecord& record = records_[Key(source, partition)];
   if (ONCEMQ_MUTANT("own-not-raised") && record.own != 0) {
     return record.own;
   }
   const auto wall = static_cast<Own>(std::max<int64_t>(clock.Wall().micros, 1));
-  record = {std::max(record.own + 1, wall), clock.Boot()};
+  if (ONCEMQ_MUTANT("own-ignores-floor")) {
+    floor = 0;
+  }
+  record = {std::max({record.own + 1, floor, wall}), clock.Boot()};
   return record.own;
 }
 

@@ -19,9 +19,9 @@ struct OwnRecord {
 
 class Owners {
  public:
-  // max(old + 1, wall clock in microseconds): above every earlier one, also across a store that was
-  // lost.
-  Own Raise(uint32_t source, int32_t partition, const Clock& clock);
+  // max(old + 1, floor, wall clock in microseconds): above every earlier one of this store, and
+  // mostly of one that was lost; surely where the floor tells of it.
+  Own Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock);
 
   // nullptr: never raised. Valid for the life of the object.
   const OwnRecord* Find(const Coordinates& at) const;

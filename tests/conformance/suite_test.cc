@@ -17,8 +17,8 @@ class ClientWindow final : public Window {
       : capabilities_(capabilities), store_(std::move(store)) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override {
-    return store_->RaiseOwn(source, partition);
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+    return store_->RaiseOwn(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     const Status status = store_->Claim(requests, answers);

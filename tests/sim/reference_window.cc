@@ -13,9 +13,9 @@ Change Made(bool made) {
 
 }  // namespace
 
-Result<Own> ReferenceWindow::RaiseOwn(uint32_t source, int32_t partition) {
+Result<Own> ReferenceWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
   Owner& owner = owners_[{source, partition}];
-  owner = {std::max(owner.own + 1, static_cast<Own>(clock_.Wall().micros)), clock_.Boot()};
+  owner = {std::max({owner.own + 1, floor, static_cast<Own>(clock_.Wall().micros)}), clock_.Boot()};
   return owner.own;
 }
 
@@ -222,9 +222,9 @@ Status ReferenceWindow::Peek(std::span<const std::string_view> ids, std::span<Ma
   return {};
 }
 
-Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition) {
-  const auto engine = engine_->RaiseOwn(source, partition);
-  const auto reference = reference_->RaiseOwn(source, partition);
+Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  const auto engine = engine_->RaiseOwn(source, partition, floor);
+  const auto reference = reference_->RaiseOwn(source, partition, floor);
   if (!engine || *engine != *reference) {
     report_("RaiseOwn differs from the contract");
   }

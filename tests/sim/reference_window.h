@@ -20,7 +20,7 @@ class ReferenceWindow final : public Window {
       : opaque_(level == Level::kOpaque), times_(times), clock_(clock) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
@@ -70,7 +70,7 @@ class CheckedWindow final : public Window {
       : engine_(std::move(engine)), reference_(std::move(reference)), report_(std::move(report)) {}
 
   const WindowCapabilities& capabilities() const override { return engine_->capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;

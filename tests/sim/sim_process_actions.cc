@@ -35,7 +35,7 @@ void SimProcess::Do(const RaiseOwnAction& action) {
   if (PlacementOf(world_.config) == Placement::kNone) {
     done(Own{1});  // nobody issues ownerships, and nobody asks for them
   } else {
-    window_->RaiseOwn(actor_, partition, done);
+    window_->RaiseOwn(actor_, partition, action.floor, done);
   }
 }
 

@@ -173,7 +173,7 @@ void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<
   Send(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }
 
-void SimWindow::RaiseOwn(ActorId who, int32_t partition,
+void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
                          std::function<void(const Result<Own>&)> done) {
   const bool comes_late = remote_ && !healed_ && rng_.Chance(config_.raise_late);
   const Trouble trouble = comes_late ? Trouble::kLate : Draw();
@@ -192,8 +192,8 @@ void SimWindow::RaiseOwn(ActorId who, int32_t partition,
   }
   const Micros there = late ? rng_.Between(1, 6) * config_.call_timeout : OneWay();
   loop_.Plan(kWorld, there,
-             [this, self = shared_from_this(), who, partition, trouble, answer, unknown] {
-               const Result<Own> own = engine_->RaiseOwn(0, partition);
+             [this, self = shared_from_this(), who, partition, floor, trouble, answer, unknown] {
+               const Result<Own> own = engine_->RaiseOwn(0, partition, floor);
                history_.Append({.time = loop_.now(),
                                 .process = who,
                                 .op = Op::kRaise,

@@ -44,7 +44,8 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   void Restore(ActorId who, std::span<const RestoreRequest> requests, std::function<void()> applied,
                Done<Change> done);
   void Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done);
-  void RaiseOwn(ActorId who, int32_t partition, std::function<void(const Result<Own>&)> done);
+  void RaiseOwn(ActorId who, int32_t partition, Own floor,
+                std::function<void(const Result<Own>&)> done);
 
   void DownUntil(Micros until) { down_until_ = until; }
   void Heal() { healed_ = true; }

@@ -17,6 +17,16 @@ WINDOW_TEST(Always, EveryOwnershipIsAboveAllEarlierOnes) {
   }
 }
 
+// The last owner's store may be lost, and its clock may have been ahead of ours.
+WINDOW_TEST(Always, AnOwnershipIsAtLeastTheFloorAndStaysAboveIt) {
+  const Own far = Raise(3) + 1'000'000'000'000'000;
+  const Result<Own> raised = window().RaiseOwn(0, 3, far);
+  ASSERT_TRUE(raised.has_value());
+  EXPECT_EQ(*raised, far);
+  EXPECT_EQ(Raise(3), far + 1);
+  EXPECT_LT(Raise(4), far) << "other partitions have their own";
+}
+
 WINDOW_TEST(Always, OwnershipsOfPartitionsAndSourcesAreIndependent) {
   Attempt owned = New();
   owned.own = Raise(3, 0);
@@ -26,7 +36,7 @@ WINDOW_TEST(Always, OwnershipsOfPartitionsAndSourcesAreIndependent) {
 }
 
 WINDOW_TEST(Always, NobodyOwnsWhatIsNoPartition) {
-  const Result<Own> own = window().RaiseOwn(0, kNoPartition);
+  const Result<Own> own = window().RaiseOwn(0, kNoPartition, 0);
   ASSERT_FALSE(own.has_value());
   EXPECT_EQ(own.error().code, Code::kInvalid);
   EXPECT_EQ(own.error().effect, Effect::kNone);

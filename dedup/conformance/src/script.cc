@@ -112,7 +112,7 @@ class Player {
     for (const Step& step : steps) {
       const Coordinates& at = Pick(kPlaces, step.at);
       const Own before = model_.OwnOf(at.source, at.partition);
-      const Result<Own> own = window_.RaiseOwn(at.source, at.partition);
+      const Result<Own> own = window_.RaiseOwn(at.source, at.partition, 0);
       if (!own || *own <= before) {
         return testing::PrintToString(step) + ": the ownership did not rise";
       }

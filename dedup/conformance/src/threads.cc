@@ -88,7 +88,7 @@ WINDOW_TEST(Always, OwnershipsRaisedAtOnceAreAllDifferentAndTheHighestHolds) {
   std::vector<std::vector<Own>> raised(kThreads);
   Together([&](int thread) {
     for (int i = 0; i < kRaises; i++) {
-      raised[static_cast<size_t>(thread)].push_back(window().RaiseOwn(0, 3).value_or(0));
+      raised[static_cast<size_t>(thread)].push_back(window().RaiseOwn(0, 3, 0).value_or(0));
     }
   });
   std::set<Own> all;

@@ -65,7 +65,7 @@ void WindowTest::Reopen() {
 }
 
 Own WindowTest::Raise(int32_t partition, uint32_t source) {
-  const Result<Own> own = window_->RaiseOwn(source, partition);
+  const Result<Own> own = window_->RaiseOwn(source, partition, 0);
   EXPECT_TRUE(own.has_value()) << ToString(own.error());
   return own.value_or(0);
 }

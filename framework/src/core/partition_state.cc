@@ -61,7 +61,11 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   dirty_ = halted_ = false;
   phase_ = PartitionPhase::kRaising;
   retry_at_ = now + options_.session_timeout;
-  actions.emplace_back(RaiseOwnAction{id_, epoch_});
+  AskForOwn(actions);
+}
+
+void PartitionState::AskForOwn(Actions& actions) const {
+  actions.emplace_back(RaiseOwnAction{id_, epoch_, std::max(facts_.metadata.own, own_) + 1});
 }
 
 void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now,
@@ -92,7 +96,7 @@ void PartitionState::OwnLost(uint16_t raise, BootTime now, Actions& actions) {
   if (phase_ == PartitionPhase::kActive && present) {
     phase_ = PartitionPhase::kRaising;
     retry_at_ = now + options_.session_timeout;
-    actions.emplace_back(RaiseOwnAction{id_, epoch_});
+    AskForOwn(actions);
   }
 }
 
@@ -200,7 +204,7 @@ void PartitionState::Tick(BootTime now, Actions& actions) {
     case PartitionPhase::kRaising:
       if (now >= retry_at_) {
         retry_at_ = now + options_.session_timeout;
-        actions.emplace_back(RaiseOwnAction{id_, epoch_});
+        AskForOwn(actions);
       }
       break;
     case PartitionPhase::kConfirming:

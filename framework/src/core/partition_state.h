@@ -64,6 +64,7 @@ class PartitionState {
   DeliveryCounts counts;
 
  private:
+  void AskForOwn(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
   void EndOfDrain(BootTime now, Actions& actions);
   void GiveBack(bool leave_group, Actions& actions);

@@ -43,11 +43,11 @@ void PollLoop::Do(RaiseOwnAction& action) {
     return;
   }
   Owned& owned = owned_[id];
-  const Result<Own> own =
-      parts_.window != nullptr
-          ? parts_.window->RaiseOwn(owned.source, owned.partition)
-          : Result<Own>(owned.local_own = std::max(owned.local_own + 1,
-                                                   static_cast<Own>(parts_.clock->Wall().micros)));
+  const Result<Own> own = parts_.window != nullptr
+                              ? parts_.window->RaiseOwn(owned.source, owned.partition, action.floor)
+                              : Result<Own>(owned.local_own = std::max(
+                                                {owned.local_own + 1, action.floor,
+                                                 static_cast<Own>(parts_.clock->Wall().micros)}));
   if (!own) {
     (void)errors_.Window("raise own", 1, own.error());
   }

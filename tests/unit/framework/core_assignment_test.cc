@@ -18,6 +18,21 @@ TEST_F(CoreAssignment, NothingIsAdmittedBeforeTheRaisedOwnershipIsConfirmed) {
   EXPECT_EQ(core_.Credit(0), 32u);
 }
 
+TEST_F(CoreAssignment, AnOwnershipIsAskedForAboveThatOfTheLastCommitAndOfThisProcess) {
+  AssignFacts facts;
+  facts.metadata.own = 41;
+  core_.Assign(0, facts, now_);
+  auto raises = Only<RaiseOwnAction>();
+  ASSERT_EQ(raises.size(), 1u);
+  EXPECT_EQ(raises[0].floor, 42u);
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.Lost(0, now_);
+  core_.Assign(0, facts, now_);
+  raises = Only<RaiseOwnAction>();
+  ASSERT_EQ(raises.size(), 1u);
+  EXPECT_EQ(raises[0].floor, 101u);
+}
+
 TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
   core_.Assign(0, {}, now_);
   core_.OwnRaised(0, 1, Own{7}, now_);

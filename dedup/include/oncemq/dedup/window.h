@@ -154,9 +154,10 @@ class Window {
   virtual ~Window() = default;
   virtual const WindowCapabilities& capabilities() const = 0;
 
-  // Issues a new ownership fence for the partition: above every earlier one. Older ones are refused
-  // from now on.
-  virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition) = 0;
+  // Issues a new ownership fence for the partition: above every earlier one of this store, and at
+  // least `floor`, which a caller takes from what the last owner wrote elsewhere. Older ones are
+  // refused from now on.
+  virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) = 0;
 
   // none -> open, or why not. answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;

@@ -74,6 +74,7 @@ struct AssignFacts {
 struct RaiseOwnAction {
   PartitionId partition;
   uint32_t epoch;
+  Own floor;  // above what the last commit says of its writer, whatever clock and store that had
 };
 struct CommitAction {
   PartitionId partition;

@@ -50,8 +50,9 @@ class Context {
 
   // Names the operation. A guarded target stores it in the same write as the effect.
   std::string_view id() const { return id_; }
-  // The partition's ownership fence, for targets that read before they write: never falls from
-  // owner to owner.
+  // The partition's ownership fence, for targets that read before they write: rises from owner to
+  // owner, by the window's store and by the last commit. Where both are gone (an operator's reset)
+  // it rises as far as the clocks of the machines agree.
   Own fence() const { return own_; }
   Token token() const { return token_; }
   // 1 for the first call. Grows by one with every further call for this delivery; attempts of
