@@ -130,7 +130,8 @@ TEST_F(KafkaRuntimeTest, RefusedMessagesGoIntoTheJournalAndThePartitionGoesOn) {
   SendOne(producer, "bad", "k", "2");
   producer.Send({.topic = topic_, .key = "k", .value = "3"});
   SendOne(producer, std::string(1025, 'x'), "k", "4");
-  SendOne(producer, "bad", "k", "5");  // follows the record of the first one
+  SendOne(producer, "bad", "k", "2");  // follows the record of the first one
+  SendOne(producer, "1", "k", "5");    // another payload under the first one's id
   SendOne(producer, "6", "k", "6");
   producer.Flush();
   RuntimeOptions options = Options();
@@ -145,20 +146,22 @@ TEST_F(KafkaRuntimeTest, RefusedMessagesGoIntoTheJournalAndThePartitionGoesOn) {
                          return Done{};
                        });
   EXPECT_TRUE(Eventually(seconds(30), [&] {
-    return member.Now().counts.applied + member.Now().counts.rejected == 6;
+    return member.Now().counts.applied + member.Now().counts.rejected == 7;
   }));
   const RunReport& report = member.Stop();
   EXPECT_THAT(report.stops, IsEmpty());
   EXPECT_EQ(report.counts.applied, 2);
-  EXPECT_EQ(report.counts.rejected, 4);
+  EXPECT_EQ(report.counts.rejected, 5);
   EXPECT_EQ(report.counts.attached, 1);
-  EXPECT_EQ(Metadata().totals.rejected, 4);
+  EXPECT_EQ(report.counts.conflict, 1);
+  EXPECT_EQ(Metadata().totals.rejected, 5);
   std::ifstream journal(options.journal);
   std::vector<std::string> lines;
   for (std::string line; std::getline(journal, line);) {
     lines.push_back(line);
   }
-  ASSERT_EQ(lines.size(), 3U);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("\"id\":\"1\",\"why\":\"conflict: ")));
   EXPECT_THAT(lines,
               ::testing::Contains(HasSubstr(
                   "\"partition\":0,\"offset\":1,\"id\":\"bad\",\"why\":\"a \\\"bad\\\" one\"")));
