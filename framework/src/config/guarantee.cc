@@ -60,7 +60,7 @@ void SayCatchUp(const RuntimeOptions& runtime, Text& text) {
   text.Say("The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
            " offsets back in the log and takes what the commit calls finished for done. A "
            "compacted topic, expired records, refused messages and an operator's reset hide ids "
-           "from it; the log says so.");
+           "from it. The log says so, except of a compacted topic: nobody can see what is gone.");
 }
 
 void SayWindowLimits(const ServiceOptions& options, Text& text) {
