@@ -18,11 +18,11 @@ struct DestroyedBy {
   }
 };
 
-// A member closes its client itself, bounded; so destroying one never waits for the group.
+// A member closes its client itself, bounded; so destroying one never waits for the group. It does
+// wait for librdkafka's threads, and these for a resolver that is silent or a message that lives:
+// after 2 s that wait goes on without the caller.
 struct ClientDestroyer {
-  void operator()(rd_kafka_t* client) const {
-    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-  }
+  void operator()(rd_kafka_t* client) const;
 };
 
 using ClientPtr = std::unique_ptr<rd_kafka_t, ClientDestroyer>;
