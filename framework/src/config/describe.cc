@@ -95,6 +95,7 @@ void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("group", Value(kafka.group));
   lines.Add("start", Start(kafka));
   lines.Add("assignor", range ? "range" : "cooperative-sticky");
+  lines.Add("prefetch", FormatByteCount(kafka.prefetch_bytes));
   lines.Add("session_timeout", runtime.core.session_timeout);
   lines.Add("commit_interval", runtime.core.commit_interval);
   if (!kafka.properties.empty()) {

@@ -89,6 +89,7 @@ void ReadKafka(Section section, RuntimeOptions& runtime) {
   section.Text("group", kafka.group);
   ReadStart(section, kafka);
   section.Choice("assignor", kafka.assignor, kAssignors);
+  section.Bytes("prefetch", kafka.prefetch_bytes, 1 << 20, 1ull << 40);
   CoreOptions& core = runtime.core;
   section.Duration("session_timeout", core.session_timeout, 1s, 1h);
   // A short session keeps most of its time for work.

@@ -11,6 +11,8 @@ constexpr int kCooperativeSince =
     0x020a0000;  // 2.10.0; before it a commit in a rebalance loses the assignment
 constexpr int kQueueBackoffSince = 0x02020000;
 
+constexpr uint64_t kLeastRecord = 64;
+
 LogLevel LevelOf(int syslog_level) {
   if (syslog_level <= 3) {
     return LogLevel::kError;
@@ -61,9 +63,9 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},
           {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
           // Per partition, because the queues are split; beyond it fetching pauses, for a whole
-          // second before 2.2.
-          {"queued.min.messages", "1000000"},
-          {"queued.max.messages.kbytes", "65536"},
+          // second before 2.2. The number stands for what small records cost beside their bytes.
+          {"queued.min.messages", std::to_string(facts.prefetch_share / kLeastRecord)},
+          {"queued.max.messages.kbytes", std::to_string(facts.prefetch_share >> 10)},
           {"fetch.wait.max.ms", "100"},
           {"fetch.message.max.bytes", "2097152"},
           {"fetch.error.backoff.ms", "100"},
@@ -126,8 +128,17 @@ Properties ConnectionOnly(const Properties& users) {
 
 }  // namespace
 
+uint64_t PrefetchShare(uint64_t total, int32_t partitions) {
+  constexpr uint64_t kUnknown = 8 << 20;
+  constexpr uint64_t kLeast = 1 << 20;
+  constexpr uint64_t kMost = 64 << 20;  // more is no faster
+  return partitions <= 0 ? kUnknown
+                         : std::clamp(total / static_cast<uint64_t>(partitions), kLeast, kMost);
+}
+
 ClientFacts ChooseFeatures(const KafkaOptions& options) {
-  ClientFacts facts{rd_kafka_version_str(), false};
+  ClientFacts facts;
+  facts.version = rd_kafka_version_str();
   if (options.assignor == KafkaOptions::Assignor::kCooperativeSticky) {
     facts.cooperative = rd_kafka_version() >= kCooperativeSince;
     if (!facts.cooperative) {

@@ -9,9 +9,15 @@ namespace oncemq {
 
 // What this librdkafka can be trusted with (docs/design.md): decided once, said in the log.
 struct ClientFacts {
-  std::string version;       // of librdkafka, at run time
-  bool cooperative = false;  // incremental rebalancing
+  std::string version;                // of librdkafka, at run time
+  bool cooperative = false;           // incremental rebalancing
+  uint64_t prefetch_share = 8 << 20;  // bytes that one partition's queue may hold
 };
+
+// The share of one partition; `partitions`: of all topics, 0 where nobody knows. A client is made
+// before it knows what it will be assigned, so each may be the one that gets all of them.
+uint64_t PrefetchShare(uint64_t total, int32_t partitions);
+
 // Logs which features are off, and why.
 ClientFacts ChooseFeatures(const KafkaOptions& options);
 

@@ -57,11 +57,22 @@ Status KafkaSource::NewMember() {
     return client.error();
   }
   member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_,
-                                     reader_, table_, clock_);
+                                     reader_, table_, beginning_, clock_);
   return {};
 }
 
 Status KafkaSource::Join() {
+  if (const Status looked = member_->Look(beginning_); !looked) {
+    Log(LogLevel::kWarn, "kafka", "the group is joined without a look at it",
+        {{"error", ToString(looked.error())}});
+  }
+  // Fixed in a client once it is made.
+  const uint64_t share = PrefetchShare(options_.kafka.prefetch_bytes, beginning_.partitions());
+  if (share != std::exchange(facts_.prefetch_share, share)) {
+    if (const Status made = NewMember(); !made) {
+      return made;
+    }
+  }
   return member_->Subscribe();
 }
 
@@ -108,7 +119,7 @@ void KafkaSource::Rejoin() {
   std::unique_ptr<Member> former = std::move(member_);
   Status made = NewMember();
   if (made) {
-    made = Join();
+    made = member_->Subscribe();
   }
   if (!made) {
     failure_ = "no new member: " + ToString(made.error());

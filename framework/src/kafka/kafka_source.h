@@ -46,11 +46,12 @@ class KafkaSource final : public Source {
   void ReapFormer();
 
   const RuntimeOptions options_;
-  const ClientFacts facts_;
+  ClientFacts facts_;
   const int wake_;
   const Clock& clock_;
   MessageReader reader_;
   PartitionTable table_;
+  GroupBeginning beginning_;
   std::unique_ptr<Member> member_;
   struct Former {
     std::unique_ptr<Member> member;

@@ -16,7 +16,8 @@ constexpr uint64_t kRing = 1;  // what a queue writes to the wake's descriptor
 }  // namespace
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-               MessageReader& reader, PartitionTable& table, const Clock& clock)
+               MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
+               const Clock& clock)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
@@ -24,7 +25,7 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
       table_(table),
       clock_(clock),
       client_(std::move(client)),
-      starts_(options, client_.get()),
+      starts_(options, client_.get(), beginning),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));

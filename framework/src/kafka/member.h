@@ -26,11 +26,16 @@ class Member {
  public:
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
-         MessageReader& reader, PartitionTable& table, const Clock& clock);
+         MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
+         const Clock& clock);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
+  // Before Subscribe(). Blocks: 6 s at most.
+  Status Look(GroupBeginning& beginning) {
+    return beginning.Look(client_.get(), options_.kafka.topics);
+  }
   Status Subscribe();
   void Serve(SourceEvents& events);
   std::span<const PartitionId> readable() const { return readable_; }

@@ -131,6 +131,14 @@ Result<int64_t> PartitionStarts::TrueEnd(const char* topic, int32_t partition) {
 
 Result<int64_t> PartitionStarts::FreshStart(const char* topic, int32_t partition,
                                             const LogBounds& log) {
+  if (options_.kafka.start != KafkaOptions::Start::kEarliest && !beginning_.known()) {
+    if (const Status looked = beginning_.Look(client_, options_.kafka.topics); !looked) {
+      return looked.error();
+    }
+  }
+  if (!beginning_.Covers(topic, partition)) {
+    return log.start;
+  }
   switch (options_.kafka.start) {
     case KafkaOptions::Start::kEarliest:
       return log.start;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "group_beginning.h"
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/runtime.h"
 #include "rdkafka_ptr.h"
@@ -19,8 +20,9 @@ namespace oncemq {
 
 class PartitionStarts {
  public:
-  PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client)
-      : options_(options), client_(client) {}
+  // `beginning` outlives it; where it is not known yet, it is asked for when a start needs it.
+  PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client, GroupBeginning& beginning)
+      : options_(options), client_(client), beginning_(beginning) {}
 
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
@@ -37,6 +39,7 @@ class PartitionStarts {
 
   const RuntimeOptions& options_;
   rd_kafka_t* const client_;
+  GroupBeginning& beginning_;
   std::string cluster_;
 };
 

@@ -66,10 +66,13 @@ class MemberTest : public ::testing::Test {
     options_.core.session_timeout = seconds(10);
     options_.catch_up = 0;
   }
-  void TearDown() override {
+  void TearDown() override { Leave(); }
+
+  void Leave() {
     if (member_) {
       member_->Close();
       EXPECT_TRUE(Serving([&] { return member_->closed(); }));
+      member_.reset();
     }
   }
 
@@ -79,7 +82,9 @@ class MemberTest : public ::testing::Test {
     auto client = OpenClient(options_, ClientFacts{});
     ASSERT_TRUE(client) << ToString(client.error());
     client_ = client->get();
-    member_.emplace(options_, *std::move(client), false, -1, *reader_, *table_, *clock_);
+    member_.emplace(options_, *std::move(client), false, -1, *reader_, *table_, beginning_,
+                    *clock_);
+    ASSERT_TRUE(member_->Look(beginning_));
     ASSERT_TRUE(member_->Subscribe());
   }
   bool Serving(const std::function<bool()>& condition) {
@@ -115,6 +120,7 @@ class MemberTest : public ::testing::Test {
   rd_kafka_t* client_ = nullptr;  // the member's
   std::optional<MessageReader> reader_;
   std::optional<PartitionTable> table_;
+  GroupBeginning beginning_;
   std::optional<Member> member_;
   Told told_;
   std::vector<Arrival> arrivals_;
@@ -217,6 +223,52 @@ TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {
   Send(0, 1);
   EXPECT_TRUE(Serving([&] { return !told_.failure.empty(); }));
   rd_kafka_queue_forward(partition.get(), nullptr);
+}
+
+TEST_F(MemberTest, TheStartPolicyIsForAGroupWithoutCommits) {
+  Send(0, 3);
+  Send(1, 5);
+  options_.kafka.start = KafkaOptions::Start::kNow;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_EQ(told_.assigned[0].start, 3);
+  EXPECT_EQ(told_.assigned[1].start, 5);
+  const CommitAction commit{.partition = 0, .epoch = 1, .number = 7, .offset = 3, .metadata = ""};
+  member_->Commit({&commit, 1});
+  ASSERT_TRUE(Serving([&] { return told_.replies.contains(7); }));
+  EXPECT_EQ(told_.replies[7], CommitReply::kAcknowledged);
+  Leave();
+  told_.assigned.clear();
+  beginning_ = {};
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_EQ(told_.assigned[0].start, 3);
+  EXPECT_EQ(told_.assigned[1].start, 0) << "a partition that the group has missed";
+}
+
+TEST(PrefetchShare, IsBoundedForTheProcessAndNotOnlyForAPartition) {
+  EXPECT_EQ(PrefetchShare(512 << 20, 8), 64U << 20);
+  EXPECT_GT(PrefetchShare(512 << 20, 200), 10'000U * 256) << "10,000 records of 256 bytes ahead";
+  EXPECT_LE(PrefetchShare(512 << 20, 200) * 200, 512U << 20);
+  EXPECT_EQ(PrefetchShare(512 << 20, 100'000), 1U << 20);
+  EXPECT_EQ(PrefetchShare(512 << 20, 0), 8U << 20);
+}
+
+TEST_F(MemberTest, AClientThatCannotEndHoldsNobodyUp) {
+  Send(0, 1);
+  auto opened = OpenClient(options_, ClientFacts{});
+  ASSERT_TRUE(opened);
+  ClientPtr client = *std::move(opened);
+  rd_kafka_poll_set_consumer(client.get());
+  const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), kTopic, 0)->offset = 0;
+  ASSERT_EQ(rd_kafka_assign(client.get(), list.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+  const std::unique_ptr<rd_kafka_message_t, DestroyedBy<rd_kafka_message_destroy>> message(
+      rd_kafka_consumer_poll(client.get(), 20'000));
+  ASSERT_NE(message, nullptr);
+  const BootTime before = SystemClock::Instance().Boot();
+  client.reset();
+  EXPECT_LT(SystemClock::Instance().Boot() - before, seconds(15)) << "the message lives";
 }
 
 // The property that rule 21 stands on; librdkafka keeps it, and our belt.

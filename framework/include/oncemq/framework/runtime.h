@@ -31,13 +31,17 @@ struct KafkaOptions {
   std::string group;
   // Names, no patterns.
   std::vector<std::string> topics;
-  // For a partition without a commit.
+  // For a group without commits. In one that has any, a partition without a commit is a new one and
+  // begins at the start of its log.
   enum class Start { kEarliest, kNow, kTime };
   Start start = Start::kEarliest;
   // With kTime: milliseconds since 1970.
   int64_t start_time_ms = 0;
   enum class Assignor { kRange, kCooperativeSticky };
   Assignor assignor = Assignor::kRange;
+  // Records that the client may hold ahead, in bytes over all partitions of the topics; at least 1
+  // MiB and at most 64 MiB for each of them.
+  uint64_t prefetch_bytes = 512ull << 20;
   // Passed to librdkafka, from an allow-list.
   std::vector<std::pair<std::string, std::string>> properties;
 };
