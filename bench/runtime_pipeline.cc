@@ -47,6 +47,7 @@ class Pipeline {
     options.kafka.brokers = kafka_->bootstrap();
     options.kafka.group = NextGroup();
     options.kafka.topics = {kTopic};
+    options.ids_partition_owned = true;
     options.workers = workers;
     const std::unique_ptr<Window> window = options_.window ? options_.window() : nullptr;
     std::atomic<int64_t> handled{0};

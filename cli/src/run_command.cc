@@ -28,9 +28,7 @@ int Refused(const Error& error) {
 // Between StartLogging and StopLogging.
 int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSignals& signals) {
   Log(LogLevel::kInfo, "oncemq", "starting",
-      {{"version", ONCEMQ_VERSION},
-       {"group", options.runtime.kafka.group},
-       {"guarantee", GuaranteeLine(options)}});
+      {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
   const auto window = OpenServiceWindow(options);
   if (!window) {
     return Refused(window.error());

@@ -66,7 +66,7 @@ Change Made(bool made) {
 }  // namespace
 
 MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& clock, IdHash hash)
-    : capabilities_{.engine = "memory"},
+    : capabilities_{.engine = "memory", .level = options.level},
       rules_(options.level, options.times),
       max_open_(options.max_open),
       max_parked_(options.max_parked),

@@ -48,6 +48,7 @@ RuntimeOptions Configure(const WorkerOptions& options) {
   if (!options.catch_up) {
     runtime.catch_up = 0;
   }
+  runtime.ids_partition_owned = true;  // the producer's key is the account
   runtime.policy.level = Level::kGuarded;
   runtime.policy.window = options.window;
   runtime.app = "demo";

@@ -19,6 +19,7 @@ int main() {
   const std::stop_token stop = StopAtSignal();
   oncemq::RuntimeOptions options;
   options.kafka = {.brokers = "localhost:9092", .group = "hello", .topics = {"payments"}};
+  options.ids_partition_owned = true;  // all copies of an id come through one partition
   const auto window = oncemq::OpenMemoryWindow({}, oncemq::SystemClock::Instance());
   const auto runtime = oncemq::Runtime::Open(options, window->get(), OnPayment);
   if (!runtime) {

@@ -54,8 +54,10 @@ class ClientWindow final : public Window {
 WindowEngine EngineOfClients(const WindowCapabilities& capabilities) {
   const WindowEngine memory = MemoryEngine("memory");
   auto store = std::make_shared<std::shared_ptr<Window>>();
-  const auto reopen = [=](const ConformanceSetup&) -> Result<std::unique_ptr<Window>> {
-    return std::unique_ptr<Window>(new ClientWindow(capabilities, *store));
+  const auto reopen = [=](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
+    WindowCapabilities opened = capabilities;
+    opened.level = setup.level;
+    return std::unique_ptr<Window>(new ClientWindow(opened, *store));
   };
   return {
       .name = std::string(capabilities.engine),

@@ -14,6 +14,7 @@ RuntimeOptions QuickOptions(const std::string& brokers, const std::string& group
   options.core.session_timeout = std::chrono::seconds(6);
   options.core.session_margin = std::chrono::seconds(1);
   options.core.commit_interval = milliseconds(100);
+  options.ids_partition_owned = true;
   options.drain_deadline = std::chrono::seconds(5);
   return options;
 }

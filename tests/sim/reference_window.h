@@ -17,7 +17,10 @@ namespace oncemq::sim {
 class ReferenceWindow final : public Window {
  public:
   ReferenceWindow(Level level, const WindowTimes& times, const Clock& clock)
-      : opaque_(level == Level::kOpaque), times_(times), clock_(clock) {}
+      : capabilities_{.engine = "reference", .level = level},
+        opaque_(level == Level::kOpaque),
+        times_(times),
+        clock_(clock) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
@@ -55,7 +58,7 @@ class ReferenceWindow final : public Window {
   BootTime LeaseEnd(const Marker& marker) const;
   bool Owns(Own own, const Coordinates& at) const;
 
-  const WindowCapabilities capabilities_{.engine = "reference"};
+  const WindowCapabilities capabilities_;
   const bool opaque_;
   const WindowTimes times_;
   const Clock& clock_;

@@ -9,6 +9,7 @@ WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
   const WindowCapabilities& says = window().capabilities();
   const WindowCapabilities& claims = subject().can();
   EXPECT_EQ(says.engine, claims.engine);
+  EXPECT_EQ(says.level, subject().level) << "that it was opened with";
   EXPECT_EQ(says.shared, claims.shared);
   EXPECT_EQ(says.durable, claims.durable);
   EXPECT_EQ(says.leases_by_clock, claims.leases_by_clock);

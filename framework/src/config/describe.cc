@@ -119,7 +119,7 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   const MemoryWindowOptions& memory = options.memory;
   lines.Add("engine", "memory");
   lines.Add("level", ToString(memory.level));
-  lines.Add("ids", options.ids_partition_owned ? "partition_owned" : "crossing");
+  lines.Add("ids", options.runtime.ids_partition_owned ? "partition_owned" : "crossing");
   lines.Add("id", Id(options.runtime));
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
   lines.Add("conflicts", detect ? "detect" : "ignore");

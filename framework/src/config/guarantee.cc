@@ -193,14 +193,8 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
 }
 
 std::string GuaranteeLine(const ServiceOptions& options) {
-  if (options.engine == ServiceOptions::Engine::kNone) {
-    return "at least once: no window, no copy is recognised";
-  }
-  return options.memory.level == Level::kGuarded
-             ? "guarded: once per id, if the target stores the id with the effect; the window is "
-               "forgotten with the process"
-             : "opaque: at least once, copies are suppressed while the window knows them; it is "
-               "forgotten with the process";
+  const WindowCapabilities memory{.engine = "memory", .level = options.memory.level};
+  return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &memory);
 }
 
 std::string ExplainLevels() {

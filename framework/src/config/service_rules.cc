@@ -134,7 +134,7 @@ void CheckWindow(const ServiceOptions& options, Rules& rules) {
   if (options.engine == ServiceOptions::Engine::kNone) {
     return;
   }
-  rules.Demand(options.ids_partition_owned, "window.ids",
+  rules.Demand(options.runtime.ids_partition_owned, "window.ids",
                "must be `partition_owned`: a window in memory sees only the partitions of its own "
                "process, so ids that cross partitions need a shared engine, and this build has "
                "none");

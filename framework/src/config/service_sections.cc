@@ -132,7 +132,7 @@ void ReadMemoryWindow(Section& window, ServiceOptions& options) {
                  "say `partition_owned` if all copies of an id travel through one partition; the "
                  "memory window can keep no other promise");
   window.Choice("level", options.memory.level, kLevels);
-  window.Choice("ids", options.ids_partition_owned, kIds);
+  window.Choice("ids", options.runtime.ids_partition_owned, kIds);
   ReadId(window, options.runtime);
   window.Choice("conflicts", options.runtime.conflicts, kConflicts);
   window.Count("remember", options.memory.remember, 1, 100'000'000);

@@ -193,6 +193,15 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window `" + std::string(can.engine) +
                      "` can't tell payloads apart; say that conflicts are ignored");
     }
+    if (can.level != level) {
+      return Invalid("the window was opened " + std::string(ToString(can.level)) +
+                     " and the policy says " + std::string(ToString(level)));
+    }
+    if (!can.shared && !options.ids_partition_owned && options.id_from != IdFrom::kCoordinates) {
+      return Invalid("the window `" + std::string(can.engine) +
+                     "` sees only the partitions of its own process: say ids_partition_owned if "
+                     "all copies of an id travel through one partition");
+    }
     if (options.id_from == IdFrom::kHeader && options.id_header.empty()) {
       return Invalid("the header that carries the id has no name");
     }
@@ -235,6 +244,9 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
     }
     journal = *std::move(opened);
   }
+  Log(LogLevel::kInfo, "runtime", "opening",
+      {{"group", options.kafka.group},
+       {"guarantee", GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr)}});
   const size_t max_id = window != nullptr ? window->capabilities().max_id_bytes : 0;
   auto source =
       KafkaSource::Open(options, window != nullptr, max_id, (*wake)->fd(), SystemClock::Instance());

@@ -142,7 +142,7 @@ TEST(ServiceRules, TheWindowHoldsWhateverMayBeInFlight) {
 
 TEST(ServiceRules, IdsThatCrossPartitionsAreRefused) {
   ServiceOptions options = Good();
-  options.ids_partition_owned = false;
+  options.runtime.ids_partition_owned = false;
   EXPECT_EQ(Broken(options), "window.ids");
   options.engine = ServiceOptions::Engine::kNone;
   EXPECT_EQ(Broken(options), "") << "without a window there are no ids";

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "log_file.h"
 #include "no_more_threads.h"
+#include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
@@ -21,9 +23,9 @@ RuntimeOptions Good() {
   return options;
 }
 
-std::string Refusal(const RuntimeOptions& options) {
+std::string Refusal(const RuntimeOptions& options, Window* window = nullptr) {
   const auto runtime =
-      Runtime::Open(options, nullptr, [](const Message&, Context&) -> Outcome { return Done{}; });
+      Runtime::Open(options, window, [](const Message&, Context&) -> Outcome { return Done{}; });
   return runtime ? "" : runtime.error().message;
 }
 
@@ -128,6 +130,37 @@ TEST(RuntimeOpen, RefusesAJournalPolicyWithoutAJournal) {
   RuntimeOptions options = Good();
   options.policy.reject = RejectPolicy::kJournal;
   EXPECT_THAT(Refusal(options), HasSubstr("journal"));
+}
+
+TEST(RuntimeOpen, RefusesALevelThatTheWindowWasNotOpenedWith) {
+  const auto window = *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
+  RuntimeOptions options = Good();
+  options.ids_partition_owned = true;
+  EXPECT_EQ(Refusal(options, window.get()),
+            "the window was opened opaque and the policy says guarded");
+  options.policy.level = Level::kOpaque;
+  EXPECT_EQ(Refusal(options, window.get()), "");
+}
+
+TEST(RuntimeOpen, RefusesIdsThatMayCrossPartitionsWhereTheWindowIsNotShared) {
+  const auto window = *OpenMemoryWindow({}, SystemClock::Instance());
+  RuntimeOptions options = Good();
+  EXPECT_THAT(Refusal(options, window.get()), HasSubstr("ids_partition_owned"));
+  options.id_from = IdFrom::kCoordinates;
+  EXPECT_EQ(Refusal(options, window.get()), "") << "coordinates cannot cross";
+  options.id_from = IdFrom::kKey;
+  options.ids_partition_owned = true;
+  EXPECT_EQ(Refusal(options, window.get()), "");
+}
+
+TEST(RuntimeOpen, LogsWhatHolds) {
+  const auto window = *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
+  RuntimeOptions options = Good();
+  options.ids_partition_owned = true;
+  options.policy.level = Level::kOpaque;
+  testing::LogFile log;
+  EXPECT_EQ(Refusal(options, window.get()), "");
+  EXPECT_THAT(log.End(), HasSubstr("opaque: at least once"));
 }
 
 TEST(RuntimeOpen, RefusesARuntimeWithoutAHandler) {

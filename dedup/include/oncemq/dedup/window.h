@@ -127,9 +127,10 @@ struct MarkerView {
   bool uncertain = false;
 };
 
-// What an engine can do; the input of the conformance suite and of the start-up check.
+// What a window can do; the input of the conformance suite and of the start-up check.
 struct WindowCapabilities {
   std::string_view engine;
+  Level level = Level::kGuarded;  // that it was opened with: decides how a claim is taken over
   bool shared = false;          // several processes see the same markers
   bool durable = false;         // survives the end of the process
   bool leases_by_clock = true;  // ends a silent holder's claim by time

@@ -2,6 +2,7 @@
 // Runtime: one member of a consumer group that runs a handler for every message, once per id as far
 // as the level of the window and the handler's effect carry (docs/guarantees.md).
 //
+//   options.ids_partition_owned = true;   // copies of an id come through one partition
 //   auto window = OpenMemoryWindow({}, SystemClock::Instance());
 //   auto runtime = Runtime::Open(options, window->get(), OnPayment);
 //   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped,
@@ -60,6 +61,9 @@ struct RuntimeOptions {
   std::string name_space = "default";
   std::string handler = "default";
   IdFrom id_from = IdFrom::kHeader;
+  // Your statement that all copies of an id travel through one partition; Open demands it for a
+  // window that is not shared, unless ids are coordinates.
+  bool ids_partition_owned = false;
   // With IdFrom::kHeader.
   std::string id_header = "message-id";
   // The same id with another payload (rule 18): refused as RunPolicy::reject says, or taken for a
@@ -106,9 +110,12 @@ struct RunReport {
   bool clean = false;  // everything was given back in order, in time
 };
 
+// What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
+std::string GuaranteeLine(const WindowCapabilities* window);
+
 class Runtime {
  public:
-  // `window` is borrowed and may be nullptr (no ids: order and commits only).
+  // `window` is borrowed and may be nullptr (no ids: order and commits only). Logs what holds.
   static Result<std::unique_ptr<Runtime>> Open(RuntimeOptions options, Window* window,
                                                Handler handler);
   virtual ~Runtime() = default;

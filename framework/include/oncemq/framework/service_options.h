@@ -19,8 +19,6 @@ struct ServiceOptions {
   enum class Engine : unsigned char { kNone, kMemory } engine = Engine::kNone;
   // How the memory window is opened, level included.
   MemoryWindowOptions memory;
-  // The user's statement that all copies of an id travel through one partition.
-  bool ids_partition_owned = false;
   LogOptions log;
 };
 
@@ -34,7 +32,7 @@ std::string Describe(const ServiceOptions& options);
 // What holds and what doesn't, limits first (docs/guarantees.md).
 std::string ExplainGuarantee(const ServiceOptions& options);
 
-// The same in one line, for the log at start-up.
+// The same in one line.
 std::string GuaranteeLine(const ServiceOptions& options);
 
 // The three levels in general, and which of them this build can give.
