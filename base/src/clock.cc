@@ -24,6 +24,11 @@ WallTime SystemClock::Wall() const {
   return WallTime{Micros(CLOCK_REALTIME)};
 }
 
+int64_t SystemClock::Tick() const {
+  // The kernel's timer, 100 to 1,000 times a second: a quarter of the cost of a precise clock.
+  return Micros(CLOCK_MONOTONIC_COARSE);
+}
+
 const SystemClock& SystemClock::Instance() {
   // Never destroyed: the log writer asks for the time until the last moment of the process.
   static const auto* clock = new SystemClock;

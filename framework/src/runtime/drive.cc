@@ -9,8 +9,6 @@
 namespace oncemq {
 namespace {
 
-constexpr uint32_t kClockEvery = 16;  // quick handlers between two looks at the clock
-
 void LogThrow(const Message& message, std::string_view what) {
   Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
       {{"topic", message.topic()},
@@ -43,11 +41,19 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
 // Calls the handler for everything that is granted. False: abandoned meanwhile.
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   RunMachine& machine = job.machine;
+  int64_t tick = tools.clock->Tick();
   BootTime now = tools.clock->Boot();
   job.watch.BeginHandling(machine, now);
-  uint32_t ticks = job.watch.ticks();
-  uint32_t calls = 0;
-  while (const Grant* grant = machine.Next(now)) {
+  // Looked at before each call: a process that was stopped between two of them starts none past
+  // safe_until.
+  const auto read_clock = [&] {
+    if (const int64_t present = tools.clock->Tick(); present != tick) {
+      tick = present;
+      now = tools.clock->Boot();
+    }
+    return now;
+  };
+  while (const Grant* grant = machine.Next(read_clock())) {
     const RunItem& item = *grant->item;
     const Message& message = job.view->Show(item.message);
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
@@ -55,11 +61,6 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     job.watch.Enter();
     Outcome outcome = CallHandler(handler, message, context);
     job.watch.Leave();
-    // The keeper ticks on while a handler is slow, so the clock is read after every slow one.
-    if (++calls % kClockEvery == 0 || ticks != job.watch.ticks()) [[unlikely]] {
-      ticks = job.watch.ticks();
-      now = tools.clock->Boot();
-    }
     if (!machine.Handled(std::move(outcome))) [[unlikely]] {
       LogDropped(message, machine.policy().max_result_bytes);
     }

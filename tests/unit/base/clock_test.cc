@@ -45,6 +45,15 @@ TEST(SystemClock, TheBootClockNeverGoesBack) {
   }
 }
 
+TEST(SystemClock, TheTickMovesOnWithTheBootClock) {
+  const SystemClock& clock = SystemClock::Instance();
+  const int64_t tick = clock.Tick();
+  const BootTime began = clock.Boot();
+  while (clock.Boot() < began + milliseconds(20)) {
+  }
+  EXPECT_NE(clock.Tick(), tick);
+}
+
 TEST(SystemClock, WallTimeCountsMicrosecondsSinceTheYear1970) {
   const auto reference =
       std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());

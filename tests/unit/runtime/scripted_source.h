@@ -48,8 +48,6 @@ class Script {
   };
   Seen seen() const;
 
- private:
-  friend class ScriptedSource;
   struct Record {
     std::string id;
     std::string key;
@@ -58,6 +56,8 @@ class Script {
     int64_t offset = 0;
   };
 
+ private:
+  friend class ScriptedSource;
   class LateClock final : public Clock {
    public:
     BootTime Boot() const override {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drive.h"
+
+#include <gtest/gtest.h>
+
+#include "scripted_source.h"
+
+namespace oncemq::testing {
+namespace {
+
+TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.run.safe_until = clock.Boot() + milliseconds(10);
+  const Script::Record record;
+  for (uint32_t i = 0; i < 3; i++) {
+    RunItem item;
+    item.slot = item.lane = i;
+    item.message = const_cast<void*>(static_cast<const void*>(&record));
+    job.run.items.push_back(item);
+  }
+  int calls = 0;
+  StoreErrors errors;
+  const Handler stopped_behind_the_first = [&](const Message&, Context&) -> Outcome {
+    calls++;
+    clock.Advance(milliseconds(20));  // SIGSTOP, SIGCONT
+    return Done{};
+  };
+  EXPECT_EQ(DriveRun(job, stopped_behind_the_first, {nullptr, nullptr, &clock, &errors}),
+            Driven::kSettled);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
+  EXPECT_EQ(job.machine.settlements()[1].fate, Fate::kWithdrawn);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
