@@ -59,6 +59,7 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   committed_ = -1;
   commit_.reset();
   dirty_ = halted_ = false;
+  safe_until_ = BootTime{};  // an earlier assignment proves nothing
   phase_ = PartitionPhase::kRaising;
   retry_at_ = now + options_.session_timeout;
   AskForOwn(actions);

@@ -231,7 +231,7 @@ bool RunMachine::Handled(Outcome&& outcome) {
   return kept;
 }
 
-void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
+PartitionId RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
   const size_t kept = at_;
   for (size_t i = 0; i < items_.size(); i++) {
@@ -247,6 +247,7 @@ void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   progress_.resize(1);
   settlements_.resize(1);
   at_ = 0;
+  return items_[0].partition;
 }
 
 void RunMachine::ReleaseUndone() {

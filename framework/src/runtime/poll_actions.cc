@@ -14,8 +14,7 @@ namespace {
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 bool Concerns(const Job& job, PartitionId partition) {
-  return job.partitions.empty() ||
-         std::binary_search(job.partitions.begin(), job.partitions.end(), partition);
+  return std::binary_search(job.partitions.begin(), job.partitions.end(), partition);
 }
 
 }  // namespace
@@ -97,7 +96,7 @@ void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::st
       {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
   const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
   const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
-  stops_.push_back(name.topic + where + at + ": " + why);
+  stops_[{name.topic, name.partition}] = name.topic + where + at + ": " + why;
 }
 
 void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
@@ -170,14 +169,18 @@ void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
 void PollLoop::LookAfterSlowRuns() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
-    if (job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
+    if (const auto partition = job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
       job->size = 1;
+      job->partitions = {*partition};
     }
     StandIn(job);
     BootTime until = job->drain_by;
     for (PartitionId partition = 0; partition < owned_.size(); partition++) {
-      if (owned_[partition].held && Concerns(*job, partition)) {
-        until = std::min(until, core_.SafeUntil(partition));
+      const BootTime safe = core_.SafeUntil(partition);
+      // One that is not confirmed yet runs nothing: what concerns it is of an assignment that has
+      // ended, and drain_by says until when.
+      if (owned_[partition].held && safe != BootTime{} && Concerns(*job, partition)) {
+        until = std::min(until, safe);
       }
     }
     job->watch.SetStopAt(until);

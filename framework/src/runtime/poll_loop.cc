@@ -81,7 +81,6 @@ void PollLoop::Employ(uint32_t workers) {
 // The thread that polled before us still drives a run.
 void PollLoop::TakeOver() {
   const bool another_hangs = !out_.empty();
-  here_->partitions.clear();
   out_.push_back(std::move(here_));
   here_ = nullptr;
   const BootTime before = demoted_at_.value_or(BootTime::min());
@@ -204,6 +203,7 @@ PollLoop::Ran PollLoop::RunOnce() {
     idle_jobs_.push_back(std::move(job));
     return Ran::kNothing;
   }
+  CollectPartitions(*job);
   job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
   job->drain_by = BootTime::max();
   job->on_worker = false;
@@ -329,7 +329,9 @@ RunReport PollLoop::MakeReport() const {
   report.stood_in = stood_in_;
   report.window_errors = errors_.window();
   report.journal_errors = errors_.journal();
-  report.stops = stops_;
+  for (const auto& [partition, stop] : stops_) {
+    report.stops.push_back(stop);
+  }
   report.error = error_;
   return report;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,7 +145,7 @@ class PollLoop final : private SourceEvents {
   BootTime drain_by_{};
   BootTime end_by_{};
   std::string error_;
-  std::vector<std::string> stops_;
+  std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition
 
   mutable Mutex mutex_;
   ConditionVariable changed_;

@@ -80,22 +80,23 @@ void RunWatch::ObserveCall(BootTime now) {
   }
 }
 
-bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
+std::optional<PartitionId> RunWatch::SettleOthers(BootTime now, microseconds budget,
+                                                  std::vector<Settlement>& settled) {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling || alone_) {
-    return false;
+    return std::nullopt;
   }
   ObserveCall(now);
   Gate inside = Gate::kInside;
   if (now < seen_at_ + budget ||
       !gate_.compare_exchange_strong(inside, Gate::kChanging, std::memory_order_acquire)) {
-    return false;
+    return std::nullopt;
   }
-  machine_->SettleOthers(settled);
+  const PartitionId partition = machine_->SettleOthers(settled);
   alone_ = true;
   gate_.store(Gate::kChanged, std::memory_order_release);
   gate_.notify_one();
-  return true;
+  return partition;
 }
 
 bool RunWatch::Hangs(BootTime now, microseconds that_long) {
@@ -124,7 +125,6 @@ bool RunWatch::Abandon() {
 }
 
 RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
-  ticks_.fetch_add(1, std::memory_order_relaxed);
   Look look;
   MutexLock lock(mutex_);
   look.handling = phase_ == Phase::kHandling;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -40,9 +41,8 @@ class RunWatch {
       AwaitChange();
     }
   }
-  // Changes when handlers should be interrupted between two messages, or the clock be read anew.
+  // Whether handlers should be interrupted between two messages.
   bool stop_handling() const { return stop_handling_.load(std::memory_order_relaxed); }
-  uint32_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
   const std::stop_token& stop() const { return stop_token_; }
   // Before a run starts. `stop_at`: until when its partitions are surely ours.
   void Reset(bool on_poll_thread, BootTime stop_at);
@@ -60,9 +60,11 @@ class RunWatch {
   // a run.
   bool Demote(BootTime now, microseconds budget);
   bool demoted() const;
-  // True if one and the same call has been going on for `budget`: then the run's other messages are
-  // settled here, once a run, and it is about that one message only. To be asked now and then.
-  bool SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled);
+  // If one and the same call has been going on for `budget`: then the run's other messages are
+  // settled here, once a run, and it is about that one message only; its partition. To be asked now
+  // and then.
+  std::optional<PartitionId> SettleOthers(BootTime now, microseconds budget,
+                                          std::vector<Settlement>& settled);
   // True if one and the same call has been going on for `that_long`.
   bool Hangs(BootTime now, microseconds that_long);
   // True: a handler is being called, and whenever it returns, its thread only ends.
@@ -86,7 +88,6 @@ class RunWatch {
   std::atomic<Gate> gate_{Gate::kOutside};  // whose the machine is, while a handler is called
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> stop_handling_{false};
-  std::atomic<uint32_t> ticks_{0};
   mutable Mutex mutex_;
   std::stop_source stop_source_ GUARDED_BY(mutex_);
   std::stop_token stop_token_ = stop_source_.get_token();  // changes between runs only

@@ -293,5 +293,45 @@ TEST_F(PollLoopTest, AnIncidentIsKeptInTheReport) {
   EXPECT_THAT(loop.Stop().stops, Contains("topic/3 at offset 17: gone"));
 }
 
+TEST_F(PollLoopTest, APartitionThatStopsAgainStandsInTheReportOnce) {
+  RunningLoop loop(Options(), &window_, Count());
+  for (const char* why : {"gone", "still gone"}) {
+    loop.script().Tell([=](SourceEvents& events) { events.Incident({"topic", 3}, 17, why); });
+  }
+  loop.script().Tell([](SourceEvents& events) { events.Incident({"topic", 4}, 1, "torn"); });
+  EXPECT_TRUE(Holds([&] { return loop.Now().stops.size() == 2; }));
+  EXPECT_THAT(loop.Stop().stops,
+              ElementsAre("topic/3 at offset 17: still gone", "topic/4 at offset 1: torn"));
+}
+
+TEST_F(PollLoopTest, ALongHandlerIsNotToldToStopForAPartitionThatIsNotConfirmedYet) {
+  std::latch may_end(1);
+  std::atomic<bool> running = false;
+  std::atomic<bool> told = false;
+  RuntimeOptions options = Options();
+  options.renew_every = milliseconds(20);
+  options.drain_deadline = milliseconds(50);  // a commit stays without an answer
+  options.core.session_margin = milliseconds(50);
+  RunningLoop loop(options, &window_, [&](const Message&, Context& context) -> Outcome {
+    running = true;
+    may_end.wait();
+    told = context.stop().stop_requested();
+    return Done{};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return running.load(); }));
+  loop.script().AnswerCommits(std::nullopt);
+  loop.script().Assign(1);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
+  // Slow runs are looked after every 50 ms, and their keeper renews and stops in one go.
+  const int renewals = window_.renewals;
+  EXPECT_TRUE(Holds([&] { return window_.renewals >= renewals + 5; }));
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  may_end.count_down();
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));
+  EXPECT_FALSE(told);
+}
+
 }  // namespace
 }  // namespace oncemq::testing

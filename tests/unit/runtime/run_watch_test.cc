@@ -19,7 +19,7 @@ class RunWatchTest : public ::testing::Test {
     oncemq::Run run;
     for (uint32_t i = 0; i < 3; i++) {
       RunItem item;
-      item.slot = item.lane = i;
+      item.slot = item.lane = item.partition = i;
       run.items.push_back(item);
     }
     run.safe_until = BootTime::max();
@@ -38,7 +38,7 @@ class RunWatchTest : public ::testing::Test {
 TEST_F(RunWatchTest, OneCallThatLastsFreesTheOthersOnce) {
   EXPECT_FALSE(watch_.SettleOthers(At(50), kBudget, settled_)) << "seen for the first time";
   EXPECT_FALSE(watch_.SettleOthers(At(149), kBudget, settled_));
-  EXPECT_TRUE(watch_.SettleOthers(At(150), kBudget, settled_));
+  EXPECT_EQ(watch_.SettleOthers(At(150), kBudget, settled_), std::optional<PartitionId>(0));
   ASSERT_EQ(settled_.size(), 2U);
   EXPECT_EQ(settled_[0].slot, 1U);
   EXPECT_EQ(settled_[0].fate, Fate::kWithdrawn);
@@ -60,7 +60,7 @@ TEST_F(RunWatchTest, ARunThatMovesOnIsLeftAlone) {
   EXPECT_FALSE(watch_.SettleOthers(At(1000), kBudget, settled_)) << "nobody is inside";
   watch_.Enter();
   EXPECT_FALSE(watch_.SettleOthers(At(2000), kBudget, settled_)) << "another call";
-  EXPECT_TRUE(watch_.SettleOthers(At(2100), kBudget, settled_));
+  EXPECT_EQ(watch_.SettleOthers(At(2100), kBudget, settled_), std::optional<PartitionId>(1));
   ASSERT_EQ(settled_.size(), 2U);
   EXPECT_EQ(settled_[0].slot, 0U);
   EXPECT_EQ(settled_[0].fate, Fate::kApplied) << "it was finished";

@@ -179,7 +179,8 @@ class Core {
 
   // --- views
   PartitionStatus Status(PartitionId partition) const;
-  // Until when the partition is surely ours, by the last acknowledged commit (rule 10).
+  // Until when the partition is surely ours, by the last acknowledged commit of this assignment
+  // (rule 10); BootTime{} before the first.
   BootTime SafeUntil(PartitionId partition) const;
   DeliveryCounts Counts() const;
   uint32_t lanes() const;

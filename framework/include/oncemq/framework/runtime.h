@@ -105,9 +105,9 @@ struct RunReport {
   int64_t stood_in = 0;                     // workers whose handler hung and that were replaced
   int64_t window_errors = 0;                // calls that the window did not carry out; repeated
   int64_t journal_errors = 0;               // likewise of the journal
-  std::vector<std::string> stops;           // partitions that a policy stopped, and why
-  std::string error;   // why Run ended by itself; empty: because it was asked to
-  bool clean = false;  // everything was given back in order, in time
+  std::vector<std::string> stops;  // partitions that were stopped, each with its last reason
+  std::string error;               // why Run ended by itself; empty: because it was asked to
+  bool clean = false;              // everything was given back in order, in time
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
