@@ -56,6 +56,14 @@ bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<vo
   return !progress.pending.empty();
 }
 
+void CatchUp::GiveBehind(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals) {
+  std::vector<Arrival>& behind = partitions_[partition].behind;
+  const auto end =
+      behind.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(most, behind.size()));
+  arrivals.insert(arrivals.end(), behind.begin(), end);
+  behind.erase(behind.begin(), end);
+}
+
 void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
                    std::vector<void*>& released) {
   if (partition >= partitions_.size() || !partitions_[partition].busy) {
@@ -75,7 +83,7 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   } else if (last) {
     Finish(progress, now);
   }
-  if (!progress.pending.empty() && !ONCEMQ_MUTANT("catch-up-admits-early")) {
+  if (!progress.pending.empty() && !ONCEMQ_MUTANT("catch-up-lets-pass")) {
     progress.behind.swap(arrivals);
     arrivals.clear();
   }

@@ -35,16 +35,12 @@ class CatchUp {
   // True while ids that an earlier call took are not in the window yet: don't read on.
   bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
 
-  // What was read behind the start while the window did not answer; to be admitted before anything
-  // else, all at once or not yet. Precondition: Waits() has said no.
-  size_t behind(PartitionId partition) const { return partitions_[partition].behind.size(); }
-  void TakeBehind(PartitionId partition, std::vector<Arrival>& arrivals) {
-    arrivals.swap(partitions_[partition].behind);
-    partitions_[partition].behind.clear();
-  }
+  // Appends at most `most` messages that were read together with the last of these ids and had to
+  // wait for them: they come before what is read next.
+  void GiveBehind(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals);
 
-  // Takes what lies below the start off the front of `arrivals` and puts it into the window; what
-  // is left in `arrivals` may be admitted.
+  // Takes what lies below the start off the front of `arrivals` and puts it into the window. What
+  // is left in `arrivals` may be admitted: nothing, while the window has not taken all.
   void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
             std::vector<void*>& released);
 
@@ -64,9 +60,9 @@ class CatchUp {
     int64_t count = 0;
     BootTime began{};
     BootTime retry_at{};
-    bool told = false;  // that ids are left alone
-    std::vector<Arrival> pending;
-    std::vector<Arrival> behind;
+    bool told = false;             // that ids are left alone
+    std::vector<Arrival> pending;  // ids that are not in the window yet
+    std::vector<Arrival> behind;   // what came right after them
   };
   void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
   size_t KeepRefused(Progress& progress, std::vector<void*>& released);

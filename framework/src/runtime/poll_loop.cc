@@ -179,15 +179,11 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;
   }
   arrivals_.clear();
-  if (behind && catch_up_->behind(partition) > 0) {
-    if (credit < catch_up_->behind(partition)) {
-      return false;
-    }
-    catch_up_->TakeBehind(partition, arrivals_);
-    core_.Admit(partition, arrivals_);
-    return true;
+  const uint32_t most = std::min(credit, kReadAtOnce);
+  if (behind) {
+    catch_up_->GiveBehind(partition, most, arrivals_);
   }
-  if (source_->Read(partition, std::min(credit, kReadAtOnce), arrivals_, *this) == 0) {
+  if (arrivals_.empty() && source_->Read(partition, most, arrivals_, *this) == 0) {
     return false;
   }
   if (behind) {

@@ -76,8 +76,10 @@ TEST_F(CatchUpTest, WhileTheWindowFailsWhatLiesBehindTheStartIsKeptBackToo) {
   EXPECT_TRUE(catch_up_.Waits(kPartition, own_, At(250), released_)) << "not asked yet";
   EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
   EXPECT_TRUE(catch_up_.Busy(kPartition)) << "nothing may be read before what is kept back";
-  EXPECT_EQ(catch_up_.behind(kPartition), 2U);
-  catch_up_.TakeBehind(kPartition, arrivals_);
+  catch_up_.GiveBehind(kPartition, 1, arrivals_);
+  EXPECT_THAT(Offsets(), ElementsAre(3)) << "as much as there is credit";
+  EXPECT_TRUE(catch_up_.Busy(kPartition));
+  catch_up_.GiveBehind(kPartition, 9, arrivals_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
   EXPECT_FALSE(catch_up_.Busy(kPartition));
   EXPECT_EQ(errors_.window(), 2);
@@ -101,7 +103,8 @@ TEST_F(CatchUpTest, AnIdThatTheWindowLeavesAloneIsAskedForAgain) {
   ASSERT_TRUE(window_.Complete({&complete, 1}, {&change, 1}));
   EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
   EXPECT_EQ(catch_up_.restored(), 3);
-  EXPECT_EQ(catch_up_.behind(kPartition), 2U);
+  catch_up_.GiveBehind(kPartition, 9, arrivals_);
+  EXPECT_THAT(Offsets(), ElementsAre(3, 4));
 }
 
 TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
