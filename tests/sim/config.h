@@ -46,6 +46,9 @@ struct Fault {
   int64_t value = 0;
 };
 
+// More finished ids than any run has.
+inline constexpr int64_t kForgetsNothing = 100'000;
+
 // Rates are per thousand, times are microseconds.
 struct Config {
   int64_t seed = 1;
@@ -62,6 +65,7 @@ struct Config {
   int64_t crossing = 0;       // of these, rate of those in another partition
   int64_t rekeyed = 0;        // of these, rate of those with another key
   int64_t conflicting = 0;    // of these, rate of those with another payload
+  int64_t replay = 0;         // rate of records that a second reader without ownership reads too
   int64_t holes = 0;          // rate of offsets that do not exist
   int64_t map_room = 4096;    // bytes that a commit has left for its map
   Micros appended_over = 3 * kSecond;
@@ -85,6 +89,8 @@ struct Config {
   Micros rebalance_limit = 20 * kSecond;
   Micros commit_interval = 100 * kMilli;
   Micros store_retry = 20 * kMilli;
+  int64_t remember = kForgetsNothing;  // finished ids that the window surely knows
+  int64_t catch_up = 0;  // offsets that a new owner may read back; windows in a process only
   Micros lease = 3 * kSecond;
   Micros max_lease = 30 * kSecond;
   Micros handler_timeout = 4 * kSecond;
@@ -141,6 +147,9 @@ enum class Theme : uint8_t {
   kTinyLimits,  // every limit is reached
   kResets,      // operators move offsets
   kFencing,     // ownerships are lost to raises that come late, while commits are under way
+  kForgetting,  // the window remembers a handful
+  kCatchUp,     // windows die with their processes, and new owners read what was finished
+  kReplay,      // a second reader runs beside the group, into the same window
   kClocks,      // every process has another idea of the time
   kCount,
 };
@@ -172,6 +181,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("crossing", c.crossing);
   visit("rekeyed", c.rekeyed);
   visit("conflicting", c.conflicting);
+  visit("replay", c.replay);
   visit("holes", c.holes);
   visit("map_room", c.map_room);
   visit("appended_over", c.appended_over);
@@ -192,6 +202,8 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("rebalance_limit", c.rebalance_limit);
   visit("commit_interval", c.commit_interval);
   visit("store_retry", c.store_retry);
+  visit("remember", c.remember);
+  visit("catch_up", c.catch_up);
   visit("lease", c.lease);
   visit("max_lease", c.max_lease);
   visit("handler_timeout", c.handler_timeout);

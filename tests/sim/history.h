@@ -125,6 +125,10 @@ class History {
   uint64_t hash_ = 0;
 };
 
+// Who handles without ownership reads beside the group.
+inline bool IsReplay(const Record& record) {
+  return (record.op == Op::kHandle || record.op == Op::kEffect) && record.own == 0;
+}
 // A settled delivery does not come again.
 bool IsFinal(const Record& settle);
 inline Fate FateOf(const Record& settle) {

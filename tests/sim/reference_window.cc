@@ -222,6 +222,20 @@ Status ReferenceWindow::Peek(std::span<const std::string_view> ids, std::span<Ma
   return {};
 }
 
+void ReferenceWindow::Forget(std::string_view id) {
+  const auto found = markers_.find(id);
+  if (found != markers_.end() && found->second.state == MarkerState::kDone) {
+    markers_.erase(found);
+  }
+}
+
+void CheckedWindow::Follow(std::string_view id) {
+  MarkerView view;
+  if (forgets_ && engine_->Peek({&id, 1}, {&view, 1}) && view.state == MarkerState::kNone) {
+    reference_->Forget(id);
+  }
+}
+
 Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
   const auto engine = engine_->RaiseOwn(source, partition, floor);
   const auto reference = reference_->RaiseOwn(source, partition, floor);
@@ -233,32 +247,40 @@ Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floo
 
 Status CheckedWindow::Claim(std::span<const ClaimRequest> requests,
                             std::span<ClaimAnswer> answers) {
-  std::vector<ClaimAnswer> wanted(requests.size());
-  (void)reference_->Claim(requests, wanted);
-  Status status = engine_->Claim(requests, answers);
-  for (size_t i = 0; i < requests.size() && status; i++) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    Follow(requests[i].id);
+    ClaimAnswer b;
+    (void)reference_->Claim(requests.subspan(i, 1), {&b, 1});
+    if (Status status = engine_->Claim(requests.subspan(i, 1), answers.subspan(i, 1)); !status) {
+      return status;
+    }
     const ClaimAnswer& a = answers[i];
-    const ClaimAnswer& b = wanted[i];
     if (a.answer != b.answer || a.same_delivery != b.same_delivery || a.uncertain != b.uncertain ||
         a.attempt != b.attempt || a.entry != b.entry || a.wait != b.wait || a.result != b.result) {
       report_("Claim answers " + std::string(oncemq::ToString(a.answer)) + ", the contract says " +
               std::string(oncemq::ToString(b.answer)));
     }
   }
-  return status;
+  return {};
 }
 
 template <class Request>
 Status CheckedWindow::Compare(std::string_view what,
                               Status (Window::*call)(std::span<const Request>, std::span<Change>),
                               std::span<const Request> requests, std::span<Change> answers) {
-  std::vector<Change> wanted(requests.size());
-  (void)(reference_.get()->*call)(requests, wanted);
-  Status status = (engine_.get()->*call)(requests, answers);
-  if (!status || !std::equal(wanted.begin(), wanted.end(), answers.begin())) {
-    report_(std::string(what) + " differs from the contract");
+  for (size_t i = 0; i < requests.size(); i++) {
+    Follow(requests[i].id);
+    Change wanted{};
+    (void)(reference_.get()->*call)(requests.subspan(i, 1), {&wanted, 1});
+    if (Status status = (engine_.get()->*call)(requests.subspan(i, 1), answers.subspan(i, 1));
+        !status) {
+      return status;
+    }
+    if (wanted != answers[i]) {
+      report_(std::string(what) + " differs from the contract");
+    }
   }
-  return status;
+  return {};
 }
 
 Status CheckedWindow::Complete(std::span<const CompleteRequest> requests,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReferenceWindow: the window's contract written down as plainly as it goes, without any thought of
-// speed. It never forgets. CheckedWindow runs it beside an engine and reports the first answer in
-// which the two differ. Thread safety: none.
+// speed. It forgets only when told. CheckedWindow runs it beside an engine and reports the first
+// answer in which the two differ. Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,8 @@ class ReferenceWindow final : public Window {
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  // The engine beside it knows a finished id no longer.
+  void Forget(std::string_view id);
 
  private:
   struct Marker {
@@ -69,8 +71,13 @@ class ReferenceWindow final : public Window {
 class CheckedWindow final : public Window {
  public:
   using Report = std::function<void(const std::string&)>;
-  CheckedWindow(std::unique_ptr<Window> engine, std::unique_ptr<Window> reference, Report report)
-      : engine_(std::move(engine)), reference_(std::move(reference)), report_(std::move(report)) {}
+  // `forgets`: the engine may forget finished ids, within a bound that is judged elsewhere.
+  CheckedWindow(std::unique_ptr<Window> engine, std::unique_ptr<ReferenceWindow> reference,
+                bool forgets, Report report)
+      : engine_(std::move(engine)),
+        reference_(std::move(reference)),
+        forgets_(forgets),
+        report_(std::move(report)) {}
 
   const WindowCapabilities& capabilities() const override { return engine_->capabilities(); }
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
@@ -88,8 +95,11 @@ class CheckedWindow final : public Window {
                  Status (Window::*call)(std::span<const Request>, std::span<Change>),
                  std::span<const Request> requests, std::span<Change> answers);
 
+  void Follow(std::string_view id);
+
   const std::unique_ptr<Window> engine_;
-  const std::unique_ptr<Window> reference_;
+  const std::unique_ptr<ReferenceWindow> reference_;
+  const bool forgets_;
   const Report report_;
 };
 

@@ -20,7 +20,7 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 class Swarm : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(Swarm, EverySeedKeepsEveryPromiseAndRepeatsItself) {
-  const uint64_t seeds = FromEnvironment("ONCEMQ_SIM_SEEDS", 4000) / kShards;
+  const uint64_t seeds = FromEnvironment("ONCEMQ_SIM_SEEDS", 2000) / kShards;
   const uint64_t first = FromEnvironment("ONCEMQ_SIM_FIRST_SEED", 1) + GetParam() * seeds;
   Sometimes sometimes;
   for (uint64_t seed = first; seed < first + seeds; seed++) {

@@ -80,61 +80,38 @@ void SimProcess::AdmitFrom(int32_t partition) {
   if (!state.in_core || world_.network.IsCut(actor_)) {
     return;
   }
-  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
   // In small batches: the credit counts bytes only up to the last one.
   const uint32_t credit = core_.Credit(CoreId(partition));
   const size_t most = std::min<size_t>(credit, kMostAdmitted);
+  const PartitionStatus status = core_.Status(CoreId(partition));
+  const bool behind = catch_up_ && catch_up_->Busy(CoreId(partition));
+  if (behind && credit > 0 &&
+      catch_up_->Waits(CoreId(partition), status.own, clock_.Boot(), caught_up_)) {
+    WakeIn(20 * kMilli);
+    return DropCaughtUp();
+  }
   arrivals_.clear();
-  const uint32_t epoch = core_.Status(CoreId(partition)).epoch;
-  for (size_t i = log.Find(state.position); i < log.records.size(); i++) {
-    const LogRecord& record = log.records[i];
-    if (record.appended > world_.loop.now()) {
-      break;
-    }
-    if (arrivals_.size() == most) {
-      const bool bytes =
-          core_.unfinished_bytes() >= static_cast<uint64_t>(world_.config.in_flight_bytes);
-      world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
-      world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
-      if (credit > most) {
-        WakeIn(50);
-      }
-      break;
-    }
-    const uint32_t delivery =
-        world_.history.AddDelivery({actor_, partition, epoch, record.offset, record.id, record.key,
-                                    record.bytes, record.payload});
-    auto message = std::make_unique<SimMessage>();
-    message->delivery = delivery;
-    Arrival arrival{.message = message.get(), .offset = record.offset, .bytes = record.bytes};
-    if (PlacementOf(world_.config) != Placement::kNone) {
-      message->id = world_.log.ids[record.id];
-      arrival.id = message->id;
-      arrival.id_hash = ProcessHash(message->id);
-      arrival.fingerprint = record.payload + 1;
-    }
-    if (IsMalformed(world_.config, record.id)) {
-      arrival.refusal = "it has no id";
-      arrival.id = {};
-      arrival.id_hash = 0;
-    }
-    if (record.key != kNoKey) {
-      arrival.key_hash = ProcessHash("k" + std::to_string(record.key));
-    }
-    arrivals_.push_back(arrival);
-    messages_[delivery] = std::move(message);
-    state.position = record.offset + 1;
-    world_.history.Append({.time = world_.loop.now(),
-                           .process = actor_,
-                           .op = Op::kAdmit,
-                           .partition = partition,
-                           .epoch = epoch,
-                           .offset = record.offset,
-                           .delivery = delivery,
-                           .id = record.id,
-                           .own = core_.Status(CoreId(partition)).own});
+  if (behind) {
+    catch_up_->GiveBehind(CoreId(partition), static_cast<uint32_t>(most), arrivals_);
   }
   if (!arrivals_.empty()) {
+    WakeIn(50);
+  } else if (Collect(partition, most)) {
+    const bool bytes =
+        core_.unfinished_bytes() >= static_cast<uint64_t>(world_.config.in_flight_bytes);
+    world_.sometimes.Count(Situation::kBytesExhausted, credit == 0 && bytes);
+    world_.sometimes.Count(Situation::kCreditExhausted, credit == 0 && !bytes);
+    if (credit > most || (behind && credit > 0)) {
+      WakeIn(50);
+    }
+  }
+  if (behind && !arrivals_.empty()) {
+    catch_up_->Take(CoreId(partition), status.own, arrivals_, clock_.Boot(), caught_up_);
+    DropCaughtUp();
+    WakeIn(50);
+  }
+  if (!arrivals_.empty()) {
+    NoteAdmitted(partition, status);
     core_.Admit(CoreId(partition), arrivals_);
     world_.history.Append({.time = world_.loop.now(),
                            .process = actor_,
@@ -143,6 +120,82 @@ void SimProcess::AdmitFrom(int32_t partition) {
                            .value = core_.unfinished(),
                            .aux = static_cast<int64_t>(core_.unfinished_bytes())});
   }
+}
+
+// Reads at most so many into arrivals_. True: there was more.
+bool SimProcess::Collect(int32_t partition, size_t most) {
+  Partition& state = At(partition);
+  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  for (size_t i = log.Find(state.position); i < log.records.size(); i++) {
+    const LogRecord& record = log.records[i];
+    if (record.appended > world_.loop.now()) {
+      return false;
+    }
+    if (arrivals_.size() == most) {
+      return true;
+    }
+    arrivals_.push_back(Read(record));
+    state.position = record.offset + 1;
+  }
+  return false;
+}
+
+Arrival SimProcess::Read(const LogRecord& record) {
+  auto owned = std::make_unique<SimMessage>();
+  SimMessage& message = *owned;
+  message.record = &record;
+  messages_[&message] = std::move(owned);
+  Arrival arrival{.message = &message, .offset = record.offset, .bytes = record.bytes};
+  if (PlacementOf(world_.config) != Placement::kNone) {
+    message.id = world_.log.ids[record.id];
+    arrival.id = message.id;
+    arrival.id_hash = ProcessHash(message.id);
+    arrival.fingerprint = record.payload + 1;
+  }
+  if (IsMalformed(world_.config, record.id)) {
+    arrival.refusal = "it has no id";
+    arrival.id = {};
+    arrival.id_hash = 0;
+  }
+  if (record.key != kNoKey) {
+    arrival.key_hash = ProcessHash("k" + std::to_string(record.key));
+  }
+  return arrival;
+}
+
+// A message becomes a delivery when the core gets it.
+void SimProcess::NoteAdmitted(int32_t partition, const PartitionStatus& status) {
+  for (const Arrival& arrival : arrivals_) {
+    auto& message = *static_cast<SimMessage*>(arrival.message);
+    const LogRecord& record = *message.record;
+    message.delivery =
+        world_.history.AddDelivery({actor_, partition, status.epoch, record.offset, record.id,
+                                    record.key, record.bytes, record.payload});
+    world_.history.Append({.time = world_.loop.now(),
+                           .process = actor_,
+                           .op = Op::kAdmit,
+                           .partition = partition,
+                           .epoch = status.epoch,
+                           .offset = record.offset,
+                           .delivery = message.delivery,
+                           .id = record.id,
+                           .own = status.own});
+  }
+}
+
+void SimProcess::EndCatchUp(int32_t partition) {
+  if (catch_up_) {
+    catch_up_->End(CoreId(partition), caught_up_);
+    DropCaughtUp();
+  }
+}
+
+// What the catch-up has released never was a delivery.
+void SimProcess::DropCaughtUp() {
+  for (void* message : caught_up_) {
+    messages_.erase(message);
+  }
+  caught_up_.clear();
 }
 
 void SimProcess::TakeRuns() {
@@ -196,7 +249,7 @@ void SimProcess::ReleaseMessages() {
     const uint32_t delivery = static_cast<const SimMessage*>(released)->delivery;
     world_.history.Append(
         {.time = world_.loop.now(), .process = actor_, .op = Op::kGone, .delivery = delivery});
-    messages_.erase(delivery);
+    messages_.erase(released);
   }
 }
 

@@ -33,10 +33,14 @@ SimProcess::SimProcess(ActorId actor, Surroundings& world, const ProcessClock& c
       world_(world),
       clock_(clock),
       window_(std::move(window)),
+      direct_(actor, window_),
       rng_(static_cast<uint64_t>(world.config.seed) * 31 + actor, "process"),
       core_(OptionsOf(world.config)),
       member_(actor, world, *this),
       partitions_(world.log.partitions.size()) {
+  if (PlacementOf(world.config) == Placement::kPerProcess && world.config.catch_up > 0) {
+    catch_up_.emplace(&direct_, store_errors_);
+  }
   for (int64_t i = 0; i < world.config.workers; i++) {
     workers_.push_back(std::make_unique<SimWorker>(actor, static_cast<uint32_t>(i), world, clock_,
                                                    *this, window_));
@@ -114,6 +118,14 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
   state.in_core = true;
   state.stopped = false;
   state.start = state.position = facts.start;
+  if (catch_up_) {
+    const int64_t known =
+        catch_up_->KnownUpTo(CoreId(partition), core_.Status(CoreId(partition)).frontier);
+    facts.read_from = PlanCatchUp(facts, bounds, world_.config.catch_up).from;
+    facts.read_from = std::min(facts.start, std::max(facts.read_from, known));
+    state.position = facts.read_from;
+    catch_up_->Begin(CoreId(partition), facts, clock_.Boot());
+  }
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kReturnedWhileRunning, worker->Handles(partition));
   }
@@ -195,6 +207,7 @@ void SimProcess::Lose(int32_t partition) {
     return;
   }
   state.in_core = false;
+  EndCatchUp(partition);
   Note(Op::kLost, partition);
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kLostInHandler, worker->Handles(partition));

@@ -7,9 +7,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "catch_up.h"
+#include "direct_window.h"
 #include "oncemq/framework/core.h"
 #include "process_clock.h"
 #include "sim_member.h"
@@ -24,7 +27,8 @@ inline constexpr size_t kMostAdmitted = 16;
 // A message that the core holds. Its bytes are its own, so that a view kept too long points to
 // freed memory.
 struct SimMessage {
-  uint32_t delivery = 0;
+  const LogRecord* record = nullptr;
+  uint32_t delivery = kNone;  // from its admission on
   std::string id;
 };
 
@@ -81,6 +85,11 @@ class SimProcess final : public MemberShell {
   void WakeIn(Micros delay);
   void PlanNextPoll();
   void AdmitFrom(int32_t partition);
+  bool Collect(int32_t partition, size_t most);
+  Arrival Read(const LogRecord& record);
+  void NoteAdmitted(int32_t partition, const PartitionStatus& status);
+  void EndCatchUp(int32_t partition);
+  void DropCaughtUp();
   void TakeRuns();
   void CarryOut();
   void Do(const RaiseOwnAction& action);
@@ -98,14 +107,18 @@ class SimProcess final : public MemberShell {
   Surroundings& world_;
   const ProcessClock& clock_;
   const std::shared_ptr<SimWindow> window_;
+  DirectWindow direct_;
+  StoreErrors store_errors_;
+  std::optional<CatchUp> catch_up_;  // where the window dies with the process
   Rng rng_;
   Core core_;
   SimMember member_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::vector<Partition> partitions_;
-  std::map<uint32_t, std::unique_ptr<SimMessage>> messages_;  // by delivery
+  std::map<void*, std::unique_ptr<SimMessage>> messages_;  // read, and not released
   std::vector<Action> actions_;
   std::vector<void*> released_;
+  std::vector<void*> caught_up_;  // released by the catch-up
   std::vector<Arrival> arrivals_;
   Run run_;
   Micros poll_at_ = 0;  // of the next poll that is planned; 0: none

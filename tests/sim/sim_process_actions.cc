@@ -161,6 +161,7 @@ void SimProcess::Do(const GiveBackAction& action) {
   world_.sometimes.Count(Situation::kLeaveGroup, action.leave_group);
   world_.sometimes.Count(Situation::kDrainedInTime, !action.leave_group);
   state.in_core = false;
+  EndCatchUp(partition);
   state.in_doubt = action.leave_group;
   if (action.leave_group && !leaving_) {
     BeginLeaving();

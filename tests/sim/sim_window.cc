@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_window.h"
 
+#include <algorithm>
 #include <deque>
 #include <type_traits>
 #include <utility>
@@ -169,6 +170,19 @@ void SimWindow::Restore(ActorId who, std::span<const RestoreRequest> requests,
                         std::function<void()> applied, Done<Change> done) {
   Send(who, requests, Op::kRestore, &Window::Restore, std::move(applied), std::move(done));
 }
+Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
+                             std::span<Change> answers) {
+  if (!healed_ && rng_.Chance(config_.window_refused)) {
+    sometimes_.Count(Situation::kCatchUpAskedAgain);
+    return Error{Code::kUnavailable, Effect::kNone, "busy"};
+  }
+  Call<RestoreRequest, Change> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {}, {}, false};
+  call.Own(requests);
+  Apply(call, requests.size());
+  std::copy(call.replies.begin(), call.replies.end(), answers.begin());
+  return {};
+}
+
 void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done) {
   Send(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }

@@ -47,6 +47,10 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   void RaiseOwn(ActorId who, int32_t partition, Own floor,
                 std::function<void(const Result<Own>&)> done);
 
+  // At once, for a window in the caller's memory. An error: nothing was changed.
+  Status RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
+                    std::span<Change> answers);
+
   void DownUntil(Micros until) { down_until_ = until; }
   void Heal() { healed_ = true; }
   // Appends a kOpenClaim for every id that somebody still holds.

@@ -278,6 +278,7 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
                            .offset = facts.offset,
                            .delivery = handling_,
                            .id = facts.id,
+                           .own = own_,
                            .value = static_cast<int64_t>(outcome.index())});
     handling_ = kNone;
     machine_.Handled(std::move(outcome));

@@ -48,7 +48,13 @@ constexpr std::string_view kNames[] = {"claim in flight",
                                        "span exhausted",
                                        "bytes exhausted",
                                        "operator reset forward",
-                                       "operator reset backward"};
+                                       "operator reset backward",
+                                       "forgotten behind the window",
+                                       "known to a small window",
+                                       "caught up from the log",
+                                       "catch-up asked again",
+                                       "a replay waited",
+                                       "a replay ran"};
 static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));
 
 }  // namespace

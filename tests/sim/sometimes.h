@@ -56,6 +56,12 @@ enum class Situation : uint8_t {
   kBytesExhausted,
   kOperatorForward,
   kOperatorBackward,
+  kForgotten,   // an id was granted again, behind the window
+  kStillKnown,  // a copy was suppressed by a small window
+  kCaughtUp,    // a new owner took over finished ids from the log
+  kCatchUpAskedAgain,
+  kReplayWaited,  // a reader without ownership found the id held
+  kReplayRan,
   kCrashAtStep,  // one for each of the eight steps
   kCrashAtStepLast = kCrashAtStep + 7,
   kCrashInStep,  // likewise, of the seven that call somebody

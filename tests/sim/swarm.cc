@@ -133,6 +133,14 @@ Fault RandomFault(Rng& rng, const Config& c) {
 void Beyond(Rng& rng, Config& c) {
   c.commit_slow = Rate(rng, 150, 200);
   c.raise_late = Rate(rng, 150, 200);
+  if (rng.Chance(60)) {
+    c.remember = rng.Between(4, 60);
+  } else if (PlacementOf(c) == Placement::kPerProcess && rng.Chance(600)) {
+    c.catch_up = 1000;
+  }
+  if (OrderOf(c) == Order::kUnordered && c.fence == 0) {
+    c.replay = Rate(rng, 300, 1000);
+  }
   if (rng.Chance(200)) {
     c.skew = Pick(rng, {10 * kMilli, kSecond, 3600 * kSecond});
     c.fence &= PlacementOf(c) == Placement::kShared;  // docs/guarantees.md: fences follow clocks

@@ -146,6 +146,44 @@ void Fencing(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kRebalance, 8, 0, 0);
 }
 
+void Forgetting(Config& c, Rng& rng) {
+  c.remember = rng.Between(4, 60);
+  c.messages = 120;
+  c.copies = 500;
+  c.near_copies = rng.Chance(500) ? 0 : 500;
+  c.retries = 100;
+  Add(c, rng, FaultKind::kRewind, 10, 1, 30);
+  Add(c, rng, FaultKind::kCrash, 2, kMilli, kSecond);
+}
+
+void CatchingUp(Config& c, Rng& rng) {
+  c.placement = static_cast<int64_t>(Placement::kPerProcess);
+  c.fence = 0;
+  c.catch_up = rng.Chance(800) ? 100'000 : rng.Between(1, 50);
+  c.processes = rng.Between(2, 4);
+  c.copies = 500;
+  c.near_copies = 0;
+  c.rejects = c.malformed = rng.Chance(200) ? 30 : 0;
+  c.window_refused = rng.Chance(500) ? 300 : 0;
+  Add(c, rng, FaultKind::kRebalance, 10, 0, 0);
+  Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
+  Add(c, rng, FaultKind::kClose, 3, kMilli, kSecond);
+  Add(c, rng, FaultKind::kRewind, 3, 1, 30);
+}
+
+void Replay(Config& c, Rng& rng) {
+  Share(c);
+  c.replay = rng.Between(200, 1000);
+  c.order = static_cast<int64_t>(Order::kUnordered);  // rule 43 promises no order to a replay
+  c.fence = 0;                                        // and nobody has given it one
+  c.slow = 200;
+  c.slow_time = 500 * kMilli;
+  c.renew = 1;
+  c.max_lease = 30 * kSecond;
+  Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
+  Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
+}
+
 void Clocks(Config& c, Rng& rng) {
   c.skew = rng.Chance(500) ? kSecond : 3600 * kSecond;
   if (PlacementOf(c) != Placement::kShared) {
@@ -165,9 +203,9 @@ Config ThemeConfig(Theme theme, uint64_t seed) {
   Config config = RandomConfig(seed);
   config.faults.resize(std::min<size_t>(config.faults.size(), 3));
   config.seed = static_cast<int64_t>(seed + 1'000'000 * (1 + static_cast<uint64_t>(theme)));
-  constexpr void (*kThemes[])(Config&, Rng&) = {Doubt,   Rebalances, Rewinds,  Zombies,  Commits,
-                                                Carried, Copies,     Refusals, LongRuns, TinyLimits,
-                                                Resets,  Fencing,    Clocks};
+  constexpr void (*kThemes[])(Config&, Rng&) = {
+      Doubt,    Rebalances, Rewinds, Zombies, Commits,    Carried,    Copies, Refusals,
+      LongRuns, TinyLimits, Resets,  Fencing, Forgetting, CatchingUp, Replay, Clocks};
   static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
   kThemes[static_cast<size_t>(theme)](config, rng);
   if (PlacementOf(config) != Placement::kShared) {

@@ -22,9 +22,9 @@ TEST_P(Themes, EverySeedKeepsEveryPromise) {
 }
 
 std::string NameOf(const testing::TestParamInfo<Theme>& info) {
-  constexpr const char* kNames[] = {"Doubt",   "Rebalances", "Rewinds",  "Zombies",  "Commits",
-                                    "Carried", "Copies",     "Refusals", "LongRuns", "TinyLimits",
-                                    "Resets",  "Fencing",    "Clocks"};
+  constexpr const char* kNames[] = {
+      "Doubt",    "Rebalances", "Rewinds", "Zombies", "Commits",    "Carried", "Copies", "Refusals",
+      "LongRuns", "TinyLimits", "Resets",  "Fencing", "Forgetting", "CatchUp", "Replay", "Clocks"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
@@ -33,6 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Themes,
                                          Theme::kZombies, Theme::kCommits, Theme::kCarried,
                                          Theme::kCopies, Theme::kRefusals, Theme::kLongRuns,
                                          Theme::kTinyLimits, Theme::kResets, Theme::kFencing,
+                                         Theme::kForgetting, Theme::kCatchUp, Theme::kReplay,
                                          Theme::kClocks),
                          NameOf);
 

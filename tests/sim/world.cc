@@ -67,7 +67,7 @@ World::~World() = default;
 std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
   auto engine = OpenMemoryWindow({.level = LevelOf(config_),
                                   .times = TimesOf(config_),
-                                  .remember = 100'000,
+                                  .remember = static_cast<uint32_t>(config_.remember),
                                   .max_open = 100'000},
                                  clock);
   if (!engine) {
@@ -75,6 +75,7 @@ std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
   }
   auto reference = std::make_unique<ReferenceWindow>(LevelOf(config_), TimesOf(config_), clock);
   return std::make_unique<CheckedWindow>(std::move(*engine), std::move(reference),
+                                         config_.remember < kForgetsNothing,
                                          [this](const std::string& what) { Incident(what); });
 }
 
@@ -180,6 +181,9 @@ void World::InsideStep(ActorId actor, RunStep step) {
 }
 
 bool World::Drained() const {
+  if (replay_ != nullptr && !replay_->ended()) {
+    return false;
+  }
   for (size_t p = 0; p < log_.partitions.size(); p++) {
     const PartitionLog& log = log_.partitions[p];
     const int64_t last = log.records.empty() ? log.start : log.records.back().offset + 1;
@@ -211,6 +215,10 @@ void World::WatchForEnd() {
 RunResult World::Run() {
   for (size_t i = 0; i < slots_.size(); i++) {
     StartIn(i);
+  }
+  if (config_.replay > 0 && shared_window_ != nullptr) {
+    replay_ = std::make_unique<SimReplay>(next_actor_++, surroundings_, shared_window_);
+    replay_->Start();
   }
   for (const Fault& fault : config_.faults) {
     if (fault.event < 0) {

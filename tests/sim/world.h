@@ -10,6 +10,7 @@
 #include "config.h"
 #include "history.h"
 #include "sim_process.h"
+#include "sim_replay.h"
 #include "surroundings.h"
 
 namespace oncemq::sim {
@@ -72,8 +73,9 @@ class World {
   std::vector<std::unique_ptr<ProcessClock>> clocks_;  // of every process so far
   Surroundings surroundings_;
   std::vector<Slot> slots_;
-  std::vector<Fault> armed_;      // crashes that wait for their step
-  std::vector<uint64_t> events_;  // by actor
+  std::unique_ptr<SimReplay> replay_;  // nullptr: nobody reads beside the group
+  std::vector<Fault> armed_;           // crashes that wait for their step
+  std::vector<uint64_t> events_;       // by actor
   std::vector<std::string> incidents_;
   ActorId next_actor_ = 1;
   bool resetting_ = false;

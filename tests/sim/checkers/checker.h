@@ -66,10 +66,14 @@ std::unique_ptr<Checker> MakeOwnership(const Evidence& evidence);
 std::unique_ptr<Checker> MakeKeyOrder(const Evidence& evidence);
 // I7, in fences.cc: an older owner never outranks a newer one.
 std::unique_ptr<Checker> MakeFences(const Evidence& evidence);
+// I9, in window_bounds.cc: within the window no id is granted a second time.
+std::unique_ptr<Checker> MakeWindowBounds(const Evidence& evidence);
 // I10, in bounds.cc: what is held is bounded.
 std::unique_ptr<Checker> MakeBounds(const Evidence& evidence);
 // I11, in liveness.cc: when the faults have ended everything drains, and no claim is left over.
 std::unique_ptr<Checker> MakeLiveness(const Evidence& evidence);
+// I15 and rules 4 to 7, in catch_up.cc: who takes a partition over knows what was finished before.
+std::unique_ptr<Checker> MakeCatchUp(const Evidence& evidence);
 // The order of persistence and rules 15, 16, 18, in outcomes.cc: nothing is final before it is on
 // record.
 std::unique_ptr<Checker> MakeOutcomes(const Evidence& evidence);

@@ -21,11 +21,28 @@ class Effects final : public Checker {
       case Op::kHandle:
         if (record.phase == Phase::kInvoke) {
           attempts_[Scope(record)].push_back({record.delivery, record.process, record.flag, false});
+          if (IsReplay(record) && record.flag) {
+            ended_uncertain_[Scope(record)] = true;  // a replay counts for itself
+          }
         }
         break;
       case Op::kEffect:
         if (record.phase == Phase::kOk && record.value == 0) {
           Accept(record);
+        }
+        break;
+      case Op::kComplete:
+      case Op::kRestore:
+        if (record.phase == Phase::kOk && record.value == 0) {
+          done_.insert(Scope(record));
+        }
+        break;
+      case Op::kClaim:
+        // Behind the window an id begins anew; whether it was behind it, I9 judges.
+        if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted) &&
+            done_.erase(Scope(record)) > 0) {
+          attempts_.erase(Scope(record));
+          ended_uncertain_.erase(Scope(record));
         }
         break;
       case Op::kSettle:
@@ -115,6 +132,7 @@ class Effects final : public Checker {
   std::map<ScopeKey, bool>
       ended_uncertain_;  // ids that a delivery has ended for; true: as uncertain
   std::map<uint32_t, int> accepted_;
+  std::set<ScopeKey> done_;
   std::set<ActorId> gone_;
   bool reset_ = false;
   bool drained_ = false;

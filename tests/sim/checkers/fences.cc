@@ -57,7 +57,7 @@ class Fences final : public Checker {
 
   void Claim(const Record& record) {
     const auto term = acts_for_.find({record.partition, record.own});
-    if (!Shared() || term == acts_for_.end()) {
+    if (!Shared() || record.own == 0 || term == acts_for_.end()) {
       return;
     }
     uint32_t& newest = newest_[record.partition];

@@ -35,6 +35,9 @@ class KeyOrder final : public Checker {
     const DeliveryFacts& facts = evidence_.history.delivery(record.delivery);
     const Order order = OrderOf(evidence_.config);
     if (order == Order::kUnordered || (order == Order::kKey && facts.key == kNoKey)) {
+      if (record.op == Op::kEffect && record.phase == Phase::kOk) {
+        seen_.insert(record.id);  // a copy that has a key only repeats it
+      }
       return;
     }
     const Lane lane{facts.partition, order == Order::kPartition ? kNoKey : facts.key};

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// DirectWindow: what the product's CatchUp sees of a window in the memory of its process. Only
+// markers of the past go through it; each call may be refused once in a while.
+// Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "sim_window.h"
+
+namespace oncemq::sim {
+
+class DirectWindow final : public Window {
+ public:
+  DirectWindow(ActorId actor, std::shared_ptr<SimWindow> window)
+      : actor_(actor), window_(std::move(window)) {}
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+    return window_->RestoreNow(actor_, requests, answers);
+  }
+
+  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotHere(); }
+  Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return NotHere(); }
+  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+    return NotHere();
+  }
+  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return NotHere(); }
+  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return NotHere(); }
+  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return NotHere(); }
+  Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
+    return NotHere();
+  }
+
+ private:
+  static Error NotHere() { return {Code::kInvalid, Effect::kNone, "only markers of the past"}; }
+
+  const WindowCapabilities capabilities_{.engine = "direct"};
+  const ActorId actor_;
+  const std::shared_ptr<SimWindow> window_;
+};
+
+}  // namespace oncemq::sim
