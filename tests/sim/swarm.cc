@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config.h"
+#include "oncemq/framework/run_machine.h"
 #include "rng.h"
 
 namespace oncemq::sim {
@@ -133,6 +134,13 @@ Fault RandomFault(Rng& rng, const Config& c) {
 void Beyond(Rng& rng, Config& c) {
   c.commit_slow = Rate(rng, 150, 200);
   c.raise_late = Rate(rng, 150, 200);
+  if (c.rejects > 0 && c.journal != 0 && rng.Chance(300)) {
+    // Else so rare that a sweep takes thousands of seeds to see it.
+    c.faults.push_back({.kind = FaultKind::kCrashInStep,
+                        .at = rng.Between(10 * kMilli, c.faults_until),
+                        .slot = rng.Between(0, c.processes - 1),
+                        .value = static_cast<int64_t>(RunStep::kPark)});
+  }
   if (rng.Chance(60)) {
     c.remember = rng.Between(4, 60);
   } else if (PlacementOf(c) == Placement::kPerProcess && rng.Chance(600)) {
