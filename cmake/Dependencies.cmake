@@ -4,7 +4,7 @@
 # The installed package calls the same function, so a user needs the same libraries, no more.
 
 set(ONCEMQ_DEPENDENCIES
-    rdkafka spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock benchmark rapidcheck)
+    rdkafka spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock rapidcheck)
 
 function(_oncemq_wrap name)
   add_library(oncemq_dep_${name} INTERFACE IMPORTED GLOBAL)
@@ -64,9 +64,6 @@ function(_oncemq_find name)
   elseif(name STREQUAL "gmock")
     find_package(GTest 1.12 CONFIG REQUIRED)
     _oncemq_wrap(gmock GTest::gmock GTest::gmock_main)
-  elseif(name STREQUAL "benchmark")
-    find_package(benchmark 1.7 CONFIG REQUIRED)
-    _oncemq_wrap(benchmark benchmark::benchmark)
   elseif(name STREQUAL "rapidcheck")
     find_package(rapidcheck CONFIG REQUIRED)
     _oncemq_wrap(rapidcheck rapidcheck)

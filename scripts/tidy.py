@@ -24,18 +24,13 @@ LAYERS = {
     "framework": {"base", "clients", "dedup", "ordering", "locks", "framework"},
 }
 
-# Where a third-party header may appear. None of these folders holds a public header.
-CONFINED = {
-    r"librdkafka/": ("framework/src/kafka/", "examples/demo/", "tests/support/", "bench/"),
-    r"(spdlog|fmt)/": ("base/src/",),
-    r"yaml-cpp/": ("cli/", "framework/src/config/"),
-    r"CLI/": ("cli/", "framework/src/config/"),
-    r"xxhash": ("base/src/",),
-    r"nlohmann/": ("cli/", "tests/", "bench/"),
-    r"(google/protobuf/|.*\.pb\.h)": ("examples/", "tests/"),
-    r"(gtest|gmock)/": ("tests/", "dedup/conformance/", "locks/conformance/"),
-    r"rapidcheck": ("tests/",),
-    r"benchmark/": ("bench/",),
+# Third-party headers and their library. Where they may appear says the last column of
+# THIRD_PARTY.md; never in a public header.
+THIRD_PARTY = {
+    r"librdkafka/": "librdkafka", r"spdlog/": "spdlog", r"fmt/": "fmt", r"yaml-cpp/": "yaml-cpp",
+    r"CLI/": "CLI11", r"xxhash": "xxHash", r"nlohmann/": "nlohmann/json",
+    r"(google/protobuf/|.*\.pb\.h)": "Protobuf", r"rapidcheck": "RapidCheck",
+    r"(gtest|gmock)/": "GoogleTest, GoogleMock",
 }
 
 TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)
@@ -205,11 +200,17 @@ def rule_layers():
 
 
 def rule_third_party():
+    folders = {}
+    for row in re.findall(r"^\| ([^|]+) \|.*\| ([^|]*`[^|]*) \|$", text("THIRD_PARTY.md"), re.M):
+        folders[row[0]] = tuple(f"{path}/" for path in re.findall(r"`([^`]+)`", row[1]))
+    for library in set(folders) ^ set(THIRD_PARTY.values()):
+        yield "THIRD_PARTY.md", 1, f"{library} is known here or to this rule, but not to both"
     for name in of(*CODE):
         public = "/include/oncemq/" in name and "/conformance/" not in name
         for number, header in includes(name):
-            for pattern, folders in CONFINED.items():
-                if re.match(pattern, header) and (public or not name.startswith(folders)):
+            for pattern, library in THIRD_PARTY.items():
+                if re.match(pattern, header) and (
+                        public or not name.startswith(folders.get(library, ()))):
                     place = "a public header" if public else "this folder"
                     yield name, number, f"<{header}> does not belong into {place}"
 
