@@ -7,7 +7,8 @@
 
 namespace oncemq {
 
-// What this librdkafka can be trusted with (docs/design.md): decided once, said in the log.
+// What this librdkafka can be trusted with (docs/design.md, "Which librdkafka may do what"):
+// decided once, said in the log.
 struct ClientFacts {
   std::string version;                // of librdkafka, at run time
   bool cooperative = false;           // incremental rebalancing
