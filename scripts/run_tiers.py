@@ -301,7 +301,7 @@ def main():
     parser.add_argument("--tier", action="extend", nargs="+", choices=names, metavar="NAME",
                         default=[], help="only these tiers: " + ", ".join(names))
     parser.add_argument("--seeds", type=int, default=0, help="seeds of the simulator")
-    parser.add_argument("--storms", type=int, default=3, help="rounds of the storms; 20 for a night")
+    parser.add_argument("--storms", type=int, default=3, help="rounds of the storms")
     parser.add_argument("--list", action="store_true", help="print the tiers and their budgets")
     options = parser.parse_args()
     if options.list:

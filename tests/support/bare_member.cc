@@ -70,7 +70,6 @@ class In {
   }
 
  private:
-
   const std::vector<char> bytes_;
   size_t at_ = 0;
 };
