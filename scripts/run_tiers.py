@@ -256,13 +256,13 @@ def tier_demo(run):
 TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("tidy", 20, script("scripts/tidy")),
     ("build", 480, tier_build),
-    ("unit", 60, labelled("^unit$")),
-    ("conformance", 60, labelled("^conformance$")),
+    ("unit", 30, labelled("^unit$")),
+    ("conformance", 20, labelled("^conformance$")),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
     ("mutants", 300, tier_mutants),
-    ("kafka", 360, tier_kafka),
-    ("package", 150, tier_package),
+    ("kafka", 420, tier_kafka),
+    ("package", 180, tier_package),
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [
@@ -270,7 +270,7 @@ FULL_TIERS = [
     ("tsan", 600, labelled(SANITIZED, preset="tsan", env=FEW_SEEDS)),
     ("seeds", 480, tier_seeds),
     ("storms", 420, tier_storms),
-    ("large", 300, labelled("^large$", jobs=1, exclude=None)),
+    ("large", 150, labelled("^large$", jobs=1, exclude=None)),
     ("fuzz", 300, script("scripts/fuzz")),
 ]
 
