@@ -68,8 +68,9 @@ class Accounting final : public Checker {
     const DeliveryCounts& told = told_[record.process];
     const auto same = [&](const char* name, int64_t a, int64_t b) {
       if (a != b) {
-        Broken("counter `" + std::string(name) + "` of P" + std::to_string(record.process) +
-               " says " + std::to_string(a) + ", the history " + std::to_string(b));
+        Broken("I12 truth of telemetry",
+               "counter `" + std::string(name) + "` of P" + std::to_string(record.process) +
+                   " says " + std::to_string(a) + ", the history " + std::to_string(b));
       }
     };
     same("deliveries", said.deliveries, told.deliveries);

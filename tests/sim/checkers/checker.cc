@@ -16,9 +16,10 @@ std::vector<Violation> Checker::Judge() {
 
 std::vector<Violation> JudgeAll(const Evidence& evidence) {
   std::vector<Violation> all;
-  for (const auto make : {MakeCommits, MakeOutcomes, MakeOwnership, MakeAccounting, MakeEffects,
-                          MakeKeyOrder, MakeFences, MakeRunningIds, MakeWaiting, MakeWindowBounds,
-                          MakeCatchUp, MakeBounds, MakeLiveness, MakeSituations}) {
+  for (const auto make :
+       {MakeCommits, MakeOutcomes, MakeOwnership, MakeAccounting, MakeEffects, MakeKeyOrder,
+        MakeFences, MakeBank, MakeRunningIds, MakeWaiting, MakeWindowBounds, MakeCatchUp,
+        MakeBounds, MakeLiveness, MakeSituations}) {
     for (Violation& violation : make(evidence)->Judge()) {
       all.push_back(std::move(violation));
     }

@@ -40,7 +40,10 @@ class Checker {
   std::vector<Violation> Judge();
 
  protected:
-  void Broken(std::string what) { violations_.push_back({invariant_, std::move(what), at_}); }
+  void Broken(std::string what) { Broken(invariant_, std::move(what)); }
+  void Broken(std::string_view invariant, std::string what) {
+    violations_.push_back({std::string(invariant), std::move(what), at_});
+  }
   const Evidence& evidence_;
 
  private:
@@ -64,6 +67,8 @@ std::unique_ptr<Checker> MakeOwnership(const Evidence& evidence);
 // I5, in key_order.cc: effects of a key in the order of offsets; its handlers never overlap in one
 // process.
 std::unique_ptr<Checker> MakeKeyOrder(const Evidence& evidence);
+// I6, in bank.cc: at a guarded target every balance is in the end what the log says.
+std::unique_ptr<Checker> MakeBank(const Evidence& evidence);
 // I7, in fences.cc: an older owner never outranks a newer one.
 std::unique_ptr<Checker> MakeFences(const Evidence& evidence);
 // I9, in window_bounds.cc: within the window no id is granted a second time.
