@@ -122,6 +122,22 @@ TEST_F(KafkaPositions, RecordsThatAreGoneBeforeTheyWereHandledAreAnIncident) {
   EXPECT_EQ(CommittedAt(), 10);
 }
 
+TEST_F(KafkaPositions, RecordsThatAreGoneAreSkippedWhereTheOptionsSaySo) {
+  CreateTopic(1);
+  Send(0, 10);
+  RunUntilApplied(10);
+  Send(10, 40);
+  admin_->DeleteRecords(topic_, 0, 30);
+  RuntimeOptions options = Options();
+  options.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  RunningMember member(options, window_.get(), Record());
+  EXPECT_TRUE(Applied(20));
+  EXPECT_TRUE(member.Stop().clean);
+  EXPECT_EQ(CommittedAt(), 40);
+  EXPECT_EQ(Metadata().totals.applied, 20);
+  EXPECT_EQ(Metadata().totals.skipped, 20);
+}
+
 TEST_F(KafkaPositions, AbortedTransactionsAndTheirMarkersAreHoles) {
   CreateTopic(1);
   TestProducer producer(bootstrap_, {.transactional_id = topic_ + ".producer"});

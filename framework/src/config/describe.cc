@@ -95,6 +95,8 @@ void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
   lines.Add("group", Value(kafka.group));
   lines.Add("start", Start(kafka));
   lines.Add("assignor", range ? "range" : "cooperative-sticky");
+  const bool stops = kafka.out_of_range == KafkaOptions::OutOfRange::kStop;
+  lines.Add("out_of_range", stops ? "stop" : "resume_at_log_start");
   lines.Add("prefetch", FormatByteCount(kafka.prefetch_bytes));
   lines.Add("session_timeout", runtime.core.session_timeout);
   lines.Add("commit_interval", runtime.core.commit_interval);

@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 constexpr std::pair<std::string_view, KafkaOptions::Assignor> kAssignors[] = {
     {"range", KafkaOptions::Assignor::kRange},
     {"cooperative-sticky", KafkaOptions::Assignor::kCooperativeSticky}};
+constexpr std::pair<std::string_view, KafkaOptions::OutOfRange> kOutOfRange[] = {
+    {"stop", KafkaOptions::OutOfRange::kStop},
+    {"resume_at_log_start", KafkaOptions::OutOfRange::kResumeAtLogStart}};
 constexpr std::pair<std::string_view, ServiceOptions::Engine> kEngines[] = {
     {"memory", ServiceOptions::Engine::kMemory}, {"none", ServiceOptions::Engine::kNone}};
 constexpr std::pair<std::string_view, Level> kLevels[] = {
@@ -89,6 +92,7 @@ void ReadKafka(Section section, RuntimeOptions& runtime) {
   section.Text("group", kafka.group);
   ReadStart(section, kafka);
   section.Choice("assignor", kafka.assignor, kAssignors);
+  section.Choice("out_of_range", kafka.out_of_range, kOutOfRange);
   section.Bytes("prefetch", kafka.prefetch_bytes, 1 << 20, 1ull << 40);
   CoreOptions& core = runtime.core;
   section.Duration("session_timeout", core.session_timeout, 1s, 1h);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "oncemq/base/mutant.h"
 
@@ -39,6 +40,47 @@ std::optional<Error> Outside(int64_t offset, const LogBounds& log) {
   return std::nullopt;
 }
 
+// Adds [from, to) to the list. It must fit the metadata for ever, so a long one is closed up: that
+// may only call finished offsets unfinished.
+void ListSkipped(int64_t from, int64_t to, OffsetMap& skipped) {
+  constexpr size_t kMostRanges = 32;
+  if (!skipped.empty() &&
+      (skipped.ranges().size() >= kMostRanges || skipped.ranges().back().to > from)) {
+    const OffsetMap old = std::exchange(skipped, {});
+    skipped.Append(std::min(from, old.ranges().front().from), std::max(to, old.ranges().back().to));
+  } else {
+    skipped.Append(from, to);
+  }
+}
+
+// Passes over what is gone from the log, [from, to), by policy. What the map calls finished in it
+// is counted already; the rest is counted as skipped. Returns where to start.
+int64_t Skip(int64_t from, int64_t to, CommitMetadata& metadata) {
+  OffsetMap rest;
+  int64_t start = to;
+  int64_t finished = 0;
+  for (const OffsetMap::Range& range : metadata.map.ranges()) {
+    if (range.from > to) {
+      rest.Append(range.from, range.to);
+      continue;
+    }
+    finished += std::min(range.to, to) - range.from;
+    start = std::max(start, range.to);
+  }
+  if (!ONCEMQ_MUTANT("skip-not-counted")) {
+    metadata.totals.skipped += to - from - finished;
+  }
+  ListSkipped(from, to, metadata.skipped);
+  metadata.map = std::move(rest);
+  metadata.top = std::max(metadata.top, start);
+  return start;
+}
+
+std::string SkipNotice(int64_t from, int64_t to) {
+  return "records " + std::to_string(from) + " to " + std::to_string(to - 1) +
+         " are gone from the log and were never handled: skipped by policy, and counted";
+}
+
 std::optional<Error> NotOurs(const CommitMetadata& metadata, const AssignRules& rules) {
   if (metadata.scope != rules.scope) {
     return Incident(Code::kInvalid, "the group's commit belongs to another scope");
@@ -65,10 +107,11 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     return assignment;
   }
   const int64_t offset = *committed.offset;
-  if (auto outside = Outside(offset, log)) {
+  const bool skips = offset < log.start && rules.resume_at_log_start;
+  if (auto outside = Outside(offset, log); outside && !skips) {
     return *outside;
   }
-  assignment.facts.start = assignment.facts.read_from = offset;
+  assignment.facts.start = assignment.facts.read_from = skips ? log.start : offset;
   auto metadata = DecodeCommit(committed.metadata, offset);
   if (!metadata && metadata.error().code == Code::kInvalid) {
     return metadata.error();
@@ -76,12 +119,15 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   if (!metadata) {
     // `top` is unknown, so nothing may ever be called too old here.
     constexpr int64_t kUnknownTop = std::numeric_limits<int64_t>::max();
-    assignment.facts.metadata = NewHistory(offset, kUnknownTop, rules);
+    assignment.facts.metadata = NewHistory(assignment.facts.start, kUnknownTop, rules);
     if (ONCEMQ_MUTANT("foreign-commit-believed")) {
       assignment.facts.metadata.since = log.start;
     }
     assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
                         std::to_string(offset) + "; what lies below it is not known to be finished";
+    if (skips) {
+      assignment.notice += "; " + SkipNotice(offset, log.start);
+    }
     return assignment;
   }
   if (auto not_ours = NotOurs(*metadata, rules)) {
@@ -91,6 +137,11 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     return Incident(Code::kCorrupt, "the commit's map reaches beyond the end of the log");
   }
   assignment.facts.metadata = std::move(*metadata);
+  if (skips) {
+    assignment.facts.start = assignment.facts.read_from =
+        Skip(offset, log.start, assignment.facts.metadata);
+    assignment.notice = SkipNotice(offset, log.start);
+  }
   return assignment;
 }
 

@@ -95,6 +95,8 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   rules.scope = options_.core.scope;
   rules.recipe = options_.core.recipe;
   rules.source_identity = *identity;
+  rules.resume_at_log_start =
+      options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart;
   auto assignment = ResolveAssignment(position, *log, rules);
   if (assignment && options_.catch_up > 0) {
     CatchUpPlan plan = PlanCatchUp(assignment->facts, *log, options_.catch_up);

@@ -51,6 +51,7 @@ const std::string kFullService =
     "  group: payments\n"
     "  start: 2026-11-21T10:00:00Z\n"
     "  assignor: cooperative-sticky\n"
+    "  out_of_range: resume_at_log_start\n"
     "  prefetch: 100MiB\n"
     "  session_timeout: 60s\n"
     "  commit_interval: 1s\n"
@@ -93,6 +94,7 @@ TEST(ServiceFile, EveryKeyOfSourceAndScopeReachesItsOption) {
   EXPECT_EQ(runtime.kafka.start, KafkaOptions::Start::kTime);
   EXPECT_EQ(runtime.kafka.start_time_ms, 1'795'255'200'000);
   EXPECT_EQ(runtime.kafka.assignor, KafkaOptions::Assignor::kCooperativeSticky);
+  EXPECT_EQ(runtime.kafka.out_of_range, KafkaOptions::OutOfRange::kResumeAtLogStart);
   EXPECT_EQ(runtime.kafka.prefetch_bytes, 100U << 20);
   EXPECT_EQ(runtime.core.session_timeout, 60s);
   EXPECT_EQ(runtime.core.commit_interval, 1s);

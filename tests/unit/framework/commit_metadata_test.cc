@@ -130,6 +130,52 @@ TEST(ResolveAssignment, LostRecordsAreAnIncidentNotAReset) {
   EXPECT_NE(assignment.error().message.find("100 to 149"), std::string::npos);
 }
 
+TEST(ResolveAssignment, RecordsThatAreGoneAreSkippedAndCountedWhereThePolicySaysSo) {
+  AssignRules rules = Rules();
+  rules.resume_at_log_start = true;
+  CommitMetadata before = Sample();
+  before.map = {};
+  before.map.Append(110, 120);
+  before.map.Append(148, 152);
+  before.map.Append(160, 170);
+  const auto assignment = ResolveAssignment({100, EncodeCommit(before, 100)}, {150, 500}, rules);
+  ASSERT_TRUE(assignment);
+  const AssignFacts& facts = assignment->facts;
+  EXPECT_EQ(facts.start, 152) << "the map goes on across the log's start";
+  EXPECT_EQ(facts.read_from, 152);
+  EXPECT_EQ(facts.metadata.totals.skipped, before.totals.skipped + 50 - 10 - 2);
+  EXPECT_EQ(facts.metadata.totals.applied, before.totals.applied);
+  EXPECT_TRUE(facts.metadata.skipped.Contains(149));
+  ASSERT_EQ(facts.metadata.map.ranges().size(), 1u);
+  EXPECT_EQ(facts.metadata.map.ranges()[0], (OffsetMap::Range{160, 170}));
+  EXPECT_NE(assignment->notice.find("100 to 149"), std::string::npos);
+}
+
+TEST(ResolveAssignment, TheListOfWhatWasSkippedFitsTheMetadataForEver) {
+  AssignRules rules = Rules();
+  rules.resume_at_log_start = true;
+  std::string text = EncodeCommit(Sample(), 100);
+  int64_t at = 100;
+  for (int i = 0; i < 1000; i++) {
+    const auto assignment = ResolveAssignment({at, text}, {at + 1, 1'000'000'000}, rules);
+    ASSERT_TRUE(assignment) << i;
+    at = assignment->facts.start + 1'000;
+    CommitMetadata metadata = assignment->facts.metadata;
+    metadata.map = {};
+    text = EncodeCommit(metadata, at);
+    ASSERT_TRUE(DecodeCommit(text, at)) << i;
+  }
+}
+
+TEST(ResolveAssignment, ACommitWithoutMetadataBelowTheLogStartsThereByPolicy) {
+  AssignRules rules = Rules();
+  rules.resume_at_log_start = true;
+  const auto assignment = ResolveAssignment({100, ""}, {150, 500}, rules);
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->facts.start, 150);
+  EXPECT_EQ(assignment->facts.metadata.since, 150);
+}
+
 TEST(ResolveAssignment, AMapBeyondTheLogIsAnIncident) {
   EXPECT_FALSE(ResolveAssignment({100, EncodeCommit(Sample(), 100)}, {0, 104}, Rules()));
 }

@@ -28,6 +28,7 @@ struct AssignRules {
   uint64_t source_identity = 0;
   int64_t fresh_start =
       0;  // where a partition without a commit begins, resolved by the start policy
+  bool resume_at_log_start = false;  // where records are gone that were never handled: skip them
 };
 
 struct Assignment {
@@ -37,8 +38,9 @@ struct Assignment {
 
 // Errors are incidents: the partition must not start, and the text says what was found. Never an
 // answer by reset.
-//   kCorrupt: the commit lies outside the log (re-created or truncated topic, or records lost to
-//   retention) kInvalid: the commit belongs to another scope, recipe, source or version
+//   kCorrupt: the commit lies outside the log, and no policy says to skip what is gone (re-created
+//   or truncated topic, or records lost to retention) kInvalid: the commit belongs to another
+//   scope, recipe, source or version
 Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
                                      const AssignRules& rules);
 

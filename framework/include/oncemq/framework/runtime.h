@@ -40,6 +40,10 @@ struct KafkaOptions {
   int64_t start_time_ms = 0;
   enum class Assignor { kRange, kCooperativeSticky };
   Assignor assignor = Assignor::kRange;
+  // Where records are gone from the log that the group has not handled. kResumeAtLogStart: the next
+  // assignment skips them, says so and counts them as skipped, in the commit too.
+  enum class OutOfRange { kStop, kResumeAtLogStart };
+  OutOfRange out_of_range = OutOfRange::kStop;
   // Records that the client may hold ahead, in bytes over all partitions of the topics; at least 1
   // MiB and at most 64 MiB for each of them.
   uint64_t prefetch_bytes = 512ull << 20;
