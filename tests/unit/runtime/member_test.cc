@@ -11,8 +11,8 @@
 
 #include "broker_error.h"
 #include "client_config.h"
-#include "mock_cluster.h"
 #include "support/eventually.h"
+#include "support/mock_cluster.h"
 #include "support/test_producer.h"
 
 namespace oncemq::testing {
@@ -167,7 +167,7 @@ TEST_F(MemberTest, WhatHasNoStartWhenTheMemberRefusesGetsNone) {
 
 TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {
   clock_ = &manual_;
-  cluster_.AnswerNext(kListOffsets, std::vector(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+  cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
   Join();
   for (int i = 0; i < 5; i++) {
     ASSERT_TRUE(Serving([&] { return true; }));
@@ -181,7 +181,8 @@ TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {
 }
 
 TEST_F(MemberTest, WithoutTheRightToReadAPartitionIsStoppedAndNotAskedForEver) {
-  cluster_.AnswerNext(kListOffsets, std::vector(20, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
+  cluster_.AnswerNext(kListOffsets,
+                      std::vector<int>(20, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
   Join();
   ASSERT_TRUE(Serving([&] { return told_.incidents.size() == 2; }));
   EXPECT_THAT(told_.incidents, Contains(HasSubstr("right to read")));
@@ -195,7 +196,7 @@ TEST_F(MemberTest, AnErrorInPlaceOfARecordStopsThePartitionUnlessItIsKnownToPass
   Send(0, 10);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
   EXPECT_THAT(told_.incidents, IsEmpty());
-  cluster_.AnswerNext(kFetch, std::vector(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
   ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
   EXPECT_LT(member_->readable().size(), 2U);
 }
