@@ -23,7 +23,7 @@ BootTime At(int64_t ms) {
 class CatchUpTest : public PollLoopTest {
  protected:
   CatchUpTest() {
-    own_ = *window_.RaiseOwn(0, 0);
+    own_ = *window_.RaiseOwn(0, 0, 0);
     AssignFacts facts;
     facts.start = 3;
     facts.read_from = 0;
