@@ -2,24 +2,33 @@
 #include "rdkafka_ptr.h"
 
 #include <future>
-#include <thread>
+#include <memory>
 
 #include "oncemq/base/log.h"
+#include "start_thread.h"
 
 namespace oncemq {
 
 void ClientDestroyer::operator()(rd_kafka_t* client) const {
   constexpr milliseconds kWithin{2'000};
-  std::packaged_task<void()> destroy(
-      [client] { rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); });
-  const std::future<void> ended = destroy.get_future();
-  std::thread thread(std::move(destroy));
+  const auto destroy = [client] {
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+  };
+  const auto told = std::make_shared<std::promise<void>>();
+  const std::future<void> ended = told->get_future();
+  std::optional<std::thread> thread = StartThread("oncemq-destroy", [destroy, told] {
+    destroy();
+    told->set_value();
+  });
+  if (!thread) {
+    return destroy();  // without a bound is better than not at all
+  }
   if (ended.wait_for(kWithin) == std::future_status::ready) {
-    thread.join();
+    thread->join();
     return;
   }
   Log(LogLevel::kWarn, "kafka", "a client does not end in time; its thread is let go", {});
-  thread.detach();
+  thread->detach();
 }
 
 }  // namespace oncemq

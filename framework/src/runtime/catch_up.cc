@@ -124,8 +124,7 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   size_t request = 0;
   for (const Arrival& arrival : progress.pending) {
     const bool sent = !arrival.id.empty();
-    if (sent && changes_[request++] != Change::kMade &&
-        !ONCEMQ_MUTANT("catch-up-fenced-is-made")) {
+    if (sent && changes_[request++] != Change::kMade && !ONCEMQ_MUTANT("catch-up-fenced-is-made")) {
       progress.pending[kept++] = arrival;
     } else {
       released.push_back(arrival.message);

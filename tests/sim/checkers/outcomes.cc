@@ -39,10 +39,18 @@ class Outcomes final : public Checker {
         if (made) {
           completed_.insert({record.process, record.partition, record.offset});
           done_.insert(Scope(record));
-          payload_.try_emplace(Scope(record), PayloadAt(record));
+          payload_.insert_or_assign(Scope(record), PayloadAt(record));
         }
         break;
       case Op::kRestore:
+        if (made) {
+          done_.insert(Scope(record));
+          // What a small window has forgotten comes back without its payload.
+          if (evidence_.config.remember < kForgetsNothing) {
+            payload_.erase(Scope(record));
+          }
+        }
+        break;
       case Op::kPark:
         if (made) {
           done_.insert(Scope(record));

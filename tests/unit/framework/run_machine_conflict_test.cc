@@ -43,6 +43,23 @@ TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal)
   EXPECT_EQ(FateOf(2), Fate::kSuppressed) << "a true copy follows the first";
 }
 
+TEST_F(RunMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoesNotSayHowItEnded) {
+  Use(Journaling());
+  Add(1, "x", Stage::kCarried, false, 0, 18);
+  Add(1, "x", Stage::kFresh, true, 0, 18);
+  Start();
+  ASSERT_EQ(machine_->step(), RunStep::kRestore);
+  machine_->changes()[0] = Change::kMade;
+  machine_->Restored({});
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  Claim({Answer::kConflict});
+  EXPECT_TRUE(Handle().empty());
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  machine_->Journaled({}, 5);
+  EXPECT_EQ(FateOf(0), Fate::kRestored);
+  EXPECT_EQ(FateOf(1), Fate::kRejected);
+}
+
 TEST_F(RunMachineConflict, IsDecidedAtOnceAndNotUndoneWhereTheFirstFails) {
   Use(Journaling());
   Add(1, "x", Stage::kFresh, false, 0, 17);
