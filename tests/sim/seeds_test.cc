@@ -5,17 +5,13 @@
 
 #include <cstdlib>
 
+#include "how_much.h"
 #include "verdict_of_run.h"
 
 namespace oncemq::sim {
 namespace {
 
 constexpr uint64_t kShards = 8;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 class Swarm : public testing::TestWithParam<uint64_t> {};
 

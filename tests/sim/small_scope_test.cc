@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "how_much.h"
 #include "verdict_of_run.h"
 
 namespace oncemq::sim {
@@ -85,7 +86,7 @@ TEST_P(SmallScope, HoldsForEveryFaultAtEveryEvent) {
     const int64_t events = Events(plain, 0);
     ASSERT_GT(events, 30);
     for (const auto& [kind, value] : faults) {
-      for (int64_t event = 0; event < events; event++) {
+      for (int64_t event = seed % OneOf(); event < events; event += OneOf()) {
         Config config = plain;
         config.faults = {InsteadOf(event, kind, 0, value)};
         if (!Holds(config)) {
@@ -108,7 +109,7 @@ TEST_P(SmallScope, HoldsForEveryPairOfFaultsHereAndThere) {
       config.faults = {InsteadOf(first, kind, 0, value)};
       const int64_t others = Events(config, 1);
       config.faults.emplace_back();
-      for (int64_t second = 0; second < others; second++) {
+      for (int64_t second = first % OneOf(); second < others; second += OneOf()) {
         for (const auto& [there, time] : {faults[0], faults[1]}) {
           config.faults[1] = InsteadOf(second, there, 1, time);
           if (!Holds(config)) {
