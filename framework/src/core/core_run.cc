@@ -19,7 +19,7 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
     const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
-      lane.outstanding = taken;
+      lane.taken = lane.outstanding = taken;
       lane.state = LaneState::kBusy;
       if (ONCEMQ_MUTANT("two-takers-of-a-lane")) {
         lanes_.MakeReady(index);

@@ -148,11 +148,12 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
 void Core::Impl::EndRun(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
   const bool moved = slab_[lane.head].finished;
-  const bool empty = lanes_.Filter(index, [&](uint32_t slot) {
+  // What was queued behind the run when an assignment ended is gone already: a long lane must not
+  // cost its whole length after each run.
+  const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
-    // Queued behind the run while its assignment ended, or put back by the run after that: somebody
-    // else's now.
+    // Put back by the run after its assignment ended: somebody else's now.
     const bool stale = !partition.Current(delivery.epoch) && delivery.stage != Stage::kApplied;
     const bool given_up = partition.GivesUpQueued() && delivery.stage != Stage::kApplied;
     if (!delivery.finished && !stale && !given_up) {
@@ -165,8 +166,8 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
     }
     Free(slot);
     return true;
-  });
-  if (empty) {
+  };
+  if (lanes_.Filter(index, gone, lane.taken)) {
     lanes_.Erase(index);
     return;
   }

@@ -32,7 +32,8 @@ struct Lane {
   uint32_t head = kNoIndex;
   uint32_t tail = kNoIndex;
   uint32_t next = kNoIndex;  // next lane of the list that this lane is in
-  uint32_t outstanding = 0;  // nodes at the head that are with a worker and not settled yet
+  uint32_t taken = 0;        // nodes at the head that its present run began with
+  uint32_t outstanding = 0;  // of these, not settled yet
   LaneState state = LaneState::kReady;
   int64_t wait = 0;    // longest pause that a message of its present run asked for
   bool solo = false;   // the head goes alone until it has moved (rule 17)
@@ -119,12 +120,13 @@ class LaneTable {
   }
   void EraseEmptyReady() { EraseEmpty(ready_); }
 
-  // Unlinks every node for which gone(node) holds; returns whether the lane is empty now.
+  // Unlinks every node, of the first `most`, for which gone(node) holds; returns whether the lane is
+  // empty now.
   template <class Gone>
-  bool Filter(uint32_t index, Gone gone) {
+  bool Filter(uint32_t index, Gone gone, uint32_t most = kNoIndex) {
     Lane& lane = lanes_[index];
     uint32_t previous = kNoIndex;
-    for (uint32_t node = lane.head; node != kNoIndex;) {
+    for (uint32_t node = lane.head; node != kNoIndex && most > 0; most--) {
       const uint32_t next = nodes_[node].next;
       if (gone(node)) {
         (previous == kNoIndex ? lane.head : nodes_[previous].next) = next;
