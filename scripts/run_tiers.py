@@ -266,7 +266,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("model", 120, script("scripts/model")),
     ("mutants", 300, tier_mutants),
     ("kafka", 420, tier_kafka),
-    ("package", 180, tier_package),
+    ("package", 240, tier_package),
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [

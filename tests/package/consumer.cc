@@ -15,6 +15,7 @@ int main() {
   const auto refused = oncemq::Runtime::Open({}, window->get(), handler);
   oncemq::RuntimeOptions options;
   options.kafka = {.brokers = "localhost:9", .group = "stranger", .topics = {"orders"}};
+  options.ids_partition_owned = true;
   const auto opened = oncemq::Runtime::Open(options, window->get(), handler);
   const bool as_said = !refused && refused.error().code == oncemq::Code::kInvalid && opened;
   std::puts(as_said ? refused.error().message.c_str() : "not as said");
