@@ -43,9 +43,8 @@ std::optional<Error> Outside(int64_t offset, const LogBounds& log) {
 // Adds [from, to) to the list. It must fit the metadata for ever, so a long one is closed up: that
 // may only call finished offsets unfinished.
 void ListSkipped(int64_t from, int64_t to, OffsetMap& skipped) {
-  constexpr size_t kMostRanges = 32;
   if (!skipped.empty() &&
-      (skipped.ranges().size() >= kMostRanges || skipped.ranges().back().to > from)) {
+      (skipped.ranges().size() >= kMaxSkipped || skipped.ranges().back().to > from)) {
     const OffsetMap old = std::exchange(skipped, {});
     skipped.Append(std::min(from, old.ranges().front().from), std::max(to, old.ranges().back().to));
   } else {

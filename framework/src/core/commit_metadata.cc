@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/framework/commit_metadata.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
@@ -14,7 +16,9 @@ namespace {
 constexpr std::string_view kPrefix = "oncemq/1 ";
 constexpr std::string_view kAnyVersion = "oncemq/";
 constexpr size_t kChecksum = sizeof(" x=00000000") - 1;
-constexpr size_t kMaxListed = 1024;
+// No clock and no count of ours comes near them, so nothing that is computed from them overflows.
+constexpr uint64_t kMaxOwn = uint64_t{1} << 62;
+constexpr int64_t kMaxCount = int64_t{1} << 58;
 
 void Field(std::string& out, char name, std::string_view value) {
   out += name;
@@ -32,12 +36,12 @@ std::string Join(std::span<const int64_t> numbers) {
   return out;
 }
 
-std::optional<std::vector<int64_t>> Split(std::string_view text) {
+std::optional<std::vector<int64_t>> Split(std::string_view text, size_t most) {
   std::vector<int64_t> numbers;
   while (!text.empty()) {
     const size_t comma = text.find(',');
     const auto number = ParseDecimal(text.substr(0, comma));
-    if (!number || *number < 0 || numbers.size() == kMaxListed) {
+    if (!number || *number < 0 || numbers.size() == most) {
       return std::nullopt;
     }
     numbers.push_back(*number);
@@ -102,7 +106,7 @@ bool ReadNumbers(Fields& fields, CommitMetadata& m) {
   const auto top = read('t', ParseDecimal);
   const auto clean = read('c', ParseDecimal);
   if (!scope || !recipe || !identity || !own || !since || !top || !clean || *recipe < 0 ||
-      *recipe > INT32_MAX || *since < 0 || *top < 0 || *clean < 0 || *clean > 1) {
+      *recipe > INT32_MAX || *since < 0 || *top < 0 || *clean < 0 || *clean > 1 || *own > kMaxOwn) {
     return false;
   }
   m.scope = *scope;
@@ -116,14 +120,17 @@ bool ReadNumbers(Fields& fields, CommitMetadata& m) {
 }
 
 bool ReadLists(Fields& fields, CommitMetadata& m) {
-  const auto read = [&](char name) {
+  constexpr size_t kTotals = 5;
+  const auto read = [&](char name, size_t most) {
     const auto text = fields.Next(name);
-    return text ? Split(*text) : std::nullopt;
+    return text ? Split(*text, most) : std::nullopt;
   };
-  auto abandoned = read('b');
-  const auto skipped = read('k');
-  const auto totals = read('n');
-  if (!abandoned || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != 5) {
+  auto abandoned = read('b', kMaxAbandoned);
+  const auto skipped = read('k', kMaxSkipped * 2);
+  const auto totals = read('n', kTotals);
+  if (!abandoned || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != kTotals ||
+      std::any_of(totals->begin(), totals->end(),
+                  [](int64_t count) { return count > kMaxCount; })) {
     return false;
   }
   m.abandoned = std::move(*abandoned);
@@ -150,6 +157,18 @@ size_t MapBudget(const CommitMetadata& metadata) {
       sizeof("m=") + kChecksum + 64;  // totals and frontier may grow by a few digits
   const size_t header = Header(metadata).size() + kFixed;
   return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
+}
+
+bool MapFits(const OffsetMap& map, int64_t offset, const CommitMetadata& metadata) {
+  const size_t room = MapBudget(metadata);
+  return room > 0 && map.Encode(offset).size() <= room;
+}
+
+void CloseUpSkipped(CommitMetadata& metadata) {
+  const OffsetMap old = std::exchange(metadata.skipped, {});
+  if (!old.empty()) {
+    metadata.skipped.Append(old.ranges().front().from, old.ranges().back().to);
+  }
 }
 
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset) {

@@ -10,9 +10,6 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kMaxAbandoned =
-    64;  // more than that is not worth listing: everything open is suspect then
-
 std::string_view WhyNeverStored(CommitReply reply) {
   switch (reply) {
     case CommitReply::kTooLarge:
@@ -273,14 +270,21 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
     metadata.abandoned =
         ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
   }
-  const size_t room = MapBudget(metadata);
-  FrontierSnapshot snapshot = frontier_.Snapshot(room);
-  if (room == 0 || metadata.abandoned.size() > kMaxAbandoned ||
-      snapshot.map.Encode(snapshot.offset).size() > room) {
+  FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
+  const auto fits = [&] { return MapFits(snapshot.map, snapshot.offset, metadata); };
+  if (metadata.abandoned.size() > kMaxAbandoned || !fits()) {
     // Too many to list: then everything above the frontier that the map doesn't show is suspect.
     metadata.abandoned.clear();
     metadata.clean = false;
     snapshot = frontier_.Snapshot(MapBudget(metadata));
+  }
+  // A map that came with the last commit is never cut, because its outcomes are counted.
+  if (!fits()) {
+    CloseUpSkipped(metadata);
+    snapshot = frontier_.Snapshot(MapBudget(metadata));
+  }
+  if (!fits()) {
+    return StopUncommitted(snapshot.offset, actions);
   }
   if (!ONCEMQ_MUTANT("map-of-another-moment")) {
     metadata.map = std::move(snapshot.map);
@@ -294,6 +298,16 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   dirty_ = false;
   actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
                                     EncodeCommit(metadata, snapshot.offset)});
+}
+
+// What has to be said with the offset is longer than a commit may be.
+void PartitionState::StopUncommitted(int64_t offset, Actions& actions) {
+  Halt(offset, "the map of the last commit leaves no room for what a new one has to say", actions);
+  if (phase_ == PartitionPhase::kDraining) {
+    GiveBack(false, actions);
+  } else {
+    phase_ = PartitionPhase::kStopped;
+  }
 }
 
 void PartitionState::EndOfDrain(BootTime now, Actions& actions) {

@@ -58,6 +58,23 @@ TEST(CommitMetadata, AnyChangedByteIsNoticed) {
   EXPECT_FALSE(DecodeCommit(text.substr(0, text.size() - 1), 100));
 }
 
+TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
+  const auto refused = [](void (*change)(CommitMetadata&)) {
+    CommitMetadata metadata = Sample();
+    change(metadata);
+    const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
+    return !read && read.error().code == Code::kCorrupt;
+  };
+  EXPECT_TRUE(refused([](CommitMetadata& m) { m.own = UINT64_MAX; }));
+  EXPECT_TRUE(refused([](CommitMetadata& m) { m.totals.skipped = INT64_MAX; }));
+  EXPECT_TRUE(refused([](CommitMetadata& m) { m.abandoned.assign(kMaxAbandoned + 1, 101); }));
+  EXPECT_TRUE(refused([](CommitMetadata& m) {
+    for (size_t i = 0; i < kMaxSkipped; i++) {
+      m.skipped.Append(static_cast<int64_t>(40 + 2 * i), static_cast<int64_t>(41 + 2 * i));
+    }
+  }));
+}
+
 TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
   CommitMetadata metadata = Sample();
   metadata.own = ~uint64_t{0};

@@ -6,6 +6,42 @@ namespace {
 
 using CoreCommits = CoreHarness;
 
+// As the last commit of an owner that was given much to say: `ranges` finished above the offset,
+// and a full list of what was skipped.
+CommitMetadata Crowded(int64_t ranges) {
+  CommitMetadata metadata;
+  for (int64_t i = 0; i < static_cast<int64_t>(kMaxSkipped); i++) {
+    metadata.skipped.Append(1'000'000'000 + 2 * i, 1'000'000'001 + 2 * i);
+  }
+  for (int64_t i = 0; i < ranges; i++) {
+    metadata.map.Append(2'000'000'001 + 2 * i, 2'000'000'002 + 2 * i);
+  }
+  return metadata;
+}
+
+TEST_F(CoreCommits, WhereTheMapLeavesNoRoomTheListOfTheSkippedIsClosedUp) {
+  core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'250)}, now_);
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  const auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  const CommitMetadata metadata = Decode(commits[0]);
+  EXPECT_EQ(metadata.map.ranges().size(), 1'250u);
+  ASSERT_EQ(metadata.skipped.ranges().size(), 1u);
+  EXPECT_TRUE(metadata.skipped.Contains(1'000'000'000));
+  EXPECT_TRUE(metadata.skipped.Contains(1'000'000'062));
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+}
+
+TEST_F(CoreCommits, WhereTheMapLeavesNoRoomAtAllThePartitionStopsAndSaysWhy) {
+  core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'500)}, now_);
+  Actions();
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  const auto stops = Only<StopAction>();
+  ASSERT_EQ(stops.size(), 1u);
+  EXPECT_NE(stops[0].why.find("no room"), std::string::npos);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kStopped);
+}
+
 TEST_F(CoreCommits, ACommitThatIsNeverStoredStopsThePartitionAndSaysWhy) {
   for (const CommitReply reply :
        {CommitReply::kTooLarge, CommitReply::kNotAllowed, CommitReply::kUnknownPartition}) {

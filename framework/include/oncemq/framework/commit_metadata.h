@@ -16,6 +16,8 @@
 namespace oncemq {
 
 inline constexpr size_t kMaxCommitMetadata = 4096;
+inline constexpr size_t kMaxAbandoned = 64;  // offsets
+inline constexpr size_t kMaxSkipped = 32;    // ranges
 
 struct CommitMetadata {
   uint64_t scope = 0;            // stable hash of app / namespace / group / handler
@@ -35,12 +37,17 @@ struct CommitMetadata {
 
 // Bytes that the map may use beside everything else in `metadata`.
 size_t MapBudget(const CommitMetadata& metadata);
+bool MapFits(const OffsetMap& map, int64_t offset, const CommitMetadata& metadata);
 
-// Precondition: the map fits (MapBudget).
+// One range from the first to the last that was skipped: shorter, and it may only call finished
+// offsets unfinished.
+void CloseUpSkipped(CommitMetadata& metadata);
+
+// Precondition: MapFits().
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 
 // kNotFound: not ours at all; kInvalid: ours, of a version that we do not know; kCorrupt: ours and
-// damaged.
+// damaged, or with numbers and lists that nobody of us writes.
 Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset);
 
 }  // namespace oncemq
