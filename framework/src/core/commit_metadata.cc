@@ -19,6 +19,7 @@ constexpr size_t kChecksum = sizeof(" x=00000000") - 1;
 // No clock and no count of ours comes near them, so nothing that is computed from them overflows.
 constexpr uint64_t kMaxOwn = uint64_t{1} << 62;
 constexpr int64_t kMaxCount = int64_t{1} << 58;
+constexpr size_t kMaxListed = 1024;  // more than fit
 
 void Field(std::string& out, char name, std::string_view value) {
   out += name;
@@ -126,7 +127,7 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
     return text ? Split(*text, most) : std::nullopt;
   };
   auto abandoned = read('b', kMaxAbandoned);
-  const auto skipped = read('k', kMaxSkipped * 2);
+  const auto skipped = read('k', kMaxListed);
   const auto totals = read('n', kTotals);
   if (!abandoned || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != kTotals ||
       std::any_of(totals->begin(), totals->end(),

@@ -64,8 +64,8 @@ bool Crew::Start(const char* name, std::function<void()> body) {
 
 Crew::Stand Crew::StandInFor(const JobPtr& job) {
   MutexLock lock(shared_->mutex);
-  const auto& back = shared_->back;
-  if (job->stood_in || std::find(back.begin(), back.end(), job) != back.end()) {
+  if (job->stood_in ||
+      std::find(shared_->back.begin(), shared_->back.end(), job) != shared_->back.end()) {
     return Stand::kNotNeeded;
   }
   if (shared_->stood_in >= spare_workers_ || !StartWorker()) {

@@ -68,11 +68,6 @@ TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.own = UINT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.totals.skipped = INT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.abandoned.assign(kMaxAbandoned + 1, 101); }));
-  EXPECT_TRUE(refused([](CommitMetadata& m) {
-    for (size_t i = 0; i < kMaxSkipped; i++) {
-      m.skipped.Append(static_cast<int64_t>(40 + 2 * i), static_cast<int64_t>(41 + 2 * i));
-    }
-  }));
 }
 
 TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
