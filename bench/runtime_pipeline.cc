@@ -49,7 +49,8 @@ class Pipeline {
     options.kafka.topics = {kTopic};
     options.ids_partition_owned = true;
     options.workers = workers;
-    const std::unique_ptr<Window> window = options_.window ? options_.window() : nullptr;
+    const std::unique_ptr<Window> window =
+        options_.window ? options_.window(static_cast<uint32_t>(options_.messages)) : nullptr;
     std::atomic<int64_t> handled{0};
     double began = 0;
     double ended = 0;
@@ -71,9 +72,9 @@ class Pipeline {
     }
     const RunReport report = (*runtime)->Run(stop.get_token());
     if (!report.error.empty() || report.counts.applied != distinct_ || !report.counts.Balanced()) {
-      std::fprintf(stderr, "the run is not valid: %s applied %lld of %lld\n", report.error.c_str(),
-                   static_cast<long long>(report.counts.applied),
-                   static_cast<long long>(distinct_));
+      std::fprintf(stderr, "the run is not valid: applied %lld of %lld %s\n",
+                   static_cast<long long>(report.counts.applied), static_cast<long long>(distinct_),
+                   report.error.c_str());
       std::exit(1);
     }
     return static_cast<double>(options_.messages) / (ended - began);

@@ -16,7 +16,7 @@ struct PipelineOptions {
   int64_t messages = 5'000'000;  // --messages; a million with --quick
   int pairs = 5;                 // --pairs: runtime and floor in turn; 3 with --quick
   double duplicates = 0;         // share of messages that copy an earlier one of their partition
-  std::function<std::unique_ptr<Window>()> window;  // nothing: no window
+  std::function<std::unique_ptr<Window>(uint32_t messages)> window;  // nothing: no window
 };
 
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and

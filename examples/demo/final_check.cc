@@ -55,9 +55,9 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
     if (!copies) {
       return copies.error();
     }
-    screen.Line("Same run without a window: " + Grouped(copies->count) + " double postings, " +
-                Grouped(copies->cents) + " cents off (and " + Grouped(Redeliveries(*evidence)) +
-                " redeliveries more)");
+    screen.Line("Without a window there would have been " + Grouped(copies->count) +
+                " double postings, " + Grouped(copies->cents) + " cents off (and " +
+                Grouped(Redeliveries(*evidence)) + " redeliveries more)");
   }
   screen.Line(VerdictLine(findings));
   return ok;

@@ -10,7 +10,7 @@ oncemq::Outcome OnPayment(const oncemq::Message& message, oncemq::Context& conte
   if (!message.value()) {
     return oncemq::Reject{"no payment in it"};
   }
-  // A real effect stores context.id() in the same write, and knows it again.
+  // An effect whose target stores context.id() with it, and knows it again, is level guarded.
   std::cout << context.id() << ": " << *message.value() << std::endl;
   return oncemq::Done{};
 }
@@ -20,7 +20,14 @@ int main() {
   oncemq::RuntimeOptions options;
   options.kafka = {.brokers = "localhost:9092", .group = "hello", .topics = {"payments"}};
   options.ids_partition_owned = true;  // all copies of an id come through one partition
-  const auto window = oncemq::OpenMemoryWindow({}, oncemq::SystemClock::Instance());
+  // Nobody can check what was printed, so this is the level opaque: at least once.
+  options.policy.level = oncemq::Level::kOpaque;
+  const auto window =
+      oncemq::OpenMemoryWindow({.level = oncemq::Level::kOpaque}, oncemq::SystemClock::Instance());
+  if (!window) {
+    std::cerr << "hello: " << ToString(window.error()) << std::endl;
+    return 1;
+  }
   const auto runtime = oncemq::Runtime::Open(options, window->get(), OnPayment);
   if (!runtime) {
     std::cerr << "hello: " << ToString(runtime.error()) << std::endl;

@@ -10,7 +10,7 @@
 //
 // Failure: Open refuses what cannot keep its promise, with the reason. While it runs, a store or
 // broker that does not answer stops the work, not the process; the member keeps its place in the
-// group and goes on by itself. Thread safety: Run from one thread; Status from any.
+// group and goes on by itself. Thread safety: Run from one thread; Report from any.
 #pragma once
 
 #include <memory>

@@ -120,8 +120,8 @@ class LaneTable {
   }
   void EraseEmptyReady() { EraseEmpty(ready_); }
 
-  // Unlinks every node, of the first `most`, for which gone(node) holds; returns whether the lane is
-  // empty now.
+  // Unlinks every node, of the first `most`, for which gone(node) holds; returns whether the lane
+  // is empty now.
   template <class Gone>
   bool Filter(uint32_t index, Gone gone, uint32_t most = kNoIndex) {
     Lane& lane = lanes_[index];
