@@ -9,7 +9,7 @@
 namespace oncemq {
 namespace {
 
-constexpr int kEnough = SIGUSR1;  // from ourselves: nobody listens any more
+constexpr int kEnough = SIGUSR1;  // wakes the listener; only with ending_ it is ours
 
 sigset_t Listened() {
   sigset_t set;
@@ -29,13 +29,21 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  ending_ = true;
   pthread_kill(thread_.native_handle(), kEnough);
   thread_.join();
 }
 
 void StopSignals::Listen() {
   const sigset_t set = Listened();
-  for (int number = 0; sigwait(&set, &number) == 0 && number != kEnough;) {
+  for (int number = 0; sigwait(&set, &number) == 0;) {
+    // Anybody can send this one. A listener that ended then would leave SIGTERM blocked for good.
+    if (number == kEnough) {
+      if (ending_) {
+        return;
+      }
+      continue;
+    }
     if (received_ != 0) {
       _exit(kExitSignal + number);
     }

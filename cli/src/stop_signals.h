@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM ask a run to stop; the second one ends the process at once.
+// SIGINT and SIGTERM ask a run to stop; the second one ends the process at once. SIGUSR1 is taken
+// and ignored.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ class StopSignals {
 
   std::stop_source stop_;
   std::atomic<int> received_{0};
+  std::atomic<bool> ending_{false};
   std::thread thread_;
 };
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stop_signals.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <initializer_list>
+#include <semaphore>
+#include <stop_token>
+
+namespace oncemq {
+namespace {
+
+using ::testing::ExitedWithCode;
+
+constexpr unsigned kPatienceSeconds = 20;  // then SIGALRM ends a child that is deaf
+
+// Each in a child: the signals concern the whole process.
+class StopSignalsDeathTest : public ::testing::Test {
+ protected:
+  // Sends the signals one after the other, waits until it is asked to stop, and exits with the
+  // signal's number. What is pending together is taken by number, so SIGUSR1 before SIGTERM.
+  [[noreturn]] static void ReceivedOf(std::initializer_list<int> sent) {
+    alarm(kPatienceSeconds);
+    int received = 0;
+    {
+      StopSignals signals;
+      std::binary_semaphore asked(0);
+      const std::stop_callback on_stop(signals.token(), [&asked] { asked.release(); });
+      for (const int number : sent) {
+        kill(getpid(), number);
+      }
+      asked.acquire();
+      received = signals.received();
+    }
+    _exit(received);
+  }
+};
+
+TEST_F(StopSignalsDeathTest, SigtermAsksToStop) {
+  EXPECT_EXIT(ReceivedOf({SIGTERM}), ExitedWithCode(SIGTERM), "");
+}
+
+TEST_F(StopSignalsDeathTest, ASigusr1FromSomebodyElseDoesNotMakeItDeaf) {
+  EXPECT_EXIT(ReceivedOf({SIGUSR1, SIGTERM}), ExitedWithCode(SIGTERM), "");
+}
+
+TEST_F(StopSignalsDeathTest, ItEndsWithoutASignal) {
+  const auto end = [] {
+    alarm(kPatienceSeconds);
+    { const StopSignals signals; }
+    _exit(0);
+  };
+  EXPECT_EXIT(end(), ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace oncemq
