@@ -32,10 +32,14 @@ Output Open(const std::string& file) {
   if (file.empty()) {
     return {};
   }
-  const int fd = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+  // A named pipe that nobody reads would keep us here without O_NONBLOCK; with it that is an error.
+  const int fd =
+      open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
   if (fd < 0) {
     return {STDERR_FILENO, false, std::strerror(errno)};
   }
+  // From here on a slow reader is the writing thread's matter: half a line would be worse.
+  fcntl(fd, F_SETFL, O_APPEND);
   return {fd, true, {}};
 }
 

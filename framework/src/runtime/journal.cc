@@ -92,11 +92,21 @@ bool SyncDirectory(const std::string& path) {
 
 Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
                                                std::vector<std::string> topics) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  // Without O_NONBLOCK a device could keep us here. For an ordinary file it means nothing.
+  const int fd =
+      open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
   if (fd < 0) {
     return SystemError("the journal " + path + " can't be opened", Effect::kNone);
   }
   std::unique_ptr<Journal> journal(new Journal(fd, path, std::move(topics), 1, 0));
+  struct stat status {};
+  if (fstat(fd, &status) != 0) {
+    return SystemError("the journal " + path + " can't be used", Effect::kNone);
+  }
+  // A pipe or a device keeps nothing, and a write to a full one never ends.
+  if (!S_ISREG(status.st_mode)) {
+    return Error{Code::kInvalid, Effect::kNone, "the journal " + path + " is no ordinary file"};
+  }
   // Two writers would give the same numbers, and each would cut off what the other has synced. The
   // lock goes with the descriptor, so with the process too.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -107,7 +117,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
     }
     return SystemError("the journal " + path + " can't be locked", Effect::kNone);
   }
-  struct stat status {};
+  // Once more: until the lock was ours, somebody could still write.
   if (fstat(fd, &status) != 0 || !SyncDirectory(path)) {
     return SystemError("the journal " + path + " can't be used", Effect::kNone);
   }

@@ -26,7 +26,7 @@ namespace oncemq {
 class Journal {
  public:
   // `topics` by Coordinates::source. kCorrupt: the file is not a journal of ours. kInvalid: another
-  // member has it open.
+  // member has it open, or it is no ordinary file.
   static Result<std::unique_ptr<Journal>> Open(const std::string& path,
                                                std::vector<std::string> topics);
   ~Journal();

@@ -245,6 +245,17 @@ TEST_F(LogToFile, AFileThatCannotBeOpenedIsSaidOnStandardError) {
   EXPECT_NE(text.find("still here"), std::string::npos) << text;
 }
 
+TEST_F(LogToFile, APipeThatNobodyReadsIsSaidOnStandardError) {
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  ::testing::internal::CaptureStderr();
+  StartLogging(To(file_));  // and does not wait for a reader
+  Log(LogLevel::kInfo, "a", "still here");
+  StopLogging();
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("file cannot be opened"), std::string::npos) << text;
+  EXPECT_NE(text.find("still here"), std::string::npos) << text;
+}
+
 TEST_F(LogToFile, AReaderThatWentAwayIsCountedAndDoesNotKill) {
   ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
   const int reader = open(file_.c_str(), O_RDWR);

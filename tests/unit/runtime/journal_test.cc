@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -139,6 +140,16 @@ TEST_F(JournalTest, AForeignFileIsRefusedAndLeftAlone) {
   std::ifstream in(path());
   std::getline(in, line);
   EXPECT_EQ(line, "dear diary");
+}
+
+TEST_F(JournalTest, WhatIsNoOrdinaryFileIsRefused) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  for (const std::string& place : {path(), std::string("/dev/null"), std::string("/dev/full")}) {
+    const auto journal = Journal::Open(place, {});
+    ASSERT_FALSE(journal) << place << " keeps nothing, and a full pipe would never let go";
+    EXPECT_EQ(journal.error().code, Code::kInvalid) << place;
+    EXPECT_THAT(journal.error().message, ::testing::HasSubstr("no ordinary file"));
+  }
 }
 
 TEST_F(JournalTest, APlaceThatCannotBeWrittenIsAnError) {

@@ -38,7 +38,7 @@ struct LogOptions {
   } format = Format::kAuto;  // kAuto: text on a terminal, else JSON
   size_t queue = 8192;       // lines that may wait for the writer; more are dropped and counted
   uint32_t repeats_per_second = 10;  // the same line of the same place, at most
-  std::string file;                  // empty: standard error
+  std::string file;                  // empty: standard error, as for a pipe that nobody reads
 };
 
 // Starts (or restarts) the writer. Without it, lines go to standard error with default options.
