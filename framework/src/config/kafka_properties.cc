@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "edit_distance.h"
+#include "units.h"
 
 namespace oncemq {
 namespace {
@@ -158,7 +159,7 @@ bool IsShellSafe(std::string_view value) {
 }
 
 Error Refused(std::string_view name, std::string_view why) {
-  std::string text = "librdkafka's property `" + std::string(name) + "` is refused: ";
+  std::string text = "librdkafka's property " + Quoted(name) + " is refused: ";
   return {Code::kInvalid, Effect::kNone, text += why};
 }
 

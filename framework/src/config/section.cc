@@ -167,6 +167,11 @@ bool Section::Text(std::string_view name, std::string& out) {
     Blame(name, "is empty");
     return false;
   }
+  // What takes it for the end of the text would use another name than the one that was checked.
+  if (value && value->find('\0') != std::string::npos) {
+    Blame(name, "holds a zero byte");
+    return false;
+  }
   if (value) {
     out = *std::move(value);
   }
@@ -189,6 +194,9 @@ bool Section::Texts(std::string_view name, std::vector<std::string>& out) {
     const std::optional<std::string> value = Scalar(node, Shown(name), SecretPlace::kNo);
     if (value && value->empty()) {
       findings_.Add(node.Mark(), Shown(name) + " holds an empty text");
+    }
+    if (value && value->find('\0') != std::string::npos) {
+      findings_.Add(node.Mark(), Shown(name) + " holds a zero byte");
     }
     list.push_back(value.value_or(""));
   }
@@ -264,7 +272,7 @@ void Section::FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::s
   const Section pairs = Sub(name);
   for (const Entry& entry : pairs.entries_) {
     const SecretPlace place = secret(entry.name) ? SecretPlace::kYes : SecretPlace::kNo;
-    const std::string path = "`" + pairs.path_ + "." + entry.name + "`";
+    const std::string path = "`" + pairs.path_ + "." + Quoted(entry.name).substr(1);
     std::optional<std::string> value = Scalar(entry.value, path, place);
     if (!value) {
       continue;

@@ -127,5 +127,26 @@ TEST(ServiceFile, TagsAreRefused) {
               HasSubstr("carries a YAML tag"));
 }
 
+TEST(ServiceFile, NoTextHoldsAZeroByte) {
+  const auto refused = [](const std::string& errors, const std::string& key) {
+    EXPECT_THAT(errors, HasSubstr("`" + key + "` holds a zero byte"));
+  };
+  refused(ErrorsOf(kMinimalService + "reject: {journal: \"a\\0b\"}\n"), "reject.journal");
+  refused(ErrorsOf(kMinimalService + "log: {file: \"a\\0b\"}\n"), "log.file");
+  refused(ErrorsOf(With("{header: message-id}", "{header: \"a\\0b\"}")), "window.id.header");
+  refused(ErrorsOf(With("topics: payments", "topics: [a, \"b\\0c\"]")), "topics");
+}
+
+TEST(ServiceFile, ThePropertyOfARefusalIsFitToBeShown) {
+  for (const std::string value : {"x", "[x]"}) {
+    const std::string errors =
+        ErrorsOf(With("  group: payments\n",
+                      "  group: payments\n  properties: {\"a\\n\\e[31m\": " + value + "}\n"));
+    EXPECT_THAT(errors, HasSubstr("a\\x0a\\x1b[31m`"));
+    EXPECT_EQ(CountOf(errors, '\n'), 0U) << errors;
+    EXPECT_EQ(CountOf(errors, '\x1b'), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace oncemq
