@@ -150,6 +150,9 @@ Journal::~Journal() {
 
 Result<uint64_t> Journal::Append(std::span<const JournalEntry> entries) {
   MutexLock lock(mutex_);
+  if (entries.size() > kLastJournalEntry + 1 - next_) {
+    return Error{Code::kFull, Effect::kNone, "the journal " + path_ + " has no numbers left"};
+  }
   std::string lines;
   uint64_t number = next_;
   for (const JournalEntry& entry : entries) {

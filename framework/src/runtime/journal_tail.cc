@@ -14,7 +14,8 @@ std::optional<uint64_t> EntryNumber(std::string_view line) {
   }
   line.remove_prefix(kJournalLineBegin.size());
   const auto number = ParseDecimal(line.substr(0, line.find(',')));
-  return number && *number > 0 ? std::optional(static_cast<uint64_t>(*number)) : std::nullopt;
+  const uint64_t entry = number && *number > 0 ? static_cast<uint64_t>(*number) : 0;
+  return entry > 0 && entry <= kLastJournalEntry ? std::optional(entry) : std::nullopt;
 }
 
 }  // namespace

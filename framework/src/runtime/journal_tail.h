@@ -7,12 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 namespace oncemq {
 
 inline constexpr std::string_view kJournalLineBegin = "{\"v\":1,\"entry\":";
+
+// An entry with a larger number is never written nor read: the next one must fit an int64 too.
+inline constexpr uint64_t kLastJournalEntry = std::numeric_limits<int64_t>::max() - 1;
 
 struct JournalTail {
   size_t end = 0;           // whole lines take this much of the bytes; what follows is torn

@@ -125,6 +125,27 @@ TEST_F(JournalTest, AVersionThatNobodyKnowsIsRefused) {
   EXPECT_THAT(journal.error().message, ::testing::HasSubstr("version 1"));
 }
 
+TEST_F(JournalTest, NumbersEndWhereTheNextStartCouldNotReadThem) {
+  Write("{\"v\":1,\"entry\":9223372036854775805,\"topic\":\"o\"}\n");
+  auto journal = Open();
+  EXPECT_EQ(Append(*journal, Item("a", 1), ""), 9223372036854775806U);
+  const RunItem b = Item("b", 2);
+  const JournalEntry entry{&b, ""};
+  const auto answer = journal->Append({&entry, 1});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kFull);
+  EXPECT_EQ(answer.error().effect, Effect::kNone);
+  journal.reset();
+  EXPECT_NE(Open(), nullptr) << "what was acknowledged stays readable";
+}
+
+TEST_F(JournalTest, AnEntryThatNoneCouldFollowIsRefused) {
+  Write("{\"v\":1,\"entry\":9223372036854775807,\"topic\":\"o\"}\n");
+  const auto journal = Journal::Open(path(), {});
+  ASSERT_FALSE(journal);
+  EXPECT_EQ(journal.error().code, Code::kCorrupt);
+}
+
 TEST_F(JournalTest, AForeignFileThatEndsInTheMiddleOfALineIsLeftAlone) {
   Write("dear diary");
   EXPECT_FALSE(Journal::Open(path(), {}));
