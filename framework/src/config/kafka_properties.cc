@@ -2,15 +2,18 @@
 #include "kafka_properties.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "edit_distance.h"
+#include "oncemq/base/bytes.h"
 #include "units.h"
 
 namespace oncemq {
 namespace {
 
 constexpr PropertyUse kAllowed = PropertyUse::kAllowed;
+constexpr PropertyUse kNumber = PropertyUse::kNumber;
 constexpr PropertyUse kSecret = PropertyUse::kSecret;
 constexpr PropertyUse kInShell = PropertyUse::kInShell;
 constexpr PropertyUse kRefused = PropertyUse::kRefused;
@@ -23,37 +26,37 @@ constexpr std::string_view kCommitsOwnIt =
 constexpr KafkaProperty kProperties[] = {
     // Connection
     {"broker.address.family", kAllowed},
-    {"broker.address.ttl", kAllowed},
+    {"broker.address.ttl", kNumber},
     {"client.dns.lookup", kAllowed},
     {"client.id", kAllowed},
     {"client.rack", kAllowed},
-    {"connections.max.idle.ms", kAllowed},
+    {"connections.max.idle.ms", kNumber},
     {"debug", kAllowed},
     {"enable.metrics.push", kAllowed},
     {"log.connection.close", kAllowed},
-    {"metadata.max.age.ms", kAllowed},
-    {"metadata.recovery.rebootstrap.trigger.ms", kAllowed},
+    {"metadata.max.age.ms", kNumber},
+    {"metadata.recovery.rebootstrap.trigger.ms", kNumber},
     {"metadata.recovery.strategy", kAllowed},
-    {"reconnect.backoff.max.ms", kAllowed},
-    {"reconnect.backoff.ms", kAllowed},
-    {"retry.backoff.max.ms", kAllowed},
-    {"retry.backoff.ms", kAllowed},
-    {"socket.connection.setup.timeout.ms", kAllowed},
+    {"reconnect.backoff.max.ms", kNumber},
+    {"reconnect.backoff.ms", kNumber},
+    {"retry.backoff.max.ms", kNumber},
+    {"retry.backoff.ms", kNumber},
+    {"socket.connection.setup.timeout.ms", kNumber},
     {"socket.keepalive.enable", kAllowed},
-    {"socket.max.fails", kAllowed},
+    {"socket.max.fails", kNumber},
     {"socket.nagle.disable", kAllowed},
-    {"socket.receive.buffer.bytes", kAllowed},
-    {"socket.send.buffer.bytes", kAllowed},
-    {"socket.timeout.ms", kAllowed},
-    {"topic.metadata.refresh.fast.interval.ms", kAllowed},
-    {"topic.metadata.refresh.interval.ms", kAllowed},
+    {"socket.receive.buffer.bytes", kNumber},
+    {"socket.send.buffer.bytes", kNumber},
+    {"socket.timeout.ms", kNumber},
+    {"topic.metadata.refresh.fast.interval.ms", kNumber},
+    {"topic.metadata.refresh.interval.ms", kAllowed},  // -1: never
     {"topic.metadata.refresh.sparse", kAllowed},
 
     // Security
     {"https.ca.location", kAllowed},
     {"https.ca.pem", kAllowed},
     {"sasl.kerberos.keytab", kInShell},
-    {"sasl.kerberos.min.time.before.relogin", kAllowed},
+    {"sasl.kerberos.min.time.before.relogin", kNumber},
     {"sasl.kerberos.principal", kInShell},
     {"sasl.kerberos.service.name", kInShell},
     {"sasl.mechanism", kAllowed},
@@ -84,18 +87,18 @@ constexpr KafkaProperty kProperties[] = {
 
     // Fetching and membership
     {"check.crcs", kAllowed},
-    {"fetch.error.backoff.ms", kAllowed},
-    {"fetch.max.bytes", kAllowed},
-    {"fetch.message.max.bytes", kAllowed},
-    {"fetch.min.bytes", kAllowed},
-    {"fetch.queue.backoff.ms", kAllowed},
-    {"fetch.wait.max.ms", kAllowed},
-    {"heartbeat.interval.ms", kAllowed},
-    {"max.partition.fetch.bytes", kAllowed},
-    {"max.poll.interval.ms", kAllowed},
-    {"queued.max.messages.kbytes", kAllowed},
-    {"queued.min.messages", kAllowed},
-    {"receive.message.max.bytes", kAllowed},
+    {"fetch.error.backoff.ms", kNumber},
+    {"fetch.max.bytes", kNumber},
+    {"fetch.message.max.bytes", kNumber},
+    {"fetch.min.bytes", kNumber},
+    {"fetch.queue.backoff.ms", kNumber},
+    {"fetch.wait.max.ms", kNumber},
+    {"heartbeat.interval.ms", kNumber},
+    {"max.partition.fetch.bytes", kNumber},
+    {"max.poll.interval.ms", kNumber},
+    {"queued.max.messages.kbytes", kNumber},
+    {"queued.min.messages", kNumber},
+    {"receive.message.max.bytes", kNumber},
 
     // Has an option of its own
     {"auto.offset.reset", kRefused,
@@ -186,6 +189,15 @@ const KafkaProperty* FindKafkaProperty(std::string_view name) {
   return found != std::end(kProperties) ? found : nullptr;
 }
 
+std::optional<int32_t> KafkaNumber(std::string_view value) {
+  const bool octal = value.size() > 1 && value.front() == '0';
+  const auto number = octal ? std::nullopt : ParseDecimal(value);
+  if (!number || value.front() == '-' || *number > std::numeric_limits<int32_t>::max()) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(*number);
+}
+
 Status CheckKafkaProperty(std::string_view name, std::string_view value) {
   const KafkaProperty* property = FindKafkaProperty(name);
   if (property == nullptr) {
@@ -197,6 +209,9 @@ Status CheckKafkaProperty(std::string_view name, std::string_view value) {
   if (value.find('\0') != std::string_view::npos) {
     return Refused(name, "its value holds a zero byte");
   }
+  if (property->use == kNumber && !KafkaNumber(value)) {
+    return Refused(name, "its value must be a whole number in plain digits");
+  }
   if (property->use == kInShell && !IsShellSafe(value)) {
     return Refused(name,
                    "its value ends up in a shell command, so only letters, digits and . _ / @ : - "
@@ -205,9 +220,25 @@ Status CheckKafkaProperty(std::string_view name, std::string_view value) {
   return {};
 }
 
+Status CheckHeartbeat(std::string_view name, std::string_view value, microseconds session_margin) {
+  if (name != "heartbeat.interval.ms") {
+    return {};
+  }
+  const auto heartbeat = KafkaNumber(value);
+  if (!heartbeat || milliseconds(*heartbeat) > session_margin) {
+    const auto most = std::chrono::floor<milliseconds>(session_margin).count();
+    return Error{Code::kInvalid, Effect::kNone,
+                 "`heartbeat.interval.ms` must be a number in plain digits, and at most the "
+                 "session margin (" +
+                     std::to_string(most) +
+                     " ms): by a heartbeat a member learns that the group has moved on without it"};
+  }
+  return {};
+}
+
 std::string PrintableKafkaProperty(std::string_view name, std::string_view value) {
   const KafkaProperty* property = FindKafkaProperty(name);
-  const bool open = property != nullptr && (property->use == kAllowed || property->use == kInShell);
+  const bool open = property != nullptr && property->use != kSecret && property->use != kRefused;
   return open ? std::string(value) : "(not shown)";
 }
 

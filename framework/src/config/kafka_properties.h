@@ -5,16 +5,20 @@
 // Thread safety: constant data.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 
 namespace oncemq {
 
 enum class PropertyUse : unsigned char {
   kAllowed,
+  kNumber,   // allowed; the value must be a KafkaNumber()
   kSecret,   // allowed; its value is never printed
   kInShell,  // allowed; librdkafka puts the value into a shell command, so few characters are taken
   kRefused,
@@ -31,8 +35,16 @@ std::span<const KafkaProperty> KafkaProperties();
 // nullptr: a property that nobody has judged.
 const KafkaProperty* FindKafkaProperty(std::string_view name);
 
+// A whole number that everybody reads alike: librdkafka would take 0x10, 010, +10 and 10ms too, and
+// a bound that reads them otherwise, or not at all, would bind nothing.
+std::optional<int32_t> KafkaNumber(std::string_view value);
+
 // kInvalid with a reason that names the property, and never its value.
 Status CheckKafkaProperty(std::string_view name, std::string_view value);
+
+// Of `heartbeat.interval.ms`, others pass: it must not be longer than the session margin
+// (docs/model, clause 10C). What can't be read is refused.
+Status CheckHeartbeat(std::string_view name, std::string_view value, microseconds session_margin);
 
 // What may be printed of it.
 std::string PrintableKafkaProperty(std::string_view name, std::string_view value);

@@ -8,9 +8,9 @@
 
 #include "crew.h"
 #include "journal.h"
+#include "kafka_properties.h"
 #include "kafka_source.h"
 #include "keeper.h"
-#include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "poll_loop.h"
@@ -168,11 +168,8 @@ Status CheckTimes(const RuntimeOptions& options) {
     return Invalid("the session margin may take at most half of the session timeout");
   }
   for (const auto& [name, value] : options.kafka.properties) {
-    const auto heartbeat = name == "heartbeat.interval.ms" ? ParseDecimal(value) : std::nullopt;
-    if (heartbeat && milliseconds(*heartbeat) > core.session_margin) {
-      return Invalid("`heartbeat.interval.ms` may be at most the session margin (" +
-                     std::to_string(std::chrono::floor<milliseconds>(core.session_margin).count()) +
-                     " ms): by a heartbeat a member learns that the group has moved on without it");
+    if (Status status = CheckHeartbeat(name, value, core.session_margin); !status) {
+      return status;
     }
   }
   return {};

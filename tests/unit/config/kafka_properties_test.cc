@@ -21,7 +21,7 @@ TEST(KafkaProperties, ConnectionSecurityAndFetchSizesPass) {
   for (const std::string_view name :
        {"client.id", "socket.timeout.ms", "security.protocol", "sasl.password", "ssl.ca.location",
         "fetch.max.bytes", "queued.min.messages", "heartbeat.interval.ms"}) {
-    EXPECT_EQ(WhyRefused(name), "") << name;
+    EXPECT_EQ(WhyRefused(name, "1000"), "") << name;
   }
 }
 
@@ -91,6 +91,44 @@ TEST(KafkaProperties, WhatEndsUpInAShellIsHarmless) {
   }
 }
 
+// librdkafka reads these too, as hexadecimal and octal, or up to what it does not know.
+TEST(KafkaProperties, ANumberIsWrittenInPlainDigits) {
+  for (const std::string_view value : {"0", "1", "3600000", "2147483647"}) {
+    EXPECT_EQ(WhyRefused("heartbeat.interval.ms", value), "") << value;
+  }
+  for (const std::string_view value :
+       {"", "0x36EE80", " 3600000", "3600000 ", "+3600000", "-1", "-0", "3600000ms", "010", "00",
+        "1e6", "2147483648", "99999999999999999999"}) {
+    for (const KafkaProperty& property : KafkaProperties()) {
+      if (property.use == PropertyUse::kNumber) {
+        EXPECT_THAT(WhyRefused(property.name, value), HasSubstr("plain digits")) << value;
+      }
+    }
+  }
+}
+
+TEST(KafkaProperties, EveryTimeAndSizeIsANumber) {
+  for (const KafkaProperty& property : KafkaProperties()) {
+    const bool sounds = property.name.ends_with(".ms") || property.name.ends_with("bytes");
+    if (sounds && property.use != PropertyUse::kRefused &&
+        property.name != "topic.metadata.refresh.interval.ms") {
+      EXPECT_EQ(property.use, PropertyUse::kNumber) << property.name;
+    }
+  }
+  EXPECT_EQ(WhyRefused("topic.metadata.refresh.interval.ms", "-1"), "");
+}
+
+TEST(KafkaProperties, AHeartbeatThatCantBeReadIsRefusedWithTheLateOnes) {
+  const auto fits = [](std::string_view value) {
+    return CheckHeartbeat("heartbeat.interval.ms", value, milliseconds(2'000)).has_value();
+  };
+  EXPECT_TRUE(fits("2000"));
+  for (const std::string_view value : {"2001", "0x36EE80", " 2001", "+2001", "2001ms", "-1", ""}) {
+    EXPECT_FALSE(fits(value)) << value;
+  }
+  EXPECT_TRUE(CheckHeartbeat("socket.timeout.ms", "60000", milliseconds(2'000)));
+}
+
 TEST(KafkaProperties, AZeroByteIsRefused) {
   EXPECT_NE(WhyRefused("client.id", std::string_view("a\0b", 3)), "");
 }
@@ -104,6 +142,7 @@ TEST(KafkaProperties, ARefusalNeverShowsTheValue) {
 
 TEST(KafkaProperties, OnlyWhatIsNoSecretIsPrinted) {
   EXPECT_EQ(PrintableKafkaProperty("client.id", "pay"), "pay");
+  EXPECT_EQ(PrintableKafkaProperty("socket.timeout.ms", "1000"), "1000");
   for (const std::string_view name : {"sasl.password", "ssl.key.pem", "ssl.key.password",
                                       "sasl.oauthbearer.client.secret", "no.such.property"}) {
     EXPECT_EQ(PrintableKafkaProperty(name, "hunter2"), "(not shown)") << name;

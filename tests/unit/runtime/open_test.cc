@@ -63,9 +63,11 @@ TEST(RuntimeOpen, RefusesPropertiesThatWouldMoveThePositionBehindItsBack) {
 
 TEST(RuntimeOpen, NeverTellsTheValueOfAProperty) {
   RuntimeOptions options = Good();
-  options.kafka.properties = {{"fetch.wait.max.ms", "hunter2"}};
-  EXPECT_THAT(Refusal(options), HasSubstr("fetch.wait.max.ms"));
-  EXPECT_THAT(Refusal(options), Not(HasSubstr("hunter2")));
+  for (const std::string name : {"fetch.wait.max.ms", "security.protocol"}) {
+    options.kafka.properties = {{name, "hunter2"}};
+    EXPECT_THAT(Refusal(options), HasSubstr(name));
+    EXPECT_THAT(Refusal(options), Not(HasSubstr("hunter2")));
+  }
 }
 
 TEST(RuntimeOpen, RefusesLimitsThatCannotWork) {
@@ -122,6 +124,10 @@ TEST(RuntimeOpen, RefusesAHeartbeatThatComesTooLateForTheSessionMargin) {
   options.core.session_margin = milliseconds(2000);
   options.kafka.properties = {{"heartbeat.interval.ms", "2001"}};
   EXPECT_THAT(Refusal(options), HasSubstr("2000 ms"));
+  for (const std::string value : {"0x36EE80", " 3600000", "+3600000", "3600000ms"}) {
+    options.kafka.properties = {{"heartbeat.interval.ms", value}};
+    EXPECT_THAT(Refusal(options), HasSubstr("2000 ms")) << value;
+  }
   options.kafka.properties = {{"heartbeat.interval.ms", "2000"}};
   EXPECT_EQ(Refusal(options), "");
 }
