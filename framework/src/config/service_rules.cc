@@ -98,8 +98,25 @@ void CheckKafka(const KafkaOptions& kafka, Rules& rules) {
   }
 }
 
+void CheckClientTimes(const RuntimeOptions& runtime, Rules& rules) {
+  const auto session = duration_cast<milliseconds>(runtime.core.session_timeout);
+  for (const auto& [name, value] : runtime.kafka.properties) {
+    const auto number = KafkaNumber(value);
+    if (!number) {
+      continue;  // if it had to be one, that rule is broken already
+    }
+    const Status status = CheckHeartbeat(name, value, runtime.core.session_margin);
+    rules.Demand(status.has_value(), "kafka.properties." + name,
+                 status ? "" : status.error().message);
+    rules.Demand(name != "max.poll.interval.ms" || milliseconds(*number) >= session,
+                 "kafka.properties." + name,
+                 "must be at least `kafka.session_timeout`, which is " + FormatDuration(session));
+  }
+}
+
 void CheckTimes(const ServiceOptions& options, Rules& rules) {
   const CoreOptions& core = options.runtime.core;
+  CheckClientTimes(options.runtime, rules);
   const WindowTimes& times = options.memory.times;
   rules.Demand(core.commit_interval * 3 <= core.session_timeout, "kafka.commit_interval",
                "must be at most a third of `kafka.session_timeout`, which is " +

@@ -46,6 +46,11 @@ milliseconds DefaultHeartbeat(const CoreOptions& core) {
   return std::clamp(std::chrono::floor<milliseconds>(most), milliseconds(1), milliseconds(3000));
 }
 
+// librdkafka refuses a session that is longer than the time between polls, 5 min of itself.
+milliseconds DefaultPollInterval(milliseconds session) {
+  return std::max<milliseconds>(std::chrono::minutes(5), session);
+}
+
 Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
   const auto session = std::chrono::duration_cast<milliseconds>(options.core.session_timeout);
   Properties properties = Connection(options);
@@ -60,6 +65,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"allow.auto.create.topics", "false"},
           {"enable.partition.eof", "false"},
           {"session.timeout.ms", std::to_string(session.count())},
+          {"max.poll.interval.ms", std::to_string(DefaultPollInterval(session).count())},
           {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},
           {"partition.assignment.strategy", facts.cooperative ? "cooperative-sticky" : "range"},
           // Per partition, because the queues are split; beyond it fetching pauses, for a whole

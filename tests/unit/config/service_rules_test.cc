@@ -91,6 +91,26 @@ TEST(ServiceRules, PropertiesAreChecked) {
   EXPECT_EQ(Broken(options), "kafka.properties.client.id");
 }
 
+TEST(ServiceRules, AHeartbeatComesWithinTheSessionMargin) {
+  ServiceOptions options = Good();
+  options.runtime.core.session_margin = 2s;
+  options.runtime.kafka.properties = {{"heartbeat.interval.ms", "2000"}};
+  EXPECT_EQ(Broken(options), "");
+  for (const char* const value : {"2001", "0x36EE80"}) {
+    options.runtime.kafka.properties = {{"heartbeat.interval.ms", value}};
+    EXPECT_EQ(Broken(options), "kafka.properties.heartbeat.interval.ms") << value;
+  }
+}
+
+TEST(ServiceRules, ThePollIntervalIsNotShorterThanTheSession) {
+  ServiceOptions options = Good();
+  options.runtime.core.session_timeout = 45s;
+  options.runtime.kafka.properties = {{"max.poll.interval.ms", "45000"}};
+  EXPECT_EQ(Broken(options), "");
+  options.runtime.kafka.properties = {{"max.poll.interval.ms", "44999"}};
+  EXPECT_EQ(Broken(options), "kafka.properties.max.poll.interval.ms");
+}
+
 TEST(ServiceRules, CommitsComeOftenerThanTheSessionEnds) {
   ServiceOptions options = Good();
   options.runtime.core.session_timeout = 45s;

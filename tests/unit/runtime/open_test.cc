@@ -132,6 +132,14 @@ TEST(RuntimeOpen, RefusesAHeartbeatThatComesTooLateForTheSessionMargin) {
   EXPECT_EQ(Refusal(options), "");
 }
 
+TEST(RuntimeOpen, ASessionMayBeLongerThanTheClientsTimeBetweenPolls) {
+  RuntimeOptions options = Good();
+  for (const auto session : {std::chrono::minutes(5), std::chrono::minutes(10)}) {
+    options.core.session_timeout = session;
+    EXPECT_EQ(Refusal(options), "");
+  }
+}
+
 TEST(RuntimeOpen, RefusesAJournalPolicyWithoutAJournal) {
   RuntimeOptions options = Good();
   options.policy.reject = RejectPolicy::kJournal;
