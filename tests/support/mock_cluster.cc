@@ -45,6 +45,11 @@ void MockCluster::SetUp(int32_t broker) {
   Check(rd_kafka_mock_broker_set_up(state_->cluster.get(), broker), "up");
 }
 
+void MockCluster::SetRoundTrip(std::chrono::milliseconds time) {
+  Check(rd_kafka_mock_broker_set_rtt(state_->cluster.get(), -1, static_cast<int>(time.count())),
+        "round trip");
+}
+
 void MockCluster::AnswerNext(int16_t api, const std::vector<int>& errors) {
   std::vector<rd_kafka_resp_err_t> codes;
   for (const int error : errors) {

@@ -2,6 +2,7 @@
 // librdkafka's own brokers in this process, for what a member does when brokers misbehave.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,8 @@ class MockCluster {
   // Down: connections are closed, and new ones refused.
   void SetDown(int32_t broker);
   void SetUp(int32_t broker);
+  // Of all brokers.
+  void SetRoundTrip(std::chrono::milliseconds time);
   // The next requests of the kind, by the protocol's number, are answered so.
   void AnswerNext(int16_t api, const std::vector<int>& errors);
 

@@ -25,7 +25,7 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
       table_(table),
       clock_(clock),
       client_(std::move(client)),
-      starts_(options, client_.get(), beginning),
+      starts_(options, client_.get(), beginning, clock),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));

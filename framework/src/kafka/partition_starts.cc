@@ -10,20 +10,36 @@ namespace {
 
 constexpr milliseconds kCommittedWithin{3'000};
 constexpr milliseconds kBoundsWithin{1'000};
+constexpr milliseconds kOneByOneWithin{1'000};  // no question begins later
 
-// The offset of a time, or of one of the log's ends. rd_kafka_query_watermark_offsets would be the
-// call for those, but it keeps no time-out: with a dead leader it waits for a minute and more.
-Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partition, int64_t time) {
-  const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(list.get(), topic, partition)->offset = time;
-  auto code = rd_kafka_offsets_for_times(client, list.get(), Millis(kBoundsWithin));
-  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    code = list->elems[0].err;
+// The offsets of a time, or of one of the logs' ends, in one round trip to each leader.
+// rd_kafka_query_watermark_offsets would be the call for those, but it keeps no time-out: with a
+// dead leader it waits for a minute and more. All or none: one silent leader spoils the answer.
+Result<PartitionListPtr> OffsetsAt(rd_kafka_t* client, std::span<const PartitionName> names,
+                                   int64_t time) {
+  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(names.size())));
+  for (const PartitionName& name : names) {
+    rd_kafka_topic_partition_list_add(list.get(), name.topic.c_str(), name.partition)->offset =
+        time;
   }
+  const auto code = rd_kafka_offsets_for_times(client, list.get(), Millis(kBoundsWithin));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(code, "an offset of the log is not known");
   }
-  return list->elems[0].offset;
+  return list;
+}
+
+Result<int64_t> OffsetAt(rd_kafka_t* client, const char* topic, int32_t partition, int64_t time) {
+  const PartitionName name{topic, partition};
+  const auto list = OffsetsAt(client, {&name, 1}, time);
+  if (!list) {
+    return list.error();
+  }
+  const rd_kafka_topic_partition_t& entry = (*list)->elems[0];
+  if (entry.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(entry.err, "an offset of the log is not known");
+  }
+  return entry.offset;
 }
 
 }  // namespace
@@ -32,20 +48,55 @@ std::vector<Result<Assignment>> PartitionStarts::Ask(std::span<const PartitionNa
   std::vector<Result<Assignment>> answers;
   const auto committed = Committed(names);
   std::optional<Error> silent;
+  std::vector<std::optional<LogBounds>> logs;
   if (!committed) {
     silent = committed.error();
+  } else {
+    logs = BoundsOfAll(names);
   }
+  const BootTime until = clock_.Boot() + kOneByOneWithin;
   for (size_t i = 0; i < names.size(); i++) {
+    if (!silent && i > 0 && clock_.Boot() >= until) {
+      silent = Error{Code::kTimeout, Effect::kNone, "the others took the time of this asking"};
+    }
     if (silent) {
       answers.push_back(*silent);  // one wait is enough
       continue;
     }
-    answers.push_back(Resolve((*committed)->elems[i]));
+    answers.push_back(Resolve((*committed)->elems[i], logs[i]));
     if (!answers.back() && IsTransient(answers.back().error())) {
       silent = answers.back().error();
     }
   }
   return answers;
+}
+
+// Nothing where the partition has to be asked about by itself: then its own error is told, and
+// those of other leaders are found.
+std::vector<std::optional<LogBounds>> PartitionStarts::BoundsOfAll(
+    std::span<const PartitionName> names) {
+  std::vector<std::optional<LogBounds>> logs(names.size());
+  if (names.size() < 2) {
+    return logs;
+  }
+  const auto starts = OffsetsAt(client_, names, RD_KAFKA_OFFSET_BEGINNING);
+  if (!starts) {
+    return logs;
+  }
+  const auto ends = OffsetsAt(client_, names, RD_KAFKA_OFFSET_END);
+  if (!ends) {
+    return logs;
+  }
+  for (size_t i = 0; i < names.size(); i++) {
+    const rd_kafka_topic_partition_t& start = (*starts)->elems[i];
+    const rd_kafka_topic_partition_t& end = (*ends)->elems[i];
+    const bool known = start.err == RD_KAFKA_RESP_ERR_NO_ERROR && start.offset >= 0 &&
+                       end.err == RD_KAFKA_RESP_ERR_NO_ERROR && end.offset >= 0;
+    if (known) {
+      logs[i] = LogBounds{start.offset, end.offset};
+    }
+  }
+  return logs;
 }
 
 // With read_committed, librdkafka asks for stable offsets: those of no pending transaction.
@@ -61,11 +112,12 @@ Result<PartitionListPtr> PartitionStarts::Committed(std::span<const PartitionNam
   return list;
 }
 
-Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& committed) {
+Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& committed,
+                                            const std::optional<LogBounds>& known) {
   if (committed.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(committed.err, "the committed offset is not known");
   }
-  auto log = Bounds(committed.topic, committed.partition);
+  auto log = known ? Result<LogBounds>(*known) : Bounds(committed.topic, committed.partition);
   if (!log) {
     return log.error();
   }

@@ -21,8 +21,9 @@ namespace oncemq {
 class PartitionStarts {
  public:
   // `beginning` outlives it; where it is not known yet, it is asked for when a start needs it.
-  PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client, GroupBeginning& beginning)
-      : options_(options), client_(client), beginning_(beginning) {}
+  PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client, GroupBeginning& beginning,
+                  const Clock& clock)
+      : options_(options), client_(client), beginning_(beginning), clock_(clock) {}
 
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
@@ -30,7 +31,9 @@ class PartitionStarts {
 
  private:
   Result<PartitionListPtr> Committed(std::span<const PartitionName> names);
-  Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed);
+  std::vector<std::optional<LogBounds>> BoundsOfAll(std::span<const PartitionName> names);
+  Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed,
+                             const std::optional<LogBounds>& known);
   Result<LogBounds> Bounds(const char* topic, int32_t partition);
   Result<int64_t> TrueEnd(const char* topic, int32_t partition);
   Result<int64_t> FreshStart(const char* topic, int32_t partition, const LogBounds& log);
@@ -40,6 +43,7 @@ class PartitionStarts {
   const RuntimeOptions& options_;
   rd_kafka_t* const client_;
   GroupBeginning& beginning_;
+  const Clock& clock_;
   std::string cluster_;
 };
 

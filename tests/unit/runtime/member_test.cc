@@ -94,6 +94,7 @@ class MemberTest : public ::testing::Test {
       return condition();
     });
   }
+  microseconds LongestLookAtDistantBrokers();
   void ReadAll() {
     const auto readable = member_->readable();
     for (const PartitionId id : std::vector<PartitionId>(readable.begin(), readable.end())) {
@@ -148,6 +149,35 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
   EXPECT_TRUE(Serving([&] { return read_[0] == 10; }));
   cluster_.SetUp(2);
   EXPECT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_THAT(told_.incidents, IsEmpty());
+}
+
+// The longest look at the group's events until 40 partitions of distant brokers have been assigned.
+microseconds MemberTest::LongestLookAtDistantBrokers() {
+  cluster_.CreateTopic("wide", 40);
+  options_.kafka.topics = {"wide"};
+  Join();
+  cluster_.SetRoundTrip(milliseconds(100));
+  const Clock& clock = SystemClock::Instance();
+  microseconds longest{0};
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    const BootTime before = clock.Boot();
+    member_->Serve(told_);
+    longest = std::max(longest, clock.Boot() - before);
+    return told_.assigned.size() == 40;
+  }));
+  cluster_.SetRoundTrip(milliseconds(0));
+  return longest;
+}
+
+TEST_F(MemberTest, DistantBrokersAreAskedForAllPartitionsAtOnce) {
+  EXPECT_LT(LongestLookAtDistantBrokers(), seconds(4)) << "one by one it takes 8 s";
+}
+
+TEST_F(MemberTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
+  cluster_.AnswerNext(kListOffsets, {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+                                     RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
+  EXPECT_LT(LongestLookAtDistantBrokers(), seconds(4)) << "one by one it takes 8 s";
   EXPECT_THAT(told_.incidents, IsEmpty());
 }
 
