@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "quoted.h"
 #include "small_file.h"
 #include "units.h"
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "oncemq/framework/service_options.h"
+#include "quoted.h"
 #include "units.h"
 
 namespace oncemq {

@@ -7,7 +7,7 @@
 
 #include "edit_distance.h"
 #include "oncemq/base/bytes.h"
-#include "units.h"
+#include "quoted.h"
 
 namespace oncemq {
 namespace {

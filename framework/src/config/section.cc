@@ -5,6 +5,7 @@
 
 #include "edit_distance.h"
 #include "oncemq/base/bytes.h"
+#include "quoted.h"
 #include "units.h"
 
 namespace oncemq {

@@ -7,6 +7,7 @@
 
 #include "kafka_properties.h"
 #include "oncemq/base/bytes.h"
+#include "quoted.h"
 #include "units.h"
 
 namespace oncemq {

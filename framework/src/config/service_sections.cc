@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kafka_properties.h"
+#include "quoted.h"
 #include "units.h"
 
 namespace oncemq {

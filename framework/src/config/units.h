@@ -24,7 +24,4 @@ std::string FormatByteCount(uint64_t bytes);
 std::optional<int64_t> ParseTime(std::string_view text);
 std::string FormatTime(int64_t millis);
 
-// What somebody wrote, fit to be shown in an error: short, on one line, between backquotes.
-std::string Quoted(std::string_view text);
-
 }  // namespace oncemq

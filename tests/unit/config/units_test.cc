@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "quoted.h"
 #include "units.h"
 
 #include <gtest/gtest.h>
