@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_beginning.h"
 
+#include <algorithm>
+
 #include "broker_error.h"
 
 namespace oncemq {
@@ -12,33 +14,48 @@ using TopicPtr = std::unique_ptr<rd_kafka_topic_t, DestroyedBy<rd_kafka_topic_de
 using MetadataPtr =
     std::unique_ptr<const rd_kafka_metadata_t, DestroyedBy<rd_kafka_metadata_destroy>>;
 
-Result<int32_t> PartitionsOf(rd_kafka_t* client, const std::string& name, milliseconds within) {
-  const TopicPtr topic(rd_kafka_topic_new(client, name.c_str(), nullptr));
+// The number of each topic's partitions, by one question: a broker that answers late then costs the
+// time once, and not each topic its share of it.
+Result<std::map<std::string, int32_t>> PartitionsOf(rd_kafka_t* client,
+                                                    const std::vector<std::string>& names) {
+  // The question is for the topics that the client has a handle of.
+  std::vector<TopicPtr> topics;
+  for (const std::string& name : names) {
+    topics.emplace_back(rd_kafka_topic_new(client, name.c_str(), nullptr));
+  }
   const rd_kafka_metadata_t* found = nullptr;
-  auto code = rd_kafka_metadata(client, 0, topic.get(), &found, Millis(within));
+  const auto code = rd_kafka_metadata(client, 0, nullptr, &found, Millis(kWithin));
   const MetadataPtr metadata(found);
-  if (code == RD_KAFKA_RESP_ERR_NO_ERROR && metadata->topic_cnt == 1) {
-    code = metadata->topics[0].err;
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return BrokerError(code, "the partitions of the topics are not known");
   }
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR || metadata->topic_cnt != 1) {
-    return BrokerError(code, "the partitions of topic " + name + " are not known");
+  // The client may know topics for other reasons too, so each is looked for by its name.
+  std::map<std::string, int32_t> sizes;
+  for (const std::string& name : names) {
+    rd_kafka_metadata_topic_t* const end = metadata->topics + metadata->topic_cnt;
+    rd_kafka_metadata_topic_t* const topic =
+        std::find_if(metadata->topics, end, [&](const auto& each) { return each.topic == name; });
+    const auto why = topic == end ? RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART : topic->err;
+    if (why != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return BrokerError(why, "the partitions of topic " + name + " are not known");
+    }
+    sizes[name] = topic->partition_cnt;
   }
-  return metadata->topics[0].partition_cnt;
+  return sizes;
 }
 
 }  // namespace
 
 Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& topics) {
   sizes_.clear();
+  auto sizes = PartitionsOf(client, topics);
+  if (!sizes) {
+    return sizes.error();
+  }
   const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
   for (const std::string& topic : topics) {
-    const auto size = PartitionsOf(client, topic, kWithin / static_cast<int>(topics.size()));
-    if (!size) {
-      sizes_.clear();
-      return size.error();
-    }
-    sizes_[topic] = *size;
-    rd_kafka_topic_partition_list_add_range(list.get(), topic.c_str(), 0, *size - 1);
+    sizes_[topic] = (*sizes)[topic];
+    rd_kafka_topic_partition_list_add_range(list.get(), topic.c_str(), 0, sizes_[topic] - 1);
   }
   const auto code = rd_kafka_committed(client, list.get(), Millis(kWithin));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {

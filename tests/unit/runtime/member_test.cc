@@ -181,6 +181,23 @@ TEST_F(MemberTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
   EXPECT_THAT(told_.incidents, IsEmpty());
 }
 
+TEST_F(MemberTest, ManyTopicsOfDistantBrokersAreLookedAtTogether) {
+  std::vector<std::string> topics;
+  for (int i = 0; i < 40; i++) {
+    topics.push_back("topic-" + std::to_string(i));
+    cluster_.CreateTopic(topics.back(), i + 1);
+  }
+  const auto client = OpenClient(options_, ClientFacts{});
+  ASSERT_TRUE(client) << ToString(client.error());
+  cluster_.SetRoundTrip(milliseconds(100));
+  const Status looked = beginning_.Look(client->get(), topics);
+  EXPECT_TRUE(looked) << "one by one, each has 75 ms";
+  EXPECT_EQ(beginning_.partitions(), 40 * 41 / 2);
+  EXPECT_TRUE(beginning_.Covers("topic-39", 39));
+  EXPECT_FALSE(beginning_.Covers("topic-38", 39));
+  cluster_.SetRoundTrip(milliseconds(0));
+}
+
 TEST_F(MemberTest, WhatHasNoStartWhenTheMemberRefusesGetsNone) {
   cluster_.SetDown(2);
   clock_ = &manual_;
