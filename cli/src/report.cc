@@ -82,10 +82,10 @@ std::string ReportText(const RunReport& report) {
            Joined(TermsOf(status.totals), " + ") + "\n";
   }
   for (const std::string& stop : report.stops) {
-    out += "stopped: " + stop + "\n";
+    out += "stopped: " + SafeText(stop) + "\n";
   }
   if (!report.error.empty()) {
-    out += "ended by itself: " + report.error + "\n";
+    out += "ended by itself: " + SafeText(report.error) + "\n";
   } else if (!report.clean) {
     out += "not everything was given back in time\n";
   }

@@ -12,4 +12,10 @@ inline std::string SafeJson(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// The same for a part of a line of text, which needs no quotes around it.
+inline std::string SafeText(const std::string& text) {
+  const std::string quoted = SafeJson(text);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 }  // namespace oncemq

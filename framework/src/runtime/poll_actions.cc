@@ -11,6 +11,7 @@
 namespace oncemq {
 namespace {
 
+constexpr size_t kLongestReason = 1000;  // of a stop in the report; a handler may give any length
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 bool Concerns(const Job& job, PartitionId partition) {
@@ -96,7 +97,8 @@ void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::st
       {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
   const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
   const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
-  stops_[{name.topic, name.partition}] = name.topic + where + at + ": " + why;
+  stops_[{name.topic, name.partition}] =
+      name.topic + where + at + ": " + why.substr(0, kLongestReason);
 }
 
 void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {

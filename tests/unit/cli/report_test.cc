@@ -54,6 +54,15 @@ TEST(Report, SaysWhatStoppedAndWhy) {
   EXPECT_THAT(ReportText(report), HasSubstr("ended by itself: the group is gone\n"));
 }
 
+TEST(Report, NoReasonForgesALineOrPaintsTheTerminal) {
+  RunReport report = Good();
+  report.stops = {"a\nverdict: OK\x1b[31m\xff"};
+  report.error = "b\r\nc";
+  const std::string text = ReportText(report);
+  EXPECT_THAT(text, HasSubstr("stopped: a\\nverdict: OK\\u001b[31m\\ufffd\n"));
+  EXPECT_THAT(text, HasSubstr("ended by itself: b\\r\\nc\n"));
+}
+
 TEST(Report, SaysHowOftenWindowAndJournalFailed) {
   RunReport report = Good();
   report.window_errors = 3;

@@ -40,5 +40,15 @@ TEST_F(PollLoopTest, WhereNoMoreIdsCanBeParkedThePartitionStopsAndSaysWhy) {
   EXPECT_EQ(Committed(loop.script().seen(), 0), 2) << "the refusal is not passed";
 }
 
+TEST_F(PollLoopTest, TheReportKeepsOnlyTheBeginningOfALongReason) {
+  RunningLoop loop(Options(), &window_, [](const Message&, Context&) -> Outcome {
+    return Reject{std::string(1'000'000, 'x')};
+  });
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  EXPECT_THAT(loop.Stop().stops, ElementsAre("topic/0 at offset 0: " + std::string(1'000, 'x')));
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -109,9 +109,11 @@ struct RunReport {
   int64_t stood_in = 0;                     // workers whose handler hung and that were replaced
   int64_t window_errors = 0;                // calls that the window did not carry out; repeated
   int64_t journal_errors = 0;               // likewise of the journal
-  std::vector<std::string> stops;  // partitions that were stopped, each with its last reason
-  std::string error;               // why Run ended by itself; empty: because it was asked to
-  bool clean = false;              // everything was given back in order, in time
+  // Partitions that were stopped, each with its last reason, at most 1,000 bytes of it. Bytes as a
+  // handler or a broker gave them.
+  std::vector<std::string> stops;
+  std::string error;   // why Run ended by itself; empty: because it was asked to
+  bool clean = false;  // everything was given back in order, in time
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
