@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quoted.h"
 #include "units.h"
+#include "quoted.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
