@@ -60,9 +60,26 @@ struct KafkaAdmin::State {
   ClientPtr client;
   milliseconds timeout;
 
-  // Sends one request and waits for its answer.
+  // Sends a request and waits for its answer. A broker that has just begun to look after groups
+  // says so and is asked again.
   template <class Send>
   EventPtr Ask(rd_kafka_admin_op_t operation, Send send) {
+    EventPtr event;
+    Eventually(timeout, [&] {
+      event = AskOnce(operation, send);
+      const auto code = rd_kafka_event_error(event.get());
+      return code != RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS &&
+             code != RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE &&
+             code != RD_KAFKA_RESP_ERR_NOT_COORDINATOR;
+    });
+    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      throw std::runtime_error(rd_kafka_event_error_string(event.get()));
+    }
+    return event;
+  }
+
+  template <class Send>
+  EventPtr AskOnce(rd_kafka_admin_op_t operation, Send send) {
     char why[256];
     const int limit = static_cast<int>(timeout.count());
     const QueuePtr queue(rd_kafka_queue_new(client.get()));
@@ -73,9 +90,6 @@ struct KafkaAdmin::State {
     EventPtr event(rd_kafka_queue_poll(queue.get(), limit + 2000));
     if (event == nullptr) {
       throw std::runtime_error("an admin request got no answer in time");
-    }
-    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      throw std::runtime_error(rd_kafka_event_error_string(event.get()));
     }
     return event;
   }
