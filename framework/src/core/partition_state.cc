@@ -270,22 +270,11 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
     metadata.abandoned =
         ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
   }
-  FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
-  const auto fits = [&] { return MapFits(snapshot.map, snapshot.offset, metadata); };
-  if (metadata.abandoned.size() > kMaxAbandoned || !fits()) {
-    // Too many to list: then everything above the frontier that the map doesn't show is suspect.
-    metadata.abandoned.clear();
-    metadata.clean = false;
-    snapshot = frontier_.Snapshot(MapBudget(metadata));
+  std::optional<FrontierSnapshot> fitting = SnapshotThatFits();
+  if (!fitting) {
+    return StopUncommitted(frontier_.offset(), actions);
   }
-  // A map that came with the last commit is never cut, because its outcomes are counted.
-  if (!fits()) {
-    CloseUpSkipped(metadata);
-    snapshot = frontier_.Snapshot(MapBudget(metadata));
-  }
-  if (!fits()) {
-    return StopUncommitted(snapshot.offset, actions);
-  }
+  FrontierSnapshot& snapshot = *fitting;
   if (!ONCEMQ_MUTANT("map-of-another-moment")) {
     metadata.map = std::move(snapshot.map);
   }
@@ -298,6 +287,32 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   dirty_ = false;
   actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
                                     EncodeCommit(metadata, snapshot.offset)});
+}
+
+// The snapshot to commit, once the metadata beside it leaves its map enough room; nothing if there
+// is no way. A map that came with the last commit is never cut, because its outcomes are counted.
+std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits() {
+  CommitMetadata& metadata = facts_.metadata;
+  const auto take = [&]() -> std::optional<FrontierSnapshot> {
+    FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
+    if (!MapFits(snapshot.map, snapshot.offset, metadata)) {
+      return std::nullopt;
+    }
+    return snapshot;
+  };
+  if (metadata.abandoned.size() <= kMaxAbandoned) {
+    if (auto snapshot = take()) {
+      return snapshot;
+    }
+  }
+  // Too many to list: then everything above the frontier that the map doesn't show is suspect.
+  metadata.abandoned.clear();
+  metadata.clean = false;
+  if (auto snapshot = take()) {
+    return snapshot;
+  }
+  CloseUpSkipped(metadata);
+  return take();
 }
 
 // What has to be said with the offset is longer than a commit may be.

@@ -66,6 +66,7 @@ class PartitionState {
  private:
   void AskForOwn(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
+  std::optional<FrontierSnapshot> SnapshotThatFits();
   void StopUncommitted(int64_t offset, Actions& actions);
   void EndOfDrain(BootTime now, Actions& actions);
   void GiveBack(bool leave_group, Actions& actions);
