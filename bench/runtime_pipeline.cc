@@ -144,6 +144,9 @@ int RunPipelineBench(const std::string& name, PipelineOptions options, int argc,
   Pipeline pipeline(options);
   pipeline.Floor();  // page cache, JIT
   for (const uint32_t workers : {0u, 1u}) {
+    if (workers > 0 && HasFlag(argc, argv, "--inline")) {
+      break;
+    }
     std::vector<double> values;
     std::vector<double> floors;
     for (int i = 0; i < options.pairs; i++) {

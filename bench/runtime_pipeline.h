@@ -21,7 +21,7 @@ struct PipelineOptions {
 
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and
 // runtime in turn, inline and with one worker, and reports the median of messages per second and of
-// the ratios of the pairs.
+// the ratios of the pairs. --inline leaves the worker out (for a profile).
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv);
 
 }  // namespace oncemq::bench

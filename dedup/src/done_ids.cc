@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "oncemq/base/check.h"
@@ -76,16 +77,17 @@ void DoneIds::Append(uint64_t hash, std::string_view id, const DoneRecord& recor
   ONCEMQ_CHECK(id.size() + record.result.size() <= kMaxRecord, "the window bounds both");
   uint32_t offset = 0;
   char* place = Reserve(sizeof(Head) + id.size() + record.result.size(), &offset);
-  const Head head{static_cast<uint32_t>(id.size()),
-                  static_cast<uint32_t>(record.result.size()),
-                  record.fingerprint,
-                  record.at.source,
-                  record.at.partition,
-                  std::bit_cast<std::array<uint32_t, 2>>(record.at.offset),
-                  std::bit_cast<std::array<uint32_t, 4>>(record.token)};
-  std::memcpy(place, &head, sizeof head);
-  std::memcpy(place + sizeof head, id.data(), id.size());
-  std::copy(record.result.begin(), record.result.end(), place + sizeof head + id.size());
+  // Made where it stays: a copy of fields that were stored just now waits for the stores.
+  ::new (place) Head{static_cast<uint32_t>(id.size()),
+                     static_cast<uint32_t>(record.result.size()),
+                     record.fingerprint,
+                     record.at.source,
+                     record.at.partition,
+                     std::bit_cast<std::array<uint32_t, 2>>(record.at.offset),
+                     std::bit_cast<std::array<uint32_t, 4>>(record.token)};
+  char* const bytes_after = place + sizeof(Head);
+  std::memcpy(bytes_after, id.data(), id.size());
+  std::copy(record.result.begin(), record.result.end(), bytes_after + id.size());
   Link(hash, offset);
   slices_[newest_].ids++;
   known_++;

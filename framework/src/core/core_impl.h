@@ -60,7 +60,7 @@ class Core::Impl {
   void Free(uint32_t slot);
   void EraseEmptyLanes();
   uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
-  bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, RunItem& item);
+  bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, bool& copy);
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
   void Finish(Delivery& delivery, const Settlement& settlement);

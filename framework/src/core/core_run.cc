@@ -48,14 +48,17 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
       }
       break;
     }
-    RunItem item;
-    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, run, item)) {
+    bool copy = false;
+    if (delivery.id_hash != 0 && !HoldId(index, slot, begin, run, copy)) {
       if (run.items.size() == begin) {
         SetAsideForId(index, delivery.id_hash);
       }
       break;
     }
     const AssignFacts& facts = partition.facts();
+    // Filled where it stays: a copy of fields that were stored just now waits for the stores.
+    RunItem& item = run.items.emplace_back();
+    item.copy = copy;
     item.slot = slot;
     item.ticket = delivery.ticket;
     item.lane = index;
@@ -80,7 +83,6 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
       partition.running += delivery.stage == Stage::kApplied ? 0 : 1;  // else it still counts
       run.safe_until = std::min(run.safe_until, partition.safe_until());
     }
-    run.items.push_back(item);
     slot = delivery.next;
     if (slot != kNoIndex) {
       __builtin_prefetch(&slab_[slot], 1);
@@ -92,8 +94,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
 // Reserves the id for this delivery. False: another delivery of it runs in this process, so this
 // one waits (rule 14). A copy behind its original in the same lane of the same run may come along:
 // it follows the original's outcome.
-bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run,
-                        RunItem& item) {
+bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run, bool& copy) {
   Delivery& delivery = slab_[slot];
   if (delivery.holds_id || ONCEMQ_MUTANT("running-ids-ignored")) {
     return true;  // kept through a pause, because its outcome is owed
@@ -110,7 +111,7 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
   }
   const bool in_this_run = run.items.size() > begin && slab_[entry->holder].lane == index &&
                            slab_[entry->holder].running;
-  item.copy = in_this_run;
+  copy = in_this_run;
   return in_this_run;
 }
 

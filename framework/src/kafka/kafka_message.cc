@@ -82,15 +82,14 @@ MessageReader::MessageReader(const RuntimeOptions& options, bool window, size_t 
                     from_ != IdFrom::kCoordinates),
       form_(window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
 
-Arrival MessageReader::Read(rd_kafka_message_t* message) {
-  Arrival arrival;
+void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
   arrival.message = message;
   arrival.offset = message->offset;
   arrival.bytes = static_cast<uint32_t>(message->len + message->key_len) + kOverhead;
   arrival.key_hash =
       message->key == nullptr ? 0 : ProcessHash(Bytes(message->key, message->key_len));
   if (!window_) {
-    return arrival;
+    return;
   }
   switch (from_) {
     case IdFrom::kHeader:
@@ -112,7 +111,6 @@ Arrival MessageReader::Read(rd_kafka_message_t* message) {
   } else {
     arrival.id = {};
   }
-  return arrival;
 }
 
 void MessageReader::Judge(Arrival& arrival) const {

@@ -34,7 +34,7 @@ class MessageReader {
   MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes);
 
   // Takes the message over; Release gives it back to librdkafka.
-  Arrival Read(rd_kafka_message_t* message);
+  void Read(rd_kafka_message_t* message, Arrival& arrival);
   void Release(void* message);
   // Of an arrival of ours.
   const rd_kafka_message_t* Raw(const void* message) const { return RawMessage(form_, message); }

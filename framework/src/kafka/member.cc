@@ -150,7 +150,7 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
       topics_.insert(topic);
     }
     reader.next = message->offset + 1;
-    arrivals.push_back(reader_.Read(message));
+    reader_.Read(message, arrivals.emplace_back());
     added++;
   }
   held_ += added;

@@ -133,7 +133,12 @@ void RunMachine::ClaimAll() {
       progress_[i].request = static_cast<uint32_t>(claims_.size());
       const uint32_t fingerprint =
           ONCEMQ_MUTANT("fingerprint-not-claimed") ? 0 : items_[i].fingerprint;
-      claims_.push_back({items_[i].id, items_[i].token, items_[i].at, items_[i].own, fingerprint});
+      ClaimRequest& claim = claims_.emplace_back();
+      claim.id = items_[i].id;
+      claim.token = items_[i].token;
+      claim.at = items_[i].at;
+      claim.own = items_[i].own;
+      claim.fingerprint = fingerprint;
     }
   }
   if (answers_.size() < claims_.size()) {
@@ -190,7 +195,10 @@ const Grant* RunMachine::Next(BootTime now) {
   const Progress& progress = progress_[at_];
   const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : item.attempt + 1;
   const bool touched = item.touched && !ONCEMQ_MUTANT("own-doubt-not-told");
-  grant_ = {&item, item.token, std::max(progress.attempt, own), progress.uncertain || touched};
+  grant_.item = &item;
+  grant_.token = item.token;
+  grant_.attempt = std::max(progress.attempt, own);
+  grant_.uncertain = progress.uncertain || touched;
   return &grant_;
 }
 

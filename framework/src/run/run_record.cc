@@ -21,7 +21,11 @@ void RunMachine::CompleteDone() {
 }
 
 void RunMachine::AskToComplete(size_t i) {
-  completions_.push_back({items_[i].id, items_[i].token, items_[i].at, settlements_[i].text});
+  CompleteRequest& completion = completions_.emplace_back();
+  completion.id = items_[i].id;
+  completion.token = items_[i].token;
+  completion.at = items_[i].at;
+  completion.result = settlements_[i].text;
 }
 
 void RunMachine::Completed(const Status& status) {

@@ -26,7 +26,9 @@ class MessageReaderTest : public ::testing::Test {
     message_.key_len = key_.size();
     message_.payload = payload_.data();
     message_.len = payload_.size();
-    return MessageReader(options, window, 1024).Read(&message_);
+    Arrival arrival;
+    MessageReader(options, window, 1024).Read(&message_, arrival);
+    return arrival;
   }
   static RuntimeOptions ByKey() {
     RuntimeOptions options;

@@ -41,11 +41,11 @@ struct RunItem {
   uint32_t fingerprint = 0;  // of the payload; 0: not taken
   uint16_t attempt = 0;      // handler calls of this delivery so far
   Stage stage = Stage::kFresh;
-  bool copy : 1 = false;            // perhaps the same id as an earlier item of this lane and run
-  bool touched : 1 = false;         // an earlier run of ours may have had its effect
-  bool result_dropped : 1 = false;  // as in Settlement
-  bool conflict : 1 = false;        // likewise
-  std::string_view text = {};       // result or reason that belongs to kApplied and kRejecting
+  bool copy = false;            // perhaps the same id as an earlier item of this lane and run
+  bool touched = false;         // an earlier run of ours may have had its effect
+  bool result_dropped = false;  // as in Settlement
+  bool conflict = false;        // likewise
+  std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
 };
 
 struct Run {
