@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 
+import tidy_citations
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Who may include whose public headers: arrows point up the list of folders only.
@@ -312,6 +314,10 @@ def rule_decisions():
             yield name, 1, f"expected docs/adr/{index:04}-what-it-decides.md"
 
 
+def rule_citations():
+    yield from tidy_citations.findings(of(*CODE, *SCRIPTS, ".md", ".txt"), text)
+
+
 def rule_syntax():
     for name in of(".json"):
         try:
@@ -340,10 +346,8 @@ def rule_yaml():
         yield from skip("python3-yaml is not installed")
         return
     for name in of(".yml", ".yaml"):
-        if name.startswith("tests/fuzz/corpus/"):
+        if name.startswith("tests/fuzz/corpus/") or "/bad/" in name or "/broken/" in name:
             continue  # wrong on purpose
-        if "/bad/" in name or "/broken/" in name:
-            continue
         try:
             list(yaml.safe_load_all(text(name)))
         except yaml.YAMLError as error:
