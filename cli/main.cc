@@ -33,7 +33,9 @@ CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"print", "count"}))
       ->capture_default_str();
   run->add_flag("--json", arguments.json, "The report at the end as one JSON object");
-  run->footer("Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 130 and 143 stopped.");
+  run->footer(
+      "Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 5 no broker was reached or no\n"
+      "partition was ever assigned, 130 and 143 stopped by SIGINT or SIGTERM in order.");
   return run;
 }
 

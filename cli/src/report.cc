@@ -66,7 +66,13 @@ nlohmann::ordered_json Object(const Terms& terms) {
 }
 
 std::string VerdictOf(const RunReport& report) {
-  return report.counts.Balanced() ? "OK" : "FAILED (the deliveries do not add up)";
+  if (!report.counts.Balanced()) {
+    return "FAILED (the deliveries do not add up)";
+  }
+  if (!report.unreached.empty()) {
+    return "NONE (no broker was reached)";
+  }
+  return report.partitions.empty() ? "NONE (no partition was ever assigned)" : "OK";
 }
 
 }  // namespace
@@ -83,6 +89,9 @@ std::string ReportText(const RunReport& report) {
   }
   for (const std::string& stop : report.stops) {
     out += "stopped: " + SafeText(stop) + "\n";
+  }
+  if (!report.unreached.empty()) {
+    out += "no broker was reached at " + SafeText(report.unreached) + "\n";
   }
   if (!report.error.empty()) {
     out += "ended by itself: " + SafeText(report.error) + "\n";
@@ -106,6 +115,7 @@ std::string ReportJson(const RunReport& report) {
     out["partitions"].push_back(std::move(one));
   }
   out["stops"] = report.stops;
+  out["unreached"] = report.unreached;
   out["error"] = report.error;
   out["clean"] = report.clean;
   out["verdict"] = VerdictOf(report);
@@ -118,6 +128,10 @@ int ExitCodeOf(const RunReport& report, int signal) {
   }
   if (!report.error.empty() || !report.stops.empty() || !report.clean) {
     return kExitFailed;
+  }
+  // Whoever asked it to stop: nothing that adds up to zero was a run.
+  if (report.partitions.empty()) {
+    return kExitNothing;
   }
   return signal != 0 ? kExitSignal + signal : static_cast<int>(kExitDone);
 }

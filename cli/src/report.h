@@ -9,7 +9,8 @@
 
 namespace oncemq {
 
-// The last line is "verdict: OK" or "verdict: FAILED (...)".
+// The last line is "verdict: OK", "verdict: FAILED (...)" or, where it never got a partition,
+// "verdict: NONE (...)".
 std::string ReportText(const RunReport& report);
 // One object on one line, without its line feed.
 std::string ReportJson(const RunReport& report);

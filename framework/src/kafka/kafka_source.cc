@@ -38,7 +38,8 @@ KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts
       wake_(wake),
       clock_(clock),
       reader_(options_, window, max_id_bytes),
-      table_(options_.kafka.topics) {}
+      table_(options_.kafka.topics),
+      contact_(options_.kafka.brokers, clock_) {}
 
 Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options, bool window,
                                                        size_t max_id_bytes, int wake,
@@ -57,7 +58,7 @@ Status KafkaSource::NewMember() {
     return client.error();
   }
   member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_,
-                                     reader_, table_, beginning_, clock_);
+                                     reader_, table_, beginning_, contact_, clock_);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client_config.h"
+#include "first_contact.h"
 #include "kafka_message.h"
 #include "member.h"
 #include "partition_table.h"
@@ -36,6 +37,7 @@ class KafkaSource final : public Source {
   void Rejoin() override;
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
+  std::string Unreached() const override { return contact_.Missing(); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
 
@@ -52,6 +54,7 @@ class KafkaSource final : public Source {
   MessageReader reader_;
   PartitionTable table_;
   GroupBeginning beginning_;
+  FirstContact contact_;
   std::unique_ptr<Member> member_;
   struct Former {
     std::unique_ptr<Member> member;

@@ -17,12 +17,13 @@ constexpr uint64_t kRing = 1;  // what a queue writes to the wake's descriptor
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
                MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-               const Clock& clock)
+               FirstContact& contact, const Clock& clock)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
       reader_(reader),
       table_(table),
+      contact_(contact),
       clock_(clock),
       client_(std::move(client)),
       starts_(options, client_.get(), beginning, clock),
@@ -65,6 +66,7 @@ void Member::Serve(SourceEvents& events) {
     }
     OnEvent(event.get(), events);
   }
+  contact_.Look(client_.get());
   commits_->Serve(events);
   UnassignWhenDrained();
   if (!unresolved_.empty() && clock_.Boot() >= resolve_at_) {
@@ -120,6 +122,10 @@ void Member::OnError(rd_kafka_event_t* event, SourceEvents& events) {
       events.Incident({options_.kafka.group, -1}, -1, text);
     }
     return;
+  }
+  // That all of them are down is said behind the reason of the last one.
+  if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    contact_.Failed(text);
   }
   // Broken connections are in librdkafka's own log already, one line for each.
   const bool told = code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE;

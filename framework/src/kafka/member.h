@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "commits.h"
+#include "first_contact.h"
 #include "kafka_message.h"
 #include "partition_starts.h"
 #include "partition_table.h"
@@ -27,14 +28,16 @@ class Member {
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
          MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-         const Clock& clock);
+         FirstContact& contact, const Clock& clock);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
   // Before Subscribe(). Blocks: 6 s at most.
   Status Look(GroupBeginning& beginning) {
-    return beginning.Look(client_.get(), options_.kafka.topics);
+    Status looked = beginning.Look(client_.get(), options_.kafka.topics);
+    contact_.Look(client_.get());
+    return looked;
   }
   Status Subscribe();
   void Serve(SourceEvents& events);
@@ -88,6 +91,7 @@ class Member {
   const int wake_;
   MessageReader& reader_;
   PartitionTable& table_;
+  FirstContact& contact_;
   const Clock& clock_;
 
   ClientPtr client_;

@@ -13,12 +13,12 @@
 #include <optional>
 
 #include "journal_tail.h"
+#include "longest_reason.h"
 #include "oncemq/base/bytes.h"
 
 namespace oncemq {
 namespace {
 
-constexpr size_t kLongestReason = 1000;
 constexpr size_t kLongestLine = 16'384;  // more than an entry can take
 
 Error SystemError(const std::string& what, Effect effect) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "longest_reason.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "poll_loop.h"
@@ -11,7 +12,6 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kLongestReason = 1000;  // of a stop in the report; a handler may give any length
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 bool Concerns(const Job& job, PartitionId partition) {

@@ -329,6 +329,7 @@ RunReport PollLoop::MakeReport() const {
     report.stops.push_back(stop);
   }
   report.error = error_;
+  report.unreached = source_->Unreached();
   return report;
 }
 

@@ -76,6 +76,8 @@ class Source {
   // Leaves the group for good, asynchronously: serve until closed() says so.
   virtual void Close() = 0;
   virtual bool closed() const = 0;
+  // Where no broker was reached yet, and why; empty: one was.
+  virtual std::string Unreached() const = 0;
 
   virtual std::unique_ptr<MessageView> NewView() const = 0;
   virtual PartitionName Name(PartitionId partition) const = 0;

@@ -167,17 +167,19 @@ TEST_F(Command, RunRefusesABadFileBeforeItConnects) {
   EXPECT_THAT(ended.err, HasSubstr("`kafka` must be a mapping"));
 }
 
-TEST_F(Command, RunEndsBySignalWithItsNumberAndAReport) {
+TEST_F(Command, ARunWithoutABrokerSaysSoAndFails) {
   for (const int number : {SIGTERM, SIGINT}) {
     std::filesystem::remove(err_);
     Process process({.command = ShellLine("run --json --handler count -c " + Write(kService))});
     ASSERT_TRUE(
         Eventually(20s, [&] { return ReadAll(err_).find("starting") != std::string::npos; }));
     ASSERT_EQ(kill(process.pid(), number), 0);
-    EXPECT_EQ(process.Wait(30s), 128 + number);
+    EXPECT_EQ(process.Wait(30s), 5);
     const auto report = nlohmann::json::parse(ReadAll(out_));
-    EXPECT_EQ(report["verdict"], "OK");
+    EXPECT_EQ(report["verdict"], "NONE (no broker was reached)");
+    EXPECT_THAT(report["unreached"].get<std::string>(), StartsWith("127.0.0.1:1 ("));
     EXPECT_EQ(report["deliveries"], 0);
+    EXPECT_EQ(report["clean"], true);
     EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
   }
 }

@@ -73,6 +73,18 @@ TEST(Report, SaysHowOftenWindowAndJournalFailed) {
   EXPECT_EQ(beside["journal_errors"], 4);
 }
 
+TEST(Report, ARunThatNeverGotAPartitionIsNotOk) {
+  RunReport report;
+  report.clean = true;
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: NONE (no partition was ever assigned)\n"));
+  report.unreached = "kafka:9092 (refused\n\x1b)";
+  EXPECT_THAT(ReportText(report), HasSubstr("no broker was reached at kafka:9092 (refused\\n"));
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: NONE (no broker was reached)\n"));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  EXPECT_EQ(json["unreached"], report.unreached);
+  EXPECT_EQ(json["verdict"], "NONE (no broker was reached)");
+}
+
 TEST(Report, AnUncleanEndIsSaid) {
   RunReport report = Good();
   report.clean = false;
@@ -105,6 +117,15 @@ TEST(ExitCode, IsZeroOnlyForACompleteEnd) {
   report = Good();
   report.stops = {"stopped"};
   EXPECT_EQ(ExitCodeOf(report, SIGINT), 1);
+}
+
+TEST(ExitCode, OfARunThatNeverGotAPartitionIsItsOwn) {
+  RunReport report;
+  report.clean = true;
+  EXPECT_EQ(ExitCodeOf(report, SIGTERM), 5);
+  EXPECT_EQ(ExitCodeOf(report, 0), 5);
+  report.error = "gone";
+  EXPECT_EQ(ExitCodeOf(report, SIGTERM), 1);
 }
 
 TEST(ExitCode, NamesTheSignalThatEndedACompleteRun) {

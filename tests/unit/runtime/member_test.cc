@@ -83,7 +83,7 @@ class MemberTest : public ::testing::Test {
     ASSERT_TRUE(client) << ToString(client.error());
     client_ = client->get();
     member_.emplace(options_, *std::move(client), false, -1, *reader_, *table_, beginning_,
-                    *clock_);
+                    contact_, *clock_);
     ASSERT_TRUE(member_->Look(beginning_));
     ASSERT_TRUE(member_->Subscribe());
   }
@@ -122,6 +122,7 @@ class MemberTest : public ::testing::Test {
   std::optional<MessageReader> reader_;
   std::optional<PartitionTable> table_;
   GroupBeginning beginning_;
+  FirstContact contact_{"", manual_};
   std::optional<Member> member_;
   Told told_;
   std::vector<Arrival> arrivals_;

@@ -97,6 +97,7 @@ class ScriptedSource final : public Source {
   void Rejoin() override;
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
+  std::string Unreached() const override { return {}; }
   std::unique_ptr<MessageView> NewView() const override;
   PartitionName Name(PartitionId partition) const override {
     return {"topic", static_cast<int32_t>(partition)};

@@ -112,6 +112,8 @@ struct RunReport {
   // Partitions that were stopped, each with its last reason, at most 1,000 bytes of it. Bytes as a
   // handler or a broker gave them.
   std::vector<std::string> stops;
+  // No broker was ever reached: where, and the last error. Empty: one was.
+  std::string unreached;
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time
 };
