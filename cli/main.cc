@@ -47,9 +47,10 @@ CLI::App* AddCheck(CLI::App& app, Arguments& arguments) {
   return check;
 }
 
+constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;
+
 int PrintVersion(bool json) {
-  std::cout << (json ? "{\"name\":\"oncemq\",\"version\":\"" ONCEMQ_VERSION "\"}"
-                     : "oncemq " ONCEMQ_VERSION)
+  std::cout << (json ? "{\"name\":\"oncemq\",\"version\":\"" ONCEMQ_VERSION "\"}" : kVersion)
             << "\n";
   return kExitDone;
 }
@@ -80,6 +81,7 @@ int Main(int argc, char** argv) {
       "  oncemq check -c service.yaml\n"
       "  oncemq explain guarantee -c service.yaml\n"
       "  oncemq run -c service.yaml --handler count");
+  app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
   Arguments arguments;
   const CLI::App* run = AddRun(app, arguments);
   const CLI::App* check = AddCheck(app, arguments);

@@ -109,6 +109,9 @@ TEST_F(Command, VersionIsOneLine) {
   const Ended ended = Run("version");
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, StartsWith("oncemq 0."));
+  const Ended flag = Run("--version");
+  EXPECT_EQ(flag.code, 0);
+  EXPECT_EQ(flag.out, ended.out);
   EXPECT_EQ(nlohmann::json::parse(Run("version --json").out)["name"], "oncemq");
 }
 
