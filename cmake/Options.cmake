@@ -3,6 +3,8 @@
 # directories only, so a parent project that adds us keeps its own.
 
 option(ONCEMQ_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(ONCEMQ_BUILD_CLI "Build the command oncemq (needs CLI11 and nlohmann/json)"
+       ${PROJECT_IS_TOP_LEVEL})
 option(ONCEMQ_BUILD_EXAMPLES "Build the examples and the demo" ${PROJECT_IS_TOP_LEVEL})
 option(ONCEMQ_BUILD_BENCH "Build the benches" ${PROJECT_IS_TOP_LEVEL})
 option(ONCEMQ_INSTALL "Install the libraries and the CMake package" ${PROJECT_IS_TOP_LEVEL})
