@@ -67,14 +67,19 @@ std::string Uncommented(const std::string& reference) {
   return out;
 }
 
+std::string ReadSource(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(ONCEMQ_SOURCE_DIR "/" + path).rdbuf();
+  return text.str();
+}
+
 TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
-  std::ostringstream reference;
-  reference << std::ifstream(ONCEMQ_SOURCE_DIR "/cli/service.yaml").rdbuf();
-  const auto as_it_stands = ParseService(reference.str(), "as it stands", NoSources());
+  const std::string reference = ReadSource("cli/service.yaml");
+  const auto as_it_stands = ParseService(reference, "as it stands", NoSources());
   ASSERT_TRUE(as_it_stands) << as_it_stands.error().message;
   ConfigSources sources = NoSources();
   sources.secret_file = [](const std::string&) { return std::string("secret"); };
-  const std::string opened = Uncommented(reference.str());
+  const std::string opened = Uncommented(reference);
   auto with_all_keys = ParseService(opened, "uncommented", sources);
   ASSERT_TRUE(with_all_keys) << with_all_keys.error().message << "\n" << opened;
   EXPECT_EQ(with_all_keys->runtime.kafka.properties.size(), 2u);
@@ -88,6 +93,33 @@ TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_THAT(opened, HasSubstr(line.substr(0, line.find(':') + 1)));
   }
+}
+
+TEST(Describe, EveryKeyStandsInTheTablesOfThePolicies) {
+  ConfigSources sources = NoSources();
+  sources.secret_file = [](const std::string&) { return std::string("secret"); };
+  const auto options =
+      ParseService(Uncommented(ReadSource("cli/service.yaml")), "uncommented", sources);
+  ASSERT_TRUE(options) << options.error().message;
+  const std::string page = ReadSource("docs/policies.md");
+  std::istringstream lines(Describe(*options));
+  std::string section;
+  int keys = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find_first_not_of(' ');
+    const std::string name = line.substr(at, line.find(':') - at);
+    if (at == 0) {
+      section = name;
+    }
+    const bool head = at == 0 && line.ends_with(':') && name != "topics";
+    if (at > 2 || name.starts_with('-') || head) {
+      continue;  // librdkafka's names, items of a list, sections
+    }
+    const std::string path = at == 0 ? name : section + "." + name;
+    EXPECT_THAT(page, HasSubstr("`" + path + "`"));
+    keys++;
+  }
+  EXPECT_GT(keys, 40);
 }
 
 TEST(Describe, NeverShowsASecret) {
