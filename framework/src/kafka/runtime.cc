@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "broker_list.h"
 #include "crew.h"
 #include "journal.h"
 #include "kafka_properties.h"
@@ -97,6 +98,9 @@ Status CheckNames(const RuntimeOptions& options) {
   if (options.kafka.brokers.empty() || options.kafka.group.empty() ||
       options.kafka.topics.empty()) {
     return Invalid("brokers, a group and at least one topic are needed");
+  }
+  if (const Status brokers = CheckBrokers(options.kafka.brokers); !brokers) {
+    return Invalid("brokers " + brokers.error().message);
   }
   std::set<std::string> seen;
   for (const std::string& topic : options.kafka.topics) {

@@ -44,6 +44,18 @@ TEST(RuntimeOpen, NeedsBrokersAGroupAndTopics) {
   EXPECT_THAT(Refusal(options), HasSubstr("are needed"));
 }
 
+TEST(RuntimeOpen, RefusesBrokersThatTheServiceFileRefuses) {
+  for (const char* brokers : {"localhost:port", "localhost:0", "k1:9092, k2:9092", "a,,b",
+                              "PLAINTEXT://localhost:9092"}) {
+    RuntimeOptions options = Good();
+    options.kafka.brokers = brokers;
+    EXPECT_THAT(Refusal(options), HasSubstr("brokers must be host:port, several")) << brokers;
+  }
+  RuntimeOptions options = Good();
+  options.kafka.brokers = "k1,k2:9092,[::1]:9092";
+  EXPECT_EQ(Refusal(options), "");
+}
+
 TEST(RuntimeOpen, RefusesPatternsAndTopicsThatStandTwice) {
   RuntimeOptions options = Good();
   options.kafka.topics = {"^t.*"};
