@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   // All of them: partitions are read at different speeds, and a window that forgets the ids of a
   // late one lets its copies run.
   options.window = [](uint32_t messages) {
-    auto window = oncemq::OpenMemoryWindow({.remember = messages}, oncemq::SystemClock::Instance());
+    auto window = oncemq::OpenMemoryWindow({.level = oncemq::Level::kGuarded, .remember = messages},
+                                           oncemq::SystemClock::Instance());
     return window ? *std::move(window) : nullptr;
   };
   return oncemq::bench::RunPipelineBench("runtime/memory", options, argc, argv);

@@ -115,8 +115,9 @@ double InsertIntoSet(const std::vector<std::string>& ids) {
 }
 
 int Run(bench::Report& report) {
-  auto window = OpenMemoryWindow({}, SystemClock::Instance());
-  auto crowded = OpenMemoryWindow({}, SystemClock::Instance());  // with a million ids open
+  auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  auto crowded = OpenMemoryWindow({.level = Level::kGuarded},
+                                  SystemClock::Instance());  // with a million ids open
   Need(window.has_value() && crowded.has_value(), "a window does not open");
   const Settings batches{500, 500, false};
   const Settings singly{1, 500, false};

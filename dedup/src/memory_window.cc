@@ -66,8 +66,8 @@ Change Made(bool made) {
 }  // namespace
 
 MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& clock, IdHash hash)
-    : capabilities_{.engine = "memory", .level = options.level},
-      rules_(options.level, options.times),
+    : capabilities_{.engine = "memory", .level = *options.level},
+      rules_(capabilities_.level, options.times),
       max_open_(options.max_open),
       max_parked_(options.max_parked),
       clock_(clock),
@@ -334,6 +334,11 @@ void MemoryWindow::PeekOne(std::string_view, const Found& at, MarkerView& view) 
 Result<std::unique_ptr<Window>> OpenMemoryWindow(const MemoryWindowOptions& options,
                                                  const Clock& clock) {
   const WindowTimes& times = options.times;
+  if (!options.level) {
+    return Invalid(
+        "say which level: guarded if the target of your effect stores the id with it and answers "
+        "`already done`, opaque if nobody can check it");
+  }
   if (options.level == Level::kAtomic) {
     return Invalid(
         "level atomic is impossible with the memory window: it cannot commit together with an "

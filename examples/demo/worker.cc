@@ -49,7 +49,6 @@ RuntimeOptions Configure(const WorkerOptions& options) {
     runtime.catch_up = 0;
   }
   runtime.ids_partition_owned = true;  // the producer's key is the account
-  runtime.policy.level = Level::kGuarded;
   runtime.policy.window = options.window;
   runtime.app = "demo";
   runtime.handler = "post";

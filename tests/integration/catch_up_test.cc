@@ -43,7 +43,7 @@ class KafkaCatchUp : public ::testing::Test {
 
   // Runs a member with a new window until the group has finished everything that was sent.
   RunReport RunToTheEnd(int64_t catch_up) {
-    auto window = OpenMemoryWindow({}, SystemClock::Instance());
+    auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
     RuntimeOptions options = QuickOptions(Brokers(), "g-" + topic_, topic_);
     options.catch_up = catch_up;
     RunningMember member(options, window->get(), [&](const Message& message, Context& context) {

@@ -93,7 +93,7 @@ int Main(char** words) {
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])));
-  const auto window = OpenMemoryWindow({}, SystemClock::Instance());
+  const auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.core.session_timeout = std::chrono::seconds(4);  // what every death costs the group
   RunningMember member(options, window->get(), [&](const Message& message, Context& context) {

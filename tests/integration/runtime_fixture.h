@@ -40,7 +40,7 @@ class KafkaRuntimeTest : public ::testing::Test {
   }
 
   static std::unique_ptr<Window> NewWindow() {
-    return *OpenMemoryWindow({}, SystemClock::Instance());
+    return *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   }
   void CreateTopic(int32_t partitions, std::map<std::string, std::string> config = {}) {
     admin_->CreateTopic({.name = topic_, .partitions = partitions, .config = std::move(config)});

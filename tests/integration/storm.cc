@@ -138,7 +138,7 @@ void StormProducer::Send(uint32_t id) {
 Storm::Storm(const std::string& bootstrap, const std::string& name, const StormSize& size)
     : size_(size), topic_(name), bootstrap_(bootstrap) {
   KafkaAdmin(bootstrap).CreateTopic({.name = name, .partitions = size.partitions});
-  MemoryWindowOptions options;
+  MemoryWindowOptions options{.level = Level::kGuarded};
   options.remember = 2 * size.ids;
   window_ = *OpenMemoryWindow(options, SystemClock::Instance());
 }

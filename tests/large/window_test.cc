@@ -116,7 +116,7 @@ TEST(LargeWindow, TenMillionIdsAreKnownInTheMemoryThatTheHeaderStates) {
   constexpr uint64_t kIds = 2 * kKnownAtMost;
   ManualClock clock;
   const size_t before = ResidentBytes();
-  MemoryWindow window({.remember = kRemember}, clock);
+  MemoryWindow window({.level = Level::kGuarded, .remember = kRemember}, clock);
   ASSERT_TRUE(window.allocated());
   Asker asker(window, Short);
   uint64_t granted = 0;

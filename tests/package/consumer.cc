@@ -8,7 +8,8 @@
 #include "oncemq/framework/runtime.h"
 
 int main() {
-  const auto window = oncemq::OpenMemoryWindow({}, oncemq::SystemClock::Instance());
+  const auto window =
+      oncemq::OpenMemoryWindow({.level = oncemq::Level::kGuarded}, oncemq::SystemClock::Instance());
   const oncemq::Handler handler = [](const oncemq::Message&, oncemq::Context&) {
     return oncemq::Outcome(oncemq::Done{});
   };

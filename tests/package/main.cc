@@ -7,7 +7,8 @@
 #include "oncemq/dedup/memory_window.h"
 
 int main() {
-  auto window = oncemq::OpenMemoryWindow({}, oncemq::SystemClock::Instance());
+  auto window =
+      oncemq::OpenMemoryWindow({.level = oncemq::Level::kGuarded}, oncemq::SystemClock::Instance());
   if (!window) {
     std::fprintf(stderr, "%s\n", window.error().message.c_str());
     return 1;

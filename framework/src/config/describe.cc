@@ -120,7 +120,9 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   }
   const MemoryWindowOptions& memory = options.memory;
   lines.Add("engine", "memory");
-  lines.Add("level", ToString(memory.level));
+  if (memory.level) {
+    lines.Add("level", ToString(*memory.level));
+  }
   lines.Add("ids", options.runtime.ids_partition_owned ? "partition_owned" : "crossing");
   lines.Add("id", Id(options.runtime));
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;

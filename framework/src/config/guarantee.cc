@@ -161,10 +161,15 @@ void SayRefused(const ServiceOptions& options, Text& text) {
   }
 }
 
+// What nobody has said is not promised.
+Level LevelOf(const ServiceOptions& options) {
+  return options.memory.level.value_or(Level::kOpaque);
+}
+
 std::string Title(const ServiceOptions& options) {
   const bool memory = options.engine == ServiceOptions::Engine::kMemory;
   return "Guarantee of group " + Quoted(options.runtime.kafka.group) + ": " +
-         (memory ? "window memory, level " + std::string(ToString(options.memory.level))
+         (memory ? "window memory, level " + std::string(ToString(LevelOf(options)))
                  : std::string("no window, at least once"));
 }
 
@@ -181,7 +186,7 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
     SayNoWindow(runtime, limits);
   } else {
     SayWindowLimits(options, limits);
-    if (options.memory.level == Level::kGuarded) {
+    if (LevelOf(options) == Level::kGuarded) {
       SayGuarded(limits, holds);
     } else {
       SayOpaque(runtime, limits, holds);
@@ -194,7 +199,7 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
 }
 
 std::string GuaranteeLine(const ServiceOptions& options) {
-  const WindowCapabilities memory{.engine = "memory", .level = options.memory.level};
+  const WindowCapabilities memory{.engine = "memory", .level = LevelOf(options)};
   return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &memory);
 }
 

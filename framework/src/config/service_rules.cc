@@ -118,6 +118,9 @@ void CheckWindow(const ServiceOptions& options, Rules& rules) {
                "must be `partition_owned`: a window in memory sees only the partitions of its own "
                "process, so ids that cross partitions need a shared engine, and this build has "
                "none");
+  rules.Demand(options.memory.level.has_value(), "window.level",
+               "must be said: guarded if the target of the effect stores the id with it, opaque if "
+               "nobody can check");
   rules.Demand(options.memory.level != Level::kAtomic, "window.level",
                "cannot be `atomic`: memory has no transaction that holds the effect too");
   rules.Demand(options.memory.max_open >= options.runtime.core.in_flight, "limits.in_flight",

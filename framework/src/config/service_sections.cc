@@ -136,7 +136,9 @@ void ReadMemoryWindow(Section& window, ServiceOptions& options) {
   window.Require("ids",
                  "say `partition_owned` if all copies of an id travel through one partition; the "
                  "memory window can keep no other promise");
-  window.Choice("level", options.memory.level, kLevels);
+  if (Level level{}; window.Choice("level", level, kLevels)) {
+    options.memory.level = level;
+  }
   window.Choice("ids", options.runtime.ids_partition_owned, kIds);
   ReadId(window, options.runtime);
   window.Choice("conflicts", options.runtime.conflicts, kConflicts);

@@ -182,7 +182,7 @@ Status CheckTimes(const RuntimeOptions& options) {
 Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (window != nullptr) {
     const WindowCapabilities& can = window->capabilities();
-    const Level level = options.policy.level;
+    const Level level = options.policy.level.value_or(can.level);
     const bool carried = (level == Level::kGuarded && can.guarded) ||
                          (level == Level::kOpaque && can.opaque) ||
                          (level == Level::kAtomic && can.atomic);
@@ -228,6 +228,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.policy.window = window != nullptr;
   if (window != nullptr) {
+    options.policy.level = window->capabilities().level;
     options.policy.max_result_bytes = window->capabilities().max_result_bytes;
   }
   if (window == nullptr || window->capabilities().shared || window->capabilities().durable) {

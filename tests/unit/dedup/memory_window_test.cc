@@ -14,7 +14,8 @@ namespace {
 
 class MemoryWindowTest : public testing::Test {
  protected:
-  std::unique_ptr<Window> Open(const MemoryWindowOptions& options) {
+  std::unique_ptr<Window> Open(MemoryWindowOptions options) {
+    options.level = Level::kGuarded;
     auto window = OpenMemoryWindow(options, clock_);
     EXPECT_TRUE(window.has_value());
     return *std::move(window);
@@ -47,22 +48,25 @@ class MemoryWindowTest : public testing::Test {
 };
 
 TEST_F(MemoryWindowTest, AnOptionThatCannotBeIsRefusedByName) {
+  constexpr Level kLevel = Level::kGuarded;
   const struct {
     MemoryWindowOptions options;
     std::string_view named;
   } refused[] = {
+      {{}, "say which level"},
       {{.level = Level::kAtomic}, "atomic"},
-      {{.remember = 0}, "remember"},
-      {{.remember = 2'000'000'000}, "remember"},
-      {{.max_open = 0}, "max_open"},
-      {{.max_open = 2'000'000'000}, "max_open"},
-      {{.max_parked = 0}, "max_parked"},
-      {{.max_parked = 2'000'000'000}, "max_parked"},
-      {{.times = {.lease = milliseconds(0)}}, "lease"},
-      {{.times = {.lease = milliseconds(10), .max_lease = milliseconds(9)}}, "max_lease"},
-      {{.times = {.max_lease = milliseconds::max()}}, "max_lease"},
-      {{.times = {.handler_timeout = milliseconds(-1)}}, "handler_timeout"},
-      {{.times = {.handler_timeout = milliseconds::max()}}, "handler_timeout"},
+      {{.level = kLevel, .remember = 0}, "remember"},
+      {{.level = kLevel, .remember = 2'000'000'000}, "remember"},
+      {{.level = kLevel, .max_open = 0}, "max_open"},
+      {{.level = kLevel, .max_open = 2'000'000'000}, "max_open"},
+      {{.level = kLevel, .max_parked = 0}, "max_parked"},
+      {{.level = kLevel, .max_parked = 2'000'000'000}, "max_parked"},
+      {{.level = kLevel, .times = {.lease = milliseconds(0)}}, "lease"},
+      {{.level = kLevel, .times = {.lease = milliseconds(10), .max_lease = milliseconds(9)}},
+       "max_lease"},
+      {{.level = kLevel, .times = {.max_lease = milliseconds::max()}}, "max_lease"},
+      {{.level = kLevel, .times = {.handler_timeout = milliseconds(-1)}}, "handler_timeout"},
+      {{.level = kLevel, .times = {.handler_timeout = milliseconds::max()}}, "handler_timeout"},
   };
   for (const auto& [options, named] : refused) {
     const auto window = OpenMemoryWindow(options, clock_);
@@ -191,7 +195,7 @@ TEST_F(MemoryWindowTest, AnOwnershipIsAboveThoseOfAWindowThatWasLost) {
 }
 
 TEST_F(MemoryWindowTest, MemoryStaysAtItsBound) {
-  MemoryWindow window({.remember = 50'000}, clock_);
+  MemoryWindow window({.level = Level::kGuarded, .remember = 50'000}, clock_);
   size_t after_two_fills = 0;
   for (uint64_t i = 0; i < 250'000; i++) {
     const std::string id = std::to_string(10'000'000 + i);

@@ -8,7 +8,7 @@ namespace {
 using RunMachineConflict = RunMachineTest;
 
 RunPolicy Journaling() {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   return policy;
 }

@@ -20,7 +20,7 @@ class RunMachineTest : public ::testing::Test {
   void Use(RunPolicy policy) {
     machine_ = std::make_unique<RunMachine>(policy, TokenSource(9, 100));
   }
-  RunMachineTest() { Use({}); }
+  RunMachineTest() { Use({.level = Level::kGuarded}); }
 
   void Add(uint32_t lane, std::string_view id, Stage stage = Stage::kFresh, bool copy = false,
            uint64_t token = 0, uint32_t fingerprint = 0) {

@@ -10,7 +10,7 @@ const Error kInvalidBatch{Code::kInvalid, Effect::kNone, "one of them is wrong"}
 using RunMachineRecord = RunMachineTest;
 
 TEST_F(RunMachineRecord, AResultThatTheWindowDoesNotKeepIsDroppedAndTheMessageIsDone) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.max_result_bytes = 4;
   Use(policy);
   Add(1, "x");
@@ -81,7 +81,7 @@ TEST_F(RunMachineRecord, ABatchWithoutAnswerIsRepeatedAsABatch) {
 }
 
 TEST_F(RunMachineRecord, AWaitBeyondAllBoundsIsTakenForTheLongest) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   policy.backoff_first = policy.backoff_most = milliseconds::max();
   Use(policy);

@@ -176,7 +176,7 @@ TEST_F(RunMachineTest, ARefusalStopsThePartitionByDefault) {
 }
 
 TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAttached) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   Use(policy);
   Add(1, "x");
@@ -200,7 +200,7 @@ TEST_F(RunMachineTest, AJournaledRefusalIsOnRecordBeforeItIsParkedAndItsCopyIsAt
 }
 
 TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.reject = RejectPolicy::kJournal;
   Use(policy);
   Add(1, "x");
@@ -214,7 +214,7 @@ TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
 }
 
 TEST_F(RunMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.level = Level::kOpaque;
   Use(policy);
   Add(1, "x");
@@ -265,7 +265,7 @@ TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnersh
 }
 
 TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   Use(policy);
   Add(1, "");
@@ -276,7 +276,7 @@ TEST_F(RunMachineTest, WithoutAWindowEveryMessageRuns) {
 }
 
 TEST_F(RunMachineTest, BackOffDoublesUpToItsBound) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.window = false;
   policy.backoff_first = milliseconds(10);
   policy.backoff_most = milliseconds(50);
@@ -317,7 +317,7 @@ TEST_F(RunMachineTest, AttemptsOfEarlierOwnersCountAsFarAsTheWindowKnows) {
 
 TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect) {
   for (const bool window : {true, false}) {
-    RunPolicy policy;
+    RunPolicy policy{.level = Level::kGuarded};
     policy.window = window;
     Use(policy);
     Add(1, "x");
@@ -336,7 +336,7 @@ TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect)
 }
 
 TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.level = Level::kOpaque;
   Use(policy);
   Add(1, "x");
@@ -352,7 +352,7 @@ TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
 }
 
 TEST_F(RunMachineTest, ARepeatedReleaseIsAsUncertainAsTheFirst) {
-  RunPolicy policy;
+  RunPolicy policy{.level = Level::kGuarded};
   policy.level = Level::kOpaque;
   Use(policy);
   Add(1, "x", Stage::kReleasing, false, 55);

@@ -43,7 +43,7 @@ TEST(NoSecret, OfAMessageIsEverLogged) {
   options.drain_deadline = milliseconds(50);
   options.poll_budget = milliseconds(5);
   options.catch_up = 1000;
-  const auto window = *OpenMemoryWindow({}, SystemClock::Instance());
+  const auto window = *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   std::atomic<int> calls{0};
   const auto handler = [&calls](const Message& message, Context&) -> Outcome {
     const int call = ++calls;

@@ -162,6 +162,8 @@ TEST(RuntimeOpen, RefusesALevelThatTheWindowWasNotOpenedWith) {
   const auto window = *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
   RuntimeOptions options = Good();
   options.ids_partition_owned = true;
+  EXPECT_EQ(Refusal(options, window.get()), "") << "the window's level counts";
+  options.policy.level = Level::kGuarded;
   EXPECT_EQ(Refusal(options, window.get()),
             "the window was opened opaque and the policy says guarded");
   options.policy.level = Level::kOpaque;
@@ -169,7 +171,7 @@ TEST(RuntimeOpen, RefusesALevelThatTheWindowWasNotOpenedWith) {
 }
 
 TEST(RuntimeOpen, RefusesIdsThatMayCrossPartitionsWhereTheWindowIsNotShared) {
-  const auto window = *OpenMemoryWindow({}, SystemClock::Instance());
+  const auto window = *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   RuntimeOptions options = Good();
   EXPECT_THAT(Refusal(options, window.get()), HasSubstr("ids_partition_owned"));
   options.id_from = IdFrom::kCoordinates;
@@ -183,7 +185,6 @@ TEST(RuntimeOpen, LogsWhatHolds) {
   const auto window = *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
   RuntimeOptions options = Good();
   options.ids_partition_owned = true;
-  options.policy.level = Level::kOpaque;
   testing::LogFile log;
   EXPECT_EQ(Refusal(options, window.get()), "");
   EXPECT_THAT(log.End(), HasSubstr("opaque: at least once"));

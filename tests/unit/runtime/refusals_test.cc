@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 TEST_F(PollLoopTest, WhereNoMoreIdsCanBeParkedThePartitionStopsAndSaysWhy) {
   const TempDir dir;
   const auto journal = *Journal::Open(dir.path() / "refused", {"topic"});
-  const auto window = *OpenMemoryWindow({.max_parked = 1}, SystemClock::Instance());
+  const auto window =
+      *OpenMemoryWindow({.level = Level::kGuarded, .max_parked = 1}, SystemClock::Instance());
   RuntimeOptions options = Options();
   options.policy.reject = RejectPolicy::kJournal;
   RunningLoop loop(

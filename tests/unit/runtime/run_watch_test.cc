@@ -149,7 +149,7 @@ class RunWatchClaims : public ::testing::Test {
   }
 
   static constexpr microseconds kRenewEvery{100};
-  RunMachine machine_{RunPolicy{}, TokenSource(1)};
+  RunMachine machine_{RunPolicy{.level = Level::kGuarded}, TokenSource(1)};
   RunWatch watch_;
 };
 

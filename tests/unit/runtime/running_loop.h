@@ -20,6 +20,9 @@ class RunningLoop {
   RunningLoop(RuntimeOptions options, Window* window, Handler handler, Journal* journal = nullptr)
       : wake_(*Wake::Open()), script_(*wake_) {
     options.policy.window = window != nullptr;
+    if (window != nullptr) {
+      options.policy.level = window->capabilities().level;
+    }
     const Clock& clock = SystemClock::Instance();
     loop_ = std::make_shared<PollLoop>(options, std::make_unique<ScriptedSource>(script_));
     crew_.emplace(std::make_shared<const Handler>(std::move(handler)),

@@ -14,14 +14,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "oncemq/dedup/window.h"
 
 namespace oncemq {
 
 struct MemoryWindowOptions {
-  // Decides how a claim may be taken over; kAtomic is refused.
-  Level level = Level::kGuarded;
+  // Has to be said, for only you know your effect: kGuarded if its target stores the id with it and
+  // answers "already done", kOpaque if nobody can check it. Decides how a claim may be taken over;
+  // kAtomic is refused.
+  std::optional<Level> level;
   // Leases and waits.
   WindowTimes times;
   // Finished ids that are surely still known.

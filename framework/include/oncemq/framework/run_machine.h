@@ -16,10 +16,12 @@
 // none; belongs to one worker. Reused from run to run, so that nothing is allocated per message.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "oncemq/base/check.h"
 #include "oncemq/framework/outcome.h"
 #include "oncemq/framework/run.h"
 
@@ -28,7 +30,9 @@ namespace oncemq {
 enum class RejectPolicy : uint8_t { kStop, kJournal };
 
 struct RunPolicy {
-  Level level = Level::kGuarded;              // what a failed attempt may have left behind
+  // What a failed attempt may have left behind. The runtime takes it from the window, which had to
+  // be told; a run machine with a window has to be told too.
+  std::optional<Level> level;
   bool window = true;                         // false: no ids, every message is granted
   size_t max_result_bytes = 65'536;           // that the window keeps; the runtime asks it
   RejectPolicy reject = RejectPolicy::kStop;  // what Reject does to the partition
@@ -76,7 +80,9 @@ class TokenSource {
 
 class RunMachine {
  public:
-  RunMachine(const RunPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {}
+  RunMachine(const RunPolicy& policy, TokenSource tokens) : policy_(policy), tokens_(tokens) {
+    ONCEMQ_CHECK(policy.level || !policy.window, "a run machine with a window needs its level");
+  }
 
   // Takes over the run's items (swapped, so that buffers are reused).
   void Start(Run& run);

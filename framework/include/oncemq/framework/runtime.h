@@ -3,7 +3,7 @@
 // as the level of the window and the handler's effect carry (docs/guarantees.md).
 //
 //   options.ids_partition_owned = true;   // copies of an id come through one partition
-//   auto window = OpenMemoryWindow({}, SystemClock::Instance());
+//   auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
 //   auto runtime = Runtime::Open(options, window->get(), OnPayment);
 //   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped,
 //   then drains
@@ -59,6 +59,7 @@ struct RuntimeOptions {
   KafkaOptions kafka;
   // Its scope is filled in from app / namespace / group / handler.
   CoreOptions core;
+  // Its level is that of the window; one that is said here too must be the same.
   RunPolicy policy;
   // With the next two and the group: the scope of every id.
   std::string app = "default";
