@@ -13,9 +13,9 @@
 #include "oncemq/base/log.h"
 #include "oncemq/framework/runtime.h"
 #include "oncemq/framework/service_file.h"
+#include "oncemq/framework/stop_signals.h"
 #include "open_window.h"
 #include "report.h"
-#include "stop_signals.h"
 
 namespace oncemq {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/runtime.h"
-#include "stop_at_signal.h"
+#include "oncemq/framework/stop_signals.h"
 
 oncemq::Outcome OnPayment(const oncemq::Message& message, oncemq::Context& context) {
   if (!message.value()) {
@@ -16,12 +16,11 @@ oncemq::Outcome OnPayment(const oncemq::Message& message, oncemq::Context& conte
 }
 
 int main() {
-  const std::stop_token stop = StopAtSignal();
+  const oncemq::StopSignals signals;  // before any thread: SIGINT and SIGTERM ask to stop
   oncemq::RuntimeOptions options;
   options.kafka = {.brokers = "localhost:9092", .group = "hello", .topics = {"payments"}};
   options.ids_partition_owned = true;  // all copies of an id come through one partition
   // Nobody can check what was printed, so this is the level opaque: at least once.
-  options.policy.level = oncemq::Level::kOpaque;
   const auto window =
       oncemq::OpenMemoryWindow({.level = oncemq::Level::kOpaque}, oncemq::SystemClock::Instance());
   if (!window) {
@@ -33,7 +32,7 @@ int main() {
     std::cerr << "hello: " << ToString(runtime.error()) << std::endl;
     return 1;
   }
-  const oncemq::RunReport report = (*runtime)->Run(stop);  // until stopped; then it drains
+  const oncemq::RunReport report = (*runtime)->Run(signals.token());  // until stopped
   std::cerr << report.counts.applied << " applied, " << report.counts.suppressed << " suppressed\n";
   return report.clean ? 0 : 1;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stop_signals.h"
+#include "oncemq/framework/stop_signals.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#include "exit_code.h"
-
 namespace oncemq {
 namespace {
 
-constexpr int kEnough = SIGUSR1;  // wakes the listener; only with ending_ it is ours
+constexpr int kEndedBySignal = 128;  // plus its number, as shells have it
+constexpr int kEnough = SIGUSR1;     // wakes the listener; only with ending_ it is ours
 
 sigset_t Listened() {
   sigset_t set;
@@ -45,7 +44,7 @@ void StopSignals::Listen() {
       continue;
     }
     if (received_ != 0) {
-      _exit(kExitSignal + number);
+      _exit(kEndedBySignal + number);
     }
     received_ = number;
     stop_.request_stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stop_signals.h"
+#include "oncemq/framework/stop_signals.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

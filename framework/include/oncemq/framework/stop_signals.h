@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM ask a run to stop; the second one ends the process at once. SIGUSR1 is taken
-// and ignored.
+// StopSignals: SIGINT and SIGTERM as the stop token of a run. The second one ends the process at
+// once, with 128 and its number. SIGUSR1 is taken and ignored.
+//
+//   StopSignals signals;   // first of all in main()
+//   ... (*runtime)->Run(signals.token());
 #pragma once
 
 #include <atomic>
