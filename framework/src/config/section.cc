@@ -46,6 +46,22 @@ void Findings::AddAt(const std::string& path, const std::string& text) {
   }
 }
 
+std::string Findings::Elsewhere(std::string_view name) const {
+  std::string places;
+  for (const std::string& path : known_) {
+    const size_t dot = path.rfind('.');
+    const bool top = dot == std::string::npos;
+    if (path == name && !top) {  // the whole path, as messages show it
+      return "; write `" + path.substr(dot + 1) + ":` under `" + path.substr(0, dot) + ":`";
+    }
+    if (std::string_view(path).substr(top ? 0 : dot + 1) == name) {
+      places += places.empty() ? "; it belongs " : " or ";
+      places += top ? "at the top level" : "under `" + path.substr(0, dot) + ":`";
+    }
+  }
+  return places;
+}
+
 Error Findings::ToError() const {
   std::vector<Finding> sorted = found_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Finding& a, const Finding& b) {
@@ -107,6 +123,7 @@ const Section::Entry* Section::Find(std::string_view name) const {
 Section::Entry* Section::Ask(std::string_view name) {
   if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) {
     asked_.push_back(name);
+    findings_.Asked(PathOf(name));
   }
   for (Entry& entry : entries_) {
     if (entry.name == name) {
@@ -309,7 +326,10 @@ void Section::Finish(std::string_view (*hint)(std::string_view key)) {
     std::string text = "unknown key " + Quoted(entry.name);
     text += path_.empty() ? "" : " in `" + path_ + "`";
     const std::string_view known = hint != nullptr ? hint(entry.name) : std::string_view();
-    text += known.empty() ? DidYouMean(entry.name, asked_) : "; " + std::string(known);
+    const std::string elsewhere = findings_.Elsewhere(entry.name);
+    text += !known.empty()       ? "; " + std::string(known)
+            : !elsewhere.empty() ? elsewhere
+                                 : DidYouMean(entry.name, asked_);
     findings_.Add(entry.mark, std::move(text));
   }
 }

@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,13 @@ class Findings {
   // At the option's place, or at that of the section in which it is missing.
   void AddAt(const std::string& path, const std::string& text);
   bool empty() const { return found_.empty(); }
+  // Every path that was asked for, whether it was there or not.
+  void Asked(std::string path) { asked_.insert(std::move(path)); }
+  const std::set<std::string>& asked() const { return asked_; }
+  // All paths that a file may hold, to say where a misplaced key belongs.
+  void Learn(std::set<std::string> known) { known_ = std::move(known); }
+  // "; it belongs under `window:`" of a key that is unknown where it stands, or nothing.
+  std::string Elsewhere(std::string_view name) const;
   // In the order of the file, one line each.
   Error ToError() const;
 
@@ -47,6 +55,8 @@ class Findings {
   std::string file_name_;
   std::vector<Finding> found_;
   std::map<std::string, YAML::Mark> places_;
+  std::set<std::string> asked_;
+  std::set<std::string> known_;
 };
 
 class Section {

@@ -5,8 +5,10 @@
 #include <yaml-cpp/yaml.h>
 
 #include <exception>
+#include <set>
 #include <sstream>
 
+#include "layout.h"
 #include "section.h"
 #include "service_rules.h"
 #include "service_sections.h"
@@ -57,6 +59,16 @@ YAML::Node LoadDocument(const std::string& yaml, Findings& findings) {
   return findings.empty() ? YAML::Load(yaml) : YAML::Node(YAML::NodeType::Undefined);
 }
 
+// The code that reads the options is their schema: every path that it asks for.
+std::set<std::string> AllPaths(const ConfigSources& sources) {
+  Findings asked("");
+  ServiceOptions unused;
+  // What is asked for only where it stands.
+  Section file(YAML::Load("{kafka: {}, window: {id: {}}, reject: {}}"), "", sources, asked);
+  ReadService(file, unused);
+  return asked.asked();
+}
+
 ServiceOptions ReadDocument(std::string_view yaml, const ConfigSources& sources,
                             Findings& findings) {
   ServiceOptions options;
@@ -64,6 +76,11 @@ ServiceOptions ReadDocument(std::string_view yaml, const ConfigSources& sources,
     findings.AddAt("", "the file is not a text of at most " + FormatByteCount(kLongestFile));
     return options;
   }
+  FindLayoutFaults(yaml, findings);
+  if (!findings.empty()) {
+    return options;
+  }
+  findings.Learn(AllPaths(sources));
   const YAML::Node document = LoadDocument(std::string(yaml), findings);
   if (findings.empty()) {
     Section file(document, "", sources, findings);
@@ -89,7 +106,7 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
   try {
     options = ReadDocument(yaml, sources, findings);
   } catch (const YAML::Exception& e) {
-    findings.Add(e.mark, "this is not YAML: " + e.msg);
+    findings.Add(e.mark, "this is not YAML: " + e.msg + PlainWords(e.msg));
   } catch (const std::exception& e) {
     findings.AddAt("", std::string("the file cannot be read: ") + e.what());
   }

@@ -99,7 +99,59 @@ TEST(ServiceFile, WhatIsNoYamlIsAnErrorWithItsPlace) {
   EXPECT_THAT(ErrorsOf("kafka: [a\n"), HasSubstr("service.yaml:2:1: this is not YAML"));
   EXPECT_THAT(ErrorsOf("kafka: {a: b\n"), HasSubstr("this is not YAML"));
   EXPECT_THAT(ErrorsOf("a: *nobody\n"), HasSubstr("this is not YAML"));
-  EXPECT_THAT(ErrorsOf("a:\n\t- b\n"), HasSubstr("this is not YAML"));
+  EXPECT_THAT(ErrorsOf("kafka:\n  group: g\n start: now\n"),
+              HasSubstr("3:2: this is not YAML: end of map not found (this line is not indented"));
+  EXPECT_THAT(ErrorsOf("kafka:\n  group:g\n  start: now\n"),
+              HasSubstr("3:8: this is not YAML: illegal map value (a value cannot hold a `key: "));
+  EXPECT_THAT(ErrorsOf("kafka: [a\n"), HasSubstr("(a `[` above is not closed)"));
+}
+
+TEST(ServiceFile, ATabThatIndentsIsShownWhereItStands) {
+  EXPECT_EQ(ErrorsOf("kafka:\n\tgroup: g\n  \tstart: now\n"),
+            "service.yaml:2:1: a tab stands here; lines are indented with spaces\n"
+            "service.yaml:3:3: a tab stands here; lines are indented with spaces");
+  EXPECT_EQ(ErrorsOf("kafka:\n\t\n \t# a note\n"),
+            "service.yaml:2:1: a tab stands here; lines are indented with spaces\n"
+            "service.yaml:3:2: a tab stands here; lines are indented with spaces");
+  EXPECT_EQ(ErrorsOf(With("  group: payments\n", "  group:\tpayments\n")), "");
+}
+
+TEST(ServiceFile, AQuoteThatNobodyClosedIsShownWhereItOpens) {
+  for (const std::string quote : {"\"", "'"}) {
+    for (const std::string& line : {"  group: " + quote + "payments", "  group: [a, " + quote + "b",
+                                    "  - " + quote + "payments"}) {
+      const std::string errors = ErrorsOf("kafka:\n" + line + "\n  start: now\ntopics: p\n");
+      EXPECT_EQ(errors, "service.yaml:2:" + std::to_string(line.find(quote) + 1) +
+                            ": the quote that opens here is not closed on its line");
+    }
+  }
+  EXPECT_THAT(ErrorsOf(kMinimalService + "log: {file: \"l\n"), HasSubstr("10:13: the quote that"));
+}
+
+TEST(ServiceFile, QuotesThatAreNoneOrAreClosedAreLeftAlone) {
+  for (const std::string value :
+       {"it's", "a \"b", "\"a: b\"", "'it''s'", "\"a\\\"b\"", "a # it's", "'a # b'",
+        "\"two\n    lines\"", "|\n    it's \"\n\n    'so", ">-\n    'so"}) {
+    const std::string errors =
+        ErrorsOf(With("  group: payments\n",
+                      "  properties: {client.id: x}\n  group: " + value + "\n  start: now\n"));
+    EXPECT_EQ(errors.find("quote that opens"), std::string::npos) << value << "\n" << errors;
+  }
+}
+
+TEST(ServiceFile, AKeyAtTheWrongLevelIsToldWhereItBelongs) {
+  EXPECT_EQ(ErrorsOf(kMinimalService + "level: guarded\n"),
+            "service.yaml:10:1: unknown key `level`; it belongs under `log:` or under `window:`");
+  EXPECT_EQ(ErrorsOf(kMinimalService + "  workers: 4\n"),
+            "service.yaml:10:3: unknown key `workers` in `window`; it belongs under `runtime:`");
+  EXPECT_EQ(ErrorsOf(kMinimalService + "  header: x\n"),
+            "service.yaml:10:3: unknown key `header` in `window`; it belongs under `window.id:`");
+  EXPECT_THAT(ErrorsOf("kafka: {brokers: a, group: g, topics: p}\nwindow: {engine: none}\n"),
+              HasSubstr("1:31: unknown key `topics` in `kafka`; it belongs at the top level"));
+  EXPECT_THAT(ErrorsOf("window.level: guarded\n"),
+              HasSubstr("1:1: unknown key `window.level`; write `level:` under `window:`"));
+  EXPECT_THAT(ErrorsOf("brokers: a\n"),
+              HasSubstr("1:1: unknown key `brokers`; it belongs under `kafka:`"));
 }
 
 TEST(ServiceFile, AFileThatIsNoTextOrTooLargeIsAnError) {
