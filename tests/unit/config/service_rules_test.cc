@@ -54,6 +54,12 @@ TEST(ServiceRules, BrokersAreHostsWithPorts) {
   }
 }
 
+TEST(ServiceRules, TheLevelOfAWindowIsSaid) {
+  ServiceOptions options = Good();
+  options.memory.level.reset();
+  EXPECT_EQ(Broken(options), "window.level");
+}
+
 TEST(ServiceRules, TopicsAreNamesAndNoPatterns) {
   ServiceOptions options = Good();
   for (const std::string& topic :
