@@ -50,14 +50,22 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
     head.assign(head.size(), ' ');
     ok = ok && finding.ok;
   }
+  const int64_t again = Redeliveries(*evidence);
+  if (again > 0) {
+    screen.Line(
+        "Delivered again: while a worker leaves, the embedded broker refuses the commits of");
+    screen.Line("the other one, where a real broker takes them. So its last work came once more.");
+  }
   if (options.window) {
     const auto copies = (*view)->CountCopies(kPartitions, evidence->messages);
     if (!copies) {
       return copies.error();
     }
-    screen.Line("Without a window there would have been " + Grouped(copies->count) +
-                " double postings, " + Grouped(copies->cents) + " cents off (and " +
-                Grouped(Redeliveries(*evidence)) + " redeliveries more)");
+    screen.Line("Without a window there would have been " +
+                Sum(Grouped(copies->count + again) + " double postings")
+                    .Add(copies->count, "re-sends (" + Money(copies->cents) + " too much)", true)
+                    .Add(again, "delivered again", true)
+                    .text());
   }
   screen.Line(VerdictLine(findings));
   return ok;

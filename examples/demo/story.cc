@@ -154,9 +154,10 @@ Status Story::Restart() {
   if (!stopped) {
     return stopped;
   }
-  screen_.Line(Head(kStep) + "worker A drains and stops in the middle of the stream: " +
-               Grouped(a_->report().counts.handed_back) + " handed back, " +
-               Grouped(a_->report().counts.open) + " open");
+  screen_.Line(Head(kStep) +
+               "worker A ends what it runs, commits, and stops in the middle of the " +
+               "stream: " + Grouped(a_->report().counts.open) + " left open, " +
+               Grouped(a_->report().counts.handed_back) + " handed back");
   const BootTime begin = Now();
   const Status taken = theatre_.Until([&] { return Owns(*b_, kPartitions); },
                                       [&] { return Countdown(kStep, begin, kGroupWait); });
@@ -227,8 +228,15 @@ std::string Story::Progress(std::string_view step) const {
   const auto size = static_cast<int64_t>(theatre_.stream().size());
   const int64_t done = theatre_.Committed();
   return Head(step) + Bar(static_cast<double>(done) / static_cast<double>(size)) + "  " +
-         Grouped(done) + " of " + Grouped(size) + "  applied " + Grouped(counts.applied) +
-         "  suppressed " + Grouped(counts.suppressed) + "  open " + Grouped(counts.open);
+         Grouped(done) + " of " + Grouped(size) + " committed; " +
+         Sum(Grouped(counts.deliveries) + " delivered")
+             .Add(counts.applied, "applied", true)
+             .Add(counts.suppressed, "suppressed", options_.window)
+             .Add(counts.parked, "parked")
+             .Add(counts.rejected, "rejected")
+             .Add(counts.handed_back, "handed back")
+             .Add(counts.open, "open", true)
+             .text();
 }
 
 std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds wait) const {
@@ -236,7 +244,7 @@ std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds
   return Head(step) + "the group waits " +
          (left > 0 ? std::to_string(left) + " s for its members" : std::string("a moment longer")) +
          "; " + Grouped(static_cast<int64_t>(theatre_.stream().sent())) + " sent, " +
-         Grouped(theatre_.Committed()) + " done";
+         Grouped(theatre_.Committed()) + " committed";
 }
 
 }  // namespace

@@ -192,6 +192,8 @@ DeliveryCounts Theatre::Counts() const {
     sum.deliveries += counts.deliveries;
     sum.applied += counts.applied;
     sum.suppressed += counts.suppressed;
+    sum.parked += counts.parked;
+    sum.rejected += counts.rejected;
     sum.handed_back += counts.handed_back;
     sum.open += counts.open;
   }

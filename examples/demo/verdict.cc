@@ -32,26 +32,6 @@ class Faults {
   std::string text_;
 };
 
-// "20 = 15 applied + 5 suppressed"; a term that is zero is left out, unless it always belongs
-// there.
-class Sum {
- public:
-  explicit Sum(std::string head) : text_(std::move(head)) {}
-  Sum& Add(int64_t number, std::string_view what, bool always = false) {
-    if (number != 0 || always) {
-      text_ += separator_ + Grouped(number) + " ";
-      text_ += what;
-      separator_ = " + ";
-    }
-    return *this;
-  }
-  std::string text() const { return text_; }
-
- private:
-  std::string text_;
-  std::string separator_ = " = ";
-};
-
 Finding EachExactlyOnce(const Evidence& evidence) {
   std::unordered_map<std::string_view, const Payment*> sent;
   for (const Payment& payment : evidence.payments) {
@@ -99,9 +79,9 @@ Finding OrderOfEachAccount(const Evidence& evidence) {
   Faults faults;
   faults.Count("accounts out of order", static_cast<int64_t>(broken.size()));
   const auto total = static_cast<int64_t>(latest.size());
-  return std::move(faults).Close("order kept for " +
-                                 Grouped(total - static_cast<int64_t>(broken.size())) + " of " +
-                                 Grouped(total) + " accounts");
+  return std::move(faults).Close(
+      "order kept for " + Grouped(total - static_cast<int64_t>(broken.size())) + " of " +
+      Grouped(total) + " accounts, by the first posting of each payment");
 }
 
 using Balances = std::map<uint32_t, int64_t>;
@@ -223,9 +203,44 @@ Finding WholeLog(const Evidence& evidence) {
     faults.Say("the log holds " + Grouped(in_log) + " of " + Grouped(evidence.messages) +
                " messages");
   }
-  return std::move(faults).Close(
-      Grouped(evidence.messages) + " messages sent = " + Grouped(in_log) + " in the log; " +
-      Grouped(Redeliveries(evidence)) + " were delivered again after a move");
+  return std::move(faults).Close(Grouped(evidence.messages) +
+                                 " messages sent = " + Grouped(in_log) + " in the log");
+}
+
+// From what was sent to what the workers got. Who takes a partition over gets again what is not
+// committed.
+Finding Delivered(const Evidence& evidence) {
+  int64_t deliveries = 0;
+  int64_t handed_back = 0;
+  for (const WorkerEvidence& worker : evidence.workers) {
+    deliveries += worker.counts.deliveries;
+    handed_back += worker.counts.handed_back;
+  }
+  const int64_t again = Redeliveries(evidence);
+  Faults faults;
+  faults.Count("messages that nobody got", std::max<int64_t>(-again, 0));
+  return std::move(faults).Close(Sum(Grouped(deliveries) + " deliveries to all workers")
+                                     .Add(evidence.messages, "messages sent", true)
+                                     .Add(again, "delivered again")
+                                     .Add(handed_back, "handed back")
+                                     .text());
+}
+
+// Judged by the others: what was suppressed too often is missing, what was not is double.
+Finding Suppressed(const Evidence& evidence) {
+  int64_t suppressed = 0;
+  for (const WorkerEvidence& worker : evidence.workers) {
+    suppressed += worker.counts.suppressed;
+  }
+  const int64_t copies = evidence.messages - static_cast<int64_t>(evidence.payments.size());
+  const int64_t again = Redeliveries(evidence);
+  const std::string head = Grouped(suppressed) + " suppressed";
+  if (suppressed != copies + again) {  // whose copy was not, nobody can say here
+    return Faults().Close(head + ", of " + Grouped(copies) + " re-sends by the producer and " +
+                          Grouped(again) + " delivered again");
+  }
+  return Faults().Close(
+      Sum(head).Add(copies, "re-sends by the producer", true).Add(again, "delivered again").text());
 }
 
 }  // namespace
@@ -247,6 +262,8 @@ std::vector<Finding> Judge(const Evidence& evidence) {
     findings.push_back(Deliveries(worker));
   }
   findings.push_back(CallsAndEffects(evidence));
+  findings.push_back(Delivered(evidence));
+  findings.push_back(Suppressed(evidence));
   findings.push_back(WholeLog(evidence));
   for (const PartitionEvidence& partition : evidence.partitions) {
     findings.push_back(Offsets(partition));

@@ -21,4 +21,12 @@ std::string Money(int64_t cents) {
          part;
 }
 
+Sum& Sum::Add(int64_t number, std::string_view what, bool always) {
+  if (number != 0 || always) {
+    text_.append(separator_).append(Grouped(number)).append(" ").append(what);
+    separator_ = " + ";
+  }
+  return *this;
+}
+
 }  // namespace oncemq::demo

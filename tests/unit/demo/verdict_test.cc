@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace oncemq::demo {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 // Two accounts, three payments, one of them sent twice, two partitions, two workers: all is well.
@@ -153,6 +156,39 @@ TEST(Verdict, WhatWasHandedBackIsNoRedelivery) {
   run.workers[0].counts.deliveries += 5;
   run.workers[0].counts.suppressed += 5;
   EXPECT_EQ(Redeliveries(run), 5);
+}
+
+std::vector<std::string> TextsOf(const Evidence& run) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : Judge(run)) {
+    texts.push_back(finding.text);
+  }
+  return texts;
+}
+
+TEST(Verdict, WhatWasNotSuppressedIsNotAttributed) {
+  Evidence run = GoodRun();
+  run.workers[0].counts.suppressed--;
+  run.workers[0].counts.applied++;
+  EXPECT_THAT(TextsOf(run),
+              Contains("0 suppressed, of 1 re-sends by the producer and 0 delivered again"));
+}
+
+TEST(Verdict, TheLinesOfAllWorkersAddUp) {
+  Evidence run = GoodRun();
+  run.workers[0].counts.deliveries += 5;
+  run.workers[0].counts.suppressed += 5;
+  const std::vector<std::string> texts = TextsOf(run);
+  EXPECT_THAT(texts, Contains("10 deliveries to all workers = 4 messages sent + 5 delivered again "
+                              "+ 1 handed back"));
+  EXPECT_THAT(texts, Contains("6 suppressed = 1 re-sends by the producer + 5 delivered again"));
+}
+
+TEST(Verdict, AMessageThatNoWorkerGotFails) {
+  Evidence run = GoodRun();
+  run.workers[0].counts.deliveries -= 1;
+  run.workers[0].counts.suppressed -= 1;
+  EXPECT_THAT(Line(run), HasSubstr("messages that nobody got 1"));
 }
 
 TEST(Verdict, ARunWithoutAnyEffectFails) {

@@ -20,5 +20,11 @@ TEST(Words, MoneyHasTwoDigitsOfCents) {
   EXPECT_EQ(Money(-250), "-2.50");
 }
 
+TEST(Words, ASumShowsItsTerms) {
+  EXPECT_EQ(Sum("2,005 delivered").Add(2'000, "applied").Add(0, "parked").Add(5, "open").text(),
+            "2,005 delivered = 2,000 applied + 5 open");
+  EXPECT_EQ(Sum("0").Add(0, "open", true).text(), "0 = 0 open");
+}
+
 }  // namespace
 }  // namespace oncemq::demo
