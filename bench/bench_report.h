@@ -87,7 +87,7 @@ class Report {
 
  private:
   void Write(const std::string& name, double value, const char* unit, double floor, double ratio) {
-    std::printf("%-22s %-26s %12.1f %-8s floor %12.1f  ratio %5.2f\n", bench_.c_str(), name.c_str(),
+    std::printf("%-18s %-36s %12.1f %-8s floor %12.1f  ratio %5.2f\n", bench_.c_str(), name.c_str(),
                 value, unit, floor, ratio);
     std::fflush(stdout);
     if (out_ != nullptr) {

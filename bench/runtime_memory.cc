@@ -13,5 +13,6 @@ int main(int argc, char** argv) {
                                            oncemq::SystemClock::Instance());
     return window ? *std::move(window) : nullptr;
   };
+  options.peer = {.name = "franz-go + map", .folder = "franz-go"};
   return oncemq::bench::RunPipelineBench("runtime/memory", options, argc, argv);
 }

@@ -3,5 +3,11 @@
 #include "runtime_pipeline.h"
 
 int main(int argc, char** argv) {
-  return oncemq::bench::RunPipelineBench("runtime/no-window", {}, argc, argv);
+  oncemq::bench::PipelineOptions options;
+  // Its rate is known after so many; all five million would take two minutes a run.
+  options.peer = {.name = "parallel-consumer (300 k)",
+                  .folder = "parallel-consumer",
+                  .at_most = 300'000,
+                  .warm_up = 200'000};
+  return oncemq::bench::RunPipelineBench("runtime/no-window", options, argc, argv);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <random>
+#include <stdexcept>
 #include <stop_token>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "oncemq/base/log.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
+#include "support/require_backend.h"
 #include "support/split_queue_loop.h"
 #include "support/test_producer.h"
 
@@ -40,6 +42,15 @@ class Pipeline {
                                                     .partitions = kPartitions,
                                                     .messages = options_.messages});
     return static_cast<double>(options_.messages) / result.seconds;
+  }
+
+  double RunPeer(const Peer& peer, const std::string& peers_dir) {
+    return bench::RunPeer(peer, peers_dir,
+                          {.bootstrap = kafka_->bootstrap(),
+                           .topic = kTopic,
+                           .group = NextGroup(),
+                           .messages = options_.messages,
+                           .distinct = distinct_});
   }
 
   double Runtime(uint32_t workers) {
@@ -126,6 +137,65 @@ class Pipeline {
   int groups_ = 0;
 };
 
+// The folder of the peers, where this bench is to run one and can.
+std::optional<std::string> PeersDir(const PipelineOptions& options, int argc, char** argv) {
+  if (!options.peer || !HasFlag(argc, argv, "--peers")) {
+    return std::nullopt;
+  }
+  const std::string dir = Argument(argc, argv, "--peers").value_or(".");
+  if (const auto missing = MissingPeer(*options.peer, dir)) {
+    std::fprintf(stderr, "SKIP peer %s: %s\n", options.peer->name.c_str(), missing->c_str());
+    if (testing::BackendsAreRequired()) {
+      throw std::runtime_error("REQUIRE_BACKENDS=1, but a peer is missing");
+    }
+    return std::nullopt;
+  }
+  return dir;
+}
+
+struct Pairs {
+  std::vector<double> floors;
+  std::vector<double> values;
+  std::vector<double> peers;  // empty without --peers
+};
+
+// Floor, runtime and peer in turn.
+Pairs RunPairs(Pipeline& pipeline, const PipelineOptions& options, uint32_t workers,
+               const std::optional<std::string>& peers_dir) {
+  Pairs pairs;
+  for (int i = 0; i < options.pairs; i++) {
+    pairs.floors.push_back(pipeline.Floor());
+    pairs.values.push_back(pipeline.Runtime(workers));
+    if (peers_dir) {
+      pairs.peers.push_back(pipeline.RunPeer(*options.peer, *peers_dir));
+    }
+  }
+  return pairs;
+}
+
+void RunModes(const PipelineOptions& options, const std::optional<std::string>& peers_dir,
+              bool inline_only, Report& report) {
+  Pipeline pipeline(options);
+  pipeline.Floor();  // page cache, JIT
+  Pairs all;
+  for (const uint32_t workers : {0u, 1u}) {
+    if (workers > 0 && inline_only) {
+      break;
+    }
+    const Pairs pairs = RunPairs(pipeline, options, workers, peers_dir);
+    const std::string mode = workers == 0 ? "inline" : "1-worker";
+    report.AddPairs(mode, pairs.values, "msg/s", pairs.floors);
+    if (peers_dir) {
+      report.AddPairs(mode + " / " + options.peer->name, pairs.values, "msg/s", pairs.peers);
+      all.floors.insert(all.floors.end(), pairs.floors.begin(), pairs.floors.end());
+      all.peers.insert(all.peers.end(), pairs.peers.begin(), pairs.peers.end());
+    }
+  }
+  if (peers_dir) {
+    report.AddPairs("peer: " + options.peer->name, all.peers, "msg/s", all.floors);
+  }
+}
+
 }  // namespace
 
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv) {
@@ -140,20 +210,13 @@ int RunPipelineBench(const std::string& name, PipelineOptions options, int argc,
   if (const auto pairs = Argument(argc, argv, "--pairs")) {
     options.pairs = std::atoi(pairs->c_str());
   }
-  Report report(name, argc, argv);
-  Pipeline pipeline(options);
-  pipeline.Floor();  // page cache, JIT
-  for (const uint32_t workers : {0u, 1u}) {
-    if (workers > 0 && HasFlag(argc, argv, "--inline")) {
-      break;
-    }
-    std::vector<double> values;
-    std::vector<double> floors;
-    for (int i = 0; i < options.pairs; i++) {
-      floors.push_back(pipeline.Floor());
-      values.push_back(pipeline.Runtime(workers));
-    }
-    report.AddPairs(workers == 0 ? "inline" : "1-worker", values, "msg/s", floors);
+  try {
+    const auto peers_dir = PeersDir(options, argc, argv);
+    Report report(name, argc, argv);
+    RunModes(options, peers_dir, HasFlag(argc, argv, "--inline"), report);
+  } catch (const std::exception& error) {  // the broker and its data go before we do
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
   }
   return 0;
 }

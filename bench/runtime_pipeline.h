@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench_report.h"
 #include "oncemq/framework/runtime.h"
+#include "peer.h"
 
 namespace oncemq::bench {
 
@@ -17,11 +19,13 @@ struct PipelineOptions {
   int pairs = 5;                 // --pairs: runtime and floor in turn; 3 with --quick
   double duplicates = 0;         // share of messages that copy an earlier one of their partition
   std::function<std::unique_ptr<Window>(uint32_t messages)> window;  // nothing: no window
+  std::optional<Peer> peer = std::nullopt;  // with --peers DIR it runs beside each pair
 };
 
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and
 // runtime in turn, inline and with one worker, and reports the median of messages per second and of
-// the ratios of the pairs. --inline leaves the worker out (for a profile).
+// the ratios of the pairs; --inline leaves the worker out (for a profile). With a peer: also its
+// own figure against the floor, and ours against it.
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv);
 
 }  // namespace oncemq::bench
