@@ -19,14 +19,15 @@ size_t VarintSize(int64_t value) {
   return size;
 }
 
-int64_t Lowest(const OffsetMap& map) {
-  return map.ranges().front().from;
+size_t EncodedSize(const OffsetMap& map, int64_t frontier) {
+  return map.empty() ? 0 : map.Encode(std::min(frontier, map.ranges().front().from)).size();
 }
 
 }  // namespace
 
-void Frontier::Start(int64_t next, OffsetMap carried, const Totals& totals) {
+void Frontier::Start(int64_t next, OffsetMap carried, OffsetMap not_done, const Totals& totals) {
   carried_ = ONCEMQ_MUTANT("map-forgotten") ? OffsetMap{} : std::move(carried);
+  carried_not_done_ = ONCEMQ_MUTANT("not-done-is-done") ? OffsetMap{} : std::move(not_done);
   totals_ = totals;
   base_ = end_ = 0;
   offset_ = next_ = next;
@@ -47,14 +48,15 @@ int64_t Frontier::Advance() {
 FrontierSnapshot Frontier::Snapshot(size_t max_map_bytes) {
   Advance();
   if (!carried_.empty() && carried_.ranges().back().to <= offset_) {
-    carried_ = {};
+    carried_ = carried_not_done_ = {};
   }
-  FrontierSnapshot snapshot{offset_, {}, totals_, false};
+  FrontierSnapshot snapshot{offset_, {}, {}, totals_, false};
   if (base_ == end_ && carried_.empty()) {
     return snapshot;
   }
   uint32_t limit = end_;
   snapshot.map = MapWithin(max_map_bytes, limit);
+  snapshot.not_done = NotDoneBefore(limit);
   snapshot.cut = limit != end_;
   for (uint32_t i = base_; i != limit; i++) {
     snapshot.totals.Count(verdicts_[i & mask_]);
@@ -69,7 +71,7 @@ FrontierSnapshot Frontier::Snapshot(size_t max_map_bytes) {
 OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
   OffsetMap map;
   int64_t at = offset_;
-  size_t bytes = carried_.empty() ? 0 : carried_.Encode(std::min(offset_, Lowest(carried_))).size();
+  size_t bytes = EncodedSize(carried_, offset_) + EncodedSize(carried_not_done_, offset_);
   auto carried = carried_.ranges().begin();
   const auto carried_end = carried_.ranges().end();
   const auto append = [&](int64_t from, int64_t to) {
@@ -85,9 +87,11 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
     }
     const uint32_t first = i;
     const int64_t from = offsets_[i & mask_];
-    int64_t to = from + 1;
-    for (i++; i != end_ && !IsOpen(verdicts_[i & mask_]); i++) {
+    int64_t to = from;
+    size_t not_done = 0;
+    for (; i != end_ && !IsOpen(verdicts_[i & mask_]); i++) {
       to = offsets_[i & mask_] + 1;
+      not_done += IsNotDone(verdicts_[i & mask_]) ? 1 : 0;
     }
     // A carried range may be delivered in part so far: what lies before this arrival stays in.
     while (carried != carried_end && carried->from < from) {
@@ -100,6 +104,7 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
       ++carried;
     }
     bytes += VarintSize(std::max<int64_t>(0, from - at)) + VarintSize(to - from) + 2;
+    bytes += not_done * (VarintSize(to - offset_) + 1);  // each by itself, at the worst
     if (bytes > max_bytes) {
       limit = first;
       break;
@@ -111,6 +116,28 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
     append(carried->from, carried->to);
   }
   return map;
+}
+
+// Rare, so it is put together by sorting.
+OffsetMap Frontier::NotDoneBefore(uint32_t limit) const {
+  std::vector<OffsetMap::Range> ranges;
+  for (const OffsetMap::Range& range : carried_not_done_.ranges()) {
+    if (range.to > offset_) {
+      ranges.push_back({std::max(range.from, offset_), range.to});
+    }
+  }
+  for (uint32_t i = base_; i != limit; i++) {
+    if (IsNotDone(verdicts_[i & mask_])) {
+      ranges.push_back({offsets_[i & mask_], offsets_[i & mask_] + 1});
+    }
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& one, const auto& other) { return one.from < other.from; });
+  OffsetMap not_done;
+  for (const OffsetMap::Range& range : ranges) {
+    not_done.Append(range.from, range.to);
+  }
+  return not_done;
 }
 
 void Frontier::Grow() {

@@ -26,6 +26,12 @@ bool OffsetMap::Contains(int64_t offset) const {
   return after != ranges_.begin() && offset < std::prev(after)->to;
 }
 
+bool OffsetMap::Contains(const Range& range) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& mine) {
+    return mine.from <= range.from && range.to <= mine.to;
+  });
+}
+
 int64_t OffsetMap::count() const {
   int64_t total = 0;
   for (const Range& range : ranges_) {

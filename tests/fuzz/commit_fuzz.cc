@@ -17,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sealed += " x=" + oncemq::Hex(oncemq::Crc32c(sealed)).substr(8);
   for (const std::string& text : {std::string(input), sealed}) {
     const auto metadata = oncemq::DecodeCommit(text, kOffset);
-    if (metadata && metadata->map.Encode(kOffset).size() <= oncemq::MapBudget(*metadata)) {
+    if (metadata &&
+        oncemq::MapFits({.offset = kOffset, .map = metadata->map, .not_done = metadata->not_done},
+                        *metadata)) {
       const auto again = oncemq::DecodeCommit(oncemq::EncodeCommit(*metadata, kOffset), kOffset);
       if (!again || !(*again == *metadata)) {
         std::abort();

@@ -37,6 +37,7 @@ enum class Situation : uint8_t {
   kRewound,               // the same offset twice in one assignment
   kRewoundUnfinished,     // and the first one was not finished
   kCarried,               // a delivery was finished according to the commit's map
+  kCarriedNotDone,        // the same, and the commit says that it is not done
   kMapCut,                // the map did not fit
   kRunSplit,              // a handler took long, the rest of its run went on without it
   kRetried,

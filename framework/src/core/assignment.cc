@@ -70,6 +70,13 @@ int64_t Skip(int64_t from, int64_t to, CommitMetadata& metadata) {
     metadata.totals.skipped += to - from - finished;
   }
   ListSkipped(from, to, metadata.skipped);
+  OffsetMap not_done;
+  for (const OffsetMap::Range& range : metadata.not_done.ranges()) {
+    if (range.from >= start) {
+      not_done.Append(range.from, range.to);
+    }
+  }
+  metadata.not_done = std::move(not_done);
   metadata.map = std::move(rest);
   metadata.top = std::max(metadata.top, start);
   return start;

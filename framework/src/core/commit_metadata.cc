@@ -147,6 +147,16 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
   return true;
 }
 
+std::optional<OffsetMap> ReadMap(std::optional<std::string_view> text, int64_t offset) {
+  const auto bytes = text ? Base64Decode(*text) : std::nullopt;
+  return bytes ? OffsetMap::Decode(*bytes, offset) : std::nullopt;
+}
+
+bool Within(const OffsetMap& part, const OffsetMap& whole) {
+  return std::all_of(part.ranges().begin(), part.ranges().end(),
+                     [&](const OffsetMap::Range& range) { return whole.Contains(range); });
+}
+
 std::string Checksum(std::string_view body) {
   return Hex(Crc32c(body)).substr(8);
 }
@@ -155,14 +165,16 @@ std::string Checksum(std::string_view body) {
 
 size_t MapBudget(const CommitMetadata& metadata) {
   constexpr size_t kFixed =
-      sizeof("m=") + kChecksum + 64;  // totals and frontier may grow by a few digits
+      sizeof("p= m=") + kChecksum + 72;  // totals and frontier may grow by a few digits
   const size_t header = Header(metadata).size() + kFixed;
   return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
 }
 
-bool MapFits(const OffsetMap& map, int64_t offset, const CommitMetadata& metadata) {
+bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata) {
   const size_t room = MapBudget(metadata);
-  return room > 0 && map.Encode(offset).size() <= room;
+  return room > 0 && snapshot.map.Encode(snapshot.offset).size() +
+                             snapshot.not_done.Encode(snapshot.offset).size() <=
+                         room;
 }
 
 void CloseUpSkipped(CommitMetadata& metadata) {
@@ -174,6 +186,9 @@ void CloseUpSkipped(CommitMetadata& metadata) {
 
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset) {
   std::string out = Header(metadata);
+  if (!metadata.not_done.empty()) {
+    Field(out, 'p', Base64Encode(metadata.not_done.Encode(offset)));
+  }
   out += "m=";
   out += Base64Encode(metadata.map.Encode(offset));
   out += " x=" + Checksum(out);
@@ -201,12 +216,13 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
   if (!ReadNumbers(fields, metadata) || !ReadLists(fields, metadata)) {
     return damaged;
   }
-  const auto map_text = fields.Next('m');
-  const auto map_bytes = map_text ? Base64Decode(*map_text) : std::nullopt;
-  auto map = map_bytes ? OffsetMap::Decode(*map_bytes, offset) : std::nullopt;
-  if (!map || !fields.empty()) {
+  const auto not_done_text = fields.Next('p');  // only where there is any
+  auto not_done = ReadMap(not_done_text.value_or(""), offset);
+  auto map = ReadMap(fields.Next('m'), offset);
+  if (!not_done || !map || !fields.empty() || !Within(*not_done, *map)) {
     return damaged;
   }
+  metadata.not_done = std::move(*not_done);
   metadata.map = std::move(*map);
   return metadata;
 }

@@ -91,6 +91,10 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.fingerprint = arrival.fingerprint;
     delivery.partition = id;
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
+    if (place.not_done) [[unlikely]] {
+      delivery.stage = Stage::kNotDone;
+      delivery.id_hash = 0;  // it neither waits for its id nor holds it up
+    }
     if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
       delivery.stage = Stage::kRejecting;
       texts_[slot] = arrival.refusal;

@@ -50,7 +50,7 @@ PartitionState::PartitionState(PartitionId id, const CoreOptions& options)
 void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& actions) {
   ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
   facts_ = facts;
-  frontier_.Start(facts.start, facts.metadata.map, facts.metadata.totals);
+  frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
   epoch_++;
   running = 0;
   committed_ = -1;
@@ -277,6 +277,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   FrontierSnapshot& snapshot = *fitting;
   if (!ONCEMQ_MUTANT("map-of-another-moment")) {
     metadata.map = std::move(snapshot.map);
+    metadata.not_done = std::move(snapshot.not_done);
   }
   metadata.totals =
       ONCEMQ_MUTANT("totals-of-another-moment") ? frontier_.totals() : snapshot.totals;
@@ -295,7 +296,7 @@ std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits() {
   CommitMetadata& metadata = facts_.metadata;
   const auto take = [&]() -> std::optional<FrontierSnapshot> {
     FrontierSnapshot snapshot = frontier_.Snapshot(MapBudget(metadata));
-    if (!MapFits(snapshot.map, snapshot.offset, metadata)) {
+    if (!MapFits(snapshot, metadata)) {
       return std::nullopt;
     }
     return snapshot;

@@ -44,6 +44,10 @@ RunMachine::Part RunMachine::Plan(size_t i) {
       }
       Settle(i, Fate::kRestored);
       return Part::kSettled;
+    case Stage::kNotDone:
+      Settle(i, Fate::kRejected);
+      settlements_[i].attached = true;  // follows the record of that owner
+      return Part::kSettled;
     case Stage::kClaiming:
       return Part::kClaim;
     case Stage::kFresh:
@@ -91,7 +95,7 @@ void RunMachine::JudgeLane(size_t begin, size_t end) {
       goes_on = Judge(i);
     } else if (progress_[i].part == Part::kSettled) {
       const Fate fate = settlements_[i].fate;
-      goes_on = fate == Fate::kRestored || fate == Fate::kSuppressed;
+      goes_on = fate == Fate::kRestored || fate == Fate::kSuppressed || fate == Fate::kRejected;
     }
     if (!goes_on && !ONCEMQ_MUTANT("claims-kept-behind-wait")) {
       WithdrawFrom(i + 1, end);

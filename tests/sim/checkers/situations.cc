@@ -22,6 +22,7 @@ class Situations final : public Checker {
       case Op::kTake:
         running_[{record.process, record.id}]++;
         Count(Situation::kCarried, record.aux == static_cast<int64_t>(Stage::kCarried));
+        Count(Situation::kCarriedNotDone, record.aux == static_cast<int64_t>(Stage::kNotDone));
         break;
       case Op::kSettle:
         running_[{record.process, record.id}]--;

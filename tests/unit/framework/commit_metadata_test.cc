@@ -70,6 +70,27 @@ TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.abandoned.assign(kMaxAbandoned + 1, 101); }));
 }
 
+TEST(CommitMetadata, WhatIsFinishedButNotDoneIsReadBack) {
+  CommitMetadata metadata = Sample();
+  metadata.map = {};
+  metadata.map.Append(110, 120);
+  metadata.not_done.Append(112, 113);
+  metadata.not_done.Append(115, 120);
+  const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, metadata);
+}
+
+TEST(CommitMetadata, WhatIsNotDoneAndNotInTheMapIsDamage) {
+  CommitMetadata metadata = Sample();
+  metadata.map = {};
+  metadata.map.Append(110, 120);
+  metadata.not_done.Append(119, 121);
+  const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kCorrupt);
+}
+
 TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
   CommitMetadata metadata = Sample();
   metadata.own = ~uint64_t{0};

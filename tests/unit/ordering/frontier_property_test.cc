@@ -38,7 +38,7 @@ RC_GTEST_PROP(FrontierProperty, AgreesWithTheModelAndNeverFalls, ()) {
       rc::gen::arbitrary<std::pair<uint8_t, uint8_t>>());
   const auto budget = *rc::gen::inRange<size_t>(0, 40);
   Frontier frontier(100'000);
-  frontier.Start(start, {}, {});
+  frontier.Start(start, {}, {}, {});
   Model model;
   model.next = start;
   int64_t before = start;

@@ -10,7 +10,7 @@ constexpr size_t kRoomy = 3000;
 
 Frontier At(int64_t next, uint32_t span = 64) {
   Frontier frontier(span);
-  frontier.Start(next, {}, {});
+  frontier.Start(next, {}, {}, {});
   return frontier;
 }
 
@@ -122,7 +122,7 @@ TEST(Frontier, ACutMapCallsLessFinishedNeverMoreAndItsTotalsFollow) {
 
 TEST(Frontier, ACarriedDeliveryStaysInTheMapUntilItIsPassedAndIsNotCountedTwice) {
   Frontier frontier(64);
-  frontier.Start(10, MapOf({{12, 14}}), Totals{.applied = 12});
+  frontier.Start(10, MapOf({{12, 14}}), {}, Totals{.applied = 12});
   const auto a = frontier.Add(10);
   const auto b = frontier.Add(11);
   const auto c = frontier.Add(12);
@@ -145,7 +145,7 @@ TEST(Frontier, ACarriedDeliveryStaysInTheMapUntilItIsPassedAndIsNotCountedTwice)
 
 TEST(Frontier, ACarriedRangeStaysWholeWhileItIsDeliveredOutOfOrder) {
   Frontier frontier(64);
-  frontier.Start(0, MapOf({{2, 6}}), Totals{.applied = 4});
+  frontier.Start(0, MapOf({{2, 6}}), {}, Totals{.applied = 4});
   frontier.Add(0);
   frontier.Add(1);
   for (int64_t offset = 2; offset < 6; offset++) {
@@ -159,9 +159,60 @@ TEST(Frontier, ACarriedRangeStaysWholeWhileItIsDeliveredOutOfOrder) {
   EXPECT_EQ(snapshot.totals.sum(), snapshot.map.count());
 }
 
+TEST(Frontier, WhatIsFinishedButNotDoneIsNamedInTheSnapshot) {
+  Frontier frontier(64);
+  frontier.Start(0, {}, {}, {});
+  const Verdict verdicts[] = {Verdict::kOpen, Verdict::kRejected, Verdict::kApplied,
+                              Verdict::kParked, Verdict::kSuppressed};
+  int64_t offset = 0;
+  for (const Verdict verdict : verdicts) {
+    const auto number = frontier.Add(offset++).number;
+    if (verdict != Verdict::kOpen) {
+      frontier.Finish(number, verdict);
+    }
+  }
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.map, MapOf({{1, 5}}));
+  EXPECT_EQ(snapshot.not_done, MapOf({{1, 2}, {3, 4}}));
+}
+
+TEST(Frontier, WhatWasCarriedAsNotDoneIsToldAndCarriedOn) {
+  Frontier frontier(64);
+  frontier.Start(10, MapOf({{12, 16}}), MapOf({{13, 14}, {15, 16}}), Totals{.applied = 14});
+  for (int64_t offset = 10; offset < 16; offset++) {
+    const auto place = frontier.Add(offset);
+    EXPECT_EQ(place.not_done, offset == 13 || offset == 15) << offset;
+    if (offset != 10) {
+      frontier.Finish(place.number, offset == 11 ? Verdict::kRejected : Verdict::kCarried);
+    }
+  }
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.map, MapOf({{11, 16}}));
+  EXPECT_EQ(snapshot.not_done, MapOf({{11, 12}, {13, 14}, {15, 16}}));
+}
+
+TEST(Frontier, WhatIsNotDoneUsesTheRoomOfTheMapToo) {
+  Frontier frontier(4096);
+  frontier.Start(0, {}, {}, {});
+  frontier.Add(0);
+  for (int64_t offset = 1; offset < 1000; offset++) {
+    const auto number = frontier.Add(offset).number;
+    if (offset % 4 != 0) {
+      frontier.Finish(number, offset % 4 == 2 ? Verdict::kRejected : Verdict::kApplied);
+    }
+  }
+  constexpr size_t kRoom = 100;
+  const FrontierSnapshot cut = frontier.Snapshot(kRoom);
+  EXPECT_TRUE(cut.cut);
+  EXPECT_FALSE(cut.not_done.empty());
+  EXPECT_LE(cut.map.Encode(0).size() + cut.not_done.Encode(0).size(), kRoom);
+  EXPECT_EQ(cut.totals.sum(), cut.map.count());
+  EXPECT_EQ(cut.totals.rejected, cut.not_done.count());
+}
+
 TEST(Frontier, CarriedRangesSurviveACut) {
   Frontier frontier(4096);
-  frontier.Start(0, MapOf({{100, 110}}), Totals{.applied = 10});
+  frontier.Start(0, MapOf({{100, 110}}), {}, Totals{.applied = 10});
   for (int64_t offset = 0; offset < 100; offset++) {
     const auto number = frontier.Add(offset).number;
     if (offset % 2 == 1) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "oncemq/base/result.h"
+#include "oncemq/ordering/frontier.h"
 #include "oncemq/ordering/offset_map.h"
 #include "oncemq/ordering/verdict.h"
 
@@ -28,16 +29,17 @@ struct CommitMetadata {
   int64_t top = 0;               // the highest offset ever committed
   bool clean = false;  // the owner gave the partition back; only `abandoned` may still run
   std::vector<int64_t> abandoned;
-  OffsetMap skipped;  // ranges that an operator passed over: not finished
-  Totals totals;      // of the finished offsets: below the commit, and in the map
-  OffsetMap map;      // finished above the commit
+  OffsetMap skipped;   // ranges that an operator passed over: not finished
+  Totals totals;       // of the finished offsets: below the commit, and in the map
+  OffsetMap map;       // finished above the commit
+  OffsetMap not_done;  // of these, refused or parked: nobody may take their ids for done (rule 4)
 
   friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
 };
 
-// Bytes that the map may use beside everything else in `metadata`.
+// Bytes that map and not_done may use beside everything else in `metadata`.
 size_t MapBudget(const CommitMetadata& metadata);
-bool MapFits(const OffsetMap& map, int64_t offset, const CommitMetadata& metadata);
+bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 
 // One range from the first to the last that was skipped: shorter, and it may only call finished
 // offsets unfinished.

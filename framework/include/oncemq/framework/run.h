@@ -26,6 +26,7 @@ enum class Stage : uint8_t {
   kApplied,    // the handler is done, its marker is not written yet: never run it again
   kRejecting,  // refused for good, not on record yet
   kCarried,    // finished by an earlier owner's word; only its marker has to be there
+  kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
 };
 
 struct RunItem {

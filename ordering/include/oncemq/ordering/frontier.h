@@ -21,6 +21,7 @@ namespace oncemq {
 struct FrontierSnapshot {
   int64_t offset = 0;  // everything below it is finished
   OffsetMap map;       // finished above it; cut to fit if need be, never widened
+  OffsetMap not_done;  // of these, refused or parked: finished, but not done
   Totals totals;       // outcomes of exactly the offsets that offset and map call finished
   bool cut = false;    // the map had to be shortened: some finished offsets will come again
 };
@@ -29,21 +30,25 @@ class Frontier {
  public:
   explicit Frontier(uint32_t span) : span_(span) {}
 
-  // A new assignment begins at `next`. `carried` are finished offsets above it and `totals` the
-  // outcomes of all that the last commit called finished, carried ones included.
-  void Start(int64_t next, OffsetMap carried, const Totals& totals);
+  // A new assignment begins at `next`. `carried` are finished offsets above it, `not_done` those of
+  // them that are not done, and `totals` the outcomes of all that the last commit called finished,
+  // carried ones included.
+  void Start(int64_t next, OffsetMap carried, OffsetMap not_done, const Totals& totals);
 
   struct Arrival {
     uint32_t number;  // names this delivery in Finish(); wraps around
     bool finished;    // the last commit's map says that it is finished: do not run it
+    bool not_done;    // and that it is not done: its id must not be taken for done
     bool again;       // a rewound source: the first arrival of the offset speaks for it, and this
                       // one must not be given to Finish()
   };
   // Precondition: room() > 0.
   Arrival Add(int64_t offset) {
     const bool finished = !carried_.empty() && carried_.Contains(offset);
+    const bool not_done =
+        finished && !carried_not_done_.empty() && carried_not_done_.Contains(offset);
     if (offset < next_ && !ONCEMQ_MUTANT("rewind-is-new")) {
-      return {0, finished, true};
+      return {0, finished, not_done, true};
     }
     if (end_ - base_ == offsets_.size()) {
       Grow();
@@ -53,7 +58,7 @@ class Frontier {
     // finished meanwhile.
     verdicts_[end_ & mask_] = finished ? Verdict::kOpenCarried : Verdict::kOpen;
     next_ = offset + 1;
-    return {end_++, finished, false};
+    return {end_++, finished, not_done, false};
   }
   void Finish(uint32_t number, Verdict verdict) {
     Verdict& slot = verdicts_[number & mask_];
@@ -73,10 +78,12 @@ class Frontier {
  private:
   void Grow();
   OffsetMap MapWithin(size_t max_bytes, uint32_t& limit) const;
+  OffsetMap NotDoneBefore(uint32_t limit) const;
 
   std::vector<int64_t> offsets_;  // rings, indexed by arrival number & mask_
   std::vector<Verdict> verdicts_;
   OffsetMap carried_;
+  OffsetMap carried_not_done_;
   Totals totals_;
   uint32_t span_;
   uint32_t mask_ = 0;

@@ -28,6 +28,7 @@ class OffsetMap {
   // merged.
   void Append(int64_t from, int64_t to);
   bool Contains(int64_t offset) const;
+  bool Contains(const Range& range) const;  // all of it
   bool empty() const { return ranges_.empty(); }
   int64_t count() const;
   const std::vector<Range>& ranges() const { return ranges_; }

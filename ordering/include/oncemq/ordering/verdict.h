@@ -22,6 +22,11 @@ constexpr bool IsOpen(Verdict verdict) {
   return verdict == Verdict::kOpen || verdict == Verdict::kOpenCarried;
 }
 
+// Finished without its effect: nobody may take its id for done (rule 4).
+constexpr bool IsNotDone(Verdict verdict) {
+  return verdict == Verdict::kParked || verdict == Verdict::kRejected;
+}
+
 // Outcomes of the offsets of one partition. They travel in the commit, in one snapshot with its
 // offset.
 struct Totals {
