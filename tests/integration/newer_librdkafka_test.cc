@@ -43,20 +43,23 @@ class NewerLibrdkafka : public ::testing::Test {
     return last;
   }
 
-  void RunSmallStorm(const std::string& assignor) {
+  void Run(const std::filesystem::path& program, const std::string& tests,
+           const std::string& assignor) {
     const std::string library = Library();
     if (library.empty()) {
       return;
     }
-    const auto log = dir_.path() / "storm.log";
+    const auto log = dir_.path() / "child.log";
     Process child(
-        {.command = {std::filesystem::read_symlink("/proc/self/exe"),
-                     "--gtest_filter=KafkaStormSmall.*"},
+        {.command = {program, "--gtest_filter=" + tests},
          .environment = {{"LD_LIBRARY_PATH", library}, {"ONCEMQ_TEST_ASSIGNOR", assignor}},
          .log_file = log});
     EXPECT_EQ(child.Wait(seconds(120)), 0) << TextOf(log);
     EXPECT_NE(TextOf(log).find("\"assignor\":\"" + assignor + "\""), std::string::npos)
         << "the child did not run what it should: " << TextOf(log);
+  }
+  void RunSmallStorm(const std::string& assignor) {
+    Run(std::filesystem::read_symlink("/proc/self/exe"), "KafkaStormSmall.*", assignor);
   }
 
  private:
@@ -71,6 +74,12 @@ TEST_F(NewerLibrdkafka, PassesTheSmallStormWithCooperativeSticky) {
 TEST_F(NewerLibrdkafka, PassesTheSmallStormWithRange) {
   ONCEMQ_REQUIRE_KAFKA();
   RunSmallStorm("range");
+}
+
+// Only a partition that was unassigned can be assigned anew there.
+TEST_F(NewerLibrdkafka, GoesOnAfterRetentionHasOvertakenACooperativeMember) {
+  ONCEMQ_REQUIRE_KAFKA();
+  Run(ONCEMQ_CATCH_UP_TEST, "KafkaOvertaken.*", "cooperative-sticky");
 }
 
 }  // namespace

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "running_member.h"
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 namespace oncemq::testing {
+namespace {
+
+KafkaOptions::Assignor ChosenAssignor() {
+  const char* name = std::getenv("ONCEMQ_TEST_ASSIGNOR");
+  return name != nullptr && std::string_view(name) == "cooperative-sticky"
+             ? KafkaOptions::Assignor::kCooperativeSticky
+             : KafkaOptions::Assignor::kRange;
+}
+
+}  // namespace
 
 RuntimeOptions QuickOptions(const std::string& brokers, const std::string& group,
                             const std::string& topic) {
@@ -11,6 +23,7 @@ RuntimeOptions QuickOptions(const std::string& brokers, const std::string& group
   options.kafka.brokers = brokers;
   options.kafka.group = group;
   options.kafka.topics = {topic};
+  options.kafka.assignor = ChosenAssignor();
   options.core.session_timeout = std::chrono::seconds(6);
   options.core.session_margin = std::chrono::seconds(1);
   options.core.commit_interval = milliseconds(100);

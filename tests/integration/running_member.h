@@ -10,7 +10,8 @@
 
 namespace oncemq::testing {
 
-// Options of a test's member: short session, quick commits.
+// Options of a test's member: short session, quick commits; rebalances by range, or by what
+// ONCEMQ_TEST_ASSIGNOR says.
 RuntimeOptions QuickOptions(const std::string& brokers, const std::string& group,
                             const std::string& topic);
 

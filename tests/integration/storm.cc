@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/memory_window.h"
@@ -15,18 +14,8 @@
 #include "support/kafka_admin.h"
 
 namespace oncemq::testing {
-namespace {
 
 using std::chrono::seconds;
-
-KafkaOptions::Assignor ChosenAssignor() {
-  const char* name = std::getenv("ONCEMQ_TEST_ASSIGNOR");
-  return name != nullptr && std::string_view(name) == "cooperative-sticky"
-             ? KafkaOptions::Assignor::kCooperativeSticky
-             : KafkaOptions::Assignor::kRange;
-}
-
-}  // namespace
 
 void StormLog::Append(uint32_t id) {
   MutexLock lock(mutex_);
@@ -145,7 +134,6 @@ Storm::Storm(const std::string& bootstrap, const std::string& name, const StormS
 
 std::unique_ptr<RunningMember> Storm::Join(uint32_t workers) {
   RuntimeOptions options = QuickOptions(bootstrap_, topic_ + "-group", topic_);
-  options.kafka.assignor = ChosenAssignor();
   options.catch_up = 0;  // all members share one window, so nothing has to be told from the log
   options.workers = workers;
   return std::make_unique<RunningMember>(

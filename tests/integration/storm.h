@@ -70,8 +70,7 @@ class StormProducer {
   uint64_t sent_ = 0;
 };
 
-// The members, their common window, and what is judged in the end. Members rebalance by range, or
-// by what ONCEMQ_TEST_ASSIGNOR says.
+// The members, their common window, and what is judged in the end.
 // Thread safety: one thread.
 class Storm {
  public:

@@ -21,6 +21,8 @@ class LateWords final : public SourceEvents {
   void CommitAnswered(PartitionId, uint64_t, CommitReply) override {}
   void Incident(const PartitionName&, int64_t, const std::string& why) override { Note(why); }
   int64_t KnownUpTo(PartitionId) const override { return 0; }
+  void CatchUpGap(PartitionId, int64_t, int64_t) override {}
+  bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { Note(why); }
 
  private:

@@ -58,20 +58,38 @@ Status Member::Subscribe() {
 }
 
 void Member::Serve(SourceEvents& events) {
-  rd_kafka_queue_t* const queue = close_queue_ != nullptr ? close_queue_.get() : queue_.get();
-  for (uint32_t i = 0; i < kEventsAtOnce; i++) {
-    const EventPtr event(rd_kafka_queue_poll(queue, 0));
-    if (event == nullptr) {
-      break;
-    }
+  if (!overtaken_.empty() && !revoking_) {
+    FollowLog(events);
+  }
+  for (const EventPtr& event : TakeEvents()) {
     OnEvent(event.get(), events);
   }
   contact_.Look(client_.get());
+  answered_early_ = false;
   commits_->Serve(events);
   UnassignWhenDrained();
   if (!unresolved_.empty() && clock_.Boot() >= resolve_at_) {
     Resolve(events);
   }
+}
+
+std::vector<EventPtr> Member::TakeEvents() {
+  rd_kafka_queue_t* const queue = close_queue_ != nullptr ? close_queue_.get() : queue_.get();
+  std::vector<EventPtr> taken;
+  while (answered_early_ || taken.size() < kEventsAtOnce) {
+    EventPtr event(rd_kafka_queue_poll(queue, 0));
+    if (event == nullptr) {
+      break;
+    }
+    taken.push_back(std::move(event));
+  }
+  if (answered_early_) {
+    // No commit may follow the answer, and a look that has ended sends one.
+    std::stable_partition(taken.begin(), taken.end(), [](const EventPtr& event) {
+      return rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE;
+    });
+  }
+  return taken;
 }
 
 void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
@@ -177,7 +195,12 @@ bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEve
          {"code", rd_kafka_err2name(message->err)}});
     return false;
   }
-  events.Incident(name, readers_.at(id).next, text);
+  const Reader& reader = readers_.at(id);
+  if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && GoesOnAtLogStart(reader)) {
+    overtaken_[id] = {text};
+  } else {
+    events.Incident(name, reader.next, text);
+  }
   return true;
 }
 

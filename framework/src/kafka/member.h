@@ -63,13 +63,23 @@ class Member {
   struct Reader {
     QueuePtr queue;
     int64_t next = 0;      // offset to read from, where the partition has to be assigned anew
-    bool stopped = false;  // by an incident
+    int64_t start = 0;     // what is read below it only completes the window
+    bool stopped = false;  // by an incident, or until it is assigned anew
   };
 
   // member.cc
+  std::vector<EventPtr> TakeEvents();
   void OnEvent(rd_kafka_event_t* event, SourceEvents& events);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
+
+  // member_overtaken.cc
+  bool GoesOnAtLogStart(const Reader& reader) const;
+  void FollowLog(SourceEvents& events);
+  void TakeOut();
+  void FindLogStart(PartitionId id, SourceEvents& events);
+  void StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events);
+  void BeginAnew(PartitionId id, SourceEvents& events);
 
   // member_assignment.cc
   void OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
@@ -78,7 +88,7 @@ class Member {
   void Resolve(SourceEvents& events);
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
   bool MayAnswerLater(PartitionId id, const Error& error);
-  void Start(PartitionId id, int64_t offset);
+  void Start(PartitionId id, int64_t read_from, int64_t start);
   void TellAssigned(std::span<const PartitionId> fresh, bool first);
   void UnassignWhenDrained();
   void Unassign();
@@ -114,6 +124,16 @@ class Member {
   std::vector<PartitionId> revoked_;               // what that call will name
   std::set<PartitionId> draining_;                 // of these, not given back yet
   bool refusing_ = false;
+
+  struct Overtaken {
+    std::string why;     // librdkafka's words
+    bool known = false;  // that its records are gone; it waits for those that were read
+  };
+  std::map<PartitionId, Overtaken> overtaken_;  // by retention
+  BootTime follow_at_{};
+  std::set<PartitionId> anew_;       // are drained by our own wish, and then assigned anew
+  std::set<PartitionId> taken_out_;  // ours by the group, but not in librdkafka's assignment
+  bool answered_early_ = false;      // perhaps a revocation that was not read yet
 };
 
 }  // namespace oncemq

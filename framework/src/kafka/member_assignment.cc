@@ -90,7 +90,7 @@ void Member::Resolve(SourceEvents& events) {
       AssignFacts& facts = answers[i]->facts;
       facts.read_from =
           std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
-      Start(asked[i], facts.read_from);
+      Start(asked[i], facts.read_from, facts.start);
       fresh.push_back(asked[i]);
     } else if (MayAnswerLater(asked[i], answers[i].error())) {
       unresolved_.push_back(asked[i]);
@@ -128,14 +128,16 @@ void Member::Resolve(SourceEvents& events) {
 void Member::Refuse() {
   refusing_ = true;
   unresolved_.clear();
+  overtaken_.clear();
 }
 
 // Splits the partition's queue off, before librdkafka learns of the assignment: nothing may reach
 // the common queue.
-void Member::Start(PartitionId id, int64_t offset) {
+void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   const PartitionName& name = table_.Name(id);
   Reader& reader = readers_[id];
-  reader.next = offset;
+  reader.next = read_from;
+  reader.start = start;
   reader.stopped = false;
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
@@ -149,6 +151,9 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
   if (cooperative_) {
     const ErrorPtr error(rd_kafka_incremental_assign(client_.get(), ListOf(fresh).get()));
     LogCall("the assignment was not taken", error.get());
+    for (const PartitionId id : fresh) {
+      taken_out_.erase(id);
+    }
   } else {
     std::vector<PartitionId> all;
     for (const auto& [id, reader] : readers_) {
@@ -163,7 +168,7 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
 }
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
-  const bool lost = rd_kafka_assignment_lost(client_.get()) != 0;
+  const bool lost = rd_kafka_assignment_lost(client_.get()) != 0 || answered_early_;
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
@@ -172,6 +177,8 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   draining_.clear();
   for (const PartitionId id : Numbers(list)) {
     std::erase(unresolved_, id);
+    overtaken_.erase(id);
+    anew_.erase(id);
     if (readers_.contains(id)) {
       revoked_.push_back(id);
       if (!lost) {
@@ -194,6 +201,11 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
 }
 
 void Member::GiveBack(PartitionId id) {
+  if (anew_.erase(id) > 0 && !refusing_) {
+    commits_->Forget(id);
+    unresolved_.push_back(id);
+    return;
+  }
   Drop(id);
   draining_.erase(id);
   UnassignWhenDrained();
@@ -211,6 +223,8 @@ void Member::Unassign() {
   commits_->InRevocation(false);
   draining_.clear();
   if (cooperative_) {
+    // One that it does not have makes librdkafka refuse the whole call.
+    std::erase_if(revoked_, [this](PartitionId id) { return taken_out_.erase(id) > 0; });
     const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));
     LogCall("the revocation was not taken", error.get());
   } else {
@@ -221,6 +235,8 @@ void Member::Unassign() {
 
 void Member::Drop(PartitionId id) {
   commits_->Forget(id);
+  overtaken_.erase(id);
+  anew_.erase(id);
   const auto found = readers_.find(id);
   if (found == readers_.end()) {
     return;

@@ -134,10 +134,28 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   return kept;
 }
 
+// The log moves on under the reading: retention does not wait for it.
+void CatchUp::Gap(PartitionId partition, int64_t from, int64_t to, BootTime now) {
+  if (partition >= partitions_.size() || !partitions_[partition].busy) {
+    return;
+  }
+  Progress& progress = partitions_[partition];
+  Log(LogLevel::kWarn, "runtime",
+      "records below the start went from the log while they were read: the window stays incomplete "
+      "there, copies of their ids will run again",
+      {{"partition", progress.partition}, {"from", from}, {"to", to}});
+  progress.gap = !ONCEMQ_MUTANT("catch-up-gap-not-noted");
+  progress.busy = to < progress.start;
+  if (!progress.busy && progress.pending.empty()) {
+    Finish(progress, now);
+  }
+}
+
 void CatchUp::Finish(Progress& progress, BootTime now) {
-  progress.complete = true;
+  progress.complete = !progress.gap;
   const auto took = std::chrono::duration_cast<milliseconds>(now - progress.began);
-  Log(LogLevel::kInfo, "runtime", "the window is complete",
+  Log(LogLevel::kInfo, "runtime",
+      progress.complete ? "the window is complete" : "the window is as complete as the log allows",
       {{"partition", progress.partition}, {"ids", progress.count}, {"ms", took.count()}});
 }
 

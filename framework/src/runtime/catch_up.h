@@ -44,6 +44,9 @@ class CatchUp {
   void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
             std::vector<void*>& released);
 
+  // What lies in [from, to) below the start is gone from the log, and is read no more.
+  void Gap(PartitionId partition, int64_t from, int64_t to, BootTime now);
+
   // Up to where this process knows the partition without a gap, given its frontier at the end of
   // the last assignment. 0: it has to be read again.
   int64_t KnownUpTo(PartitionId partition, int64_t frontier) const;
@@ -55,6 +58,7 @@ class CatchUp {
     int64_t start = 0;  // the catch-up ends here
     bool busy = false;
     bool complete = false;
+    bool gap = false;  // in what was read
     uint32_t source = 0;
     int32_t partition = 0;
     int64_t count = 0;

@@ -228,6 +228,24 @@ int64_t PollLoop::KnownUpTo(PartitionId partition) const {
              : 0;
 }
 
+void PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
+  if (catch_up_) {
+    catch_up_->Gap(partition, from, to, now_);
+  }
+}
+
+// What a stop has handed back is not finished, so a stopped partition never is.
+bool PollLoop::Finished(PartitionId partition) const {
+  if (!Owns(partition)) {
+    return true;
+  }
+  const PartitionStatus status = core_.Status(partition);
+  if (ONCEMQ_MUTANT("handed-back-is-finished")) {
+    return status.counts.open == 0;
+  }
+  return status.frontier >= status.next_offset && !(catch_up_ && catch_up_->Busy(partition));
+}
+
 void PollLoop::EndCatchUp(PartitionId partition) {
   if (catch_up_) {
     catch_up_->End(partition, released_);

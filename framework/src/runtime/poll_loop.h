@@ -83,6 +83,8 @@ class PollLoop final : private SourceEvents {
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
   void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
   int64_t KnownUpTo(PartitionId partition) const override;
+  void CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
+  bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
   void Drain(PartitionId partition);
   void DrainAll();

@@ -41,6 +41,11 @@ class SourceEvents {
   virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
   // Up to which offset this process's window knows the partition without a gap; 0: not at all.
   virtual int64_t KnownUpTo(PartitionId partition) const = 0;
+  // What lies in [from, to), below the start of the assignment, is gone from the log: the window
+  // never learns of it. Reading goes on at `to`.
+  virtual void CatchUpGap(PartitionId partition, int64_t from, int64_t to) = 0;
+  // Whether everything of the partition that was read has its outcome.
+  virtual bool Finished(PartitionId partition) const = 0;
   // The source can't go on.
   virtual void Failed(const std::string& why) = 0;
 

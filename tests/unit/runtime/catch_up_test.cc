@@ -115,6 +115,32 @@ TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
   EXPECT_FALSE(catch_up_.Busy(kPartition));
 }
 
+TEST_F(CatchUpTest, WhatIsGoneFromTheLogIsAGapAndWhatIsLeftCompletesTheRest) {
+  std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
+  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  catch_up_.Gap(kPartition, 1, 2, At(2));
+  EXPECT_TRUE(catch_up_.Busy(kPartition)) << "c is still there";
+  arrivals_.erase(arrivals_.begin(), arrivals_.begin() + 2);
+  catch_up_.Take(kPartition, own_, arrivals_, At(3), released_);
+  EXPECT_THAT(Offsets(), ElementsAre(3, 4));
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+  EXPECT_TRUE(IsDone("a") && !IsDone("b") && IsDone("c"));
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0) << "b is not known";
+}
+
+TEST_F(CatchUpTest, AGapUpToTheStartEndsItOnceTheWindowHasWhatWasRead) {
+  window_.down = true;
+  std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
+  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  catch_up_.Gap(kPartition, 1, 3, At(2));
+  EXPECT_TRUE(catch_up_.Busy(kPartition));
+  window_.down = false;
+  EXPECT_FALSE(catch_up_.Waits(kPartition, own_, At(400), released_));
+  EXPECT_FALSE(catch_up_.Busy(kPartition)) << "there may never be a next record to end it";
+  EXPECT_TRUE(IsDone("a"));
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0);
+}
+
 TEST_F(CatchUpTest, NothingIsHandledBeforeAFailingWindowHasTakenWhatWasFinished) {
   RunningLoop loop(Options(), &window_, Count());
   window_.restore_down = true;

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "client_config.h"
-#include "log_file.h"
 #include "support/eventually.h"
+#include "support/log_file.h"
 #include "support/mock_cluster.h"
 
 namespace oncemq::testing {

@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -50,6 +51,8 @@ struct Told final : SourceEvents {
     incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
   }
   int64_t KnownUpTo(PartitionId) const override { return 0; }
+  void CatchUpGap(PartitionId, int64_t, int64_t) override {}
+  bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { failure = why; }
 };
 
@@ -246,6 +249,20 @@ TEST_F(MemberTest, AnErrorInPlaceOfARecordStopsThePartitionUnlessItIsKnownToPass
   EXPECT_THAT(told_.incidents, IsEmpty());
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
   ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  EXPECT_LT(member_->readable().size(), 2U);
+}
+
+TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkippedToo) {
+  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  Send(0, 10);
+  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  Send(0, 1);
+  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
+  EXPECT_THAT(told_.revoked, IsEmpty());
   EXPECT_LT(member_->readable().size(), 2U);
 }
 

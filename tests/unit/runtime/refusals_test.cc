@@ -2,6 +2,8 @@
 // Messages that are refused for good, up to the bound of the window.
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "poll_loop_fixture.h"
 #include "support/temp_dir.h"
 
@@ -39,6 +41,32 @@ TEST_F(PollLoopTest, WhereNoMoreIdsCanBeParkedThePartitionStopsAndSaysWhy) {
               ElementsAre(AllOf(HasSubstr("topic/0 at offset 2"), HasSubstr("max_parked is 1"))));
   EXPECT_EQ(report.counts.rejected, 1);
   EXPECT_EQ(Committed(loop.script().seen(), 0), 2) << "the refusal is not passed";
+}
+
+// A partition that retention has overtaken is assigned anew when everything is finished. That must
+// not pass a refusal.
+TEST_F(PollLoopTest, WhatAStopHasHandedBackIsNotFinished) {
+  RunningLoop loop(Options(), &window_, [](const Message& message, Context&) -> Outcome {
+    return *message.key() == "bad" ? Outcome(Reject{"never"}) : Outcome(Done{});
+  });
+  std::atomic<bool> finished{false};
+  std::atomic<int> asked{0};
+  const auto ask = [&](SourceEvents& events) {
+    finished = events.Finished(0);
+    asked++;
+  };
+  loop.script().Append(0, "a", "good");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  loop.script().Tell(ask);
+  EXPECT_TRUE(Holds([&] { return asked == 1; }));
+  EXPECT_TRUE(finished);
+  loop.script().Append(0, "b", "bad");
+  loop.script().Append(0, "c", "bad");
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  loop.script().Tell(ask);
+  EXPECT_TRUE(Holds([&] { return asked == 2; }));
+  EXPECT_FALSE(finished);
 }
 
 TEST_F(PollLoopTest, TheReportKeepsOnlyTheBeginningOfALongReason) {

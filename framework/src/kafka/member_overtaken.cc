@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partition that retention has overtaken: what was to be read next is gone from the log.
+// librdkafka gives such a partition up, and only a new assign call starts it again. Below the start
+// of an assignment it goes on where the log begins now, and the window learns of the gap (rule 6).
+// Above it, records are gone that were never handled: where the policy skips them, the partition is
+// drained and assigned anew, so that they are counted as at any other assignment.
+#include <algorithm>
+#include <utility>
+
+#include "member.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kAskAgain{500'000};
+constexpr int kPausePerAsking = 3;
+
+}  // namespace
+
+bool Member::GoesOnAtLogStart(const Reader& reader) const {
+  return !refusing_ && (reader.next < reader.start ||
+                        options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart);
+}
+
+void Member::FollowLog(SourceEvents& events) {
+  TakeOut();
+  std::vector<PartitionId> ids;
+  for (const auto& [id, overtaken] : overtaken_) {
+    ids.push_back(id);
+  }
+  for (const PartitionId id : ids) {
+    const auto found = overtaken_.find(id);
+    if (found == overtaken_.end()) {
+      continue;
+    }
+    if (!found->second.known) {
+      if (clock_.Boot() >= follow_at_) {
+        FindLogStart(id, events);
+      }
+    } else if (events.Finished(id)) {
+      BeginAnew(id, events);
+    }
+  }
+}
+
+// A cooperative group's librdkafka assigns a partition anew only after it was unassigned, and takes
+// every unassign call for the answer to a revocation, also to one that lies in our queue unread.
+// Then the group has gone on already, and what it took is lost.
+void Member::TakeOut() {
+  std::vector<PartitionId> ids;
+  for (const auto& [id, overtaken] : overtaken_) {
+    if (cooperative_ && taken_out_.insert(id).second) {
+      ids.push_back(id);
+    }
+  }
+  if (ids.empty()) {
+    return;
+  }
+  const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
+  if (error != nullptr) {
+    Log(LogLevel::kError, "kafka", "a partition was not taken out of the assignment",
+        {{"error", rd_kafka_error_string(error.get())}});
+  }
+  answered_early_ = true;
+}
+
+// Blocks as long as a broker is silent, so it is not asked again at once.
+void Member::FindLogStart(PartitionId id, SourceEvents& events) {
+  const PartitionName& name = table_.Name(id);
+  const BootTime began = clock_.Boot();
+  const auto log = starts_.Bounds(name.topic.c_str(), name.partition);
+  if (!log) {
+    const BootTime ended = clock_.Boot();
+    follow_at_ = ended + std::max(kAskAgain, kPausePerAsking * (ended - began));
+    Log(LogLevel::kWarn, "kafka", "where the log begins is not known yet",
+        {{"topic", name.topic}, {"partition", name.partition}, {"error", ToString(log.error())}});
+    if (!IsTransient(log.error())) {
+      StopOvertaken(id, log.error().message, events);
+    }
+    return;
+  }
+  Overtaken& overtaken = overtaken_.at(id);
+  Reader& reader = readers_.at(id);
+  if (log->start <= reader.next) {
+    StopOvertaken(id, overtaken.why, events);  // beyond the end, or nobody knows
+    return;
+  }
+  if (reader.next < reader.start) {
+    const int64_t to = std::min(log->start, reader.start);
+    events.CatchUpGap(id, std::exchange(reader.next, to), to);
+    if (log->start <= reader.start) {
+      overtaken_.erase(id);
+      Start(id, to, reader.start);
+      TellAssigned({&id, 1}, false);
+      return;
+    }
+  }
+  if (!GoesOnAtLogStart(reader)) {
+    StopOvertaken(id, overtaken.why, events);
+    return;
+  }
+  Log(LogLevel::kWarn, "kafka",
+      "records are gone from the log before they were read; the partition goes on where it begins, "
+      "once what was read is finished",
+      {{"topic", name.topic},
+       {"partition", name.partition},
+       {"from", reader.next},
+       {"log_start", log->start}});
+  overtaken.known = true;
+}
+
+void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events) {
+  events.Incident(table_.Name(id), readers_.at(id).next, why);
+  overtaken_.erase(id);
+}
+
+// GiveBack() asks where it starts.
+void Member::BeginAnew(PartitionId id, SourceEvents& events) {
+  overtaken_.erase(id);
+  anew_.insert(id);
+  events.Revoked(id);
+}
+
+}  // namespace oncemq
