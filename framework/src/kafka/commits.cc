@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "commit_reply.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -194,6 +193,7 @@ void Commits::OnCommitted(rd_kafka_event_t* event, SourceEvents& events) {
   sent_.erase(found);
   const CommitAnswers answers(rd_kafka_event_error(event),
                               rd_kafka_event_topic_partition_list(event));
+  CountRefusal(batch, answers);
   for (const CommitAction& commit : batch) {
     const PartitionName& name = table_.Name(commit.partition);
     const auto code = answers.Of(name);
@@ -217,11 +217,19 @@ void Commits::InRevocation(bool revoking) {
   refusals_ = 0;
 }
 
-CommitReply Commits::Judge(rd_kafka_resp_err_t code) {
+// Once for an answer, however many partitions it names: one rebalance refuses them together.
+void Commits::CountRefusal(const Batch& batch, const CommitAnswers& answers) {
+  refusals_ +=
+      revoking_ && std::any_of(batch.begin(), batch.end(), [&](const CommitAction& one) {
+        return answers.Of(table_.Name(one.partition)) == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS;
+      });
+}
+
+CommitReply Commits::Judge(rd_kafka_resp_err_t code) const {
   // While the group waits for us, a broker takes our commits. One that does not, as librdkafka's
   // mock cluster, will not later either; it has surely not stored them.
   constexpr uint32_t kPatience = 5;
-  if (revoking_ && code == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS && ++refusals_ > kPatience) {
+  if (revoking_ && code == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS && refusals_ > kPatience) {
     return CommitReply::kRefused;
   }
   return ReplyOf(code, cooperative_);

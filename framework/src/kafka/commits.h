@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "commit_reply.h"
 #include "partition_table.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
@@ -53,7 +54,8 @@ class Commits {
 
   bool Look(uint64_t number, const Batch& batch);
   void Dispatch(uint64_t number, const Batch& batch);
-  CommitReply Judge(rd_kafka_resp_err_t code);
+  void CountRefusal(const Batch& batch, const CommitAnswers& answers);
+  CommitReply Judge(rd_kafka_resp_err_t code) const;
   static void Answer(const Batch& batch, CommitReply reply, SourceEvents& events);
 
   rd_kafka_t* const client_;
@@ -63,7 +65,7 @@ class Commits {
   const PartitionTable& table_;
   std::set<PartitionId> acknowledged_;  // the broker holds a commit of this assignment
   bool revoking_ = false;
-  uint32_t refusals_ = 0;  // in this revocation, because the group rebalances
+  uint32_t refusals_ = 0;  // answers in this revocation that said: the group rebalances
   uint64_t next_ = 1;
   // By request number, and not by address: what a late answer names may be gone.
   std::map<uint64_t, Batch> looking_;

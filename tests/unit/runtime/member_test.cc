@@ -29,6 +29,7 @@ constexpr char kTopic[] = "topic";
 constexpr char kGroup[] = "group";
 constexpr int16_t kFetch = 1;  // kinds of requests, as in Kafka's protocol
 constexpr int16_t kListOffsets = 2;
+constexpr int16_t kOffsetCommit = 8;
 
 // What a member has told.
 struct Told final : SourceEvents {
@@ -310,6 +311,35 @@ TEST_F(MemberTest, TheStartPolicyIsForAGroupWithoutCommits) {
   ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
   EXPECT_EQ(told_.assigned[0].start, 3);
   EXPECT_EQ(told_.assigned[1].start, 0) << "a partition that the group has missed";
+}
+
+TEST_F(MemberTest, ABrokerThatRefusesAllPartitionsOfADrainAtOnceIsAskedAsOftenAsForOne) {
+  constexpr PartitionId kPartitions = 6;
+  constexpr uint64_t kPatience = 5;
+  cluster_.CreateTopic("six", kPartitions);
+  options_.kafka.topics = {"six"};
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+  const auto other = OpenClient(options_, ClientFacts{});
+  ASSERT_TRUE(other) << ToString(other.error());
+  const PartitionListPtr topics(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(topics.get(), "six", RD_KAFKA_PARTITION_UA);
+  ASSERT_EQ(rd_kafka_subscribe(other->get(), topics.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_TRUE(Serving([&] { return told_.revoked.size() == kPartitions; }));
+  cluster_.AnswerNext(kOffsetCommit,
+                      std::vector<int>(kPatience + 1, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS));
+  for (uint64_t number = 0; number <= kPatience; number++) {
+    std::vector<CommitAction> commits;
+    for (PartitionId id = 0; id < kPartitions; id++) {
+      commits.push_back(
+          {.partition = id, .epoch = 1, .number = number, .offset = 0, .metadata = ""});
+    }
+    member_->Commit(commits);
+    ASSERT_TRUE(Serving([&] { return told_.replies.contains(number); }));
+    EXPECT_EQ(told_.replies[number],
+              number < kPatience ? CommitReply::kUnknown : CommitReply::kRefused)
+        << number;
+  }
 }
 
 TEST(PrefetchShare, IsBoundedForTheProcessAndNotOnlyForAPartition) {
