@@ -9,6 +9,7 @@
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
+#include "support/log_file.h"
 #include "support/test_producer.h"
 
 namespace oncemq::testing {
@@ -94,6 +95,29 @@ TEST_F(KafkaCatchUp, ItReadsNoMoreThanItsBudget) {
   EXPECT_EQ(second.caught_up, kBudgets);
   EXPECT_EQ(second.counts.suppressed, kBudgets);
   EXPECT_EQ(second.counts.applied, kMessages - kBudgets);
+}
+
+// Of what compaction took nothing is seen, so the log says it before it matters.
+TEST_F(KafkaCatchUp, ACompactedTopicIsWarnedOfWhereTheWindowForgets) {
+  const std::string compacted = topic_ + ".compacted";
+  KafkaAdmin(Brokers()).CreateTopic(
+      {.name = compacted, .config = {{"cleanup.policy", "compact,delete"}}});
+  const std::string warning = "the topic is compacted: catch-up can't complete the window";
+  const auto window = OpenMemoryWindow({}, SystemClock::Instance());
+  RuntimeOptions options = QuickOptions(Brokers(), "g-" + topic_, topic_);
+  options.kafka.topics.push_back(compacted);
+  LogFile log;
+  {
+    RunningMember member(options, window->get(),
+                         [](const Message&, Context&) { return Outcome(Done{}); });
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return log.Has(warning); }));
+  }
+  const std::string text = log.End();
+  const size_t at = text.find(warning);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_NE(text.substr(at, text.find('\n', at) - at).find('"' + compacted + '"'),
+            std::string::npos);
+  EXPECT_EQ(text.find(warning, at + 1), std::string::npos) << "the other topic is not";
 }
 
 }  // namespace

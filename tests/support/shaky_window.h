@@ -51,7 +51,8 @@ class ShakyWindow final : public Window {
 
  private:
   static Error Down() { return {Code::kUnavailable, ::oncemq::Effect::kNone, "down"}; }
-  std::unique_ptr<Window> inner_ = *OpenMemoryWindow({}, SystemClock::Instance());
+  std::unique_ptr<Window> inner_ =
+      *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
 };
 
 }  // namespace oncemq::testing

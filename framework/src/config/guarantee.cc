@@ -58,10 +58,12 @@ void SayCatchUp(const RuntimeOptions& runtime, Text& text) {
         "empty window. Every copy of an earlier id is taken for new.");
     return;
   }
-  text.Say("The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
-           " offsets back in the log and takes what the commit calls finished for done. A "
-           "compacted topic, expired records, refused messages and an operator's reset hide ids "
-           "from it. The log says so, except of a compacted topic: nobody can see what is gone.");
+  text.Say(
+      "The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
+      " offsets back in the log and takes what the commit calls finished for done. A "
+      "compacted topic, expired records, refused messages and an operator's reset hide ids "
+      "from it. The log says which; of a compacted topic it says only that it is one: nobody can "
+      "see what is gone.");
 }
 
 void SayWindowLimits(const ServiceOptions& options, Text& text) {

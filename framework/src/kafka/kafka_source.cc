@@ -76,6 +76,9 @@ Status KafkaSource::Join() {
       return made;
     }
   }
+  if (options_.catch_up > 0) {
+    member_->AskCleanupPolicies();
+  }
   return member_->Subscribe();
 }
 

@@ -114,6 +114,9 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       }
       ListReadable();
       break;
+    case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
+      SayCleanupPolicies(event);
+      break;
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
       break;

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "cleanup_policy.h"
 #include "commits.h"
 #include "first_contact.h"
 #include "kafka_message.h"
@@ -38,6 +39,10 @@ class Member {
     Status looked = beginning.Look(client_.get(), options_.kafka.topics);
     contact_.Look(client_.get());
     return looked;
+  }
+  // Whether the topics are compacted is said in the log, later.
+  void AskCleanupPolicies() {
+    oncemq::AskCleanupPolicies(client_.get(), options_.kafka.topics, queue_.get());
   }
   Status Subscribe();
   void Serve(SourceEvents& events);

@@ -5,9 +5,9 @@
 
 #include <latch>
 
-#include "log_file.h"
 #include "no_more_threads.h"
 #include "poll_loop_fixture.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {

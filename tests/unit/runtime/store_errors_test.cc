@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
-#include "log_file.h"
 #include "poll_loop_fixture.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
