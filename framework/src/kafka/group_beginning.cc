@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "broker_error.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -74,7 +75,8 @@ Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& 
 
 bool GroupBeginning::Covers(const std::string& topic, int32_t partition) const {
   const auto size = sizes_.find(topic);
-  return known_ && !has_commits_ && size != sizes_.end() && partition < size->second;
+  const bool fresh = !has_commits_ || ONCEMQ_MUTANT("start-policy-for-any-group");
+  return known_ && fresh && size != sizes_.end() && partition < size->second;
 }
 
 int32_t GroupBeginning::partitions() const {

@@ -6,6 +6,7 @@
 
 #include "member.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -61,17 +62,20 @@ std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names
     answers = starts_.Ask(names);
   }
   const BootTime ended = clock_.Boot();
-  resolve_at_ = ended + std::max(kResolveAgain, kPausePerAsking * (ended - began));
+  resolve_at_ = ONCEMQ_MUTANT("silent-broker-asked-at-once")
+                    ? ended
+                    : ended + std::max(kResolveAgain, kPausePerAsking * (ended - began));
   return answers;
 }
 
 bool Member::MayAnswerLater(PartitionId id, const Error& error) {
   if (error.code != Code::kNotFound) {
     unknown_since_.erase(id);
-    return IsTransient(error);
+    return IsTransient(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
   }
   const BootTime now = clock_.Boot();
-  return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor;
+  return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor ||
+         ONCEMQ_MUTANT("unknown-topic-asked-for-ever");
 }
 
 // Finds out where the partitions start, and starts those whose answer is there. The others follow
@@ -127,7 +131,9 @@ void Member::Resolve(SourceEvents& events) {
 // What has no start yet will get none: it would be drained by nobody.
 void Member::Refuse() {
   refusing_ = true;
-  unresolved_.clear();
+  if (!ONCEMQ_MUTANT("refusing-member-starts-more")) {
+    unresolved_.clear();
+  }
   overtaken_.clear();
 }
 

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
 
-#include "broker_error.h"
 #include "client_config.h"
 #include "support/eventually.h"
 #include "support/mock_cluster.h"
@@ -57,6 +57,12 @@ struct Told final : SourceEvents {
   void Failed(const std::string& why) override { failure = why; }
 };
 
+// A mutant is mostly seen by something that never comes: there are many, and each waits in vain.
+seconds Patience() {
+  const char* const mutant = std::getenv("ONCEMQ_MUTANT");
+  return seconds(mutant != nullptr && *mutant != '\0' ? 10 : 30);
+}
+
 class MemberTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +98,7 @@ class MemberTest : public ::testing::Test {
     ASSERT_TRUE(member_->Subscribe());
   }
   bool Serving(const std::function<bool()>& condition) {
-    return Eventually(seconds(30), [&] {
+    return Eventually(Patience(), [&] {
       member_->Serve(told_);
       ReadAll();
       return condition();
@@ -140,7 +146,7 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
   const Clock& clock = SystemClock::Instance();
   microseconds longest{0};
   microseconds next{0};
-  ASSERT_TRUE(Eventually(seconds(30), [&] {
+  ASSERT_TRUE(Eventually(Patience(), [&] {
     BootTime before = clock.Boot();
     member_->Serve(told_);
     longest = clock.Boot() - before;
@@ -150,7 +156,7 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
     ReadAll();
     return !told_.assigned.empty() && longest >= seconds(1);
   })) << "the silent broker was never asked";
-  EXPECT_LT(next, longest / 2) << "and asked again at once";
+  EXPECT_LT(next, milliseconds(500)) << "and asked again at once, which takes a second";
   EXPECT_TRUE(Serving([&] { return read_[0] == 10; }));
   cluster_.SetUp(2);
   EXPECT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
@@ -165,7 +171,7 @@ microseconds MemberTest::LongestLookAtDistantBrokers() {
   cluster_.SetRoundTrip(milliseconds(100));
   const Clock& clock = SystemClock::Instance();
   microseconds longest{0};
-  EXPECT_TRUE(Eventually(seconds(30), [&] {
+  EXPECT_TRUE(Eventually(Patience(), [&] {
     const BootTime before = clock.Boot();
     member_->Serve(told_);
     longest = std::max(longest, clock.Boot() - before);
@@ -267,20 +273,6 @@ TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkip
   EXPECT_LT(member_->readable().size(), 2U);
 }
 
-TEST(BrokerError, WhatNobodyKnowsStopsAPartition) {
-  for (const auto code :
-       {RD_KAFKA_RESP_ERR__BAD_COMPRESSION, RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED,
-        RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
-        RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_INVALID_MSG,
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_END_ALL}) {
-    EXPECT_FALSE(FetchGoesOn(code)) << rd_kafka_err2name(code);
-  }
-  for (const auto code : {RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__PARTITION_EOF,
-                          RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE}) {
-    EXPECT_TRUE(FetchGoesOn(code)) << rd_kafka_err2name(code);
-  }
-}
-
 TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {
   Join();
   ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
@@ -342,14 +334,6 @@ TEST_F(MemberTest, ABrokerThatRefusesAllPartitionsOfADrainAtOnceIsAskedAsOftenAs
   }
 }
 
-TEST(PrefetchShare, IsBoundedForTheProcessAndNotOnlyForAPartition) {
-  EXPECT_EQ(PrefetchShare(512 << 20, 8), 64U << 20);
-  EXPECT_GT(PrefetchShare(512 << 20, 200), 10'000U * 256) << "10,000 records of 256 bytes ahead";
-  EXPECT_LE(PrefetchShare(512 << 20, 200) * 200, 512U << 20);
-  EXPECT_EQ(PrefetchShare(512 << 20, 100'000), 1U << 20);
-  EXPECT_EQ(PrefetchShare(512 << 20, 0), 8U << 20);
-}
-
 TEST_F(MemberTest, AClientThatCannotEndHoldsNobodyUp) {
   Send(0, 1);
   auto opened = OpenClient(options_, ClientFacts{});
@@ -365,6 +349,32 @@ TEST_F(MemberTest, AClientThatCannotEndHoldsNobodyUp) {
   const BootTime before = SystemClock::Instance().Boot();
   client.reset();
   EXPECT_LT(SystemClock::Instance().Boot() - before, seconds(15)) << "the message lives";
+}
+
+// Under the next generation the broker would take it, whoever owns the partition then.
+TEST_F(MemberTest, ACommitThatStillWaitsForItsLookIsNotSentOnceItsAssignmentIsOver) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  const auto commit = [&](PartitionId id, uint64_t number, int64_t offset) {
+    const CommitAction action{
+        .partition = id, .epoch = 1, .number = number, .offset = offset, .metadata = ""};
+    member_->Commit({&action, 1});
+  };
+  for (const PartitionId id : {0u, 1u}) {
+    commit(id, 1 + id, 3);
+    ASSERT_TRUE(Serving([&] { return told_.replies.contains(1 + id); }));
+  }
+  commit(0, 3, 5);
+  member_->GiveBack(0);
+  for (const uint64_t number : {4u, 5u, 6u}) {  // the look of 3 is answered meanwhile
+    commit(1, number, 5);
+    ASSERT_TRUE(Serving([&] { return told_.replies.contains(number); }));
+  }
+  EXPECT_FALSE(told_.replies.contains(3));
+  const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), kTopic, 0);
+  ASSERT_EQ(rd_kafka_committed(client_, list.get(), 10'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  EXPECT_EQ(list->elems[0].offset, 3);
 }
 
 // The property that rule 21 stands on; librdkafka keeps it, and our belt.
