@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/ordering/running_ids.h"
 
-#include <bit>
-
 namespace oncemq {
 
-RunningIds::RunningIds(uint32_t capacity)
-    : table_(std::bit_ceil(size_t{capacity} * 2)), mask_(table_.size() - 1) {}
+RunningIds::RunningIds() : table_(kFirstEntries), mask_(kFirstEntries - 1) {}
 
 RunningIds::Entry* RunningIds::Find(uint64_t hash) {
   for (size_t i = hash & mask_; table_[i].holder != kNoIndex; i = (i + 1) & mask_) {
@@ -18,7 +15,9 @@ RunningIds::Entry* RunningIds::Find(uint64_t hash) {
 }
 
 void RunningIds::Hold(uint64_t hash, uint32_t holder) {
-  ONCEMQ_CHECK(size_ * 2 <= table_.size(), "never more running ids than deliveries in flight");
+  if (size_ * 4 >= table_.size()) {
+    Grow();
+  }
   size_t i = hash & mask_;
   while (table_[i].holder != kNoIndex) {
     ONCEMQ_CHECK(table_[i].hash != hash, "an id is held once");
@@ -26,6 +25,22 @@ void RunningIds::Hold(uint64_t hash, uint32_t holder) {
   }
   table_[i] = {hash, holder, {}};
   size_++;
+}
+
+void RunningIds::Grow() {
+  std::vector<Entry> old(table_.size() * 2);
+  old.swap(table_);
+  mask_ = table_.size() - 1;
+  for (const Entry& entry : old) {
+    if (entry.holder == kNoIndex) {
+      continue;
+    }
+    size_t i = entry.hash & mask_;
+    while (table_[i].holder != kNoIndex) {
+      i = (i + 1) & mask_;
+    }
+    table_[i] = entry;
+  }
 }
 
 LaneList RunningIds::Release(uint64_t hash) {

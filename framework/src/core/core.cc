@@ -18,7 +18,6 @@ Core::Impl::Impl(const CoreOptions& options)
     : options_(options),
       slab_(options.in_flight),
       lanes_(slab_, options.in_flight),
-      ids_(options.in_flight),
       free_(options.in_flight),
       usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.run > 0 && options.lane_run > 0,

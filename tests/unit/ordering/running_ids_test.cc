@@ -10,7 +10,7 @@ namespace oncemq {
 namespace {
 
 TEST(RunningIds, AHeldIdIsFoundUntilItIsReleased) {
-  RunningIds ids(8);
+  RunningIds ids;
   EXPECT_EQ(ids.Find(42), nullptr);
   ids.Hold(42, 3);
   ASSERT_NE(ids.Find(42), nullptr);
@@ -21,7 +21,7 @@ TEST(RunningIds, AHeldIdIsFoundUntilItIsReleased) {
 }
 
 TEST(RunningIds, WaitingLanesComeBackWithTheRelease) {
-  RunningIds ids(8);
+  RunningIds ids;
   ids.Hold(1, 0);
   ids.Find(1)->waiting = {5, 6};
   const LaneList waiting = ids.Release(1);
@@ -30,7 +30,7 @@ TEST(RunningIds, WaitingLanesComeBackWithTheRelease) {
 }
 
 TEST(RunningIds, AgreesWithAMapUnderRandomUseWithCollidingHashes) {
-  RunningIds ids(256);
+  RunningIds ids;
   std::map<uint64_t, uint32_t> model;
   std::mt19937_64 random(7);
   for (int step = 0; step < 100'000; step++) {

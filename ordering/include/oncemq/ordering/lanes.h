@@ -4,12 +4,11 @@
 //
 // Promise: nodes of one key form one lane; a lane is handed out by NextReady() to one taker at a
 // time; a lane whose last node left does not exist any more, so memory follows the deliveries in
-// flight, not the keys ever seen. Two keys with equal hashes share a lane: slower, never wrong. No
-// allocation after construction. Node must have members `uint32_t next` and `uint32_t lane`, both
-// ours. Thread safety: none; lives inside the core.
+// flight, not the keys ever seen. Two keys with equal hashes share a lane: slower, never wrong.
+// Node must have members `uint32_t next` and `uint32_t lane`, both ours. Thread safety: none; lives
+// inside the core.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -50,7 +49,7 @@ template <class Node>
 class LaneTable {
  public:
   LaneTable(std::vector<Node>& nodes, uint32_t capacity)
-      : nodes_(nodes), lanes_(capacity), table_(std::bit_ceil(size_t{capacity} * 2)) {
+      : nodes_(nodes), lanes_(capacity), table_(kFirstEntries) {
     mask_ = table_.size() - 1;
     for (uint32_t i = 0; i < capacity; i++) {
       lanes_[i].next = i + 1 < capacity ? i + 1 : kNoIndex;
@@ -173,6 +172,7 @@ class LaneTable {
   }
 
  private:
+  static constexpr size_t kFirstEntries = 1024;
   struct Entry {
     uint64_t hash = 0;
     uint32_t lane = kNoIndex;
@@ -191,8 +191,27 @@ class LaneTable {
     table_[i] = {hash, index};
     lanes_[index] = Lane{.hash = hash};
     live_++;
+    if (live_ * 4 > table_.size()) {
+      Grow();
+    }
     MakeReady(index);
     return index;
+  }
+
+  // The table follows the lanes that there ever were at a time: a small one stays in the cache.
+  void Grow() {
+    std::vector<Entry> old(table_.size() * 2);
+    old.swap(table_);
+    mask_ = table_.size() - 1;
+    for (const Entry& entry : old) {
+      if (entry.lane != kNoIndex) {
+        size_t i = entry.hash & mask_;
+        while (table_[i].lane != kNoIndex) {
+          i = (i + 1) & mask_;
+        }
+        table_[i] = entry;
+      }
+    }
   }
 
   void PushBack(LaneList& list, uint32_t index) {

@@ -4,7 +4,8 @@
 //
 // Promise (rule 14): while an id is held, every other delivery of it waits, in every ordering mode,
 // also across assignments. Keyed by hash: two ids with equal hashes wait for each other; slower,
-// never wrong. No allocation after construction. Thread safety: none; lives inside the core.
+// never wrong. Memory: 24 bytes for each of four to eight times the ids that ever ran at a time: a
+// small table stays in the cache. Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace oncemq {
 
 class RunningIds {
  public:
-  explicit RunningIds(uint32_t capacity);
+  RunningIds();
 
   struct Entry {
     uint64_t hash = 0;
@@ -48,7 +49,11 @@ class RunningIds {
   uint32_t size() const { return size_; }
 
  private:
-  std::vector<Entry> table_;
+  static constexpr size_t kFirstEntries = 1024;
+
+  void Grow();
+
+  std::vector<Entry> table_;  // at most a quarter full
   size_t mask_;
   uint32_t size_ = 0;
 };
