@@ -103,7 +103,7 @@ TEST_F(KafkaCatchUp, ACompactedTopicIsWarnedOfWhereTheWindowForgets) {
   KafkaAdmin(Brokers()).CreateTopic(
       {.name = compacted, .config = {{"cleanup.policy", "compact,delete"}}});
   const std::string warning = "the topic is compacted: catch-up can't complete the window";
-  const auto window = OpenMemoryWindow({}, SystemClock::Instance());
+  const auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   RuntimeOptions options = QuickOptions(Brokers(), "g-" + topic_, topic_);
   options.kafka.topics.push_back(compacted);
   LogFile log;
