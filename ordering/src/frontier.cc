@@ -85,14 +85,7 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
       i++;
       continue;
     }
-    const uint32_t first = i;
     const int64_t from = offsets_[i & mask_];
-    int64_t to = from;
-    size_t not_done = 0;
-    for (; i != end_ && !IsOpen(verdicts_[i & mask_]); i++) {
-      to = offsets_[i & mask_] + 1;
-      not_done += IsNotDone(verdicts_[i & mask_]) ? 1 : 0;
-    }
     // A carried range may be delivered in part so far: what lies before this arrival stays in.
     while (carried != carried_end && carried->from < from) {
       if (carried->to <= from || !ONCEMQ_MUTANT("carried-range-loses-its-start")) {
@@ -103,19 +96,46 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
       }
       ++carried;
     }
-    bytes += VarintSize(std::max<int64_t>(0, from - at)) + VarintSize(to - from) + 2;
-    bytes += not_done * (VarintSize(to - offset_) + 1);  // each by itself, at the worst
-    if (bytes > max_bytes) {
-      limit = first;
+    bytes += VarintSize(std::max<int64_t>(0, from - at));
+    const FinishedRun run = RunWithin(i, max_bytes - std::min(bytes, max_bytes));
+    bytes += run.bytes;
+    if (run.end != i) {
+      append(from, offsets_[(run.end - 1) & mask_] + 1);
+    }
+    i = run.end;
+    if (run.cut) {
+      limit = i;
       break;
     }
-    bytes -= 2;
-    append(from, to);
   }
   for (; carried != carried_end; ++carried) {
     append(carried->from, carried->to);
   }
   return map;
+}
+
+// The finished arrivals from `first` on, as many as fit into `room` bytes of map and not_done.
+Frontier::FinishedRun Frontier::RunWithin(uint32_t first, size_t room) const {
+  constexpr size_t kSpare = 2;   // what lies in between may become a range of its own
+  constexpr size_t kLength = 3;  // of a range within the largest span
+  FinishedRun run{first, 0, false};
+  size_t not_done = 0;
+  int64_t not_done_end = -1;
+  for (; run.end != end_ && !IsOpen(verdicts_[run.end & mask_]); run.end++) {
+    const int64_t offset = offsets_[run.end & mask_];
+    const bool done = !IsNotDone(verdicts_[run.end & mask_]);
+    const bool begins = !done && offset != not_done_end;
+    const size_t more = begins ? VarintSize(offset - offset_) + kLength : 0;
+    const size_t length = VarintSize(offset + 1 - offsets_[first & mask_]);
+    if (length + kSpare + not_done + more > room) {
+      run.cut = true;
+      return run;
+    }
+    not_done += more;
+    not_done_end = done ? not_done_end : offset + 1;
+    run.bytes = length + not_done;
+  }
+  return run;
 }
 
 // Rare, so it is put together by sorting.

@@ -210,6 +210,35 @@ TEST(Frontier, WhatIsNotDoneUsesTheRoomOfTheMapToo) {
   EXPECT_EQ(cut.totals.rejected, cut.not_done.count());
 }
 
+TEST(Frontier, ManyRefusedInOneRunShortenTheMapAndDoNotEmptyIt) {
+  Frontier frontier(8192);
+  frontier.Start(0, {}, {}, {});
+  frontier.Add(0);
+  for (int64_t offset = 1; offset < 6000; offset++) {
+    frontier.Finish(frontier.Add(offset).number,
+                    offset % 2 == 0 ? Verdict::kRejected : Verdict::kApplied);
+  }
+  constexpr size_t kRoom = 2'900;
+  const FrontierSnapshot cut = frontier.Snapshot(kRoom);
+  EXPECT_TRUE(cut.cut);
+  EXPECT_GT(cut.map.count(), 500);
+  EXPECT_LE(cut.map.Encode(0).size() + cut.not_done.Encode(0).size(), kRoom);
+  EXPECT_EQ(cut.totals.sum(), cut.map.count());
+  EXPECT_EQ(cut.totals.rejected, cut.not_done.count());
+}
+
+TEST(Frontier, ARunOfRefusedOnesTakesTheRoomOfOneRange) {
+  Frontier frontier(8192);
+  frontier.Start(0, {}, {}, {});
+  frontier.Add(0);
+  for (int64_t offset = 1; offset < 6000; offset++) {
+    frontier.Finish(frontier.Add(offset).number, Verdict::kRejected);
+  }
+  const FrontierSnapshot whole = frontier.Snapshot(32);
+  EXPECT_FALSE(whole.cut);
+  EXPECT_EQ(whole.not_done, MapOf({{1, 6000}}));
+}
+
 TEST(Frontier, CarriedRangesSurviveACut) {
   Frontier frontier(4096);
   frontier.Start(0, MapOf({{100, 110}}), {}, Totals{.applied = 10});

@@ -96,6 +96,25 @@ TEST_F(LanesTest, OnlyEqualHashesShareALaneNotEqualPlacesInTheTable) {
   EXPECT_EQ(lanes_.live(), 2u);
 }
 
+TEST(LaneTable, FindsEveryLaneAgainWhenItsTableHasGrown) {
+  constexpr uint32_t kLanes = 3'000;
+  std::vector<Node> nodes(2 * kLanes);
+  LaneTable<Node> lanes(nodes, 2 * kLanes);
+  for (uint32_t node = 0; node < 2 * kLanes; node++) {
+    lanes.Append(4096 * (1 + node % kLanes), node);
+  }
+  EXPECT_EQ(lanes.live(), kLanes);
+  for (uint32_t i = 0; i < kLanes; i++) {
+    const uint32_t lane = lanes.NextReady();
+    ASSERT_NE(lane, kNoIndex);
+    EXPECT_EQ(lanes[lane].head, i);
+    EXPECT_EQ(lanes[lane].tail, i + kLanes);
+    ASSERT_TRUE(lanes.Filter(lane, [](uint32_t) { return true; }));
+    lanes.Erase(lane);
+  }
+  EXPECT_EQ(lanes.live(), 0u);
+}
+
 TEST_F(LanesTest, SurvivesRandomCreationAndErasureWithCollidingHomes) {
   std::map<uint64_t, std::deque<uint32_t>> model;
   std::vector<uint32_t> free;
@@ -105,7 +124,7 @@ TEST_F(LanesTest, SurvivesRandomCreationAndErasureWithCollidingHomes) {
   std::mt19937_64 random(3);
   for (int step = 0; step < 50'000; step++) {
     if (!free.empty() && random() % 2 == 0) {
-      const uint64_t hash = (random() % 10) * 128 + random() % 4;
+      const uint64_t hash = (random() % 10) * 4096 + random() % 4;  // few homes, long chains
       lanes_.Append(hash, free.back());
       model[hash].push_back(free.back());
       free.pop_back();

@@ -29,12 +29,27 @@ TEST(RunningIds, WaitingLanesComeBackWithTheRelease) {
   EXPECT_EQ(waiting.tail, 6u);
 }
 
+TEST(RunningIds, FindsEveryIdAgainWhenItsTableHasGrown) {
+  constexpr uint32_t kIds = 3'000;
+  RunningIds ids;
+  for (uint32_t i = 0; i < kIds; i++) {
+    ids.Hold(4096 * uint64_t{i + 1}, i);
+    ids.Find(4096 * uint64_t{i + 1})->waiting = {i, i};
+  }
+  for (uint32_t i = 0; i < kIds; i++) {
+    ASSERT_NE(ids.Find(4096 * uint64_t{i + 1}), nullptr);
+    EXPECT_EQ(ids.Find(4096 * uint64_t{i + 1})->holder, i);
+    EXPECT_EQ(ids.Release(4096 * uint64_t{i + 1}).head, i);
+  }
+  EXPECT_EQ(ids.size(), 0u);
+}
+
 TEST(RunningIds, AgreesWithAMapUnderRandomUseWithCollidingHashes) {
   RunningIds ids;
   std::map<uint64_t, uint32_t> model;
   std::mt19937_64 random(7);
   for (int step = 0; step < 100'000; step++) {
-    const uint64_t hash = 1 + (random() % 40) * 512 + random() % 8;  // few homes, long chains
+    const uint64_t hash = 1 + (random() % 40) * 4096 + random() % 8;  // few homes, long chains
     if (const auto held = model.find(hash); held != model.end()) {
       ASSERT_NE(ids.Find(hash), nullptr);
       ASSERT_EQ(ids.Find(hash)->holder, held->second);

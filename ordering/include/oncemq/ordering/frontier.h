@@ -78,6 +78,12 @@ class Frontier {
  private:
   void Grow();
   OffsetMap MapWithin(size_t max_bytes, uint32_t& limit) const;
+  struct FinishedRun {
+    uint32_t end;  // the first arrival behind it
+    size_t bytes;
+    bool cut;  // it goes on, but there is no room
+  };
+  FinishedRun RunWithin(uint32_t first, size_t room) const;
   OffsetMap NotDoneBefore(uint32_t limit) const;
 
   std::vector<int64_t> offsets_;  // rings, indexed by arrival number & mask_
