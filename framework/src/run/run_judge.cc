@@ -65,12 +65,13 @@ RunMachine::Part RunMachine::Plan(size_t i) {
 
 // The core marks copies by hash; only equal bytes are copies. One with another payload asks the
 // window, after its original in the same batch: which of the two is the conflict depends on what
-// the window knows (rule 18). So does a copy of a carried message, of which the map only says that
-// it is finished: it may have been refused.
+// the window knows (rule 18). So does a copy of what an earlier owner finished: the window knows
+// with which payload, or what became of the id since.
 bool RunMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
     const bool carried =
-        items_[j].stage == Stage::kCarried && !ONCEMQ_MUTANT("copy-follows-carried");
+        (items_[j].stage == Stage::kCarried && !ONCEMQ_MUTANT("copy-follows-carried")) ||
+        (items_[j].stage == Stage::kNotDone && !ONCEMQ_MUTANT("copy-follows-refused"));
     if (!carried && items_[j].id == items_[i].id && !OtherPayload(items_[j], items_[i])) {
       progress_[i].original =
           static_cast<uint32_t>(progress_[j].part == Part::kCopy ? progress_[j].original : j);

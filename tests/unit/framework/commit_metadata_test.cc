@@ -171,6 +171,9 @@ TEST(ResolveAssignment, RecordsThatAreGoneAreSkippedAndCountedWhereThePolicySays
   before.map.Append(110, 120);
   before.map.Append(148, 152);
   before.map.Append(160, 170);
+  before.not_done.Append(115, 116);
+  before.not_done.Append(151, 152);
+  before.not_done.Append(165, 167);
   const auto assignment = ResolveAssignment({100, EncodeCommit(before, 100)}, {150, 500}, rules);
   ASSERT_TRUE(assignment);
   const AssignFacts& facts = assignment->facts;
@@ -181,6 +184,8 @@ TEST(ResolveAssignment, RecordsThatAreGoneAreSkippedAndCountedWhereThePolicySays
   EXPECT_TRUE(facts.metadata.skipped.Contains(149));
   ASSERT_EQ(facts.metadata.map.ranges().size(), 1u);
   EXPECT_EQ(facts.metadata.map.ranges()[0], (OffsetMap::Range{160, 170}));
+  ASSERT_EQ(facts.metadata.not_done.ranges().size(), 1u);
+  EXPECT_EQ(facts.metadata.not_done.ranges()[0], (OffsetMap::Range{165, 167}));
   EXPECT_NE(assignment->notice.find("100 to 149"), std::string::npos);
 }
 

@@ -276,6 +276,33 @@ TEST_F(CoreAssignment, TheMapOfTheLastCommitIsCarried) {
   EXPECT_EQ(core_.Counts().repaired, 2);
 }
 
+TEST_F(CoreAssignment, WhatTheLastCommitCallsNotDoneHoldsNoIdAndIsCommittedOn) {
+  CommitMetadata metadata;
+  metadata.map.Append(1, 3);
+  metadata.not_done.Append(1, 2);
+  metadata.totals = {.applied = 1, .rejected = 1};
+  Give(0, 0, metadata);
+  Admit(0, 0, "a", "x");
+  Admit(0, 1, "b", "x");
+  Admit(0, 2, "c", "y");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 3u) << "the refused one does not wait for the id that runs";
+  EXPECT_EQ(items[1].stage, Stage::kNotDone);
+  EXPECT_EQ(items[2].stage, Stage::kCarried);
+  Settlement refused;
+  refused.slot = items[1].slot;
+  refused.ticket = items[1].ticket;
+  refused.fate = Fate::kRejected;
+  refused.attached = true;
+  Settle(refused);
+  Settle(items[2], Fate::kRestored);
+  After(1'000);
+  const auto commits = Acknowledge();
+  EXPECT_EQ(commits[0].offset, 0);
+  EXPECT_EQ(Decode(commits[0]).not_done, metadata.not_done);
+  EXPECT_EQ(Decode(commits[0]).totals, metadata.totals) << "counted already";
+}
+
 TEST_F(CoreAssignment, AnOwnRedeliveryIsASuppressedDeliveryOfAnAppliedOffset) {
   Give(0);
   Admit(0, 0, "a", "x");

@@ -43,6 +43,14 @@ TEST_F(RunMachineConflict, ACopyWithAnotherPayloadAsksTheWindowAfterItsOriginal)
   EXPECT_EQ(FateOf(2), Fate::kSuppressed) << "a true copy follows the first";
 }
 
+TEST_F(RunMachineConflict, ACopyOfAMessageThatWasRefusedBeforeAsksTheWindow) {
+  Use(Journaling());
+  Add(1, "x", Stage::kNotDone, false, 0, 18);
+  Add(1, "x", Stage::kFresh, true, 0, 18);
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 1u);
+}
+
 TEST_F(RunMachineConflict, ACopyOfACarriedMessageAsksTheWindowBecauseTheMapDoesNotSayHowItEnded) {
   Use(Journaling());
   Add(1, "x", Stage::kCarried, false, 0, 18);

@@ -247,6 +247,20 @@ TEST_F(RunMachineTest, ACarriedDeliveryOnlyGetsItsMarker) {
   EXPECT_EQ(FateOf(0), Fate::kRestored);
 }
 
+TEST_F(RunMachineTest, ADeliveryThatWasRefusedBeforeIsNeitherHandledNorTakenForDone) {
+  Add(1, "x", Stage::kNotDone);
+  Add(1, "y");
+  Start();
+  EXPECT_TRUE(machine_->restores().empty());
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  EXPECT_EQ(machine_->claims()[0].id, "y");
+  Claim({Answer::kGranted});
+  EXPECT_EQ(Handle().size(), 1u) << "the lane goes on behind it";
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_TRUE(machine_->settlements()[0].attached);
+}
+
 TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnership) {
   Add(1, "x", Stage::kCarried);
   Add(1, "y");
