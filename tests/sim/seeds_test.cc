@@ -32,9 +32,6 @@ TEST_P(Swarm, EverySeedKeepsEveryPromiseAndRepeatsItself) {
 // A sweep that never gets into the situations that it is about proves nothing. Some are rare, so
 // this one goes on until it has seen each of them, within a bound.
 TEST(Sweep, GetsIntoEverySituation) {
-  if (OneOf() > 1) {
-    return;  // under a sanitizer; what it may find lies in the seeds above as well
-  }
   constexpr uint64_t kMost = 8'000;
   Sometimes sometimes;
   const auto missing = [&] {

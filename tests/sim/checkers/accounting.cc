@@ -134,6 +134,28 @@ class Accounting final : public Checker {
              std::to_string(wanted.applied) + ", " + std::to_string(wanted.suppressed) + ", " +
              std::to_string(wanted.rejected));
     }
+    CompareNotDone(*ledger, commit);
+  }
+
+  // What the map covers and the commit calls not done is what was refused or parked: all of it, and
+  // nothing else.
+  void CompareNotDone(const AssignmentLedger& ledger, const CommitFacts& commit) {
+    const OffsetMap& not_done = commit.metadata.not_done;
+    const auto refused = [&](int64_t offset) {
+      const auto found = ledger.offsets.find(offset);
+      const auto fate = found == ledger.offsets.end() ? std::nullopt : found->second.fate;
+      return ledger.Carried(offset) ? ledger.base.not_done.Contains(offset)
+                                    : fate == Fate::kRejected || fate == Fate::kParked;
+    };
+    for (const auto& range : commit.metadata.map.ranges()) {
+      for (int64_t offset = range.from; offset < range.to; offset++) {
+        if (refused(offset) != not_done.Contains(offset)) {
+          Broken("offset " + std::to_string(offset) + " is " +
+                 (not_done.Contains(offset) ? "called not done" : "not called not done") +
+                 " in the map of a commit");
+        }
+      }
+    }
   }
 
   Ledgers ledgers_;
