@@ -6,7 +6,7 @@ its sentence, in docs/guarantees.md.
 import re
 
 PAGE = "docs/guarantees.md"
-CITED = re.compile(r"\b[Rr]ules?\s+(\d+(?:\s*(?:,|and|to|or|\u2013|-)+\s*\d+)*)(?![\d.])")
+CITED = re.compile(r"\b[Rr]ules?\s+(\d+(?:\s*(?:,|and|to|or|\u2013|-)+\s*\d+)*)(?!\d|\.\d)")
 # A citation may go over the end of a line of comment.
 LINE_END = re.compile(r"\n[ \t]*(?://+|#|\*)?[ \t]*")
 
