@@ -214,9 +214,7 @@ TEST_F(RunMachineTest, ARefusalThatCouldNotBeRecordedIsNotFinished) {
 }
 
 TEST_F(RunMachineTest, AtTheOpaqueLevelAFailedAttemptLeavesAnUncertainMarker) {
-  RunPolicy policy{.level = Level::kGuarded};
-  policy.level = Level::kOpaque;
-  Use(policy);
+  Use({.level = Level::kOpaque});
   Add(1, "x");
   Add(2, "y");
   Start();
@@ -350,9 +348,7 @@ TEST_F(RunMachineTest, TheHandlerIsToldThatItsOwnEarlierCallMayHaveHadItsEffect)
 }
 
 TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
-  RunPolicy policy{.level = Level::kGuarded};
-  policy.level = Level::kOpaque;
-  Use(policy);
+  Use({.level = Level::kOpaque});
   Add(1, "x");
   Start();
   machine_->claim_answers()[0] = ClaimAnswer{};
@@ -366,9 +362,7 @@ TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
 }
 
 TEST_F(RunMachineTest, ARepeatedReleaseIsAsUncertainAsTheFirst) {
-  RunPolicy policy{.level = Level::kGuarded};
-  policy.level = Level::kOpaque;
-  Use(policy);
+  Use({.level = Level::kOpaque});
   Add(1, "x", Stage::kReleasing, false, 55);
   run_.items[0].touched = true;
   Start();
