@@ -106,22 +106,27 @@ class LayoutScan {
     if (!escape && c == quote_) {
       quote_ = 0;
       fresh_ = false;
+      closed_ = true;
     }
     return escape ? 1 : 0;
   }
 
   // Whether a value may begin behind it.
   bool Opens(char c, char next) {
+    const bool after_closed = std::exchange(closed_, false);
     if (fresh_ && (c == '[' || c == '{')) {
       depth_++;
       return true;
     }
     if (depth_ > 0 && (c == ']' || c == '}')) {
       depth_--;
+      closed_ = true;
       return false;
     }
-    return (c == ':' && next == ' ') || (c == '-' && fresh_ && next == ' ') ||
-           (c == ',' && depth_ > 0);
+    if (depth_ > 0 && (c == ',' || (c == ':' && after_closed))) {
+      return true;
+    }
+    return (c == ':' && next == ' ') || (c == '-' && fresh_ && next == ' ');
   }
 
   Findings& findings_;
@@ -129,6 +134,7 @@ class LayoutScan {
   int depth_ = 0;         // of [ and {
   int block_above_ = -1;  // indentation of the key whose block we are in
   bool fresh_ = true;     // a value may begin here
+  bool closed_ = false;   // a quote or bracket has just ended: in [ and {, its ':' needs no space
   char quote_ = 0;        // that is open
   YAML::Mark opened_;     // where it was
 };

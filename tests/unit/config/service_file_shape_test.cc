@@ -139,6 +139,24 @@ TEST(ServiceFile, QuotesThatAreNoneOrAreClosedAreLeftAlone) {
   }
 }
 
+TEST(ServiceFile, BetweenBracketsAColonBehindAQuoteNeedsNoSpace) {
+  for (const std::string properties :
+       {"{\"client.id\":\"x, 'y\"}", "{'client.id':'x, \"y'}", "{\"client.id\" :\"x, 'y\"}",
+        "{\"client.id\":\"b #c\"}", "{\"client.id\":\n    \"x, 'y\"}"}) {
+    // Once the bracket is closed, a comma begins no value.
+    EXPECT_EQ(ErrorsOf(With("  group: payments\n",
+                            "  properties: " + properties + "\n  group: pay,'ments\n")),
+              "")
+        << properties;
+  }
+  const std::string errors =
+      ErrorsOf(With("  group: payments\n", "  properties: {\"client.id\":\"x}\n  group: g\n"));
+  EXPECT_EQ(errors, "service.yaml:3:28: the quote that opens here is not closed on its line");
+  // Outside of brackets, or behind a plain key, it belongs to the value.
+  EXPECT_EQ(ErrorsOf(With("  group: payments\n", "  group: a:'b\n")), "");
+  EXPECT_EQ(ErrorsOf(With("topics: payments", "topics: [a:'b]")).find("quote"), std::string::npos);
+}
+
 TEST(ServiceFile, AKeyAtTheWrongLevelIsToldWhereItBelongs) {
   EXPECT_EQ(ErrorsOf(kMinimalService + "level: guarded\n"),
             "service.yaml:10:1: unknown key `level`; it belongs under `log:` or under `window:`");
