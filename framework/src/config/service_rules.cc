@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "broker_list.h"
+#include "kafka_names.h"
 #include "kafka_properties.h"
 #include "quoted.h"
 #include "units.h"
@@ -28,28 +28,16 @@ class Rules {
   std::vector<BrokenRule> broken_;
 };
 
-// As Kafka has it for topics.
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= 249 && name != "." && name != ".." &&
-         std::all_of(name.begin(), name.end(), IsNameCharacter);
-}
-
-bool IsGroup(std::string_view group) {
-  return !group.empty() && group.size() <= 249 &&
-         std::all_of(group.begin(), group.end(),
-                     [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; });
-}
-
 void CheckKafka(const KafkaOptions& kafka, Rules& rules) {
   const Status brokers = CheckBrokers(kafka.brokers);
   rules.Demand(brokers.has_value(), "kafka.brokers", brokers ? "" : brokers.error().message);
-  rules.Demand(IsGroup(kafka.group), "kafka.group",
-               "must be 1 to 249 characters without spaces, not " + Quoted(kafka.group));
+  const Status group = CheckGroup(kafka.group);
+  rules.Demand(group.has_value(), "kafka.group", group ? "" : group.error().message);
   rules.Demand(!kafka.topics.empty(), "topics", "must name at least one topic");
   std::set<std::string_view> seen;
   for (const std::string& topic : kafka.topics) {
-    rules.Demand(IsName(topic), "topics",
-                 Quoted(topic) + " is no topic name (letters, digits and . _ - only; no patterns)");
+    const Status name = CheckTopic(topic);
+    rules.Demand(name.has_value(), "topics", name ? "" : name.error().message);
     rules.Demand(seen.insert(topic).second, "topics", Quoted(topic) + " stands here twice");
   }
   std::set<std::string_view> names;

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "broker_list.h"
 #include "crew.h"
 #include "journal.h"
+#include "kafka_names.h"
 #include "kafka_properties.h"
 #include "kafka_source.h"
 #include "keeper.h"
@@ -102,10 +102,16 @@ Status CheckNames(const RuntimeOptions& options) {
   if (const Status brokers = CheckBrokers(options.kafka.brokers); !brokers) {
     return Invalid("brokers " + brokers.error().message);
   }
-  std::set<std::string> seen;
+  if (const Status group = CheckGroup(options.kafka.group); !group) {
+    return Invalid("the group " + group.error().message);
+  }
+  std::set<std::string_view> seen;
   for (const std::string& topic : options.kafka.topics) {
-    if (topic.empty() || topic.front() == '^' || !seen.insert(topic).second) {
-      return Invalid("topic `" + topic + "`: topics are names, not patterns, and each stands once");
+    if (const Status name = CheckTopic(topic); !name) {
+      return Invalid("topics: " + name.error().message);
+    }
+    if (!seen.insert(topic).second) {
+      return Invalid("topics: `" + topic + "` stands here twice");
     }
   }
   return {};

@@ -56,12 +56,31 @@ TEST(RuntimeOpen, RefusesBrokersThatTheServiceFileRefuses) {
   EXPECT_EQ(Refusal(options), "");
 }
 
-TEST(RuntimeOpen, RefusesPatternsAndTopicsThatStandTwice) {
+TEST(RuntimeOpen, RefusesAGroupThatTheServiceFileRefuses) {
   RuntimeOptions options = Good();
-  options.kafka.topics = {"^t.*"};
-  EXPECT_THAT(Refusal(options), HasSubstr("not patterns"));
+  for (const std::string& group : {std::string("a b"), std::string("a\n"), std::string("a\0", 2),
+                                   std::string("a\x7F"), std::string(250, 'a')}) {
+    options.kafka.group = group;
+    EXPECT_THAT(Refusal(options), HasSubstr("the group must be 1 to 249 characters")) << group;
+  }
+  for (const std::string& group : {std::string("a:b/c"), std::string(249, 'a')}) {
+    options.kafka.group = group;
+    EXPECT_EQ(Refusal(options), "") << group;
+  }
+}
+
+TEST(RuntimeOpen, RefusesTopicsThatTheServiceFileRefuses) {
+  RuntimeOptions options = Good();
+  for (const std::string& topic :
+       {std::string(), std::string("."), std::string(".."), std::string("^t.*"), std::string("a b"),
+        std::string("a/b"), std::string("t\0", 2), std::string(250, 'a')}) {
+    options.kafka.topics = {"t", topic};
+    EXPECT_THAT(Refusal(options), HasSubstr("is no topic name")) << topic;
+  }
   options.kafka.topics = {"t", "t"};
-  EXPECT_THAT(Refusal(options), HasSubstr("once"));
+  EXPECT_THAT(Refusal(options), HasSubstr("`t` stands here twice"));
+  options.kafka.topics = {std::string(249, 'a'), "A.b_c-9"};
+  EXPECT_EQ(Refusal(options), "");
 }
 
 TEST(RuntimeOpen, RefusesPropertiesThatWouldMoveThePositionBehindItsBack) {

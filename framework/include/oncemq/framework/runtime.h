@@ -28,9 +28,9 @@ namespace oncemq {
 struct KafkaOptions {
   // host:port, separated by commas.
   std::string brokers;
-  // Consumer group; part of the scope.
+  // Consumer group, 1 to 249 characters without spaces; part of the scope.
   std::string group;
-  // Names, no patterns.
+  // Names as Kafka allows them, no patterns; each stands once.
   std::vector<std::string> topics;
   // For a group without commits. In one that has any, a partition without a commit is a new one and
   // begins at the start of its log.

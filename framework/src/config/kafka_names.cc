@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "broker_list.h"
+#include "kafka_names.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "oncemq/base/bytes.h"
 #include "quoted.h"
 
 namespace oncemq {
 namespace {
+
+constexpr size_t kLongestName = 249;
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
 
 bool IsPort(std::string_view text) {
   const int64_t port = ParseDecimal(text).value_or(0);
@@ -42,19 +51,37 @@ bool AreBrokers(std::string_view list) {
   }
 }
 
+Error Invalid(std::string text) {
+  return {Code::kInvalid, Effect::kNone, std::move(text)};
+}
+
 }  // namespace
 
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." &&
+         std::all_of(name.begin(), name.end(), IsNameCharacter);
 }
 
 Status CheckBrokers(std::string_view list) {
   if (AreBrokers(list)) {
     return {};
   }
-  return Error{Code::kInvalid, Effect::kNone,
-               "must be host:port, several separated by commas, not " + Quoted(list)};
+  return Invalid("must be host:port, several separated by commas, not " + Quoted(list));
+}
+
+Status CheckGroup(std::string_view group) {
+  const bool fits = !group.empty() && group.size() <= kLongestName &&
+                    std::all_of(group.begin(), group.end(), [](char c) {
+                      return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
+                    });
+  return fits ? Status()
+              : Invalid("must be 1 to 249 characters without spaces, not " + Quoted(group));
+}
+
+Status CheckTopic(std::string_view topic) {
+  return IsName(topic) ? Status()
+                       : Invalid(Quoted(topic) +
+                                 " is no topic name (letters, digits and . _ - only; no patterns)");
 }
 
 }  // namespace oncemq
