@@ -124,7 +124,8 @@ struct Limit {
   uint64_t most;
 };
 
-// The most: what the service file allows too. Tables are made for these counts.
+// The most: what the service file allows too. Deliveries and lanes get their room at once, for all
+// that may be in flight.
 Status CheckLimits(const RuntimeOptions& options) {
   const CoreOptions& core = options.core;
   const Limit limits[] = {
