@@ -234,7 +234,9 @@ void PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   }
 }
 
-// What a stop has handed back is not finished, so a stopped partition never is.
+// What a refusal has handed back is not finished, and it stays above the frontier. Where the broker
+// has refused the commit everything may be finished, but none of that is known to the group:
+// another assignment would begin below it again.
 bool PollLoop::Finished(PartitionId partition) const {
   if (!Owns(partition)) {
     return true;
@@ -242,6 +244,9 @@ bool PollLoop::Finished(PartitionId partition) const {
   const PartitionStatus status = core_.Status(partition);
   if (ONCEMQ_MUTANT("handed-back-is-finished")) {
     return status.counts.open == 0;
+  }
+  if (status.phase == PartitionPhase::kStopped && !ONCEMQ_MUTANT("stopped-is-finished")) {
+    return false;
   }
   return status.frontier >= status.next_offset && !(catch_up_ && catch_up_->Busy(partition));
 }

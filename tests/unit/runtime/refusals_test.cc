@@ -69,6 +69,26 @@ TEST_F(PollLoopTest, WhatAStopHasHandedBackIsNotFinished) {
   EXPECT_FALSE(finished);
 }
 
+// Another assignment would begin at the stored commit, and count what is finished above it as
+// skipped.
+TEST_F(PollLoopTest, APartitionWhoseCommitTheBrokerRefusesIsNeverFinished) {
+  RunningLoop loop(Options(), &window_, Count());
+  std::atomic<bool> finished{true};
+  std::atomic<int> asked{0};
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  loop.script().AnswerCommits(CommitReply::kTooLarge);
+  loop.script().Append(0, "a", "k");
+  EXPECT_TRUE(Holds([&] { return !loop.Now().stops.empty(); }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 1) << "everything is finished";
+  loop.script().Tell([&](SourceEvents& events) {
+    finished = events.Finished(0);
+    asked++;
+  });
+  EXPECT_TRUE(Holds([&] { return asked == 1; }));
+  EXPECT_FALSE(finished);
+}
+
 TEST_F(PollLoopTest, TheReportKeepsOnlyTheBeginningOfALongReason) {
   RunningLoop loop(Options(), &window_, [](const Message&, Context&) -> Outcome {
     return Reject{std::string(1'000'000, 'x')};
