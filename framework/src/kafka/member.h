@@ -122,7 +122,7 @@ class Member {
 
   std::vector<PartitionId> unresolved_;  // assigned by the group; their start is not known yet
   BootTime resolve_at_{};
-  std::map<PartitionId, BootTime> unknown_since_;  // of these, those that no broker knows
+  std::map<PartitionId, BootTime> unknown_since_;  // of these and overtaken_: no broker knows them
   std::set<std::string> denied_;                   // told as incidents
   bool must_answer_ = false;                       // the group waits for our assign call
   bool revoking_ = false;                          // the group waits for our unassign call

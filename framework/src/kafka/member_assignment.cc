@@ -91,6 +91,7 @@ void Member::Resolve(SourceEvents& events) {
   std::vector<PartitionId> fresh;
   for (size_t i = 0; i < asked.size(); i++) {
     if (answers[i]) {
+      unknown_since_.erase(asked[i]);
       AssignFacts& facts = answers[i]->facts;
       facts.read_from =
           std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));

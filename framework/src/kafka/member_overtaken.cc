@@ -76,11 +76,12 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
     follow_at_ = ended + std::max(kAskAgain, kPausePerAsking * (ended - began));
     Log(LogLevel::kWarn, "kafka", "where the log begins is not known yet",
         {{"topic", name.topic}, {"partition", name.partition}, {"error", ToString(log.error())}});
-    if (!IsTransient(log.error())) {
+    if (!MayAnswerLater(id, log.error())) {
       StopOvertaken(id, log.error().message, events);
     }
     return;
   }
+  unknown_since_.erase(id);
   Overtaken& overtaken = overtaken_.at(id);
   Reader& reader = readers_.at(id);
   if (log->start <= reader.next && !ONCEMQ_MUTANT("any-range-error-goes-on")) {

@@ -273,6 +273,26 @@ TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkip
   EXPECT_LT(member_->readable().size(), 2U);
 }
 
+TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
+  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  clock_ = &manual_;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  ASSERT_TRUE(Serving([&] { return member_->readable().size() < 2; }));
+  for (int i = 0; i < 5; i++) {
+    manual_.Advance(seconds(5));
+    ASSERT_TRUE(Serving([&] { return true; }));
+  }
+  EXPECT_THAT(told_.incidents, IsEmpty());
+  ASSERT_TRUE(Serving([&] {
+    manual_.Advance(seconds(10));
+    return !told_.incidents.empty();
+  }));
+  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
+}
+
 TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {
   Join();
   ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
