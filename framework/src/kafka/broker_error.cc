@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broker_error.h"
 
+#include "oncemq/base/log.h"
+
 namespace oncemq {
 namespace {
 
@@ -75,6 +77,18 @@ Error BrokerError(rd_kafka_resp_err_t code, const std::string& what) {
   return {
       Code::kInvalid, Effect::kNone,
       text + (denied ? " (the group needs the right to read and describe topic and group)" : "")};
+}
+
+void LogCall(const char* what, const rd_kafka_error_t* error) {
+  if (error != nullptr) {
+    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_error_string(error)}});
+  }
+}
+
+void LogCall(const char* what, rd_kafka_resp_err_t code) {
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_err2str(code)}});
+  }
 }
 
 }  // namespace oncemq

@@ -20,4 +20,8 @@ bool FetchGoesOn(rd_kafka_resp_err_t code);
 // act.
 Error BrokerError(rd_kafka_resp_err_t code, const std::string& what);
 
+// Says in the log, as an error, that a call has failed; nothing where it has not.
+void LogCall(const char* what, const rd_kafka_error_t* error);
+void LogCall(const char* what, rd_kafka_resp_err_t code);
+
 }  // namespace oncemq

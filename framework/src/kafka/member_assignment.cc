@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
@@ -11,22 +12,8 @@
 namespace oncemq {
 namespace {
 
-constexpr microseconds kResolveAgain{500'000};
-constexpr int kPausePerAsking = 3;
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 constexpr uint64_t kRing = 1;
-
-void LogCall(const char* what, const rd_kafka_error_t* error) {
-  if (error != nullptr) {
-    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_error_string(error)}});
-  }
-}
-
-void LogCall(const char* what, rd_kafka_resp_err_t code) {
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    Log(LogLevel::kError, "kafka", what, {{"error", rd_kafka_err2str(code)}});
-  }
-}
 
 }  // namespace
 
@@ -53,8 +40,6 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   Resolve(events);
 }
 
-// The asking blocks, for seconds where a broker is silent. The pause begins when it ends and is
-// longer than it took, so that the partitions of the other brokers keep most of this thread.
 std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names) {
   const BootTime began = clock_.Boot();
   std::vector<Result<Assignment>> answers;
@@ -62,9 +47,7 @@ std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names
     answers = starts_.Ask(names);
   }
   const BootTime ended = clock_.Boot();
-  resolve_at_ = ONCEMQ_MUTANT("silent-broker-asked-at-once")
-                    ? ended
-                    : ended + std::max(kResolveAgain, kPausePerAsking * (ended - began));
+  resolve_at_ = ONCEMQ_MUTANT("silent-broker-asked-at-once") ? ended : AskAgainAt(began, ended);
   return answers;
 }
 

@@ -7,17 +7,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
-namespace {
-
-constexpr microseconds kAskAgain{500'000};
-constexpr int kPausePerAsking = 3;
-
-}  // namespace
 
 bool Member::GoesOnAtLogStart(const Reader& reader) const {
   return !refusing_ && (reader.next < reader.start ||
@@ -59,39 +54,37 @@ void Member::TakeOut() {
     return;
   }
   const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
-  if (error != nullptr) {
-    Log(LogLevel::kError, "kafka", "a partition was not taken out of the assignment",
-        {{"error", rd_kafka_error_string(error.get())}});
-  }
+  LogCall("a partition was not taken out of the assignment", error.get());
   answered_early_ = true;
 }
 
-// Blocks as long as a broker is silent, so it is not asked again at once.
+// Blocks as long as a broker is silent.
 void Member::FindLogStart(PartitionId id, SourceEvents& events) {
   const PartitionName& name = table_.Name(id);
   const BootTime began = clock_.Boot();
-  const auto log = starts_.Bounds(name.topic.c_str(), name.partition);
-  if (!log) {
-    const BootTime ended = clock_.Boot();
-    follow_at_ = ended + std::max(kAskAgain, kPausePerAsking * (ended - began));
+  const auto log_start = starts_.LogStart(name.topic.c_str(), name.partition);
+  if (!log_start) {
+    follow_at_ = AskAgainAt(began, clock_.Boot());
     Log(LogLevel::kWarn, "kafka", "where the log begins is not known yet",
-        {{"topic", name.topic}, {"partition", name.partition}, {"error", ToString(log.error())}});
-    if (!MayAnswerLater(id, log.error())) {
-      StopOvertaken(id, log.error().message, events);
+        {{"topic", name.topic},
+         {"partition", name.partition},
+         {"error", ToString(log_start.error())}});
+    if (!MayAnswerLater(id, log_start.error())) {
+      StopOvertaken(id, log_start.error().message, events);
     }
     return;
   }
   unknown_since_.erase(id);
   Overtaken& overtaken = overtaken_.at(id);
   Reader& reader = readers_.at(id);
-  if (log->start <= reader.next && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
+  if (*log_start <= reader.next && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
     StopOvertaken(id, overtaken.why, events);  // beyond the end, or nobody knows
     return;
   }
   if (reader.next < reader.start) {
-    const int64_t to = std::min(log->start, reader.start);
+    const int64_t to = std::min(*log_start, reader.start);
     events.CatchUpGap(id, std::exchange(reader.next, to), to);
-    if (log->start <= reader.start) {
+    if (*log_start <= reader.start) {
       overtaken_.erase(id);
       Start(id, to, reader.start);
       TellAssigned({&id, 1}, false);
@@ -108,7 +101,7 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
       {{"topic", name.topic},
        {"partition", name.partition},
        {"from", reader.next},
-       {"log_start", log->start}});
+       {"log_start", *log_start}});
   overtaken.known = true;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partition_starts.h"
 
+#include <algorithm>
+
 #include "broker_error.h"
 #include "client_config.h"
 #include "oncemq/base/hash.h"
@@ -11,6 +13,8 @@ namespace {
 constexpr milliseconds kCommittedWithin{3'000};
 constexpr milliseconds kBoundsWithin{1'000};
 constexpr milliseconds kOneByOneWithin{1'000};  // no question begins later
+constexpr microseconds kAskAgain{500'000};
+constexpr int kPausePerAsking = 3;
 
 // The offsets of a time, or of one of the logs' ends, in one round trip to each leader.
 // rd_kafka_query_watermark_offsets would be the call for those, but it keeps no time-out: with a
@@ -162,8 +166,12 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   return assignment;
 }
 
+Result<int64_t> PartitionStarts::LogStart(const char* topic, int32_t partition) {
+  return OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_BEGINNING);
+}
+
 Result<LogBounds> PartitionStarts::Bounds(const char* topic, int32_t partition) {
-  const auto start = OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_BEGINNING);
+  const auto start = LogStart(topic, partition);
   if (!start) {
     return start.error();
   }
@@ -220,6 +228,10 @@ Result<uint64_t> PartitionStarts::Identity(const char* topic) {
     rd_kafka_mem_free(client_, id);
   }
   return StableHash(cluster_ + "/" + topic);
+}
+
+BootTime AskAgainAt(BootTime began, BootTime ended) {
+  return ended + std::max(kAskAgain, kPausePerAsking * (ended - began));
 }
 
 }  // namespace oncemq

@@ -28,12 +28,13 @@ class PartitionStarts {
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
-  // Of one partition; errors as above.
-  Result<LogBounds> Bounds(const char* topic, int32_t partition);
+  // Where the log of one partition begins; errors as above.
+  Result<int64_t> LogStart(const char* topic, int32_t partition);
 
  private:
   Result<PartitionListPtr> Committed(std::span<const PartitionName> names);
   std::vector<std::optional<LogBounds>> BoundsOfAll(std::span<const PartitionName> names);
+  Result<LogBounds> Bounds(const char* topic, int32_t partition);
   Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed,
                              const std::optional<LogBounds>& known);
   Result<int64_t> TrueEnd(const char* topic, int32_t partition);
@@ -47,6 +48,11 @@ class PartitionStarts {
   const Clock& clock_;
   std::string cluster_;
 };
+
+// When to ask anew after an answer that was not there. The asking blocks, for seconds where a
+// broker is silent: the pause begins when it ends and is longer than it took, so that the
+// partitions of the other brokers keep most of the thread.
+BootTime AskAgainAt(BootTime began, BootTime ended);
 
 // Whether the broker may answer better when asked again.
 inline bool IsTransient(const Error& error) {
