@@ -81,7 +81,7 @@ class Member {
   // member_overtaken.cc
   bool GoesOnAtLogStart(const Reader& reader) const;
   void FollowLog(SourceEvents& events);
-  void TakeOut();
+  bool TakeOut();
   void FindLogStart(PartitionId id, SourceEvents& events);
   void StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events);
   void BeginAnew(PartitionId id, SourceEvents& events);

@@ -141,8 +141,10 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
   if (cooperative_) {
     const ErrorPtr error(rd_kafka_incremental_assign(client_.get(), ListOf(fresh).get()));
     LogCall("the assignment was not taken", error.get());
-    for (const PartitionId id : fresh) {
-      taken_out_.erase(id);
+    if (error == nullptr) {
+      for (const PartitionId id : fresh) {
+        taken_out_.erase(id);
+      }
     }
   } else {
     std::vector<PartitionId> all;

@@ -20,7 +20,12 @@ bool Member::GoesOnAtLogStart(const Reader& reader) const {
 }
 
 void Member::FollowLog(SourceEvents& events) {
-  TakeOut();
+  const BootTime now = clock_.Boot();
+  const bool due = now >= follow_at_;
+  if (due && !TakeOut()) {
+    follow_at_ = AskAgainAt(now, now);
+    return;
+  }
   std::vector<PartitionId> ids;
   for (const auto& [id, overtaken] : overtaken_) {
     ids.push_back(id);
@@ -31,7 +36,7 @@ void Member::FollowLog(SourceEvents& events) {
       continue;
     }
     if (!found->second.known) {
-      if (clock_.Boot() >= follow_at_) {
+      if (due && clock_.Boot() >= follow_at_) {
         FindLogStart(id, events);
       }
     } else if (events.Finished(id)) {
@@ -42,20 +47,25 @@ void Member::FollowLog(SourceEvents& events) {
 
 // A cooperative group's librdkafka assigns a partition anew only after it was unassigned, and takes
 // every unassign call for the answer to a revocation, also to one that lies in our queue unread.
-// Then the group has gone on already, and what it took is lost.
-void Member::TakeOut() {
+// Then the group has gone on already, and what it took is lost. False: nothing was taken out.
+bool Member::TakeOut() {
   std::vector<PartitionId> ids;
   for (const auto& [id, overtaken] : overtaken_) {
-    if (cooperative_ && taken_out_.insert(id).second) {
+    if (cooperative_ && !taken_out_.contains(id)) {
       ids.push_back(id);
     }
   }
   if (ids.empty()) {
-    return;
+    return true;
   }
   const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
   LogCall("a partition was not taken out of the assignment", error.get());
+  if (error != nullptr) {
+    return false;
+  }
+  taken_out_.insert(ids.begin(), ids.end());
   answered_early_ = true;
+  return true;
 }
 
 // Blocks as long as a broker is silent.
