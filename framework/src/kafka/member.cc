@@ -59,6 +59,7 @@ Status Member::Subscribe() {
 }
 
 void Member::Serve(SourceEvents& events) {
+  NoteLoss();
   if (!overtaken_.empty() && !revoking_) {
     FollowLog(events);
   }

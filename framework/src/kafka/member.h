@@ -89,6 +89,7 @@ class Member {
   // member_assignment.cc
   void OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
   void OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events);
+  void NoteLoss();
   std::vector<PartitionId> Numbers(const rd_kafka_topic_partition_list_t& list);
   void Resolve(SourceEvents& events);
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
@@ -125,6 +126,7 @@ class Member {
   std::map<PartitionId, BootTime> unknown_since_;  // of these and overtaken_: no broker knows them
   std::set<std::string> denied_;                   // told as incidents
   bool must_answer_ = false;                       // the group waits for our assign call
+  bool lost_ = false;                              // perhaps by a revocation not read yet
   bool revoking_ = false;                          // the group waits for our unassign call
   std::vector<PartitionId> revoked_;               // what that call will name
   std::set<PartitionId> draining_;                 // of these, not given back yet

@@ -25,8 +25,18 @@ std::vector<PartitionId> Member::Numbers(const rd_kafka_topic_partition_list_t& 
   return ids;
 }
 
+// librdkafka's mark of a loss goes with each assign and unassign call, also while the revocation
+// that it is about lies in our queue unread. That one would be drained, and commit, as if we still
+// owned its partitions; so the mark is kept here, until the revocation has been answered.
+void Member::NoteLoss() {
+  lost_ = lost_ || rd_kafka_assignment_lost(client_.get()) != 0;
+}
+
 void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
   must_answer_ = true;
+  // Of a loss before an assignment was answered, a group that is not cooperative says nothing but
+  // the next assignment, which is wholly new.
+  lost_ = lost_ && cooperative_;
   if (refusing_) {
     TellAssigned({}, true);
     return;
@@ -138,6 +148,7 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
 // `first`: the group waits for the call. Later, a whole assignment is made anew, each partition
 // from where it was read to.
 void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
+  NoteLoss();
   if (cooperative_) {
     const ErrorPtr error(rd_kafka_incremental_assign(client_.get(), ListOf(fresh).get()));
     LogCall("the assignment was not taken", error.get());
@@ -160,7 +171,8 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
 }
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
-  const bool lost = rd_kafka_assignment_lost(client_.get()) != 0 || answered_early_;
+  NoteLoss();
+  const bool lost = lost_ || answered_early_;
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
@@ -212,6 +224,7 @@ void Member::UnassignWhenDrained() {
 
 void Member::Unassign() {
   revoking_ = false;
+  lost_ = false;
   commits_->InRevocation(false);
   draining_.clear();
   if (cooperative_) {
