@@ -85,7 +85,7 @@ std::vector<EventPtr> Member::TakeEvents() {
     }
     taken.push_back(std::move(event));
   }
-  if (answered_early_) {
+  if (answered_early_ && !ONCEMQ_MUTANT("commit-after-early-answer")) {
     // No commit may follow the answer, and a look that has ended sends one.
     std::stable_partition(taken.begin(), taken.end(), [](const EventPtr& event) {
       return rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE;

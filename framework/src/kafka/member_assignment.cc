@@ -172,7 +172,7 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
   NoteLoss();
-  const bool lost = lost_ || answered_early_;
+  const bool lost = lost_ || (answered_early_ && !ONCEMQ_MUTANT("early-answer-is-no-loss"));
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
@@ -229,7 +229,9 @@ void Member::Unassign() {
   draining_.clear();
   if (cooperative_) {
     // One that it does not have makes librdkafka refuse the whole call.
-    std::erase_if(revoked_, [this](PartitionId id) { return taken_out_.erase(id) > 0; });
+    std::erase_if(revoked_, [this](PartitionId id) {
+      return taken_out_.erase(id) > 0 && !ONCEMQ_MUTANT("taken-out-is-unassigned-again");
+    });
     const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));
     LogCall("the revocation was not taken", error.get());
   } else {

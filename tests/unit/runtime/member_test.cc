@@ -3,141 +3,16 @@
 #include "member.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <functional>
-#include <map>
-#include <optional>
-
-#include "client_config.h"
-#include "support/eventually.h"
-#include "support/mock_cluster.h"
-#include "support/test_producer.h"
+#include "member_fixture.h"
 
 namespace oncemq::testing {
 namespace {
 
 using std::chrono::seconds;
 using ::testing::Contains;
-using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr char kTopic[] = "topic";
-constexpr char kGroup[] = "group";
-constexpr int16_t kFetch = 1;  // kinds of requests, as in Kafka's protocol
-constexpr int16_t kListOffsets = 2;
-constexpr int16_t kOffsetCommit = 8;
-
-// What a member has told.
-struct Told final : SourceEvents {
-  std::map<PartitionId, AssignFacts> assigned;
-  std::vector<PartitionId> revoked;
-  std::vector<PartitionId> lost;
-  std::map<uint64_t, CommitReply> replies;
-  std::vector<std::string> incidents;
-  std::string failure;
-
-  void Assigned(PartitionId partition, const AssignFacts& facts) override {
-    assigned[partition] = facts;
-  }
-  void Revoked(PartitionId partition) override { revoked.push_back(partition); }
-  void Lost(PartitionId partition) override { lost.push_back(partition); }
-  void CommitAnswered(PartitionId, uint64_t number, CommitReply reply) override {
-    replies[number] = reply;
-  }
-  void Incident(const PartitionName& partition, int64_t, const std::string& why) override {
-    incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
-  }
-  int64_t KnownUpTo(PartitionId) const override { return 0; }
-  void CatchUpGap(PartitionId, int64_t, int64_t) override {}
-  bool Finished(PartitionId) const override { return true; }
-  void Failed(const std::string& why) override { failure = why; }
-};
-
-// A mutant is mostly seen by something that never comes: there are many, and each waits in vain.
-seconds Patience() {
-  const char* const mutant = std::getenv("ONCEMQ_MUTANT");
-  return seconds(mutant != nullptr && *mutant != '\0' ? 10 : 30);
-}
-
-class MemberTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    cluster_.CreateTopic(kTopic, 2);
-    cluster_.SetLeader(kTopic, 0, 1);
-    cluster_.SetLeader(kTopic, 1, 2);
-    cluster_.SetCoordinator(kGroup, 1);
-    options_.kafka.brokers = cluster_.address();
-    options_.kafka.group = kGroup;
-    options_.kafka.topics = {kTopic};
-    options_.core.session_timeout = seconds(10);
-    options_.catch_up = 0;
-  }
-  void TearDown() override { Leave(); }
-
-  void Leave() {
-    if (member_) {
-      member_->Close();
-      EXPECT_TRUE(Serving([&] { return member_->closed(); }));
-      member_.reset();
-    }
-  }
-
-  void Join() {
-    reader_.emplace(options_, /*window=*/false, 0);
-    table_.emplace(options_.kafka.topics);
-    auto client = OpenClient(options_, ClientFacts{});
-    ASSERT_TRUE(client) << ToString(client.error());
-    client_ = client->get();
-    member_.emplace(options_, *std::move(client), false, -1, *reader_, *table_, beginning_,
-                    contact_, *clock_);
-    ASSERT_TRUE(member_->Look(beginning_));
-    ASSERT_TRUE(member_->Subscribe());
-  }
-  bool Serving(const std::function<bool()>& condition) {
-    return Eventually(Patience(), [&] {
-      member_->Serve(told_);
-      ReadAll();
-      return condition();
-    });
-  }
-  microseconds LongestLookAtDistantBrokers();
-  void ReadAll() {
-    const auto readable = member_->readable();
-    for (const PartitionId id : std::vector<PartitionId>(readable.begin(), readable.end())) {
-      arrivals_.clear();
-      read_[id] += member_->Read(id, 1000, arrivals_, told_);
-      for (const Arrival& arrival : arrivals_) {
-        reader_->Release(arrival.message);
-        member_->Released();
-      }
-    }
-  }
-  void Send(int32_t partition, int count) {
-    TestProducer producer(options_.kafka.brokers);
-    for (int i = 0; i < count; i++) {
-      producer.Send({.topic = kTopic, .partition = partition, .key = "k", .value = "v"});
-    }
-    producer.Flush();
-  }
-
-  MockCluster cluster_{2};
-  RuntimeOptions options_;
-  ManualClock manual_;
-  const Clock* clock_ = &SystemClock::Instance();
-  rd_kafka_t* client_ = nullptr;  // the member's
-  std::optional<MessageReader> reader_;
-  std::optional<PartitionTable> table_;
-  GroupBeginning beginning_;
-  FirstContact contact_{"", manual_};
-  std::optional<Member> member_;
-  Told told_;
-  std::vector<Arrival> arrivals_;
-  std::map<PartitionId, uint32_t> read_;
-};
 
 TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
   Send(0, 10);
@@ -163,8 +38,13 @@ TEST_F(MemberTest, ASilentBrokerIsNotAskedInEveryRound) {
   EXPECT_THAT(told_.incidents, IsEmpty());
 }
 
+class DistantBrokersTest : public MemberTest {
+ protected:
+  microseconds LongestLook();
+};
+
 // The longest look at the group's events until 40 partitions of distant brokers have been assigned.
-microseconds MemberTest::LongestLookAtDistantBrokers() {
+microseconds DistantBrokersTest::LongestLook() {
   cluster_.CreateTopic("wide", 40);
   options_.kafka.topics = {"wide"};
   Join();
@@ -181,14 +61,14 @@ microseconds MemberTest::LongestLookAtDistantBrokers() {
   return longest;
 }
 
-TEST_F(MemberTest, DistantBrokersAreAskedForAllPartitionsAtOnce) {
-  EXPECT_LT(LongestLookAtDistantBrokers(), seconds(4)) << "one by one it takes 8 s";
+TEST_F(DistantBrokersTest, TheyAreAskedForAllPartitionsAtOnce) {
+  EXPECT_LT(LongestLook(), seconds(4)) << "one by one it takes 8 s";
 }
 
-TEST_F(MemberTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
+TEST_F(DistantBrokersTest, AskingOneByOneEndsWhenItHasTakenItsTime) {
   cluster_.AnswerNext(kListOffsets, {RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
                                      RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
-  EXPECT_LT(LongestLookAtDistantBrokers(), seconds(4)) << "one by one it takes 8 s";
+  EXPECT_LT(LongestLook(), seconds(4)) << "one by one it takes 8 s";
   EXPECT_THAT(told_.incidents, IsEmpty());
 }
 
@@ -257,40 +137,6 @@ TEST_F(MemberTest, AnErrorInPlaceOfARecordStopsThePartitionUnlessItIsKnownToPass
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
   ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
   EXPECT_LT(member_->readable().size(), 2U);
-}
-
-TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkippedToo) {
-  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
-  Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  Send(0, 10);
-  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
-  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
-  Send(0, 1);
-  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
-  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
-  EXPECT_THAT(told_.revoked, IsEmpty());
-  EXPECT_LT(member_->readable().size(), 2U);
-}
-
-TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
-  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
-  clock_ = &manual_;
-  Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
-  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
-  ASSERT_TRUE(Serving([&] { return member_->readable().size() < 2; }));
-  for (int i = 0; i < 5; i++) {
-    manual_.Advance(seconds(5));
-    ASSERT_TRUE(Serving([&] { return true; }));
-  }
-  EXPECT_THAT(told_.incidents, IsEmpty());
-  ASSERT_TRUE(Serving([&] {
-    manual_.Advance(seconds(10));
-    return !told_.incidents.empty();
-  }));
-  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
 }
 
 TEST_F(MemberTest, RecordsOnTheCommonQueueAreAFailureAndNotAGap) {

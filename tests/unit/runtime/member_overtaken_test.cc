@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A member whose fetches are out of the log's range.
+#include <gmock/gmock.h>
+
+#include "member_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
+
+TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkippedToo) {
+  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  Send(0, 10);
+  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  Send(0, 1);
+  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
+  EXPECT_THAT(told_.revoked, IsEmpty());
+  EXPECT_LT(member_->readable().size(), 2U);
+}
+
+TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
+  options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  clock_ = &manual_;
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  ASSERT_TRUE(Serving([&] { return member_->readable().size() < 2; }));
+  for (int i = 0; i < 5; i++) {
+    manual_.Advance(seconds(5));
+    ASSERT_TRUE(Serving([&] { return true; }));
+  }
+  EXPECT_THAT(told_.incidents, IsEmpty());
+  ASSERT_TRUE(Serving([&] {
+    manual_.Advance(seconds(10));
+    return !told_.incidents.empty();
+  }));
+  EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
+}
+
+// With a cooperative group, the call that takes an overtaken partition out answers a revocation
+// that nobody has read yet. The group has gone on then.
+class CooperativeMemberTest : public MemberTest {
+ protected:
+  static constexpr PartitionId kPartitions = 4;
+
+  void SetUp() override {
+    MemberTest::SetUp();
+    cluster_.CreateTopic("four", kPartitions);
+    for (PartitionId id = 0; id < kPartitions; id++) {
+      cluster_.SetLeader("four", static_cast<int32_t>(id), 1 + static_cast<int32_t>(id % 2));
+    }
+    options_.kafka.topics = {"four"};
+    options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+    options_.core.session_timeout = seconds(3);  // the brokers wait so long for who does not join
+    cooperative_ = true;
+  }
+  void CommitAll(uint64_t number, int64_t offset) {
+    std::vector<CommitAction> commits;
+    for (PartitionId id = 0; id < kPartitions; id++) {
+      commits.push_back(
+          {.partition = id, .epoch = 1, .number = number + id, .offset = offset, .metadata = ""});
+    }
+    member_->Commit(commits);
+  }
+  // By partition.
+  std::vector<int64_t> Committed() const {
+    const PartitionListPtr list(rd_kafka_topic_partition_list_new(kPartitions));
+    std::vector<int64_t> offsets;
+    rd_kafka_topic_partition_list_add_range(list.get(), "four", 0, kPartitions - 1);
+    EXPECT_EQ(rd_kafka_committed(client_, list.get(), 10'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+    for (int i = 0; i < list->cnt; i++) {
+      offsets.push_back(list->elems[i].offset);
+    }
+    return offsets;
+  }
+  std::vector<PartitionId> AssignedInTheClient() {
+    rd_kafka_topic_partition_list_t* taken = nullptr;
+    EXPECT_EQ(rd_kafka_assignment(client_, &taken), RD_KAFKA_RESP_ERR_NO_ERROR);
+    const PartitionListPtr list(taken);
+    std::vector<PartitionId> ids;
+    for (int i = 0; i < list->cnt; i++) {
+      ids.push_back(table_->Number(list->elems[i].topic, list->elems[i].partition));
+    }
+    return ids;
+  }
+};
+
+TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+  CommitAll(0, 3);
+  ASSERT_TRUE(Serving([&] { return told_.replies.size() == kPartitions; }));
+  for (PartitionId id = 0; id < kPartitions; id++) {
+    Send(static_cast<int32_t>(id), 1);
+  }
+  ASSERT_TRUE(Serving([&] { return read_[0] + read_[1] + read_[2] + read_[3] == kPartitions; }));
+  // From now on each request asks for all partitions of its broker.
+  cluster_.AnswerNext(kFetch, {RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE});
+  ASSERT_TRUE(Eventually(Patience(), [&] {
+    ReadAll();
+    return member_->readable().size() == kPartitions / 2;
+  }));
+  const std::vector<PartitionId> readable(member_->readable().begin(), member_->readable().end());
+  const QueuePtr unread(rd_kafka_queue_get_consumer(client_));
+  CommitAll(kPartitions, 5);
+  ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > 0; }));
+  const size_t looks = rd_kafka_queue_length(unread.get());
+  const auto other = OpenClient(options_, ClientFacts{.cooperative = true});
+  ASSERT_TRUE(other) << ToString(other.error());
+  const PartitionListPtr topics(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(topics.get(), "four", RD_KAFKA_PARTITION_UA);
+  ASSERT_EQ(rd_kafka_subscribe(other->get(), topics.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > looks; }));
+  member_->Serve(told_);
+  EXPECT_THAT(told_.revoked, IsEmpty());
+  ASSERT_THAT(told_.lost, SizeIs(kPartitions / 2));
+  const std::vector<int64_t> committed = Committed();
+  std::vector<PartitionId> left = readable;
+  for (const PartitionId id : told_.lost) {
+    EXPECT_EQ(committed[id], 3) << "a commit has followed the answer, of partition " << id;
+    std::erase(left, id);
+  }
+  EXPECT_THAT(AssignedInTheClient(), UnorderedElementsAreArray(left));
+  // Before its first assignment an old librdkafka does not survive the end of its client.
+  const QueuePtr of_other(rd_kafka_queue_get_consumer(other->get()));
+  EXPECT_TRUE(Serving([&] { return rd_kafka_queue_length(of_other.get()) > 0; }));
+}
+
+}  // namespace
+}  // namespace oncemq::testing
