@@ -263,11 +263,11 @@ def tier_demo(run):
 TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("tidy", 20, script("scripts/tidy")),
     ("build", 480, tier_build),
-    ("unit", 90, labelled("^unit$")),
+    ("unit", 150, labelled("^unit$")),
     ("conformance", 20, labelled("^conformance$")),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
-    ("mutants", 300, tier_mutants),
+    ("mutants", 420, tier_mutants),
     ("kafka", 420, tier_kafka),
     ("package", 240, tier_package),
     ("demo", 100, tier_demo),
