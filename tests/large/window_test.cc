@@ -142,7 +142,7 @@ TEST(LargeWindow, TenMillionIdsAreKnownInTheMemoryThatTheHeaderStates) {
 TEST(LargeWindow, IdsOfAKibibyteThatDifferInTheirLastBytesAreToldApart) {
   constexpr uint64_t kIds = 300'000;
   ManualClock clock;
-  MemoryWindow window({.remember = kIds}, clock);
+  MemoryWindow window({.level = Level::kGuarded, .remember = kIds}, clock);
   ASSERT_TRUE(window.allocated());
   Asker asker(window, Long);
   ASSERT_EQ(Long(0).size(), window.capabilities().max_id_bytes);
