@@ -273,11 +273,11 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [
-    ("asan-ubsan", 600, labelled(SANITIZED, preset="asan-ubsan", env=few_seeds(4))),
+    ("asan-ubsan", 720, labelled(SANITIZED, preset="asan-ubsan", env=few_seeds(4))),
     ("tsan", 600, labelled(SANITIZED, preset="tsan", env=few_seeds(25))),
-    ("seeds", 480, tier_seeds),
-    ("storms", 420, tier_storms),
-    ("large", 150, labelled("^large$", jobs=1, exclude=None)),
+    ("seeds", 300, tier_seeds),
+    ("storms", 240, tier_storms),
+    ("large", 60, labelled("^large$", jobs=1, exclude=None)),
     ("fuzz", 300, script("scripts/fuzz")),
 ]
 
