@@ -4,7 +4,7 @@
 # The installed package calls the same function, so a user needs the same libraries, no more.
 
 set(ONCEMQ_DEPENDENCIES
-    rdkafka spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock rapidcheck)
+    rdkafka rocksdb openssl spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock rapidcheck)
 
 function(_oncemq_wrap name)
   add_library(oncemq_dep_${name} INTERFACE IMPORTED GLOBAL)
@@ -38,6 +38,12 @@ function(_oncemq_find name)
     else()
       _oncemq_pkg_config(rdkafka "rdkafka>=2.0.2")
     endif()
+  elseif(name STREQUAL "rocksdb")
+    find_package(RocksDB 7.8 CONFIG REQUIRED)
+    _oncemq_wrap_first(rocksdb RocksDB::rocksdb-shared RocksDB::rocksdb)
+  elseif(name STREQUAL "openssl")
+    find_package(OpenSSL 3.0 REQUIRED)
+    _oncemq_wrap(openssl OpenSSL::Crypto)
   elseif(name STREQUAL "spdlog")
     find_package(spdlog 1.10 CONFIG REQUIRED)
     _oncemq_wrap(spdlog spdlog::spdlog)

@@ -174,7 +174,7 @@ def labelled(labels, jobs=2, preset="dev", env=None, exclude="^(storm|large)$"):
     return lambda run: ctest(run, preset, labels, jobs, env, exclude)
 
 
-SANITIZED = "^(unit|conformance|sim|kafka-sanitize)$"
+SANITIZED = "^(unit|conformance|disk|sim|kafka-sanitize)$"
 
 
 def few_seeds(one_of):
@@ -264,7 +264,8 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("tidy", 20, script("scripts/tidy")),
     ("build", 480, tier_build),
     ("unit", 150, labelled("^unit$")),
-    ("conformance", 20, labelled("^conformance$")),
+    ("conformance", 60, labelled("^conformance$")),
+    ("disk", 60, labelled("^disk$", jobs=1)),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
     ("mutants", 420, tier_mutants),

@@ -32,7 +32,7 @@ THIRD_PARTY = {
     r"librdkafka/": "librdkafka", r"spdlog/": "spdlog", r"fmt/": "fmt", r"yaml-cpp/": "yaml-cpp",
     r"CLI/": "CLI11", r"xxhash": "xxHash", r"nlohmann/": "nlohmann/json",
     r"(google/protobuf/|.*\.pb\.h)": "Protobuf", r"rapidcheck": "RapidCheck",
-    r"(gtest|gmock)/": "GoogleTest, GoogleMock",
+    r"(gtest|gmock)/": "GoogleTest, GoogleMock", r"rocksdb/": "RocksDB", r"openssl/": "OpenSSL",
 }
 
 TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)

@@ -2,6 +2,7 @@
 #include "oncemq/base/hash.h"
 
 #include <cstring>
+#include <iterator>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -44,6 +45,19 @@ void SeedProcessHash(uint64_t seed) {
     const uint64_t word = MixBits(seed + i);
     std::memcpy(secret.bytes + i, &word, 8);
   }
+}
+
+KeyedHash::KeyedHash(const Secret& secret) {
+  uint64_t words[kSecretBytes / sizeof(uint64_t)];
+  std::memcpy(words, secret.data(), secret.size());
+  for (size_t i = 0; i < expanded_.size(); i += sizeof(uint64_t)) {
+    const uint64_t word = MixBits(words[i / sizeof(uint64_t) % std::size(words)] + i);
+    std::memcpy(expanded_.data() + i, &word, sizeof word);
+  }
+}
+
+uint64_t KeyedHash::operator()(std::string_view bytes) const {
+  return XXH3_64bits_withSecret(bytes.data(), bytes.size(), expanded_.data(), expanded_.size());
 }
 
 uint64_t StableHash(std::string_view bytes) {

@@ -31,6 +31,7 @@ struct Marker {
   MarkerState state = MarkerState::kOpen;
   bool held = true;        // false: released as uncertain, the next claim gets it
   bool uncertain = false;  // an earlier attempt may have had its effect
+  bool stored = false;     // it has a row of its own in the window's store
 };
 
 class MarkerTable {

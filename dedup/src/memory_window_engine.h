@@ -6,16 +6,15 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "done_ids.h"
-#include "marker_rules.h"
-#include "marker_table.h"
+#include "marker_engine.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/dedup/memory_window.h"
-#include "owners.h"
 
 namespace oncemq {
 
@@ -41,41 +40,41 @@ class MemoryWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
 
  private:
-  struct Found {  // one id of a batch
-    std::string_view id;
-    uint64_t hash;
+  // Finished ids of the engine, in memory.
+  class Finished {
+   public:
+    explicit Finished(DoneIds& done) : done_(done) {}
+    std::optional<DoneRecord> Find(const Found& at) const { return done_.Find(at.hash, at.id); }
+    bool CompletedBy(const DoneRecord& done, const Token& token) const {
+      return done.token == token;
+    }
+    void Append(const Found& at, const Finishing& finishing) {
+      done_.Append(at.hash, at.id,
+                   {finishing.at, finishing.token, finishing.fingerprint, finishing.result});
+    }
+    // It forgets by number: a claim below the horizon cannot be told from a new one.
+    LogTime horizon() const { return LogTime::min(); }
+    void Keep(const Found&, Marker&) {}
+    void Forget(const Found&, const Marker&) {}
+
+   private:
+    DoneIds& done_;
   };
 
-  // Looks up each request of a batch and gives it to `One`, in order.
-  template <auto One, class Request, class Reply>
+  // Looks up each request of a batch and gives it to the engine, in order.
+  template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies) REQUIRES(mutex_);
-
-  void ClaimOne(const ClaimRequest& request, const Found& at, ClaimAnswer& answer) REQUIRES(mutex_);
-  void CompleteOne(const CompleteRequest& request, const Found& at, Change& answer)
-      REQUIRES(mutex_);
-  void ReleaseOne(const ReleaseRequest& request, const Found& at, Change& answer) REQUIRES(mutex_);
-  void ParkOne(const ParkRequest& request, const Found& at, Change& answer) REQUIRES(mutex_);
-  void RenewOne(const RenewRequest& request, const Found& at, Change& answer) REQUIRES(mutex_);
-  void RestoreOne(const RestoreRequest& request, const Found& at, Change& answer) REQUIRES(mutex_);
-  void PeekOne(std::string_view id, const Found& at, MarkerView& view) REQUIRES(mutex_);
-  bool HasRoomFor(std::span<const ClaimRequest> requests) REQUIRES(mutex_);
-  bool HasRoomToPark(std::span<const ParkRequest> requests) REQUIRES(mutex_);
-  size_t open() const REQUIRES(mutex_) { return markers_.size() - parked_; }
+  Found Locate(std::string_view id) const;
 
   const WindowCapabilities capabilities_;
-  const MarkerRules rules_;
-  const uint32_t max_open_;
-  const uint32_t max_parked_;
   const Clock& clock_;
   const IdHash hash_;
   bool allocated_;
 
   mutable Mutex mutex_;
-  BootTime now_ GUARDED_BY(mutex_);  // read once a batch
   DoneIds done_ GUARDED_BY(mutex_);
-  MarkerTable markers_ GUARDED_BY(mutex_);  // an id is here or in done_, never in both
-  size_t parked_ GUARDED_BY(mutex_) = 0;    // of these; they stay
-  Owners owners_ GUARDED_BY(mutex_);
+  Finished finished_ GUARDED_BY(mutex_);
+  MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

@@ -23,6 +23,11 @@ class Owners {
   // mostly of one that was lost; surely where the floor tells of it.
   Own Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock);
 
+  // As it was when the store was written.
+  void Restore(uint32_t source, int32_t partition, Own own, BootTime now) {
+    records_[Key(source, partition)] = {own, now};
+  }
+
   // nullptr: never raised. Valid for the life of the object.
   const OwnRecord* Find(const Coordinates& at) const;
 

@@ -16,6 +16,7 @@ WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
   EXPECT_EQ(says.guarded, claims.guarded);
   EXPECT_EQ(says.opaque, claims.opaque);
   EXPECT_EQ(says.atomic, claims.atomic);
+  EXPECT_EQ(says.ages, claims.ages);
   EXPECT_EQ(says.keeps_results, claims.keeps_results);
   EXPECT_EQ(says.fingerprints, claims.fingerprints);
   EXPECT_EQ(says.max_id_bytes, claims.max_id_bytes);

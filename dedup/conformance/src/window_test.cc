@@ -71,11 +71,12 @@ Own WindowTest::Raise(int32_t partition, uint32_t source) {
 }
 
 ClaimAnswer WindowTest::Claim(const Attempt& a) {
-  return One(*window_, &Window::Claim, ClaimRequest{a.id, a.token, a.at, a.own, a.fingerprint});
+  return One(*window_, &Window::Claim,
+             ClaimRequest{a.id, a.token, a.at, a.own, a.fingerprint, a.time, a.first});
 }
 
 Change WindowTest::Complete(const Attempt& a, std::string_view result) {
-  return One(*window_, &Window::Complete, CompleteRequest{a.id, a.token, a.at, result});
+  return One(*window_, &Window::Complete, CompleteRequest{a.id, a.token, a.at, result, a.time});
 }
 
 Change WindowTest::Release(const Attempt& a) {
@@ -94,8 +95,12 @@ Change WindowTest::Renew(const Attempt& a) {
   return One(*window_, &Window::Renew, RenewRequest{a.id, a.token});
 }
 
-Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own) {
-  return One(*window_, &Window::Restore, RestoreRequest{id, at, own});
+Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time) {
+  return One(*window_, &Window::Restore, RestoreRequest{id, at, own, time});
+}
+
+Change WindowTest::Committed(const Progress& progress) {
+  return One(*window_, &Window::Committed, progress);
 }
 
 MarkerView WindowTest::Peek(std::string_view id) {

@@ -49,6 +49,12 @@ inline bool WithResults(const Subject& subject) {
 inline bool WithFingerprints(const Subject& subject) {
   return subject.can().fingerprints;
 }
+inline bool IfAges(const Subject& subject) {
+  return subject.can().ages;
+}
+inline bool IfAgesAndDurable(const Subject& subject) {
+  return subject.can().ages && subject.can().durable;
+}
 inline bool IfDurable(const Subject& subject) {
   return subject.can().durable;
 }
@@ -68,6 +74,8 @@ struct Attempt {
   Coordinates at{0, 3, 5};
   Own own = 0;
   uint32_t fingerprint = 0;
+  LogTime time = kNoLogTime;
+  bool first = false;
 };
 
 // Thread safety: the calls on the window may be made from any thread, as the window's own.
@@ -95,7 +103,8 @@ class WindowTest : public testing::Test {
   Change ReleaseAsUncertain(const Attempt& attempt);
   Change Park(const Attempt& attempt, uint64_t entry);
   Change Renew(const Attempt& attempt);
-  Change Restore(std::string_view id, const Coordinates& at, Own own);
+  Change Restore(std::string_view id, const Coordinates& at, Own own, LogTime time = kNoLogTime);
+  Change Committed(const Progress& progress);
   MarkerView Peek(std::string_view id = "x");
   MarkerState StateOf(std::string_view id = "x") { return Peek(id).state; }
 
@@ -119,10 +128,13 @@ bool AddCase(const Case& added);
 
 }  // namespace oncemq::conformance
 
-#define WINDOW_TEST(applies, name)                                                        \
-  class name final : public WindowTest {                                                  \
+#define WINDOW_TEST(applies, name) WINDOW_TEST_F(WindowTest, applies, name)
+
+// With a fixture of its own, made of a WindowTest.
+#define WINDOW_TEST_F(fixture, applies, name)                                             \
+  class name final : public fixture {                                                     \
    public:                                                                                \
-    using WindowTest::WindowTest;                                                         \
+    using fixture::fixture;                                                               \
     void TestBody() override;                                                             \
   };                                                                                      \
   [[maybe_unused]] const bool name##_added =                                              \

@@ -205,6 +205,11 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window was opened " + std::string(ToString(can.level)) +
                      " and the policy says " + std::string(ToString(level)));
     }
+    if (can.durable && !can.shared) {
+      return Invalid("the window `" + std::string(can.engine) +
+                     "` is one store, and partitions come and go with theirs: the runtime cannot "
+                     "use it yet; use the memory window");
+    }
     if (!can.shared && !options.ids_partition_owned && options.id_from != IdFrom::kCoordinates) {
       return Invalid("the window `" + std::string(can.engine) +
                      "` sees only the partitions of its own process: say ids_partition_owned if "

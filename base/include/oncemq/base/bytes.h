@@ -19,6 +19,8 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
   bool empty() const { return bytes_.empty(); }
   std::optional<uint64_t> Varint();
+  // What was not read yet.
+  std::string_view rest() const { return bytes_; }
 
  private:
   std::string_view bytes_;

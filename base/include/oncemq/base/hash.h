@@ -4,6 +4,8 @@
 // effect compares the bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,6 +22,19 @@ void SeedProcessHash(uint64_t seed);
 // A hash that is the same in every process and version: for names in metadata, not for untrusted
 // tables.
 uint64_t StableHash(std::string_view bytes);
+
+// A hash under a secret that somebody keeps: the same as long as the secret is, and not to be
+// guessed without it. Thread safety: immutable after construction.
+class KeyedHash {
+ public:
+  static constexpr size_t kSecretBytes = 32;
+  using Secret = std::array<unsigned char, kSecretBytes>;
+  explicit KeyedHash(const Secret& secret);
+  uint64_t operator()(std::string_view bytes) const;
+
+ private:
+  std::array<unsigned char, 192> expanded_;
+};
 
 // Spreads an integer over 64 bits (never zero for the inputs that occur: 0 maps to a constant).
 constexpr uint64_t MixBits(uint64_t x) {

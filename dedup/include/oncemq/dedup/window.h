@@ -46,6 +46,10 @@ struct Coordinates {
 // (gate, replay).
 using Own = uint64_t;
 
+// Log time: the time stamp of a record in its log. It runs with the log, not with a clock.
+using LogTime = std::chrono::sys_time<milliseconds>;
+inline constexpr LogTime kNoLogTime = LogTime::min();
+
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);
 
@@ -66,7 +70,11 @@ struct ClaimRequest {
   Token token;  // the same again when a reply was lost
   Coordinates at;
   Own own = 0;
-  uint32_t fingerprint = 0;  // of the payload; 0: not taken
+  uint32_t fingerprint = 0;   // of the payload; 0: not taken
+  LogTime time = kNoLogTime;  // of the record
+  // The delivery lies at or above the highest frontier that its partition ever committed, so nobody
+  // has finished it: never kOutsideWindow, however old it is (rule 23).
+  bool first = false;
 };
 
 struct ClaimAnswer {
@@ -85,6 +93,7 @@ struct CompleteRequest {
   Token token;
   Coordinates at;
   std::string_view result = {};
+  LogTime time = kNoLogTime;  // of the record; unknown: the engine's own time stands in
 };
 
 struct ReleaseRequest {
@@ -110,6 +119,16 @@ struct RestoreRequest {
   std::string_view id;
   Coordinates at;
   Own own = 0;
+  LogTime time = kNoLogTime;  // as in CompleteRequest
+};
+
+// How far the commits of a partition have come.
+struct Progress {
+  uint32_t source = 0;
+  int32_t partition = 0;
+  Own own = 0;
+  int64_t frontier = 0;
+  LogTime watermark = kNoLogTime;  // log time at the frontier; kNoLogTime: not known
 };
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
@@ -139,6 +158,7 @@ struct WindowCapabilities {
   bool atomic = false;
   bool keeps_results = true;
   bool fingerprints = true;
+  bool ages = false;  // forgets finished ids by log time
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };
@@ -188,6 +208,17 @@ class Window {
   // caller's ownership of the partition is over. kInFlight: somebody else may be running the id,
   // which is left alone; the caller asks again later.
   virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
+
+  // Makes what was answered so far survive as the engine is configured to. To be answered before a
+  // commit: what a commit calls finished must not be forgotten by a power loss (rule 27).
+  virtual Status Sync();
+
+  // Progress that a commit has stored, acknowledged; never more than that, or an id is forgotten
+  // whose delivery comes again. Forgets finished ids of age: those whose record is older than the
+  // lowest watermark of all partitions that were ever owned here, less what the engine remembers,
+  // and lies below its partition's committed frontier (rules 22, 24). kFenced: the caller's
+  // ownership is over, or it has none; its progress is not kept. A negative frontier is kInvalid.
+  virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;

@@ -30,6 +30,8 @@ namespace oncemq {
 struct ConformanceSetup {
   Level level = Level::kGuarded;
   WindowTimes times;
+  // Of capabilities.ages: log time that a finished id is known for, without any margin.
+  milliseconds remember{3'600'000};
 };
 
 struct WindowEngine {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// RocksStore: one RocksDB directory, held by this process alone, with its column families by
+// number. RocksDB's own types stay behind it.
+//
+// Promise: Open() either gives the store with everything that was synced, or says what is wrong; it
+// never starts short. RocksDB itself takes damage in the middle of its log for a torn tail and
+// opens without the rest; a small file beside the store (SYNCED) keeps the number of the last
+// change that was synced, so that this is noticed. After the first failed write every later one
+// fails: what a store acknowledges after an I/O error cannot be trusted; the owner opens it again.
+// Failure: kUnavailable while another process holds the directory, or when the disk is full;
+// kCorrupt says what is damaged or missing; kInvalid for a directory that cannot hold a store, or
+// lies on a network file system, whose locks and syncs promise less.
+// Thread safety: any thread; batches and iterators belong to one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/result.h"
+
+namespace oncemq {
+
+struct RocksFamily {
+  std::string name;
+  size_t memtable_bytes = size_t{64} << 20;
+  bool compactions = true;
+  size_t block_bytes = 4096;
+};
+
+struct RocksOptions {
+  std::string directory;
+  std::vector<RocksFamily> families;  // numbered from 0 in this order; "default" must be first
+  size_t cache_bytes = size_t{64} << 20;
+  size_t max_wal_bytes = size_t{1} << 30;
+  int background_threads = 1;
+};
+
+// Changes that land together or not at all.
+class RocksBatch {
+ public:
+  RocksBatch(RocksBatch&&) noexcept;
+  RocksBatch& operator=(RocksBatch&&) noexcept;
+  ~RocksBatch();
+
+  void Put(size_t family, std::string_view key, std::string_view value);
+  void Delete(size_t family, std::string_view key);
+  void DeleteRange(size_t family, std::string_view from, std::string_view to);
+  void Clear();
+  size_t bytes() const;
+
+ private:
+  friend class RocksStore;
+  struct Impl;
+  explicit RocksBatch(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class RocksStore {
+ public:
+  static Result<std::unique_ptr<RocksStore>> Open(const RocksOptions& options);
+  ~RocksStore();
+
+  // A batch for this store, which it must not outlive.
+  RocksBatch NewBatch() const;
+  // Empties the batch. Effect::kUnknown on failure.
+  Status Write(RocksBatch& batch, bool sync);
+  // Makes everything written so far survive power loss.
+  Status Sync();
+
+  Result<std::optional<std::string>> Get(size_t family, std::string_view key);
+  // Calls `found` for each key that exists, with its index; keys must be sorted.
+  Status MultiGet(size_t family, std::span<const std::string_view> keys,
+                  const std::function<void(size_t index, std::string_view value)>& found);
+  // Reads every file of the family: kCorrupt names the damaged one.
+  Status Verify(size_t family);
+  // After Verify(). In key order over [from, to), to the end if `to` is empty, until `visit` says
+  // false.
+  Status Scan(size_t family, std::string_view from, std::string_view to,
+              const std::function<bool(std::string_view key, std::string_view value)>& visit);
+
+  // A file of sorted rows built beside the store and then taken into it, all or nothing.
+  using Rows = std::function<bool(std::string& key, std::string& value)>;  // false: no more
+  Status Ingest(size_t family, const Rows& next);
+  // Drops every row of [from, to), whole files first.
+  Status Drop(size_t family, std::string_view from, std::string_view to);
+  Status Flush(size_t family);
+
+ private:
+  struct Impl;
+  explicit RocksStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oncemq

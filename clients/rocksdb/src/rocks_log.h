@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// RocksLog: RocksDB's words of warning in our log, instead of a file of its own beside the store.
+// Why not its file: on a full disk the file cannot be written, and Debian's build ends the process
+// with an assertion about that.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <rocksdb/env.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+
+class RocksLog final : public rocksdb::Logger {
+ public:
+  explicit RocksLog(std::string directory)
+      : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL), directory_(std::move(directory)) {}
+
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list words) override {
+    Logv(rocksdb::InfoLogLevel::HEADER_LEVEL, format, words);
+  }
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list words) override {
+    if (level != rocksdb::InfoLogLevel::WARN_LEVEL && level != rocksdb::InfoLogLevel::ERROR_LEVEL &&
+        level != rocksdb::InfoLogLevel::FATAL_LEVEL) {
+      return;
+    }
+    char text[512];
+    std::vsnprintf(text, sizeof text, format, words);
+    Log(level == rocksdb::InfoLogLevel::WARN_LEVEL ? LogLevel::kWarn : LogLevel::kError, "rocksdb",
+        text, {{"directory", directory_}});
+  }
+
+ private:
+  const std::string directory_;
+};
+
+}  // namespace oncemq

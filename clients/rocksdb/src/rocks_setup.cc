@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rocks_setup.h"
+
+#include <rocksdb/table.h>
+#include <sys/vfs.h>
+
+#include "rocks_log.h"
+
+namespace oncemq {
+
+// Of linux/magic.h and statfs(2).
+bool OnNetwork(const std::string& directory) {
+  struct statfs facts {};
+  if (statfs(directory.c_str(), &facts) != 0) {
+    return false;
+  }
+  switch (static_cast<uint32_t>(facts.f_type)) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x01021997:  // 9P
+    case 0x00C36400:  // Ceph
+    case 0x65735546:  // FUSE: whatever it is, nobody says that its locks hold
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+    case 0x73757245:  // Coda
+    case 0x5346414F:  // AFS
+      return true;
+    default:
+      return false;
+  }
+}
+
+rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
+                                      const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = family.block_bytes;
+  table.format_version = 5;
+  table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  rocksdb::ColumnFamilyOptions options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.write_buffer_size = family.memtable_bytes;
+  options.disable_auto_compactions = !family.compactions;
+  options.compression = rocksdb::kNoCompression;  // ids do not compress, and time is short
+  return options;
+}
+
+rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
+  rocksdb::DBOptions database;
+  database.avoid_flush_during_recovery = true;
+  database.max_total_wal_size = options.max_wal_bytes;
+  database.max_background_jobs = options.background_threads;
+  // A prefix of what was written, whatever a power loss has left of it: never a log with a hole.
+  // That the prefix is long enough, SYNCED says.
+  database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  database.track_and_verify_wals_in_manifest = true;
+  database.paranoid_checks = true;
+  database.info_log = std::make_shared<RocksLog>(options.directory);
+  return database;
+}
+
+}  // namespace oncemq

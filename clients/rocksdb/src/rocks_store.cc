@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/clients/rocks_store.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+#include "rocks_setup.h"
+#include "synced_mark.h"
+
+namespace oncemq {
+namespace {
+
+constexpr std::string_view kIngestPrefix = "ingest-";
+
+rocksdb::Slice AsSlice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+std::string_view AsView(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
+  Code code = Code::kUnavailable;
+  if (status.IsCorruption()) {
+    code = Code::kCorrupt;
+  } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
+    code = Code::kInvalid;
+  }
+  return {code, effect, directory + ": " + status.ToString()};
+}
+
+// Debian's RocksDB has no code for it, only these words.
+bool HeldBySomebody(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return text.find("While lock file") != std::string::npos ||
+         text.find("lock hold by current process") != std::string::npos;
+}
+
+// A file that was taken in has two names for a moment. A process that is killed there leaves the
+// first one, and who wrote to it again would write into the store's own file.
+void RemoveNames(const std::string& directory) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end && !ignored;
+       entry.increment(ignored)) {
+    if (entry->path().filename().string().starts_with(kIngestPrefix) &&
+        !ONCEMQ_MUTANT("ingest-name-reused")) {
+      std::error_code failed;
+      std::filesystem::remove(entry->path(), failed);
+    }
+  }
+}
+
+}  // namespace
+
+struct RocksBatch::Impl {
+  const std::vector<rocksdb::ColumnFamilyHandle*>* handles;
+  rocksdb::WriteBatch batch;
+  rocksdb::Status status = rocksdb::Status::OK();  // of the changes; told by Write()
+
+  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
+    ONCEMQ_CHECK(family < handles->size(), "a family of this store");
+    return (*handles)[family];
+  }
+  void Keep(const rocksdb::Status& change) {
+    if (status.ok()) {
+      status = change;
+    }
+  }
+};
+
+RocksBatch::RocksBatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RocksBatch::RocksBatch(RocksBatch&&) noexcept = default;
+RocksBatch& RocksBatch::operator=(RocksBatch&&) noexcept = default;
+RocksBatch::~RocksBatch() = default;
+
+void RocksBatch::Put(size_t family, std::string_view key, std::string_view value) {
+  impl_->Keep(impl_->batch.Put(impl_->Handle(family), AsSlice(key), AsSlice(value)));
+}
+
+void RocksBatch::Delete(size_t family, std::string_view key) {
+  impl_->Keep(impl_->batch.Delete(impl_->Handle(family), AsSlice(key)));
+}
+
+void RocksBatch::DeleteRange(size_t family, std::string_view from, std::string_view to) {
+  impl_->Keep(impl_->batch.DeleteRange(impl_->Handle(family), AsSlice(from), AsSlice(to)));
+}
+
+void RocksBatch::Clear() {
+  impl_->batch.Clear();
+  impl_->status = rocksdb::Status::OK();
+}
+
+size_t RocksBatch::bytes() const {
+  return impl_->batch.GetDataSize();
+}
+
+struct RocksStore::Impl {
+  std::string directory;
+  std::unique_ptr<rocksdb::DB> database;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::Options file_options;
+  std::atomic<uint64_t> next_file{0};
+  std::atomic<bool> broken{false};
+  Mutex write_mutex;  // one at a time, so that the number after a write is the write's
+  Mutex mark_mutex;
+  SyncedMark mark GUARDED_BY(mark_mutex);
+
+  ~Impl() {
+    if (database != nullptr && !broken && database->SyncWAL().ok()) {
+      static_cast<void>(MarkSynced(database->GetLatestSequenceNumber()));
+    }
+    for (rocksdb::ColumnFamilyHandle* handle : handles) {
+      database->DestroyColumnFamilyHandle(handle);
+    }
+  }
+
+  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
+    ONCEMQ_CHECK(family < handles.size(), "a family of this store");
+    return handles[family];
+  }
+  Error Failed(const rocksdb::Status& status, Effect effect) const {
+    return ToError(status, effect, directory);
+  }
+  // Of a change: none is made any more.
+  Error Broken(const rocksdb::Status& status) {
+    broken = true;
+    return Failed(status, Effect::kUnknown);
+  }
+  Status Usable() const {
+    if (!broken) {
+      return {};
+    }
+    return Error{Code::kUnavailable, Effect::kNone,
+                 directory + ": an earlier write failed; the store must be opened again"};
+  }
+  Status MarkSynced(uint64_t number) {
+    MutexLock lock(mark_mutex);
+    return number > mark.number() ? mark.Write(number) : Status();
+  }
+  // All that is in the log was synced. A number taken before the sync is surely covered by it.
+  Status AfterSync(uint64_t number) {
+    Status marked = MarkSynced(number);
+    broken = broken || !marked;
+    return marked;
+  }
+  Result<bool> OpenMark();
+  Status CheckComplete();
+  Status VerifyFiles(size_t family) const;
+};
+
+// True: nothing of it was ever synced, so whatever is missing may be made.
+Result<bool> RocksStore::Impl::OpenMark() {
+  std::error_code failed;
+  const bool store = std::filesystem::exists(directory + "/CURRENT", failed) || failed;
+  MutexLock lock(mark_mutex);
+  if (Status opened = mark.Open(directory, !store); !opened) {
+    return opened.error();
+  }
+  return mark.number() == 0;
+}
+
+Status RocksStore::Impl::CheckComplete() {
+  MutexLock lock(mark_mutex);
+  const uint64_t last = database->GetLatestSequenceNumber();
+  if (last < mark.number() && !ONCEMQ_MUTANT("short-store-opens")) {
+    return Error{Code::kCorrupt, Effect::kNone,
+                 directory + ": changes " + std::to_string(last + 1) + " to " +
+                     std::to_string(mark.number()) +
+                     " were synced and are gone: the log or a file of the store is damaged"};
+  }
+  return {};
+}
+
+RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RocksStore::~RocksStore() = default;
+
+Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options) {
+  std::error_code failed;
+  std::filesystem::create_directories(options.directory, failed);
+  if (failed) {
+    return Error{Code::kInvalid, Effect::kNone, options.directory + ": " + failed.message()};
+  }
+  if (OnNetwork(options.directory)) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 options.directory +
+                     ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
+                     "use a local disk"};
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->directory = options.directory;
+  const Result<bool> fresh = impl->OpenMark();
+  if (!fresh) {
+    return fresh.error();
+  }
+  rocksdb::DBOptions database = ToDatabase(options);
+  // What is missing in a store that was there before is damage, and must not be made anew, empty.
+  database.create_if_missing = database.create_missing_column_families =
+      *fresh || ONCEMQ_MUTANT("missing-family-made-anew");
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const RocksFamily& family : options.families) {
+    families.emplace_back(family.name, ToFamily(family, cache));
+  }
+  impl->file_options = rocksdb::Options(database, families.front().options);
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(database, options.directory, families, &impl->handles, &opened);
+  impl->database.reset(opened);
+  if (status.IsIOError() && HeldBySomebody(status)) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 options.directory + ": another process, or another window of this one, holds it"};
+  }
+  if (!status.ok()) {
+    return impl->Failed(status, Effect::kNone);
+  }
+  RemoveNames(options.directory);
+  if (Status complete = impl->CheckComplete(); !complete) {
+    impl->broken = true;  // nothing may be written over what is left
+    return complete.error();
+  }
+  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
+}
+
+RocksBatch RocksStore::NewBatch() const {
+  auto batch = std::make_unique<RocksBatch::Impl>();
+  batch->handles = &impl_->handles;
+  return RocksBatch(std::move(batch));
+}
+
+Status RocksStore::Write(RocksBatch& batch, bool sync) {
+  if (Status usable = impl_->Usable(); !usable) {
+    return usable;
+  }
+  if (!batch.impl_->status.ok()) {
+    return impl_->Failed(batch.impl_->status, Effect::kNone);
+  }
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  MutexLock lock(impl_->write_mutex);
+  const rocksdb::Status status = impl_->database->Write(options, &batch.impl_->batch);
+  if (!status.ok()) {
+    return impl_->Broken(status);
+  }
+  batch.Clear();
+  return sync ? impl_->AfterSync(impl_->database->GetLatestSequenceNumber()) : Status();
+}
+
+Status RocksStore::Sync() {
+  if (Status usable = impl_->Usable(); !usable) {
+    return usable;
+  }
+  const uint64_t number = impl_->database->GetLatestSequenceNumber();
+  const rocksdb::Status status = impl_->database->SyncWAL();
+  if (!status.ok()) {
+    return impl_->Broken(status);
+  }
+  return impl_->AfterSync(number);
+}
+
+Result<std::optional<std::string>> RocksStore::Get(size_t family, std::string_view key) {
+  std::string value;
+  const rocksdb::Status status =
+      impl_->database->Get({}, impl_->Handle(family), AsSlice(key), &value);
+  if (status.IsNotFound()) {
+    return std::optional<std::string>();
+  }
+  if (!status.ok()) {
+    return impl_->Failed(status, Effect::kNone);
+  }
+  return std::optional(std::move(value));
+}
+
+Status RocksStore::MultiGet(
+    size_t family, std::span<const std::string_view> keys,
+    const std::function<void(size_t index, std::string_view value)>& found) {
+  const size_t count = keys.size();
+  std::vector<rocksdb::Slice> slices;
+  slices.reserve(count);
+  for (const std::string_view key : keys) {
+    slices.push_back(AsSlice(key));
+  }
+  std::vector<rocksdb::PinnableSlice> values(count);
+  std::vector<rocksdb::Status> statuses(count);
+  impl_->database->MultiGet({}, impl_->Handle(family), count, slices.data(), values.data(),
+                            statuses.data(), /*sorted_input=*/true);
+  for (size_t i = 0; i < count; i++) {
+    if (statuses[i].ok()) {
+      found(i, AsView(values[i]));
+    } else if (!statuses[i].IsNotFound()) {
+      return impl_->Failed(statuses[i], Effect::kNone);
+    }
+  }
+  return {};
+}
+
+Status RocksStore::Scan(
+    size_t family, std::string_view from, std::string_view to,
+    const std::function<bool(std::string_view key, std::string_view value)>& visit) {
+  rocksdb::ReadOptions options;
+  const rocksdb::Slice end = AsSlice(to);
+  if (!to.empty()) {
+    options.iterate_upper_bound = &end;
+  }
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> rows(
+      impl_->database->NewIterator(options, impl_->Handle(family)));
+  for (rows->Seek(AsSlice(from)); rows->Valid(); rows->Next()) {
+    if (!visit(AsView(rows->key()), AsView(rows->value()))) {
+      return {};
+    }
+  }
+  if (!rows->status().ok()) {
+    return impl_->Failed(rows->status(), Effect::kNone);
+  }
+  return {};
+}
+
+Status RocksStore::Ingest(size_t family, const Rows& next) {
+  if (Status usable = impl_->Usable(); !usable) {
+    return usable;
+  }
+  // The writer drops a file from the page cache by default, and the first reads would pay for it.
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), impl_->file_options, impl_->Handle(family),
+                                /*invalidate_page_cache=*/false);
+  const std::string path = impl_->directory + "/" + std::string(kIngestPrefix) +
+                           std::to_string(impl_->next_file.fetch_add(1));
+  std::error_code failed;
+  std::filesystem::remove(path, failed);
+  if (failed) {  // it may be another name of a file that the store has
+    return Error{Code::kUnavailable, Effect::kNone, path + ": " + failed.message()};
+  }
+  rocksdb::Status status = writer.Open(path);
+  std::string key;
+  std::string value;
+  bool any = false;
+  while (status.ok() && next(key, value)) {
+    status = writer.Put(key, value);
+    any = true;
+  }
+  if (status.ok() && any) {
+    status = writer.Finish();
+  }
+  if (status.ok() && any) {
+    rocksdb::IngestExternalFileOptions options;
+    options.move_files = true;
+    status = impl_->database->IngestExternalFile(impl_->Handle(family), {path}, options);
+  }
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  if (!status.ok()) {
+    return impl_->Broken(status);
+  }
+  return {};
+}
+
+Status RocksStore::Drop(size_t family, std::string_view from, std::string_view to) {
+  if (Status usable = impl_->Usable(); !usable) {
+    return usable;
+  }
+  const rocksdb::Slice begin = AsSlice(from);
+  const rocksdb::Slice end = AsSlice(to);
+  const rocksdb::Status files = rocksdb::DeleteFilesInRange(
+      impl_->database.get(), impl_->Handle(family), &begin, &end, false);
+  if (!files.ok()) {
+    return impl_->Broken(files);
+  }
+  bool any = false;  // what is not in files of its own
+  Status left = Scan(family, from, to, [&](std::string_view, std::string_view) {
+    any = true;
+    return false;
+  });
+  if (!left || !any) {
+    return left;
+  }
+  RocksBatch batch = NewBatch();
+  batch.DeleteRange(family, from, to);
+  return Write(batch, /*sync=*/false);
+}
+
+Status RocksStore::Flush(size_t family) {
+  if (Status usable = impl_->Usable(); !usable) {
+    return usable;
+  }
+  const rocksdb::Status status = impl_->database->Flush({}, impl_->Handle(family));
+  if (!status.ok()) {
+    return impl_->Broken(status);
+  }
+  return {};
+}
+
+// An iterator of RocksDB 7.8 may pass over a damaged block as if it had been empty, so whoever
+// scans a family checks its files first.
+Status RocksStore::Verify(size_t family) {
+  // A compaction must not take a file away while it is read.
+  if (const rocksdb::Status kept = impl_->database->DisableFileDeletions(); !kept.ok()) {
+    return impl_->Failed(kept, Effect::kNone);
+  }
+  Status sound = impl_->VerifyFiles(family);
+  const rocksdb::Status again = impl_->database->EnableFileDeletions(/*force=*/false);
+  return !sound || again.ok() ? sound : Status(impl_->Failed(again, Effect::kNone));
+}
+
+Status RocksStore::Impl::VerifyFiles(size_t family) const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database->GetLiveFilesMetaData(&files);
+  const std::string name = Handle(family)->GetName();
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name != name) {
+      continue;
+    }
+    rocksdb::SstFileReader reader(file_options);
+    rocksdb::Status status = reader.Open(file.db_path + file.name);
+    if (status.ok()) {
+      status = reader.VerifyChecksum();
+    }
+    if (!status.ok() && !ONCEMQ_MUTANT("damage-scanned-over")) {
+      return Failed(status, Effect::kNone);
+    }
+  }
+  return {};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a window that forgets by age must still know, and what it says of what it does not know any
+// more: never "new". It may always know more than it must. (Transition 10; rules 22, 23, 24, 26.)
+#include <string>
+#include <utility>
+
+#include "window_test.h"
+
+namespace oncemq::conformance {
+namespace {
+
+// Log time of the tests: in the past of every clock.
+constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
+constexpr milliseconds kRemember = ConformanceSetup{}.remember;
+constexpr milliseconds kLong = 100 * kRemember;
+
+class AgeingTest : public WindowTest {
+ public:
+  using WindowTest::WindowTest;
+
+ protected:
+  // Claims and finishes an id of partition 3.
+  void Finish(std::string_view id, int64_t offset, LogTime time, Own own = 0,
+              int32_t partition = 3) {
+    Attempt attempt = At(id, offset, time, partition);
+    attempt.own = own;
+    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
+    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+  }
+  Attempt At(std::string_view id, int64_t offset, LogTime time, int32_t partition = 3) {
+    Attempt attempt = New(id);
+    attempt.at = {0, partition, offset};
+    attempt.time = time;
+    return attempt;
+  }
+  // A thousand other ids, so that an engine that forgets by the lot has full lots.
+  void FinishMany(LogTime time, int64_t offset = 1'000) {
+    for (int64_t i = 0; i < 1'000; i++) {
+      Finish("many-" + std::to_string(many_++), offset + i, time);
+    }
+  }
+  Change Tell(Own own, int64_t frontier, LogTime watermark, int32_t partition = 3) {
+    return Committed({0, partition, own, frontier, watermark});
+  }
+  // The copy of a finished id: known, or refused as too old to know. Never granted.
+  void ExpectNeverGranted(const Attempt& copy) {
+    const Answer answer = Claim(copy).answer;
+    EXPECT_TRUE(answer == Answer::kDuplicate || answer == Answer::kOutsideWindow)
+        << ToString(answer);
+  }
+
+ private:
+  int many_ = 0;
+};
+
+}  // namespace
+
+WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  EXPECT_EQ(Tell(own, 3'000, kThen + kRemember), Change::kMade);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  ExpectNeverGranted(At("x", 5, kThen));
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  Attempt late = At("late", 4'000, kThen);
+  late.first = true;
+  EXPECT_EQ(Claim(late).answer, Answer::kGranted);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("new", 2'999, kThen + kLong - kRemember)).answer, Answer::kGranted);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
+  const Own own = Raise(3);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, Answer::kGranted);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, TheSlowestPartitionDecidesWhatIsForgotten) {
+  const Own own = Raise(3);
+  const Own slow = Raise(4);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(slow, 1, kThen, 4);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, APartitionThatHasNotToldItsProgressKeepsEverything) {
+  const Own own = Raise(3);
+  Raise(4);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverything) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kNoLogTime);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
+  const Own own = Raise(3);
+  FinishMany(kThen, 10'000);
+  Finish("x", 50'000, kThen, own);
+  FinishMany(kThen, 20'000);
+  Tell(own, 10'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 50'001, kThen)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
+  const Own own = Raise(3);
+  const Attempt parked = At("parked", 5, kThen);
+  Claim(parked);
+  ASSERT_EQ(Park(parked, 7), Change::kMade);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("parked", 9, kThen)).answer, Answer::kAttached);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
+  const Own own = Raise(3);
+  const Attempt open = At("open", 5, kThen);
+  Claim(open);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Complete(open), Change::kMade);
+  ExpectNeverGranted(At("open", 9, kThen));
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
+  const Own own = Raise(3);
+  ASSERT_EQ(Restore("x", {0, 3, 5}, own, kThen + kLong), Change::kMade);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
+  const Own former = Raise(3);
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  EXPECT_EQ(Tell(former, 3'000, kThen + kLong), Change::kFenced);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  EXPECT_EQ(Tell(0, 3'000, kThen + kLong), Change::kFenced);
+  EXPECT_EQ(Claim(At("x", 9, kThen)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAfterReopening) {
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  Tell(own, 3'000, kThen + kLong);
+  Reopen();
+  ExpectNeverGranted(At("x", 5, kThen));
+}
+
+WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReopening) {
+  const Own own = Raise(3);
+  FinishMany(kThen);
+  Finish("x", 2'500, kThen + kLong, own);
+  FinishMany(kThen + kLong);
+  Tell(own, 9'000, kThen + kLong);
+  Reopen();
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + kLong)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsNew) {
+  const Own own = Raise(3);
+  FinishMany(kThen);
+  Finish("x", 2'500, kThen + 50 * kRemember, own);
+  FinishMany(kThen + 50 * kRemember);
+  EXPECT_EQ(Tell(own, 1, LogTime::max()), Change::kMade);
+  EXPECT_EQ(Tell(own, 9'000, LogTime(milliseconds(INT64_MIN + 1))), Change::kMade);
+  EXPECT_EQ(Claim(At("x", 2'501, kThen + 50 * kRemember)).answer, Answer::kDuplicate);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
+  const Own own = Raise(3);
+  EXPECT_EQ(Tell(own, INT64_MAX, LogTime::max()), Change::kMade);
+  Reopen();
+  EXPECT_EQ(Claim(At("x", 5, kThen)).answer, Answer::kGranted);
+}
+
+WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotForgotten) {
+  const Own own = Raise(3);
+  Tell(own, 5, kThen);
+  Finish("x", 5, kThen, own);
+  FinishMany(kThen);
+  ASSERT_TRUE(window().Sync());
+  Reopen();
+  Attempt again = At("x", 5, kThen);
+  again.first = true;
+  EXPECT_EQ(Claim(again).answer, Answer::kDuplicate);
+}
+
+}  // namespace oncemq::conformance

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window on a local disk, in RocksDB: it knows after a restart what it knew before.
+//
+// Promise: the full contract of Window for one process at a time; the directory is held
+// exclusively. A finished id is known for at least `remember` of log time, and forgotten in whole
+// buckets of `generation` ids. What was answered survives the process; what `sync` says survives
+// the machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque
+// level marked uncertain. Open() gives all that was synced, or says what is damaged: it never
+// starts short in silence.
+//
+// Failure: kUnavailable while another process holds the directory, when the disk is full, and after
+// any failed write: then the window must be opened again, and only that tells what was written.
+// kCorrupt says what is damaged. kInvalid: options that promise nothing, a directory that belongs
+// to another identity or lies on a network file system.
+//
+// Memory: for each id of the present generation and of one that is being put away, 24 bytes, id and
+// result, and 12 to 24 for its table; for each older one 1.5 bytes; for open ids what the memory
+// window needs; RocksDB's own buffers and `cache_bytes`.
+//
+// Thread safety: any thread; one lock around each batch. Blocks: for the disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+// When what was written is made to survive power loss; ownerships, the horizon and buckets always
+// are. What a power loss takes is the end of what was answered: it shows in the progress, which
+// goes back to an earlier checkpoint, and is for the caller to compare with its log.
+enum class SyncWhen : uint8_t { kNever, kEachCommit, kEachBatch };
+
+struct LocalWindowOptions {
+  std::string directory;
+  // Who the window belongs to, as text: cluster, topic, group, scope, recipe, isolation. A
+  // directory that was written for somebody else is refused.
+  std::string identity;
+  // Decides how a claim may be taken over. Must be said.
+  std::optional<Level> level;
+  WindowTimes times;
+  SyncWhen sync = SyncWhen::kEachCommit;
+  // How long a finished id is surely known, in log time.
+  milliseconds remember = std::chrono::hours(24 * 7);
+  // How far the time stamps of different producers may differ; kept in addition.
+  milliseconds skew = std::chrono::minutes(1);
+  // Finished ids in memory before they go to the history; they are forgotten by as many at a time.
+  uint32_t generation = 1'000'000;
+  // Open and parked ids at a time; a batch that needs more is refused with kFull.
+  uint32_t max_open = 1'000'000;
+  uint32_t max_parked = 1'000'000;
+  // Of the disk's pages.
+  size_t cache_bytes = size_t{64} << 20;
+};
+
+// `clock` judges the leases of this process and outlives the window.
+Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,
+                                                const Clock& clock);
+
+}  // namespace oncemq

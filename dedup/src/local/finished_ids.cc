@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "finished_ids.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "families.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint64_t kRowVersion = 1;
+
+std::string RowKey(uint64_t row) {
+  std::string key;
+  AppendKey(key, row, 8);
+  return key;
+}
+
+Error DamagedJournal() {
+  return {Code::kCorrupt, Effect::kNone, "a row of the journal cannot be read"};
+}
+
+}  // namespace
+
+FinishedIds::FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation,
+                         Mutex& mutex)
+    : store_(store),
+      hasher_(hasher),
+      generation_(generation),
+      mutex_(mutex),
+      history_(store),
+      recent_(std::make_unique<Generation>(hasher)) {}
+
+FinishedIds::~FinishedIds() {
+  if (freezer_.joinable()) {
+    freezer_.join();
+  }
+}
+
+Status FinishedIds::Open() {
+  if (Status opened = history_.Open(); !opened) {
+    return opened;
+  }
+  Status loaded;
+  const Status scanned = store_->Scan(kJournal, RowKey(0), RowKey(UINT64_MAX),
+                                      [&](std::string_view key, std::string_view row) {
+                                        loaded = LoadRow(key, row);
+                                        return loaded.has_value();
+                                      });
+  return scanned ? loaded : scanned;
+}
+
+Status FinishedIds::LoadRow(std::string_view key, std::string_view row) {
+  if (key.size() != sizeof(uint64_t)) {
+    return DamagedJournal();
+  }
+  const uint64_t number = *ReadKey(key, 0, sizeof(uint64_t));
+  ByteReader reader(row);
+  const auto version = reader.Varint();
+  const auto newest = reader.Varint();
+  if (version != kRowVersion || !newest) {
+    return DamagedJournal();
+  }
+  const std::string_view records = reader.rest();
+  if (*newest > INT64_MAX || !recent_->ids.Append(records)) {
+    return DamagedJournal();
+  }
+  size_t taken = 0;
+  for (std::string_view left = records; !left.empty(); left.remove_prefix(taken)) {
+    recent_->reach.Note(ReadRecord(left, &taken)->at);
+  }
+  next_row_ = number;
+  NoteRow(LogTime(milliseconds(static_cast<int64_t>(*newest))));
+  return Written();
+}
+
+void FinishedIds::Prefetch(uint64_t hash) const {
+  recent_->ids.Prefetch(hash);
+  if (frozen_ != nullptr) {
+    frozen_->ids.Prefetch(hash);
+  }
+}
+
+Status FinishedIds::Find(std::span<HistoryLook> looks) const {
+  size_t missing = 0;
+  for (HistoryLook& look : looks) {
+    look.record = recent_->ids.Find(look.hash, look.id, look.digest);
+    if (!look.record && frozen_ != nullptr) {
+      look.record = frozen_->ids.Find(look.hash, look.id, look.digest);
+    }
+    missing += look.record ? 0 : 1;
+  }
+  if (missing == 0 || history_.buckets() == 0) {
+    return {};
+  }
+  return history_.Find(looks);
+}
+
+void FinishedIds::Append(const IdRecord& record, LogTime time) {
+  const size_t at = records_.size();
+  records_.resize(at + RecordBytes(record));
+  WriteRecord(record, records_.data() + at);
+  recent_->ids.Append(std::string_view(records_).substr(at));
+  recent_->reach.Note(record.at);
+  newest_ = std::max(newest_, time);
+}
+
+void FinishedIds::Stage(RocksBatch& batch) {
+  std::string row;
+  AppendVarint(row, kRowVersion);
+  AppendVarint(row, static_cast<uint64_t>(newest_.time_since_epoch().count()));
+  row += records_;
+  records_.clear();
+  batch.Put(kJournal, RowKey(next_row_), row);
+  NoteRow(std::exchange(newest_, LogTime(milliseconds(0))));
+}
+
+void FinishedIds::NoteRow(LogTime newest) {
+  recent_->last_row = next_row_;
+  if (recent_->first_row == 0) {
+    recent_->first_row = next_row_;
+  }
+  recent_->newest = std::max(recent_->newest, newest);
+  next_row_++;
+}
+
+Status FinishedIds::Written() {
+  return Full() ? Roll() : Status();
+}
+
+bool FinishedIds::Full() const {
+  constexpr size_t kMostBytes = size_t{1} << 30;  // long results fill a generation by bytes
+  return recent_->ids.size() >= generation_ || recent_->ids.memory_bytes() >= kMostBytes;
+}
+
+// The generation is full. One that is still being written holds everybody up: memory has a bound.
+Status FinishedIds::Roll() {
+  frozen_gone_.wait(mutex_, [this] { return frozen_ == nullptr || !failure_; });
+  if (!failure_) {
+    return failure_;
+  }
+  if (!Full()) {
+    return {};  // somebody else who waited was first
+  }
+  if (freezer_.joinable()) {
+    freezer_.join();
+  }
+  frozen_ = std::exchange(recent_, std::make_unique<Generation>(hasher_));
+  try {
+    freezer_ = std::thread([this] { Freeze(); });
+  } catch (const std::system_error&) {
+    mutex_.unlock();
+    Freeze();
+    mutex_.lock();
+  }
+  return {};
+}
+
+void FinishedIds::Freeze() {
+  // Nobody changes a frozen generation, so it is read without the lock.
+  Result<History::Bucket> bucket = history_.Write(frozen_->ids, frozen_->newest, frozen_->reach);
+  {
+    MutexLock lock(mutex_);
+    Status known = bucket ? Status() : Status(bucket.error());
+    if (known) {
+      RocksBatch batch = store_->NewBatch();
+      batch.DeleteRange(kJournal, RowKey(frozen_->first_row), RowKey(frozen_->last_row + 1));
+      known = history_.Add(*std::move(bucket), batch);
+    }
+    if (known) {
+      frozen_.reset();
+    } else {
+      failure_ = known;
+    }
+    frozen_gone_.notify_all();
+    if (!known) {
+      return;
+    }
+  }
+  // Frees the log of what the bucket has now. Only space depends on it.
+  static_cast<void>(store_->Flush(kJournal));
+}
+
+uint64_t FinishedIds::size() const {
+  return recent_->ids.size() + (frozen_ != nullptr ? frozen_->ids.size() : 0) + history_.ids();
+}
+
+size_t FinishedIds::memory_bytes() const {
+  return recent_->ids.memory_bytes() + (frozen_ != nullptr ? frozen_->ids.memory_bytes() : 0) +
+         history_.memory_bytes();
+}
+
+}  // namespace oncemq

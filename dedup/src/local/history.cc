@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "families.h"
+#include "id_page.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint64_t kIdsPerPage = 64;
+constexpr uint64_t kFactsVersion = 1;
+constexpr std::string_view kFactsPrefix = "bucket/";
+constexpr std::string_view kFactsEnd = "bucket0";  // '0' follows '/'
+
+uint32_t PageOf(uint64_t hash, uint32_t pages) {
+  return static_cast<uint32_t>((hash >> 32) * pages >> 32);
+}
+
+std::string PageKey(uint32_t bucket, uint32_t page) {
+  std::string key;
+  AppendKey(key, bucket, 4);
+  AppendKey(key, page, 4);
+  return key;
+}
+
+std::string BucketKey(uint64_t bucket) {
+  std::string key;
+  AppendKey(key, bucket, bucket > UINT32_MAX ? 5 : 4);
+  return key;
+}
+
+Error Damaged(const std::string& what) {
+  return {Code::kCorrupt, Effect::kNone, "the history is damaged: " + what};
+}
+
+}  // namespace
+
+std::string History::FactsKey(uint32_t number) {
+  std::string key(kFactsPrefix);
+  AppendKey(key, number, 4);
+  return key;
+}
+
+std::string History::FactsOf(const Bucket& bucket) {
+  std::string facts;
+  AppendVarint(facts, kFactsVersion);
+  AppendVarint(facts, bucket.pages);
+  AppendVarint(facts, bucket.ids);
+  AppendVarint(facts, static_cast<uint64_t>(bucket.newest.time_since_epoch().count()));
+  AppendVarint(facts, static_cast<uint64_t>(bucket.base));
+  bucket.reach.Encode(facts);
+  AppendVarint(facts, bucket.filter.bytes().size());
+  facts += bucket.filter.bytes();
+  return Seal(std::move(facts));
+}
+
+std::optional<History::Bucket> History::ReadFacts(std::string_view key, std::string_view facts) {
+  const auto content = Unseal(facts);
+  if (!content || key.size() != kFactsPrefix.size() + 4) {
+    return std::nullopt;
+  }
+  ByteReader reader(*content);
+  const auto version = reader.Varint();
+  const auto pages = reader.Varint();
+  const auto ids = reader.Varint();
+  const auto newest = reader.Varint();
+  const auto base = reader.Varint();
+  auto reach = base ? Reach::Decode(reader) : std::nullopt;
+  const auto filter_bytes = reader.Varint();
+  if (version != kFactsVersion || !pages || *pages == 0 || *pages > UINT32_MAX || !ids || !newest ||
+      *newest > INT64_MAX || !reach || !filter_bytes || *filter_bytes != reader.rest().size()) {
+    return std::nullopt;
+  }
+  auto filter = IdFilter::FromBytes(reader.rest());
+  if (!filter) {
+    return std::nullopt;
+  }
+  const auto number = static_cast<uint32_t>(*ReadKey(key, kFactsPrefix.size(), 4));
+  return Bucket{.number = number,
+                .pages = static_cast<uint32_t>(*pages),
+                .ids = *ids,
+                .newest = LogTime(milliseconds(static_cast<int64_t>(*newest))),
+                .base = static_cast<int64_t>(*base),
+                .reach = *std::move(reach),
+                .filter = *std::move(filter)};
+}
+
+Status History::Open() {
+  Status read;
+  Status scanned = store_->Scan(kFacts, kFactsPrefix, kFactsEnd,
+                                [&](std::string_view key, std::string_view facts) {
+                                  auto bucket = ReadFacts(key, facts);
+                                  if (!bucket) {
+                                    read = Damaged("the facts of a bucket");
+                                    return false;
+                                  }
+                                  next_ = bucket->number + 1;
+                                  buckets_.push_back(*std::move(bucket));
+                                  return true;
+                                });
+  if (!scanned || !read) {
+    return scanned ? read : scanned;
+  }
+  const auto next = store_->Get(kFacts, kNextBucketKey);
+  if (!next) {
+    return next.error();
+  }
+  if (*next) {
+    const auto number = ReadKey(**next, 0, 8);
+    if (!number || *number < next_ || *number > UINT32_MAX) {
+      return Damaged("the number of the next bucket");
+    }
+    next_ = static_cast<uint32_t>(*number);
+  }
+  return DropUnknown();
+}
+
+// Pages without facts: of a bucket that was not finished, or was about to go. Only what is there is
+// dropped: a deletion that reached over numbers to come would keep their files from ever going.
+Status History::DropUnknown() {
+  std::string from;
+  for (;;) {
+    std::optional<uint64_t> number;
+    Status scanned = store_->Scan(kHistory, from, {}, [&](std::string_view key, std::string_view) {
+      number = ReadKey(key, 0, 4);
+      return false;
+    });
+    if (!scanned || !number) {
+      return scanned;
+    }
+    const auto known = [&](const Bucket& bucket) { return bucket.number == *number; };
+    if (std::none_of(buckets_.begin(), buckets_.end(), known)) {
+      next_ = std::max(next_, static_cast<uint32_t>(*number + 1));
+      if (Status dropped = DropPages(*number); !dropped) {
+        return dropped;
+      }
+    }
+    from = BucketKey(*number + 1);
+  }
+}
+
+Status History::DropPages(uint64_t number) {
+  return store_->Drop(kHistory, BucketKey(number), BucketKey(number + 1));
+}
+
+std::vector<History::Hit> History::PerhapsIn(std::span<const HistoryLook> looks) const {
+  std::vector<Hit> hits;
+  for (uint32_t b = 0; b < buckets_.size(); b++) {
+    const Bucket& bucket = buckets_[b];
+    for (const HistoryLook& look : looks) {
+      bucket.filter.Prefetch(look.hash);
+    }
+    for (uint32_t i = 0; i < looks.size(); i++) {
+      if (!looks[i].record && bucket.filter.MayHave(looks[i].hash)) {
+        hits.push_back({i, b, PageOf(looks[i].hash, bucket.pages)});
+      }
+    }
+  }
+  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
+    return a.bucket != b.bucket ? a.bucket < b.bucket : a.page < b.page;
+  });
+  return hits;
+}
+
+Status History::Find(std::span<HistoryLook> looks) const {
+  const std::vector<Hit> hits = PerhapsIn(looks);
+  if (hits.empty()) {
+    return {};
+  }
+  std::vector<std::string> keys;
+  std::vector<std::string_view> views;
+  keys.reserve(hits.size());
+  views.reserve(hits.size());
+  for (const Hit& hit : hits) {
+    keys.push_back(PageKey(buckets_[hit.bucket].number, hit.page));
+    views.push_back(keys.back());
+  }
+  size_t pages = 0;
+  bool damaged = false;
+  Status read = store_->MultiGet(kHistory, views, [&](size_t index, std::string_view page) {
+    HistoryLook& look = looks[hits[index].look];
+    IdRecord record;
+    pages++;
+    switch (FindInPage(page, buckets_[hits[index].bucket].base, look.hash, look.id, look.digest,
+                       &record)) {
+      case PageLook::kFound: {
+        std::string bytes(RecordBytes(record), '\0');
+        WriteRecord(record, bytes.data());
+        look.bytes = std::move(bytes);
+        size_t taken = 0;
+        look.record = ReadRecord(look.bytes, &taken);
+        break;
+      }
+      case PageLook::kMissing:
+        break;
+      case PageLook::kDamaged:
+        damaged = true;
+        break;
+    }
+  });
+  if (!read) {
+    return read;
+  }
+  if (damaged || pages != hits.size()) {
+    return Damaged(damaged ? "a page cannot be read" : "a page is missing");
+  }
+  return {};
+}
+
+// Every page of a bucket is written, also an empty one: a page that is missing is damage.
+Result<History::Bucket> History::Write(const RecentIds& ids, LogTime newest,
+                                       const Reach& reach) const {
+  Bucket bucket{.number = next_,
+                .pages = static_cast<uint32_t>(ids.size() / kIdsPerPage + 1),
+                .ids = ids.size(),
+                .newest = newest,
+                .reach = reach,
+                .filter = IdFilter(ids.size())};
+  const std::vector<RecentIds::Sorted> sorted = ids.Sort();
+  // Most offsets lie near each other; one of them is as good a base as any.
+  bucket.base = sorted.empty() ? 0 : ids.At(sorted[sorted.size() / 2].place).at.offset;
+  size_t at = 0;
+  uint32_t page = 0;
+  const Status written = store_->Ingest(kHistory, [&](std::string& key, std::string& value) {
+    if (page == bucket.pages) {
+      return false;
+    }
+    IdPageBuilder builder(bucket.base);
+    for (; at < sorted.size() && PageOf(sorted[at].hash, bucket.pages) == page; at++) {
+      builder.Add(sorted[at].hash, ids.At(sorted[at].place));
+      bucket.filter.Add(sorted[at].hash);
+    }
+    key = PageKey(bucket.number, page++);
+    value = builder.Finish();
+    return true;
+  });
+  if (!written) {
+    return written.error();
+  }
+  return bucket;
+}
+
+Status History::Add(Bucket bucket, RocksBatch& with) {
+  with.Put(kFacts, FactsKey(bucket.number), FactsOf(bucket));
+  // Numbers are not used again: deletions of a former bucket lie over its number.
+  std::string next;
+  AppendKey(next, uint64_t{bucket.number} + 1, 8);
+  with.Put(kFacts, kNextBucketKey, next);
+  if (Status known = store_->Write(with, /*sync=*/true); !known) {
+    return known;
+  }
+  next_ = bucket.number + 1;
+  buckets_.push_back(std::move(bucket));
+  return {};
+}
+
+bool History::MayGo(const Bucket& bucket, LogTime limit, const ProgressTable& progress) {
+  return bucket.newest < limit && progress.Passed(bucket.reach);
+}
+
+std::optional<LogTime> History::NewestToDrop(LogTime limit, const ProgressTable& progress) const {
+  std::optional<LogTime> newest;
+  for (const Bucket& bucket : buckets_) {
+    if (MayGo(bucket, limit, progress)) {
+      newest = std::max(newest.value_or(LogTime::min()), bucket.newest);
+    }
+  }
+  return newest;
+}
+
+Status History::Drop(LogTime limit, const ProgressTable& progress) {
+  for (size_t i = 0; i < buckets_.size();) {
+    if (!MayGo(buckets_[i], limit, progress)) {
+      i++;
+      continue;
+    }
+    // First its facts: a bucket that is known has all its pages.
+    const uint32_t number = buckets_[i].number;
+    RocksBatch batch = store_->NewBatch();
+    batch.Delete(kFacts, FactsKey(number));
+    if (Status forgotten = store_->Write(batch, /*sync=*/true); !forgotten) {
+      return forgotten;
+    }
+    buckets_.erase(buckets_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (Status gone = DropPages(number); !gone) {
+      return gone;
+    }
+  }
+  return {};
+}
+
+uint64_t History::ids() const {
+  uint64_t sum = 0;
+  for (const Bucket& bucket : buckets_) {
+    sum += bucket.ids;
+  }
+  return sum;
+}
+
+size_t History::memory_bytes() const {
+  size_t sum = 0;
+  for (const Bucket& bucket : buckets_) {
+    sum += bucket.filter.bytes().size();
+  }
+  return sum;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// History: the finished ids of a local store that have left memory, in buckets. A bucket is one
+// former generation: sorted pages on disk, and a filter in memory. Buckets are dropped whole.
+//
+// Promise: a bucket is known after its facts are written, or not at all; what an interrupted Add()
+// left is removed by Open(). A page that cannot be read is an error, never "not there".
+// Memory: 12 bits for each id.
+// Thread safety: Find() from any thread while no other call runs; the others one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "id_filter.h"
+#include "id_record.h"
+#include "oncemq/base/result.h"
+#include "oncemq/clients/rocks_store.h"
+#include "progress_table.h"
+#include "reach.h"
+#include "recent_ids.h"
+
+namespace oncemq {
+
+// One id that is looked for, and what was found. The record's views lie in `bytes`.
+struct HistoryLook {
+  uint64_t hash = 0;
+  std::string_view id;
+  bool digest = false;
+  std::optional<IdRecord> record;
+  std::string bytes;
+};
+
+class History {
+ public:
+  explicit History(RocksStore* store) : store_(store) {}
+
+  // Reads the facts of every bucket.
+  Status Open();
+
+  // Of the looks that have found nothing yet.
+  Status Find(std::span<HistoryLook> looks) const;
+
+  struct Bucket {
+    uint32_t number = 0;
+    uint32_t pages = 0;
+    uint64_t ids = 0;
+    LogTime newest = kNoLogTime;
+    int64_t base = 0;  // from which its pages count offsets
+    Reach reach;
+    IdFilter filter;
+  };
+
+  // Writes the pages of a generation: log time of its youngest id, and how far its ids reach.
+  // Nobody sees them before Add(), so Find() may run beside this.
+  Result<Bucket> Write(const RecentIds& ids, LogTime newest, const Reach& reach) const;
+  // Makes the bucket known. `with` lands in the same batch: what the bucket makes superfluous.
+  Status Add(Bucket bucket, RocksBatch& with);
+
+  // Forgetting has two steps, with the window's horizon between them (rule 26): log time of the
+  // youngest id that would go, then the going. Those go whose ids are all older than `limit` and
+  // passed by `progress`.
+  std::optional<LogTime> NewestToDrop(LogTime limit, const ProgressTable& progress) const;
+  Status Drop(LogTime limit, const ProgressTable& progress);
+
+  uint64_t ids() const;
+  size_t buckets() const { return buckets_.size(); }
+  size_t memory_bytes() const;
+
+ private:
+  struct Hit {
+    uint32_t look;
+    uint32_t bucket;  // index
+    uint32_t page;
+  };
+
+  Status DropUnknown();
+  Status DropPages(uint64_t number);
+  static bool MayGo(const Bucket& bucket, LogTime limit, const ProgressTable& progress);
+  static std::string FactsKey(uint32_t number);
+  static std::string FactsOf(const Bucket& bucket);
+  static std::optional<Bucket> ReadFacts(std::string_view key, std::string_view facts);
+  std::vector<Hit> PerhapsIn(std::span<const HistoryLook> looks) const;
+
+  RocksStore* store_;
+  std::vector<Bucket> buckets_;  // oldest first
+  uint32_t next_ = 1;
+};
+
+}  // namespace oncemq

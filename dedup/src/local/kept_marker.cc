@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kept_marker.h"
+
+#include <utility>
+
+#include "families.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+constexpr uint64_t kUncertain = 1;
+constexpr uint64_t kHeld = 2;
+
+}  // namespace
+
+std::string EncodeKept(const Marker& marker) {
+  std::string row;
+  const uint64_t flags = (marker.uncertain ? kUncertain : 0) | (marker.held ? kHeld : 0);
+  for (const uint64_t number :
+       {kVersion, static_cast<uint64_t>(marker.state), flags, marker.token.process,
+        marker.token.attempt, marker.own, uint64_t{marker.at.source},
+        static_cast<uint64_t>(static_cast<uint32_t>(marker.at.partition)),
+        static_cast<uint64_t>(marker.at.offset), uint64_t{marker.attempt},
+        uint64_t{marker.fingerprint}, marker.entry}) {
+    AppendVarint(row, number);
+  }
+  return Seal(std::move(row));
+}
+
+std::optional<Marker> DecodeKept(std::string_view row) {
+  const auto content = Unseal(row);
+  if (!content) {
+    return std::nullopt;
+  }
+  ByteReader reader(*content);
+  uint64_t numbers[12];
+  for (uint64_t& number : numbers) {
+    const auto read = reader.Varint();
+    if (!read) {
+      return std::nullopt;
+    }
+    number = *read;
+  }
+  const auto state = static_cast<MarkerState>(numbers[1]);
+  if (!reader.empty() || numbers[0] != kVersion || numbers[1] > UINT8_MAX ||
+      (state != MarkerState::kOpen && state != MarkerState::kParked &&
+       state != MarkerState::kHanded) ||
+      (numbers[2] & ~(kUncertain | kHeld)) != 0) {
+    return std::nullopt;
+  }
+  Marker marker;
+  marker.state = state;
+  marker.uncertain = (numbers[2] & kUncertain) != 0;
+  marker.held = (numbers[2] & kHeld) != 0;
+  marker.token = {numbers[3], numbers[4]};
+  marker.own = numbers[5];
+  marker.at = {static_cast<uint32_t>(numbers[6]),
+               static_cast<int32_t>(static_cast<uint32_t>(numbers[7])),
+               static_cast<int64_t>(numbers[8])};
+  marker.attempt = static_cast<uint32_t>(numbers[9]);
+  marker.fingerprint = static_cast<uint32_t>(numbers[10]);
+  marker.entry = numbers[11];
+  return marker;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/dedup/local_window.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "../window_check.h"
+#include "families.h"
+#include "kept_marker.h"
+#include "local_window_engine.h"
+#include "long_id.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+std::string OwnKey(uint32_t source, int32_t partition) {
+  std::string key(kOwnPrefix);
+  AppendKey(key, source, 4);
+  AppendKey(key, static_cast<uint32_t>(partition), 4);
+  return key;
+}
+
+// Of this process's machine, in the unit of log time.
+LogTime WallLogTime(const Clock& clock) {
+  return LogTime(milliseconds(clock.Wall().micros / 1000));
+}
+
+}  // namespace
+
+std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
+  const HistoryLook& look = looks_[at.index];
+  if (look.record || !ids_.staged()) {
+    return look.record;
+  }
+  return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
+}
+
+void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
+  const HistoryLook& look = looks_[at.index];
+  const LogTime time = finishing.time == kNoLogTime ? wall_ : std::min(finishing.time, wall_);
+  ids_.Append({.id = look.id,
+               .digest = look.digest,
+               .fingerprint = finishing.fingerprint,
+               .at = finishing.at,
+               .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
+               .result = finishing.result},
+              time);
+}
+
+void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {
+  // A claim at the guarded level may be forgotten: the target knows what it did.
+  if (marker.state == MarkerState::kOpen && !marker.uncertain && !keep_open_) {
+    return;
+  }
+  marker.stored = true;
+  batch_.Put(kKept, at.id, EncodeKept(marker));
+  changed_ = kept_ = true;
+}
+
+void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {
+  if (marker.stored) {
+    batch_.Delete(kKept, at.id);
+    changed_ = true;
+  }
+}
+
+void LocalWindow::Finished::Begin(size_t ids, LogTime wall) {
+  changed_ = kept_ = false;
+  wall_ = wall;
+  looks_.resize(ids);
+  digests_.resize(ids);
+}
+
+void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
+                                    const KeyedHash::Secret& secret) {
+  HistoryLook& look = looks_[at.index];
+  look.record.reset();
+  look.digest = at.id.size() > kLongestStoredId;
+  if (look.digest) [[unlikely]] {
+    digests_[at.index] = DigestOf(at.id, secret);
+    look.id = digests_[at.index];
+    look.hash = hasher(look.id);
+  } else {
+    look.id = at.id;
+    look.hash = at.hash;
+  }
+  ids_.Prefetch(look.hash);
+}
+
+LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
+                         std::unique_ptr<RocksStore> store, const Manifest& manifest)
+    : capabilities_{.engine = "rocksdb", .level = *options.level, .durable = true, .ages = true},
+      options_(options),
+      clock_(clock),
+      store_(std::move(store)),
+      secret_(manifest.secret),
+      hasher_(manifest.secret),
+      batch_(store_->NewBatch()),
+      ids_(store_.get(), hasher_, options.generation, mutex_),
+      finished_(ids_, batch_, *options.level == Level::kOpaque),
+      engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
+
+Found LocalWindow::Locate(std::string_view id, size_t index) const {
+  return {id, hasher_(id), index};
+}
+
+Status LocalWindow::Usable() {
+  if (failure_) {
+    return {};
+  }
+  return Error{Code::kUnavailable, Effect::kNone,
+               "the window must be opened again: " + failure_.error().message};
+}
+
+Status LocalWindow::Write() {
+  const bool finished = ids_.staged();
+  if (finished) {
+    ids_.Stage(batch_);
+  }
+  // At the opaque level a claim that a power loss takes would let its effect come twice, uncounted.
+  const bool sync = options_.sync == SyncWhen::kEachBatch ||
+                    (options_.sync == SyncWhen::kEachCommit && finished_.kept());
+  if (Status written = WriteNow(sync); !written) {
+    return written;
+  }
+  Status rolled = finished ? ids_.Written() : Status();
+  if (!rolled) {
+    // On record, and yet the last: a window that cannot put ids away must not go on.
+    failure_ = rolled;
+    rolled = Error{rolled.error().code, Effect::kUnknown, rolled.error().message};
+  }
+  return rolled;
+}
+
+Status LocalWindow::WriteNow(bool sync) {
+  Status written = store_->Write(batch_, sync);
+  if (!written) {
+    failure_ = written;
+  }
+  return written;
+}
+
+template <class Request, class Reply>
+Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+    return fit;
+  }
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable;
+  }
+  finished_.Begin(requests.size(), WallLogTime(clock_));
+  std::vector<Found> found(requests.size());
+  for (size_t i = 0; i < requests.size(); i++) {
+    found[i] = Locate(IdOf(requests[i]), i);
+    finished_.SetLook(found[i], hasher_, secret_);
+    engine_.markers().Prefetch(found[i].hash);
+  }
+  if (Status known = finished_.Look(); !known) {
+    return known;
+  }
+  const auto locate = [&](size_t i) { return found[i]; };
+  Status room;
+  if constexpr (std::is_same_v<Request, ClaimRequest>) {
+    room = engine_.RoomFor(requests, locate);
+  } else if constexpr (std::is_same_v<Request, ParkRequest>) {
+    room = engine_.RoomToPark(requests, locate);
+  }
+  if (!room) {
+    return room;
+  }
+  engine_.set_now(clock_.Boot());
+  for (size_t i = 0; i < requests.size(); i++) {
+    engine_.One(requests[i], found[i], replies[i]);
+  }
+  return finished_.changed() ? Write() : Status();
+}
+
+Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  if (partition < 0) {
+    return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
+  }
+  constexpr Own kHighest = Own{1} << 62;
+  if (floor > kHighest) {
+    return InvalidRequest("no fence of ours is so high");
+  }
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable.error();
+  }
+  const Own own = engine_.owners().Raise(source, partition, floor, clock_);
+  std::string value;
+  AppendVarint(value, own);
+  batch_.Put(kFacts, OwnKey(source, partition), value);
+  // A fence that is forgotten could be issued again, so it is on disk before it is used.
+  if (Status written = WriteNow(/*sync=*/true); !written) {
+    return written.error();
+  }
+  progress_.Register(source, partition);
+  return own;
+}
+
+Status LocalWindow::Sync() {
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable || options_.sync == SyncWhen::kNever) {
+    return usable;
+  }
+  Status synced = store_->Sync();
+  if (!synced) {
+    failure_ = synced;
+  }
+  return synced;
+}
+
+Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  if (answers.size() < progress.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  for (const Progress& one : progress) {
+    if (one.frontier < 0) {
+      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
+    }
+  }
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable;
+  }
+  const LogTime now = WallLogTime(clock_);
+  for (size_t i = 0; i < progress.size(); i++) {
+    Progress one = progress[i];
+    const OwnRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
+    const bool holds = one.own != 0 && OwnershipHolds(one.own, owner);
+    answers[i] = holds ? Change::kMade : Change::kFenced;
+    if (holds) {
+      // A stamp of the future must not make everything look old (rule 22).
+      one.watermark = one.watermark == kNoLogTime
+                          ? kNoLogTime
+                          : std::clamp(one.watermark, LogTime(milliseconds(0)), now);
+      progress_.Note(one);
+      batch_.Put(kFacts, ProgressTable::KeyOf(one), ProgressTable::RowOf(one));
+    }
+  }
+  // Not synced: older progress only makes it remember more.
+  if (Status written = WriteNow(/*sync=*/false); !written) {
+    return written;
+  }
+  return ForgetAged();
+}
+
+Status LocalWindow::ForgetAged() {
+  const auto watermark = progress_.Watermark();
+  if (!watermark) {
+    return {};
+  }
+  const LogTime limit = *watermark - options_.remember - options_.skew;
+  const auto newest = ids_.NewestToDrop(limit, progress_);
+  if (!newest) {
+    return {};
+  }
+  // First the horizon, durably: an id that is gone must never look new because it is unknown.
+  const LogTime horizon = std::max(finished_.horizon(), *newest + milliseconds(1));
+  if (!ONCEMQ_MUTANT("horizon-not-raised")) {
+    finished_.set_horizon(horizon);
+    std::string row;
+    AppendVarint(row, static_cast<uint64_t>(horizon.time_since_epoch().count()));
+    batch_.Put(kFacts, kHorizonKey, row);
+    if (Status written = WriteNow(/*sync=*/true); !written) {
+      return written;
+    }
+  }
+  Status dropped = ids_.Drop(limit, progress_);
+  if (!dropped) {
+    failure_ = dropped;
+  }
+  return dropped;
+}
+
+Status LocalWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status LocalWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  return Apply(ids, views);
+}
+
+}  // namespace oncemq

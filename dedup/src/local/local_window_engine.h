@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalWindow: the engine behind OpenLocalWindow(). Open markers live in memory, as in the memory
+// window, and are written where they must outlive the process; finished ids live in FinishedIds.
+//
+// A call applies its whole batch in memory and writes it as one batch of the store before anybody
+// else can see it. If the write fails, the window refuses every later call: only the next opening
+// knows what is on disk.
+//
+// Thread safety: any thread; one lock around each batch.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../marker_engine.h"
+#include "finished_ids.h"
+#include "manifest.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/rocks_store.h"
+#include "oncemq/dedup/local_window.h"
+#include "progress_table.h"
+
+namespace oncemq {
+
+class LocalWindow final : public Window {
+ public:
+  LocalWindow(const LocalWindowOptions& options, const Clock& clock,
+              std::unique_ptr<RocksStore> store, const Manifest& manifest);
+
+  // Reads what the store has.
+  Status Load();
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Sync() override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+
+ private:
+  // What the engine needs of the store, for the ids of one batch.
+  class Finished {
+   public:
+    Finished(FinishedIds& ids, RocksBatch& batch, bool keep_open)
+        : ids_(ids), batch_(batch), keep_open_(keep_open) {}
+
+    std::optional<IdRecord> Find(const Found& at) const;
+    bool CompletedBy(const IdRecord& record, const Token& token) const {
+      return record.completer == CompleterOf(token);
+    }
+    void Append(const Found& at, const Finishing& finishing);
+    LogTime horizon() const { return horizon_; }
+    void set_horizon(LogTime horizon) { horizon_ = horizon; }
+    void Keep(const Found& at, Marker& marker);
+    void Forget(const Found& at, const Marker& marker);
+
+    bool changed() const { return changed_ || ids_.staged(); }
+    bool kept() const { return kept_; }  // a marker that must outlive the process
+    // `wall` stands in for times that are not known, and caps those that are in the future.
+    void Begin(size_t ids, LogTime wall);
+    void SetLook(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
+    Status Look() { return ids_.Find(looks_); }
+
+   private:
+    FinishedIds& ids_;
+    RocksBatch& batch_;
+    const bool keep_open_;  // open markers must outlive the process
+    bool changed_ = false;
+    bool kept_ = false;
+    LogTime wall_;
+    LogTime horizon_ = LogTime::min();
+    std::vector<HistoryLook> looks_;
+    std::vector<std::string> digests_;
+  };
+
+  template <class Request, class Reply>
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  Found Locate(std::string_view id, size_t index) const;
+  Status LoadMarkers() REQUIRES(mutex_);
+  Status LoadOwners() REQUIRES(mutex_);
+  Status LoadProgress() REQUIRES(mutex_);
+  Status LoadHorizon() REQUIRES(mutex_);
+  Status Usable() REQUIRES(mutex_);
+  Status Write() REQUIRES(mutex_);
+  Status WriteNow(bool sync) REQUIRES(mutex_);
+  Status ForgetAged() REQUIRES(mutex_);
+
+  const WindowCapabilities capabilities_;
+  const LocalWindowOptions options_;
+  const Clock& clock_;
+  const std::unique_ptr<RocksStore> store_;
+  const KeyedHash::Secret secret_;
+  const KeyedHash hasher_;
+
+  Mutex mutex_;
+  RocksBatch batch_ GUARDED_BY(mutex_);
+  FinishedIds ids_ GUARDED_BY(mutex_);
+  Finished finished_ GUARDED_BY(mutex_);
+  MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
+  ProgressTable progress_ GUARDED_BY(mutex_);
+  Status failure_ GUARDED_BY(mutex_);  // of the write after which nothing is certain any more
+};
+
+}  // namespace oncemq

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a window on disk does before it can be used: check its options, open its store, read what is
+// there.
+#include <algorithm>
+
+#include "../window_check.h"
+#include "families.h"
+#include "kept_marker.h"
+#include "local_window_engine.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+Error Damaged(const char* what) {
+  return {Code::kCorrupt, Effect::kNone, std::string(what) + " cannot be read"};
+}
+
+}  // namespace
+
+Status LocalWindow::Load() {
+  for (const size_t family : {kFacts, kJournal, kKept}) {
+    if (Status sound = store_->Verify(family); !sound) {
+      return sound;
+    }
+  }
+  MutexLock lock(mutex_);
+  for (const auto load : {&LocalWindow::LoadMarkers, &LocalWindow::LoadOwners,
+                          &LocalWindow::LoadProgress, &LocalWindow::LoadHorizon}) {
+    if (Status loaded = (this->*load)(); !loaded) {
+      return loaded;
+    }
+  }
+  return ids_.Open();
+}
+
+Status LocalWindow::LoadMarkers() {
+  Status read;
+  const Status scanned =
+      store_->Scan(kKept, {}, {}, [&](std::string_view id, std::string_view row) {
+        auto marker = DecodeKept(row);
+        if (!marker || id.empty() || id.size() > MarkerTable::kMaxId) {
+          read = Damaged("a marker");
+          return false;
+        }
+        marker->stored = true;
+        if (marker->state == MarkerState::kOpen) {
+          // Its process is gone, and with it whoever might have completed it.
+          marker->uncertain |= marker->held;
+          marker->held = false;
+        }
+        engine_.Load(Locate(id, 0), *marker);
+        return true;
+      });
+  return scanned ? read : scanned;
+}
+
+Status LocalWindow::LoadOwners() {
+  Status read;
+  const Status scanned =
+      store_->Scan(kFacts, kOwnPrefix, kOwnEnd, [&](std::string_view key, std::string_view value) {
+        ByteReader reader(value);
+        const auto own = reader.Varint();
+        const auto source = ReadKey(key, kOwnPrefix.size(), 4);
+        const auto partition = ReadKey(key, kOwnPrefix.size() + 4, 4);
+        if (!own || !source || !partition) {
+          read = Damaged("an ownership record");
+          return false;
+        }
+        const auto number = static_cast<int32_t>(static_cast<uint32_t>(*partition));
+        engine_.owners().Restore(static_cast<uint32_t>(*source), number, *own, clock_.Boot());
+        progress_.Register(static_cast<uint32_t>(*source), number);
+        return true;
+      });
+  return scanned ? read : scanned;
+}
+
+Status LocalWindow::LoadProgress() {
+  Status read;
+  const Status scanned = store_->Scan(
+      kFacts, kProgressPrefix, kProgressEnd, [&](std::string_view key, std::string_view row) {
+        read = progress_.Load(key, row) ? Status() : Damaged("a partition's progress");
+        return read.has_value();
+      });
+  return scanned ? read : scanned;
+}
+
+Status LocalWindow::LoadHorizon() {
+  const auto row = store_->Get(kFacts, kHorizonKey);
+  if (!row || !*row) {
+    return row ? Status() : Status(row.error());
+  }
+  const auto horizon = ByteReader(**row).Varint();
+  if (!horizon || *horizon > INT64_MAX) {
+    return Damaged("the horizon");
+  }
+  finished_.set_horizon(LogTime(milliseconds(static_cast<int64_t>(*horizon))));
+  return {};
+}
+
+namespace {
+
+Status CheckOptions(const LocalWindowOptions& options) {
+  constexpr uint32_t kMaxCount = 1'000'000'000;
+  constexpr uint32_t kMaxGeneration = 100'000'000;
+  if (Status fit = CheckPromise(options.level, options.times, "local"); !fit) {
+    return fit;
+  }
+  if (options.directory.empty() || options.identity.empty()) {
+    return InvalidRequest("say the directory, and whose window it is (identity)");
+  }
+  if (options.generation == 0 || options.generation > kMaxGeneration) {
+    return InvalidRequest("generation must be 1 to " + std::to_string(kMaxGeneration));
+  }
+  if (options.max_open == 0 || options.max_open > kMaxCount || options.max_parked == 0 ||
+      options.max_parked > kMaxCount) {
+    return InvalidRequest("max_open and max_parked must be 1 to " + std::to_string(kMaxCount));
+  }
+  constexpr milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
+  if (options.remember <= milliseconds(0) || options.remember > kLongest ||
+      options.skew < milliseconds(0) || options.skew > kLongest) {
+    return InvalidRequest("remember must be above 0, skew not below, both at most ten years");
+  }
+  return {};
+}
+
+RocksOptions StoreOptions(const LocalWindowOptions& options) {
+  // The journal holds the present generation and the one that is being put away; flushed earlier,
+  // it would be written twice.
+  constexpr size_t kUsualRow = 96;
+  const size_t journal =
+      std::clamp(2 * kUsualRow * options.generation, size_t{4} << 20, size_t{256} << 20);
+  RocksOptions store{.directory = options.directory, .cache_bytes = options.cache_bytes};
+  store.families = {{.name = "default", .memtable_bytes = size_t{4} << 20},
+                    {.name = "journal", .memtable_bytes = journal},
+                    {.name = "history", .memtable_bytes = size_t{1} << 20, .compactions = false},
+                    {.name = "kept", .memtable_bytes = size_t{8} << 20}};
+  store.max_wal_bytes = 4 * journal;
+  return store;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,
+                                                const Clock& clock) {
+  if (Status fit = CheckOptions(options); !fit) {
+    return fit.error();
+  }
+  auto store = RocksStore::Open(StoreOptions(options));
+  if (!store) {
+    return store.error();
+  }
+  const auto manifest = OpenManifest(**store, options.identity);
+  if (!manifest) {
+    return manifest.error();
+  }
+  auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
+  if (Status loaded = window->Load(); !loaded) {
+    return loaded.error();
+  }
+  return std::unique_ptr<Window>(std::move(window));
+}
+
+}  // namespace oncemq

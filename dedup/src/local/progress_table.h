@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProgressTable: how far each partition of a local store has come, and what may therefore be
+// forgotten: nothing that a copy could still meet in the slowest of them (rules 22, 24).
+//
+// Thread safety: none; the window that owns it locks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "oncemq/dedup/window.h"
+#include "reach.h"
+
+namespace oncemq {
+
+inline constexpr std::string_view kProgressPrefix = "progress/";
+inline constexpr std::string_view kProgressEnd = "progress0";  // '0' follows '/'
+
+class ProgressTable {
+ public:
+  // A partition that is owned here pins everything until it has told its progress.
+  void Register(uint32_t source, int32_t partition) {
+    partitions_.try_emplace({source, partition});
+  }
+  void Note(const Progress& progress) {
+    partitions_[{progress.source, progress.partition}] = {progress.frontier, progress.watermark};
+  }
+
+  // Log time of the partition that is furthest behind; nothing while one of them is not known, or
+  // there is none.
+  std::optional<LogTime> Watermark() const;
+  bool Passed(const Reach& reach) const;
+
+  static std::string KeyOf(const Progress& progress);
+  static std::string RowOf(const Progress& progress);
+  // False: the row is damaged.
+  bool Load(std::string_view key, std::string_view row);
+
+ private:
+  struct Position {
+    int64_t frontier = 0;
+    LogTime watermark = kNoLogTime;
+  };
+  std::map<std::pair<uint32_t, int32_t>, Position> partitions_;
+};
+
+}  // namespace oncemq

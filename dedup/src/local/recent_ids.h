@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecentIds: the finished ids of one generation in memory, as the journal has them. Records lie in
+// an arena that only grows; a table of (tag, place) finds them; the bytes of the id decide.
+//
+// Memory: the records, and 8 bytes of table for each two thirds of an id. Grows with use.
+// Thread safety: const calls from any thread while nobody appends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "id_record.h"
+#include "oncemq/base/hash.h"
+
+namespace oncemq {
+
+class RecentIds {
+ public:
+  explicit RecentIds(const KeyedHash& hasher);
+
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[Home(hash)]); }
+  std::optional<IdRecord> Find(uint64_t hash, std::string_view id, bool digest) const;
+
+  // Takes the records of a batch over. False, and nothing taken, if the bytes are no records.
+  bool Append(std::string_view records);
+
+  size_t size() const { return size_; }
+  size_t memory_bytes() const;
+
+  // Every record with its hash, in the order of the hashes.
+  struct Sorted {
+    uint64_t hash;
+    uint32_t place;
+  };
+  std::vector<Sorted> Sort() const;
+  IdRecord At(uint32_t place) const;
+
+ private:
+  static constexpr size_t kChunkBytes = size_t{1} << 20;
+  static constexpr size_t kFirstEntries = 1024;
+
+  size_t Home(uint64_t hash) const { return hash & (table_.size() - 1); }
+  void Link(uint64_t hash, uint32_t place);
+  void Grow();
+  uint32_t Reserve(size_t bytes);
+
+  // A place counts units, so that 32 bits reach 16 GiB.
+  const char* Address(uint32_t place) const {
+    const size_t at = size_t{place} * kRecordUnit;
+    return chunks_[at / kChunkBytes].get() + at % kChunkBytes;
+  }
+
+  const KeyedHash& hasher_;
+  std::vector<uint64_t> table_;  // upper half: tag; lower half: place + 1; 0: free
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::vector<size_t> used_;  // bytes of each chunk
+  size_t size_ = 0;
+};
+
+}  // namespace oncemq

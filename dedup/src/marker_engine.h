@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// MarkerEngine: what a request does to an id, for every window whose open markers live in this
+// process: the contract of Window on one id at a time. Where finished ids are kept, and what has to
+// be written down, is the business of `Finished`:
+//
+//   std::optional<Record> Find(const Found&)           Record: at, fingerprint, result
+//   bool CompletedBy(const Record&, const Token&)
+//   void Append(const Found&, const Finishing&)
+//   LogTime horizon()                    ids of records before it may have been forgotten
+//   void Keep(const Found&, Marker&)     the marker has changed and may have to outlive the process
+//   void Forget(const Found&, const Marker&)           it is about to go
+//
+// Thread safety: none; the window that owns it locks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "marker_rules.h"
+#include "marker_table.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/dedup/window.h"
+#include "owners.h"
+
+namespace oncemq {
+
+// One id of a batch.
+struct Found {
+  std::string_view id;
+  uint64_t hash = 0;
+  size_t index = 0;  // in the batch
+};
+
+struct MarkerLimits {
+  uint32_t max_open;
+  uint32_t max_parked;
+};
+
+// What is kept of an id when it is finished.
+struct Finishing {
+  Coordinates at;
+  Token token = {};  // empty: restored
+  uint32_t fingerprint = 0;
+  std::string_view result = {};
+  LogTime time = kNoLogTime;
+};
+
+template <class Finished>
+class MarkerEngine {
+ public:
+  MarkerEngine(Level level, const WindowTimes& times, const MarkerLimits& limits,
+               Finished& finished)
+      : rules_(level, times), limits_(limits), finished_(finished) {}
+
+  Owners& owners() { return owners_; }
+  MarkerTable& markers() { return markers_; }
+  const MarkerTable& markers() const { return markers_; }
+  void set_now(BootTime now) { now_ = now; }
+
+  // A marker that an earlier process has left.
+  void Load(const Found& at, const Marker& kept) {
+    Marker& marker = *markers_.Insert(at.hash, at.id);
+    marker = kept;
+    parked_ += marker.state == MarkerState::kParked ? 1 : 0;
+  }
+
+  // A batch is refused before any of it is applied, and only if it would really need more markers
+  // than are allowed. `locate` gives the Found of a request's id.
+  template <class Locate>
+  Status RoomFor(std::span<const ClaimRequest> requests, Locate locate) {
+    if (open() + requests.size() <= limits_.max_open) [[likely]] {
+      return {};
+    }
+    std::unordered_set<std::string_view> fresh;
+    for (size_t i = 0; i < requests.size(); i++) {
+      const ClaimRequest& request = requests[i];
+      const Found at = locate(i);
+      if (OwnershipHolds(request.own, owners_.Find(request.at)) && !finished_.Find(at) &&
+          markers_.Find(at.hash, at.id) == nullptr) {
+        fresh.insert(request.id);
+      }
+    }
+    if (open() + fresh.size() <= limits_.max_open || ONCEMQ_MUTANT("max-open-not-kept")) {
+      return {};
+    }
+    return Error{Code::kFull, Effect::kNone,
+                 "the window holds " + std::to_string(open()) + " open ids; max_open is " +
+                     std::to_string(limits_.max_open)};
+  }
+
+  // As for claims: what is parked already, or is not the caller's, needs no room.
+  template <class Locate>
+  Status RoomToPark(std::span<const ParkRequest> requests, Locate locate) {
+    if (parked_ + requests.size() <= limits_.max_parked) [[likely]] {
+      return {};
+    }
+    std::unordered_set<std::string_view> fresh;
+    for (size_t i = 0; i < requests.size(); i++) {
+      const Found at = locate(i);
+      const Marker* marker = markers_.Find(at.hash, at.id);
+      if (marker != nullptr && marker->state == MarkerState::kOpen &&
+          marker->token == requests[i].token) {
+        fresh.insert(requests[i].id);
+      }
+    }
+    if (parked_ + fresh.size() <= limits_.max_parked || ONCEMQ_MUTANT("max-parked-not-kept")) {
+      return {};
+    }
+    return Error{Code::kFull, Effect::kNone,
+                 "the window keeps " + std::to_string(parked_) + " parked ids; max_parked is " +
+                     std::to_string(limits_.max_parked)};
+  }
+
+  void One(const ClaimRequest& request, const Found& at, ClaimAnswer& answer) {
+    answer = ClaimAnswer{};
+    const OwnRecord* owned = request.own != 0 ? owners_.Find(request.at) : nullptr;
+    if (!OwnershipHolds(request.own, owned)) {
+      answer.answer = Answer::kFenced;
+      return;
+    }
+    if (Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
+      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      rules_.Claim(*marker, request, holder, now_, answer);
+      if (answer.answer == Answer::kGranted) {
+        finished_.Keep(at, *marker);
+      }
+      return;
+    }
+    if (const auto done = finished_.Find(at)) {
+      if (Conflicts(done->fingerprint, request.fingerprint)) {
+        answer.answer = Answer::kConflict;
+        return;
+      }
+      answer.answer = Answer::kDuplicate;
+      answer.same_delivery = done->at == request.at || ONCEMQ_MUTANT("copy-is-own-redelivery");
+      answer.result = ONCEMQ_MUTANT("duplicate-loses-result") ? "" : done->result;
+      return;
+    }
+    const bool old = request.time != kNoLogTime && request.time < finished_.horizon() &&
+                     !ONCEMQ_MUTANT("horizon-ignored");
+    if (old && (!request.first || ONCEMQ_MUTANT("first-delivery-too-old"))) {
+      answer.answer = Answer::kOutsideWindow;
+      return;
+    }
+    Marker* fresh = markers_.Insert(at.hash, at.id);
+    rules_.Grant(*fresh, request, now_, answer);
+    if (ONCEMQ_MUTANT("marker-before-effect")) {
+      Finish(at, *fresh, {.at = request.at, .token = request.token, .time = request.time});
+      return;
+    }
+    finished_.Keep(at, *fresh);
+  }
+
+  void One(const CompleteRequest& request, const Found& at, Change& answer) {
+    Marker* marker = markers_.Find(at.hash, at.id);
+    if (marker == nullptr) {
+      const auto done = finished_.Find(at);
+      answer = Made(done && finished_.CompletedBy(*done, request.token) &&
+                    !ONCEMQ_MUTANT("done-forgets-token"));
+      return;
+    }
+    const bool may = rules_.MayComplete(*marker, request, now_) &&
+                     (!ONCEMQ_MUTANT("completion-needs-own") ||
+                      OwnershipHolds(marker->own, owners_.Find(marker->at)));
+    answer = Made(may);
+    if (may) {
+      Finish(at, *marker,
+             {.at = request.at,
+              .token = request.token,
+              .result = request.result,
+              .time = request.time});
+    }
+  }
+
+  void One(const ReleaseRequest& request, const Found& at, Change& answer) {
+    Marker* marker = markers_.Find(at.hash, at.id);
+    if (marker == nullptr) {
+      // Nothing of the caller is left, which is what it asked for; a finished id is not the
+      // caller's to release.
+      answer = Made(!finished_.Find(at));
+      return;
+    }
+    const MarkerRules::Released released = rules_.Release(*marker, request);
+    answer = Made(released != MarkerRules::Released::kRefused);
+    if (released == MarkerRules::Released::kErase) {
+      finished_.Forget(at, *marker);
+      markers_.Erase(at.hash, marker);
+    } else if (released == MarkerRules::Released::kKept) {
+      finished_.Keep(at, *marker);
+    }
+  }
+
+  void One(const ParkRequest& request, const Found& at, Change& answer) {
+    Marker* marker = markers_.Find(at.hash, at.id);
+    const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
+    const bool made = marker != nullptr && rules_.Park(*marker, request);
+    if (was_open && made) {
+      parked_ += ONCEMQ_MUTANT("parked-counts-as-open") ? 0 : 1;
+      finished_.Keep(at, *marker);
+    }
+    answer = Made(made);
+  }
+
+  void One(const RenewRequest& request, const Found& at, Change& answer) {
+    Marker* marker = markers_.Find(at.hash, at.id);
+    answer =
+        Made(marker != nullptr && rules_.Renew(*marker, request, owners_.Find(marker->at), now_));
+  }
+
+  void One(const RestoreRequest& request, const Found& at, Change& answer) {
+    if (!OwnershipHolds(request.own, owners_.Find(request.at))) {
+      answer = Change::kFenced;
+      return;
+    }
+    Marker* marker = markers_.Find(at.hash, at.id);
+    if (marker == nullptr) {
+      if (!finished_.Find(at)) {
+        finished_.Append(at, {.at = request.at, .time = request.time});
+      }
+      answer = Change::kMade;
+      return;
+    }
+    if (marker->state != MarkerState::kOpen) {
+      answer = Change::kMade;
+      return;
+    }
+    const bool may = rules_.MayRestore(*marker, request, now_);
+    answer = may ? Change::kMade : Change::kInFlight;
+    if (may) {
+      Finish(at, *marker, {.at = request.at, .time = request.time});
+    }
+  }
+
+  void One(std::string_view, const Found& at, MarkerView& view) {
+    view = MarkerView{};
+    if (const Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
+      const bool held = marker->state == MarkerState::kOpen && marker->held;
+      view = {marker->state, marker->at, held ? marker->token : Token{}, marker->uncertain};
+    } else if (const auto done = finished_.Find(at)) {
+      view = {MarkerState::kDone, done->at, {}, false};
+    }
+  }
+
+ private:
+  static Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
+  size_t open() const { return markers_.size() - parked_; }
+
+  void Finish(const Found& at, Marker& marker, Finishing finishing) {
+    finishing.fingerprint = marker.fingerprint;
+    finished_.Append(at, finishing);
+    finished_.Forget(at, marker);
+    markers_.Erase(at.hash, &marker);
+  }
+
+  const MarkerRules rules_;
+  const MarkerLimits limits_;
+  Finished& finished_;
+  MarkerTable markers_;  // an id is here or finished, never both
+  size_t parked_ = 0;    // of these; they stay
+  Owners owners_;
+  BootTime now_;
+};
+
+}  // namespace oncemq

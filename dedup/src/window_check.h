@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every engine refuses: at its opening, options that promise nothing; before it applies any
+// request of a batch, ids and results that are too long, empty tokens, too few places for answers.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+inline Error InvalidRequest(std::string message) {
+  return {Code::kInvalid, Effect::kNone, std::move(message)};
+}
+
+template <class Request>
+std::string_view IdOf(const Request& request) {
+  if constexpr (std::is_same_v<Request, std::string_view>) {
+    return request;
+  } else {
+    return request.id;
+  }
+}
+
+template <class Request>
+Status CheckBatch(const WindowCapabilities& limits, std::span<const Request> requests,
+                  size_t replies) {
+  if (replies < requests.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  for (const Request& request : requests) {
+    const std::string_view id = IdOf(request);
+    if (id.empty() || id.size() > limits.max_id_bytes) {
+      return InvalidRequest("an id has 1 to " + std::to_string(limits.max_id_bytes) +
+                            " bytes, not " + std::to_string(id.size()));
+    }
+    if constexpr (requires { request.token; }) {
+      if (request.token.empty()) {
+        return InvalidRequest("an empty token names no claim");
+      }
+    }
+    if constexpr (requires { request.result; }) {
+      if (request.result.size() > limits.max_result_bytes) {
+        return InvalidRequest("a result has at most " + std::to_string(limits.max_result_bytes) +
+                              " bytes, not " + std::to_string(request.result.size()));
+      }
+    }
+  }
+  return {};
+}
+
+// What every engine asks of the options that decide its promise.
+inline Status CheckPromise(std::optional<Level> level, const WindowTimes& times,
+                           std::string_view engine) {
+  if (!level) {
+    return InvalidRequest(
+        "say which level: guarded if the target of your effect stores the id with it and answers "
+        "`already done`, opaque if nobody can check it");
+  }
+  if (*level == Level::kAtomic) {
+    return InvalidRequest("level atomic is impossible with the " + std::string(engine) +
+                          " window: it does not commit together with an effect; use guarded or "
+                          "opaque");
+  }
+  constexpr milliseconds kYear = std::chrono::hours(24 * 365);
+  if (times.lease <= milliseconds(0) || times.max_lease < times.lease || times.max_lease > kYear ||
+      times.handler_timeout < milliseconds(0) || times.handler_timeout > kYear) {
+    return InvalidRequest(
+        "times need 0 < lease <= max_lease and handler_timeout >= 0, all within a year");
+  }
+  return {};
+}
+
+}  // namespace oncemq

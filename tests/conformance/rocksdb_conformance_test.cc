@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The local window under the conformance suite. Each window has a directory of its own; generations
+// are small, so that ids move to the history under the suite's hands.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "oncemq/dedup/conformance/window_conformance.h"
+#include "oncemq/dedup/local_window.h"
+
+namespace oncemq {
+namespace {
+
+ManualClock& EnginesClock() {
+  static ManualClock clock;
+  return clock;
+}
+
+// The suite opens windows beside each other, and opens again only the one that it opened last.
+class Directories {
+ public:
+  ~Directories() { std::filesystem::remove_all(parent_); }
+  std::string New() { return parent_ / std::to_string(++count_); }
+  std::string Last() const { return parent_ / std::to_string(count_); }
+
+ private:
+  // In memory where there is such a place: nothing here is about the disk.
+  static std::filesystem::path Base() {
+    const std::filesystem::path memory = "/dev/shm";
+    return std::filesystem::is_directory(memory) ? memory
+                                                 : std::filesystem::path(::testing::TempDir());
+  }
+  const std::filesystem::path parent_ = Base() / ("oncemq-window-" + std::to_string(getpid()));
+  int count_ = 0;
+};
+
+Directories& Stores() {
+  static Directories stores;
+  return stores;
+}
+
+Result<std::unique_ptr<Window>> Open(const ConformanceSetup& setup, uint32_t generation,
+                                     const std::string& directory) {
+  LocalWindowOptions options;
+  options.directory = directory;
+  options.identity = "the suite";
+  options.level = setup.level;
+  options.times = setup.times;
+  options.remember = setup.remember;
+  options.skew = milliseconds(0);
+  options.sync = SyncWhen::kNever;
+  options.generation = generation;
+  options.max_open = 20'000;
+  return OpenLocalWindow(options, EnginesClock());
+}
+
+WindowEngine LocalEngine(std::string name, uint32_t generation) {
+  return {
+      .name = std::move(name),
+      .capabilities = {.engine = "rocksdb", .durable = true, .ages = true},
+      .open =
+          [generation](const ConformanceSetup& setup) {
+            return Open(setup, generation, Stores().New());
+          },
+      .reopen =
+          [generation](const ConformanceSetup& setup) {
+            return Open(setup, generation, Stores().Last());
+          },
+      .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+  };
+}
+
+[[maybe_unused]] const bool kRegistered = RegisterWindowConformance(LocalEngine("rocksdb", 20'000));
+[[maybe_unused]] const bool kRegisteredSmall =
+    RegisterWindowConformance(LocalEngine("rocksdb_generations_of_16", 16));
+
+}  // namespace
+}  // namespace oncemq

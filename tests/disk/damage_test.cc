@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a store that are damaged or gone: the window says so at its opening or at the look that
+// meets the damage, or it knows everything. It never takes a finished id for a new one.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "disk_window.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kIds = 700;
+
+// With small generations ids lie in the history too; with a large one all are in one log.
+class DiskDamage : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  void SetUp() override {
+    auto window = OpenLocalWindow(DiskOptions(Store("sound"), GetParam()), SystemClock::Instance());
+    ASSERT_TRUE(window) << ToString(window.error());
+    const auto own = (*window)->RaiseOwn(0, 0, 0);
+    for (int64_t i = 0; i < kIds; i += 50) {
+      ASSERT_TRUE(FinishIds(**window, i, i + 50));
+      const Progress progress{0, 0, *own, i + 50, kThen};
+      Change change{};
+      ASSERT_TRUE((*window)->Sync());
+      ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
+    }
+  }
+
+  std::string Store(const std::string& name) { return directory_.path() / name; }
+  std::vector<std::string> Files() {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(Store("sound"))) {
+      files.push_back(entry.path().filename());
+    }
+    return files;
+  }
+
+  // True: an id that was finished and synced counts as new, and nobody said a word.
+  bool ShortInSilence(const std::function<void(const fs::path& store)>& damage) {
+    const fs::path store = Store("hurt");
+    fs::remove_all(store);
+    fs::copy(Store("sound"), store);
+    damage(store);
+    auto window = OpenLocalWindow(DiskOptions(store, GetParam()), SystemClock::Instance());
+    if (!window) {
+      refused_++;
+      return false;
+    }
+    const auto unknown = Unknown(**window, 0, kIds);
+    refused_ += unknown ? 0 : 1;
+    return unknown && *unknown > 0;
+  }
+
+  TempDir directory_;
+  int refused_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Generations, DiskDamage, ::testing::Values(250u, 1'000'000u));
+
+void FlipByte(const fs::path& file, uint64_t at) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(at));
+  const int byte = stream.get();
+  stream.seekp(static_cast<std::streamoff>(at));
+  stream.put(static_cast<char>(byte ^ 0x20));
+}
+
+TEST_P(DiskDamage, AByteThatIsFlippedAnywhereIsFoundOrDoesNotMatter) {
+  constexpr uint64_t kPlaces = 24;
+  for (const std::string& name : Files()) {
+    const uint64_t size = fs::file_size(fs::path(Store("sound")) / name);
+    for (uint64_t i = 0; i < std::min(kPlaces, size); i++) {
+      const uint64_t at = size * i / kPlaces;
+      EXPECT_FALSE(ShortInSilence([&](const fs::path& store) { FlipByte(store / name, at); }))
+          << name << " at " << at;
+    }
+  }
+  EXPECT_GT(refused_, 10) << "or this test proves nothing";
+}
+
+TEST_P(DiskDamage, AFileThatIsGoneIsMissedOrDoesNotMatter) {
+  for (const std::string& name : Files()) {
+    EXPECT_FALSE(ShortInSilence([&](const fs::path& store) { fs::remove(store / name); })) << name;
+  }
+  EXPECT_GT(refused_, 2);
+}
+
+TEST_P(DiskDamage, AFileThatWasCutIsFoundOrDoesNotMatter) {
+  for (const std::string& name : Files()) {
+    const uint64_t size = fs::file_size(fs::path(Store("sound")) / name);
+    for (const uint64_t left : {uint64_t{0}, size / 3, size - std::min<uint64_t>(size, 1)}) {
+      EXPECT_FALSE(ShortInSilence([&](const fs::path& store) {
+        fs::resize_file(store / name, left);
+      })) << name
+          << " cut to " << left << " of " << size;
+    }
+  }
+  EXPECT_GT(refused_, 5);
+}
+
+TEST_P(DiskDamage, ASoundCopyIsOpened) {
+  EXPECT_FALSE(ShortInSilence([](const fs::path&) {}));
+  EXPECT_EQ(refused_, 0);
+}
+
+TEST_P(DiskDamage, AStoreOfSomebodyElseIsRefused) {
+  LocalWindowOptions options = DiskOptions(Store("sound"), GetParam());
+  options.identity = "another topic";
+  const auto window = OpenLocalWindow(options, SystemClock::Instance());
+  ASSERT_FALSE(window);
+  EXPECT_EQ(window.error().code, Code::kInvalid);
+  EXPECT_NE(window.error().message.find("a test"), std::string::npos) << window.error().message;
+}
+
+}  // namespace
+}  // namespace oncemq::testing
