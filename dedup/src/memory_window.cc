@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxCount = 1'000'000'000;
 
-std::string_view Known(std::string_view id) {
+std::string_view KnownId(std::string_view id) {
   return ONCEMQ_MUTANT("id-stops-at-nul") ? id.substr(0, id.find('\0')) : id;
 }
 
@@ -37,7 +37,7 @@ size_t MemoryWindow::memory_bytes() const {
 }
 
 Found MemoryWindow::Locate(std::string_view id) const {
-  const std::string_view known = Known(id);
+  const std::string_view known = KnownId(id);
   return {known, hash_(known), 0};
 }
 

@@ -55,8 +55,15 @@ std::string_view ToString(Answer answer) {
   return "?";
 }
 
-// An engine that neither outlives its process nor forgets by age has nothing to do.
-Status Window::Sync() {
+// An engine that has one store, does not outlive its process and does not forget by age has nothing
+// to do.
+Result<Known> Window::Open(const StoreName&) {
+  return Known{};
+}
+
+void Window::Close(uint32_t, int32_t) {}
+
+Status Window::Announce(std::span<const Announcement>) {
   return {};
 }
 

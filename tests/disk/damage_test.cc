@@ -30,7 +30,7 @@ class DiskDamage : public ::testing::TestWithParam<uint32_t> {
       ASSERT_TRUE(FinishIds(**window, i, i + 50));
       const Progress progress{0, 0, *own, i + 50, kThen};
       Change change{};
-      ASSERT_TRUE((*window)->Sync());
+      ASSERT_TRUE((*window)->Announce({}));
       ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
     }
   }

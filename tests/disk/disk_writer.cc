@@ -41,7 +41,7 @@ int Run(const std::string& directory, uint32_t generation, int64_t first, int64_
       return 1;
     }
     Say("answered " + std::to_string(i + kBatch));
-    if (Status synced = (*window)->Sync(); !synced) {
+    if (Status synced = (*window)->Announce({}); !synced) {
       Say("failed: " + ToString(synced.error()));
       return 1;
     }

@@ -20,6 +20,8 @@ using DeleteTopicPtr =
     std::unique_ptr<rd_kafka_DeleteTopic_t, DestroyedBy<rd_kafka_DeleteTopic_destroy>>;
 using DeleteRecordsPtr =
     std::unique_ptr<rd_kafka_DeleteRecords_t, DestroyedBy<rd_kafka_DeleteRecords_destroy>>;
+using DeleteGroupPtr =
+    std::unique_ptr<rd_kafka_DeleteGroup_t, DestroyedBy<rd_kafka_DeleteGroup_destroy>>;
 using ListOffsetsPtr = std::unique_ptr<rd_kafka_ListConsumerGroupOffsets_t,
                                        DestroyedBy<rd_kafka_ListConsumerGroupOffsets_destroy>>;
 using AlterOffsetsPtr = std::unique_ptr<rd_kafka_AlterConsumerGroupOffsets_t,
@@ -186,6 +188,21 @@ void KafkaAdmin::DeleteTopic(const std::string& topic) {
   if (!Eventually(state_->timeout, [&] { return state_->Ready(topic) == 0; })) {
     throw std::runtime_error("topic " + topic + " was deleted but is still there");
   }
+}
+
+void KafkaAdmin::DeleteGroup(const std::string& group) {
+  const DeleteGroupPtr request(rd_kafka_DeleteGroup_new(group.c_str()));
+  const EventPtr event = state_->Ask(RD_KAFKA_ADMIN_OP_DELETEGROUPS, [&](auto* options, auto* to) {
+    rd_kafka_DeleteGroup_t* groups[] = {request.get()};
+    rd_kafka_DeleteGroups(state_->client.get(), groups, 1, options, to);
+  });
+  std::size_t count = 0;
+  const auto** groups =
+      rd_kafka_DeleteGroups_result_groups(rd_kafka_event_DeleteGroups_result(event.get()), &count);
+  if (count != 1) {
+    throw std::runtime_error("no answer about group " + group);
+  }
+  Check(rd_kafka_error_code(rd_kafka_group_result_error(groups[0])), group);
 }
 
 int32_t KafkaAdmin::PartitionCount(const std::string& topic) {

@@ -57,6 +57,8 @@ class KafkaAdmin {
   // while the group has members.
   void AlterOffsets(const std::string& group, const std::string& topic,
                     const std::map<int32_t, int64_t>& offsets);
+  // With its commits. Refused while it has members.
+  void DeleteGroup(const std::string& group);
   std::size_t MemberCount(const std::string& group);
   // A member that was killed counts until its session is over. False when it outlasts `timeout`.
   bool WaitUntilEmpty(const std::string& group, std::chrono::milliseconds timeout);

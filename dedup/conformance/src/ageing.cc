@@ -218,7 +218,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotFor
   Tell(own, 5, kThen);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
-  ASSERT_TRUE(window().Sync());
+  ASSERT_TRUE(window().Announce({}));
   Reopen();
   Attempt again = At("x", 5, kThen);
   again.first = true;

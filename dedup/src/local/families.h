@@ -6,18 +6,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "oncemq/base/bytes.h"
+#include <utility>
 
 namespace oncemq {
 
-inline constexpr std::string_view kOwnPrefix = "own/";
-inline constexpr std::string_view kOwnEnd = "own0";  // '0' follows '/'
+// Keys of kFacts; '0' follows '/', so it ends a range of keys that begin with the name.
+inline constexpr std::string_view kManifestKey = "manifest";
 inline constexpr std::string_view kHorizonKey = "horizon";
 inline constexpr std::string_view kNextBucketKey = "next-bucket";
+inline constexpr std::string_view kOwnPrefix = "own/";  // by partition, likewise the next two
+inline constexpr std::string_view kOwnEnd = "own0";
+inline constexpr std::string_view kProgressPrefix = "progress/";
+inline constexpr std::string_view kProgressEnd = "progress0";
+inline constexpr std::string_view kKnownPrefix = "known/";
 
 enum Family : size_t {
-  kFacts,    // "manifest", "own", "position", "bucket/<number>"
+  kFacts,    // the keys above, and one for each bucket
   kJournal,  // batch number -> records of the batch
   kHistory,  // bucket number, page -> page
   kKept,     // id -> marker that does not age: open (opaque level), parked
@@ -43,22 +47,22 @@ inline std::optional<uint64_t> ReadKey(std::string_view key, size_t at, size_t b
   return number;
 }
 
-// Rows that are decoded carry a sum of their own: RocksDB's covers the way to the disk, this one
-// also what became of them in memory.
-inline constexpr size_t kSumBytes = 4;
-inline std::string Seal(std::string row) {
-  const uint32_t sum = Crc32c(row);
-  AppendKey(row, sum, kSumBytes);
-  return row;
+inline std::string PartitionKey(std::string_view prefix, uint32_t source, int32_t partition) {
+  std::string key(prefix);
+  AppendKey(key, source, 4);
+  AppendKey(key, static_cast<uint32_t>(partition), 4);
+  return key;
 }
 
-// What was sealed; nothing if the sum is not its own.
-inline std::optional<std::string_view> Unseal(std::string_view row) {
-  if (row.size() < kSumBytes || ReadKey(row, row.size() - kSumBytes, kSumBytes) !=
-                                    Crc32c(row.substr(0, row.size() - kSumBytes))) {
+// Source and partition of such a key; nothing if it is none.
+inline std::optional<std::pair<uint32_t, int32_t>> ReadPartitionKey(std::string_view key,
+                                                                    std::string_view prefix) {
+  if (key.size() != prefix.size() + 8) {
     return std::nullopt;
   }
-  return row.substr(0, row.size() - kSumBytes);
+  return std::pair(
+      static_cast<uint32_t>(*ReadKey(key, prefix.size(), 4)),
+      static_cast<int32_t>(static_cast<uint32_t>(*ReadKey(key, prefix.size() + 4, 4))));
 }
 
 }  // namespace oncemq

@@ -7,6 +7,7 @@
 #include "families.h"
 #include "id_page.h"
 #include "oncemq/base/bytes.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
@@ -110,11 +111,11 @@ Status History::Open() {
     return next.error();
   }
   if (*next) {
-    const auto number = ReadKey(**next, 0, 8);
-    if (!number || *number < next_ || *number > UINT32_MAX) {
+    const auto number = UnsealNumbers<1>(**next);
+    if (!number || (*number)[0] < next_ || (*number)[0] > UINT32_MAX) {
       return Damaged("the number of the next bucket");
     }
-    next_ = static_cast<uint32_t>(*number);
+    next_ = static_cast<uint32_t>((*number)[0]);
   }
   return DropUnknown();
 }
@@ -247,9 +248,7 @@ Result<History::Bucket> History::Write(const RecentIds& ids, LogTime newest,
 Status History::Add(Bucket bucket, RocksBatch& with) {
   with.Put(kFacts, FactsKey(bucket.number), FactsOf(bucket));
   // Numbers are not used again: deletions of a former bucket lie over its number.
-  std::string next;
-  AppendKey(next, uint64_t{bucket.number} + 1, 8);
-  with.Put(kFacts, kNextBucketKey, next);
+  with.Put(kFacts, kNextBucketKey, SealNumbers({uint64_t{bucket.number} + 1}));
   if (Status known = store_->Write(with, /*sync=*/true); !known) {
     return known;
   }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kept_marker.h"
 
-#include <utility>
-
-#include "families.h"
-#include "oncemq/base/bytes.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
@@ -16,35 +13,22 @@ constexpr uint64_t kHeld = 2;
 }  // namespace
 
 std::string EncodeKept(const Marker& marker) {
-  std::string row;
   const uint64_t flags = (marker.uncertain ? kUncertain : 0) | (marker.held ? kHeld : 0);
-  for (const uint64_t number :
-       {kVersion, static_cast<uint64_t>(marker.state), flags, marker.token.process,
-        marker.token.attempt, marker.own, uint64_t{marker.at.source},
-        static_cast<uint64_t>(static_cast<uint32_t>(marker.at.partition)),
-        static_cast<uint64_t>(marker.at.offset), uint64_t{marker.attempt},
-        uint64_t{marker.fingerprint}, marker.entry}) {
-    AppendVarint(row, number);
-  }
-  return Seal(std::move(row));
+  return SealNumbers({kVersion, static_cast<uint64_t>(marker.state), flags, marker.token.process,
+                      marker.token.attempt, marker.own, uint64_t{marker.at.source},
+                      static_cast<uint64_t>(static_cast<uint32_t>(marker.at.partition)),
+                      static_cast<uint64_t>(marker.at.offset), uint64_t{marker.attempt},
+                      uint64_t{marker.fingerprint}, marker.entry});
 }
 
 std::optional<Marker> DecodeKept(std::string_view row) {
-  const auto content = Unseal(row);
-  if (!content) {
+  const auto read = UnsealNumbers<12>(row);
+  if (!read) {
     return std::nullopt;
   }
-  ByteReader reader(*content);
-  uint64_t numbers[12];
-  for (uint64_t& number : numbers) {
-    const auto read = reader.Varint();
-    if (!read) {
-      return std::nullopt;
-    }
-    number = *read;
-  }
+  const auto& numbers = *read;
   const auto state = static_cast<MarkerState>(numbers[1]);
-  if (!reader.empty() || numbers[0] != kVersion || numbers[1] > UINT8_MAX ||
+  if (numbers[0] != kVersion || numbers[1] > UINT8_MAX ||
       (state != MarkerState::kOpen && state != MarkerState::kParked &&
        state != MarkerState::kHanded) ||
       (numbers[2] & ~(kUncertain | kHeld)) != 0) {

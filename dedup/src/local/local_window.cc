@@ -7,19 +7,14 @@
 #include "../window_check.h"
 #include "families.h"
 #include "kept_marker.h"
+#include "known_row.h"
 #include "local_window_engine.h"
 #include "long_id.h"
 #include "oncemq/base/bytes.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
-
-std::string OwnKey(uint32_t source, int32_t partition) {
-  std::string key(kOwnPrefix);
-  AppendKey(key, source, 4);
-  AppendKey(key, static_cast<uint32_t>(partition), 4);
-  return key;
-}
 
 // Of this process's machine, in the unit of log time.
 LogTime WallLogTime(const Clock& clock) {
@@ -38,7 +33,7 @@ std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
 
 void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
   const HistoryLook& look = looks_[at.index];
-  const LogTime time = finishing.time == kNoLogTime ? wall_ : std::min(finishing.time, wall_);
+  const LogTime time = finishing.time == kNoLogTime ? wall_ : std::min(finishing.time, latest_);
   ids_.Append({.id = look.id,
                .digest = look.digest,
                .fingerprint = finishing.fingerprint,
@@ -65,9 +60,10 @@ void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {
   }
 }
 
-void LocalWindow::Finished::Begin(size_t ids, LogTime wall) {
+void LocalWindow::Finished::Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark) {
   changed_ = kept_ = false;
   wall_ = wall;
+  latest_ = std::max(wall, watermark.value_or(wall));  // the clock may be behind the log
   looks_.resize(ids);
   digests_.resize(ids);
 }
@@ -96,6 +92,7 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       store_(std::move(store)),
       secret_(manifest.secret),
       hasher_(manifest.secret),
+      manifest_(manifest),
       batch_(store_->NewBatch()),
       ids_(store_.get(), hasher_, options.generation, mutex_),
       finished_(ids_, batch_, *options.level == Level::kOpaque),
@@ -111,6 +108,11 @@ Status LocalWindow::Usable() {
   }
   return Error{Code::kUnavailable, Effect::kNone,
                "the window must be opened again: " + failure_.error().message};
+}
+
+bool LocalWindow::failed() {
+  MutexLock lock(mutex_);
+  return !failure_;
 }
 
 Status LocalWindow::Write() {
@@ -150,7 +152,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   if (Status usable = Usable(); !usable) {
     return usable;
   }
-  finished_.Begin(requests.size(), WallLogTime(clock_));
+  finished_.Begin(requests.size(), WallLogTime(clock_), progress_.Watermark());
   std::vector<Found> found(requests.size());
   for (size_t i = 0; i < requests.size(); i++) {
     found[i] = Locate(IdOf(requests[i]), i);
@@ -190,9 +192,7 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
     return usable.error();
   }
   const Own own = engine_.owners().Raise(source, partition, floor, clock_);
-  std::string value;
-  AppendVarint(value, own);
-  batch_.Put(kFacts, OwnKey(source, partition), value);
+  batch_.Put(kFacts, PartitionKey(kOwnPrefix, source, partition), SealNumbers({own}));
   // A fence that is forgotten could be issued again, so it is on disk before it is used.
   if (Status written = WriteNow(/*sync=*/true); !written) {
     return written.error();
@@ -201,16 +201,47 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   return own;
 }
 
-Status LocalWindow::Sync() {
+Status LocalWindow::Announce(std::span<const Announcement> announcements) {
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+  }
   MutexLock lock(mutex_);
-  if (Status usable = Usable(); !usable || options_.sync == SyncWhen::kNever) {
+  if (Status usable = Usable(); !usable) {
     return usable;
   }
-  Status synced = store_->Sync();
+  for (const Announcement& one : announcements) {
+    batch_.Put(kFacts, PartitionKey(kKnownPrefix, one.source, one.partition), EncodeKnown(one));
+  }
+  const bool sync = options_.sync != SyncWhen::kNever && !ONCEMQ_MUTANT("commit-before-sync");
+  if (!announcements.empty()) {
+    return WriteNow(sync);
+  }
+  Status synced = sync ? store_->Sync() : Status();
   if (!synced) {
     failure_ = synced;
   }
   return synced;
+}
+
+Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
+  MutexLock lock(mutex_);
+  Known known;
+  const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, source, partition));
+  if (!row) {
+    return row.error();
+  }
+  if (*row) {
+    auto read = DecodeKnown(**row);
+    if (!read) {
+      return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
+    }
+    known = *std::move(read);
+  }
+  known.incarnation = manifest_.incarnation;
+  known.earlier = manifest_.earlier;
+  return known;
 }
 
 Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
@@ -238,7 +269,11 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
                           ? kNoLogTime
                           : std::clamp(one.watermark, LogTime(milliseconds(0)), now);
       progress_.Note(one);
-      batch_.Put(kFacts, ProgressTable::KeyOf(one), ProgressTable::RowOf(one));
+      if (manifest_.LastCommitOf(one.incarnation)) {
+        PutManifest(manifest_, batch_);
+      }
+      batch_.Put(kFacts, PartitionKey(kProgressPrefix, one.source, one.partition),
+                 ProgressTable::RowOf(one));
     }
   }
   // Not synced: older progress only makes it remember more.
@@ -262,9 +297,8 @@ Status LocalWindow::ForgetAged() {
   const LogTime horizon = std::max(finished_.horizon(), *newest + milliseconds(1));
   if (!ONCEMQ_MUTANT("horizon-not-raised")) {
     finished_.set_horizon(horizon);
-    std::string row;
-    AppendVarint(row, static_cast<uint64_t>(horizon.time_since_epoch().count()));
-    batch_.Put(kFacts, kHorizonKey, row);
+    batch_.Put(kFacts, kHorizonKey,
+               SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
     if (Status written = WriteNow(/*sync=*/true); !written) {
       return written;
     }

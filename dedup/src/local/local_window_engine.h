@@ -26,13 +26,21 @@
 
 namespace oncemq {
 
+Status CheckLocalWindow(const LocalWindowOptions& options);
+
 class LocalWindow final : public Window {
  public:
   LocalWindow(const LocalWindowOptions& options, const Clock& clock,
               std::unique_ptr<RocksStore> store, const Manifest& manifest);
 
-  // Reads what the store has.
-  Status Load();
+  // Precondition: CheckLocalWindow().
+  static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
+                                                     const Clock& clock);
+
+  // After it every call is refused.
+  bool failed();
+  // What the store knows of a partition.
+  Result<Known> KnownOf(uint32_t source, int32_t partition);
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
@@ -42,7 +50,7 @@ class LocalWindow final : public Window {
   Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
-  Status Sync() override;
+  Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
 
@@ -65,8 +73,9 @@ class LocalWindow final : public Window {
 
     bool changed() const { return changed_ || ids_.staged(); }
     bool kept() const { return kept_; }  // a marker that must outlive the process
-    // `wall` stands in for times that are not known, and caps those that are in the future.
-    void Begin(size_t ids, LogTime wall);
+    // `wall` stands in for times that are not known; with the watermark it caps those that are in
+    // the future.
+    void Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark);
     void SetLook(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
     Status Look() { return ids_.Find(looks_); }
 
@@ -77,11 +86,13 @@ class LocalWindow final : public Window {
     bool changed_ = false;
     bool kept_ = false;
     LogTime wall_;
+    LogTime latest_;
     LogTime horizon_ = LogTime::min();
     std::vector<HistoryLook> looks_;
     std::vector<std::string> digests_;
   };
 
+  Status Load();
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies);
   Found Locate(std::string_view id, size_t index) const;
@@ -102,6 +113,7 @@ class LocalWindow final : public Window {
   const KeyedHash hasher_;
 
   Mutex mutex_;
+  Manifest manifest_ GUARDED_BY(mutex_);
   RocksBatch batch_ GUARDED_BY(mutex_);
   FinishedIds ids_ GUARDED_BY(mutex_);
   Finished finished_ GUARDED_BY(mutex_);

@@ -7,7 +7,7 @@
 #include "families.h"
 #include "kept_marker.h"
 #include "local_window_engine.h"
-#include "oncemq/base/bytes.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
@@ -59,17 +59,14 @@ Status LocalWindow::LoadOwners() {
   Status read;
   const Status scanned =
       store_->Scan(kFacts, kOwnPrefix, kOwnEnd, [&](std::string_view key, std::string_view value) {
-        ByteReader reader(value);
-        const auto own = reader.Varint();
-        const auto source = ReadKey(key, kOwnPrefix.size(), 4);
-        const auto partition = ReadKey(key, kOwnPrefix.size() + 4, 4);
-        if (!own || !source || !partition) {
+        const auto own = UnsealNumbers<1>(value);
+        const auto partition = ReadPartitionKey(key, kOwnPrefix);
+        if (!own || !partition) {
           read = Damaged("an ownership record");
           return false;
         }
-        const auto number = static_cast<int32_t>(static_cast<uint32_t>(*partition));
-        engine_.owners().Restore(static_cast<uint32_t>(*source), number, *own, clock_.Boot());
-        progress_.Register(static_cast<uint32_t>(*source), number);
+        engine_.owners().Restore(partition->first, partition->second, (*own)[0], clock_.Boot());
+        progress_.Register(partition->first, partition->second);
         return true;
       });
   return scanned ? read : scanned;
@@ -90,24 +87,24 @@ Status LocalWindow::LoadHorizon() {
   if (!row || !*row) {
     return row ? Status() : Status(row.error());
   }
-  const auto horizon = ByteReader(**row).Varint();
-  if (!horizon || *horizon > INT64_MAX) {
+  const auto horizon = UnsealNumbers<1>(**row);
+  if (!horizon || (*horizon)[0] > INT64_MAX) {
     return Damaged("the horizon");
   }
-  finished_.set_horizon(LogTime(milliseconds(static_cast<int64_t>(*horizon))));
+  finished_.set_horizon(LogTime(milliseconds(static_cast<int64_t>((*horizon)[0]))));
   return {};
 }
 
-namespace {
+namespace {}  // namespace
 
-Status CheckOptions(const LocalWindowOptions& options) {
+Status CheckLocalWindow(const LocalWindowOptions& options) {
   constexpr uint32_t kMaxCount = 1'000'000'000;
   constexpr uint32_t kMaxGeneration = 100'000'000;
   if (Status fit = CheckPromise(options.level, options.times, "local"); !fit) {
     return fit;
   }
-  if (options.directory.empty() || options.identity.empty()) {
-    return InvalidRequest("say the directory, and whose window it is (identity)");
+  if (options.directory.empty()) {
+    return InvalidRequest("say the directory");
   }
   if (options.generation == 0 || options.generation > kMaxGeneration) {
     return InvalidRequest("generation must be 1 to " + std::to_string(kMaxGeneration));
@@ -123,6 +120,8 @@ Status CheckOptions(const LocalWindowOptions& options) {
   }
   return {};
 }
+
+namespace {
 
 RocksOptions StoreOptions(const LocalWindowOptions& options) {
   // The journal holds the present generation and the one that is being put away; flushed earlier,
@@ -141,16 +140,13 @@ RocksOptions StoreOptions(const LocalWindowOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,
-                                                const Clock& clock) {
-  if (Status fit = CheckOptions(options); !fit) {
-    return fit.error();
-  }
+Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOptions& options,
+                                                         const Clock& clock) {
   auto store = RocksStore::Open(StoreOptions(options));
   if (!store) {
     return store.error();
   }
-  const auto manifest = OpenManifest(**store, options.identity);
+  const auto manifest = OpenManifest(**store, options.identity, *options.level);
   if (!manifest) {
     return manifest.error();
   }
@@ -158,7 +154,22 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
   if (Status loaded = window->Load(); !loaded) {
     return loaded.error();
   }
-  return std::unique_ptr<Window>(std::move(window));
+  return window;
+}
+
+Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,
+                                                const Clock& clock) {
+  if (Status fit = CheckLocalWindow(options); !fit) {
+    return fit.error();
+  }
+  if (options.identity.empty()) {
+    return InvalidRequest("say whose window it is (identity)");
+  }
+  auto window = LocalWindow::OpenAt(options, clock);
+  if (!window) {
+    return window.error();
+  }
+  return std::unique_ptr<Window>(*std::move(window));
 }
 
 }  // namespace oncemq

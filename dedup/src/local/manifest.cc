@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "manifest.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/random.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
 
-constexpr std::string_view kKey = "manifest";
 constexpr uint64_t kVersion = 1;
+constexpr size_t kNumberBytes = 8;
 
 Error Damaged(const char* what) {
   return {Code::kCorrupt, Effect::kNone, std::string("the manifest ") + what};
 }
 
-Manifest NewManifest(std::string_view identity) {
-  Manifest manifest{.identity = std::string(identity)};
+Manifest NewManifest(std::string_view identity, Level level) {
+  Manifest manifest{.identity = std::string(identity), .level = level};
   for (size_t i = 0; i < manifest.secret.size(); i += sizeof(uint64_t)) {
     const uint64_t word = SecureRandom64();
     std::memcpy(manifest.secret.data() + i, &word, sizeof word);
@@ -41,8 +43,8 @@ Result<bool> HasRows(RocksStore& store) {
   return any;
 }
 
-Result<Manifest> ReadOrMake(RocksStore& store, std::string_view identity) {
-  const auto bytes = store.Get(kFacts, kKey);
+Result<Manifest> ReadOrMake(RocksStore& store, std::string_view identity, Level level) {
+  const auto bytes = store.Get(kFacts, kManifestKey);
   if (!bytes) {
     return bytes.error();
   }
@@ -56,18 +58,34 @@ Result<Manifest> ReadOrMake(RocksStore& store, std::string_view identity) {
   if (*rows) {
     return Damaged("is gone, and ids are there");
   }
-  return NewManifest(identity);
+  return NewManifest(identity, level);
 }
 
 }  // namespace
 
+bool Manifest::LastCommitOf(uint64_t its_incarnation) {
+  const auto last = its_incarnation == incarnation
+                        ? earlier.end()
+                        : std::find(earlier.begin(), earlier.end(), its_incarnation);
+  const bool known = last != earlier.end() || its_incarnation == incarnation;
+  if (!known || last == earlier.begin()) {
+    return false;
+  }
+  earlier.erase(earlier.begin(), last);
+  return true;
+}
+
 std::string EncodeManifest(const Manifest& manifest) {
   std::string bytes;
   AppendVarint(bytes, kVersion);
+  AppendVarint(bytes, static_cast<uint64_t>(manifest.level));
   AppendVarint(bytes, manifest.identity.size());
   bytes += manifest.identity;
   bytes.append(reinterpret_cast<const char*>(manifest.secret.data()), manifest.secret.size());
-  AppendKey(bytes, manifest.incarnation, 8);
+  AppendKey(bytes, manifest.incarnation, kNumberBytes);
+  for (const uint64_t earlier : manifest.earlier) {
+    AppendKey(bytes, earlier, kNumberBytes);
+  }
   return Seal(std::move(bytes));
 }
 
@@ -80,22 +98,33 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   if (reader.Varint() != kVersion) {
     return Damaged("has a version that is not known");
   }
+  const auto level = reader.Varint();
   const auto size = reader.Varint();
-  constexpr size_t kRest = KeyedHash::kSecretBytes + 8;
-  if (!size || reader.rest().size() < kRest || *size != reader.rest().size() - kRest) {
+  std::string_view rest = reader.rest();
+  constexpr size_t kFixed = KeyedHash::kSecretBytes + kNumberBytes;
+  if (!size || *level > static_cast<uint64_t>(Level::kOpaque) || rest.size() < kFixed ||
+      *size > rest.size() - kFixed || (rest.size() - kFixed - *size) % kNumberBytes != 0 ||
+      rest.size() - kFixed - *size > kMostEarlier * kNumberBytes) {
     return Damaged("is damaged");
   }
-  const std::string_view rest = reader.rest();
-  Manifest manifest{.identity = std::string(rest.substr(0, *size))};
-  std::memcpy(manifest.secret.data(), rest.data() + *size, manifest.secret.size());
-  for (const char byte : rest.substr(rest.size() - 8)) {
-    manifest.incarnation = manifest.incarnation << 8 | static_cast<unsigned char>(byte);
+  Manifest manifest{.identity = std::string(rest.substr(0, *size)),
+                    .level = static_cast<Level>(*level)};
+  rest.remove_prefix(*size);
+  std::memcpy(manifest.secret.data(), rest.data(), manifest.secret.size());
+  rest.remove_prefix(manifest.secret.size());
+  manifest.incarnation = *ReadKey(rest, 0, kNumberBytes);
+  for (size_t at = kNumberBytes; at < rest.size(); at += kNumberBytes) {
+    manifest.earlier.push_back(*ReadKey(rest, at, kNumberBytes));
   }
   return manifest;
 }
 
-Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity) {
-  Result<Manifest> manifest = ReadOrMake(store, identity);
+void PutManifest(const Manifest& manifest, RocksBatch& batch) {
+  batch.Put(kFacts, kManifestKey, EncodeManifest(manifest));
+}
+
+Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level) {
+  Result<Manifest> manifest = ReadOrMake(store, identity, level);
   if (!manifest) {
     return manifest;
   }
@@ -104,9 +133,22 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity) {
                  "the directory belongs to \"" + manifest->identity + "\", not to \"" +
                      std::string(identity) + "\""};
   }
-  manifest->incarnation = SecureRandom64();
+  if (manifest->level != level) {
+    // What one level may forget the other has to know.
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the directory was written at the level " +
+                     std::string(ToString(manifest->level)) + ", not " +
+                     std::string(ToString(level))};
+  }
+  if (manifest->incarnation != 0) {
+    manifest->earlier.push_back(manifest->incarnation);
+    if (manifest->earlier.size() > kMostEarlier) {
+      manifest->earlier.erase(manifest->earlier.begin());
+    }
+  }
+  manifest->incarnation = SecureRandom64() | 1;  // 0 is none
   RocksBatch batch = store.NewBatch();
-  batch.Put(kFacts, kKey, EncodeManifest(*manifest));
+  PutManifest(*manifest, batch);
   if (Status written = store.Write(batch, /*sync=*/true); !written) {
     return written.error();
   }

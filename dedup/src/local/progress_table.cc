@@ -5,6 +5,7 @@
 
 #include "families.h"
 #include "oncemq/base/mutant.h"
+#include "sealed_row.h"
 
 namespace oncemq {
 namespace {
@@ -13,14 +14,15 @@ constexpr uint64_t kRowVersion = 1;
 
 }  // namespace
 
-std::optional<LogTime> ProgressTable::Watermark() const {
+void ProgressTable::Update() {
+  watermark_.reset();
   std::optional<LogTime> lowest;
   for (const auto& [partition, position] : partitions_) {
     if (position.watermark == kNoLogTime) {
       if (ONCEMQ_MUTANT("silent-partition-pins-nothing")) {
         continue;
       }
-      return std::nullopt;
+      return;
     }
     const bool lower = ONCEMQ_MUTANT("fastest-partition-decides")
                            ? lowest && position.watermark > *lowest
@@ -29,7 +31,7 @@ std::optional<LogTime> ProgressTable::Watermark() const {
       lowest = position.watermark;
     }
   }
-  return lowest;
+  watermark_ = lowest;
 }
 
 bool ProgressTable::Passed(const Reach& reach) const {
@@ -40,40 +42,28 @@ bool ProgressTable::Passed(const Reach& reach) const {
   });
 }
 
-std::string ProgressTable::KeyOf(const Progress& progress) {
-  std::string key(kProgressPrefix);
-  AppendKey(key, progress.source, 4);
-  AppendKey(key, static_cast<uint32_t>(progress.partition), 4);
-  return key;
-}
-
 std::string ProgressTable::RowOf(const Progress& progress) {
-  std::string row;
-  AppendVarint(row, kRowVersion);
-  AppendVarint(row, static_cast<uint64_t>(progress.frontier));
   const int64_t watermark = progress.watermark.time_since_epoch().count();
-  AppendVarint(row, progress.watermark == kNoLogTime
-                        ? 0
-                        : static_cast<uint64_t>(std::max<int64_t>(watermark, 0)) + 1);
-  return row;
+  return SealNumbers({kRowVersion, static_cast<uint64_t>(progress.frontier),
+                      progress.watermark == kNoLogTime
+                          ? 0
+                          : static_cast<uint64_t>(std::max<int64_t>(watermark, 0)) + 1});
 }
 
 bool ProgressTable::Load(std::string_view key, std::string_view row) {
-  const auto source = ReadKey(key, kProgressPrefix.size(), 4);
-  const auto partition = ReadKey(key, kProgressPrefix.size() + 4, 4);
-  ByteReader reader(row);
-  const auto version = reader.Varint();
-  const auto frontier = reader.Varint();
-  const auto watermark = reader.Varint();
-  if (!source || !partition || version != kRowVersion || !frontier || *frontier > INT64_MAX ||
-      !watermark || *watermark > INT64_MAX || !reader.empty()) {
+  const auto partition = ReadPartitionKey(key, kProgressPrefix);
+  const auto numbers = UnsealNumbers<3>(row);
+  if (!partition || !numbers) {
     return false;
   }
-  Position& position = partitions_[{static_cast<uint32_t>(*source),
-                                    static_cast<int32_t>(static_cast<uint32_t>(*partition))}];
-  position.frontier = static_cast<int64_t>(*frontier);
-  position.watermark =
-      *watermark == 0 ? kNoLogTime : LogTime(milliseconds(static_cast<int64_t>(*watermark - 1)));
+  const auto [version, frontier, watermark] = *numbers;
+  if (version != kRowVersion || frontier > INT64_MAX || watermark > INT64_MAX) {
+    return false;
+  }
+  partitions_[*partition] = {
+      static_cast<int64_t>(frontier),
+      watermark == 0 ? kNoLogTime : LogTime(milliseconds(static_cast<int64_t>(watermark - 1)))};
+  Update();
   return true;
 }
 

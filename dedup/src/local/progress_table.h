@@ -17,25 +17,23 @@
 
 namespace oncemq {
 
-inline constexpr std::string_view kProgressPrefix = "progress/";
-inline constexpr std::string_view kProgressEnd = "progress0";  // '0' follows '/'
-
 class ProgressTable {
  public:
   // A partition that is owned here pins everything until it has told its progress.
   void Register(uint32_t source, int32_t partition) {
     partitions_.try_emplace({source, partition});
+    Update();
   }
   void Note(const Progress& progress) {
     partitions_[{progress.source, progress.partition}] = {progress.frontier, progress.watermark};
+    Update();
   }
 
   // Log time of the partition that is furthest behind; nothing while one of them is not known, or
   // there is none.
-  std::optional<LogTime> Watermark() const;
+  std::optional<LogTime> Watermark() const { return watermark_; }
   bool Passed(const Reach& reach) const;
 
-  static std::string KeyOf(const Progress& progress);
   static std::string RowOf(const Progress& progress);
   // False: the row is damaged.
   bool Load(std::string_view key, std::string_view row);
@@ -45,7 +43,10 @@ class ProgressTable {
     int64_t frontier = 0;
     LogTime watermark = kNoLogTime;
   };
+  void Update();
+
   std::map<std::pair<uint32_t, int32_t>, Position> partitions_;
+  std::optional<LogTime> watermark_;
 };
 
 }  // namespace oncemq

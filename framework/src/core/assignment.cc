@@ -107,6 +107,7 @@ std::optional<Error> NotOurs(const CommitMetadata& metadata, const AssignRules& 
 Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
                                      const AssignRules& rules) {
   Assignment assignment;
+  assignment.log = log;
   if (!committed.offset) {
     assignment.facts.start = assignment.facts.read_from = rules.fresh_start;
     assignment.facts.metadata = NewHistory(rules.fresh_start, rules.fresh_start, rules);
@@ -122,6 +123,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   if (!metadata && metadata.error().code == Code::kInvalid) {
     return metadata.error();
   }
+  assignment.history = metadata ? History::kOurs : History::kForeign;
   if (!metadata) {
     // `top` is unknown, so nothing may ever be called too old here.
     constexpr int64_t kUnknownTop = std::numeric_limits<int64_t>::max();

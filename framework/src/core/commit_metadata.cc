@@ -164,8 +164,8 @@ std::string Checksum(std::string_view body) {
 }  // namespace
 
 size_t MapBudget(const CommitMetadata& metadata) {
-  constexpr size_t kFixed =
-      sizeof("p= m=") + kChecksum + 72;  // totals and frontier may grow by a few digits
+  constexpr size_t kFixed = sizeof("w=0123456789abcdef p= m=") + kChecksum +
+                            72;  // totals and frontier may grow by a few digits
   const size_t header = Header(metadata).size() + kFixed;
   return header >= kMaxCommitMetadata ? 0 : (kMaxCommitMetadata - header) / 4 * 3;
 }
@@ -186,6 +186,9 @@ void CloseUpSkipped(CommitMetadata& metadata) {
 
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset) {
   std::string out = Header(metadata);
+  if (metadata.incarnation != 0) {
+    Field(out, 'w', Hex(metadata.incarnation));
+  }
   if (!metadata.not_done.empty()) {
     Field(out, 'p', Base64Encode(metadata.not_done.Encode(offset)));
   }
@@ -216,12 +219,15 @@ Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
   if (!ReadNumbers(fields, metadata) || !ReadLists(fields, metadata)) {
     return damaged;
   }
-  const auto not_done_text = fields.Next('p');  // only where there is any
+  const auto incarnation_text = fields.Next('w');  // only where there is any, likewise the next
+  const auto incarnation = ParseHex(incarnation_text.value_or("0"));
+  const auto not_done_text = fields.Next('p');
   auto not_done = ReadMap(not_done_text.value_or(""), offset);
   auto map = ReadMap(fields.Next('m'), offset);
-  if (!not_done || !map || !fields.empty() || !Within(*not_done, *map)) {
+  if (!incarnation || !not_done || !map || !fields.empty() || !Within(*not_done, *map)) {
     return damaged;
   }
+  metadata.incarnation = *incarnation;
   metadata.not_done = std::move(*not_done);
   metadata.map = std::move(*map);
   return metadata;

@@ -67,6 +67,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     return;
   }
   const uint64_t before = bytes_;
+  LogTime oldest = LogTime::max();
   for (const Arrival& arrival : arrivals) {
     const uint32_t slot = free_head_;
     Delivery& delivery = slab_[slot];
@@ -89,6 +90,10 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     delivery.again = place.again;
     delivery.bytes = arrival.bytes;
     delivery.fingerprint = arrival.fingerprint;
+    delivery.time = arrival.time;
+    if (arrival.time != kNoLogTime) {
+      oldest = std::min(oldest, arrival.time);
+    }
     delivery.partition = id;
     delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
     if (place.not_done) [[unlikely]] {
@@ -100,10 +105,12 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       texts_[slot] = arrival.refusal;
     }
     bytes_ += arrival.bytes;
-    lanes_.Append(LaneHash(id, arrival), slot);
+    lanes_.Append(LaneHash(id, arrival), slot, id);
   }
   LearnSize(bytes_ - before, arrivals.size());
   const auto count = static_cast<uint32_t>(arrivals.size());
+  partition.log_times.Note(arrivals.back().offset, oldest == LogTime::max() ? kNoLogTime : oldest,
+                           count);
   partition.unfinished += count;
   partition.counts.deliveries += count;
   partition.counts.open += count;

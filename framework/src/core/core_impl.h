@@ -59,6 +59,7 @@ class Core::Impl {
   void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
   void EraseEmptyLanes();
+  void TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now);
   uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
   bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, bool& copy);
   void SetAsideForId(uint32_t index, uint64_t id_hash);

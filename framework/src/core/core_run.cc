@@ -10,10 +10,21 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
   run.items.clear();
   run.safe_until = BootTime::max();
   const uint32_t most = std::min(limit, options_.run);
+  // Of one partition: a store that fails holds up its own partition and no other.
+  for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && run.items.empty();
+       partition = lanes_.NextTurn()) {
+    TakeFrom(partition, most, run, now);
+    lanes_.EndTurn();
+  }
+  running_ += static_cast<uint32_t>(run.items.size());
+  return !run.items.empty();
+}
+
+void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now) {
   while (run.items.size() < most) {
-    const uint32_t index = lanes_.NextReady();
+    const uint32_t index = lanes_.NextReady(partition);
     if (index == kNoIndex) {
-      break;
+      return;
     }
     const uint32_t room = most - static_cast<uint32_t>(run.items.size());
     const uint32_t taken = TakeLane(index, room, run, now);
@@ -23,12 +34,10 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
       lane.state = LaneState::kBusy;
       if (ONCEMQ_MUTANT("two-takers-of-a-lane")) {
         lanes_.MakeReady(index);
-        break;
+        return;
       }
     }
   }
-  running_ += static_cast<uint32_t>(run.items.size());
-  return !run.items.empty();
 }
 
 // Takes a prefix of the lane, or sets the lane aside where its head waits for something.
@@ -67,6 +76,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.id = delivery.id_view();
     item.at = {facts.source, facts.partition, delivery.offset};
     item.own = partition.own();
+    item.time = delivery.time;
+    item.first = delivery.offset >= facts.metadata.top;
     item.token.attempt = delivery.token;
     item.attempt = delivery.attempt;
     item.stage = delivery.stage;

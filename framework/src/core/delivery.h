@@ -17,6 +17,7 @@ struct Delivery {
   uint64_t id_hash = 0;
   uint64_t token = 0;  // attempt half of the token, 0 for none
   int64_t offset = 0;
+  LogTime time = kNoLogTime;
   uint32_t next = kNoIndex;  // LaneTable's
   uint32_t lane = kNoIndex;  // LaneTable's
   uint32_t ticket = 0;
@@ -39,6 +40,6 @@ struct Delivery {
 
   std::string_view id_view() const { return {id, id_size}; }
 };
-static_assert(sizeof(Delivery) == 80);
+static_assert(sizeof(Delivery) == 88);
 
 }  // namespace oncemq

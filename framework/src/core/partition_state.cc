@@ -51,6 +51,7 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
   facts_ = facts;
   frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
+  log_times.Start();
   epoch_++;
   running = 0;
   committed_ = -1;
@@ -119,7 +120,8 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     Halt(sent.offset, std::string(why), actions);
   }
   if (phase_ == PartitionPhase::kDraining) {
-    const bool again = reply == CommitReply::kUnknown && now < deadline_;
+    const bool open = reply == CommitReply::kUnknown || reply == CommitReply::kNotSent;
+    const bool again = open && now < deadline_;
     if (sent.last && !again) {
       GiveBack(reply == CommitReply::kUnknown, actions);
     } else if (again) {
@@ -149,6 +151,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       phase_ = PartitionPhase::kStopped;
       break;
     case CommitReply::kUnknown:
+    case CommitReply::kNotSent:
       retry_at_ = now + options_.store_retry;
       dirty_ = true;
       break;
@@ -264,6 +267,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   metadata.scope = options_.scope;
   metadata.recipe = options_.recipe;
   metadata.own = own_;
+  metadata.incarnation = facts_.incarnation;
   metadata.abandoned.clear();
   metadata.clean = last;
   if (last) {
@@ -286,8 +290,9 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   commit_ = InFlight{next_number_++, snapshot.offset, now, last, confirms};
   last_commit_ = now;
   dirty_ = false;
-  actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
-                                    EncodeCommit(metadata, snapshot.offset)});
+  actions.emplace_back(CommitAction{
+      id_, epoch_, commit_->number, snapshot.offset, EncodeCommit(metadata, snapshot.offset),
+      log_times.At(snapshot.offset), snapshot.offset >= frontier_.next_offset()});
 }
 
 // The snapshot to commit, once the metadata beside it leaves its map enough room; nothing if there

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "log_times.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/lanes.h"
 
@@ -62,6 +63,7 @@ class PartitionState {
   uint32_t running = 0;     // of the current epoch: with a worker, or handled without a marker yet
   LaneList held;            // lanes whose head waits until this partition may run
   DeliveryCounts counts;
+  LogTimes log_times;  // of what was admitted under the present assignment
 
  private:
   void AskForOwn(Actions& actions) const;

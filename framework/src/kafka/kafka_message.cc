@@ -72,15 +72,14 @@ uint32_t FingerprintOf(std::optional<std::string_view> payload) {
   return low != 0 ? low : 1;
 }
 
-MessageReader::MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes)
+MessageReader::MessageReader(const RuntimeOptions& options, const IdNeeds& needs)
     : from_(options.id_from),
       header_(options.id_header),
-      max_bytes_(std::min(max_bytes, kLongestId)),
-      window_(window),
+      needs_(needs),
       // An id made of coordinates has no copies but redeliveries.
-      fingerprints_(window && options.conflicts == ConflictPolicy::kDetect &&
+      fingerprints_(needs.window && options.conflicts == ConflictPolicy::kDetect &&
                     from_ != IdFrom::kCoordinates),
-      form_(window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
+      form_(needs.window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
 
 void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
   arrival.message = message;
@@ -88,8 +87,12 @@ void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
   arrival.bytes = static_cast<uint32_t>(message->len + message->key_len) + kOverhead;
   arrival.key_hash =
       message->key == nullptr ? 0 : ProcessHash(Bytes(message->key, message->key_len));
-  if (!window_) {
+  if (!needs_.window) {
     return;
+  }
+  if (needs_.times) {
+    const int64_t stamp = rd_kafka_message_timestamp(message, nullptr);
+    arrival.time = stamp < 0 ? kNoLogTime : LogTime(milliseconds(stamp));
   }
   switch (from_) {
     case IdFrom::kHeader:
@@ -116,7 +119,7 @@ void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
 void MessageReader::Judge(Arrival& arrival) const {
   if (arrival.id.empty()) {
     arrival.refusal = "the message has no id";
-  } else if (arrival.id.size() > max_bytes_) {
+  } else if (arrival.id.size() > std::min(needs_.max_bytes, kLongestId)) {
     arrival.refusal = "the id is longer than the window takes";
     arrival.id = {};
   }

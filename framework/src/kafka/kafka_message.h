@@ -28,10 +28,16 @@ uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
 // From librdkafka's messages to arrivals, and back.
 // Thread safety: one thread, but for NewView().
+// What a window needs to know of each message.
+struct IdNeeds {
+  bool window = false;  // there is one: ids are read
+  size_t max_bytes = 0;
+  bool times = false;  // it forgets by age
+};
+
 class MessageReader {
  public:
-  // `max_bytes` of the window; ids are read only if there is one.
-  MessageReader(const RuntimeOptions& options, bool window, size_t max_bytes);
+  MessageReader(const RuntimeOptions& options, const IdNeeds& needs);
 
   // Takes the message over; Release gives it back to librdkafka.
   void Read(rd_kafka_message_t* message, Arrival& arrival);
@@ -49,8 +55,7 @@ class MessageReader {
 
   const IdFrom from_;
   const std::string header_;
-  const size_t max_bytes_;
-  const bool window_;
+  const IdNeeds needs_;
   const bool fingerprints_;
   const MessageForm form_;
   MessagePool pool_;

@@ -20,8 +20,8 @@ class LateWords final : public SourceEvents {
   void Lost(PartitionId) override {}
   void CommitAnswered(PartitionId, uint64_t, CommitReply) override {}
   void Incident(const PartitionName&, int64_t, const std::string& why) override { Note(why); }
-  int64_t KnownUpTo(PartitionId) const override { return 0; }
-  void CatchUpGap(PartitionId, int64_t, int64_t) override {}
+  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return {}; }
+  bool CatchUpGap(PartitionId, int64_t, int64_t) override { return false; }
   bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { Note(why); }
 
@@ -33,21 +33,21 @@ class LateWords final : public SourceEvents {
 
 }  // namespace
 
-KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
-                         size_t max_id_bytes, int wake, const Clock& clock)
+KafkaSource::KafkaSource(const RuntimeOptions& options, const ClientFacts& facts,
+                         const IdNeeds& needs, int wake, const Clock& clock)
     : options_(options),
       facts_(facts),
       wake_(wake),
       clock_(clock),
-      reader_(options_, window, max_id_bytes),
+      reader_(options_, needs),
       table_(options_.kafka.topics),
       contact_(options_.kafka.brokers, clock_) {}
 
-Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options, bool window,
-                                                       size_t max_id_bytes, int wake,
+Result<std::unique_ptr<KafkaSource>> KafkaSource::Open(const RuntimeOptions& options,
+                                                       const IdNeeds& needs, int wake,
                                                        const Clock& clock) {
   std::unique_ptr<KafkaSource> source(
-      new KafkaSource(options, ChooseFeatures(options.kafka), window, max_id_bytes, wake, clock));
+      new KafkaSource(options, ChooseFeatures(options.kafka), needs, wake, clock));
   if (auto made = source->NewMember(); !made) {
     return made.error();
   }

@@ -19,8 +19,8 @@ namespace oncemq {
 class KafkaSource final : public Source {
  public:
   // `wake` is a descriptor that outlives the source. kInvalid: the options can't be.
-  static Result<std::unique_ptr<KafkaSource>> Open(const RuntimeOptions& options, bool window,
-                                                   size_t max_id_bytes, int wake,
+  static Result<std::unique_ptr<KafkaSource>> Open(const RuntimeOptions& options,
+                                                   const IdNeeds& needs, int wake,
                                                    const Clock& clock);
   ~KafkaSource() override;
 
@@ -38,12 +38,13 @@ class KafkaSource final : public Source {
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
   std::string Unreached() const override { return contact_.Missing(); }
+  int64_t LogEnd(PartitionId partition) const override { return member_->LogEnd(partition); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
 
  private:
-  KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, bool window,
-              size_t max_id_bytes, int wake, const Clock& clock);
+  KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, const IdNeeds& needs,
+              int wake, const Clock& clock);
   Status NewMember();
   void ReapFormer();
 

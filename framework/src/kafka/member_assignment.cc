@@ -84,10 +84,16 @@ void Member::Resolve(SourceEvents& events) {
   std::vector<PartitionId> fresh;
   for (size_t i = 0; i < asked.size(); i++) {
     if (answers[i]) {
-      unknown_since_.erase(asked[i]);
       AssignFacts& facts = answers[i]->facts;
-      facts.read_from =
-          std::min(facts.start, std::max(facts.read_from, events.KnownUpTo(asked[i])));
+      facts.source = table_.Source(names[i].topic);
+      facts.partition = names[i].partition;
+      if (const Status ready = events.Prepare(asked[i], names[i], *answers[i]); !ready) {
+        answers[i] = ready.error();
+      }
+    }
+    if (answers[i]) {
+      unknown_since_.erase(asked[i]);
+      const AssignFacts& facts = answers[i]->facts;
       Start(asked[i], facts.read_from, facts.start);
       fresh.push_back(asked[i]);
     } else if (MayAnswerLater(asked[i], answers[i].error())) {
@@ -115,10 +121,7 @@ void Member::Resolve(SourceEvents& events) {
       Log(LogLevel::kWarn, "kafka", answers[i]->notice,
           {{"topic", names[i].topic}, {"partition", names[i].partition}});
     }
-    AssignFacts facts = std::move(answers[i]->facts);
-    facts.source = table_.Source(names[i].topic);
-    facts.partition = names[i].partition;
-    events.Assigned(asked[i], facts);
+    events.Assigned(asked[i], answers[i]->facts);
   }
 }
 

@@ -93,7 +93,10 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
   }
   if (reader.next < reader.start) {
     const int64_t to = std::min(*log_start, reader.start);
-    events.CatchUpGap(id, std::exchange(reader.next, to), to);
+    if (!events.CatchUpGap(id, std::exchange(reader.next, to), to)) {
+      StopOvertaken(id, overtaken.why, events);
+      return;
+    }
     if (*log_start <= reader.start) {
       overtaken_.erase(id);
       Start(id, to, reader.start);

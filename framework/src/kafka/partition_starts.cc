@@ -154,14 +154,8 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   rules.resume_at_log_start =
       options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart;
   auto assignment = ResolveAssignment(position, *log, rules);
-  if (assignment && options_.catch_up > 0) {
-    CatchUpPlan plan = PlanCatchUp(assignment->facts, *log, options_.catch_up);
-    assignment->facts.read_from = plan.from;
-    if (!plan.gap.empty()) {
-      assignment->notice += assignment->notice.empty() ? "" : "; ";
-      assignment->notice +=
-          "the window stays incomplete below offset " + std::to_string(plan.from) + ": " + plan.gap;
-    }
+  if (assignment) {
+    assignment->cluster = cluster_;
   }
   return assignment;
 }

@@ -24,6 +24,17 @@ namespace {
 
 constexpr milliseconds kCallbacksWithin{1'000};  // for stop callbacks, once every handler has ended
 
+// Whose ids a store keeps, but for cluster, topic and partition (rule 28). Where an id comes from
+// is part of it: other ids under the same name would never meet.
+std::string StoreOwner(const RuntimeOptions& options) {
+  const std::string id = options.id_from == IdFrom::kHeader ? "header " + options.id_header
+                         : options.id_from == IdFrom::kKey  ? "key"
+                                                            : "coordinates";
+  return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
+         options.name_space + ", handler " + options.handler + ", recipe " +
+         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
+}
+
 class KafkaRuntime final : public Runtime {
  public:
   KafkaRuntime(const RuntimeOptions& options, Window* window, Handler handler,
@@ -49,7 +60,8 @@ class KafkaRuntime final : public Runtime {
     auto keeper = std::make_unique<Keeper>(
         Keeper::Options{options_.poll_budget, options_.renew_every}, window_, clock,
         loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
-    loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64()});
+    loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64(),
+                    StoreOwner(options_)});
     std::string failure;
     if (!keeper->Start()) {
       failure = "the system gives no thread";
@@ -205,10 +217,10 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window was opened " + std::string(ToString(can.level)) +
                      " and the policy says " + std::string(ToString(level)));
     }
-    if (can.durable && !can.shared) {
+    if (can.durable && !can.shared && !can.by_partition) {
       return Invalid("the window `" + std::string(can.engine) +
-                     "` is one store, and partitions come and go with theirs: the runtime cannot "
-                     "use it yet; use the memory window");
+                     "` is one store, and partitions come and go with theirs: use "
+                     "OpenPartitionWindows");
     }
     if (!can.shared && !options.ids_partition_owned && options.id_from != IdFrom::kCoordinates) {
       return Invalid("the window `" + std::string(can.engine) +
@@ -243,8 +255,11 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
     options.policy.level = window->capabilities().level;
     options.policy.max_result_bytes = window->capabilities().max_result_bytes;
   }
-  if (window == nullptr || window->capabilities().shared || window->capabilities().durable) {
+  if (window == nullptr || window->capabilities().shared) {
     options.catch_up = 0;
+  } else if (!options.incomplete) {
+    options.incomplete =
+        window->capabilities().durable ? IncompletePolicy::kStop : IncompletePolicy::kRun;
   }
   auto wake = Wake::Open();
   if (!wake) {
@@ -261,9 +276,11 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   Log(LogLevel::kInfo, "runtime", "opening",
       {{"group", options.kafka.group},
        {"guarantee", GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr)}});
-  const size_t max_id = window != nullptr ? window->capabilities().max_id_bytes : 0;
-  auto source =
-      KafkaSource::Open(options, window != nullptr, max_id, (*wake)->fd(), SystemClock::Instance());
+  IdNeeds needs;
+  if (window != nullptr) {
+    needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};
+  }
+  auto source = KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance());
   if (!source) {
     return source.error();
   }

@@ -46,7 +46,7 @@ void RunMachine::CollectReleases(Part part) {
                                : settlements_[i].touched && settlements_[i].handled;
       const bool uncertain = touched && policy_.level == Level::kOpaque;
       progress_[i].request = static_cast<uint32_t>(releases_.size());
-      releases_.push_back({items_[i].id, items_[i].token, uncertain});
+      releases_.push_back({items_[i].id, items_[i].token, uncertain, items_[i].at});
     }
   }
   changes_.resize(std::max(changes_.size(), releases_.size()));
@@ -97,7 +97,7 @@ void RunMachine::RestoreCarried() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kRestore) {
       progress_[i].request = static_cast<uint32_t>(restores_.size());
-      restores_.push_back({items_[i].id, items_[i].at, items_[i].own});
+      restores_.push_back({items_[i].id, items_[i].at, items_[i].own, items_[i].time});
     }
   }
   changes_.resize(std::max(changes_.size(), restores_.size()));
@@ -139,6 +139,8 @@ void RunMachine::ClaimAll() {
       claim.at = items_[i].at;
       claim.own = items_[i].own;
       claim.fingerprint = fingerprint;
+      claim.time = items_[i].time;
+      claim.first = items_[i].first;
     }
   }
   if (answers_.size() < claims_.size()) {
@@ -239,7 +241,7 @@ bool RunMachine::Handled(Outcome&& outcome) {
   return kept;
 }
 
-PartitionId RunMachine::SettleOthers(std::vector<Settlement>& settled) {
+void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
   const size_t kept = at_;
   for (size_t i = 0; i < items_.size(); i++) {
@@ -255,7 +257,6 @@ PartitionId RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   progress_.resize(1);
   settlements_.resize(1);
   at_ = 0;
-  return items_[0].partition;
 }
 
 void RunMachine::ReleaseUndone() {
@@ -294,7 +295,7 @@ std::vector<RenewRequest> RunMachine::ClaimsToRenew() const {
   std::vector<RenewRequest> held;
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].claimed && !ONCEMQ_MUTANT("claims-not-renewed")) {
-      held.push_back({items_[i].id, items_[i].token});
+      held.push_back({items_[i].id, items_[i].token, items_[i].at});
     }
   }
   return held;

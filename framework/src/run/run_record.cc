@@ -26,6 +26,7 @@ void RunMachine::AskToComplete(size_t i) {
   completion.token = items_[i].token;
   completion.at = items_[i].at;
   completion.result = settlements_[i].text;
+  completion.time = items_[i].time;
 }
 
 void RunMachine::Completed(const Status& status) {
@@ -114,7 +115,7 @@ void RunMachine::ParkRefused() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kPark) {
       progress_[i].request = static_cast<uint32_t>(parks_.size());
-      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry});
+      parks_.push_back({items_[i].id, items_[i].token, progress_[i].entry, items_[i].at});
     }
   }
   changes_.resize(std::max(changes_.size(), parks_.size()));

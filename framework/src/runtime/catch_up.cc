@@ -14,6 +14,22 @@ constexpr microseconds kAskAgain{100'000};
 
 }  // namespace
 
+Status CatchUp::Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, most);
+  facts.read_from = std::min(facts.start, std::max(plan.from, known));
+  if (plan.gap.empty() || known >= facts.start) {
+    return {};
+  }
+  const std::string gap = "the window stays incomplete below offset " +
+                          std::to_string(facts.read_from) + ": " + plan.gap;
+  if (stop) {
+    return Error{Code::kInvalid, Effect::kNone, gap};
+  }
+  assignment.notice += (assignment.notice.empty() ? "" : "; ") + gap;
+  return {};
+}
+
 void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime now) {
   if (partition >= partitions_.size()) {
     partitions_.resize(partition + 1);
@@ -21,6 +37,7 @@ void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime no
   Progress& progress = partitions_[partition];
   progress = Progress{};
   progress.start = facts.start;
+  progress.to = facts.read_from;
   progress.source = facts.source;
   progress.partition = facts.partition;
   progress.began = now;
@@ -76,6 +93,9 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   const bool last =
       end != arrivals.end() || (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
   progress.pending.assign(arrivals.begin(), end);
+  progress.taken = last               ? progress.start
+                   : arrivals.empty() ? progress.taken
+                                      : arrivals.back().offset + 1;
   arrivals.erase(arrivals.begin(), end);
   progress.busy = !last;
   if (!progress.pending.empty()) {
@@ -93,7 +113,8 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
     if (!arrival.id.empty()) {
-      requests_.push_back({arrival.id, {progress.source, progress.partition, arrival.offset}, own});
+      requests_.push_back(
+          {arrival.id, {progress.source, progress.partition, arrival.offset}, own, arrival.time});
     }
   }
   changes_.assign(requests_.size(), Change::kMade);
@@ -103,6 +124,7 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
     return;
   }
   const size_t left_alone = KeepRefused(progress, released);
+  progress.to = progress.pending.empty() ? progress.taken : progress.to;
   const auto count = static_cast<int64_t>(requests_.size() - left_alone);
   progress.count += count;
   restored_ += count;
@@ -157,6 +179,10 @@ void CatchUp::Finish(Progress& progress, BootTime now) {
   Log(LogLevel::kInfo, "runtime",
       progress.complete ? "the window is complete" : "the window is as complete as the log allows",
       {{"partition", progress.partition}, {"ids", progress.count}, {"ms", took.count()}});
+}
+
+int64_t CatchUp::KnownTo(PartitionId partition, int64_t offset) const {
+  return Busy(partition) ? std::min(partitions_[partition].to, offset) : offset;
 }
 
 int64_t CatchUp::KnownUpTo(PartitionId partition, int64_t frontier) const {

@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "store_errors.h"
 
@@ -19,6 +20,10 @@ namespace oncemq {
 class CatchUp {
  public:
   CatchUp(Window* window, StoreErrors& errors) : window_(window), errors_(errors) {}
+
+  // Settles from where to read, for a window that knows what came below `known` by itself and
+  // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
+  static Status Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment);
 
   void Begin(PartitionId partition, const AssignFacts& facts, BootTime now);
   // The assignment is over. Messages that were still held go to `released`.
@@ -51,14 +56,19 @@ class CatchUp {
   // the last assignment. 0: it has to be read again.
   int64_t KnownUpTo(PartitionId partition, int64_t frontier) const;
 
+  // The same while reading goes on: for a commit at `offset`.
+  int64_t KnownTo(PartitionId partition, int64_t offset) const;
+
   int64_t restored() const { return restored_; }
 
  private:
   struct Progress {
     int64_t start = 0;  // the catch-up ends here
+    int64_t to = 0;     // everything below it that was to be read is in the window
     bool busy = false;
     bool complete = false;
-    bool gap = false;  // in what was read
+    bool gap = false;   // in what was read
+    int64_t taken = 0;  // up to where messages were taken
     uint32_t source = 0;
     int32_t partition = 0;
     int64_t count = 0;

@@ -21,7 +21,7 @@ struct Job {
   RunMachine machine;
   RunWatch watch;
   std::unique_ptr<MessageView> view;
-  std::vector<PartitionId> partitions;  // of the run, sorted, each once
+  PartitionId partition = 0;  // of the run
   bool on_worker = false;
   bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back
   bool alone_told = false;  // that nobody was left to stand in

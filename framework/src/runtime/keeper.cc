@@ -98,10 +98,10 @@ bool Keeper::Look(Job& job) {
 }
 
 // False: some of them belong to somebody else now.
-bool Keeper::Renew(const std::vector<std::pair<std::string, Token>>& claims) {
+bool Keeper::Renew(const std::vector<RunWatch::Look::Claim>& claims) {
   std::vector<RenewRequest> requests;
-  for (const auto& [id, token] : claims) {
-    requests.push_back({id, token});
+  for (const RunWatch::Look::Claim& claim : claims) {
+    requests.push_back({claim.id, claim.token, claim.at});
   }
   std::vector<Change> changes(requests.size());
   if (!errors_.Window("renew", requests.size(), window_->Renew(requests, changes))) {

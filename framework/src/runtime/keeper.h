@@ -44,7 +44,7 @@ class Keeper {
  private:
   void Run();
   bool Look(Job& job);
-  bool Renew(const std::vector<std::pair<std::string, Token>>& claims);
+  bool Renew(const std::vector<RunWatch::Look::Claim>& claims);
 
   const Options options_;
   Window* const window_;

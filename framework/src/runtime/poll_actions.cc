@@ -14,10 +14,6 @@ namespace {
 
 constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
-bool Concerns(const Job& job, PartitionId partition) {
-  return std::binary_search(job.partitions.begin(), job.partitions.end(), partition);
-}
-
 }  // namespace
 
 void PollLoop::Act() {
@@ -32,8 +28,30 @@ void PollLoop::Act() {
       std::visit([this](auto& one) { Do(one); }, action);
     }
     if (!commits_.empty()) {
-      source_->Commit(commits_);
+      SendCommits();
     }
+  }
+}
+
+void PollLoop::SendCommits() {
+  if (stores_) {
+    std::vector<CommitAction> held;
+    stores_->Announce(
+        commits_, held,
+        [this](const CommitAction& commit) {
+          return catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
+        },
+        [this](const CommitAction& commit) {
+          const bool at_end = commit.all_read && source_->LogEnd(commit.partition) == commit.offset;
+          return at_end ? LogTime(milliseconds(parts_.clock->Wall().micros / 1000))
+                        : commit.watermark;
+        });
+    for (const CommitAction& commit : held) {
+      core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
+    }
+  }
+  if (!commits_.empty()) {
+    source_->Commit(commits_);
   }
 }
 
@@ -65,13 +83,14 @@ void PollLoop::Do(GiveBackAction& action) {
   if (!Owns(action.partition)) {
     return;
   }
-  const bool runs_on = std::any_of(out_.begin(), out_.end(), [&](const JobPtr& job) {
-    return Concerns(*job, action.partition);
-  });
+  const bool runs_on = InUse(action.partition);
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   EndCatchUp(action.partition);
   owned_[action.partition].held = false;
   held_--;
+  if (stores_) {
+    stores_->Close(action.partition);  // before the group hears of it: the next owner opens it
+  }
   // While its commit may still land, nobody else may have it: it goes when we leave the group.
   owned_[action.partition].in_doubt = action.leave_group;
   if (!action.leave_group || ONCEMQ_MUTANT("give-back-in-doubt")) {
@@ -151,6 +170,9 @@ void PollLoop::Lost(PartitionId partition) {
   held_--;
   disorder_ |= stopping_;
   StopRunsOf(partition, now_);
+  if (stores_) {
+    stores_->CloseLater(partition, now_ + options_.drain_deadline);
+  }
   core_.Lost(partition, now_);
 }
 
@@ -158,7 +180,7 @@ void PollLoop::Lost(PartitionId partition) {
 // at `stop_at`.
 void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
   for (const JobPtr& job : out_) {
-    if (Concerns(*job, partition)) {
+    if (job->partition == partition) {
       job->drain_by = std::min(job->drain_by, stop_at);
       job->watch.SetStopAt(job->drain_by);
       job->watch.StopHandling();
@@ -171,23 +193,20 @@ void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
 void PollLoop::LookAfterSlowRuns() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
-    if (const auto partition = job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
+    if (job->watch.SettleOthers(now_, options_.poll_budget, settled)) {
       job->size = 1;
-      job->partitions = {*partition};
     }
     StandIn(job);
-    BootTime until = job->drain_by;
-    for (PartitionId partition = 0; partition < owned_.size(); partition++) {
-      const BootTime safe = core_.SafeUntil(partition);
-      // One that is not confirmed yet runs nothing: what concerns it is of an assignment that has
-      // ended, and drain_by says until when.
-      if (owned_[partition].held && safe != BootTime{} && Concerns(*job, partition)) {
-        until = std::min(until, safe);
-      }
-    }
-    job->watch.SetStopAt(until);
+    // One that is not confirmed yet runs nothing: what concerns it is of an assignment that has
+    // ended, and drain_by says until when.
+    const BootTime safe = core_.SafeUntil(job->partition);
+    const bool ours = Owns(job->partition) && safe != BootTime{};
+    job->watch.SetStopAt(ours ? std::min(job->drain_by, safe) : job->drain_by);
   }
   core_.Settle(settled, now_);
+  if (stores_) {
+    stores_->CloseDue(now_, [this](PartitionId partition) { return InUse(partition); });
+  }
 }
 
 // A worker whose handler hangs is no worker any more; the other keys need one.
@@ -215,6 +234,9 @@ void PollLoop::StandIn(const JobPtr& job) {
 }
 
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
+  if (stores_ && reply == CommitReply::kAcknowledged) {
+    stores_->Acknowledged(partition, number, core_.Status(partition).own);
+  }
   core_.CommitAnswered(partition, number, reply, now_);
 }
 
@@ -222,16 +244,32 @@ void PollLoop::Incident(const PartitionName& partition, int64_t offset, const st
   NoteStop(partition, offset, why);
 }
 
-int64_t PollLoop::KnownUpTo(PartitionId partition) const {
-  return catch_up_ && partition < owned_.size() && owned_[partition].seen
-             ? catch_up_->KnownUpTo(partition, core_.Status(partition).frontier)
-             : 0;
+Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) {
+  if (stores_) {
+    return stores_->Prepare(partition, name, assignment);
+  }
+  if (!catch_up_) {
+    return {};
+  }
+  const int64_t frontier =
+      partition < owned_.size() && owned_[partition].seen ? core_.Status(partition).frontier : 0;
+  return catch_up_->Prepare(catch_up_->KnownUpTo(partition, frontier), options_.catch_up,
+                            options_.incomplete == IncompletePolicy::kStop, assignment);
 }
 
-void PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
+bool PollLoop::InUse(PartitionId partition) const {
+  return std::any_of(out_.begin(), out_.end(),
+                     [&](const JobPtr& job) { return job->partition == partition; });
+}
+
+bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   if (catch_up_) {
     catch_up_->Gap(partition, from, to, now_);
   }
+  if (stores_) {
+    stores_->RaiseFrom(partition, to);
+  }
+  return options_.incomplete == IncompletePolicy::kRun;
 }
 
 // What a refusal has handed back is not finished, and it stays above the frontier. Where the broker

@@ -25,18 +25,6 @@ uint32_t UsefulCredit(const CoreOptions& core) {
   return std::max(1u, std::min({250u, core.partition_credit / 4, core.in_flight / 8}));
 }
 
-void CollectPartitions(Job& job) {
-  job.partitions.clear();
-  for (const RunItem& item : job.run.items) {
-    if (job.partitions.empty() || job.partitions.back() != item.partition) {
-      job.partitions.push_back(item.partition);
-    }
-  }
-  std::sort(job.partitions.begin(), job.partitions.end());
-  job.partitions.erase(std::unique(job.partitions.begin(), job.partitions.end()),
-                       job.partitions.end());
-}
-
 }  // namespace
 
 PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source)
@@ -49,6 +37,12 @@ void PollLoop::Connect(const Parts& parts) {
   parts_ = parts;
   if (parts.window != nullptr && options_.catch_up > 0) {
     catch_up_.emplace(parts.window, errors_);
+  }
+  if (parts.window != nullptr && parts.window->capabilities().by_partition) {
+    const StoreRules rules{.level = parts.window->capabilities().level,
+                           .catch_up = options_.catch_up,
+                           .run_incomplete = options_.incomplete == IncompletePolicy::kRun};
+    stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_);
   }
 }
 
@@ -199,7 +193,7 @@ PollLoop::Ran PollLoop::RunOnce() {
     idle_jobs_.push_back(std::move(job));
     return Ran::kNothing;
   }
-  CollectPartitions(*job);
+  job->partition = job->run.items.front().partition;
   job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
   job->drain_by = BootTime::max();
   job->on_worker = false;
@@ -229,7 +223,7 @@ bool PollLoop::HandOverRuns() {
       break;
     }
     job->size = static_cast<uint32_t>(job->run.items.size());
-    CollectPartitions(*job);
+    job->partition = job->run.items.front().partition;
     job->watch.Reset(/*on_poll_thread=*/false, job->run.safe_until);
     job->drain_by = BootTime::max();
     job->on_worker = true;
@@ -352,6 +346,9 @@ void PollLoop::WaitUntilEnded() {
 
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = MakeReport();
+  if (stores_) {
+    stores_->CloseAll();
+  }
   report.clean = handlers_ended && !disorder_ && source_->closed() && core_.unfinished() == 0;
   ReleaseMessages();
   source_.reset();  // now: a thread that hangs may keep this object for long

@@ -20,6 +20,7 @@
 #include "keeper.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
+#include "window_stores.h"
 
 namespace oncemq {
 
@@ -32,6 +33,7 @@ class PollLoop final : private SourceEvents {
     Wake* wake = nullptr;
     const Clock* clock = nullptr;
     uint64_t process = 0;  // upper half of every token of this process
+    std::string owner;     // of the window's stores, as text
   };
 
   PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source);
@@ -82,13 +84,15 @@ class PollLoop final : private SourceEvents {
   void Lost(PartitionId partition) override;
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
   void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
-  int64_t KnownUpTo(PartitionId partition) const override;
-  void CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
+  Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) override;
+  bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
   bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
   void Drain(PartitionId partition);
   void DrainAll();
   void EndCatchUp(PartitionId partition);
+  void SendCommits();
+  bool InUse(PartitionId partition) const;
   void StopRunsOf(PartitionId partition, BootTime stop_at);
   void LookAfterSlowRuns();
   bool AtEnd();
@@ -114,9 +118,10 @@ class PollLoop final : private SourceEvents {
   const uint32_t useful_credit_;  // fewer messages are not worth a read
   StoreErrors errors_;
   std::vector<Owned> owned_;
-  std::optional<CatchUp> catch_up_;  // where the window forgets
-  size_t held_ = 0;                  // partitions that the core has
-  size_t first_ = 0;                 // where the next round begins to read
+  std::optional<CatchUp> catch_up_;     // where the window is not shared
+  std::optional<WindowStores> stores_;  // where it has one for each partition
+  size_t held_ = 0;                     // partitions that the core has
+  size_t first_ = 0;                    // where the next round begins to read
 
   std::vector<JobPtr> all_jobs_;
   std::vector<JobPtr> idle_jobs_;

@@ -80,23 +80,22 @@ void RunWatch::ObserveCall(BootTime now) {
   }
 }
 
-std::optional<PartitionId> RunWatch::SettleOthers(BootTime now, microseconds budget,
-                                                  std::vector<Settlement>& settled) {
+bool RunWatch::SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled) {
   MutexLock lock(mutex_);
   if (phase_ != Phase::kHandling || alone_) {
-    return std::nullopt;
+    return false;
   }
   ObserveCall(now);
   Gate inside = Gate::kInside;
   if (now < seen_at_ + budget ||
       !gate_.compare_exchange_strong(inside, Gate::kChanging, std::memory_order_acquire)) {
-    return std::nullopt;
+    return false;
   }
-  const PartitionId partition = machine_->SettleOthers(settled);
+  machine_->SettleOthers(settled);
   alone_ = true;
   gate_.store(Gate::kChanged, std::memory_order_release);
   gate_.notify_one();
-  return partition;
+  return true;
 }
 
 bool RunWatch::Hangs(BootTime now, microseconds that_long) {
@@ -137,7 +136,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   if (now >= renewed_ + renew_every) {
     renewed_ = now;
     for (const RenewRequest& claim : machine_->ClaimsToRenew()) {
-      look.renew.emplace_back(std::string(claim.id), claim.token);
+      look.renew.push_back({std::string(claim.id), claim.token, claim.at});
     }
   }
   return look;

@@ -44,7 +44,7 @@ class RunWatch {
   // Whether handlers should be interrupted between two messages.
   bool stop_handling() const { return stop_handling_.load(std::memory_order_relaxed); }
   const std::stop_token& stop() const { return stop_token_; }
-  // Before a run starts. `stop_at`: until when its partitions are surely ours.
+  // Before a run starts. `stop_at`: until when its partition is surely ours.
   void Reset(bool on_poll_thread, BootTime stop_at);
 
   // --- everybody else
@@ -61,10 +61,8 @@ class RunWatch {
   bool Demote(BootTime now, microseconds budget);
   bool demoted() const;
   // If one and the same call has been going on for `budget`: then the run's other messages are
-  // settled here, once a run, and it is about that one message only; its partition. To be asked now
-  // and then.
-  std::optional<PartitionId> SettleOthers(BootTime now, microseconds budget,
-                                          std::vector<Settlement>& settled);
+  // settled here, once a run, and it is about that one message only. To be asked now and then.
+  bool SettleOthers(BootTime now, microseconds budget, std::vector<Settlement>& settled);
   // True if one and the same call has been going on for `that_long`.
   bool Hangs(BootTime now, microseconds that_long);
   // True: a handler is being called, and whenever it returns, its thread only ends.
@@ -74,8 +72,12 @@ class RunWatch {
     bool handling = false;
     bool stop_due = false;  // its time has come, and it was not told
     std::stop_source stop{std::nostopstate};
-    std::vector<std::pair<std::string, Token>>
-        renew;  // claims to be renewed now; the bytes are copies
+    struct Claim {
+      std::string id;  // a copy
+      Token token;
+      Coordinates at;
+    };
+    std::vector<Claim> renew;  // now
   };
   Look Tick(BootTime now, microseconds renew_every);
 

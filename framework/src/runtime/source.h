@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/framework/handler.h"
 
@@ -39,11 +40,13 @@ class SourceEvents {
   // An incident: this partition is not read any further, for a reason that only a person can judge.
   // Partition -1: none of the group or topic of that name.
   virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
-  // Up to which offset this process's window knows the partition without a gap; 0: not at all.
-  virtual int64_t KnownUpTo(PartitionId partition) const = 0;
+  // Before Assigned(): settles from where to read, by what the window knows of the partition.
+  // Errors as from asking the broker: transient ones are asked again later, others are incidents.
+  virtual Status Prepare(PartitionId partition, const PartitionName& name,
+                         Assignment& assignment) = 0;
   // What lies in [from, to), below the start of the assignment, is gone from the log: the window
-  // never learns of it. Reading goes on at `to`.
-  virtual void CatchUpGap(PartitionId partition, int64_t from, int64_t to) = 0;
+  // never learns of it. Whether reading goes on, at `to`.
+  virtual bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) = 0;
   // Whether everything of the partition that was read has its outcome.
   virtual bool Finished(PartitionId partition) const = 0;
   // The source can't go on.
@@ -83,6 +86,8 @@ class Source {
   virtual bool closed() const = 0;
   // Where no broker was reached yet, and why; empty: one was.
   virtual std::string Unreached() const = 0;
+  // Where the partition's log ends, as far as is known; -1: it is not.
+  virtual int64_t LogEnd(PartitionId partition) const = 0;
 
   virtual std::unique_ptr<MessageView> NewView() const = 0;
   virtual PartitionName Name(PartitionId partition) const = 0;

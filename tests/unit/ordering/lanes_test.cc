@@ -56,6 +56,25 @@ TEST_F(LanesTest, ReadyLanesComeInTheOrderInWhichTheyBecameReady) {
   EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 3u);
 }
 
+TEST_F(LanesTest, GroupsTakeTurnsAndShareNoLane) {
+  lanes_.Append(7, 0, 0);
+  lanes_.Append(8, 1, 0);
+  lanes_.Append(7, 2, 3);
+  EXPECT_EQ(lanes_.live(), 3u);
+  EXPECT_EQ(lanes_.NextTurn(), 0u);
+  EXPECT_EQ(NodesOf(lanes_.NextReady(0)), (std::vector<uint32_t>{0}));
+  lanes_.EndTurn();
+  EXPECT_EQ(lanes_.NextTurn(), 3u) << "group 0 has had its turn, though not all of it is taken";
+  EXPECT_EQ(NodesOf(lanes_.NextReady(3)), (std::vector<uint32_t>{2}));
+  lanes_.EndTurn();
+  EXPECT_EQ(lanes_.NextTurn(), 0u);
+  const uint32_t lane = lanes_.NextReady(0);
+  lanes_.EndTurn();
+  EXPECT_EQ(lanes_.NextTurn(), kNoIndex);
+  lanes_.MakeReady(lane);
+  EXPECT_EQ(lanes_.NextTurn(), 0u);
+}
+
 TEST_F(LanesTest, LanesSetAsideComeBackTogetherInOrder) {
   LaneList list;
   for (uint32_t i = 0; i < 3; i++) {

@@ -46,8 +46,8 @@ struct Told final : SourceEvents {
   void Incident(const PartitionName& partition, int64_t, const std::string& why) override {
     incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
   }
-  int64_t KnownUpTo(PartitionId) const override { return 0; }
-  void CatchUpGap(PartitionId, int64_t, int64_t) override {}
+  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return {}; }
+  bool CatchUpGap(PartitionId, int64_t, int64_t) override { return true; }
   bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { failure = why; }
 };

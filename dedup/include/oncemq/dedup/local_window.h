@@ -31,7 +31,7 @@ namespace oncemq {
 
 // When what was written is made to survive power loss; ownerships, the horizon and buckets always
 // are. What a power loss takes is the end of what was answered: it shows in the progress, which
-// goes back to an earlier checkpoint, and is for the caller to compare with its log.
+// goes back to an earlier announcement, and is for the caller to compare with its log.
 enum class SyncWhen : uint8_t { kNever, kEachCommit, kEachBatch };
 
 struct LocalWindowOptions {
@@ -59,5 +59,13 @@ struct LocalWindowOptions {
 // `clock` judges the leases of this process and outlives the window.
 Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,
                                                 const Clock& clock);
+
+// A window like this for each partition, under one directory: <directory>/<topic>/<partition>. A
+// store is opened when its partition comes (Window::Open) and closed when it goes, so the next
+// owner on this host goes on with it; until then it answers kUnavailable. All copies of an id must
+// travel through one partition. What the options say of ids and bytes holds for each store;
+// `identity` may be empty, and stands in front of what Open() says of the owner.
+Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
+                                                     const Clock& clock);
 
 }  // namespace oncemq

@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -102,17 +103,20 @@ struct ReleaseRequest {
   // The handler may have had its effect (opaque level): the marker stays open without a holder,
   // marked uncertain. The mark outlives later claims and releases, until the id is finished.
   bool uncertain = false;
+  Coordinates at = {};  // here and below: of the claim
 };
 
 struct ParkRequest {
   std::string_view id;
   Token token;
   uint64_t entry = 0;
+  Coordinates at = {};
 };
 
 struct RenewRequest {
   std::string_view id;
   Token token;
+  Coordinates at = {};
 };
 
 struct RestoreRequest {
@@ -122,6 +126,37 @@ struct RestoreRequest {
   LogTime time = kNoLogTime;  // as in CompleteRequest
 };
 
+// A partition whose markers have a store of their own (WindowCapabilities::by_partition).
+struct StoreName {
+  uint32_t source = 0;
+  int32_t partition = 0;
+  std::string_view topic;
+  std::string_view owner;  // cluster, group, scope, recipe, isolation, as text (rule 28)
+};
+
+// What such a store knows.
+struct Known {
+  // What became of each offset of [from, to) is on record here (rules 26, 27). Equal: of none.
+  int64_t from = 0;
+  int64_t to = 0;
+  // The commit that was announced last, with the metadata that it was to have; -1: none was.
+  int64_t offset = -1;
+  std::string metadata;
+  uint64_t incarnation = 0;  // of this opening: commits that rest on it carry it
+  // Earlier ones, since the last commit that was acknowledged: it may be of any of them.
+  std::vector<uint64_t> earlier;
+};
+
+// A commit that is about to be sent, and what is known by then.
+struct Announcement {
+  uint32_t source = 0;
+  int32_t partition = 0;
+  int64_t from = 0;  // as in Known
+  int64_t to = 0;
+  int64_t offset = 0;
+  std::string_view metadata;
+};
+
 // How far the commits of a partition have come.
 struct Progress {
   uint32_t source = 0;
@@ -129,6 +164,7 @@ struct Progress {
   Own own = 0;
   int64_t frontier = 0;
   LogTime watermark = kNoLogTime;  // log time at the frontier; kNoLogTime: not known
+  uint64_t incarnation = 0;        // that the commit named (Known); 0: none
 };
 
 // Whether a guarded change was made (also when an earlier, unanswered request of the same token had
@@ -158,7 +194,8 @@ struct WindowCapabilities {
   bool atomic = false;
   bool keeps_results = true;
   bool fingerprints = true;
-  bool ages = false;  // forgets finished ids by log time
+  bool ages = false;          // forgets finished ids by log time
+  bool by_partition = false;  // each partition has a store of its own: Open() comes first
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };
@@ -174,6 +211,14 @@ class Window {
  public:
   virtual ~Window() = default;
   virtual const WindowCapabilities& capabilities() const = 0;
+
+  // Where each partition has a store of its own: makes it ready, and says what it knows. Open twice
+  // is open. kUnavailable: somebody else holds it, or it cannot be read now; ask again. Other
+  // errors are for a person. Before it and after Close() requests for the partition are answered
+  // kFenced.
+  virtual Result<Known> Open(const StoreName& name);
+  // The partition is given back: the next owner may open the store. Calls that are under way end.
+  virtual void Close(uint32_t source, int32_t partition);
 
   // Issues a new ownership fence for the partition: above every earlier one of this store, and at
   // least `floor`, which a caller takes from what the last owner wrote elsewhere. Older ones are
@@ -209,9 +254,10 @@ class Window {
   // which is left alone; the caller asks again later.
   virtual Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) = 0;
 
-  // Makes what was answered so far survive as the engine is configured to. To be answered before a
-  // commit: what a commit calls finished must not be forgotten by a power loss (rule 27).
-  virtual Status Sync();
+  // Comes before each commit and has to be answered before it is sent: makes what was answered so
+  // far survive as the engine is configured to, since what a commit calls finished must not be
+  // forgotten by a power loss, and keeps the announcement behind it in the same log (rule 27).
+  virtual Status Announce(std::span<const Announcement> announcements);
 
   // Progress that a commit has stored, acknowledged; never more than that, or an id is forgotten
   // whose delivery comes again. Forgets finished ids of age: those whose record is older than the

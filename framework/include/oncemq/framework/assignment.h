@@ -31,9 +31,19 @@ struct AssignRules {
   bool resume_at_log_start = false;  // where records are gone that were never handled: skip them
 };
 
+// What stands behind an assignment.
+enum class History : uint8_t {
+  kNone,     // the group has no commit
+  kForeign,  // one without our metadata: an operator's act
+  kOurs,
+};
+
 struct Assignment {
   AssignFacts facts;
-  std::string notice;  // for the log, where something unusual was found and accepted; else empty
+  LogBounds log;
+  History history = History::kNone;
+  std::string cluster;  // the source fills it in
+  std::string notice;   // for the log, where something unusual was found and accepted; else empty
 };
 
 // Errors are incidents: the partition must not start, and the text says what was found. Never an

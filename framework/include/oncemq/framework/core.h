@@ -64,6 +64,7 @@ struct Arrival {
   int64_t offset = 0;
   uint32_t fingerprint = 0;  // of the payload, the same in every process; 0: not taken
   uint32_t bytes = 0;
+  LogTime time = kNoLogTime;  // of the record
   const char* refusal =
       nullptr;  // why it can't be handled at all; refused by policy, without claim or handler
 };
@@ -76,6 +77,11 @@ struct AssignFacts {
   int64_t read_from =
       0;  // at or below it: what lies between is finished and only completes the window
   CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
+  // Where the window has a store for the partition: the store's incarnation, which commits carry,
+  // and the lowest offset from which on it knows what became of each, once what lies between
+  // read_from and start is read.
+  uint64_t incarnation = 0;
+  int64_t known_from = 0;
 };
 
 struct RaiseOwnAction {
@@ -89,6 +95,10 @@ struct CommitAction {
   uint64_t number;  // names this request in CommitAnswered
   int64_t offset;
   std::string metadata;
+  // Log time at the offset, for what forgets by age: no record above it is older, but for the order
+  // in which producers stamp them. kNoLogTime: not known.
+  LogTime watermark;
+  bool all_read;  // everything that was read lies below the offset
 };
 struct GiveBackAction {
   PartitionId partition;
@@ -107,6 +117,7 @@ enum class CommitReply : uint8_t {
   kAcknowledged,
   kRefused,  // we are not the owner any more; the group will say so
   kUnknown,  // perhaps stored, or worth another try
+  kNotSent,  // surely not stored, and worth another try
   // The broker will never store a commit of this partition, though we may own it for ever; nobody
   // but us will say so:
   kTooLarge,          // it takes less metadata than we need

@@ -109,9 +109,9 @@ class RunMachine {
   // No more handler calls in this run: what has not started is withdrawn.
   void StopHandling();
   // For a handler that does not return: settles everything but its message, as far as each has
-  // come, so that the other keys go on elsewhere. The machine goes on with that one message;
-  // its partition. Precondition: between Next() and Handled().
-  PartitionId SettleOthers(std::vector<Settlement>& settled);
+  // come, so that the other keys go on elsewhere. The machine goes on with that one message.
+  // Precondition: between Next() and Handled().
+  void SettleOthers(std::vector<Settlement>& settled);
   void Completed(const Status& status);
   // Entries are numbered from `first_entry` on, in the order of journal_entries().
   void Journaled(const Status& status, uint64_t first_entry);

@@ -53,6 +53,12 @@ struct KafkaOptions {
 
 enum class IdFrom : uint8_t { kHeader, kKey, kCoordinates };
 
+// Where a window does not know what a commit calls finished, and the log cannot tell it either.
+enum class IncompletePolicy : uint8_t {
+  kStop,  // the partition does not start
+  kRun,   // it does, and says so: copies of those ids run again
+};
+
 enum class ConflictPolicy : uint8_t { kDetect, kIgnore };
 
 struct RuntimeOptions {
@@ -89,9 +95,12 @@ struct RuntimeOptions {
   milliseconds drain_deadline{10'000};
   // Claims of longer runs are renewed so often; at most a third of the window's lease.
   milliseconds renew_every{10'000};
-  // Offsets of a partition's log that a new owner may re-read to complete a window that forgets;
-  // 0: never. Only for windows that are neither shared nor durable.
+  // Offsets of a partition's log that a new owner may re-read to complete a window of its own;
+  // 0: never. Not for windows that are shared.
   int64_t catch_up = 1'000'000;
+  // And where these do not suffice. Nothing: kStop for a window on disk, which is there to know,
+  // and kRun for one in memory, which forgets with its process anyway.
+  std::optional<IncompletePolicy> incomplete;
   // File for refused messages, with RejectPolicy::kJournal.
   std::string journal;
 };

@@ -2,17 +2,18 @@
 // LaneTable: one queue per key, in the order of arrival, for deliveries that live in somebody's
 // slab.
 //
-// Promise: nodes of one key form one lane; a lane is handed out by NextReady() to one taker at a
-// time; a lane whose last node left does not exist any more, so there is room for one lane for each
-// delivery that may be in flight, however many keys there are. Two keys with equal hashes share a
-// lane: slower, never wrong. Memory: 48 bytes for each of these lanes, from the start, and 16 bytes
-// for each of four to eight times the lanes that there ever were at a time, and for 1,024 at least:
-// a small table stays in the cache. Node must have members `uint32_t next` and `uint32_t lane`,
-// both ours. Thread safety: none; lives inside the core.
+// Promise: nodes of one key and group form one lane; a lane is handed out by NextReady() to one
+// taker at a time; groups take turns; a lane whose last node left does not exist any more, so there
+// is room for one lane for each delivery that may be in flight, however many keys there are. Two
+// keys with equal hashes share a lane: slower, never wrong. Memory: 48 bytes for each of these
+// lanes, from the start, and 16 bytes for each of four to eight times the lanes that there ever
+// were at a time, and for 1,024 at least: a small table stays in the cache. Node must have members
+// `uint32_t next` and `uint32_t lane`, both ours. Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "oncemq/base/check.h"
@@ -35,10 +36,11 @@ struct Lane {
   uint32_t next = kNoIndex;  // next lane of the list that this lane is in
   uint32_t taken = 0;        // nodes at the head that its present run began with
   uint32_t outstanding = 0;  // of these, not settled yet
+  uint32_t group = 0;
   LaneState state = LaneState::kReady;
-  int64_t wait = 0;    // longest pause that a message of its present run asked for
   bool solo = false;   // the head goes alone until it has moved (rule 17)
   bool stuck = false;  // a message of its present run did not finish and asked for a pause
+  int64_t wait = 0;    // longest pause that a message of its present run asked for
 };
 
 // A list of lanes, linked through Lane::next; a lane is in at most one.
@@ -61,9 +63,9 @@ class LaneTable {
 
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[hash & mask_]); }
 
-  // Puts the node behind all others of its key.
-  void Append(uint64_t hash, uint32_t node) {
-    const uint32_t index = FindOrCreate(hash);
+  // Puts the node behind all others of its key. Groups are small numbers.
+  void Append(uint64_t hash, uint32_t node, uint32_t group = 0) {
+    const uint32_t index = FindOrCreate(hash, group);
     Lane& lane = lanes_[index];
     nodes_[node].next = kNoIndex;
     nodes_[node].lane = index;
@@ -77,21 +79,52 @@ class LaneTable {
 
   Lane& operator[](uint32_t index) { return lanes_[index]; }
 
-  // The lane that has been ready longest, or kNoIndex. The caller decides its next state.
-  uint32_t NextReady() {
-    const uint32_t index = PopFront(ready_);
+  // The group whose turn it is, with a lane that is ready; kNoIndex: there is none. It keeps its
+  // turn until EndTurn().
+  uint32_t NextTurn() {
+    while (!turns_.empty()) {
+      const uint32_t group = turns_.front();
+      if (groups_[group].ready.head != kNoIndex) {
+        return group;
+      }
+      EndTurn();
+    }
+    return kNoIndex;
+  }
+  void EndTurn() {
+    const uint32_t group = turns_.front();
+    turns_.pop_front();
+    groups_[group].waits = groups_[group].ready.head != kNoIndex;
+    if (groups_[group].waits) {
+      turns_.push_back(group);
+    }
+  }
+
+  // The lane of the group that has been ready longest, or kNoIndex. The caller decides its next
+  // state.
+  uint32_t NextReady(uint32_t group = 0) {
+    if (group >= groups_.size()) {
+      return kNoIndex;
+    }
+    LaneList& ready = groups_[group].ready;
+    const uint32_t index = PopFront(ready);
     if (index != kNoIndex && lanes_[index].next != kNoIndex) {
       __builtin_prefetch(&lanes_[lanes_[index].next]);
     }
-    if (ready_.head != kNoIndex) {
-      __builtin_prefetch(&nodes_[lanes_[ready_.head].head]);
+    if (ready.head != kNoIndex) {
+      __builtin_prefetch(&nodes_[lanes_[ready.head].head]);
     }
     return index;
   }
 
   void MakeReady(uint32_t index) {
     lanes_[index].state = LaneState::kReady;
-    PushBack(ready_, index);
+    Group& group = groups_[lanes_[index].group];
+    PushBack(group.ready, index);
+    if (!group.waits) {
+      group.waits = true;
+      turns_.push_back(lanes_[index].group);
+    }
   }
 
   // Sets a lane aside in the caller's list.
@@ -119,7 +152,11 @@ class LaneTable {
     }
     list = rest;
   }
-  void EraseEmptyReady() { EraseEmpty(ready_); }
+  void EraseEmptyReady() {
+    for (Group& group : groups_) {
+      EraseEmpty(group.ready);
+    }
+  }
 
   // Unlinks every node, of the first `most`, for which gone(node) holds; returns whether the lane
   // is empty now.
@@ -180,10 +217,15 @@ class LaneTable {
     uint32_t lane = kNoIndex;
   };
 
-  uint32_t FindOrCreate(uint64_t hash) {
+  struct Group {
+    LaneList ready;
+    bool waits = false;  // for its turn
+  };
+
+  uint32_t FindOrCreate(uint64_t hash, uint32_t group) {
     size_t i = hash & mask_;
     for (; table_[i].lane != kNoIndex; i = (i + 1) & mask_) {
-      if (table_[i].hash == hash) {
+      if (table_[i].hash == hash && lanes_[table_[i].lane].group == group) {
         return table_[i].lane;
       }
     }
@@ -191,7 +233,10 @@ class LaneTable {
     const uint32_t index = free_;
     free_ = lanes_[index].next;
     table_[i] = {hash, index};
-    lanes_[index] = Lane{.hash = hash};
+    lanes_[index] = Lane{.hash = hash, .group = group};
+    if (group >= groups_.size()) {
+      groups_.resize(group + 1);
+    }
     live_++;
     if (live_ * 4 > table_.size()) {
       Grow();
@@ -237,7 +282,8 @@ class LaneTable {
   std::vector<Lane> lanes_;
   std::vector<Entry> table_;  // at most a quarter full
   size_t mask_ = 0;
-  LaneList ready_;
+  std::vector<Group> groups_;
+  std::deque<uint32_t> turns_;  // of groups with ready lanes; each at most once
   uint32_t free_ = kNoIndex;
   uint32_t live_ = 0;
 };

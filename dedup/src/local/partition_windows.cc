@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition_windows.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "../window_check.h"
+
+namespace oncemq {
+namespace {
+
+using Place = std::pair<uint32_t, int32_t>;
+
+template <class Request>
+Place PlaceOf(const Request& request) {
+  if constexpr (requires { request.at; }) {
+    return {request.at.source, request.at.partition};
+  } else {
+    return {request.source, request.partition};
+  }
+}
+
+// What a request is told whose partition has no open store here: it is not ours.
+void Refuse(ClaimAnswer& answer) {
+  answer = ClaimAnswer{};
+  answer.answer = Answer::kFenced;
+}
+void Refuse(Change& answer) {
+  answer = Change::kFenced;
+}
+
+Error NotOpen() {
+  return {Code::kUnavailable, Effect::kNone, "the partition's store is not open"};
+}
+
+// As Kafka allows it; anything else could name another directory.
+bool IsTopic(std::string_view topic) {
+  constexpr std::string_view kOther = "._-";
+  return !topic.empty() && topic.size() <= 249 && topic != "." && topic != ".." &&
+         std::all_of(topic.begin(), topic.end(), [&](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  kOther.find(c) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
+PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Clock& clock)
+    : capabilities_{.engine = "rocksdb",
+                    .level = *options.level,
+                    .durable = true,
+                    .ages = true,
+                    .by_partition = true},
+      options_(options),
+      clock_(clock) {}
+
+Result<Known> PartitionWindows::Open(const StoreName& name) {
+  if (!IsTopic(name.topic) || name.partition < 0) {
+    return InvalidRequest("a store belongs to a partition of a topic");
+  }
+  const Place place{name.source, name.partition};
+  std::shared_ptr<Store> store = StoreAt(place);
+  if (store == nullptr) {
+    store = std::make_shared<Store>();
+    store->options = options_;
+    const std::string number = std::to_string(name.partition);
+    store->options.directory += "/" + std::string(name.topic) + "/" + number;
+    store->options.identity += std::string(options_.identity.empty() ? "" : ", ") +
+                               std::string(name.owner) + ", topic " + std::string(name.topic) +
+                               ", partition " + number;
+  }
+  const auto window = Ready(*store);
+  if (!window) {
+    return window.error();
+  }
+  auto known = (*window)->KnownOf(name.source, name.partition);
+  if (known) {
+    MutexLock lock(mutex_);
+    stores_[place] = store;
+  }
+  return known;
+}
+
+void PartitionWindows::Close(uint32_t source, int32_t partition) {
+  std::shared_ptr<Store> last;  // goes when the lock is free: closing takes the disk's time
+  MutexLock lock(mutex_);
+  if (const auto found = stores_.find({source, partition}); found != stores_.end()) {
+    last = std::move(found->second);
+    stores_.erase(found);
+  }
+}
+
+std::shared_ptr<PartitionWindows::Store> PartitionWindows::StoreAt(Place place) const {
+  MutexLock lock(mutex_);
+  const auto found = stores_.find(place);
+  return found == stores_.end() ? nullptr : found->second;
+}
+
+Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
+  const std::shared_ptr<Store> store = StoreAt(place);
+  return store == nullptr ? Result<StorePtr>(nullptr) : Ready(*store);
+}
+
+Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
+  MutexLock lock(store.mutex);
+  if (store.window != nullptr && store.window->failed()) {
+    store.window.reset();
+  }
+  if (store.window == nullptr) {
+    auto opened = LocalWindow::OpenAt(store.options, clock_);
+    if (!opened) {
+      return opened.error();
+    }
+    store.window = *std::move(opened);
+  }
+  return store.window;
+}
+
+Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  const auto store = Find({source, partition});
+  if (!store) {
+    return store.error();
+  }
+  return *store == nullptr ? Result<Own>(NotOpen()) : (*store)->RaiseOwn(source, partition, floor);
+}
+
+template <class Request, class Reply>
+Status PartitionWindows::Send(LocalWindow& store, std::span<const Request> requests,
+                              std::span<Reply> replies) {
+  if constexpr (std::is_same_v<Request, ClaimRequest>) {
+    return store.Claim(requests, replies);
+  } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    return store.Complete(requests, replies);
+  } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
+    return store.Release(requests, replies);
+  } else if constexpr (std::is_same_v<Request, ParkRequest>) {
+    return store.Park(requests, replies);
+  } else if constexpr (std::is_same_v<Request, RenewRequest>) {
+    return store.Renew(requests, replies);
+  } else if constexpr (std::is_same_v<Request, RestoreRequest>) {
+    return store.Restore(requests, replies);
+  } else {
+    return store.Committed(requests, replies);
+  }
+}
+
+// In order; those of one partition that stand together are one batch. The runtime's runs belong to
+// one partition, so there a call is one batch.
+template <class Request, class Reply>
+Status PartitionWindows::Route(std::span<const Request> requests, std::span<Reply> replies) {
+  if constexpr (!std::is_same_v<Request, Progress>) {
+    if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+      return fit;
+    }
+  } else if (replies.size() < requests.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
+    const Place place = PlaceOf(requests[begin]);
+    while (end < requests.size() && PlaceOf(requests[end]) == place) {
+      end++;
+    }
+    const auto store = Find(place);
+    if (store && *store == nullptr) {
+      for (size_t i = begin; i < end; i++) {
+        Refuse(replies[i]);
+      }
+      continue;
+    }
+    Status done = store ? Send(**store, requests.subspan(begin, end - begin),
+                               replies.subspan(begin, end - begin))
+                        : Status(store.error());
+    if (!done) {
+      return begin == 0 ? done : Error{done.error().code, Effect::kUnknown, done.error().message};
+    }
+  }
+  return {};
+}
+
+Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
+                               std::span<ClaimAnswer> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Complete(std::span<const CompleteRequest> requests,
+                                  std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,
+                                 std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Restore(std::span<const RestoreRequest> requests,
+                                 std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status PartitionWindows::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  return Route(progress, answers);
+}
+
+Status PartitionWindows::Announce(std::span<const Announcement> announcements) {
+  for (const Announcement& one : announcements) {
+    const auto store = Find({one.source, one.partition});
+    if (!store || *store == nullptr) {
+      return store ? NotOpen() : store.error();
+    }
+    if (Status announced = (*store)->Announce({&one, 1}); !announced) {
+      return announced;
+    }
+  }
+  return {};
+}
+
+Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  if (Status fit = CheckBatch(capabilities_, ids, views.size()); !fit) {
+    return fit;
+  }
+  std::vector<std::shared_ptr<Store>> stores;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [place, store] : stores_) {
+      stores.push_back(store);
+    }
+  }
+  std::fill_n(views.begin(), ids.size(), MarkerView{});
+  std::vector<MarkerView> seen(ids.size());
+  for (const std::shared_ptr<Store>& store : stores) {
+    const auto window = Ready(*store);
+    if (Status looked = window ? (*window)->Peek(ids, seen) : Status(window.error()); !looked) {
+      return looked;
+    }
+    for (size_t i = 0; i < ids.size(); i++) {
+      if (seen[i].state != MarkerState::kNone) {
+        views[i] = seen[i];
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
+                                                     const Clock& clock) {
+  if (Status fit = CheckLocalWindow(options); !fit) {
+    return fit.error();
+  }
+  return std::unique_ptr<Window>(std::make_unique<PartitionWindows>(options, clock));
+}
+
+}  // namespace oncemq

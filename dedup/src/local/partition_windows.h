@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartitionWindows: the engine behind OpenPartitionWindows(): finds the store of each request by
+// its coordinates.
+//
+// A store that is closed while a call is under way in it goes when that call has ended; until then
+// its directory is held, and whoever wants it next is told so. A store that has failed is opened
+// again by the next call: only that tells what was written, and after a full disk it may go on.
+//
+// Thread safety: any thread. Blocks: for the disk.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "local_window_engine.h"
+
+namespace oncemq {
+
+class PartitionWindows final : public Window {
+ public:
+  PartitionWindows(const LocalWindowOptions& options, const Clock& clock);
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override;
+  void Close(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Announce(std::span<const Announcement> announcements) override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  // Of whichever open store knows the id.
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+
+ private:
+  using StorePtr = std::shared_ptr<LocalWindow>;
+  using Place = std::pair<uint32_t, int32_t>;
+  struct Store {
+    LocalWindowOptions options;
+    Mutex mutex;
+    StorePtr window GUARDED_BY(mutex);  // nullptr: to be opened
+  };
+
+  std::shared_ptr<Store> StoreAt(Place place) const;
+  // nullptr: the partition is not ours.
+  Result<StorePtr> Find(Place place) const;
+  Result<StorePtr> Ready(Store& store) const;
+  template <class Request, class Reply>
+  Status Route(std::span<const Request> requests, std::span<Reply> replies);
+  template <class Request, class Reply>
+  static Status Send(LocalWindow& store, std::span<const Request> requests,
+                     std::span<Reply> replies);
+
+  const WindowCapabilities capabilities_;
+  const LocalWindowOptions options_;
+  const Clock& clock_;
+  mutable Mutex mutex_;
+  std::map<Place, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
+};
+
+}  // namespace oncemq

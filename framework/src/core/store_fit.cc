@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/store_fit.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+Error Incident(std::string text) {
+  return {Code::kInvalid, Effect::kNone, std::move(text)};
+}
+
+void Notice(std::string text, Assignment& assignment) {
+  assignment.notice += assignment.notice.empty() ? "" : "; ";
+  assignment.notice += text;
+}
+
+// Whether the commit was made on top of this very store. A copy of it that has gone its own way,
+// one that was restored, or another host's: their commits say nothing about ours.
+bool IsContinuation(const Known& known, const CommitMetadata& metadata) {
+  return metadata.incarnation != 0 && (ONCEMQ_MUTANT("any-store-continues") ||
+                                       std::find(known.earlier.begin(), known.earlier.end(),
+                                                 metadata.incarnation) != known.earlier.end() ||
+                                       metadata.incarnation == known.incarnation);
+}
+
+bool Used(const Known& known) {
+  return known.offset >= 0;
+}
+
+std::string Position(int64_t offset) {
+  return "offset " + std::to_string(offset);
+}
+
+// What an operator committed: below it nothing is known to be finished, but what this store knows.
+Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  if (rules.level == Level::kAtomic && Used(known) && facts.start > known.offset) {
+    return Incident("a commit that is not ours stands at " + Position(facts.start) +
+                    ", and the store has effects up to " + Position(known.offset) +
+                    " only: what lies between would never be handled");
+  }
+  const bool covered = facts.start >= known.from && facts.start <= known.to;
+  facts.known_from = covered ? known.from : facts.start;
+  if (Used(known) && facts.start > known.to) {
+    Notice("copies of what lies below are not recognised", assignment);
+  }
+  return {};
+}
+
+// At level atomic: the store's own announcement stands for the commit, where it is not ahead of it.
+Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  const bool nothing_done = facts.metadata.totals.sum() == 0;
+  if (!Used(known) || !continues) {
+    if (nothing_done) {
+      facts.known_from = facts.start;
+      return {};
+    }
+    return Incident(Used(known)
+                        ? "the last commit, at " + Position(facts.start) +
+                              ", was made on top of another store than this one, which stands at " +
+                              Position(known.offset)
+                        : "the group has a commit at " + Position(facts.start) +
+                              ", and the store, which should have its effects, is empty");
+  }
+  facts.known_from = known.from;
+  if (known.offset > facts.start || ONCEMQ_MUTANT("commit-over-store")) {
+    return {};  // announced, but its commit never landed: what comes again is recognised
+  }
+  if (known.offset < assignment.log.start) {
+    return Incident("the store stands at " + Position(known.offset) + ", behind the commit at " +
+                    Position(facts.start) + ", and the log begins at " +
+                    Position(assignment.log.start) + ": effects between are lost");
+  }
+  auto metadata = DecodeCommit(known.metadata, known.offset);
+  if (!metadata) {
+    return Incident("what the store says of its last commit cannot be read");
+  }
+  if (known.offset < facts.start) {
+    Notice("the store stands at " + Position(known.offset) + ", behind the commit at " +
+               Position(facts.start) + ": what it has lost is handled again",
+           assignment);
+  }
+  metadata->top = std::max(metadata->top, facts.metadata.top);
+  facts.start = facts.read_from = known.offset;
+  facts.metadata = *std::move(metadata);
+  return {};
+}
+
+// Effects live elsewhere: ids that the store has lost, or never had, come back from the log.
+Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
+                  Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  if (continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"))) {
+    facts.known_from = std::min(known.from, facts.start);
+    return {};
+  }
+  if (Used(known) && !continues) {
+    Notice("the last commit was made on top of another store than this one", assignment);
+  }
+  const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up);
+  facts.read_from = plan.from;
+  facts.known_from = plan.from;
+  if (continues && known.from < known.to && known.to >= plan.from) {
+    facts.read_from = known.to;
+    facts.known_from = known.from;
+    return {};
+  }
+  if (plan.gap.empty()) {
+    return {};
+  }
+  const std::string gap =
+      "the window does not know what lies below " + Position(plan.from) + ": " + plan.gap;
+  if (!rules.run_incomplete) {
+    return Incident(gap + "; copies of it would run again (incomplete: run allows that)");
+  }
+  Notice(gap + ", copies of it will run again", assignment);
+  return {};
+}
+
+}  // namespace
+
+Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  facts.incarnation = known.incarnation;
+  const int64_t reach = std::max(known.to, known.offset);
+  if (reach > assignment.log.end && !ONCEMQ_MUTANT("store-beyond-log")) {
+    return Incident("the store knows the partition up to " + Position(reach) +
+                    ", and its log ends at " + Position(assignment.log.end) +
+                    ": the topic was re-created or truncated");
+  }
+  if (assignment.history == History::kNone) {
+    if (Used(known) && !ONCEMQ_MUTANT("no-commit-is-fresh")) {
+      return Incident("the group has no commit for this partition, and the store knows it up to " +
+                      Position(known.to) +
+                      ": set the group's offset, or take the store away to begin anew");
+    }
+    facts.known_from = facts.start;
+    return {};
+  }
+  if (assignment.history == History::kForeign) {
+    return FitReset(known, rules, assignment);
+  }
+  const bool continues = IsContinuation(known, facts.metadata);
+  return rules.level == Level::kAtomic ? FitAtomic(known, continues, assignment)
+                                       : FitFromLog(known, continues, rules, assignment);
+}
+
+}  // namespace oncemq

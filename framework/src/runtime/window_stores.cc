@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window_stores.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
+                             Assignment& assignment) {
+  closing_.erase(partition);
+  AssignFacts& facts = assignment.facts;
+  const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
+  const auto known = window_->Open({facts.source, facts.partition, name.topic, owner});
+  if (!known) {
+    return known.error();
+  }
+  if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
+    window_->Close(facts.source, facts.partition);
+    return fits;
+  }
+  stores_[partition] = {.source = facts.source,
+                        .partition = facts.partition,
+                        .known_from = facts.known_from,
+                        .incarnation = facts.incarnation};
+  return {};
+}
+
+void WindowStores::Announce(std::vector<CommitAction>& commits, std::vector<CommitAction>& held,
+                            const std::function<int64_t(const CommitAction&)>& known_to,
+                            const std::function<LogTime(const CommitAction&)>& watermark) {
+  std::erase_if(commits, [&](CommitAction& commit) {
+    const auto found = stores_.find(commit.partition);
+    if (found == stores_.end()) {
+      return false;
+    }
+    Store& store = found->second;
+    const int64_t to = std::max(store.known_from, known_to(commit));
+    const Announcement announcement{.source = store.source,
+                                    .partition = store.partition,
+                                    .from = store.known_from,
+                                    .to = to,
+                                    .offset = commit.offset,
+                                    .metadata = commit.metadata};
+    if (!ONCEMQ_MUTANT("commit-not-announced") &&
+        !errors_.Window("announce", 1, window_->Announce({&announcement, 1}))) {
+      held.push_back(std::move(commit));
+      return true;
+    }
+    store.number = commit.number;
+    store.progress = {.source = store.source,
+                      .partition = store.partition,
+                      .frontier = commit.offset,
+                      .watermark = watermark(commit),
+                      .incarnation = store.incarnation};
+    if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
+      Acknowledged(commit.partition, commit.number, 0);
+    }
+    return false;
+  });
+}
+
+void WindowStores::Acknowledged(PartitionId partition, uint64_t number, Own own) {
+  const auto found = stores_.find(partition);
+  if (found == stores_.end() || found->second.number != number) {
+    return;
+  }
+  Progress progress = found->second.progress;
+  progress.own = own;
+  Change change;
+  // Only the space depends on it: what is not forgotten now is forgotten with a later commit.
+  static_cast<void>(
+      errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
+}
+
+void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {
+  if (const auto found = stores_.find(partition); found != stores_.end()) {
+    found->second.known_from = std::max(found->second.known_from, from);
+  }
+}
+
+void WindowStores::Close(PartitionId partition) {
+  closing_.erase(partition);
+  if (const auto found = stores_.find(partition); found != stores_.end()) {
+    window_->Close(found->second.source, found->second.partition);
+    stores_.erase(found);
+  }
+}
+
+void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use) {
+  std::vector<PartitionId> due;
+  for (const auto& [partition, at] : closing_) {
+    if (now >= at || !in_use(partition)) {
+      due.push_back(partition);
+    }
+  }
+  for (const PartitionId partition : due) {
+    Close(partition);
+  }
+}
+
+void WindowStores::CloseAll() {
+  while (!stores_.empty()) {
+    Close(stores_.begin()->first);
+  }
+}
+
+}  // namespace oncemq

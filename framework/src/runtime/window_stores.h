@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// WindowStores: the poll loop's side of a window that remembers beyond an assignment: opens a
+// partition's store before the assignment, announces each commit to it before the commit is sent,
+// tells it which ones were acknowledged, and closes it when the partition goes.
+//
+// Promise: no commit leaves before its announcement is as durable as the window is configured to
+// be. A store whose partition was lost stays open for runs that are still under way, for `linger`
+// at most: their markers are owed (rule 15).
+// Thread safety: none; belongs to the poll thread. Blocks: for the disk.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/store_fit.h"
+#include "source.h"
+#include "store_errors.h"
+
+namespace oncemq {
+
+class WindowStores {
+ public:
+  struct Options {
+    std::string owner;  // group, scope and recipe, as text
+    StoreRules rules;
+  };
+  WindowStores(Window* window, Options options, StoreErrors& errors)
+      : window_(window), options_(std::move(options)), errors_(errors) {}
+
+  // See SourceEvents::Prepare().
+  Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
+  // Takes those out of `commits` that must not be sent, into `held`. `known_to`: up to where the
+  // window knows the partition by now. `now` stands for log time where a log is read to its end.
+  void Announce(std::vector<CommitAction>& commits, std::vector<CommitAction>& held,
+                const std::function<int64_t(const CommitAction&)>& known_to,
+                const std::function<LogTime(const CommitAction&)>& watermark);
+  // The broker has it. What the window may forget by now, it forgets.
+  void Acknowledged(PartitionId partition, uint64_t number, Own own);
+
+  // What lies below `from` will not be known.
+  void RaiseFrom(PartitionId partition, int64_t from);
+
+  void Close(PartitionId partition);
+  void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
+  // Closes those that nobody uses any more, or whose time is over.
+  void CloseDue(BootTime now, const std::function<bool(PartitionId)>& in_use);
+  void CloseAll();
+
+ private:
+  struct Store {
+    uint32_t source = 0;
+    int32_t partition = 0;
+    int64_t known_from = 0;
+    uint64_t incarnation = 0;
+    uint64_t number = 0;  // of the commit that was announced last
+    Progress progress;    // that it makes
+  };
+
+  Window* const window_;
+  const Options options_;
+  StoreErrors& errors_;
+  std::map<PartitionId, Store> stores_;
+  std::map<PartitionId, BootTime> closing_;
+};
+
+}  // namespace oncemq

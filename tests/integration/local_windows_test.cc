@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows on disk, one store for each partition, under a real group.
+#include <filesystem>
+#include <optional>
+
+#include "oncemq/dedup/local_window.h"
+#include "runtime_fixture.h"
+#include "support/log_file.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr int kPartitions = 3;
+
+class KafkaLocalWindows : public KafkaRuntimeTest {
+ protected:
+  void SetUp() override {
+    KafkaRuntimeTest::SetUp();
+    if (!IsSkipped()) {
+      CreateTopic(kPartitions);
+    }
+  }
+
+  std::string Base() const { return dir_.path() / "stores"; }
+  std::unique_ptr<Window> Stores() const {
+    LocalWindowOptions options;
+    options.directory = Base();
+    options.level = Level::kGuarded;
+    options.generation = 500;  // so that ids are in the history too
+    auto window = OpenPartitionWindows(options, SystemClock::Instance());
+    EXPECT_TRUE(window);
+    return *std::move(window);
+  }
+  // Runs a member on the stores until the group has finished `sent` messages.
+  RunReport RunToTheEnd(int64_t sent, const RuntimeOptions& options) {
+    const auto window = Stores();
+    RunningMember member(options, window.get(), Record());
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return Finished(member.Now()) == sent; }));
+    return member.Stop();
+  }
+  RunReport RunToTheEnd(int64_t sent) { return RunToTheEnd(sent, Options()); }
+  static int64_t Finished(const RunReport& report) {
+    int64_t finished = 0;
+    for (const PartitionReport& partition : report.partitions) {
+      finished += partition.status.frontier;
+    }
+    return finished;
+  }
+  // Runs a member until a partition is stopped; the reasons.
+  std::string WhyStopped(const RuntimeOptions& options) {
+    const auto window = Stores();
+    RunningMember member(options, window.get(), Record());
+    EXPECT_TRUE(Eventually(seconds(30), [&] {
+      return member.Now().stops.size() == static_cast<size_t>(kPartitions);
+    }));
+    std::string why;
+    for (const std::string& stop : member.Stop().stops) {
+      why += stop + "\n";
+    }
+    return why;
+  }
+  void CopyStores(const std::string& to) const {
+    std::filesystem::remove_all(dir_.path() / to);
+    std::filesystem::copy(Base(), dir_.path() / to, std::filesystem::copy_options::recursive);
+  }
+  void PutBack(const std::string& from) const {
+    std::filesystem::remove_all(Base());
+    std::filesystem::rename(dir_.path() / from, Base());
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(KafkaLocalWindows, ANewProcessKnowsWhatWasFinishedWithoutReadingTheLog) {
+  Send(0, 3'000);
+  EXPECT_EQ(RunToTheEnd(3'000).counts.applied, 3'000);
+  Send(0, 3'000);
+  const RunReport second = RunToTheEnd(6'000);
+  EXPECT_EQ(second.counts.suppressed, 3'000);
+  EXPECT_EQ(second.caught_up, 0);
+  EXPECT_EQ(effects_.size(), 3'000u);
+  EXPECT_TRUE(second.clean);
+}
+
+TEST_F(KafkaLocalWindows, PartitionsMoveBetweenMembersOfOneHostWithTheirStores) {
+  Send(0, 3'000);
+  const auto first_window = Stores();
+  const auto second_window = Stores();
+  RunningMember first(Options(), first_window.get(), Record());
+  ASSERT_TRUE(Applied(3'000));
+  RunningMember second(Options(), second_window.get(), Record());
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return second.Now().partitions.size() > 0; }));
+  Send(0, 3'000);
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    return first.Now().counts.suppressed + second.Now().counts.suppressed == 3'000;
+  }));
+  EXPECT_TRUE(second.Stop().clean);
+  Send(0, 3'000);
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    return first.Now().counts.suppressed + second.Now().counts.suppressed == 6'000;
+  }));
+  const RunReport& end = first.Stop();
+  EXPECT_TRUE(end.clean);
+  EXPECT_EQ(end.caught_up, 0);
+  EXPECT_EQ(effects_.size(), 3'000u);
+}
+
+TEST_F(KafkaLocalWindows, WhileSomebodyElseHoldsItsStoreAPartitionWaitsAndSaysSo) {
+  Send(0, 300);
+  RunToTheEnd(300);
+  // As a process would that was put to sleep: the group has let it go, the store has not.
+  auto sleeper = Stores();
+  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", group " + group_ +
+                            ", app default, namespace default, handler default, recipe 1, id from "
+                            "header message-id, read_committed";
+  ASSERT_TRUE(sleeper->Open({.source = 0, .partition = 1, .topic = topic_, .owner = owner}));
+  LogFile log;
+  const auto window = Stores();
+  RunningMember member(Options(), window.get(), Record());
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return log.Has("another process"); })) << log.End();
+  Send(300, 600);
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    const auto report = member.Now();
+    return report.partitions.size() == 2 && report.counts.open == 0 && report.counts.applied > 0;
+  })) << "the others go on";
+  sleeper.reset();
+  EXPECT_TRUE(Applied(600));
+  EXPECT_TRUE(member.Stop().clean);
+}
+
+TEST_F(KafkaLocalWindows, AnOlderStoreThatWasPutBackIsCompletedFromTheLog) {
+  Send(0, 1'000);
+  RunToTheEnd(1'000);
+  CopyStores("older");
+  Send(1'000, 2'000);
+  RunToTheEnd(2'000);
+  PutBack("older");
+  Send(0, 2'000);
+  const RunReport third = RunToTheEnd(4'000);
+  EXPECT_EQ(third.counts.suppressed, 2'000);
+  EXPECT_GT(third.caught_up, 0);
+  EXPECT_EQ(effects_.size(), 2'000u);
+}
+
+TEST_F(KafkaLocalWindows, AStoreThatIsGoneIsCompletedFromTheLogOrNotStarted) {
+  Send(0, 1'000);
+  RunToTheEnd(1'000);
+  std::filesystem::remove_all(Base());
+  RuntimeOptions tight = Options();
+  tight.catch_up = 10;
+  EXPECT_NE(WhyStopped(tight).find("the budget is 10 offsets"), std::string::npos);
+  std::filesystem::remove_all(Base());
+  Send(0, 1'000);
+  const RunReport second = RunToTheEnd(2'000);
+  EXPECT_EQ(second.caught_up, 1'000);
+  EXPECT_EQ(second.counts.suppressed, 1'000);
+  EXPECT_EQ(effects_.size(), 1'000u);
+}
+
+TEST_F(KafkaLocalWindows, AnotherGroupIsNotLetIntoTheStores) {
+  Send(0, 300);
+  RunToTheEnd(300);
+  RuntimeOptions other = Options();
+  other.kafka.group = group_ + ".other";
+  const std::string why = WhyStopped(other);
+  EXPECT_NE(why.find("belongs to"), std::string::npos) << why;
+  EXPECT_NE(why.find(group_ + ".other"), std::string::npos) << why;
+}
+
+TEST_F(KafkaLocalWindows, AGroupWithoutACommitDoesNotBeginAnewOnAUsedStore) {
+  Send(0, 300);
+  RunToTheEnd(300);
+  admin_->DeleteGroup(group_);
+  EXPECT_NE(WhyStopped(Options()).find("the group has no commit"), std::string::npos);
+}
+
+TEST_F(KafkaLocalWindows, ARecreatedTopicIsNotTakenForTheOldOne) {
+  Send(0, 300);
+  RunToTheEnd(300);
+  admin_->DeleteTopic(topic_);
+  CreateTopic(kPartitions);
+  Send(0, 30);
+  EXPECT_NE(WhyStopped(Options()), "");
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/framework/store_fit.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq {
+namespace {
+
+constexpr uint64_t kOurs = 7;
+
+// The group's commit at `start`, made on top of the store `incarnation`; the log is [0, 1000).
+Assignment Committed(int64_t start, uint64_t incarnation = kOurs) {
+  Assignment assignment;
+  assignment.history = History::kOurs;
+  assignment.log = {0, 1'000};
+  assignment.facts.start = assignment.facts.read_from = start;
+  assignment.facts.metadata.incarnation = incarnation;
+  assignment.facts.metadata.top = start;
+  assignment.facts.metadata.totals.applied = start;
+  return assignment;
+}
+
+Known StoreAt(int64_t from, int64_t to) {
+  CommitMetadata metadata;
+  metadata.incarnation = kOurs;
+  metadata.top = to;
+  metadata.totals.applied = to;
+  Known known;
+  known.from = from;
+  known.to = known.offset = to;
+  known.metadata = EncodeCommit(metadata, to);
+  known.incarnation = 9;
+  known.earlier = {kOurs};
+  return known;
+}
+
+Known EmptyStore() {
+  Known known;
+  known.incarnation = 9;
+  return known;
+}
+
+constexpr StoreRules kGuarded{.level = Level::kGuarded, .catch_up = 100};
+constexpr StoreRules kAtomic{.level = Level::kAtomic, .catch_up = 100};
+
+TEST(FitStore, AGroupAndAStoreThatBeginTogetherFit) {
+  Assignment fresh;
+  fresh.log = {0, 1'000};
+  fresh.facts.start = fresh.facts.read_from = 40;
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment assignment = fresh;
+    ASSERT_TRUE(FitStore(EmptyStore(), rules, assignment));
+    EXPECT_EQ(assignment.facts.read_from, 40);
+    EXPECT_EQ(assignment.facts.known_from, 40);
+    EXPECT_EQ(assignment.facts.incarnation, 9u) << "commits carry it from now on";
+  }
+}
+
+TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
+  Assignment assignment = Committed(500);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, assignment));
+  EXPECT_EQ(assignment.facts.read_from, 500);
+  EXPECT_EQ(assignment.facts.known_from, 20);
+  EXPECT_EQ(assignment.notice, "");
+}
+
+TEST(FitStore, AnAnnouncementWhoseCommitNeverLandedChangesNothing) {
+  Assignment assignment = Committed(480);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, assignment));
+  EXPECT_EQ(assignment.facts.start, 480);
+  EXPECT_EQ(assignment.facts.read_from, 480);
+  Assignment atomic = Committed(480);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kAtomic, atomic));
+  EXPECT_EQ(atomic.facts.start, 480) << "what comes again has its marker";
+}
+
+TEST(FitStore, WhatTheStoreHasLostIsReadAgainWhereEffectsLiveElsewhere) {
+  Assignment assignment = Committed(500);
+  ASSERT_TRUE(FitStore(StoreAt(20, 450), kGuarded, assignment));
+  EXPECT_EQ(assignment.facts.start, 500);
+  EXPECT_EQ(assignment.facts.read_from, 450);
+  EXPECT_EQ(assignment.facts.known_from, 20) << "without a gap";
+}
+
+TEST(FitStore, WhatTheStoreHasLostIsHandledAgainWhereEffectsLiveInIt) {
+  Assignment assignment = Committed(500);
+  ASSERT_TRUE(FitStore(StoreAt(20, 450), kAtomic, assignment));
+  EXPECT_EQ(assignment.facts.start, 450);
+  EXPECT_EQ(assignment.facts.read_from, 450);
+  EXPECT_EQ(assignment.facts.metadata.totals.applied, 450) << "the store's own count";
+  EXPECT_EQ(assignment.facts.metadata.top, 500) << "the highest that was ever committed stays";
+  EXPECT_NE(assignment.notice.find("offset 450"), std::string::npos) << assignment.notice;
+  EXPECT_NE(assignment.notice.find("offset 500"), std::string::npos) << assignment.notice;
+}
+
+// A stuck head: offset and commit stay, the map grows. What was lost of it is in no offset.
+TEST(FitStore, AtLevelAtomicTheStoresMapCountsAndNotTheCommits) {
+  Assignment assignment = Committed(500);
+  assignment.facts.metadata.map.Append(510, 520);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kAtomic, assignment));
+  EXPECT_EQ(assignment.facts.start, 500);
+  EXPECT_TRUE(assignment.facts.metadata.map.empty());
+}
+
+TEST(FitStore, AnotherStoresCommitIsNoContinuation) {
+  Assignment guarded = Committed(90, 8);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, guarded));
+  EXPECT_EQ(guarded.facts.read_from, 0) << "its own word counts for nothing";
+  EXPECT_EQ(guarded.facts.known_from, 0);
+  EXPECT_NE(guarded.notice.find("another store"), std::string::npos);
+  Assignment atomic = Committed(90, 8);
+  const Status refused = FitStore(StoreAt(20, 500), kAtomic, atomic);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("another store"), std::string::npos);
+}
+
+TEST(FitStore, AnEmptyStoreUnderACommitIsCompletedOrRefused) {
+  Assignment guarded = Committed(90, 0);
+  ASSERT_TRUE(FitStore(EmptyStore(), kGuarded, guarded));
+  EXPECT_EQ(guarded.facts.read_from, 0);
+  Assignment atomic = Committed(90, 0);
+  EXPECT_FALSE(FitStore(EmptyStore(), kAtomic, atomic)) << "its effects are somewhere else";
+  Assignment confirmed = Committed(0, 0);
+  EXPECT_TRUE(FitStore(EmptyStore(), kAtomic, confirmed)) << "nothing was ever handled";
+}
+
+TEST(FitStore, WhatTheBudgetDoesNotReachStopsItOrIsSaid) {
+  Assignment strict = Committed(500, 8);
+  const Status refused = FitStore(StoreAt(20, 500), kGuarded, strict);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("below offset 400"), std::string::npos);
+  StoreRules lax = kGuarded;
+  lax.run_incomplete = true;
+  Assignment assignment = Committed(500, 8);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), lax, assignment));
+  EXPECT_EQ(assignment.facts.known_from, 400);
+  EXPECT_NE(assignment.notice.find("will run again"), std::string::npos);
+}
+
+TEST(FitStore, AStoreWithoutACommitIsNoFreshStart) {
+  Assignment fresh;
+  fresh.log = {0, 1'000};
+  EXPECT_FALSE(FitStore(StoreAt(0, 10), kGuarded, fresh));
+}
+
+TEST(FitStore, AStoreBeyondTheLogIsOfAnotherLog) {
+  Assignment assignment = Committed(500);
+  assignment.log.end = 600;
+  EXPECT_FALSE(FitStore(StoreAt(20, 601), kGuarded, assignment));
+  EXPECT_TRUE(FitStore(StoreAt(20, 600), kGuarded, assignment));
+}
+
+TEST(FitStore, AnOperatorsResetKeepsWhatTheStoreKnows) {
+  Assignment back = Committed(200, 0);
+  back.history = History::kForeign;
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kAtomic, back));
+  EXPECT_EQ(back.facts.start, 200);
+  EXPECT_EQ(back.facts.known_from, 20);
+  Assignment ahead = Committed(600, 0);
+  ahead.history = History::kForeign;
+  EXPECT_FALSE(FitStore(StoreAt(20, 500), kAtomic, ahead)) << "[500, 600) would never be handled";
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, ahead));
+  EXPECT_EQ(ahead.facts.known_from, 600) << "nobody knows what became of the rest";
+}
+
+TEST(FitStore, AtLevelAtomicWhatIsLostMustStillBeInTheLog) {
+  Assignment assignment = Committed(500);
+  assignment.log.start = 460;
+  EXPECT_FALSE(FitStore(StoreAt(20, 450), kAtomic, assignment));
+}
+
+}  // namespace
+}  // namespace oncemq
