@@ -153,6 +153,12 @@ class MarkerEngine {
     finished_.Keep(at, *fresh);
   }
 
+  // Whether it would turn an open marker of the caller to done: not whether it has done so before.
+  bool WouldComplete(const CompleteRequest& request, const Found& at) const {
+    const Marker* marker = markers_.Find(at.hash, at.id);
+    return marker != nullptr && rules_.MayComplete(*marker, request, now_);
+  }
+
   void One(const CompleteRequest& request, const Found& at, Change& answer) {
     Marker* marker = markers_.Find(at.hash, at.id);
     if (marker == nullptr) {

@@ -45,6 +45,9 @@ class MarkerTable {
 
   // Pointers stay valid until the marker is erased.
   Marker* Find(uint64_t hash, std::string_view id);
+  const Marker* Find(uint64_t hash, std::string_view id) const {
+    return const_cast<MarkerTable*>(this)->Find(hash, id);
+  }
 
   // Preconditions: the id is not in it, and is at most kMaxId bytes long.
   Marker* Insert(uint64_t hash, std::string_view id);

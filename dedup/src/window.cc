@@ -67,6 +67,14 @@ Status Window::Announce(std::span<const Announcement>) {
   return {};
 }
 
+Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t) {
+  return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
+}
+
+Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std::span<Change>) {
+  return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
+}
+
 Status Window::Committed(std::span<const Progress> progress, std::span<Change> answers) {
   if (answers.size() < progress.size()) {
     return Error{Code::kInvalid, Effect::kNone, "fewer places for answers than requests"};

@@ -58,13 +58,13 @@ Status CheckBatch(const WindowCapabilities& limits, std::span<const Request> req
 
 // What every engine asks of the options that decide its promise.
 inline Status CheckPromise(std::optional<Level> level, const WindowTimes& times,
-                           std::string_view engine) {
+                           std::string_view engine, bool atomic = false) {
   if (!level) {
     return InvalidRequest(
         "say which level: guarded if the target of your effect stores the id with it and answers "
         "`already done`, opaque if nobody can check it");
   }
-  if (*level == Level::kAtomic) {
+  if (*level == Level::kAtomic && !atomic) {
     return InvalidRequest("level atomic is impossible with the " + std::string(engine) +
                           " window: it does not commit together with an effect; use guarded or "
                           "opaque");

@@ -25,6 +25,7 @@ enum Family : size_t {
   kJournal,  // batch number -> records of the batch
   kHistory,  // bucket number, page -> page
   kKept,     // id -> marker that does not age: open (opaque level), parked
+  kEffects,  // the handlers' own rows
   kFamilies
 };
 

@@ -86,7 +86,11 @@ void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
 
 LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
                          std::unique_ptr<RocksStore> store, const Manifest& manifest)
-    : capabilities_{.engine = "rocksdb", .level = *options.level, .durable = true, .ages = true},
+    : capabilities_{.engine = "rocksdb",
+                    .level = *options.level,
+                    .durable = true,
+                    .atomic = true,
+                    .ages = true},
       options_(options),
       clock_(clock),
       store_(std::move(store)),
@@ -144,7 +148,8 @@ Status LocalWindow::WriteNow(bool sync) {
 }
 
 template <class Request, class Reply>
-Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> replies,
+                          [[maybe_unused]] EffectOverlay* effects) {
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
@@ -173,10 +178,61 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
     return room;
   }
   engine_.set_now(clock_.Boot());
+  if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    if (bool fenced = false; effects != nullptr) {
+      Status staged = StageEffects(requests, found, replies, *effects, fenced);
+      if (!staged || fenced) {
+        return staged;
+      }
+    }
+  }
   for (size_t i = 0; i < requests.size(); i++) {
     engine_.One(requests[i], found[i], replies[i]);
   }
   return finished_.changed() ? Write() : Status();
+}
+
+// All or nothing: the effects of a run were written on top of each other.
+Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
+                                 std::span<const Found> found, std::span<Change> answers,
+                                 EffectOverlay& effects, bool& fenced) {
+  for (size_t i = 0; i < requests.size(); i++) {
+    fenced = fenced || (!engine_.WouldComplete(requests[i], found[i]) &&
+                        !ONCEMQ_MUTANT("effect-without-marker"));
+  }
+  if (fenced) {
+    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    return {};
+  }
+  const auto rows =
+      effects.Rows([this](std::string_view key) { return store_->Get(kEffects, key); });
+  if (!rows) {
+    return rows.error();
+  }
+  if (ONCEMQ_MUTANT("marker-without-effect")) {
+    return {};
+  }
+  for (const EffectOverlay::Row& row : *rows) {
+    row.value ? batch_.Put(kEffects, row.key, *row.value) : batch_.Delete(kEffects, row.key);
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> LocalWindow::ReadEffect(std::string_view key) {
+  return store_->Get(kEffects, key);
+}
+
+Result<std::unique_ptr<EffectBatch>> LocalWindow::NewEffects(uint32_t, int32_t) {
+  if (capabilities_.level != Level::kAtomic) {
+    return InvalidRequest("the window was not opened at the level atomic");
+  }
+  return std::unique_ptr<EffectBatch>(
+      std::make_unique<EffectOverlay>([this](std::string_view key) { return ReadEffect(key); }));
+}
+
+Status LocalWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                                 std::span<Change> answers) {
+  return Apply(requests, answers, &static_cast<EffectOverlay&>(effects));
 }
 
 Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {

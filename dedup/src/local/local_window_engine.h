@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../effect_overlay.h"
 #include "../marker_engine.h"
 #include "finished_ids.h"
 #include "manifest.h"
@@ -39,6 +40,8 @@ class LocalWindow final : public Window {
 
   // After it every call is refused.
   bool failed();
+  // A row of the handlers, as it was written last.
+  Result<std::optional<std::string>> ReadEffect(std::string_view key);
   // What the store knows of a partition.
   Result<Known> KnownOf(uint32_t source, int32_t partition);
 
@@ -46,6 +49,9 @@ class LocalWindow final : public Window {
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition) override;
+  Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                      std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
   Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
@@ -94,7 +100,11 @@ class LocalWindow final : public Window {
 
   Status Load();
   template <class Request, class Reply>
-  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies,
+               EffectOverlay* effects = nullptr);
+  Status StageEffects(std::span<const CompleteRequest> requests, std::span<const Found> found,
+                      std::span<Change> answers, EffectOverlay& effects, bool& fenced)
+      REQUIRES(mutex_);
   Found Locate(std::string_view id, size_t index) const;
   Status LoadMarkers() REQUIRES(mutex_);
   Status LoadOwners() REQUIRES(mutex_);

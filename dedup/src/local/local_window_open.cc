@@ -100,7 +100,7 @@ namespace {}  // namespace
 Status CheckLocalWindow(const LocalWindowOptions& options) {
   constexpr uint32_t kMaxCount = 1'000'000'000;
   constexpr uint32_t kMaxGeneration = 100'000'000;
-  if (Status fit = CheckPromise(options.level, options.times, "local"); !fit) {
+  if (Status fit = CheckPromise(options.level, options.times, "local", /*atomic=*/true); !fit) {
     return fit;
   }
   if (options.directory.empty()) {
@@ -133,7 +133,8 @@ RocksOptions StoreOptions(const LocalWindowOptions& options) {
   store.families = {{.name = "default", .memtable_bytes = size_t{4} << 20},
                     {.name = "journal", .memtable_bytes = journal},
                     {.name = "history", .memtable_bytes = size_t{1} << 20, .compactions = false},
-                    {.name = "kept", .memtable_bytes = size_t{8} << 20}};
+                    {.name = "kept", .memtable_bytes = size_t{8} << 20},
+                    {.name = "effects", .memtable_bytes = size_t{32} << 20}};
   store.max_wal_bytes = 4 * journal;
   return store;
 }

@@ -50,6 +50,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
     : capabilities_{.engine = "rocksdb",
                     .level = *options.level,
                     .durable = true,
+                    .atomic = true,
                     .ages = true,
                     .by_partition = true},
       options_(options),
@@ -186,6 +187,46 @@ Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
 Status PartitionWindows::Complete(std::span<const CompleteRequest> requests,
                                   std::span<Change> answers) {
   return Route(requests, answers);
+}
+
+// The store may be closed while a handler runs on: it is not held open for that.
+Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t source,
+                                                                  int32_t partition) {
+  if (capabilities_.level != Level::kAtomic) {
+    return InvalidRequest("the windows were not opened at the level atomic");
+  }
+  const auto store = Find({source, partition});
+  if (!store) {
+    return store.error();
+  }
+  return std::unique_ptr<EffectBatch>(std::make_unique<EffectOverlay>(
+      [weak = std::weak_ptr(*store)](std::string_view key) -> Result<std::optional<std::string>> {
+        const StorePtr open = weak.lock();
+        if (open == nullptr) {
+          return NotOpen();
+        }
+        return open->ReadEffect(key);
+      }));
+}
+
+Status PartitionWindows::CompleteWith(EffectBatch& effects,
+                                      std::span<const CompleteRequest> requests,
+                                      std::span<Change> answers) {
+  if (requests.empty()) {
+    return {};
+  }
+  const auto store = Find(PlaceOf(requests.front()));
+  if (!store) {
+    return store.error();
+  }
+  if (*store == nullptr) {
+    if (answers.size() < requests.size()) {
+      return InvalidRequest("fewer places for answers than requests");
+    }
+    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    return {};
+  }
+  return (*store)->CompleteWith(effects, requests, answers);
 }
 
 Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "core_impl.h"
 #include "oncemq/base/mutant.h"
@@ -26,7 +27,13 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     if (index == kNoIndex) {
       return;
     }
-    const uint32_t room = most - static_cast<uint32_t>(run.items.size());
+    const bool alone = std::exchange(lanes_[index].alone, false);
+    if (alone && !run.items.empty() && !ONCEMQ_MUTANT("alone-with-others")) {
+      lanes_[index].alone = true;
+      lanes_.MakeReady(index);
+      return;
+    }
+    const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(run.items.size());
     const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
@@ -34,6 +41,9 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
       lane.state = LaneState::kBusy;
       if (ONCEMQ_MUTANT("two-takers-of-a-lane")) {
         lanes_.MakeReady(index);
+        return;
+      }
+      if (alone) {
         return;
       }
     }

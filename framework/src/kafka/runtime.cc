@@ -227,6 +227,11 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
                      "` sees only the partitions of its own process: say ids_partition_owned if "
                      "all copies of an id travel through one partition");
     }
+    if (level == Level::kAtomic && can.by_partition && !options.one_host) {
+      return Invalid(
+          "at the level atomic the effects live in this host's directory: say one_host if all "
+          "members of the group run here");
+    }
     if (options.id_from == IdFrom::kHeader && options.id_header.empty()) {
       return Invalid("the header that carries the id has no name");
     }

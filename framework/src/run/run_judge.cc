@@ -203,10 +203,10 @@ void RunMachine::SetAside(size_t i) {
   const bool claimed = progress_[i].claimed;
   switch (part) {
     case Part::kComplete:
-      Unanswered(i, Stage::kApplied);
+      Atomic() ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kApplied);
       break;
     case Part::kJournal:
-      Unanswered(i, Stage::kRejecting);
+      Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
       break;
     case Part::kRun:
     case Part::kCopy:

@@ -14,6 +14,7 @@ void RunMachine::Start(Run& run) {
   items_.swap(run.items);
   run.items.clear();
   safe_until_ = run.safe_until;
+  spoiled_ = false;
   at_ = 0;
   progress_.assign(items_.size(), Progress{});
   settlements_.clear();
@@ -217,6 +218,11 @@ bool RunMachine::Handled(Outcome&& outcome) {
   settlements_[i].handled = true;
   bool goes_on = true;
   bool kept = true;
+  if (spoiled_) {
+    LoseEffect(i, microseconds(0));
+    settlements_[i].alone = true;  // so that it cannot happen again
+    return true;
+  }
   if (auto* done = std::get_if<Done>(&outcome)) {
     if (policy_.window) {
       progress_[i].part = Part::kComplete;
@@ -244,6 +250,11 @@ bool RunMachine::Handled(Outcome&& outcome) {
 void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
   const size_t kept = at_;
+  // At the level atomic its effects stand on those of the messages before it, which go now.
+  spoiled_ = Atomic() && !ONCEMQ_MUTANT("spoiled-effects-kept") &&
+             std::any_of(progress_.begin(), progress_.end(), [](const Progress& progress) {
+               return progress.part == Part::kComplete || progress.part == Part::kJournal;
+             });
   for (size_t i = 0; i < items_.size(); i++) {
     if (i != kept) {
       SetAside(i);

@@ -30,6 +30,9 @@ void RunMachine::AskToComplete(size_t i) {
 }
 
 void RunMachine::Completed(const Status& status) {
+  if (Atomic()) {
+    return CompletedTogether(status);
+  }
   const bool invalid = !status && status.error().code == Code::kInvalid;
   if (singly_) {
     if (invalid && !settlements_[alone_].text.empty()) {
@@ -51,6 +54,39 @@ void RunMachine::Completed(const Status& status) {
     }
   }
   JournalRefused();
+}
+
+// Effects and markers of the whole run are there, or nothing is: then every message goes the whole
+// way again, and whether its marker is there after all is for the window to say.
+void RunMachine::CompletedTogether(const Status& status) {
+  const bool invalid = !status && status.error().code == Code::kInvalid;
+  const bool lost = !status || (!completions_.empty() && changes_[0] != Change::kMade);
+  for (size_t i = 0; i < items_.size(); i++) {
+    if (lost && progress_[i].part == Part::kJournal && progress_[i].claimed) {
+      LoseEffect(i, microseconds(0));  // it was refused for what it saw, which is gone
+    }
+    if (progress_[i].part != Part::kComplete) {
+      continue;
+    }
+    if (status && changes_[progress_[i].request] == Change::kMade) {
+      Settle(i, Fate::kApplied);
+    } else if (invalid) {
+      settlements_[i].text = status.error().message;
+      GiveUpClaim(i, Fate::kStop);
+    } else {
+      LoseEffect(i, status ? microseconds(0) : policy_.store_retry);
+    }
+  }
+  JournalRefused();
+}
+
+// What the handler wrote is gone with its run. The claim may be: it is released before the next.
+void RunMachine::LoseEffect(size_t i, microseconds wait) {
+  Settle(i, wait > microseconds(0) ? Fate::kPending : Fate::kWithdrawn, wait);
+  settlements_[i].text.clear();
+  settlements_[i].result_dropped = false;
+  settlements_[i].stage = Stage::kReleasing;
+  settlements_[i].token = items_[i].token;
 }
 
 void RunMachine::CompleteNext(size_t from) {

@@ -38,6 +38,30 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   return Retry{};
 }
 
+// The batch that the run's handlers write into; false: there is none, though there should be.
+bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
+  if (!job.machine.Atomic() || job.effects != nullptr) {
+    return true;
+  }
+  auto effects = tools.window->NewEffects(item.at.source, item.at.partition);
+  if (!effects) {
+    return tools.errors->Window("new effects", 1, effects.error()).has_value();
+  }
+  job.effects = *std::move(effects);
+  return true;
+}
+
+Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Context& context) {
+  EffectBatch* const effects = job.effects.get();
+  if (effects == nullptr) {
+    return CallHandler(handler, message, context);
+  }
+  effects->Begin();
+  Outcome outcome = CallHandler(handler, message, context);
+  std::holds_alternative<Done>(outcome) ? effects->Keep() : effects->Undo();
+  return outcome;
+}
+
 // Calls the handler for everything that is granted. False: abandoned meanwhile.
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   RunMachine& machine = job.machine;
@@ -55,11 +79,15 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   };
   while (const Grant* grant = machine.Next(read_clock())) {
     const RunItem& item = *grant->item;
+    if (!OpenEffects(job, item, tools)) {
+      machine.StopHandling();
+      continue;
+    }
     const Message& message = job.view->Show(item.message);
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
-                    job.watch.stop());
+                    job.watch.stop(), job.effects.get());
     job.watch.Enter();
-    Outcome outcome = CallHandler(handler, message, context);
+    Outcome outcome = HandleOne(job, handler, message, context);
     job.watch.Leave();
     if (!machine.Handled(std::move(outcome))) [[unlikely]] {
       LogDropped(message, machine.policy().max_result_bytes);
@@ -78,6 +106,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   Window* const window = tools.window;
   StoreErrors& errors = *tools.errors;
   machine.Start(job.run);
+  job.effects.reset();
   for (;;) {
     const std::span<Change> changes = machine.changes();
     switch (machine.step()) {
@@ -99,8 +128,11 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         }
         break;
       case RunStep::kComplete:
-        machine.Completed(errors.Window("complete", machine.completions().size(),
-                                        window->Complete(machine.completions(), changes)));
+        machine.Completed(errors.Window(
+            "complete", machine.completions().size(),
+            machine.Atomic() ? window->CompleteWith(*job.effects, machine.completions(), changes)
+                             : window->Complete(machine.completions(), changes)));
+        job.effects.reset();
         break;
       case RunStep::kJournal: {
         const auto first = tools.journal->Append(machine.journal_entries());

@@ -21,7 +21,8 @@ struct Job {
   RunMachine machine;
   RunWatch watch;
   std::unique_ptr<MessageView> view;
-  PartitionId partition = 0;  // of the run
+  std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
+  PartitionId partition = 0;             // of the run
   bool on_worker = false;
   bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back
   bool alone_told = false;  // that nobody was left to stand in

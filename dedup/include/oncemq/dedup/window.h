@@ -26,6 +26,7 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/base/token.h"
+#include "oncemq/dedup/effects.h"
 
 namespace oncemq {
 
@@ -232,6 +233,16 @@ class Window {
   // gone, the lease has ended or the claim was released as uncertain, as long as nobody else has
   // claimed the id.
   virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
+
+  // A batch for the effects of one run of the partition, level atomic. kInvalid: the window does
+  // not carry it. It must not outlive the window.
+  virtual Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition);
+
+  // open -> done for all of them together with the effects, or kFenced for all of them and nothing
+  // is written: one of them is not the caller's any more, so the batch is not what it seems
+  // (rule 5). Requests and effects are of one partition.
+  virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                              std::span<Change> answers);
 
   // open -> none, or open without a holder if this attempt or an earlier one is uncertain; then the
   // next claim is granted at once, and told. Another token's claim and a finished or parked id are

@@ -45,8 +45,14 @@ class Message {
 class Context {
  public:
   Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
-          const std::stop_token& stop)
-      : id_(id), token_(token), own_(own), attempt_(attempt), uncertain_(uncertain), stop_(stop) {}
+          const std::stop_token& stop, Effects* effects = nullptr)
+      : id_(id),
+        token_(token),
+        own_(own),
+        attempt_(attempt),
+        uncertain_(uncertain),
+        stop_(stop),
+        effects_(effects) {}
 
   // Names the operation. A guarded target stores it in the same write as the effect.
   std::string_view id() const { return id_; }
@@ -62,9 +68,10 @@ class Context {
   // An earlier attempt may have had its effect: it ended without a word, threw, or answered Retry
   // without `not_done`.
   bool uncertain() const { return uncertain_; }
-  const std::stop_token& stop() const {
-    return stop_;
-  }  // requested when the right to run is about to end
+  // Requested when the right to run is about to end.
+  const std::stop_token& stop() const { return stop_; }
+  // Where to write the effect, at the level atomic; nullptr at the others.
+  Effects* effects() const { return effects_; }
 
  private:
   std::string_view id_;
@@ -74,6 +81,7 @@ class Context {
   bool uncertain_;
   const std::stop_token&
       stop_;  // the run's: a copy for each message would cost two shared counters
+  Effects* effects_;
 };
 
 using Handler = std::function<Outcome(const Message&, Context&)>;

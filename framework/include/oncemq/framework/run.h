@@ -81,6 +81,7 @@ struct Settlement {
   bool attached = false;            // attribute: follows another delivery's record
   bool handled = false;             // the handler was called
   bool conflict : 1 = false;        // attribute: same id, other payload
+  bool alone : 1 = false;           // its next run is to have nothing else in it
   bool result_dropped : 1 = false;  // attribute: the window does not take its result: it has none
   microseconds wait{0};
   Token token;       // with kClaiming, kReleasing, kApplied, kRejecting

@@ -47,7 +47,7 @@ enum class RunStep : uint8_t {
   kRelease,   // window.Release(releases(), changes())   -> Released(status)
   kHandle,    // call the handler for Next(now) until it is null; Handled(outcome) after each
   kComplete,  // window.Complete(completions(), changes()) -> Completed(status); one by one after
-              // a kInvalid
+              // a kInvalid. At the level atomic window.CompleteWith(effects, ...), for all at once
   kJournal,   // put journal_entries() on record         -> Journaled(status, first_entry)
   kPark,      // window.Park(parks(), changes())         -> Parked(status)
   kSettled,   // core.Settle(settlements())
@@ -113,6 +113,9 @@ class RunMachine {
   // Precondition: between Next() and Handled().
   void SettleOthers(std::vector<Settlement>& settled);
   void Completed(const Status& status);
+  // Whether the run's handlers write their effects into the window's store. One batch of effects
+  // then belongs to the run, from its first handler to its completion.
+  bool Atomic() const { return policy_.window && policy_.level == Level::kAtomic; }
   // Entries are numbered from `first_entry` on, in the order of journal_entries().
   void Journaled(const Status& status, uint64_t first_entry);
   void Parked(const Status& status);
@@ -166,6 +169,8 @@ class RunMachine {
   // run_record.cc
   void AskToComplete(size_t i);
   void CompleteNext(size_t from);
+  void CompletedTogether(const Status& status);
+  void LoseEffect(size_t i, microseconds wait);
   void CompletedOne(size_t i, const Status& status, Change change);
   void DropResult(size_t i);
 
@@ -189,9 +194,10 @@ class RunMachine {
   RunStep step_ = RunStep::kSettled;
   ReleaseRound round_ = ReleaseRound::kEarlier;
   BootTime safe_until_;
-  size_t at_ = 0;        // next item of the handle step
-  bool singly_ = false;  // the window found something wrong with the completions as a batch
-  size_t alone_ = 0;     // then: the item that is completed now
+  size_t at_ = 0;         // next item of the handle step
+  bool spoiled_ = false;  // the effects of the present message stand on some that are lost
+  bool singly_ = false;   // the window found something wrong with the completions as a batch
+  size_t alone_ = 0;      // then: the item that is completed now
   Grant grant_;
   std::vector<RunItem> items_;
   std::vector<Progress> progress_;

@@ -75,6 +75,9 @@ struct RuntimeOptions {
   // Your statement that all copies of an id travel through one partition; Open demands it for a
   // window that is not shared, unless ids are coordinates.
   bool ids_partition_owned = false;
+  // Your statement that all members of the group run on this host, on the same directory; Open
+  // demands it at the level atomic with a window on disk: another host has other effects (rule 49).
+  bool one_host = false;
   // With IdFrom::kHeader.
   std::string id_header = "message-id";
   // The same id with another payload (rule 18): refused as RunPolicy::reject says, or taken for a

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Effects: rows of a handler's own, kept in the store of its partition and written in one batch
+// with the marker of the message (level atomic). Either both are there after a crash, or neither.
+//
+//   Outcome OnPayment(const Message& message, Context& context) {
+//     Effects& ledger = *context.effects();
+//     if (Status added = ledger.Add("balance/" + payer, -amount); !added) return Retry{};
+//     if (Status put = ledger.Put("posting/" + id, details); !put) return Retry{};
+//     return Done{};  // anything else, a throw too, and none of it is written
+//   }
+//
+// Promise: a handler reads what it wrote itself, and what messages before it in the same run wrote.
+// Rows belong to one partition: another partition's handlers do not see them. Two runs of one
+// partition may be at work at the same time, with different keys: a row that messages of different
+// keys change by reading and writing it would lose a change; Add() loses none.
+// Failure: Status, with nothing changed. kFull: more than max_effect_bytes in one run; kInvalid: a
+// key that is empty or longer than max_key_bytes, or a sum that leaves int64_t.
+// Thread safety: none; belongs to the handler's call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/result.h"
+
+namespace oncemq {
+
+inline constexpr size_t kMaxEffectKeyBytes = 4'096;
+inline constexpr size_t kMaxEffectBytes = size_t{64} << 20;  // of keys and values of one run
+
+class Effects {
+ public:
+  virtual Result<std::optional<std::string>> Get(std::string_view key) = 0;
+  virtual Status Put(std::string_view key, std::string_view value) = 0;
+  virtual Status Delete(std::string_view key) = 0;
+  // A row that is a sum: 8 bytes, little-endian; one that is not there is 0. Sums that several runs
+  // change at the same time come out right, so what Get() says of them may be old by the end.
+  virtual Status Add(std::string_view key, int64_t delta) = 0;
+
+ protected:
+  ~Effects() = default;
+};
+
+// The value of a sum; nothing if the bytes are none.
+std::optional<int64_t> SumOf(std::string_view value);
+
+// The effects of one run, message by message. For whoever drives handlers.
+class EffectBatch : public Effects {
+ public:
+  virtual ~EffectBatch() = default;
+  virtual void Begin() = 0;  // a message
+  virtual void Keep() = 0;   // it is done
+  virtual void Undo() = 0;   // it is not: nothing of it stays
+};
+
+}  // namespace oncemq

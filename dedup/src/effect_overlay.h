@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// EffectOverlay: what a run's handlers have written so far, above the rows of a store. Pure memory:
+// the store is asked through `base`, and takes the changes when the run is completed.
+//
+// Sums are kept as differences: what the row was when the handler looked does not matter, only what
+// it is when the batch is written.
+// Thread safety: none; belongs to its run.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "oncemq/dedup/effects.h"
+
+namespace oncemq {
+
+class EffectOverlay final : public EffectBatch {
+ public:
+  using Read = std::function<Result<std::optional<std::string>>(std::string_view key)>;
+  explicit EffectOverlay(Read base) : base_(std::move(base)) {}
+
+  Result<std::optional<std::string>> Get(std::string_view key) override;
+  Status Put(std::string_view key, std::string_view value) override;
+  Status Delete(std::string_view key) override;
+  Status Add(std::string_view key, int64_t delta) override;
+
+  void Begin() override;
+  void Keep() override;
+  void Undo() override;
+
+  // One row as it is to be: nothing to delete it.
+  struct Row {
+    std::string_view key;
+    std::optional<std::string> value;
+  };
+  // All rows, with the sums computed on what `read` says now. kInvalid: a sum leaves int64_t, or
+  // the row is no sum.
+  Result<std::vector<Row>> Rows(const Read& read) const;
+  bool empty() const { return changes_.empty(); }
+
+ private:
+  // What is written over a row, and then added to it.
+  struct Change {
+    bool over = false;  // `value` replaces the row; otherwise the row stays what it is
+    std::optional<std::string> value;
+    std::optional<int64_t> sum;  // added to that
+    size_t bytes() const { return value ? value->size() : 0; }
+  };
+
+  Status Check(std::string_view key, size_t value_bytes) const;
+  Change& Touch(std::string_view key);
+  static Result<std::optional<std::string>> Apply(const Change& change,
+                                                  std::optional<std::string> row);
+
+  const Read base_;
+  std::unordered_map<std::string, Change> changes_;
+  std::vector<std::pair<std::string, std::optional<Change>>> undo_;  // of the present message
+  size_t bytes_ = 0;
+};
+
+}  // namespace oncemq
