@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the CMake package `oncemq`: find_package(oncemq) gives oncemq::base, oncemq::dedup, ...
+# and for pkg-config the same libraries: oncemq for all, oncemq-base, oncemq-dedup, ...
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -23,5 +24,6 @@ install(FILES ${PROJECT_BINARY_DIR}/oncemqConfig.cmake
               ${PROJECT_SOURCE_DIR}/cmake/Dependencies.cmake
         DESTINATION ${package_dir})
 install(EXPORT oncemqTargets NAMESPACE oncemq:: DESTINATION ${package_dir})
+oncemq_pc_all()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

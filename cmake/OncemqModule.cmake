@@ -10,6 +10,7 @@
 
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/Dependencies.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/PkgConfigFile.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Warnings.cmake)
 
 # Records what the installed package must find again.
@@ -55,6 +56,7 @@ function(oncemq_module)
   if(ONCEMQ_INSTALL)
     _oncemq_record_dependencies(${arg_PUBLIC} ${arg_PRIVATE})
     install(TARGETS ${target} EXPORT oncemqTargets)
+    oncemq_pc_module(${arg_NAME} "${arg_SOURCES}" "${arg_PUBLIC};${arg_PRIVATE}")
     if(EXISTS ${include_dir})
       install(DIRECTORY ${include_dir}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
               FILES_MATCHING PATTERN "*.h")
