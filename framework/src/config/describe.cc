@@ -87,6 +87,18 @@ std::string Id(const RuntimeOptions& runtime) {
                                             : "coordinates";
 }
 
+std::string_view Name(MissingId policy) {
+  return policy == MissingId::kPass          ? "pass"
+         : policy == MissingId::kCoordinates ? "coordinates"
+                                             : "refuse";
+}
+
+std::string_view Name(NullKey policy) {
+  return policy == NullKey::kRefuse    ? "refuse"
+         : policy == NullKey::kOneLane ? "one_lane"
+                                       : "unordered";
+}
+
 void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
   const KafkaOptions& kafka = runtime.kafka;
   const bool range = kafka.assignor == KafkaOptions::Assignor::kRange;
@@ -125,6 +137,9 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   }
   lines.Add("ids", options.runtime.ids_partition_owned ? "partition_owned" : "crossing");
   lines.Add("id", Id(options.runtime));
+  if (options.runtime.id_from != IdFrom::kCoordinates) {
+    lines.Add("missing_id", Name(options.runtime.missing_id));
+  }
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
   lines.Add("conflicts", detect ? "detect" : "ignore");
   lines.Add("remember", uint64_t{memory.remember});
@@ -168,6 +183,9 @@ std::string Describe(const ServiceOptions& options) {
   DescribeWindow(options, lines);
   lines.Head("order");
   lines.Add("mode", Name(runtime.core.order));
+  if (runtime.core.order == Order::kKey) {
+    lines.Add("null_key", Name(runtime.null_key));
+  }
   const bool journal = runtime.policy.reject == RejectPolicy::kJournal;
   lines.Add("reject", journal ? "{journal: " + Value(runtime.journal) + "}" : "stop", 0);
   DescribeLimits(runtime, lines);

@@ -66,6 +66,23 @@ void SayCatchUp(const RuntimeOptions& runtime, Text& text) {
       "see what is gone.");
 }
 
+void SayMissingId(const RuntimeOptions& runtime, Text& text) {
+  if (runtime.id_from == IdFrom::kCoordinates) {
+    text.Say(
+        "The id is topic, partition and offset: a message that its producer sent twice has "
+        "two ids, and is handled twice. Only redeliveries are recognised.");
+  } else if (runtime.missing_id == MissingId::kCoordinates) {
+    text.Say(
+        "Of a message without an id, topic, partition and offset stand in for it: one that its "
+        "producer sent twice is handled twice. Only redeliveries are recognised.");
+  } else if (runtime.missing_id == MissingId::kPass) {
+    text.Say(
+        "A message without an id passes: it is handled without the window, at least once, and "
+        "counted as unprotected. No copy and no redelivery of it is recognised, and a target that "
+        "stores ids must not take an empty one for known.");
+  }
+}
+
 void SayWindowLimits(const ServiceOptions& options, Text& text) {
   const RuntimeOptions& runtime = options.runtime;
   text.Say(
@@ -80,11 +97,7 @@ void SayWindowLimits(const ServiceOptions& options, Text& text) {
       "Ids must not cross partitions. You said `ids: partition_owned`: all copies of an id "
       "travel through one partition. oncemq cannot check that, and adding partitions to a "
       "topic breaks it (rule 37).");
-  if (runtime.id_from == IdFrom::kCoordinates) {
-    text.Say(
-        "The id is topic, partition and offset: a message that its producer sent twice has "
-        "two ids, and is handled twice. Only redeliveries are recognised.");
-  }
+  SayMissingId(runtime, text);
 }
 
 void SayGuarded(Text& limits, Text& holds) {
@@ -134,8 +147,10 @@ void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
       return;
     case Order::kKey:
       limits.Say(
-          "Order by key holds within a partition only. Messages without a key have no "
-          "order.");
+          std::string("Order by key holds within a partition only. Messages without a key ") +
+          (runtime.null_key == NullKey::kRefuse    ? "are refused."
+           : runtime.null_key == NullKey::kOneLane ? "are in order among themselves."
+                                                   : "have no order."));
       holds.Say(
           "Messages of one key in one partition are handled one at a time, in the order of "
           "the log, also through retries and reassignments.");
@@ -150,9 +165,12 @@ void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
 
 void SayRefused(const ServiceOptions& options, Text& text) {
   const RuntimeOptions& runtime = options.runtime;
-  const std::string who = options.engine == ServiceOptions::Engine::kNone
-                              ? "A message that the handler refuses "
-                              : "A message without a usable id, or that the handler refuses, ";
+  std::string who = "A message that the handler refuses";
+  if (options.engine != ServiceOptions::Engine::kNone) {
+    const bool any = runtime.missing_id == MissingId::kRefuse;
+    who += any ? ", or that has no usable id" : ", or whose id is too long";
+  }
+  who += runtime.null_key == NullKey::kRefuse ? ", or that has no key, " : ", ";
   if (runtime.policy.reject == RejectPolicy::kJournal) {
     text.Say(who + "is put on record in " + runtime.journal +
              " before its partition goes on. That file is on this machine.");
@@ -202,7 +220,8 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
 
 std::string GuaranteeLine(const ServiceOptions& options) {
   const WindowCapabilities memory{.engine = "memory", .level = LevelOf(options)};
-  return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &memory);
+  return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &memory,
+                       options.runtime.missing_id);
 }
 
 std::string ExplainLevels() {

@@ -26,6 +26,13 @@ constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},
                                                       {"crossing", false}};
 constexpr std::pair<std::string_view, ConflictPolicy> kConflicts[] = {
     {"detect", ConflictPolicy::kDetect}, {"ignore", ConflictPolicy::kIgnore}};
+constexpr std::pair<std::string_view, MissingId> kMissingIds[] = {
+    {"refuse", MissingId::kRefuse},
+    {"pass", MissingId::kPass},
+    {"coordinates", MissingId::kCoordinates}};
+constexpr std::pair<std::string_view, NullKey> kNullKeys[] = {{"unordered", NullKey::kUnordered},
+                                                              {"refuse", NullKey::kRefuse},
+                                                              {"one_lane", NullKey::kOneLane}};
 constexpr std::pair<std::string_view, Order> kOrders[] = {
     {"key", Order::kKey}, {"partition", Order::kPartition}, {"unordered", Order::kUnordered}};
 constexpr std::pair<std::string_view, LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
@@ -141,6 +148,11 @@ void ReadMemoryWindow(Section& window, ServiceOptions& options) {
   }
   window.Choice("ids", options.runtime.ids_partition_owned, kIds);
   ReadId(window, options.runtime);
+  if (options.runtime.id_from == IdFrom::kCoordinates) {
+    window.Forbid("missing_id", "every message has its coordinates");
+  } else {
+    window.Choice("missing_id", options.runtime.missing_id, kMissingIds);
+  }
   window.Choice("conflicts", options.runtime.conflicts, kConflicts);
   window.Count("remember", options.memory.remember, 1, 100'000'000);
   window.Count("max_parked", options.memory.max_parked, 1, 100'000'000);
@@ -159,13 +171,24 @@ void ReadWindow(Section window, ServiceOptions& options) {
   if (!read || options.engine == ServiceOptions::Engine::kMemory) {
     ReadMemoryWindow(window, options);
   } else {
-    for (const std::string_view key : {"level", "ids", "id", "conflicts", "remember", "max_parked",
-                                       "lease", "max_lease", "handler_timeout", "catch_up"}) {
+    for (const std::string_view key :
+         {"level", "ids", "id", "missing_id", "conflicts", "remember", "max_parked", "lease",
+          "max_lease", "handler_timeout", "catch_up"}) {
       window.Forbid(key, "`window.engine` is `none`, so no id is looked at");
     }
     options.runtime.catch_up = 0;
   }
   window.Finish();
+}
+
+void ReadOrder(Section order, RuntimeOptions& runtime) {
+  order.Choice("mode", runtime.core.order, kOrders);
+  if (runtime.core.order == Order::kKey) {
+    order.Choice("null_key", runtime.null_key, kNullKeys);
+  } else {
+    order.Forbid("null_key", "`order.mode` is not `key`, so no key is looked at");
+  }
+  order.Finish();
 }
 
 void ReadReject(Section& file, RuntimeOptions& runtime) {
@@ -228,9 +251,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   if (file.Has("window")) {
     ReadWindow(file.Sub("window"), options);
   }
-  Section order = file.Sub("order");
-  order.Choice("mode", runtime.core.order, kOrders);
-  order.Finish();
+  ReadOrder(file.Sub("order"), runtime);
   ReadReject(file, runtime);
   ReadRuntime(file.Sub("runtime"), runtime);
   ReadLimits(file.Sub("limits"), options);

@@ -161,6 +161,7 @@ DeliveryCounts Core::Counts() const {
     sum.attached += c.attached;
     sum.conflict += c.conflict;
     sum.result_dropped += c.result_dropped;
+    sum.unprotected += c.unprotected;
     sum.repaired += c.repaired;
     sum.stale += c.stale;
     sum.handler_calls += c.handler_calls;

@@ -107,6 +107,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
   counts.attached += settlement.attached ? 1 : 0;
   counts.conflict += settlement.conflict ? 1 : 0;
   counts.result_dropped += settlement.result_dropped ? 1 : 0;
+  counts.unprotected += settlement.unprotected ? 1 : 0;
   counts.repaired += restored ? 1 : 0;
   counts.stale += current ? 0 : 1;
 }

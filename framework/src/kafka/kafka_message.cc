@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -74,19 +75,30 @@ uint32_t FingerprintOf(std::optional<std::string_view> payload) {
 
 MessageReader::MessageReader(const RuntimeOptions& options, const IdNeeds& needs)
     : from_(options.id_from),
+      missing_(options.missing_id),
+      null_key_(options.null_key),
       header_(options.id_header),
       needs_(needs),
+      max_bytes_(std::min(needs.max_bytes, kLongestId)),
+      too_long_("the id is longer than the " + std::to_string(max_bytes_) +
+                " bytes that the window takes"),
       // An id made of coordinates has no copies but redeliveries.
       fingerprints_(needs.window && options.conflicts == ConflictPolicy::kDetect &&
                     from_ != IdFrom::kCoordinates),
-      form_(needs.window && from_ != IdFrom::kKey ? MessageForm::kHeld : MessageForm::kPlain) {}
+      // Only an id that is the key itself has bytes that stay where they are.
+      form_(needs.window && (from_ != IdFrom::kKey || missing_ == MissingId::kCoordinates)
+                ? MessageForm::kHeld
+                : MessageForm::kPlain) {}
 
 void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
   arrival.message = message;
   arrival.offset = message->offset;
   arrival.bytes = static_cast<uint32_t>(message->len + message->key_len) + kOverhead;
-  arrival.key_hash =
-      message->key == nullptr ? 0 : ProcessHash(Bytes(message->key, message->key_len));
+  if (message->key != nullptr) {
+    arrival.key_hash = ProcessHash(Bytes(message->key, message->key_len));
+  } else {
+    ReadNullKey(arrival);
+  }
   if (!needs_.window) {
     return;
   }
@@ -94,63 +106,72 @@ void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
     const int64_t stamp = rd_kafka_message_timestamp(message, nullptr);
     arrival.time = stamp < 0 ? kNoLogTime : LogTime(milliseconds(stamp));
   }
-  switch (from_) {
-    case IdFrom::kHeader:
-      ReadHeaderId(message, arrival);
-      break;
-    case IdFrom::kKey:
-      arrival.id = Bytes(message->key, message->key == nullptr ? 0 : message->key_len);
-      Judge(arrival);
-      break;
-    case IdFrom::kCoordinates:
-      MakeCoordinateId(message, arrival);
-      break;
-  }
-  if (arrival.refusal == nullptr) {
-    arrival.id_hash = ProcessHash(arrival.id);
-    if (fingerprints_) {
-      arrival.fingerprint = FingerprintOf(PayloadOf(message));
-    }
+  if (from_ == IdFrom::kHeader) {
+    ReadHeaderId(message, arrival);
   } else {
-    arrival.id = {};
+    const size_t size = from_ == IdFrom::kKey && message->key != nullptr ? message->key_len : 0;
+    TakeId(message, Bytes(message->key, size), arrival);
+  }
+  if (fingerprints_ && !arrival.id.empty()) {
+    arrival.fingerprint = FingerprintOf(PayloadOf(message));
   }
 }
 
-void MessageReader::Judge(Arrival& arrival) const {
-  if (arrival.id.empty()) {
-    arrival.refusal = "the message has no id";
-  } else if (arrival.id.size() > std::min(needs_.max_bytes, kLongestId)) {
-    arrival.refusal = "the id is longer than the window takes";
-    arrival.id = {};
+void MessageReader::ReadNullKey(Arrival& arrival) const {
+  // Any number but 0 makes one lane of them. A key with this hash would share it: slower, not
+  // wrong.
+  constexpr uint64_t kLane = 1;
+  if (null_key_ == NullKey::kOneLane && !ONCEMQ_MUTANT("null-keys-apart")) {
+    arrival.key_hash = kLane;
+  } else if (null_key_ == NullKey::kRefuse && !ONCEMQ_MUTANT("null-key-taken")) {
+    arrival.refusal = "the message has no key";
   }
 }
 
 void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) {
   rd_kafka_headers_t* headers = nullptr;
+  std::string_view id;
   // Detached, so that they can be freed now; the message parses them again if a handler asks.
   if (rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     const void* value = nullptr;
     size_t size = 0;
     if (rd_kafka_header_get_last(headers, header_.c_str(), &value, &size) ==
         RD_KAFKA_RESP_ERR_NO_ERROR) {
-      arrival.id = Bytes(value, size);
+      id = Bytes(value, size);
     }
   }
-  Judge(arrival);
-  arrival.message = pool_.Take(message, arrival.id);
+  TakeId(message, id, arrival);
   if (headers != nullptr) {
     rd_kafka_headers_destroy(headers);
   }
 }
 
+// `id`: what the message says itself, empty where it says nothing. A refused message has none.
+void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, Arrival& arrival) {
+  std::string place;
+  const bool stands_in = missing_ == MissingId::kCoordinates && !ONCEMQ_MUTANT("no-stand-in-id");
+  if (from_ == IdFrom::kCoordinates || (id.empty() && stands_in)) {
+    place = CoordinateId(*message);
+    id = place;
+  }
+  const bool passes = missing_ == MissingId::kPass || ONCEMQ_MUTANT("missing-id-passes");
+  if (arrival.refusal == nullptr && id.empty() && !passes) {
+    arrival.refusal = "the message has no id";
+  } else if (arrival.refusal == nullptr && id.size() > max_bytes_) {
+    arrival.refusal = too_long_.c_str();
+  }
+  arrival.id = arrival.refusal == nullptr ? id : std::string_view();
+  arrival.id_hash = arrival.id.empty() ? 0 : ProcessHash(arrival.id);
+  if (form_ == MessageForm::kHeld) {
+    arrival.message = pool_.Take(message, arrival.id);
+  }
+}
+
 // Read from the right, two numbers and the rest: one text for one place, whatever a topic is
 // called.
-void MessageReader::MakeCoordinateId(rd_kafka_message_t* message, Arrival& arrival) {
-  const std::string id = std::string(rd_kafka_topic_name(message->rkt)) + "/" +
-                         std::to_string(message->partition) + "/" + std::to_string(message->offset);
-  arrival.id = id;
-  Judge(arrival);
-  arrival.message = pool_.Take(message, arrival.id);
+std::string MessageReader::CoordinateId(const rd_kafka_message_t& message) {
+  return std::string(rd_kafka_topic_name(message.rkt)) + "/" + std::to_string(message.partition) +
+         "/" + std::to_string(message.offset);
 }
 
 void MessageReader::Release(void* message) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "message_pool.h"
@@ -26,8 +27,6 @@ inline const rd_kafka_message_t* RawMessage(MessageForm form, const void* messag
 // differ but for one in 2^32. Never 0. Nothing is a tombstone, which is not an empty payload.
 uint32_t FingerprintOf(std::optional<std::string_view> payload);
 
-// From librdkafka's messages to arrivals, and back.
-// Thread safety: one thread, but for NewView().
 // What a window needs to know of each message.
 struct IdNeeds {
   bool window = false;  // there is one: ids are read
@@ -35,8 +34,11 @@ struct IdNeeds {
   bool times = false;  // it forgets by age
 };
 
+// From librdkafka's messages to arrivals, and back.
+// Thread safety: one thread, but for NewView().
 class MessageReader {
  public:
+  // Reasons of refusals are valid as long as the reader.
   MessageReader(const RuntimeOptions& options, const IdNeeds& needs);
 
   // Takes the message over; Release gives it back to librdkafka.
@@ -49,13 +51,18 @@ class MessageReader {
   void Abandon() { pool_.Abandon(); }
 
  private:
-  void Judge(Arrival& arrival) const;
+  void ReadNullKey(Arrival& arrival) const;
   void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
-  void MakeCoordinateId(rd_kafka_message_t* message, Arrival& arrival);
+  void TakeId(rd_kafka_message_t* message, std::string_view id, Arrival& arrival);
+  static std::string CoordinateId(const rd_kafka_message_t& message);
 
   const IdFrom from_;
+  const MissingId missing_;
+  const NullKey null_key_;
   const std::string header_;
   const IdNeeds needs_;
+  const size_t max_bytes_;
+  const std::string too_long_;
   const bool fingerprints_;
   const MessageForm form_;
   MessagePool pool_;

@@ -227,6 +227,12 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
                      "` sees only the partitions of its own process: say ids_partition_owned if "
                      "all copies of an id travel through one partition");
     }
+    if (level == Level::kAtomic && options.missing_id == MissingId::kPass) {
+      return Invalid(
+          "at the level atomic an effect is written with the marker of its id, so a message "
+          "without "
+          "an id can't pass");
+    }
     if (level == Level::kAtomic && can.by_partition && !options.one_host) {
       return Invalid(
           "at the level atomic the effects live in this host's directory: say one_host if all "
@@ -280,7 +286,8 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   }
   Log(LogLevel::kInfo, "runtime", "opening",
       {{"group", options.kafka.group},
-       {"guarantee", GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr)}});
+       {"guarantee",
+        GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr, options.missing_id)}});
   IdNeeds needs;
   if (window != nullptr) {
     needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};

@@ -3,9 +3,12 @@
 
 namespace oncemq {
 
-std::string GuaranteeLine(const WindowCapabilities* window) {
+std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id) {
   if (window == nullptr) {
     return "at least once: no window, no copy is recognised";
+  }
+  if (missing_id == MissingId::kPass) {
+    return GuaranteeLine(window) + "; a message without an id: at least once";
   }
   const bool lost = !window->shared && !window->durable;
   switch (window->level) {

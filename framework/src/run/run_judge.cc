@@ -27,6 +27,10 @@ RunMachine::Part RunMachine::Plan(size_t i) {
   token.process = token.attempt != 0 ? tokens_.process() : 0;
   switch (item.stage) {
     case Stage::kApplied:
+      if (WithoutId(i)) {
+        settlements_[i].unprotected = true;
+        return Part::kPassed;  // with the reason that it had
+      }
       progress_[i].claimed = true;
       return Part::kComplete;
     case Stage::kRejecting:
@@ -53,7 +57,7 @@ RunMachine::Part RunMachine::Plan(size_t i) {
     case Stage::kFresh:
       break;
   }
-  if (!policy_.window) {
+  if (!policy_.window || item.id.empty()) {
     return Part::kRun;
   }
   if (item.copy && FollowsEarlier(i)) {
@@ -179,6 +183,18 @@ void RunMachine::WithdrawFrom(size_t begin, size_t end) {
   }
 }
 
+// Its handler is through, and no marker will ever say so. What a marker can't tell is on record
+// before the frontier passes it, where there is a record (rule 4).
+void RunMachine::Pass(size_t i) {
+  settlements_[i].unprotected = !ONCEMQ_MUTANT("passed-not-counted");
+  if (policy_.reject == RejectPolicy::kJournal && !ONCEMQ_MUTANT("passed-not-on-record")) {
+    settlements_[i].text = "it has no id";
+    progress_[i].part = Part::kPassed;
+  } else {
+    Settle(i, Fate::kApplied);
+  }
+}
+
 void RunMachine::Failed(size_t i, const Retry& retry) {
   const milliseconds asked = retry.after.value_or(BackOff(policy_, items_[i].attempt));
   const microseconds wait =
@@ -205,6 +221,9 @@ void RunMachine::SetAside(size_t i) {
     case Part::kComplete:
       Atomic() ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kApplied);
       break;
+    case Part::kPassed:
+      Unanswered(i, Stage::kApplied);
+      break;
     case Part::kJournal:
       Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
       break;
@@ -219,7 +238,7 @@ void RunMachine::SetAside(size_t i) {
     settlements_[i].stage = Stage::kReleasing;  // before anybody claims it again
     settlements_[i].token = items_[i].token;
   }
-  if (part == Part::kComplete || part == Part::kJournal) {
+  if (part == Part::kComplete || part == Part::kJournal || part == Part::kPassed) {
     settlements_[i].wait = microseconds(0);  // the window is there: nothing to wait for
   }
 }

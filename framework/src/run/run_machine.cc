@@ -224,7 +224,9 @@ bool RunMachine::Handled(Outcome&& outcome) {
     return true;
   }
   if (auto* done = std::get_if<Done>(&outcome)) {
-    if (policy_.window) {
+    if (WithoutId(i)) {
+      Pass(i);
+    } else if (policy_.window) {
       progress_[i].part = Part::kComplete;
       kept = done->result.size() <= policy_.max_result_bytes || ONCEMQ_MUTANT("long-result-sent");
       if (kept) {

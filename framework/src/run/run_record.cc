@@ -121,9 +121,10 @@ void RunMachine::DropResult(size_t i) {
 void RunMachine::JournalRefused() {
   journal_.clear();
   for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part == Part::kJournal) {
+    const bool passed = progress_[i].part == Part::kPassed;
+    if (progress_[i].part == Part::kJournal || passed) {
       progress_[i].request = static_cast<uint32_t>(journal_.size());
-      journal_.push_back({&items_[i], settlements_[i].text});
+      journal_.push_back({&items_[i], settlements_[i].text, passed});
     }
   }
   journal_.empty() ? ParkRefused() : void(step_ = RunStep::kJournal);
@@ -131,16 +132,17 @@ void RunMachine::JournalRefused() {
 
 void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
   for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].part != Part::kJournal) {
+    const bool passed = progress_[i].part == Part::kPassed;
+    if (progress_[i].part != Part::kJournal && !passed) {
       continue;
     }
     if (!status && !ONCEMQ_MUTANT("journal-not-awaited")) {
-      Unanswered(i, Stage::kRejecting);
+      Unanswered(i, passed ? Stage::kApplied : Stage::kRejecting);
     } else if (progress_[i].claimed) {
       progress_[i].part = Part::kPark;
       progress_[i].entry = first_entry + progress_[i].request;
     } else {
-      Settle(i, Fate::kRejected);
+      Settle(i, passed ? Fate::kApplied : Fate::kRejected);
     }
   }
   ParkRefused();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journal: the record of messages that were refused for good (rule 4). A text file that only grows,
-// one JSON object a line (docs/formats.md):
+// Journal: the record of messages that were refused for good, and of those that were handled
+// without an id (rule 4). A text file that only grows, one JSON object a line (docs/formats.md):
 //
 //   {"v":1,"entry":7,"topic":"payments","partition":3,"offset":1042,"id":"p-17","why":"no payment"}
 //
+// A handled one has "outcome":"passed" before its "why".
 // Never a payload. An id that is not plain text stands as "id_hex".
 // Promise: what Append() answered survives the machine; entry numbers go on where the file ended. A
 // line that was torn by a crash was never answered, and is cut off. One journal has one writer, in

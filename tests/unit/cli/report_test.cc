@@ -63,6 +63,14 @@ TEST(Report, NoReasonForgesALineOrPaintsTheTerminal) {
   EXPECT_THAT(text, HasSubstr("ended by itself: b\\r\\nc\n"));
 }
 
+TEST(Report, ShowsWhatRanWithoutTheWindow) {
+  RunReport report = Good();
+  report.counts.unprotected = 3;
+  EXPECT_THAT(ReportText(report), HasSubstr("unprotected 3, "));
+  EXPECT_EQ(nlohmann::json::parse(ReportJson(report))["beside"]["unprotected"], 3);
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: OK\n")) << "an attribute, in no sum";
+}
+
 TEST(Report, SaysHowOftenWindowAndJournalFailed) {
   RunReport report = Good();
   report.window_errors = 3;

@@ -24,7 +24,8 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
             "        assignor: cooperative-sticky, session_timeout: 6s,\n"
             "        commit_interval: 999ms, properties: {client.id: 'x: #y', debug: all}}\n"
             "topics: [a, b]\n"
-            "window: {engine: memory, level: opaque, ids: partition_owned, id: key}\n"
+            "window: {engine: memory, level: opaque, ids: partition_owned, id: key,\n"
+            "         missing_id: coordinates}\n"
             "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
             "limits: {in_flight_bytes: 3MiB}\nlog: {level: warn, format: text, file: l}\n"),
         std::string("kafka: {brokers: k1, group: g, start: 2026-11-21T10:00:00.5+02:00}\n"

@@ -39,6 +39,8 @@ TEST(ServiceFile, TheSmallestOneTakesTheDefaults) {
   EXPECT_EQ(runtime.id_header, "message-id");
   EXPECT_TRUE(runtime.policy.window);
   EXPECT_EQ(runtime.policy.level, Level::kGuarded);
+  EXPECT_EQ(runtime.missing_id, MissingId::kRefuse);
+  EXPECT_EQ(runtime.null_key, NullKey::kUnordered);
   EXPECT_EQ(runtime.core.order, Order::kKey);
   EXPECT_EQ(runtime.core.session_timeout, CoreOptions().session_timeout);
   EXPECT_EQ(options.log.level, LogLevel::kInfo);
@@ -62,6 +64,7 @@ const std::string kFullService =
     "  level: opaque\n"
     "  ids: partition_owned\n"
     "  id: key\n"
+    "  missing_id: pass\n"
     "  conflicts: ignore\n"
     "  remember: 5000\n"
     "  max_parked: 600\n"
@@ -117,6 +120,7 @@ TEST(ServiceFile, EveryKeyOfWindowAndOrderReachesItsOption) {
   EXPECT_EQ(options.memory.times.handler_timeout, 90s);
   EXPECT_EQ(runtime.catch_up, 77);
   EXPECT_EQ(runtime.conflicts, ConflictPolicy::kIgnore);
+  EXPECT_EQ(runtime.missing_id, MissingId::kPass);
   EXPECT_EQ(runtime.core.order, Order::kPartition);
   EXPECT_EQ(runtime.policy.reject, RejectPolicy::kJournal);
   EXPECT_EQ(runtime.journal, "/var/lib/pay/refused");

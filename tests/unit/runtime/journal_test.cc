@@ -61,6 +61,15 @@ TEST_F(JournalTest, AnEntryNamesWhereAndWhichAndWhy) {
       "offset":1042,"id":"p-17","why":"not a payment"})"));
 }
 
+TEST_F(JournalTest, AnEntryOfAMessageThatPassedSaysSo) {
+  const auto journal = Open();
+  const RunItem item = Item("", 5);
+  const JournalEntry entry{&item, "it has no id", true};
+  EXPECT_TRUE(journal->Append({&entry, 1}));
+  EXPECT_EQ(Lines().at(0), nlohmann::json::parse(R"({"v":1,"entry":1,"topic":"orders","partition":3,
+      "offset":5,"id":"","outcome":"passed","why":"it has no id"})"));
+}
+
 TEST_F(JournalTest, EveryByteMakesValidJson) {
   const auto journal = Open();
   std::string all;

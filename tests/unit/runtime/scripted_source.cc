@@ -117,7 +117,7 @@ uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<
     Arrival arrival;
     arrival.message = const_cast<void*>(static_cast<const void*>(&record));
     arrival.id = record.id;
-    arrival.id_hash = ProcessHash(record.id);
+    arrival.id_hash = record.id.empty() ? 0 : ProcessHash(record.id);
     arrival.key_hash = ProcessHash(record.key);
     arrival.offset = record.offset;
     if (!record.payload.empty()) {

@@ -22,7 +22,8 @@ class Script {
  public:
   explicit Script(Wake& wake) : wake_(wake) {}
 
-  // A copy with another payload is a conflict; without one, payloads are not compared.
+  // An empty id is none. A copy with another payload is a conflict; without one, payloads are not
+  // compared.
   void Append(PartitionId partition, const std::string& id, const std::string& key,
               const std::string& payload = "");
   // Told by the source's next Serve().

@@ -140,6 +140,7 @@ struct DeliveryCounts {
   int64_t attached = 0;
   int64_t conflict = 0;
   int64_t result_dropped = 0;  // completed without a result that the window does not take
+  int64_t unprotected = 0;     // applied beside the window, because they have no id
   int64_t repaired = 0;
   int64_t stale = 0;  // settled after their assignment had ended
   int64_t handler_calls = 0;

@@ -54,7 +54,9 @@ class Context {
         stop_(stop),
         effects_(effects) {}
 
-  // Names the operation. A guarded target stores it in the same write as the effect.
+  // Names the operation. A guarded target stores it in the same write as the effect. Empty without
+  // a window, and for a message that passes without an id (MissingId::kPass): then it names
+  // nothing, and a target must not take two such messages for copies.
   std::string_view id() const { return id_; }
   // The partition's ownership fence, for targets that read before they write: rises from owner to
   // owner, by the window's store and by the last commit. Where both are gone (an operator's reset)

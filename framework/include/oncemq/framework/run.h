@@ -23,7 +23,8 @@ enum class Stage : uint8_t {
   kFresh,      // nothing has been asked of the window yet
   kClaiming,   // a claim was sent and its answer is not known: the same token again
   kReleasing,  // a release was sent and its answer is not known
-  kApplied,    // the handler is done, its marker is not written yet: never run it again
+  kApplied,    // the handler is done, its marker (without an id: its record) is not written yet:
+               // never run it again
   kRejecting,  // refused for good, not on record yet
   kCarried,    // finished by an earlier owner's word; only its marker has to be there
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
@@ -35,7 +36,7 @@ struct RunItem {
   uint32_t lane = 0;  // items of one lane stand together, in order
   PartitionId partition = 0;
   void* message = nullptr;
-  std::string_view id;
+  std::string_view id;  // empty: the window is not asked
   Coordinates at;
   Own own = 0;
   LogTime time = kNoLogTime;  // of the record
@@ -83,6 +84,7 @@ struct Settlement {
   bool conflict : 1 = false;        // attribute: same id, other payload
   bool alone : 1 = false;           // its next run is to have nothing else in it
   bool result_dropped : 1 = false;  // attribute: the window does not take its result: it has none
+  bool unprotected : 1 = false;     // attribute of kApplied: beside the window, for want of an id
   microseconds wait{0};
   Token token;       // with kClaiming, kReleasing, kApplied, kRejecting
   std::string text;  // result or reason

@@ -64,6 +64,7 @@ struct Grant {
 struct JournalEntry {
   const RunItem* item = nullptr;
   std::string_view why;
+  bool passed = false;  // handled without an id; else it was refused
 };
 
 // Issues tokens: one per claim attempt. Not shared between workers, so it needs no lock.
@@ -137,6 +138,7 @@ class RunMachine {
     kRun,   // granted, waits for its handler
     kComplete,
     kJournal,
+    kPassed,  // handled without an id, goes on record beside the refused ones
     kPark,
     kUndo,  // its claim has to be released; the settlement is decided
     kSettled,
@@ -180,6 +182,8 @@ class RunMachine {
   void JudgeLane(size_t begin, size_t end);
   bool Judge(size_t i);  // false: the lane stops here
   void WithdrawFrom(size_t begin, size_t end);
+  bool WithoutId(size_t i) const { return policy_.window && items_[i].id.empty(); }
+  void Pass(size_t i);
   void Failed(size_t i, const Retry& retry);
   bool Refuse(size_t i, std::string why);  // false: the partition stops here
   void SetAside(size_t i);

@@ -61,6 +61,20 @@ enum class IncompletePolicy : uint8_t {
 
 enum class ConflictPolicy : uint8_t { kDetect, kIgnore };
 
+// What becomes of a message whose id is missing or empty, where a window is used.
+enum class MissingId : uint8_t {
+  kRefuse,       // as RunPolicy::reject says
+  kPass,         // handled without the window, at least once; Context::id() is empty then
+  kCoordinates,  // topic, partition and offset are its id: only redeliveries are recognised
+};
+
+// What becomes of a message without a key; an empty key is a key.
+enum class NullKey : uint8_t {
+  kUnordered,  // a lane of its own: in no order to any other
+  kRefuse,     // as RunPolicy::reject says
+  kOneLane,    // with Order::kKey: in order among themselves, in each partition
+};
+
 struct RuntimeOptions {
   KafkaOptions kafka;
   // Its scope is filled in from app / namespace / group / handler.
@@ -80,6 +94,8 @@ struct RuntimeOptions {
   bool one_host = false;
   // With IdFrom::kHeader.
   std::string id_header = "message-id";
+  MissingId missing_id = MissingId::kRefuse;
+  NullKey null_key = NullKey::kUnordered;
   // The same id with another payload (rule 18): refused as RunPolicy::reject says, or taken for a
   // copy. Needs a window that keeps fingerprints.
   ConflictPolicy conflicts = ConflictPolicy::kDetect;
@@ -132,7 +148,8 @@ struct RunReport {
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
-std::string GuaranteeLine(const WindowCapabilities* window);
+std::string GuaranteeLine(const WindowCapabilities* window,
+                          MissingId missing_id = MissingId::kRefuse);
 
 class Runtime {
  public:

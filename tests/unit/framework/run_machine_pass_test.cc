@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages without an id: the window is not asked, and what no marker tells goes on record.
+#include "run_machine_harness.h"
+
+namespace oncemq {
+namespace {
+
+class RunMachinePass : public RunMachineTest {
+ protected:
+  static RunPolicy WithJournal(Level level = Level::kGuarded) {
+    return {.level = level, .reject = RejectPolicy::kJournal};
+  }
+};
+
+TEST_F(RunMachinePass, WhatHasNoIdIsHandledWithoutTheWindowAndCounted) {
+  Add(1, "");
+  Add(1, "x");
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  EXPECT_EQ(machine_->claims()[0].id, "x");
+  Claim({Answer::kGranted});
+  EXPECT_EQ(Handle(), (std::vector<std::string>{"", "x"})) << "in the order of their lane";
+  ASSERT_EQ(machine_->completions().size(), 1u);
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_TRUE(machine_->settlements()[0].unprotected);
+  EXPECT_EQ(FateOf(1), Fate::kApplied);
+  EXPECT_FALSE(machine_->settlements()[1].unprotected);
+}
+
+TEST_F(RunMachinePass, TheHandlerIsGivenNoIdAndNoToken) {
+  Add(1, "");
+  Start();
+  const Grant* const grant = machine_->Next(BootTime{});
+  ASSERT_NE(grant, nullptr);
+  EXPECT_EQ(grant->item->id, "");
+  EXPECT_TRUE(grant->token.empty());
+  EXPECT_TRUE(machine_->ClaimsToRenew().empty());
+}
+
+TEST_F(RunMachinePass, WithoutAWindowNothingIsUnprotectedBesideIt) {
+  Use({.window = false});
+  Add(1, "");
+  Start();
+  Handle();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_FALSE(machine_->settlements()[0].unprotected);
+}
+
+TEST_F(RunMachinePass, WhereThereIsAJournalItIsOnRecordBeforeItIsFinished) {
+  Use(WithJournal());
+  Add(1, "");
+  Add(2, "bad");
+  Start();
+  Claim({Answer::kGranted});
+  Handle({{"bad", Reject{"never"}}});
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  const auto entries = machine_->journal_entries();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_TRUE(entries[0].passed);
+  EXPECT_FALSE(entries[1].passed);
+  EXPECT_EQ(entries[1].why, "never");
+  machine_->Journaled({}, 7);
+  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  ASSERT_EQ(machine_->parks().size(), 1u);
+  EXPECT_EQ(machine_->parks()[0].entry, 8u) << "the entry of the refused one";
+  machine_->changes()[0] = Change::kMade;
+  machine_->Parked({});
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), Fate::kRejected);
+}
+
+TEST_F(RunMachinePass, ARecordWithoutAnswerIsRepeatedAndTheHandlerIsNot) {
+  Use(WithJournal());
+  Add(1, "");
+  Start();
+  Handle();
+  machine_->Journaled(kLostReply, 0);
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  const Settlement settlement = machine_->settlements()[0];
+  EXPECT_EQ(settlement.stage, Stage::kApplied);
+  EXPECT_TRUE(settlement.token.empty());
+  Use(WithJournal());
+  Add(1, "", Stage::kApplied);
+  run_.items[0].text = settlement.text;
+  Start();
+  ASSERT_EQ(machine_->step(), RunStep::kHandle);
+  EXPECT_TRUE(Handle().empty());
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  EXPECT_TRUE(machine_->journal_entries()[0].passed);
+  EXPECT_EQ(machine_->journal_entries()[0].why, "it has no id");
+  machine_->Journaled({}, 1);
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_TRUE(machine_->settlements()[0].unprotected);
+}
+
+TEST_F(RunMachinePass, OneThatTheHandlerRefusesIsRefusedAndNotPassed) {
+  Use(WithJournal());
+  Add(1, "");
+  Start();
+  Handle({{"", Reject{"never"}}});
+  ASSERT_EQ(machine_->step(), RunStep::kJournal);
+  EXPECT_FALSE(machine_->journal_entries()[0].passed);
+  EXPECT_EQ(machine_->journal_entries()[0].why, "never");
+  machine_->Journaled({}, 1);
+  EXPECT_EQ(FateOf(0), Fate::kRejected);
+  EXPECT_FALSE(machine_->settlements()[0].unprotected);
+}
+
+TEST_F(RunMachinePass, ARetryWaitsAndHasNothingToRelease) {
+  Use(WithJournal(Level::kOpaque));
+  Add(1, "");
+  Add(1, "");
+  Start();
+  EXPECT_EQ(Handle({{"", Retry{}}}).size(), 1u);
+  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_FALSE(machine_->settlements()[0].unprotected);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+}
+
+TEST_F(RunMachinePass, BehindAHandlerThatHangsItsRecordIsOwedElsewhere) {
+  Use(WithJournal());
+  Add(1, "");
+  Add(2, "");
+  Start();
+  ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+  machine_->Handled(Done{});
+  ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+  std::vector<Settlement> settled;
+  machine_->SettleOthers(settled);
+  ASSERT_EQ(settled.size(), 1u);
+  EXPECT_EQ(settled[0].fate, Fate::kPending);
+  EXPECT_EQ(settled[0].stage, Stage::kApplied);
+  EXPECT_EQ(settled[0].wait, microseconds(0));
+}
+
+}  // namespace
+}  // namespace oncemq
