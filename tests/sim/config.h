@@ -103,7 +103,8 @@ struct Config {
   Micros slow_time = 4 * kSecond;
   int64_t retries = 0;    // rate of ids that fail at first
   int64_t rejects = 0;    // rate of ids that are refused
-  int64_t malformed = 0;  // rate of messages that can't be handled at all
+  int64_t malformed = 0;  // rate of messages without an id
+  int64_t pass = 0;       // these are handled without the window; 0: they are refused
   int64_t renew = 1;      // leases are renewed while a handler runs
   // What goes wrong with calls.
   int64_t window_lost = 0;     // applied, reply lost
@@ -216,6 +217,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("retries", c.retries);
   visit("rejects", c.rejects);
   visit("malformed", c.malformed);
+  visit("pass", c.pass);
   visit("renew", c.renew);
   visit("window_lost", c.window_lost);
   visit("window_refused", c.window_refused);

@@ -16,7 +16,7 @@ constexpr Micros kNever = std::numeric_limits<Micros>::max();
 int64_t BitsOf(const Settlement& s) {
   return static_cast<int64_t>(s.stage) | (s.handled ? kHandledBit : 0) |
          (s.same_delivery ? kSameDeliveryBit : 0) | (s.attached ? kAttachedBit : 0) |
-         (s.conflict ? kConflictBit : 0);
+         (s.conflict ? kConflictBit : 0) | (s.unprotected ? kUnprotectedBit : 0);
 }
 
 }  // namespace
@@ -153,9 +153,10 @@ Arrival SimProcess::Read(const LogRecord& record) {
     arrival.fingerprint = record.payload + 1;
   }
   if (IsMalformed(world_.config, record.id)) {
-    arrival.refusal = "it has no id";
+    arrival.refusal = Passes(world_.config, record.id) ? nullptr : "it has no id";
     arrival.id = {};
     arrival.id_hash = 0;
+    arrival.fingerprint = 0;
   }
   if (record.key != kNoKey) {
     arrival.key_hash = ProcessHash("k" + std::to_string(record.key));
@@ -233,6 +234,8 @@ void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settleme
                            .aux = BitsOf(settlement)});
     world_.sometimes.Count(Situation::kStaleSettlement, stale);
     world_.sometimes.Count(Situation::kStaleApplied, stale && settlement.fate == Fate::kApplied);
+    world_.sometimes.Count(Situation::kPassed,
+                           settlement.fate == Fate::kApplied && settlement.unprotected);
     world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
     world_.sometimes.Count(Situation::kOwnLost, !stale && settlement.fate == Fate::kOwnLost);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "oncemq/base/mutant.h"
+#include "surroundings.h"
 
 namespace oncemq::sim {
 
@@ -19,8 +20,8 @@ SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
   Reply reply = Reply::kAccepted;
   if (config_.fence != 0 && !InstallFence(by, own)) {
     reply = Reply::kOldFence;
-  } else if (LevelOf(config_) == Level::kGuarded && !known_.insert(by.id).second &&
-             !ONCEMQ_MUTANT("target-checks-fence-only")) {
+  } else if (LevelOf(config_) == Level::kGuarded && !Passes(config_, by.id) &&
+             !known_.insert(by.id).second && !ONCEMQ_MUTANT("target-checks-fence-only")) {
     reply = Reply::kAlreadyDone;
   }
   history_.Append({.time = loop_.now(),

@@ -42,6 +42,7 @@ enum class Situation : uint8_t {
   kRunSplit,              // a handler took long, the rest of its run went on without it
   kRetried,
   kRejectJournaled,
+  kPassed,   // a message without an id was handled beside the window
   kStopped,  // a policy stopped a partition
   kOwnLost,  // the window refused an ownership while commits still worked: start over
   kCommitRefused,

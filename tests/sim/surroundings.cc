@@ -52,6 +52,10 @@ bool IsMalformed(const Config& config, uint32_t id) {
   return Rng(static_cast<uint64_t>(config.seed) * 1'000'033 + id, "form").Chance(config.malformed);
 }
 
+bool Passes(const Config& config, uint32_t id) {
+  return config.pass != 0 && PlacementOf(config) != Placement::kNone && IsMalformed(config, id);
+}
+
 void SimJournal::Write(ActorId who, std::vector<uint32_t> deliveries, std::function<void()> applied,
                        Done done) {
   if (!healed_ && rng_.Chance(config_.journal_refused)) {

@@ -56,6 +56,8 @@ struct Script {
 Script ScriptOf(const Config& config, uint32_t id);
 // Such a message is refused before anybody claims it.
 bool IsMalformed(const Config& config, uint32_t id);
+// Malformed, and handled all the same, beside the window.
+bool Passes(const Config& config, uint32_t id);
 
 // Refused messages on record. Each process appends to a journal of its own; all are read together.
 class SimJournal {

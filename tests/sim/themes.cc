@@ -101,6 +101,7 @@ void Copies(Config& c, Rng& rng) {
 void Refusals(Config& c, Rng& rng) {
   c.rejects = 100;
   c.malformed = 30;
+  c.pass = rng.Chance(500);
   c.copies = 300;
   c.journal = rng.Chance(700);
   c.journal_lost = c.journal_refused = 150;

@@ -95,6 +95,10 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
   // Without O_NONBLOCK a device could keep us here. For an ordinary file it means nothing.
   const int fd =
       open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
+  if (fd < 0 && errno == EISDIR) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the journal " + path + " is a directory; each member needs a file of its own"};
+  }
   if (fd < 0) {
     return SystemError("the journal " + path + " can't be opened", Effect::kNone);
   }

@@ -2,6 +2,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "../surroundings.h"
 #include "checker.h"
 #include "ledger.h"
 
@@ -58,9 +59,20 @@ class Accounting final : public Checker {
     counts.repaired += fate == Fate::kRestored;
     counts.uncertain += record.flag;
     counts.attached += (record.aux & kAttachedBit) != 0;
+    counts.unprotected += (record.aux & kUnprotectedBit) != 0;
+    Passed(record, fate);
     counts.own_redelivery += (record.aux & kSameDeliveryBit) != 0 || fate == Fate::kRestored;
     const AssignmentLedger* ledger = ledgers_.Find(record.process, record.partition);
     counts.stale += ledger == nullptr || ledger->epoch != record.epoch || ledger->ended;
+  }
+
+  // Applied without an id is unprotected, and nothing else is.
+  void Passed(const Record& record, Fate fate) {
+    const bool passed = fate == Fate::kApplied && Passes(evidence_.config, record.id);
+    if (passed != ((record.aux & kUnprotectedBit) != 0)) {
+      Broken("d" + std::to_string(record.delivery) + " is " + (passed ? "not " : "") +
+             "called unprotected");
+    }
   }
 
   void Compare(const Record& record) {
@@ -84,6 +96,7 @@ class Accounting final : public Checker {
     same("own_redelivery", said.own_redelivery, told.own_redelivery);
     same("attached", said.attached, told.attached);
     same("conflict", said.conflict, told.conflict);
+    same("unprotected", said.unprotected, told.unprotected);
     same("repaired", said.repaired, told.repaired);
     same("stale", said.stale, told.stale);
     same("handler_calls", said.handler_calls, told.handler_calls);

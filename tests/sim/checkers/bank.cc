@@ -19,7 +19,12 @@ class Bank final : public Checker {
   void See(const Record& record) override {
     switch (record.op) {
       case Op::kEffect:
-        if (record.phase == Phase::kOk && record.value == 0) {
+        if (record.phase != Phase::kOk || record.value != 0) {
+          break;
+        }
+        if (Passes(evidence_.config, record.id)) {
+          passed_.insert(record.id);  // booked as often as it comes; once at least
+        } else {
           Book(record.id, balances_);
           if (Guarded() && !rows_.insert(record.id).second) {
             Broken("transfer " + std::to_string(record.id) + " was booked twice");
@@ -44,8 +49,11 @@ class Bank final : public Checker {
     }
     std::map<uint32_t, int64_t> wanted;
     for (uint32_t id = 0; id < evidence_.log.ids.size(); id++) {
-      const bool refused = IsMalformed(evidence_.config, id) ||
-                           ScriptOf(evidence_.config, id).end == Script::End::kReject;
+      const bool rejected = ScriptOf(evidence_.config, id).end == Script::End::kReject;
+      if (Passes(evidence_.config, id) && !rejected && !passed_.contains(id)) {
+        Broken("transfer " + std::to_string(id) + ", which has no id, was never booked");
+      }
+      const bool refused = IsMalformed(evidence_.config, id) || rejected;
       if (!refused) {
         Book(id, wanted);
       }
@@ -68,6 +76,7 @@ class Bank final : public Checker {
 
   std::map<uint32_t, int64_t> balances_;
   std::set<uint32_t> rows_;
+  std::set<uint32_t> passed_;
   bool complete_ = true;
   bool drained_ = false;
 };

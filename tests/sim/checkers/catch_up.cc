@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "../surroundings.h"
 #include "checker.h"
 
 namespace oncemq::sim {
@@ -43,8 +44,10 @@ class CatchUpKnows final : public Checker {
       if (log.records[i].offset >= record.offset) {
         break;
       }
-      known_.insert({record.process, log.records[i].id});
-      evidence_.sometimes.Count(Situation::kCaughtUp);
+      if (!Passes(evidence_.config, log.records[i].id)) {
+        known_.insert({record.process, log.records[i].id});
+        evidence_.sometimes.Count(Situation::kCaughtUp);
+      }
     }
   }
 

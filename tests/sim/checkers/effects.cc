@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "../surroundings.h"
 #include "checker.h"
 
 namespace oncemq::sim {
@@ -17,6 +18,9 @@ class Effects final : public Checker {
   explicit Effects(const Evidence& evidence) : Checker("I2 at most one effect", evidence) {}
 
   void See(const Record& record) override {
+    if (record.id != kNone && Passes(evidence_.config, record.id)) {
+      return;  // at least once, and nothing can know more
+    }
     switch (record.op) {
       case Op::kHandle:
         if (record.phase == Phase::kInvoke) {

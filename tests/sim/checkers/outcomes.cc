@@ -118,10 +118,12 @@ class Outcomes final : public Checker {
 
   void Handle(const Record& record) {
     if (record.phase == Phase::kInvoke) {
-      if (!granted_.contains(Key(record.token))) {
-        Broken("the handler of d" + std::to_string(record.delivery) + " starts without a claim");
+      if (Passes(evidence_.config, record.id) == granted_.contains(Key(record.token))) {
+        Broken("the handler of d" + std::to_string(record.delivery) + " starts " +
+               (Passes(evidence_.config, record.id) ? "with a claim, and has no id"
+                                                    : "without a claim"));
       }
-    } else if (record.value == 0) {
+    } else if (record.value == 0 && !Passes(evidence_.config, record.id)) {
       owed_.insert({record.process, record.partition, record.offset});
     }
   }
@@ -132,7 +134,11 @@ class Outcomes final : public Checker {
                             std::string(ToString(FateOf(record)));
     switch (FateOf(record)) {
       case Fate::kApplied:
-        if (!completed_.contains({record.process, record.partition, record.offset})) {
+        if (Passes(evidence_.config, record.id)) {
+          if (evidence_.config.journal != 0 && !journaled_.contains(record.id)) {
+            Broken(who + " without an id, and is not in the journal (rule 4)");
+          }
+        } else if (!completed_.contains({record.process, record.partition, record.offset})) {
           Broken(who + ", but its own completion is not on record (rule 16)");
         }
         break;

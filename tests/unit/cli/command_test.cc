@@ -170,6 +170,22 @@ TEST_F(Command, RunRefusesABadFileBeforeItConnects) {
   EXPECT_THAT(ended.err, HasSubstr("`kafka` must be a mapping"));
 }
 
+TEST_F(Command, ASecondProcessOnOneJournalIsRefusedAndTheFirstGoesOn) {
+  const std::string journal = dir_.path() / "refused";
+  const std::string config =
+      Write(std::string(kService) + "reject: {journal: '" + journal + "'}\n");
+  const std::filesystem::path log = dir_.path() / "first";
+  Process first({.command = {"/bin/sh", "-c",
+                             "exec '" ONCEMQ_PROGRAM "' run -c " + config + " >/dev/null 2>'" +
+                                 log.string() + "'"}});
+  ASSERT_TRUE(Eventually(30s, [&] { return ReadAll(log).find("opening") != std::string::npos; }));
+  const Ended second = Run("run -c " + config);
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("is in use by another member"));
+  ASSERT_EQ(kill(first.pid(), SIGTERM), 0);
+  EXPECT_EQ(first.Wait(30s), 5) << "it has met no broker, and nothing else";
+}
+
 TEST_F(Command, ARunWithoutABrokerSaysSoAndFails) {
   for (const int number : {SIGTERM, SIGINT}) {
     std::filesystem::remove(err_);

@@ -291,11 +291,11 @@ TEST_F(BadMessagesRun, WhatCannotBeHandledIsOnRecordAndTheRestGoesOn) {
   EXPECT_THAT(handled_, ElementsAre(kNul + "=v", kOtherNul + "=v", "gone=nothing"));
   EXPECT_THAT(
       Journaled(),
-      ElementsAre(
-          R"("offset":0,"id":"","why":"the message has no id"})",
-          R"("offset":1,"id":"","why":"the message has no id"})",
-          R"("offset":2,"id":"","why":"the id is longer than the 1024 bytes that the window takes"})",
-          R"("offset":6,"id_hex":"fffe000a","why":"no payment in it"})"));
+      ElementsAre(R"("offset":0,"id":"","why":"the message has no id"})",
+                  R"("offset":1,"id":"","why":"the message has no id"})",
+                  R"("offset":2,"id":"","why":"the id is longer than the 1024 bytes that the )"
+                  R"(window takes"})",
+                  R"("offset":6,"id_hex":"fffe000a","why":"no payment in it"})"));
   EXPECT_EQ(report.counts.applied, 3);
   EXPECT_EQ(report.counts.suppressed, 1);
   EXPECT_EQ(report.counts.rejected, 4);

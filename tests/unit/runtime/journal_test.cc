@@ -127,6 +127,29 @@ TEST_F(JournalTest, AJournalHasOneWriter) {
   EXPECT_EQ(Append(*Open(), Item("c", 3), ""), 3U);
 }
 
+TEST_F(JournalTest, AnotherNameOfTheSameFileIsTheSameJournal) {
+  const auto first = Open();
+  const std::string hard = dir_.path() / "hard";
+  const std::string soft = dir_.path() / "soft";
+  std::filesystem::create_hard_link(path(), hard);
+  std::filesystem::create_symlink(path(), soft);
+  for (const std::string& name : {hard, soft}) {
+    const auto second = Journal::Open(name, {});
+    ASSERT_FALSE(second) << name;
+    EXPECT_THAT(second.error().message, ::testing::HasSubstr("another member"));
+  }
+}
+
+TEST_F(JournalTest, MembersMayShareADirectoryAndNoneTakesItForAFile) {
+  const auto first = Open();
+  const auto second = Journal::Open(dir_.path() / "of_another", {});
+  EXPECT_TRUE(second) << ToString(second.error());
+  const auto directory = Journal::Open(dir_.path().string(), {});
+  ASSERT_FALSE(directory);
+  EXPECT_EQ(directory.error().code, Code::kInvalid);
+  EXPECT_THAT(directory.error().message, ::testing::HasSubstr("is a directory"));
+}
+
 TEST_F(JournalTest, AVersionThatNobodyKnowsIsRefused) {
   Write("{\"v\":2,\"entry\":1,\"topic\":\"orders\"}\n");
   const auto journal = Journal::Open(path(), {});
