@@ -21,8 +21,10 @@ std::string EncodePayment(const Payment& payment) {
 
 std::optional<Payment> DecodePayment(std::string_view bytes) {
   wire::Payment message;
+  // A message that was cut between two fields parses too. The last field is never 0, so one that
+  // has it is whole.
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
-      message.id().empty()) {
+      message.id().empty() || message.sequence() == 0) {
     return std::nullopt;
   }
   return Payment{message.id(), message.account_from(), message.account_to(), message.cents(),
