@@ -166,7 +166,8 @@ TEST_F(KafkaRuntimeTest, RefusedMessagesGoIntoTheJournalAndThePartitionGoesOn) {
               ::testing::Contains(HasSubstr(
                   "\"partition\":0,\"offset\":1,\"id\":\"bad\",\"why\":\"a \\\"bad\\\" one\"")));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("\"offset\":2,\"id\":\"\"")));
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("longer than the window takes")));
+  EXPECT_THAT(lines,
+              ::testing::Contains(HasSubstr("longer than the 1024 bytes that the window takes")));
 }
 
 TEST_F(KafkaRuntimeTest, MembersWithWindowsOfTheirOwnLearnFromTheLogWhatOthersApplied) {

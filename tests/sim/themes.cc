@@ -101,13 +101,13 @@ void Copies(Config& c, Rng& rng) {
 void Refusals(Config& c, Rng& rng) {
   c.rejects = 100;
   c.malformed = 30;
-  c.pass = rng.Chance(500);
   c.copies = 300;
   c.journal = rng.Chance(700);
   c.journal_lost = c.journal_refused = 150;
   Add(c, rng, FaultKind::kCrashAtStep, 2, 5, 6);
   Add(c, rng, FaultKind::kCrashInStep, 2, 5, 6);
   Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
+  c.pass = rng.Chance(500);  // drawn last
 }
 
 void LongRuns(Config& c, Rng& rng) {

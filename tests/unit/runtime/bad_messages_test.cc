@@ -241,6 +241,9 @@ class BadMessagesRun : public BadMessages {
             return Reject{"no payment in it"};
           }
           MutexLock lock(mutex_);
+          if (message.value() == "waits" && handled_.empty()) {
+            return Retry{.after = milliseconds(1), .not_done = true};
+          }
           handled_.push_back(std::string(context.id()) + "=" +
                              std::string(message.value().value_or("nothing")));
           return Done{};
@@ -318,6 +321,15 @@ TEST_F(BadMessagesRun, WhatPassesIsHandledEachTimeAndOnRecord) {
   EXPECT_EQ(report.counts.applied, 3);
   EXPECT_EQ(report.counts.unprotected, 2);
   EXPECT_EQ(report.counts.suppressed, 1);
+}
+
+TEST_F(BadMessagesRun, MessagesWithoutAKeyInOneLaneKeepTheirOrder) {
+  options_.null_key = NullKey::kOneLane;
+  Send("x", std::nullopt, "waits");
+  Send("y", std::nullopt, "v");
+  Send("z", "k", "v");
+  EXPECT_EQ(Run().counts.applied, 3);
+  EXPECT_THAT(handled_, ElementsAre("z=v", "x=waits", "y=v"));
 }
 
 TEST_F(BadMessagesRun, WithoutAJournalTheFirstOneStopsItsPartitionAndNothingIsPassed) {
