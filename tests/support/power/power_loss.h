@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// PowerLoss: what a directory looks like when the power goes while a process works in it.
+//
+// The process runs with Environment() and may be killed at any moment. Then its record is read and
+// replayed up to any entry, which is a loss of power at that moment, and Build() makes a directory
+// of what was left. So one run gives as many losses as anybody wants, each of them again from its
+// seed.
+//
+// What survives for certain, and nothing more is promised by POSIX, ext4 and xfs together: the
+// bytes and the size of a file as they were when its last finished fsync() or fdatasync() began;
+// the names in a folder as they were when the last finished fsync() of the folder itself began. A
+// new file needs both. (ext4 keeps the names of the folder too when a new file in it is synced, xfs
+// mostly; nothing here counts on it.) What else was done may survive or not: `Keep` says how.
+//
+// Failure: std::runtime_error, and the test fails, when the record tells of something that it does
+// not know (a rename from one folder to another).
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace oncemq::testing {
+
+enum class Keep : uint8_t {
+  kSynced,     // only what survives for certain
+  kBefore,     // and all that was done before some moment, the same for all files
+  kBeforeOwn,  // and for each file or folder what was done before a moment of its own
+  kAny,        // and any of the rest, in no order
+};
+
+class PowerLoss {
+ public:
+  // Watches `root`, which exists and whose present content is taken for durable, until the record
+  // is read. The record lies elsewhere.
+  PowerLoss(std::filesystem::path root, std::filesystem::path record);
+  ~PowerLoss();
+  PowerLoss(const PowerLoss&) = delete;
+  PowerLoss& operator=(const PowerLoss&) = delete;
+
+  // For the process.
+  std::map<std::string, std::string> Environment() const;
+
+  // After its end. Entries are numbered from 0.
+  void ReadRecord();
+  size_t entries() const;
+  // What it said on its standard output, and the number of entries up to there.
+  const std::vector<std::pair<size_t, std::string>>& notes() const;
+
+  // The loss comes after so many entries; never fewer than at the call before.
+  void ReplayTo(size_t entries);
+  // `into` does not exist yet. A write that is in doubt when the order is kept, and any one when it
+  // is not, may be torn: of its sectors of 512 bytes only some arrive.
+  void Build(Keep keep, uint64_t seed, const std::filesystem::path& into) const;
+
+ private:
+  class Disk;
+
+  const std::filesystem::path root_;
+  const std::filesystem::path record_;
+  std::string bytes_;            // of the record
+  std::vector<size_t> offsets_;  // of its entries
+  std::vector<std::pair<size_t, std::string>> notes_;
+  size_t replayed_ = 0;
+  std::unique_ptr<Disk> disk_;
+};
+
+}  // namespace oncemq::testing
