@@ -11,11 +11,16 @@ namespace oncemq::testing {
 class TempDir {
  public:
   TempDir();
+  explicit TempDir(const std::filesystem::path& under);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+
+  // To be given to the constructor by a test that makes and removes many files: in memory, if the
+  // machine has such a place with some room; else the usual one.
+  static std::filesystem::path Quick();
 
  private:
   std::filesystem::path path_;

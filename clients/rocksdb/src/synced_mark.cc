@@ -2,15 +2,18 @@
 #include "synced_mark.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <system_error>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -38,6 +41,38 @@ Error Failed(const std::string& path, int error) {
           path + ": " + std::system_category().message(error)};
 }
 
+// The names in a folder last once the folder itself is synced, and so its own name in the one
+// above. Up to a mount point, or to a folder that is not ours to read: that one was there before
+// us.
+Status SyncNames(const std::string& directory) {
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::canonical(directory, failed);
+  if (failed) {
+    return Failed(directory, failed.value());
+  }
+  struct stat first {};
+  for (bool own = true;; own = false, folder = folder.parent_path()) {
+    const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat facts {};
+    const bool known = file >= 0 && fstat(file, &facts) == 0;
+    if (own) {
+      first = facts;
+    }
+    const bool beyond = !own && (!known || facts.st_dev != first.st_dev);
+    const bool synced = beyond || (known && fsync(file) == 0);
+    const int error = errno;
+    if (file >= 0) {
+      close(file);
+    }
+    if (!synced) {
+      return Failed(folder, error);
+    }
+    if (beyond || folder == folder.parent_path() || ONCEMQ_MUTANT("folder-not-synced")) {
+      return {};
+    }
+  }
+}
+
 }  // namespace
 
 SyncedMark::~SyncedMark() {
@@ -49,30 +84,36 @@ SyncedMark::~SyncedMark() {
 Status SyncedMark::Open(const std::string& directory, bool may_make) {
   const std::string path = directory + "/SYNCED";
   file_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file_ >= 0) {
-    return Read(path);
+  if (file_ < 0 && errno != ENOENT) {
+    return Failed(path, errno);
   }
-  if (errno == ENOENT && !may_make) {
+  if (file_ < 0 && !may_make) {
     return Error{Code::kCorrupt, Effect::kNone, path + " is gone"};
   }
-  file_ = errno == ENOENT ? open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-  return file_ >= 0 ? Make(directory) : Status(Failed(path, errno));
+  Status opened = file_ < 0 ? Make(path) : Read(path);
+  // Nothing was ever synced, so whoever made the folders may have been killed before he synced
+  // their names.
+  return opened && number_ == 0 ? SyncNames(directory) : opened;
 }
 
-// Both slots, so that the file never changes its size again.
-Status SyncedMark::Make(const std::string& directory) {
+// Whole, before it has its name: half a mark would be damage. Both slots, so that the file never
+// changes its size again. A name that is there already is another process's.
+Status SyncedMark::Make(const std::string& path) {
+  const std::string draft = path + ".new";
+  unlink(draft.c_str());
+  file_ = open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file_ < 0) {
+    return Failed(draft, errno);
+  }
   for (int slot = 0; slot < 2; slot++) {
     if (Status written = Write(0); !written) {
       return written;
     }
   }
-  const int folder = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = folder >= 0 && fsync(file_) == 0 && fsync(folder) == 0;
+  const bool named = fsync(file_) == 0 && link(draft.c_str(), path.c_str()) == 0;
   const int error = errno;
-  if (folder >= 0) {
-    close(folder);
-  }
-  return synced ? Status() : Status(Failed(directory, error));
+  unlink(draft.c_str());
+  return named ? Status() : Status(Failed(path, error));
 }
 
 Status SyncedMark::Read(const std::string& path) {

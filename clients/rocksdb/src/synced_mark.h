@@ -24,14 +24,15 @@ class SyncedMark {
   SyncedMark(const SyncedMark&) = delete;
   SyncedMark& operator=(const SyncedMark&) = delete;
 
-  // Opens the file; makes it, synced with its name, where it is missing and `may_make`. kCorrupt:
-  // it is gone, or no slot can be read.
+  // Opens the file; makes it where it is missing and `may_make`. As long as nothing was synced, the
+  // names of the file and of the folders above it are synced first. kCorrupt: it is gone, or no
+  // slot can be read.
   Status Open(const std::string& directory, bool may_make);
   uint64_t number() const { return number_; }  // 0: none yet
   Status Write(uint64_t number);
 
  private:
-  Status Make(const std::string& directory);
+  Status Make(const std::string& path);
   Status Read(const std::string& path);
 
   int file_ = -1;

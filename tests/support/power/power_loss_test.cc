@@ -55,7 +55,7 @@ class PowerLossTest : public ::testing::Test {
     return contents;
   }
 
-  TempDir directory_;
+  TempDir directory_{TempDir::Quick()};
   const fs::path root_ = directory_.path() / "root";
   const fs::path record_ = directory_.path() / "record";
   const fs::path said_ = directory_.path() / "said";
@@ -145,7 +145,7 @@ TEST_F(PowerLossTest, InOrderNothingIsKeptThatCameAfterWhatIsGone) {
             0);
   std::set<std::pair<std::string, std::string>> pairs;
   std::set<std::pair<std::string, std::string>> own;
-  for (uint64_t seed = 0; seed < 300; seed++) {
+  for (uint64_t seed = 0; seed < 200; seed++) {
     const fs::path left = Left(Keep::kBefore, seed);
     pairs.insert({Content(left / "a"), Content(left / "b")});
     const fs::path other = Left(Keep::kBeforeOwn, seed);

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The power goes while a process writes to its window, at any moment, and takes whatever was not
+// synced, some of it, or parts of it. The window opens again and knows what it owes.
+//
+//   ONCEMQ_POWER_LOSSES  moments per life of a process, each with every way to lose (6)
+//   ONCEMQ_POWER_SEED    where the seeds begin
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "power_window.h"
+#include "sim/how_much.h"
+#include "support/eventually.h"
+#include "support/power/power_loss.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Setting {
+  const char* name;
+  SyncWhen sync;
+  Level level;
+  uint32_t generation;
+};
+
+// What was said before the power went.
+struct Said {
+  std::array<Own, 2> owns{};
+  int64_t claimed = 0;
+  int64_t answered = 0;
+  int64_t synced = 0;
+
+  // Words of the log stand between them.
+  void Hear(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string what;
+      int64_t number = 0;
+      words >> what >> number;
+      if (what == "own") {
+        words >> owns[static_cast<size_t>(number)];
+      } else if (what == "claimed") {
+        claimed = number;
+      } else if (what == "answered") {
+        answered = number;
+      } else if (what == "synced") {
+        synced = number;
+      }
+    }
+  }
+};
+
+// What a window answers when every id that there may be is claimed again.
+struct Left {
+  int64_t finished = 0;  // all before it are known, or too old
+  int64_t doubtful = 0;  // all before it are known, or granted as uncertain
+};
+
+class DiskPower : public ::testing::TestWithParam<Setting> {
+ protected:
+  static std::string Store(const fs::path& root) { return root / "app" / "store"; }
+  static LocalWindowOptions Options(const fs::path& root) {
+    return PowerOptions(Store(root), GetParam().generation, GetParam().sync, GetParam().level);
+  }
+
+  // What must not be lost.
+  int64_t Floor(const Said& said) const {
+    switch (GetParam().sync) {
+      case SyncWhen::kNever:
+        break;
+      case SyncWhen::kEachCommit:
+        return std::max(start_, said.synced);
+      case SyncWhen::kEachBatch:
+        return std::max(start_, said.answered);
+    }
+    return start_;
+  }
+
+  // A process on `root` until it was killed.
+  void Live(const fs::path& root, PowerLoss& loss, int64_t answers) {
+    const fs::path log = directory_.path() / ("said-" + std::to_string(life_));
+    const Setting& setting = GetParam();
+    Process writer(
+        {.command = {ONCEMQ_POWER_WRITER, Store(root), std::to_string(setting.generation),
+                     std::to_string(static_cast<int>(setting.sync)),
+                     std::to_string(static_cast<int>(setting.level)), std::to_string(start_)},
+         .environment = loss.Environment(),
+         .log_file = log});
+    const bool reached = Eventually(std::chrono::seconds(60), [&] {
+      Said said;
+      std::ifstream file(log);
+      said.Hear({std::istreambuf_iterator<char>(file), {}});
+      return said.answered >= start_ + answers || !writer.Running();
+    });
+    ASSERT_TRUE(reached) << std::ifstream(log).rdbuf();
+    ASSERT_TRUE(writer.Running()) << std::ifstream(log).rdbuf();
+    writer.Kill9();
+    loss.ReadRecord();
+  }
+
+  void CheckAnswers(const Said& said, std::span<const ClaimAnswer> answers, Left* left) {
+    const auto finished = [](const ClaimAnswer& one) {
+      return one.answer == Answer::kDuplicate || one.answer == Answer::kOutsideWindow;
+    };
+    const auto first_free = std::find_if_not(answers.begin(), answers.end(), finished);
+    left->finished = first_free - answers.begin();
+    EXPECT_GE(left->finished, Floor(said)) << "finished ids were forgotten";
+    EXPECT_TRUE(std::none_of(first_free, answers.end(), finished)) << "a hole in what is known";
+    const auto first_new = std::find_if_not(first_free, answers.end(),
+                                            [](const ClaimAnswer& one) { return one.uncertain; });
+    left->doubtful = first_new - answers.begin();
+    EXPECT_TRUE(std::none_of(first_new, answers.end(), [](const ClaimAnswer& one) {
+      return one.uncertain;
+    })) << "a hole in the claims that are known";
+    if (GetParam().level == Level::kOpaque && GetParam().sync != SyncWhen::kNever) {
+      EXPECT_GE(left->doubtful, said.claimed) << "a claim is forgotten, its effect comes twice";
+    }
+    // The commit that was under way may have passed all that was finished.
+    const LogTime passed = TimeOfId(said.answered + kPowerBatch);
+    for (int64_t i = 0; i < left->finished; i++) {
+      if (TimeOfId(i) >= passed - Options({}).remember) {
+        EXPECT_EQ(answers[static_cast<size_t>(i)].answer, Answer::kDuplicate)
+            << "id " << i << " is forgotten too early";
+      }
+    }
+  }
+
+  void Check(const fs::path& root, const Said& said, Left* left) {
+    const ManualClock clock;
+    auto window = OpenLocalWindow(Options(root), clock);
+    ASSERT_TRUE(window) << "a loss of power is no damage: " << ToString(window.error());
+    std::array<Own, 2> owns{};
+    for (int32_t partition = 0; partition < 2; partition++) {
+      const auto own = (*window)->RaiseOwn(0, partition, 0);
+      ASSERT_TRUE(own) << ToString(own.error());
+      owns[static_cast<size_t>(partition)] = *own;
+      EXPECT_GT(*own, said.owns[static_cast<size_t>(partition)]) << "an ownership comes twice";
+    }
+    const int64_t top = std::max(said.claimed, start_) + 2 * kPowerBatch;
+    std::vector<std::string> ids;
+    for (int64_t i = 0; i < top; i++) {
+      ids.push_back(IdNumber(i));
+    }
+    std::vector<ClaimRequest> claims;
+    for (int64_t i = 0; i < top; i++) {
+      claims.push_back({.id = ids[static_cast<size_t>(i)],
+                        .token = {0xC4EC, static_cast<uint64_t>(i + 1)},
+                        .at = {0, 0, i},
+                        .own = owns[0],
+                        .time = TimeOfId(i)});
+    }
+    std::vector<ClaimAnswer> answers(claims.size());
+    const Status claimed = (*window)->Claim(claims, answers);
+    ASSERT_TRUE(claimed) << ToString(claimed.error());
+    CheckAnswers(said, answers, left);
+    // And it works: what was granted can be finished.
+    EXPECT_TRUE(FinishIds(**window, top, top + kPowerBatch));
+    EXPECT_TRUE((*window)->Sync());
+  }
+
+  // Moments of a life, in order. The first opening is short and full of steps.
+  std::vector<size_t> Moments(const PowerLoss& loss) {
+    const uint64_t count = sim::FromEnvironment("ONCEMQ_POWER_LOSSES", 6);
+    std::vector<size_t> moments;
+    for (uint64_t i = 0; i < count; i++) {
+      const bool opening = life_ == 0 && i % 2 == 0;
+      const size_t last = opening ? loss.notes().front().first : loss.entries();
+      moments.push_back(random_() % (last + 1));
+    }
+    std::sort(moments.begin(), moments.end());
+    return moments;
+  }
+
+  // Returns where the next life begins.
+  fs::path LoseAndCheck(PowerLoss& loss, Said said) {
+    constexpr std::array kKeeps = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
+    fs::path next;
+    Left left;
+    auto note = loss.notes().begin();
+    for (const size_t moment : Moments(loss)) {
+      loss.ReplayTo(moment);
+      for (; note != loss.notes().end() && note->first <= moment; ++note) {
+        said.Hear(note->second);
+      }
+      for (const Keep keep : kKeeps) {
+        const uint64_t seed = random_();
+        SCOPED_TRACE("life " + std::to_string(life_) + ", entry " + std::to_string(moment) +
+                     " of " + std::to_string(loss.entries()) + ", keep " +
+                     std::to_string(static_cast<int>(keep)) + ", seed " + std::to_string(seed));
+        const fs::path root = directory_.path() / "left";
+        loss.Build(keep, seed, root);
+        Check(root, said, &left);
+        fs::remove_all(root);
+        if (HasFailure()) {
+          return {};
+        }
+        next = directory_.path() / ("root-" + std::to_string(life_ + 1));
+        fs::remove_all(next);
+        loss.Build(keep, seed, next);
+      }
+    }
+    said_ = said;
+    start_ = left.finished;
+    return next;
+  }
+
+  TempDir directory_{TempDir::Quick()};
+  std::mt19937_64 random_{sim::FromEnvironment("ONCEMQ_POWER_SEED", 1)};
+  int life_ = 0;
+  Said said_;          // in former lives
+  int64_t start_ = 0;  // known when this life began
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, DiskPower,
+    ::testing::Values(Setting{"Commit", SyncWhen::kEachCommit, Level::kGuarded, 16},
+                      Setting{"CommitOpaque", SyncWhen::kEachCommit, Level::kOpaque, 16},
+                      Setting{"CommitOneLog", SyncWhen::kEachCommit, Level::kGuarded, 100'000},
+                      Setting{"Batch", SyncWhen::kEachBatch, Level::kGuarded, 16},
+                      Setting{"BatchOpaque", SyncWhen::kEachBatch, Level::kOpaque, 300},
+                      Setting{"Never", SyncWhen::kNever, Level::kGuarded, 16},
+                      Setting{"NeverOpaque", SyncWhen::kNever, Level::kOpaque, 100}),
+    [](const auto& setting) { return setting.param.name; });
+
+TEST_P(DiskPower, WhatIsOwedSurvivesItsLoss) {
+  constexpr int kLives = 3;
+  fs::path root = directory_.path() / "root-0";
+  fs::create_directory(root);
+  for (; life_ < kLives; life_++) {
+    PowerLoss loss(root, directory_.path() / ("record-" + std::to_string(life_)));
+    ASSERT_NO_FATAL_FAILURE(Live(root, loss, 300 + static_cast<int64_t>(random_() % 700)));
+    root = LoseAndCheck(loss, said_);
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace oncemq::testing
