@@ -7,6 +7,8 @@
 # in Requires and Libs, and it does not matter whether `--static` is said. The paths follow the
 # file: an installed tree may be moved.
 
+set(ONCEMQ_PC_openssl "libcrypto >= 3.0")
+set(ONCEMQ_PC_rocksdb "rocksdb >= 7.8")
 set(ONCEMQ_PC_spdlog "spdlog >= 1.10")
 set(ONCEMQ_PC_yaml_cpp "yaml-cpp >= 0.7")
 set(ONCEMQ_PC_xxhash "libxxhash >= 0.8.1")

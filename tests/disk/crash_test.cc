@@ -113,6 +113,14 @@ TEST_P(DiskCrash, ANameThatAKillHasLeftBesideItsFileIsNotWrittenTo) {
   ExpectKnown(10'000);
 }
 
+// As a kill at the very first opening leaves it.
+TEST_P(DiskCrash, AMarkThatWasOnlyBegunIsNoDamage) {
+  std::filesystem::create_directory(store_);
+  std::ofstream(store_ + "/SYNCED.new") << "half";
+  ExpectKnown(0);
+  EXPECT_FALSE(std::filesystem::exists(store_ + "/SYNCED.new"));
+}
+
 TEST_P(DiskCrash, ASecondProcessOnTheDirectoryIsToldWhoHoldsIt) {
   auto window = OpenLocalWindow(DiskOptions(store_, GetParam()), SystemClock::Instance());
   ASSERT_TRUE(window);

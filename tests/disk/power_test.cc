@@ -14,8 +14,8 @@
 #include <sstream>
 #include <string>
 
+#include "power_moments.h"
 #include "power_window.h"
-#include "sim/how_much.h"
 #include "support/eventually.h"
 #include "support/power/power_loss.h"
 #include "support/process.h"
@@ -126,6 +126,9 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     if (GetParam().level == Level::kOpaque && GetParam().sync != SyncWhen::kNever) {
       EXPECT_GE(left->doubtful, said.claimed) << "a claim is forgotten, its effect comes twice";
     }
+    lost_ = lost_ || left->finished < said.answered;
+    in_doubt_ = in_doubt_ || left->doubtful > left->finished;
+    aged_ = aged_ || answers.front().answer == Answer::kOutsideWindow;
     // The commit that was under way may have passed all that was finished.
     const LogTime passed = TimeOfId(said.answered + kPowerBatch);
     for (int64_t i = 0; i < left->finished; i++) {
@@ -171,12 +174,13 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
 
   // Moments of a life, in order. The first opening is short and full of steps.
   std::vector<size_t> Moments(const PowerLoss& loss) {
-    const uint64_t count = sim::FromEnvironment("ONCEMQ_POWER_LOSSES", 6);
+    const uint64_t count = HowManyLosses();
     std::vector<size_t> moments;
     for (uint64_t i = 0; i < count; i++) {
       const bool opening = life_ == 0 && i % 2 == 0;
       const size_t last = opening ? loss.notes().front().first : loss.entries();
-      moments.push_back(random_() % (last + 1));
+      const size_t moment = random_() % (last + 1);
+      moments.push_back(random_() % 2 == 0 ? moment : loss.BeforeNextSync(moment));
     }
     std::sort(moments.begin(), moments.end());
     return moments;
@@ -216,10 +220,14 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
   }
 
   TempDir directory_{TempDir::Quick()};
-  std::mt19937_64 random_{sim::FromEnvironment("ONCEMQ_POWER_SEED", 1)};
+  std::mt19937_64 random_{FirstPowerSeed()};
   int life_ = 0;
   Said said_;          // in former lives
   int64_t start_ = 0;  // known when this life began
+  // What it met.
+  bool lost_ = false;
+  bool in_doubt_ = false;
+  bool aged_ = false;
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -244,6 +252,12 @@ TEST_P(DiskPower, WhatIsOwedSurvivesItsLoss) {
     if (HasFailure()) {
       return;
     }
+  }
+  if (HowManyLosses() >= kUsualLosses) {
+    // Or it proves nothing.
+    EXPECT_EQ(lost_, GetParam().sync != SyncWhen::kEachBatch);
+    EXPECT_EQ(in_doubt_, GetParam().level == Level::kOpaque);
+    EXPECT_TRUE(aged_ || GetParam().generation > 16);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "log_order.h"
 #include "oncemq/base/check.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
@@ -108,6 +109,7 @@ size_t RocksBatch::bytes() const {
 
 struct RocksStore::Impl {
   std::string directory;
+  const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>();
   std::unique_ptr<rocksdb::DB> database;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::Options file_options;
@@ -139,7 +141,7 @@ struct RocksStore::Impl {
     return Failed(status, Effect::kUnknown);
   }
   Status Usable() const {
-    if (!broken) {
+    if (!broken && !log_order->failed()) {
       return {};
     }
     return Error{Code::kUnavailable, Effect::kNone,
@@ -208,6 +210,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   // What is missing in a store that was there before is damage, and must not be made anew, empty.
   database.create_if_missing = database.create_missing_column_families =
       *fresh || ONCEMQ_MUTANT("missing-family-made-anew");
+  database.listeners.push_back(impl->log_order);
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const RocksFamily& family : options.families) {
@@ -225,6 +228,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   if (!status.ok()) {
     return impl->Failed(status, Effect::kNone);
   }
+  impl->log_order->Watch(opened);
   RemoveNames(options.directory);
   if (Status complete = impl->CheckComplete(); !complete) {
     impl->broken = true;  // nothing may be written over what is left
@@ -249,7 +253,10 @@ Status RocksStore::Write(RocksBatch& batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
   MutexLock lock(impl_->write_mutex);
-  const rocksdb::Status status = impl_->database->Write(options, &batch.impl_->batch);
+  rocksdb::Status status = impl_->database->Write(options, &batch.impl_->batch);
+  if (status.ok() && impl_->log_order->failed()) {
+    status = rocksdb::Status::IOError("a log cannot be synced");
+  }
   if (!status.ok()) {
     return impl_->Broken(status);
   }
@@ -262,6 +269,9 @@ Status RocksStore::Sync() {
     return usable;
   }
   const uint64_t number = impl_->database->GetLatestSequenceNumber();
+  if (ONCEMQ_MUTANT("mark-before-sync")) {
+    static_cast<void>(impl_->MarkSynced(number));
+  }
   const rocksdb::Status status = impl_->database->SyncWAL();
   if (!status.ok()) {
     return impl_->Broken(status);

@@ -11,6 +11,7 @@
 #include "local_window_engine.h"
 #include "long_id.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -126,7 +127,8 @@ Status LocalWindow::Write() {
   }
   // At the opaque level a claim that a power loss takes would let its effect come twice, uncounted.
   const bool sync = options_.sync == SyncWhen::kEachBatch ||
-                    (options_.sync == SyncWhen::kEachCommit && finished_.kept());
+                    (options_.sync == SyncWhen::kEachCommit && finished_.kept() &&
+                     !ONCEMQ_MUTANT("claim-not-synced"));
   if (Status written = WriteNow(sync); !written) {
     return written;
   }
@@ -250,7 +252,7 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   const Own own = engine_.owners().Raise(source, partition, floor, clock_);
   batch_.Put(kFacts, PartitionKey(kOwnPrefix, source, partition), SealNumbers({own}));
   // A fence that is forgotten could be issued again, so it is on disk before it is used.
-  if (Status written = WriteNow(/*sync=*/true); !written) {
+  if (Status written = WriteNow(/*sync=*/!ONCEMQ_MUTANT("own-not-synced")); !written) {
     return written.error();
   }
   progress_.Register(source, partition);

@@ -239,7 +239,9 @@ class PowerLoss::Disk::Builder {
     std::vector<uint64_t> moments{UINT64_MAX};
     for (const Node& node : disk.nodes_) {
       for (const Change& change : node.unsynced) {
-        moments.push_back(change.time);
+        if (keep != Keep::kAny || change.kind == Change::Kind::kNames) {
+          moments.push_back(change.time);
+        }
       }
     }
     moment_ = moments[Chance(moments.size())];
@@ -284,7 +286,11 @@ class PowerLoss::Disk::Builder {
           }
           break;
         case Keep::kAny:
-          if (const uint64_t luck = Chance(3); luck == 0) {
+          if (change.kind == Change::Kind::kNames) {
+            if (change.time < moment_) {
+              Apply(change, node);
+            }
+          } else if (const uint64_t luck = Chance(3); luck == 0) {
             Apply(change, node);
           } else if (luck == 1) {
             Tear(change, node);
@@ -314,7 +320,7 @@ class PowerLoss::Disk::Builder {
   const Disk& disk_;
   const Keep keep_;
   std::mt19937_64 random_;
-  uint64_t moment_ = 0;  // what was done before it is kept
+  uint64_t moment_ = 0;  // what was done before it is kept; with kAny, of the names
   std::map<size_t, std::filesystem::path> made_;
 };
 

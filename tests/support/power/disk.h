@@ -9,7 +9,6 @@
 #include <random>
 
 #include "power_loss.h"
-#include "record_format.h"
 
 namespace oncemq::testing {
 

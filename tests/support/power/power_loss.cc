@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "disk.h"
-#include "record_format.h"
 
 namespace oncemq::testing {
 
@@ -56,12 +55,23 @@ const std::vector<std::pair<size_t, std::string>>& PowerLoss::notes() const {
   return notes_;
 }
 
+PowerHead PowerLoss::HeadOf(size_t entry) const {
+  PowerHead head;
+  std::memcpy(&head, bytes_.data() + offsets_[entry], sizeof head);
+  return head;
+}
+
+size_t PowerLoss::BeforeNextSync(size_t entries) const {
+  while (entries < offsets_.size() && HeadOf(entries).op != PowerOp::kSyncEnd) {
+    entries++;
+  }
+  return entries;
+}
+
 void PowerLoss::ReplayTo(size_t entries) {
   for (; replayed_ < std::min(entries, offsets_.size()); replayed_++) {
-    PowerHead head;
-    const char* const at = bytes_.data() + offsets_[replayed_];
-    std::memcpy(&head, at, sizeof head);
-    const std::string_view first(at + sizeof head, head.first);
+    const PowerHead head = HeadOf(replayed_);
+    const std::string_view first(bytes_.data() + offsets_[replayed_] + sizeof head, head.first);
     disk_->Do(head, first, {first.data() + first.size(), head.second});
   }
 }

@@ -12,6 +12,11 @@
 // new file needs both. (ext4 keeps the names of the folder too when a new file in it is synced, xfs
 // mostly; nothing here counts on it.) What else was done may survive or not: `Keep` says how.
 //
+// Names that are in doubt survive in the order in which they were made, whatever becomes of the
+// bytes. POSIX does not say so; ext4 and xfs do, since names are changed in their journal, and
+// RocksDB 7.8 relies on it: it makes MANIFEST-5, lets CURRENT point to it by a rename, and syncs
+// the folder once, behind both. The rename without the file would be a store that cannot be opened.
+//
 // Failure: std::runtime_error, and the test fails, when the record tells of something that it does
 // not know (a rename from one folder to another).
 // Thread safety: one thread.
@@ -26,13 +31,15 @@
 #include <utility>
 #include <vector>
 
+#include "record_format.h"
+
 namespace oncemq::testing {
 
 enum class Keep : uint8_t {
   kSynced,     // only what survives for certain
   kBefore,     // and all that was done before some moment, the same for all files
   kBeforeOwn,  // and for each file or folder what was done before a moment of its own
-  kAny,        // and any of the rest, in no order
+  kAny,        // and any other bytes in no order, and names before some moment
 };
 
 class PowerLoss {
@@ -53,6 +60,9 @@ class PowerLoss {
   // What it said on its standard output, and the number of entries up to there.
   const std::vector<std::pair<size_t, std::string>>& notes() const;
 
+  // The next moment, from this one on, at which a sync is about to end: most is in doubt then.
+  size_t BeforeNextSync(size_t entries) const;
+
   // The loss comes after so many entries; never fewer than at the call before.
   void ReplayTo(size_t entries);
   // `into` does not exist yet. A write that is in doubt when the order is kept, and any one when it
@@ -61,6 +71,8 @@ class PowerLoss {
 
  private:
   class Disk;
+
+  PowerHead HeadOf(size_t entry) const;
 
   const std::filesystem::path root_;
   const std::filesystem::path record_;

@@ -139,6 +139,16 @@ TEST_F(PowerLossTest, WhatIsInDoubtIsKeptOrNotInAnyOrder) {
             (std::set<std::string>{"1", "12", "123", std::string("1\0003", 3), kNoFile}));
 }
 
+TEST_F(PowerLossTest, NamesAreKeptInTheirOrderEvenWhereBytesAreNot) {
+  ASSERT_EQ(Run({"write", "a", "1", "mkdir", "d", "write", "d/b", "1"}), 0);
+  std::set<std::pair<bool, bool>> pairs;
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    const fs::path left = Left(Keep::kAny, seed);
+    pairs.insert({fs::exists(left / "a"), fs::exists(left / "d/b")});
+  }
+  EXPECT_EQ(pairs, (std::set<std::pair<bool, bool>>{{false, false}, {true, false}, {true, true}}));
+}
+
 TEST_F(PowerLossTest, InOrderNothingIsKeptThatCameAfterWhatIsGone) {
   ASSERT_EQ(Run({"write", "a",     "1", "write", "b",     "1", "sync", "a",     "sync", "b", "sync",
                  ".",     "write", "a", "2",     "write", "b", "2",    "write", "a",    "3"}),
@@ -191,7 +201,11 @@ TEST_F(PowerLossTest, ThePowerGoesAtAnyEntryAndWordsHaveTheirPlaceAmongThem) {
   ASSERT_EQ(loss_->notes().size(), 2u);
   EXPECT_EQ(loss_->notes()[0].second, "one");
   EXPECT_EQ(loss_->notes()[1].first, loss_->entries());
-  loss_->ReplayTo(loss_->notes()[0].first);
+  const size_t early = loss_->notes()[0].first;
+  const size_t before = loss_->BeforeNextSync(early);
+  EXPECT_GT(before, early);
+  EXPECT_LT(before, loss_->notes()[1].first);
+  loss_->ReplayTo(early);
   loss_->Build(Keep::kSynced, 0, directory_.path() / "early");
   EXPECT_EQ(Content(directory_.path() / "early/a"), "1");
   EXPECT_EQ(Content(Left() / "a"), "12");

@@ -88,7 +88,7 @@ class BadMessagesRead : public BadMessages {
     const PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(list.get(), kTopic, 0)->offset = 0;
     rd_kafka_assign(client.get(), list.get());
-    MessageReader reader(options_, window, max_id);
+    MessageReader reader(options_, {.window = window, .max_bytes = max_id});
     const auto view = reader.NewView();
     std::deque<ReadOne> read;
     EXPECT_TRUE(Eventually(seconds(20), [&] {
