@@ -8,10 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "power_moments.h"
 #include "power_store.h"
@@ -109,6 +114,47 @@ TEST(DiskPowerStore, WhatIsLeftIsAPrefixWhereverTheLogWasChanged) {
       }
     }
   }
+}
+
+// A buffer is sealed by whoever writes, flushes or takes a file in, and the log is synced right
+// there, beside other syncs.
+TEST(DiskPowerStore, ThreadsThatWriteSyncFlushAndIngestAllComeToTheirEnd) {
+  const TempDir directory{TempDir::Quick()};
+  auto store = RocksStore::Open(PowerStoreOptions(directory.path() / "store"));
+  ASSERT_TRUE(store) << ToString(store.error());
+  std::atomic<int> failed{0};
+  const auto again = [&](int times, const std::function<Status(int)>& step) {
+    return std::thread([&failed, times, step] {
+      for (int i = 0; i < times; i++) {
+        failed += step(i) ? 0 : 1;
+      }
+    });
+  };
+  const auto write = [&](int64_t first, bool sync) {
+    return [&store, first, sync](int i) {
+      RocksBatch batch = (*store)->NewBatch();
+      batch.Put(static_cast<size_t>(i % kPowerFamilies), RowName(first + i),
+                std::string(1'000, 'r'));
+      return (*store)->Write(batch, sync);
+    };
+  };
+  std::vector<std::thread> threads;
+  threads.push_back(again(3'000, write(0, false)));
+  threads.push_back(again(1'000, write(100'000, true)));
+  threads.push_back(again(1'000, [&](int) { return (*store)->Sync(); }));
+  threads.push_back(again(60, [&](int i) { return (*store)->Flush(i % 2 == 0 ? 0 : 1); }));
+  threads.push_back(again(60, [&](int i) {
+    bool given = false;
+    return (*store)->Ingest(0, [&](std::string& key, std::string& value) {
+      key = RowName(200'000 + i);
+      value = "ingested";
+      return !std::exchange(given, true);
+    });
+  }));
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(failed, 0);
 }
 
 }  // namespace
