@@ -169,7 +169,7 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     CheckAnswers(said, answers, left);
     // And it works: what was granted can be finished.
     EXPECT_TRUE(FinishIds(**window, top, top + kPowerBatch));
-    EXPECT_TRUE((*window)->Sync());
+    EXPECT_TRUE((*window)->Announce({}));
   }
 
   // Moments of a life, in order. Its opening is short and full of steps.

@@ -90,7 +90,7 @@ class Writer {
   }
 
   Status Commit(int64_t frontier) {
-    if (Status synced = window_->Sync(); !synced) {
+    if (Status synced = window_->Announce({}); !synced) {
       return synced;
     }
     Tell("synced", frontier);
