@@ -299,8 +299,8 @@ void SimWorker::RenewLater() {
     const microseconds every(world_.config.lease / 3);
     const RunWatch::Look look = watch_.Tick(clock_.Boot(), every);
     std::vector<RenewRequest> claims;
-    for (const auto& [id, token] : look.renew) {
-      claims.push_back({id, token});
+    for (const RunWatch::Look::Claim& claim : look.renew) {
+      claims.push_back({claim.id, claim.token, claim.at});
     }
     if (!claims.empty()) {
       window_->Renew(actor_, claims,

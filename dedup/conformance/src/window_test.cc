@@ -119,6 +119,9 @@ bool RegisterWindowConformance(const WindowEngine& engine) {
   if (engine.capabilities.opaque) {
     levels.push_back(Level::kOpaque);
   }
+  if (engine.capabilities.atomic) {
+    levels.push_back(Level::kAtomic);
+  }
   for (const Level level : levels) {
     const conformance::Subject subject{&registry.engines.back(), level};
     registry.subjects.push_back(subject);

@@ -28,8 +28,9 @@ using Applies = bool (*)(const Subject&);
 inline bool Always(const Subject&) {
   return true;
 }
+// At atomic too: what a former holder does is not written.
 inline bool AtGuarded(const Subject& subject) {
-  return subject.level == Level::kGuarded;
+  return subject.level != Level::kOpaque;
 }
 inline bool AtOpaque(const Subject& subject) {
   return subject.level == Level::kOpaque;

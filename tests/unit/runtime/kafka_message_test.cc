@@ -27,7 +27,7 @@ class MessageReaderTest : public ::testing::Test {
     message_.payload = payload_.data();
     message_.len = payload_.size();
     Arrival arrival;
-    MessageReader(options, window, 1024).Read(&message_, arrival);
+    MessageReader(options, {.window = window, .max_bytes = 1024}).Read(&message_, arrival);
     return arrival;
   }
   static RuntimeOptions ByKey() {

@@ -82,7 +82,7 @@ class MemberTest : public ::testing::Test {
   }
 
   void Join() {
-    reader_.emplace(options_, /*window=*/false, 0);
+    reader_.emplace(options_, IdNeeds{});
     table_.emplace(options_.kafka.topics);
     auto client = OpenClient(options_, ClientFacts{.cooperative = cooperative_});
     ASSERT_TRUE(client) << ToString(client.error());

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Effects and markers are one (level atomic): both are there, or neither. (Transition 5; rules 2
+// and 5.)
+#include <string>
+#include <vector>
+
+#include "window_test.h"
+
+namespace oncemq::conformance {
+namespace {
+
+bool AtAtomic(const Subject& subject) {
+  return subject.level == Level::kAtomic;
+}
+bool AtAtomicIfDurable(const Subject& subject) {
+  return AtAtomic(subject) && subject.can().durable;
+}
+
+class EffectsTest : public WindowTest {
+ public:
+  using WindowTest::WindowTest;
+
+ protected:
+  std::unique_ptr<EffectBatch> NewBatch() {
+    auto batch = window().NewEffects(0, 3);
+    EXPECT_TRUE(batch);
+    return batch ? *std::move(batch) : nullptr;
+  }
+  Attempt Granted(std::string_view id) {
+    const Attempt attempt = New(id);
+    EXPECT_EQ(Claim(attempt).answer, Answer::kGranted);
+    return attempt;
+  }
+  // Completes them all with the effects; the answers, which are all the same.
+  Change CompleteWith(EffectBatch& effects, const std::vector<Attempt>& attempts) {
+    std::vector<CompleteRequest> requests;
+    for (const Attempt& attempt : attempts) {
+      requests.push_back({.id = attempt.id, .token = attempt.token, .at = attempt.at});
+    }
+    std::vector<Change> answers(requests.size());
+    EXPECT_TRUE(window().CompleteWith(effects, requests, answers));
+    for (const Change answer : answers) {
+      EXPECT_EQ(answer, answers.front());
+    }
+    return answers.front();
+  }
+  static void Do(EffectBatch& effects, std::string_view key, std::string_view value) {
+    effects.Begin();
+    EXPECT_TRUE(effects.Put(key, value));
+    effects.Keep();
+  }
+  std::optional<std::string> Row(std::string_view key) {
+    auto row = NewBatch()->Get(key);
+    EXPECT_TRUE(row);
+    return row.value_or(std::nullopt);
+  }
+  int64_t Sum(std::string_view key) {
+    const auto row = Row(key);
+    return row ? SumOf(*row).value_or(-1) : 0;
+  }
+};
+
+}  // namespace
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, AnEffectIsThereOnceItsMarkerIs) {
+  const Attempt attempt = Granted("x");
+  const auto effects = NewBatch();
+  Do(*effects, "row", "value");
+  EXPECT_EQ(Row("row"), std::nullopt) << "nobody else sees it before";
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(Row("row"), "value");
+  EXPECT_EQ(StateOf(), MarkerState::kDone);
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTogether) {
+  const Attempt attempt = Granted("x");
+  const auto effects = NewBatch();
+  Do(*effects, "row", "value");
+  effects->Begin();
+  EXPECT_TRUE(effects->Add("sum", 41));
+  effects->Keep();
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  static_cast<void>(Granted("y"));
+  const auto lost = NewBatch();
+  Do(*lost, "lost", "value");
+  Reopen();
+  EXPECT_EQ(Row("row"), "value");
+  EXPECT_EQ(Sum("sum"), 41);
+  EXPECT_EQ(StateOf("x"), MarkerState::kDone);
+  EXPECT_EQ(Row("lost"), std::nullopt);
+  EXPECT_EQ(Claim(New("y")).answer, Answer::kGranted);
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, WhereOneClaimIsLostNothingOfTheBatchIsWritten) {
+  const Own first = Raise(3);
+  Attempt lost = New("x");
+  lost.own = first;
+  EXPECT_EQ(Claim(lost).answer, Answer::kGranted);
+  const Attempt kept = Granted("y");
+  const auto effects = NewBatch();
+  Do(*effects, "row of x", "value");
+  Do(*effects, "row of y", "value");
+  Attempt successor = New("x");
+  successor.own = Raise(3);
+  EXPECT_EQ(Claim(successor).answer, Answer::kGranted) << "takes over at once";
+  EXPECT_EQ(CompleteWith(*effects, {lost, kept}), Change::kFenced);
+  EXPECT_EQ(Row("row of x"), std::nullopt);
+  EXPECT_EQ(Row("row of y"), std::nullopt);
+  EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
+  EXPECT_EQ(StateOf("y"), MarkerState::kOpen);
+  EXPECT_EQ(Release(kept), Change::kMade) << "it is still its claim";
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, ABatchIsWrittenOnceAndNotAgain) {
+  const Attempt attempt = Granted("x");
+  const auto effects = NewBatch();
+  effects->Begin();
+  EXPECT_TRUE(effects->Add("sum", 5));
+  effects->Keep();
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kFenced);
+  EXPECT_EQ(Sum("sum"), 5);
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, AMessageThatFailsLeavesNothingBehind) {
+  const Attempt attempt = Granted("x");
+  const auto effects = NewBatch();
+  Do(*effects, "row", "first");
+  effects->Begin();
+  EXPECT_TRUE(effects->Put("row", "second"));
+  EXPECT_TRUE(effects->Put("other", "second"));
+  EXPECT_TRUE(effects->Add("sum", 7));
+  EXPECT_TRUE(effects->Delete("row"));
+  effects->Undo();
+  EXPECT_EQ(*effects->Get("row"), "first");
+  EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
+  EXPECT_EQ(Row("row"), "first");
+  EXPECT_EQ(Row("other"), std::nullopt);
+  EXPECT_EQ(Row("sum"), std::nullopt);
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, AHandlerReadsWhatWasWrittenBeforeItInItsRun) {
+  const Attempt earlier = Granted("w");
+  const auto before = NewBatch();
+  Do(*before, "old", "stored");
+  EXPECT_EQ(CompleteWith(*before, {earlier}), Change::kMade);
+  const auto effects = NewBatch();
+  EXPECT_EQ(*effects->Get("old"), "stored");
+  Do(*effects, "row", "of the first");
+  effects->Begin();
+  EXPECT_EQ(*effects->Get("row"), "of the first");
+  EXPECT_TRUE(effects->Put("row", "of the second"));
+  EXPECT_EQ(*effects->Get("row"), "of the second");
+  EXPECT_TRUE(effects->Delete("old"));
+  EXPECT_EQ(*effects->Get("old"), std::nullopt);
+  EXPECT_TRUE(effects->Add("old", 3));
+  EXPECT_EQ(SumOf(**effects->Get("old")), 3) << "of a row that is deleted, it begins at 0";
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, SumsThatTwoRunsChangeAtTheSameTimeLoseNothing) {
+  const Attempt one = Granted("x");
+  const Attempt other = Granted("y");
+  const auto first = NewBatch();
+  const auto second = NewBatch();
+  for (EffectBatch* effects : {first.get(), second.get()}) {
+    effects->Begin();
+    EXPECT_TRUE(effects->Add("sum", 10));
+    effects->Keep();
+  }
+  EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*first, {one}), Change::kMade);
+  EXPECT_EQ(Sum("sum"), 20);
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, ARowThatCannotBeIsRefusedToTheHandler) {
+  const auto effects = NewBatch();
+  effects->Begin();
+  EXPECT_EQ(effects->Put("", "value").error().code, Code::kInvalid);
+  EXPECT_EQ(effects->Put(std::string(kMaxEffectKeyBytes + 1, 'k'), "").error().code,
+            Code::kInvalid);
+  EXPECT_TRUE(effects->Put(std::string(kMaxEffectKeyBytes, '\0'), ""));
+  EXPECT_EQ(effects->Put("large", std::string(kMaxEffectBytes, 'v')).error().code, Code::kFull);
+  EXPECT_TRUE(effects->Put("text", "no sum"));
+  EXPECT_EQ(effects->Add("text", 1).error().code, Code::kInvalid);
+  EXPECT_TRUE(effects->Add("sum", INT64_MAX));
+  EXPECT_EQ(effects->Add("sum", 1).error().code, Code::kInvalid);
+  EXPECT_EQ(SumOf(**effects->Get("sum")), INT64_MAX) << "nothing was changed";
+}
+
+}  // namespace oncemq::conformance
