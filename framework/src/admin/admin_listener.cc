@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admin_listener.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/framework/admin.h"
+#include "socket_name.h"
+#include "unix_socket.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kWaiting = 16;  // clients that the system keeps until they are accepted
+constexpr int kAttempts = 3;
+constexpr milliseconds kLockPause{10};
+constexpr int kLockAttempts = 100;  // a holder needs microseconds
+
+Error Invalid(const std::string& path, const std::string& text) {
+  return {Code::kInvalid, Effect::kNone, "the admin socket " + path + " " + text};
+}
+
+Error Failed(const std::string& path, const std::string& what, int number) {
+  return Invalid(path, what + ": " + std::strerror(number));
+}
+
+Error Taken(const std::string& path) {
+  return {Code::kUnavailable, Effect::kNone,
+          "the admin socket " + path + " is taken: another process answers there"};
+}
+
+// Replaces nothing.
+int Move(const std::string& from, const std::string& to) {
+  return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+enum class Found { kNothing, kDead, kTaken, kNoSocket, kUnknown };
+
+Found LookAt(const std::string& path) {
+  struct stat file {};
+  if (lstat(path.c_str(), &file) != 0) {
+    return errno == ENOENT ? Found::kNothing : Found::kUnknown;
+  }
+  if (!S_ISSOCK(file.st_mode)) {
+    return Found::kNoSocket;
+  }
+  const OwnedFd fd = NewUnixSocket();
+  switch (fd ? ConnectUnix(fd, path) : errno) {
+    case 0:
+    case EAGAIN:  // its queue is full
+      return Found::kTaken;
+    case ECONNREFUSED:
+      return Found::kDead;
+    case ENOENT:
+      return Found::kNothing;
+    default:
+      return Found::kUnknown;
+  }
+}
+
+// One process at a time clears names of a directory, or two would take away what the other has just
+// put there.
+Result<OwnedFd> LockFolder(const std::string& path) {
+  const std::string folder(FolderOf(path));
+  OwnedFd fd(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) {
+    return Failed(path, "lies in a directory that cannot be opened", errno);
+  }
+  for (int attempt = 0; attempt < kLockAttempts; attempt++) {
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      return fd;
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return Failed(path, "lies in a directory that cannot be locked", errno);
+    }
+    SleepFor(kLockPause);
+  }
+  return Error{Code::kUnavailable, Effect::kNone,
+               "the admin socket " + path + " lies in a directory that somebody else has locked"};
+}
+
+// Takes a dead socket away. It is moved to a name of ours first, since only there nobody can put a
+// live one in its place between the look and the removal, not even who knows no lock.
+Status Clear(const std::string& path) {
+  const Result<OwnedFd> lock = LockFolder(path);
+  if (!lock) {
+    return lock.error();
+  }
+  switch (LookAt(path)) {
+    case Found::kNothing:
+      return {};
+    case Found::kNoSocket:
+      return Invalid(path, "cannot be made: a file that is no socket has its name");
+    case Found::kTaken:
+      return Taken(path);
+    case Found::kUnknown:
+      return Failed(path, "is there and cannot be asked whether it is in use", errno);
+    case Found::kDead:
+      break;
+  }
+  const std::string aside = NameBeside(path);
+  if (const int failed = Move(path, aside); failed != 0) {
+    return failed == ENOENT ? Status() : Failed(path, "of a dead process cannot be moved", failed);
+  }
+  if (LookAt(aside) != Found::kDead) {
+    if (Move(aside, path) != 0) {
+      Log(LogLevel::kError, "admin", "a socket that was moved cannot be put back",
+          {{"from", path}, {"to", aside}});
+    }
+    return Taken(path);
+  }
+  unlink(aside.c_str());
+  return {};
+}
+
+Status Place(const std::string& born, const std::string& path) {
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    const int failed = Move(born, path);
+    if (failed == 0) {
+      return {};
+    }
+    if (failed != EEXIST) {
+      return Failed(path, "cannot get its name", failed);
+    }
+    if (Status cleared = Clear(path); !cleared) {
+      return cleared;
+    }
+  }
+  return Taken(path);
+}
+
+// Born under a name of its own, with its rights (the file has the mode of its descriptor) and
+// already listening: under its real name there is no moment in which others could open it, or in
+// which it looks dead.
+Status MakeSocket(const OwnedFd& fd, const std::string& born, const std::string& path,
+                  struct stat& file) {
+  const mode_t mode = ONCEMQ_MUTANT("admin-mode-not-restricted") ? 0644 : 0600;
+  const sockaddr_un address = UnixAddress(born);
+  if (fchmod(fd.get(), mode) != 0 ||
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return Failed(path, "cannot be made", errno);
+  }
+  Status made;
+  if (lstat(born.c_str(), &file) != 0 || listen(fd.get(), kWaiting) != 0) {
+    made = Failed(path, "cannot be used", errno);
+  } else if (!S_ISSOCK(file.st_mode) || (file.st_mode & 07777) != mode) {
+    made = Invalid(path, "cannot be kept from others there: it does not get the rights of 0600");
+  } else {
+    made = Place(born, path);
+  }
+  if (!made) {
+    unlink(born.c_str());
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& path) {
+  if (const Status fits = CheckAdminSocket(path); !fits) {
+    return Invalid("`" + path + "`", fits.error().message);
+  }
+  OwnedFd fd = NewUnixSocket();
+  if (!fd) {
+    return Failed(path, "cannot be opened", errno);
+  }
+  struct stat file {};
+  if (const Status made = MakeSocket(fd, NameBeside(path), path, file); !made) {
+    return made.error();
+  }
+  return std::unique_ptr<AdminListener>(
+      new AdminListener(std::move(fd), path, file.st_dev, file.st_ino));
+}
+
+AdminListener::~AdminListener() {
+  const auto ours = [this](const std::string& path) {
+    struct stat file {};
+    return lstat(path.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
+  };
+  // Aside first, as in Clear(). While we listen, no other file can have our inode.
+  const std::string aside = NameBeside(path_);
+  if (!ours(path_) || Move(path_, aside) != 0) {
+    return;
+  }
+  if (ours(aside)) {
+    unlink(aside.c_str());
+  } else if (Move(aside, path_) != 0) {
+    Log(LogLevel::kError, "admin", "a socket that was moved cannot be put back",
+        {{"from", path_}, {"to", aside}});
+  }
+}
+
+}  // namespace oncemq

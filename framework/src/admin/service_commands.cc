@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service_commands.h"
+
+#include <unistd.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "oncemq/base/bytes.h"
+#include "report_terms.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+Error Invalid(std::string text) {
+  return {Code::kInvalid, Effect::kNone, std::move(text)};
+}
+
+Status TakesNothing(const json& arguments) {
+  return arguments.empty() ? Status() : Invalid("the command takes no arguments");
+}
+
+std::string LineOf(const AdminSubject& subject) {
+  return GuaranteeLine(subject.window != nullptr ? &subject.window->capabilities() : nullptr);
+}
+
+ordered_json StatusOf(const PartitionReport& report) {
+  const PartitionStatus& status = report.status;
+  ordered_json counts = TermsAsJson(TermsOf(status.counts));
+  counts["deliveries"] = status.counts.deliveries;
+  return {{"topic", report.topic},
+          {"partition", report.partition},
+          {"phase", ToString(status.phase)},
+          {"epoch", status.epoch},
+          {"own", status.own},
+          {"frontier", status.frontier},
+          {"committed", status.committed},
+          {"next_offset", status.next_offset},
+          {"totals", TermsAsJson(TermsOf(status.totals))},
+          {"counts", std::move(counts)}};
+}
+
+ordered_json StatusOf(const AdminSubject& subject) {
+  const RunReport report = subject.runtime->Report();
+  ordered_json out;
+  out["group"] = subject.group;
+  out["pid"] = getpid();
+  out["guarantee"] = LineOf(subject);
+  out["counts"] = TermsAsJson(TermsOf(report.counts));
+  out["counts"]["deliveries"] = report.counts.deliveries;
+  out["beside"] = TermsAsJson(AttributesOf(report));
+  out["partitions"] = ordered_json::array();
+  for (const PartitionReport& partition : report.partitions) {
+    out["partitions"].push_back(StatusOf(partition));
+  }
+  out["stops"] = report.stops;
+  out["unreached"] = report.unreached;
+  out["error"] = report.error;
+  return out;
+}
+
+// Text, or hex digits for any bytes.
+Result<std::string> IdOf(const json& arguments) {
+  const Error wrong =
+      Invalid("say which id: as text in `id`, or as pairs of hex digits in `id_hex`");
+  if (arguments.size() != 1 || !arguments.begin()->is_string()) {
+    return wrong;
+  }
+  const std::string text = arguments.begin()->get<std::string>();
+  if (arguments.contains("id")) {
+    return text;
+  }
+  if (const auto bytes = BytesOfHex(text); bytes && arguments.contains("id_hex")) {
+    return *bytes;
+  }
+  return wrong;
+}
+
+Result<ordered_json> ShowId(Window* window, const json& arguments) {
+  const Result<std::string> id = IdOf(arguments);
+  if (!id) {
+    return id.error();
+  }
+  if (window == nullptr) {
+    return Invalid("the service has no window: no id is looked at");
+  }
+  const std::string_view asked = *id;
+  MarkerView view;
+  if (const Status looked = window->Peek({&asked, 1}, {&view, 1}); !looked) {
+    return looked.error();
+  }
+  ordered_json out;
+  out["id_hex"] = HexOfBytes(*id);
+  out["state"] = ToString(view.state);
+  if (view.state != MarkerState::kNone) {
+    out["source"] = view.at.source;
+    out["partition"] = view.at.partition;
+    out["offset"] = view.at.offset;
+    out["uncertain"] = view.uncertain;
+  }
+  if (!view.token.empty()) {
+    out["holder"] = Hex(view.token.process) + Hex(view.token.attempt);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string HexOfBytes(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    out += Hex(static_cast<unsigned char>(c)).substr(14);
+  }
+  return out;
+}
+
+std::optional<std::string> BytesOfHex(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const std::string_view pair = text.substr(i, 2);
+    const std::optional<uint64_t> byte = pair.size() == 2 ? ParseHex(pair) : std::nullopt;
+    if (!byte) {
+      return std::nullopt;
+    }
+    out.push_back(static_cast<char>(*byte));
+  }
+  return out;
+}
+
+void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
+  commands.Add({.name = "status", .run = [subject](const json& arguments) -> Result<ordered_json> {
+                  if (const Status none = TakesNothing(arguments); !none) {
+                    return none.error();
+                  }
+                  return StatusOf(subject);
+                }});
+  commands.Add(
+      {.name = "guarantee", .run = [subject](const json& arguments) -> Result<ordered_json> {
+         if (const Status none = TakesNothing(arguments); !none) {
+           return none.error();
+         }
+         const std::string line = LineOf(subject);
+         return ordered_json{{"line", line},
+                             {"text", subject.guarantee.empty() ? line + "\n" : subject.guarantee}};
+       }});
+  commands.Add({.name = "window show", .run = [window = subject.window](const json& arguments) {
+                  return ShowId(window, arguments);
+                }});
+}
+
+}  // namespace oncemq

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service_commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "admin_client.h"
+#include "oncemq/dedup/memory_window.h"
+#include "support/temp_dir.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::json;
+using oncemq::testing::TempDir;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class FixedRuntime final : public Runtime {
+ public:
+  RunReport Run(std::stop_token) override { return report; }
+  RunReport Report() const override { return report; }
+  RunReport report;
+};
+
+class ServiceCommandsTest : public ::testing::Test {
+ protected:
+  ServiceCommandsTest() {
+    RunReport& report = runtime_.report;
+    report.counts = {.deliveries = 6, .applied = 3, .suppressed = 2, .open = 1, .uncertain = 4};
+    PartitionStatus status;
+    status.phase = PartitionPhase::kActive;
+    status.epoch = 2;
+    status.own = 99;
+    status.frontier = 40;
+    status.committed = 38;
+    status.next_offset = 44;
+    status.totals.applied = 30;
+    status.counts = report.counts;
+    report.partitions = {{"payments", 3, status}};
+    report.stops = {"payments [5] at 17: \xFF"};
+    report.unreached = "k1:9092 (refused)";
+    report.caught_up = 11;
+  }
+
+  json Ask(const std::string& command, const json& arguments = json::object()) {
+    AdminCommands commands;
+    AddServiceCommands(commands, {&runtime_, window_.get(), "shop", guarantee_});
+    return json::parse(commands.Answer(EncodeAdminRequest({command, arguments}), {}));
+  }
+  json Show(const std::string& id) {
+    return Ask("window show", {{"id_hex", HexOfBytes(id)}})["result"];
+  }
+
+  FixedRuntime runtime_;
+  std::unique_ptr<Window> window_ =
+      *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
+  std::string guarantee_;
+};
+
+TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
+  const json status = Ask("status")["result"];
+  EXPECT_EQ(status["group"], "shop");
+  EXPECT_EQ(status["pid"], getpid());
+  EXPECT_THAT(status["guarantee"].get<std::string>(), StartsWith("opaque: at least once"));
+  EXPECT_EQ(status["counts"]["deliveries"], 6);
+  EXPECT_EQ(status["counts"]["applied"], 3);
+  EXPECT_EQ(status["counts"]["handed_back"], 0);
+  EXPECT_EQ(status["beside"]["uncertain"], 4);
+  EXPECT_EQ(status["beside"]["caught_up"], 11);
+  ASSERT_EQ(status["partitions"].size(), 1u);
+  const json& partition = status["partitions"][0];
+  EXPECT_EQ(partition["topic"], "payments");
+  EXPECT_EQ(partition["partition"], 3);
+  EXPECT_EQ(partition["phase"], "active");
+  EXPECT_EQ(partition["epoch"], 2);
+  EXPECT_EQ(partition["own"], 99);
+  EXPECT_EQ(partition["frontier"], 40);
+  EXPECT_EQ(partition["committed"], 38);
+  EXPECT_EQ(partition["next_offset"], 44);
+  EXPECT_EQ(partition["totals"]["applied"], 30);
+  EXPECT_EQ(partition["counts"]["open"], 1);
+  EXPECT_THAT(status["stops"][0].get<std::string>(), StartsWith("payments [5] at 17: "));
+  EXPECT_EQ(status["unreached"], "k1:9092 (refused)");
+  EXPECT_EQ(status["error"], "");
+}
+
+TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
+  runtime_.report.partitions.resize(4'000, runtime_.report.partitions[0]);
+  EXPECT_EQ(Ask("status")["result"]["partitions"].size(), 4'000u);
+}
+
+TEST_F(ServiceCommandsTest, AnArgumentThatACommandDoesNotKnowIsRefused) {
+  EXPECT_EQ(Ask("status", {{"verbose", true}})["error"], "the command takes no arguments");
+  EXPECT_EQ(Ask("guarantee", {{"verbose", true}})["ok"], false);
+}
+
+TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsWindow) {
+  EXPECT_THAT(Ask("guarantee")["result"]["text"].get<std::string>(), StartsWith("opaque: "));
+  guarantee_ = "Guarantee of group `shop`: ...\n";
+  EXPECT_EQ(Ask("guarantee")["result"]["text"], guarantee_);
+  EXPECT_THAT(Ask("guarantee")["result"]["line"].get<std::string>(), StartsWith("opaque: "));
+  window_.reset();
+  EXPECT_THAT(Ask("status")["result"]["guarantee"].get<std::string>(), HasSubstr("no window"));
+}
+
+TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
+  EXPECT_EQ(Show("x"), json::parse(R"({"id_hex":"78","state":"none"})"));
+  const Own own = *window_->RaiseOwn(0, 2, 0);
+  const std::string id("a\0b", 3);
+  const Token token{0xABC, 5};
+  const Coordinates at{0, 2, 17};
+  const ClaimRequest claim{id, token, at, own, 0};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+  ASSERT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(Show(id), json::parse(R"({"id_hex":"610062","state":"open","source":0,"partition":2,
+      "offset":17,"uncertain":false,"holder":"0000000000000abc0000000000000005"})"));
+  const ReleaseRequest release{id, token, true};
+  Change change{};
+  ASSERT_TRUE(window_->Release({&release, 1}, {&change, 1}));
+  EXPECT_EQ(Show(id)["uncertain"], true);
+  EXPECT_FALSE(Show(id).contains("holder")) << "nobody holds it";
+  const CompleteRequest complete{id, token, at};
+  ASSERT_TRUE(window_->Complete({&complete, 1}, {&change, 1}));
+  EXPECT_EQ(Show(id)["state"], "done");
+}
+
+TEST_F(ServiceCommandsTest, WindowShowTakesAnIdAsTextOrAsBytes) {
+  EXPECT_EQ(Ask("window show", {{"id", "pay-1"}})["result"]["id_hex"], "7061792d31");
+  EXPECT_EQ(Ask("window show", {{"id_hex", "7061792D31"}})["result"]["id_hex"], "7061792d31");
+  for (const json& wrong :
+       {json::object(), json{{"id", 5}}, json{{"id_hex", "7"}}, json{{"id_hex", "zz"}},
+        json{{"id", "a"}, {"id_hex", "61"}}, json{{"key", "a"}}}) {
+    EXPECT_THAT(Ask("window show", wrong)["error"].get<std::string>(), StartsWith("say which id"))
+        << wrong;
+  }
+  EXPECT_EQ(Ask("window show", {{"id", ""}})["ok"], false) << "the window takes no empty id";
+  EXPECT_EQ(Ask("window show", {{"id", std::string(2'000, 'x')}})["ok"], false);
+  window_.reset();
+  EXPECT_THAT(Ask("window show", {{"id", "a"}})["error"].get<std::string>(),
+              HasSubstr("no window"));
+}
+
+TEST_F(ServiceCommandsTest, HexDigitsAreTheBytesAndBack) {
+  std::string all;
+  for (int i = 0; i < 256; i++) {
+    all.push_back(static_cast<char>(i));
+  }
+  EXPECT_EQ(BytesOfHex(HexOfBytes(all)), all);
+  EXPECT_EQ(HexOfBytes("\x01\xFE"), "01fe");
+  EXPECT_EQ(BytesOfHex("0"), std::nullopt);
+  EXPECT_EQ(BytesOfHex("0x"), std::nullopt);
+  EXPECT_EQ(BytesOfHex(""), "");
+}
+
+TEST_F(ServiceCommandsTest, TheSocketOfAServiceAnswersThem) {
+  const TempDir dir;
+  const std::string path = dir.path() / "admin.sock";
+  {
+    const auto socket =
+        AdminSocket::Open({.socket = path}, {&runtime_, window_.get(), "shop", guarantee_});
+    ASSERT_TRUE(socket) << socket.error().message;
+    const auto status =
+        AskAdmin(path, {.command = "status"}, milliseconds(20'000), SystemClock::Instance());
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ((*status)["group"], "shop");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(ServiceCommandsTest, ASocketThatCannotServeIsRefused) {
+  const TempDir dir;
+  const std::string path = dir.path() / "admin.sock";
+  const AdminSubject subject{&runtime_, nullptr, "", ""};
+  EXPECT_EQ(AdminSocket::Open({.socket = path}, {}).error().code, Code::kInvalid);
+  EXPECT_FALSE(AdminSocket::Open({.socket = path, .deadline = milliseconds(0)}, subject));
+  EXPECT_FALSE(AdminSocket::Open({.socket = path, .connections = 0}, subject));
+  EXPECT_FALSE(AdminSocket::Open({.socket = ""}, subject));
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+}  // namespace
+}  // namespace oncemq
