@@ -195,6 +195,10 @@ std::string Describe(const ServiceOptions& options) {
   if (!options.log.file.empty()) {
     lines.Add("file", Value(options.log.file));
   }
+  if (!options.admin.socket.empty()) {
+    lines.Head("admin");
+    lines.Add("socket", Value(options.admin.socket));
+  }
   return lines.Take();
 }
 

@@ -135,6 +135,10 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
   }
   rules.Demand((runtime.policy.reject == RejectPolicy::kJournal) == !runtime.journal.empty(),
                "reject", "must name a journal exactly when refused messages go there");
+  if (!options.admin.socket.empty()) {
+    const Status socket = CheckAdminSocket(options.admin.socket);
+    rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);
+  }
   return rules.Take();
 }
 

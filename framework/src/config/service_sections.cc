@@ -236,6 +236,11 @@ void ReadLog(Section log, LogOptions& options) {
   log.Finish();
 }
 
+void ReadAdmin(Section admin, AdminOptions& options) {
+  admin.Text("socket", options.socket);
+  admin.Finish();
+}
+
 }  // namespace
 
 void ReadService(Section& file, ServiceOptions& options) {
@@ -256,6 +261,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   ReadRuntime(file.Sub("runtime"), runtime);
   ReadLimits(file.Sub("limits"), options);
   ReadLog(file.Sub("log"), options.log);
+  ReadAdmin(file.Sub("admin"), options.admin);
   file.Finish(PropertyHint);
   runtime.policy.window = options.engine != ServiceOptions::Engine::kNone;
   runtime.policy.level = runtime.policy.window ? options.memory.level : Level::kOpaque;

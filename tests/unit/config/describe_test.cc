@@ -27,7 +27,8 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
             "window: {engine: memory, level: opaque, ids: partition_owned, id: key,\n"
             "         missing_id: coordinates}\n"
             "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
-            "limits: {in_flight_bytes: 3MiB}\nlog: {level: warn, format: text, file: l}\n"),
+            "limits: {in_flight_bytes: 3MiB}\nlog: {level: warn, format: text, file: l}\n"
+            "admin: {socket: '/run/my service/s'}\n"),
         std::string("kafka: {brokers: k1, group: g, start: 2026-11-21T10:00:00.5+02:00}\n"
                     "topics: p\n"
                     "window: {engine: memory, level: guarded, ids: partition_owned,\n"
@@ -43,6 +44,7 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
     EXPECT_EQ(second->runtime.kafka.start_time_ms, first->runtime.kafka.start_time_ms);
     EXPECT_EQ(second->runtime.core.session_margin, first->runtime.core.session_margin);
     EXPECT_EQ(second->runtime.journal, first->runtime.journal);
+    EXPECT_EQ(second->admin.socket, first->admin.socket);
   }
 }
 
@@ -85,9 +87,11 @@ TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
   ASSERT_TRUE(with_all_keys) << with_all_keys.error().message << "\n" << opened;
   EXPECT_EQ(with_all_keys->runtime.kafka.properties.size(), 2u);
   EXPECT_NE(with_all_keys->log.file, "");
+  EXPECT_NE(with_all_keys->admin.socket, "");
   // These have no default to show.
   with_all_keys->runtime.kafka.properties.clear();
   with_all_keys->log.file.clear();
+  with_all_keys->admin.socket.clear();
   const std::string described = Describe(*as_it_stands);
   EXPECT_EQ(Describe(*with_all_keys), described);
   std::istringstream lines(described);

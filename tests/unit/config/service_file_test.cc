@@ -85,7 +85,8 @@ const std::string kFullService =
     "  retry_most: 1m\n"
     "limits: {in_flight: 1000, in_flight_bytes: 64MiB, partition_credit: 100, span: 5000,\n"
     "         run: 50, lane_run: 5}\n"
-    "log: {level: debug, format: json, file: /var/log/pay}\n";
+    "log: {level: debug, format: json, file: /var/log/pay}\n"
+    "admin: {socket: /run/pay/admin.sock}\n";
 
 TEST(ServiceFile, EveryKeyOfSourceAndScopeReachesItsOption) {
   const ServiceOptions options = Parsed(kFullService);
@@ -146,6 +147,7 @@ TEST(ServiceFile, EveryKeyOfRuntimeLimitsAndLogReachesItsOption) {
   EXPECT_EQ(options.log.level, LogLevel::kDebug);
   EXPECT_EQ(options.log.format, LogOptions::Format::kJson);
   EXPECT_EQ(options.log.file, "/var/log/pay");
+  EXPECT_EQ(options.admin.socket, "/run/pay/admin.sock");
 }
 
 TEST(ServiceFile, WithoutAWindowNothingIsAskedAboutIds) {

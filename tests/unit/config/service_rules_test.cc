@@ -184,5 +184,15 @@ TEST(ServiceRules, AJournalIsNamedExactlyWhenItIsUsed) {
   EXPECT_EQ(Broken(options), "reject");
 }
 
+TEST(ServiceRules, AnAdminSocketHasANameThatTheSystemTakes) {
+  ServiceOptions options = Good();
+  options.admin.socket = "/run/payments/admin.sock";
+  EXPECT_EQ(Broken(options), "");
+  options.admin.socket = "/" + std::string(107, 's');
+  EXPECT_EQ(Broken(options), "admin.socket");
+  EXPECT_THAT(ErrorsOf(kMinimalService + "admin: {socket: /run/payments/}\n"),
+              HasSubstr("`admin.socket` names no file"));
+}
+
 }  // namespace
 }  // namespace oncemq

@@ -8,6 +8,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
@@ -20,6 +21,8 @@ struct ServiceOptions {
   // How the memory window is opened, level included.
   MemoryWindowOptions memory;
   LogOptions log;
+  // Where the running service can be asked; nowhere, if nothing is said.
+  AdminOptions admin;
 };
 
 // Refuses what no engine of this build can promise, and limits that contradict each other. The text
