@@ -15,6 +15,8 @@
 #include "explain_command.h"
 #include "run_command.h"
 #include "safe_json.h"
+#include "status_command.h"
+#include "window_command.h"
 
 namespace oncemq {
 namespace {
@@ -23,6 +25,8 @@ struct Arguments {
   std::string config;
   std::string handler = "print";
   bool json = false;
+  ServicePlace place;  // of the commands that may ask a running service
+  WindowShowArguments show;
 };
 
 CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
@@ -45,6 +49,44 @@ CLI::App* AddCheck(CLI::App& app, Arguments& arguments) {
   check->add_option("-c,--config", arguments.config, "The service file")->required();
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
   return check;
+}
+
+// Which running service is asked.
+void AddPlace(CLI::App& command, const std::string& config, ServicePlace& place) {
+  CLI::Option* file =
+      command.add_option(config, place.config, "The service file that names its socket");
+  command.add_option("--socket", place.socket, "The socket of the running service")->excludes(file);
+  command.footer("Exit codes: 2 refused, 6 no service answers there.");
+}
+
+CLI::App* AddStatus(CLI::App& app, Arguments& arguments) {
+  CLI::App* status = app.add_subcommand("status", "Say what a running service is doing");
+  AddPlace(*status, "-c,--config,service.yaml", arguments.place);
+  status->add_flag("--json", arguments.json, "As one JSON object");
+  return status;
+}
+
+void AddWindow(CLI::App& app, Arguments& arguments) {
+  CLI::App* window = app.add_subcommand("window", "Look into the window of a running service");
+  window->require_subcommand(1);
+  CLI::App* show = window->add_subcommand("show", "What it keeps of one id");
+  show->add_option("id", arguments.show.id, "The id")->required();
+  show->add_flag("--hex", arguments.show.hex, "The id is given as hex digits, two for each byte");
+  AddPlace(*show, "-c,--config", arguments.place);
+  show->add_flag("--json", arguments.show.json, "As one JSON object");
+}
+
+CLI::App* AddExplain(CLI::App& app, Arguments& arguments) {
+  CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
+  explain->require_subcommand(1);
+  CLI::App* guarantee = explain->add_subcommand(
+      "guarantee", "What holds and what does not: in general, or for one service");
+  CLI::Option* file =
+      guarantee->add_option("-c,--config", arguments.place.config, "By this service file");
+  guarantee
+      ->add_option("--socket", arguments.place.socket, "As the service that runs there says it")
+      ->excludes(file);
+  return explain;
 }
 
 constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;
@@ -80,18 +122,18 @@ int Main(int argc, char** argv) {
       "Examples:\n"
       "  oncemq check -c service.yaml\n"
       "  oncemq explain guarantee -c service.yaml\n"
-      "  oncemq run -c service.yaml --handler count");
+      "  oncemq run -c service.yaml --handler count\n"
+      "  oncemq status service.yaml\n"
+      "  oncemq window show ID --socket /run/payments/admin.sock");
   app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
   Arguments arguments;
   const CLI::App* run = AddRun(app, arguments);
   const CLI::App* check = AddCheck(app, arguments);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   version->add_flag("--json", arguments.json, "As a JSON object");
-  CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
-  explain->require_subcommand(1);
-  CLI::App* guarantee = explain->add_subcommand(
-      "guarantee", "What holds and what does not: in general, or for one service");
-  guarantee->add_option("-c,--config", arguments.config, "The service file");
+  const CLI::App* explain = AddExplain(app, arguments);
+  const CLI::App* status = AddStatus(app, arguments);
+  AddWindow(app, arguments);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;
   }
@@ -106,8 +148,14 @@ int Main(int argc, char** argv) {
   if (check->parsed()) {
     return CheckCommand(arguments.config, arguments.json);
   }
-  return version->parsed() ? PrintVersion(arguments.json)
-                           : ExplainGuaranteeCommand(arguments.config);
+  if (version->parsed()) {
+    return PrintVersion(arguments.json);
+  }
+  if (explain->parsed()) {
+    return ExplainGuaranteeCommand(arguments.place);
+  }
+  return status->parsed() ? StatusCommand(arguments.place, arguments.json)
+                          : WindowShowCommand(arguments.place, arguments.show);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ enum ExitCode : int {
   kExitUsage = 2,         // wrong arguments, or a configuration that is refused
   kExitVerification = 4,  // the sums of the verdict do not add up
   kExitNothing = 5,       // a run that never got a partition: no broker, or none was assigned
+  kExitNoService = 6,     // no service answers at the socket
   kExitSignal = 128,      // plus the number of the signal that ended a run
 };
 

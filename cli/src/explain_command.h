@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// oncemq explain guarantee: what holds and what doesn't, in general or for one service.
+// oncemq explain guarantee: what holds and what doesn't, in general, by a service file, or by what
+// a running service says. The first line says which of these it is.
 #pragma once
 
-#include <string>
+#include "ask_service.h"
 
 namespace oncemq {
 
-// Without a file (`config` empty) it explains the levels. The exit code.
-int ExplainGuaranteeCommand(const std::string& config);
+// Without a file and a socket it explains the levels. The exit code.
+int ExplainGuaranteeCommand(const ServicePlace& place);
 
 }  // namespace oncemq

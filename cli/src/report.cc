@@ -1,67 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
-#include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "exit_code.h"
+#include "report_terms.h"
 #include "safe_json.h"
 
 namespace oncemq {
 namespace {
-
-using Terms = std::vector<std::pair<std::string_view, int64_t>>;
-
-Terms TermsOf(const DeliveryCounts& counts) {
-  return {{"applied", counts.applied},         {"suppressed", counts.suppressed},
-          {"parked", counts.parked},           {"rejected", counts.rejected},
-          {"handed back", counts.handed_back}, {"open", counts.open}};
-}
-
-Terms TermsOf(const Totals& totals) {
-  return {{"applied", totals.applied},
-          {"suppressed", totals.suppressed},
-          {"parked", totals.parked},
-          {"rejected", totals.rejected},
-          {"skipped", totals.skipped}};
-}
-
-Terms AttributesOf(const RunReport& report) {
-  const DeliveryCounts& counts = report.counts;
-  return {{"uncertain", counts.uncertain},
-          {"own redelivery", counts.own_redelivery},
-          {"attached", counts.attached},
-          {"conflict", counts.conflict},
-          {"repaired", counts.repaired},
-          {"stale", counts.stale},
-          {"result dropped", counts.result_dropped},
-          {"unprotected", counts.unprotected},
-          {"caught up", report.caught_up},
-          {"handler calls", counts.handler_calls},
-          {"stood in", report.stood_in},
-          {"window errors", report.window_errors},
-          {"journal errors", report.journal_errors}};
-}
 
 std::string Joined(const Terms& terms, std::string_view between) {
   std::string out;
   for (const auto& [name, value] : terms) {
     out += out.empty() ? "" : std::string(between);
     out += std::string(name) + " " + std::to_string(value);
-  }
-  return out;
-}
-
-nlohmann::ordered_json Object(const Terms& terms) {
-  nlohmann::ordered_json out;
-  for (const auto& [name, value] : terms) {
-    std::string key(name);
-    for (char& c : key) {
-      c = c == ' ' ? '_' : c;
-    }
-    out[key] = value;
   }
   return out;
 }
@@ -103,16 +57,16 @@ std::string ReportText(const RunReport& report) {
 }
 
 std::string ReportJson(const RunReport& report) {
-  nlohmann::ordered_json out = Object(TermsOf(report.counts));
+  nlohmann::ordered_json out = TermsAsJson(TermsOf(report.counts));
   out["deliveries"] = report.counts.deliveries;
-  out["beside"] = Object(AttributesOf(report));
+  out["beside"] = TermsAsJson(AttributesOf(report));
   out["partitions"] = nlohmann::ordered_json::array();
   for (const PartitionReport& partition : report.partitions) {
     nlohmann::ordered_json one;
     one["topic"] = partition.topic;
     one["partition"] = partition.partition;
     one["committed"] = partition.status.committed;
-    one["totals"] = Object(TermsOf(partition.status.totals));
+    one["totals"] = TermsAsJson(TermsOf(partition.status.totals));
     out["partitions"].push_back(std::move(one));
   }
   out["stops"] = report.stops;

@@ -11,6 +11,7 @@
 #include "exit_code.h"
 #include "handlers.h"
 #include "oncemq/base/log.h"
+#include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/stop_signals.h"
@@ -23,6 +24,18 @@ namespace {
 int Refused(const Error& error) {
   std::cerr << error.message << "\n";
   return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;
+}
+
+// nullptr: the service offers no socket.
+Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
+                                               const Runtime* runtime, Window* window) {
+  if (options.admin.socket.empty()) {
+    return std::unique_ptr<AdminSocket>();
+  }
+  return AdminSocket::Open(options.admin, {.runtime = runtime,
+                                           .window = window,
+                                           .group = options.runtime.kafka.group,
+                                           .guarantee = ExplainGuarantee(options)});
 }
 
 // Between StartLogging and StopLogging.
@@ -42,7 +55,12 @@ int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSign
   if (!runtime) {
     return Refused(runtime.error());
   }
+  auto admin = OpenAdmin(options, runtime->get(), window->get());
+  if (!admin) {
+    return Refused(admin.error());
+  }
   const RunReport report = (*runtime)->Run(signals.token());
+  admin->reset();  // from here on nothing more happens that could be asked about
   std::cout << (arguments.json ? ReportJson(report) + "\n" : ReportText(report)) << std::flush;
   const bool unread = signals.token().stop_requested() && signals.received() == 0;
   const int code = unread ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());

@@ -29,6 +29,7 @@ Terms AttributesOf(const RunReport& report) {
           {"repaired", counts.repaired},
           {"stale", counts.stale},
           {"result dropped", counts.result_dropped},
+          {"unprotected", counts.unprotected},
           {"caught up", report.caught_up},
           {"handler calls", counts.handler_calls},
           {"stood in", report.stood_in},

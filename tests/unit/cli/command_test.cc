@@ -3,79 +3,24 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "support/eventually.h"
-#include "support/process.h"
-#include "support/temp_dir.h"
+#include "command_fixture.h"
 
 namespace oncemq {
 namespace {
 
 using namespace std::chrono_literals;
+using oncemq::testing::Command;
 using oncemq::testing::Eventually;
+using oncemq::testing::kService;
 using oncemq::testing::Process;
-using oncemq::testing::TempDir;
+using oncemq::testing::ReadAll;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr std::string_view kService =
-    "kafka:\n"
-    "  brokers: 127.0.0.1:1\n"
-    "  group: payments\n"
-    "  properties: {sasl.password: hunter2}\n"
-    "topics: payments\n"
-    "window:\n"
-    "  engine: memory\n"
-    "  level: guarded\n"
-    "  ids: partition_owned\n"
-    "  id: {header: message-id}\n";
-
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-class Command : public ::testing::Test {
- protected:
-  struct Ended {
-    int code = -1;
-    std::string out;
-    std::string err;
-  };
-
-  // Paths of this test and plain words only, so the shell finds nothing to expand.
-  std::vector<std::string> ShellLine(const std::string& arguments) const {
-    return {"/bin/sh", "-c",
-            "exec '" ONCEMQ_PROGRAM "' " + arguments + " >'" + out_.string() + "' 2>'" +
-                err_.string() + "'"};
-  }
-
-  Ended Run(const std::string& arguments) const {
-    Process process({.command = ShellLine(arguments)});
-    const auto code = process.Wait(30s);
-    EXPECT_TRUE(code) << arguments << " does not end";
-    return {code.value_or(-1), ReadAll(out_), ReadAll(err_)};
-  }
-
-  std::string Write(std::string_view yaml) const {
-    std::ofstream(file_) << yaml;
-    return "'" + file_.string() + "'";
-  }
-
-  const TempDir dir_;
-  const std::filesystem::path file_ = dir_.path() / "service.yaml";
-  const std::filesystem::path out_ = dir_.path() / "out";
-  const std::filesystem::path err_ = dir_.path() / "err";
-};
 
 TEST_F(Command, WithoutArgumentsSaysWhatIsMissing) {
   const Ended ended = Run("");

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ask_service.h"
+
+#include <iostream>
+#include <utility>
+
+#include "admin_client.h"
+#include "exit_code.h"
+#include "oncemq/framework/service_file.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kWithin{10'000};
+
+Result<std::string> SocketOf(const ServicePlace& place) {
+  if (place.config.empty()) {
+    return place.socket;
+  }
+  const Result<ServiceOptions> options = LoadService(place.config);
+  if (!options) {
+    return options.error();
+  }
+  if (options->admin.socket.empty()) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 place.config + ": `admin.socket` is not set, so the service cannot be asked"};
+  }
+  return options->admin.socket;
+}
+
+int Told(const Error& error, int code) {
+  std::cerr << error.message << "\n";
+  return code;
+}
+
+int CodeOf(const Error& error) {
+  switch (error.code) {
+    case Code::kNotFound:
+    case Code::kUnavailable:
+    case Code::kTimeout:
+      return kExitNoService;
+    case Code::kInvalid:
+      return kExitUsage;
+    default:
+      return kExitFailed;
+  }
+}
+
+}  // namespace
+
+Asked AskService(const ServicePlace& place, const AdminRequest& request) {
+  if (place.config.empty() == place.socket.empty()) {
+    return {Told({.message = "say which service: by --socket PATH, or by its service file"},
+                 kExitUsage),
+            {},
+            {}};
+  }
+  const Result<std::string> socket = SocketOf(place);
+  if (!socket) {
+    return {Told(socket.error(), kExitUsage), {}, {}};
+  }
+  Result<nlohmann::ordered_json> result =
+      AskAdmin(*socket, request, kWithin, SystemClock::Instance());
+  if (!result) {
+    Error error = result.error();
+    error.message = SafeText(error.message);
+    return {Told(error, CodeOf(error)), {}, {}};
+  }
+  return {kExitDone, *socket, *std::move(result)};
+}
+
+}  // namespace oncemq

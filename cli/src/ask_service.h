@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks a running service, at the socket that was named or that a service file names.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "admin_commands.h"
+
+namespace oncemq {
+
+// Where the service is: exactly one of them.
+struct ServicePlace {
+  std::string config;  // a service file with `admin.socket`
+  std::string socket;
+};
+
+struct Asked {
+  int code = 0;        // of the command; anything but kExitDone was told on standard error
+  std::string socket;  // that was asked
+  nlohmann::ordered_json result;
+};
+
+Asked AskService(const ServicePlace& place, const AdminRequest& request);
+
+}  // namespace oncemq

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status_command.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string_view>
+
+#include "exit_code.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A part that another version of the service does not have is "?".
+std::string Part(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) {
+    return "?";
+  }
+  return found->is_string() ? SafeText(found->get<std::string>()) : SafeJson(*found);
+}
+
+std::string Sum(const ordered_json& object, const char* key, std::string_view between) {
+  std::string out;
+  const auto terms = object.find(key);
+  if (terms == object.end() || !terms->is_object()) {
+    return "?";
+  }
+  for (const auto& [name, value] : terms->items()) {
+    if (name != "deliveries") {
+      std::string words = SafeText(name);
+      std::replace(words.begin(), words.end(), '_', ' ');
+      out += (out.empty() ? "" : std::string(between)) + words + " " + SafeJson(value);
+    }
+  }
+  return out;
+}
+
+std::string PartitionText(const ordered_json& partition) {
+  const std::string committed = Part(partition, "committed");
+  return Part(partition, "topic") + " [" + Part(partition, "partition") +
+         "]: " + Part(partition, "phase") + ", frontier " + Part(partition, "frontier") +
+         ", committed " + (committed == "-1" ? "nothing" : committed) + ", next offset " +
+         Part(partition, "next_offset") + ", in total " + Sum(partition, "totals", " + ") + "\n";
+}
+
+}  // namespace
+
+std::string StatusText(const ordered_json& status) {
+  if (!status.is_object()) {
+    return "?\n";
+  }
+  std::string out = "group " + Part(status, "group") + ", process " + Part(status, "pid") + "\n";
+  out += "guarantee: " + Part(status, "guarantee") + "\n";
+  const auto counts = status.find("counts");
+  out += "deliveries " + (counts == status.end() ? "?" : Part(*counts, "deliveries")) + " = " +
+         Sum(status, "counts", " + ") + "\n";
+  out += "beside them: " + Sum(status, "beside", ", ") + "\n";
+  const ordered_json none = ordered_json::array();
+  const auto list = [&](const char* key) -> const ordered_json& {
+    const auto found = status.find(key);
+    return found != status.end() && found->is_array() ? *found : none;
+  };
+  for (const ordered_json& partition : list("partitions")) {
+    out += PartitionText(partition);
+  }
+  out += list("partitions").empty() ? "no partition was ever assigned\n" : "";
+  for (const ordered_json& stop : list("stops")) {
+    out += "stopped: " + (stop.is_string() ? SafeText(stop.get<std::string>()) : "?") + "\n";
+  }
+  if (const std::string where = Part(status, "unreached"); !where.empty()) {
+    out += "no broker was reached at " + where + "\n";
+  }
+  if (const std::string why = Part(status, "error"); !why.empty()) {
+    out += "ended by itself: " + why + "\n";
+  }
+  return out;
+}
+
+int StatusCommand(const ServicePlace& place, bool json) {
+  const Asked asked = AskService(place, {.command = "status"});
+  if (asked.code == kExitDone) {
+    std::cout << (json ? SafeJson(asked.result) + "\n" : StatusText(asked.result));
+  }
+  return asked.code;
+}
+
+}  // namespace oncemq

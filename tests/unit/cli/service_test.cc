@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that ask a running service: against `oncemq run`, which waits for its broker, and
+// against a service of this process whose words the test knows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "command_fixture.h"
+#include "oncemq/dedup/memory_window.h"
+#include "oncemq/framework/admin.h"
+
+namespace oncemq {
+namespace {
+
+using namespace std::chrono_literals;
+using oncemq::testing::Command;
+using oncemq::testing::Eventually;
+using oncemq::testing::kService;
+using oncemq::testing::Process;
+using oncemq::testing::ReadAll;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class KnownRuntime final : public Runtime {
+ public:
+  RunReport Run(std::stop_token) override { return report; }
+  RunReport Report() const override { return report; }
+  RunReport report;
+};
+
+class AskedService : public Command {
+ protected:
+  std::string Socket() const { return dir_.path() / "admin.sock"; }
+  std::string At() const { return " --socket '" + Socket() + "'"; }
+  std::string ServiceFile() const {
+    return Write(std::string(kService) + "admin: {socket: '" + Socket() + "'}\n");
+  }
+
+  void Offer() {
+    auto socket =
+        AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime_,
+                                                 .window = window_.get(),
+                                                 .group = "shop",
+                                                 .guarantee = "What holds\n  - \x1b[31mred\n"});
+    ASSERT_TRUE(socket) << socket.error().message;
+    socket_ = *std::move(socket);
+  }
+
+  KnownRuntime runtime_;
+  std::unique_ptr<Window> window_ =
+      *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  std::unique_ptr<AdminSocket> socket_;
+};
+
+TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
+  PartitionStatus status;
+  status.phase = PartitionPhase::kActive;
+  status.frontier = 40;
+  status.next_offset = 44;
+  status.totals.applied = 30;
+  runtime_.report.counts = {.deliveries = 5, .applied = 3, .open = 2, .uncertain = 1};
+  runtime_.report.partitions = {{"payments", 3, status}};
+  runtime_.report.stops = {"payments [5]: \x1b[31m"};
+  runtime_.report.unreached = "k1:9092";
+  Offer();
+  const Ended ended = Run("status" + At());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_THAT(ended.out, StartsWith("group shop, process "));
+  EXPECT_THAT(ended.out, HasSubstr("\nguarantee: guarded: once per id"));
+  EXPECT_THAT(ended.out, HasSubstr("\ndeliveries 5 = applied 3 + suppressed 0 + parked 0 + "
+                                   "rejected 0 + handed back 0 + open 2\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nbeside them: uncertain 1, own redelivery 0"));
+  EXPECT_THAT(ended.out, HasSubstr("\npayments [3]: active, frontier 40, committed nothing, next "
+                                   "offset 44, in total applied 30 + "));
+  EXPECT_THAT(ended.out, HasSubstr("\nstopped: payments [5]: \\u001b[31m\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nno broker was reached at k1:9092\n"));
+  const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
+  EXPECT_EQ(json["partitions"][0]["committed"], -1);
+  EXPECT_EQ(json["pid"], getpid());
+}
+
+TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
+  const Own own = *window_->RaiseOwn(0, 2, 0);
+  const std::string id("a\0b", 3);
+  const ClaimRequest claim{id, {0xABC, 5}, {0, 2, 17}, own, 0};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+  Offer();
+  EXPECT_EQ(Run("window show nobody" + At()).out, "none: the window keeps nothing of this id\n");
+  const Ended open = Run("window show 610062 --hex" + At());
+  EXPECT_EQ(open.code, 0) << open.err;
+  EXPECT_EQ(open.out,
+            "open\nfrom source 0, partition 2, offset 17\n"
+            "held by the claim 0000000000000abc0000000000000005\n");
+  const auto json = nlohmann::json::parse(Run("window show --json --hex 610062" + At()).out);
+  EXPECT_EQ(json["state"], "open");
+  const Ended wrong = Run("window show 61006 --hex" + At());
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err, "61006 is no id in hex digits, two for each byte\n");
+  window_.reset();
+  socket_.reset();
+  Offer();
+  const Ended none = Run("window show x" + At());
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err, "the service has no window: no id is looked at\n");
+}
+
+TEST_F(AskedService, ExplainSaysWhetherAFileOrAServiceSpeaks) {
+  Offer();
+  const Ended service = Run("explain guarantee" + At());
+  EXPECT_EQ(service.code, 0) << service.err;
+  EXPECT_EQ(service.out, "# By the service that runs at " + Socket() +
+                             "; no file was read.\nWhat holds\n  - \\u001b[31mred\n");
+  const Ended file = Run("explain guarantee -c " + ServiceFile());
+  EXPECT_THAT(file.out, StartsWith("# By the file "));
+  EXPECT_THAT(file.out, HasSubstr("; no service was asked.\nGuarantee of group `payments`"));
+  EXPECT_EQ(Run("explain guarantee -c " + ServiceFile() + At()).code, 2) << "one of them";
+}
+
+TEST_F(AskedService, NobodyThereIsToldAndHasItsOwnExitCode) {
+  for (const char* command : {"status", "window show x", "explain guarantee"}) {
+    const Ended ended = Run(command + At());
+    EXPECT_EQ(ended.code, 6) << command;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(ended.err, "there is no " + Socket() + ": no service runs that offers this socket\n");
+  }
+  EXPECT_EQ(Run("status " + ServiceFile()).code, 6);
+}
+
+TEST_F(AskedService, WithoutAPlaceNobodyIsAsked) {
+  const Ended neither = Run("status");
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_EQ(neither.err, "say which service: by --socket PATH, or by its service file\n");
+  EXPECT_EQ(Run("status " + ServiceFile() + At()).code, 2);
+  const Ended unset = Run("status " + Write(kService));
+  EXPECT_EQ(unset.code, 2);
+  EXPECT_THAT(unset.err, HasSubstr("`admin.socket` is not set"));
+  EXPECT_EQ(Run("status /no/such/file.yaml").code, 2);
+  EXPECT_EQ(Run("window" + At()).code, 2);
+  EXPECT_EQ(Run("window show" + At()).code, 2);
+}
+
+TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
+  const std::string file = ServiceFile();
+  Process process({.command = ShellLine("run --handler count -c " + file)});
+  ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));
+  const Ended status = Run("status " + file, "asked");
+  EXPECT_EQ(status.code, 0) << status.err;
+  EXPECT_THAT(status.out, HasSubstr("group payments, process " + std::to_string(process.pid())));
+  EXPECT_THAT(status.out, HasSubstr("no partition was ever assigned"));
+  EXPECT_THAT(Run("explain guarantee" + At(), "asked").out, HasSubstr("What does not hold"));
+  const Ended second = Run("run --handler count -c " + file, "asked");
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.err, HasSubstr("is taken: another process answers there"));
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(30s), 5);
+  EXPECT_FALSE(std::filesystem::exists(Socket()));
+  EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
+}
+
+TEST_F(AskedService, AKilledServiceIsSaidToBeDeadAndTheNextOneTakesItsPlace) {
+  const std::string file = ServiceFile();
+  const auto run = ShellLine("run --handler count -c " + file);
+  {
+    Process killed({.command = run});
+    ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));
+    killed.Kill9();
+  }
+  const Ended dead = Run("status " + file, "asked");
+  EXPECT_EQ(dead.code, 6);
+  EXPECT_THAT(dead.err, HasSubstr("the service that made this socket has died"));
+  Process next({.command = run});
+  EXPECT_TRUE(Eventually(20s, [&] { return Run("status " + file, "asked").code == 0; }));
+  ASSERT_EQ(kill(next.pid(), SIGTERM), 0);
+  EXPECT_EQ(next.Wait(30s), 5);
+}
+
+}  // namespace
+}  // namespace oncemq
