@@ -213,6 +213,20 @@ TEST_F(AdminServerTest, ItEndsAtOnceWhileClientsHang) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
+TEST_F(AdminServerTest, TheDeadlineIsKeptByTheServersClock) {
+  ManualClock clock;
+  Start(milliseconds(5'000), 8, Anybody, clock);
+  RawClient silent(path_);
+  ExpectItServes();  // so the silent one before it was let in
+  clock.Advance(milliseconds(4'999));
+  ExpectItServes();
+  EXPECT_FALSE(silent.LetGo());
+  clock.Advance(milliseconds(1));
+  ExpectItServes();  // in a later round than the one that dropped the silent one
+  EXPECT_TRUE(silent.LetGo());
+  server_.reset();  // before its clock
+}
+
 TEST_F(AdminServerTest, TheTimeThatACommandTakesIsNotItsClients) {
   ManualClock clock;
   Start(milliseconds(5'000), 8, Anybody, clock);
