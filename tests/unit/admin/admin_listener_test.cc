@@ -147,7 +147,7 @@ TEST_F(AdminListenerTest, AFileThatTookItsPlaceIsLeftAlone) {
 }
 
 TEST_F(AdminListenerTest, OfManyThatOpenOneNameAtOnceExactlyOneHasIt) {
-  for (int round = 0; round < 20; round++) {
+  for (int round = 0; round < 200; round++) {
     LeaveADeadSocket();
     std::atomic<int> opened{0};
     std::vector<Result<std::unique_ptr<AdminListener>>> listeners;

@@ -60,6 +60,7 @@ class AdminServerTest : public ::testing::Test {
   const std::string path_ = dir_.path() / "admin.sock";
   std::atomic<int> calls_{0};
   std::promise<void> go_on_;
+  ManualClock clock_;  // for tests that say so
   std::unique_ptr<AdminServer> server_;
 };
 
