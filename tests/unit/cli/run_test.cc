@@ -59,7 +59,8 @@ class RunAgainstKafka : public ::testing::Test {
         << "        session_timeout: 6s, commit_interval: 100ms}\n"
         << "topics: " << topic_ << "\n"
         << "window: {engine: memory, level: guarded, ids: partition_owned,\n"
-        << "         id: {header: message-id}}\n";
+        << "         id: {header: message-id}}\n"
+        << "admin: {socket: " << (dir_.path() / "admin.sock").string() << "}\n";
   }
 
   // Every id twice: what the handler sees of it once is the window's work.
@@ -80,6 +81,17 @@ class RunAgainstKafka : public ::testing::Test {
     return {"/bin/sh", "-c",
             "exec '" ONCEMQ_PROGRAM "' run -c '" + folder + "/service.yaml' 2>'" + folder +
                 "/err' " + arguments};
+  }
+
+  // Asks the service that runs.
+  nlohmann::json Ask(const std::string& command) const {
+    const std::string folder = dir_.path().string();
+    const std::filesystem::path answer = dir_.path() / "answer";
+    Process process({.command = {"/bin/sh", "-c",
+                                 "exec '" ONCEMQ_PROGRAM "' " + command + " --json --socket '" +
+                                     folder + "/admin.sock' >'" + answer.string() + "'"}});
+    EXPECT_EQ(process.Wait(std::chrono::seconds(30)), 0) << command;
+    return nlohmann::json::parse(ReadAll(answer), nullptr, false);
   }
 
   int64_t CommittedTogether() const {
@@ -120,6 +132,36 @@ TEST_F(RunAgainstKafka, PrintShowsEachIdOnceAndNeverThePayload) {
   EXPECT_EQ(report["suppressed"], 50);
   EXPECT_EQ(report["verdict"], "OK");
   EXPECT_EQ(report["clean"], true);
+}
+
+TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
+  SendTwice(50);
+  Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
+  ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100; }));
+  nlohmann::json status;
+  ASSERT_TRUE(Eventually(30s, [&] {  // the acknowledgement, and the next round
+    status = Ask("status");
+    int64_t committed = 0;
+    for (const auto& partition : status["partitions"]) {
+      committed += partition["committed"].get<int64_t>();
+    }
+    return committed == 100;
+  }));
+  EXPECT_EQ(status["group"], topic_);
+  EXPECT_EQ(status["counts"]["deliveries"], 100);
+  EXPECT_EQ(status["counts"]["applied"], 50);
+  EXPECT_EQ(status["counts"]["suppressed"], 50);
+  EXPECT_EQ(status["unreached"], "");
+  ASSERT_EQ(status["partitions"].size(), 2u);
+  for (const auto& partition : status["partitions"]) {
+    EXPECT_EQ(partition["topic"], topic_);
+    EXPECT_EQ(partition["phase"], "active");
+    EXPECT_EQ(partition["frontier"], partition["committed"]);
+  }
+  EXPECT_EQ(Ask("window show id-7")["state"], "done");
+  EXPECT_EQ(Ask("window show id-99")["state"], "none");
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
 }
 
 TEST_F(RunAgainstKafka, ItEndsWhenItsLinesCannotBeWritten) {
