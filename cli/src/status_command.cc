@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include "exit_code.h"
 #include "safe_json.h"
@@ -70,11 +71,10 @@ std::string StatusText(const ordered_json& status) {
   for (const ordered_json& stop : list("stops")) {
     out += "stopped: " + (stop.is_string() ? SafeText(stop.get<std::string>()) : "?") + "\n";
   }
-  if (const std::string where = Part(status, "unreached"); !where.empty()) {
-    out += "no broker was reached at " + where + "\n";
-  }
-  if (const std::string why = Part(status, "error"); !why.empty()) {
-    out += "ended by itself: " + why + "\n";
+  for (const auto& [key, says] : {std::pair("unreached", "no broker was reached at "),
+                                  std::pair("error", "ended by itself: ")}) {
+    const std::string part = Part(status, key);
+    out += part.empty() || !status.contains(key) ? "" : says + part + "\n";
   }
   return out;
 }
