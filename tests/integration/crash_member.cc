@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member as a process of its own, made to be killed: crash_member BROKERS GROUP TOPIC DIR NUMBER
-// Its window lives and dies with it. SIGUSR1: the next call of its handler hangs before its effect;
-// SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0 when its verdict adds up.
+// A member as a process of its own, made to be killed:
+// crash_member BROKERS GROUP TOPIC DIR NUMBER memory|guarded|atomic
+// Its window lives and dies with it, or lies on the disk below DIR. SIGUSR1: the next call of its
+// handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
+// when its verdict adds up.
 #include <unistd.h>
 
 #include <atomic>
@@ -11,7 +13,7 @@
 #include <string>
 
 #include "guarded_target.h"
-#include "oncemq/dedup/memory_window.h"
+#include "ledger_rows.h"
 #include "running_member.h"
 
 namespace oncemq::testing {
@@ -24,7 +26,7 @@ class CrashMember {
   CrashMember(const std::filesystem::path& dir, uint32_t number)
       : number_(number), target_(dir / "target"), calls_(dir / "calls") {}
 
-  Outcome Handle(const Message& message, const Context& context) {
+  Outcome Handle(const Message& message, Context& context) {
     CallRecord call{.member = number_,
                     .id = static_cast<uint32_t>(std::stoul(std::string(context.id()))),
                     .partition = message.partition(),
@@ -34,7 +36,11 @@ class CrashMember {
     if (hang == Hang::kBeforeTheEffect) {
       HangForEver(call);
     }
-    if (!target_.Store(call.id, number_)) {
+    if (Effects* const effects = context.effects(); effects != nullptr) {
+      if (!StoreLedgerRow(*effects, call.id, *message.key())) {
+        return Retry{};
+      }
+    } else if (!target_.Store(call.id, number_)) {
       Write(CallRecord::kKnown, call);
     }
     if (hang == Hang::kAfterTheEffect) {
@@ -93,10 +99,11 @@ int Main(char** words) {
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])));
-  const auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  const auto window = OpenTestWindow(words[6], words[4]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
+  options.one_host = true;
   options.core.session_timeout = std::chrono::seconds(4);  // what every death costs the group
-  RunningMember member(options, window->get(), [&](const Message& message, Context& context) {
+  RunningMember member(options, window.get(), [&](const Message& message, Context& context) {
     return crash.Handle(message, context);
   });
   crash.Obey(signals);
@@ -107,5 +114,5 @@ int Main(char** words) {
 }  // namespace oncemq::testing
 
 int main(int argc, char** argv) {
-  return argc == 6 ? oncemq::testing::Main(argv) : 2;
+  return argc == 7 ? oncemq::testing::Main(argv) : 2;
 }

@@ -24,14 +24,21 @@ enum class Death {
 };
 inline constexpr int kDeaths = 3;
 
-// Three members, each with a window of its own that dies with it; every death is followed by a new
-// process. Expects in the end: every id's effect is at the target exactly once, each key in order;
-// the durable verdict adds up; and no handler was called again for what a commit had shown.
-// Thread safety: one thread, which stays (see Process).
+// What the members remember in, and with it where their effects go.
+enum class MemberWindow {
+  kMemory,   // of each its own, dies with it; effects at a guarded target
+  kGuarded,  // on the disk that all share; effects at a guarded target
+  kAtomic,   // the same; effects in the stores
+};
+
+// Three members on one host; every death is followed by a new process. Expects in the end: every
+// id's effect is at the target exactly once, each key in order; the durable verdict adds up; and no
+// handler was called again for what a commit had shown. Thread safety: one thread, which stays (see
+// Process).
 class CrashStorm {
  public:
   CrashStorm(const std::string& bootstrap, const std::string& name, const StormSize& size,
-             uint64_t seed);
+             uint64_t seed, MemberWindow window = MemberWindow::kMemory);
 
   // Kills so many members, one after the other; deaths of each kind in turn.
   void Run(int kills);
@@ -48,6 +55,8 @@ class CrashStorm {
   void NoteUnshown(uint32_t member);
   void End();
   void Judge();
+  void JudgeLedger();
+  void JudgeCalls();
 
   bool Feed(const std::function<bool()>& condition);
   const std::vector<CallRecord>& Calls();
@@ -56,6 +65,7 @@ class CrashStorm {
   std::string LogOf(uint32_t member) const;
 
   const StormSize size_;
+  const MemberWindow window_;
   const std::string bootstrap_;
   const std::string topic_;
   const std::string group_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consumer processes die by kill -9 in the middle of their handlers; what their windows knew is
-// gone with them. The target of the effects is guarded, so every effect is there once.
+// Consumer processes die by kill -9 in the middle of their handlers. A window in memory is gone
+// with its process, one on the disk is not. The target of the effects is guarded, or it is the
+// store itself, so every effect is there once.
 #include <gtest/gtest.h>
 
 #include "crash_storm.h"
@@ -13,6 +14,22 @@ TEST(KafkaCrashStorm, MembersKilledInAHandlerLeaveEveryEffectOnceAndEachKeyInOrd
   ONCEMQ_REQUIRE_KAFKA();
   const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};  // 60,000 sent
   CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm", size, /*seed=*/1);
+  storm.Run(/*kills=*/6);
+}
+
+TEST(KafkaCrashStorm, StoresOnTheDiskKnowWhatKilledMembersHadFinished) {
+  ONCEMQ_REQUIRE_KAFKA();
+  const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};
+  CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm-disk", size, /*seed=*/2,
+                   MemberWindow::kGuarded);
+  storm.Run(/*kills=*/6);
+}
+
+TEST(KafkaCrashStorm, EffectsInTheStoresAreThereOnceThoughTheirMembersAreKilled) {
+  ONCEMQ_REQUIRE_KAFKA();
+  const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};
+  CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm-atomic", size, /*seed=*/3,
+                   MemberWindow::kAtomic);
   storm.Run(/*kills=*/6);
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger_rows.h"
+
+#include <stdexcept>
+
+#include "oncemq/dedup/local_window.h"
+#include "oncemq/dedup/memory_window.h"
+
+namespace oncemq::testing {
+
+std::string LedgerRowOf(uint32_t id) {
+  return "id/" + std::to_string(id);
+}
+
+std::unique_ptr<Window> OpenTestWindow(std::string_view kind, const std::filesystem::path& dir) {
+  const bool atomic = kind == "atomic";
+  if (kind == "memory") {
+    return *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  }
+  LocalWindowOptions options;
+  options.directory = dir / "stores";
+  options.level = atomic ? Level::kAtomic : Level::kGuarded;
+  options.generation = 3'000;  // many times over
+  auto window = OpenPartitionWindows(options, SystemClock::Instance());
+  if (!window) {
+    throw std::runtime_error(ToString(window.error()));
+  }
+  return *std::move(window);
+}
+
+bool StoreLedgerRow(Effects& effects, uint32_t id, std::string_view key) {
+  const std::string last = "last/" + std::string(key);
+  const auto before = effects.Get(last);
+  if (!before) {
+    return false;
+  }
+  const bool back = *before && std::stoul(**before) >= id;
+  return effects.Put(last, std::to_string(id)) && effects.Add(LedgerRowOf(id), 1) &&
+         (!back || effects.Add(kDisorderRow, 1));
+}
+
+}  // namespace oncemq::testing
