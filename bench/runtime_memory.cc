@@ -8,9 +8,10 @@ int main(int argc, char** argv) {
   options.duplicates = 0.3;
   // All of them: partitions are read at different speeds, and a window that forgets the ids of a
   // late one lets its copies run.
-  options.window = [](uint32_t messages) {
-    auto window = oncemq::OpenMemoryWindow({.level = oncemq::Level::kGuarded, .remember = messages},
-                                           oncemq::SystemClock::Instance());
+  options.window = [](const oncemq::bench::RunFacts& run) {
+    auto window =
+        oncemq::OpenMemoryWindow({.level = oncemq::Level::kGuarded, .remember = run.messages},
+                                 oncemq::SystemClock::Instance());
     return window ? *std::move(window) : nullptr;
   };
   options.peer = {.name = "franz-go + map", .folder = "franz-go"};

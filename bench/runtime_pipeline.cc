@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "oncemq/base/hash.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int kPartitions = 8;
 constexpr uint64_t kKeys = 10'000;
 constexpr const char* kTopic = "bench";
+constexpr const char* kGroup = "bench-runtime";
 
 class Pipeline {
  public:
@@ -56,12 +58,15 @@ class Pipeline {
   double Runtime(uint32_t workers) {
     RuntimeOptions options;
     options.kafka.brokers = kafka_->bootstrap();
-    options.kafka.group = NextGroup();
+    options.kafka.group = kGroup;
     options.kafka.topics = {kTopic};
+    ForgetGroup();
     options.ids_partition_owned = true;
     options.workers = workers;
     const std::unique_ptr<Window> window =
-        options_.window ? options_.window(static_cast<uint32_t>(options_.messages)) : nullptr;
+        options_.window ? options_.window({static_cast<uint32_t>(options_.messages),
+                                           kafka_->cluster_id(), kGroup, kTopic, kPartitions})
+                        : nullptr;
     std::atomic<int64_t> handled{0};
     double began = 0;
     double ended = 0;
@@ -92,6 +97,13 @@ class Pipeline {
   }
 
  private:
+  // Every run begins with the log; a store belongs to one group.
+  void ForgetGroup() {
+    if (std::exchange(group_known_, true)) {
+      testing::KafkaAdmin(kafka_->bootstrap()).DeleteGroup(kGroup);
+    }
+  }
+
   std::string NextGroup() { return "g" + std::to_string(groups_++); }
 
   // The last message of each partition is no copy, so that the last handled one is the end.
@@ -135,6 +147,7 @@ class Pipeline {
   std::unique_ptr<testing::KafkaBroker> kafka_;
   int64_t distinct_ = 0;
   int groups_ = 0;
+  bool group_known_ = false;
 };
 
 // The folder of the peers, where this bench is to run one and can.

@@ -14,11 +14,20 @@
 
 namespace oncemq::bench {
 
+// What a window of a run may have to know.
+struct RunFacts {
+  uint32_t messages = 0;
+  std::string cluster;
+  std::string group;
+  std::string topic;
+  int32_t partitions = 0;
+};
+
 struct PipelineOptions {
   int64_t messages = 5'000'000;  // --messages; a million with --quick
   int pairs = 5;                 // --pairs: runtime and floor in turn; 3 with --quick
   double duplicates = 0;         // share of messages that copy an earlier one of their partition
-  std::function<std::unique_ptr<Window>(uint32_t messages)> window;  // nothing: no window
+  std::function<std::unique_ptr<Window>(const RunFacts&)> window;  // of each run; nothing: none
   std::optional<Peer> peer = std::nullopt;  // with --peers DIR it runs beside each pair
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows on disk, one store for each partition, under a real group.
+#include <atomic>
 #include <filesystem>
-#include <optional>
+#include <map>
+#include <stdexcept>
 
 #include "oncemq/dedup/local_window.h"
 #include "runtime_fixture.h"
@@ -22,10 +24,16 @@ class KafkaLocalWindows : public KafkaRuntimeTest {
   }
 
   std::string Base() const { return dir_.path() / "stores"; }
-  std::unique_ptr<Window> Stores() const {
+  // As the runtime calls it.
+  std::string Owner() const {
+    return "cluster " + SharedKafka::Get().cluster_id() + ", group " + group_ +
+           ", app default, namespace default, handler default, recipe 1, id from header "
+           "message-id, read_committed";
+  }
+  std::unique_ptr<Window> Stores(Level level = Level::kGuarded) const {
     LocalWindowOptions options;
     options.directory = Base();
-    options.level = Level::kGuarded;
+    options.level = level;
     options.generation = 500;  // so that ids are in the history too
     auto window = OpenPartitionWindows(options, SystemClock::Instance());
     EXPECT_TRUE(window);
@@ -71,6 +79,73 @@ class KafkaLocalWindows : public KafkaRuntimeTest {
   const TempDir dir_;
 };
 
+// Effects in the stores, with handlers that fail and one that is slow: nothing of what a failed
+// call wrote stays, and what the others wrote beside the slow one is written once.
+TEST_F(KafkaLocalWindows, EffectsOfHandlersThatFailAndHangAreThereOnce) {
+  constexpr int kMessages = 2'000;
+  Send(0, kMessages, /*keys=*/50);
+  Send(0, kMessages, /*keys=*/50);
+  const auto window = Stores(Level::kAtomic);
+  RuntimeOptions options = Options();
+  options.one_host = true;
+  options.poll_budget = milliseconds(20);
+  options.policy.backoff_first = milliseconds(1);
+  std::atomic<int> calls = 0;
+  Handler handler = [&](const Message&, Context& context) -> Outcome {
+    const int call = ++calls;
+    EXPECT_TRUE(context.effects()->Add("id/" + std::string(context.id()), 1));
+    EXPECT_TRUE(context.effects()->Add("total", 1));
+    if (call % 7 == 0) {
+      return Retry{};
+    }
+    if (call % 11 == 0) {
+      throw std::runtime_error("on purpose");
+    }
+    if (call % 500 == 0) {  // longer than the poll budget: its run is taken apart
+      const BootTime until = SystemClock::Instance().Boot() + milliseconds(150);
+      while (SystemClock::Instance().Boot() < until) {
+      }
+    }
+    return Done{};
+  };
+  {
+    RunningMember member(options, window.get(), handler);
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return Finished(member.Now()) == 2 * kMessages; }));
+    const RunReport& report = member.Stop();
+    EXPECT_TRUE(report.clean);
+    EXPECT_EQ(report.counts.applied, kMessages);
+    EXPECT_EQ(report.counts.suppressed, kMessages);
+    EXPECT_GT(report.counts.handler_calls, kMessages);
+  }
+  std::map<std::string, int64_t> sums;
+  for (int32_t partition = 0; partition < kPartitions; partition++) {
+    ASSERT_TRUE(window->Open({0, partition, topic_, Owner()}));
+    const auto rows = *window->NewEffects(0, partition);
+    for (int i = -1; i < kMessages; i++) {
+      const std::string row = i < 0 ? "total" : "id/" + std::to_string(i);
+      const auto value = rows->Get(row);
+      sums[row] += value && *value ? SumOf(**value).value_or(-1) : 0;
+    }
+  }
+  EXPECT_EQ(sums["total"], kMessages);
+  for (int i = 0; i < kMessages; i++) {
+    EXPECT_EQ(sums["id/" + std::to_string(i)], 1) << i;
+  }
+}
+
+TEST_F(KafkaLocalWindows, AProcessMayOwnManyPartitions) {
+  const std::string many = topic_ + ".many";
+  admin_->CreateTopic({.name = many, .partitions = 64});
+  topic_ = many;
+  Send(0, 5'000, /*keys=*/1'000);
+  EXPECT_EQ(RunToTheEnd(5'000).counts.applied, 5'000);
+  Send(0, 5'000, /*keys=*/1'000);
+  const RunReport second = RunToTheEnd(10'000);
+  EXPECT_EQ(second.counts.suppressed, 5'000);
+  EXPECT_EQ(second.partitions.size(), 64u);
+  EXPECT_TRUE(second.clean);
+}
+
 TEST_F(KafkaLocalWindows, ANewProcessKnowsWhatWasFinishedWithoutReadingTheLog) {
   Send(0, 3'000);
   EXPECT_EQ(RunToTheEnd(3'000).counts.applied, 3'000);
@@ -110,10 +185,7 @@ TEST_F(KafkaLocalWindows, WhileSomebodyElseHoldsItsStoreAPartitionWaitsAndSaysSo
   RunToTheEnd(300);
   // As a process would that was put to sleep: the group has let it go, the store has not.
   auto sleeper = Stores();
-  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", group " + group_ +
-                            ", app default, namespace default, handler default, recipe 1, id from "
-                            "header message-id, read_committed";
-  ASSERT_TRUE(sleeper->Open({.source = 0, .partition = 1, .topic = topic_, .owner = owner}));
+  ASSERT_TRUE(sleeper->Open({.source = 0, .partition = 1, .topic = topic_, .owner = Owner()}));
   LogFile log;
   const auto window = Stores();
   RunningMember member(Options(), window.get(), Record());

@@ -8,12 +8,11 @@
 namespace oncemq::testing {
 namespace {
 
-TEST(KafkaStormSmall, MembersComeAndGoWhileOthersWork) {
-  ONCEMQ_REQUIRE_KAFKA();
+void PlaySmallStorm(const std::string& name, StormWindow window) {
   KafkaBroker& kafka = SharedKafka::Get();
   const StormSize size{.ids = 60'000, .keys = 499, .far = 5'000, .partitions = 4};
-  Storm storm(kafka.bootstrap(), "storm-small", size);
-  StormProducer producer(kafka.bootstrap(), "storm-small", size);
+  Storm storm(kafka.bootstrap(), name, size, window);
+  StormProducer producer(kafka.bootstrap(), name, size);
   producer.SendUpTo(size.ids / 10);
   auto a = storm.Join();
   ASSERT_TRUE(storm.Reached(1));
@@ -28,6 +27,16 @@ TEST(KafkaStormSmall, MembersComeAndGoWhileOthersWork) {
   EXPECT_TRUE(storm.AllCommitted(producer.sent()));
   storm.Leave(c);
   storm.Judge(producer.sent());
+}
+
+TEST(KafkaStormSmall, MembersComeAndGoWhileOthersWork) {
+  ONCEMQ_REQUIRE_KAFKA();
+  PlaySmallStorm("storm-small", StormWindow::kMemory);
+}
+
+TEST(KafkaStormSmall, StoresGoFromMemberToMemberWhileTheyWork) {
+  ONCEMQ_REQUIRE_KAFKA();
+  PlaySmallStorm("storm-small-disk", StormWindow::kDisk);
 }
 
 }  // namespace

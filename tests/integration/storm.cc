@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ledger_rows.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/commit_metadata.h"
@@ -124,20 +125,26 @@ void StormProducer::Send(uint32_t id) {
   sent_++;
 }
 
-Storm::Storm(const std::string& bootstrap, const std::string& name, const StormSize& size)
-    : size_(size), topic_(name), bootstrap_(bootstrap) {
+Storm::Storm(const std::string& bootstrap, const std::string& name, const StormSize& size,
+             StormWindow window)
+    : size_(size), topic_(name), bootstrap_(bootstrap), kind_(window) {
   KafkaAdmin(bootstrap).CreateTopic({.name = name, .partitions = size.partitions});
-  MemoryWindowOptions options{.level = Level::kGuarded};
-  options.remember = 2 * size.ids;
-  window_ = *OpenMemoryWindow(options, SystemClock::Instance());
+  if (kind_ == StormWindow::kMemory) {
+    MemoryWindowOptions options{.level = Level::kGuarded};
+    options.remember = 2 * size.ids;
+    windows_.push_back(*OpenMemoryWindow(options, SystemClock::Instance()));
+  }
 }
 
 std::unique_ptr<RunningMember> Storm::Join(uint32_t workers) {
   RuntimeOptions options = QuickOptions(bootstrap_, topic_ + "-group", topic_);
-  options.catch_up = 0;  // all members share one window, so nothing has to be told from the log
+  options.catch_up = 0;  // window or host is common, so nothing has to be told from the log
+  if (kind_ == StormWindow::kDisk) {
+    windows_.push_back(OpenTestWindow("guarded", dir_.path()));
+  }
   options.workers = workers;
   return std::make_unique<RunningMember>(
-      options, window_.get(), [this, workers](const Message&, Context& context) -> Outcome {
+      options, windows_.back().get(), [this, workers](const Message&, Context& context) -> Outcome {
         // Some work, so that members join and leave while there is a backlog; more where workers
         // do it, because what waits for them is what a rebalance has to hand back.
         for (int i = 0; i < (workers > 0 ? 6 : 1); i++) {

@@ -13,6 +13,7 @@
 #include "oncemq/dedup/window.h"
 #include "oncemq/ordering/verdict.h"
 #include "running_member.h"
+#include "support/temp_dir.h"
 #include "support/test_producer.h"
 
 namespace oncemq::testing {
@@ -70,11 +71,18 @@ class StormProducer {
   uint64_t sent_ = 0;
 };
 
-// The members, their common window, and what is judged in the end.
+// Where the members of a storm remember.
+enum class StormWindow {
+  kMemory,  // in one window that all share
+  kDisk,    // in a store for each partition, opened by whoever owns it
+};
+
+// The members, their windows, and what is judged in the end.
 // Thread safety: one thread.
 class Storm {
  public:
-  Storm(const std::string& bootstrap, const std::string& name, const StormSize& size);
+  Storm(const std::string& bootstrap, const std::string& name, const StormSize& size,
+        StormWindow window = StormWindow::kMemory);
 
   std::unique_ptr<RunningMember> Join(uint32_t workers = 0);
   // The member owns something, and has had something to do.
@@ -96,7 +104,9 @@ class Storm {
   const StormSize size_;
   const std::string topic_;
   const std::string bootstrap_;
-  std::unique_ptr<Window> window_;
+  const StormWindow kind_;
+  const TempDir dir_;
+  std::vector<std::unique_ptr<Window>> windows_;  // one, or one of each member
   StormLog effects_;
   int64_t handled_ = 0;
   int64_t handed_back_ = 0;
