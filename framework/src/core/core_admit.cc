@@ -78,24 +78,24 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     }
     const Frontier::Arrival place = partition.frontier().Add(arrival.offset);
     const uint32_t ticket = delivery.ticket;
-    delivery = Delivery{};
-    delivery.ticket = ticket;
-    delivery.message = arrival.message;
-    delivery.id = arrival.id.data();
-    delivery.id_size = static_cast<uint16_t>(arrival.id.size());
-    delivery.id_hash = arrival.id_hash;
-    delivery.offset = arrival.offset;
-    delivery.epoch = partition.epoch();
-    delivery.arrival = place.number;
-    delivery.again = place.again;
-    delivery.bytes = arrival.bytes;
-    delivery.fingerprint = arrival.fingerprint;
-    delivery.time = arrival.time;
+    // All at once: cleared first, its bytes would be waited for.
+    delivery = Delivery{.message = arrival.message,
+                        .id = arrival.id.data(),
+                        .id_hash = arrival.id_hash,
+                        .offset = arrival.offset,
+                        .time = arrival.time,
+                        .ticket = ticket,
+                        .epoch = partition.epoch(),
+                        .arrival = place.number,
+                        .bytes = arrival.bytes,
+                        .fingerprint = arrival.fingerprint,
+                        .partition = id,
+                        .id_size = static_cast<uint16_t>(arrival.id.size()),
+                        .stage = place.finished ? Stage::kCarried : Stage::kFresh,
+                        .again = place.again};
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
-    delivery.partition = id;
-    delivery.stage = place.finished ? Stage::kCarried : Stage::kFresh;
     if (place.not_done) [[unlikely]] {
       delivery.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
