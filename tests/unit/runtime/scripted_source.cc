@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scripted_source.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "oncemq/base/hash.h"
@@ -65,6 +67,23 @@ void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
     facts.start = start;
     facts.read_from = facts.metadata.since = first;
     events.Assigned(partition, facts);
+  });
+}
+
+void Script::Prepare(PartitionId partition) {
+  Tell([this, partition](SourceEvents& events) {
+    Assignment assignment;
+    assignment.log.end = 1'000;
+    assignment.facts.partition = static_cast<int32_t>(partition);
+    const Status ready =
+        events.Prepare(partition, {"topic", assignment.facts.partition}, assignment);
+    ASSERT_TRUE(ready) << ToString(ready.error());
+    {
+      MutexLock lock(mutex_);
+      readable_.push_back(partition);
+      next_[partition] = 0;
+    }
+    events.Assigned(partition, assignment.facts);
   });
 }
 

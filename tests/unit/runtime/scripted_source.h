@@ -30,6 +30,8 @@ class Script {
   void Tell(std::function<void(SourceEvents&)> event);
   // `read_from`: where it begins to read, at the start if nothing is said.
   void Assign(PartitionId partition, int64_t start = 0, int64_t read_from = -1);
+  // From the beginning, with what the window says of it.
+  void Prepare(PartitionId partition);
   void Revoke(PartitionId partition);
   void Lose(PartitionId partition);
   // How commits are answered from now on; nothing: not at all.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level atomic: the run's effects and markers are there together, or none of them is.
+#include "run_machine_harness.h"
+
+namespace oncemq {
+namespace {
+
+class RunMachineAtomic : public RunMachineTest {
+ protected:
+  RunMachineAtomic() { Use({.level = Level::kAtomic, .reject = RejectPolicy::kJournal}); }
+
+  // Its effect is gone: it goes the whole way again, and first lets go of its claim.
+  void ExpectLost(size_t i) {
+    const Settlement& settlement = machine_->settlements()[i];
+    EXPECT_TRUE(settlement.fate == Fate::kWithdrawn || settlement.fate == Fate::kPending) << i;
+    EXPECT_EQ(settlement.stage, Stage::kReleasing) << i;
+    EXPECT_FALSE(settlement.token.empty()) << i;
+  }
+};
+
+TEST_F(RunMachineAtomic, ARunIsAppliedAsAWhole) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle();
+  ASSERT_EQ(machine_->completions().size(), 2u);
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+  EXPECT_EQ(FateOf(1), Fate::kApplied);
+}
+
+// At the other levels a handler that is through is never called again: here it must be.
+TEST_F(RunMachineAtomic, WithoutAnAnswerEverythingGoesTheWholeWayAgain) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle();
+  machine_->Completed(kLostReply);
+  for (size_t i = 0; i < 2; i++) {
+    EXPECT_EQ(FateOf(i), Fate::kPending);
+    ExpectLost(i);
+  }
+}
+
+TEST_F(RunMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle();
+  Complete(Change::kFenced);
+  for (size_t i = 0; i < 2; i++) {
+    EXPECT_EQ(FateOf(i), Fate::kWithdrawn);
+    ExpectLost(i);
+  }
+}
+
+TEST_F(RunMachineAtomic, ARefusalThatStoodOnLostEffectsIsNotPutOnRecord) {
+  Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle({{"y", Reject{"the balance does not suffice"}}});
+  Complete(Change::kFenced);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  ExpectLost(1);
+}
+
+TEST_F(RunMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
+  Add(1, "x");
+  Start();
+  Claim({Answer::kGranted});
+  Handle();
+  machine_->Completed(Error{Code::kInvalid, Effect::kNone, "the sum is too large"});
+  EXPECT_EQ(Release(), std::vector<std::string>{"x"});
+  EXPECT_EQ(FateOf(0), Fate::kStop);
+  EXPECT_EQ(machine_->settlements()[0].text, "the sum is too large");
+}
+
+// What is settled beside a slow handler has effects in the batch that it writes into.
+TEST_F(RunMachineAtomic, ASlowMessageWhoseRunWasTakenApartGoesAgainAndAlone) {
+  Add(1, "x");
+  Add(2, "y");
+  Add(3, "z");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  machine_->Next(BootTime{});
+  machine_->Handled(Done{});
+  machine_->Next(BootTime{});
+  std::vector<Settlement> others;
+  machine_->SettleOthers(others);
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[0].stage, Stage::kReleasing) << "its effect was in the run's batch";
+  EXPECT_EQ(others[1].stage, Stage::kReleasing) << "it holds a claim";
+  machine_->Handled(Done{});
+  EXPECT_EQ(machine_->Next(BootTime{}), nullptr);
+  ASSERT_EQ(machine_->settlements().size(), 1u);
+  EXPECT_EQ(FateOf(0), Fate::kWithdrawn);
+  ExpectLost(0);
+  EXPECT_TRUE(machine_->settlements()[0].alone);
+}
+
+TEST_F(RunMachineAtomic, ASlowMessageThatWasFirstKeepsItsEffect) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  machine_->Next(BootTime{});
+  std::vector<Settlement> others;
+  machine_->SettleOthers(others);
+  machine_->Handled(Done{});
+  EXPECT_EQ(machine_->Next(BootTime{}), nullptr);
+  ASSERT_EQ(machine_->completions().size(), 1u);
+  Complete();
+  EXPECT_EQ(FateOf(0), Fate::kApplied);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The poll loop on stores of partitions, with a scripted source: what is announced, committed and
+// forgotten, and when a store is held.
+#include "window_stores.h"
+
+#include <algorithm>
+
+#include "oncemq/dedup/local_window.h"
+#include "poll_loop_fixture.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+// Stores whose calls can be made to fail, and are seen.
+// Thread safety: as Window.
+class SeenStores final : public Window {
+ public:
+  explicit SeenStores(const std::string& directory) {
+    LocalWindowOptions options;
+    options.directory = directory;
+    options.level = Level::kGuarded;
+    inner_ = *OpenPartitionWindows(options, SystemClock::Instance());
+  }
+
+  std::atomic<bool> full{false};  // nothing can be announced
+
+  const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<Known> Open(const StoreName& name) override {
+    auto known = inner_->Open(name);
+    MutexLock lock(mutex_);
+    open_ += known ? 1 : 0;
+    return known;
+  }
+  void Close(uint32_t source, int32_t partition) override {
+    inner_->Close(source, partition);
+    MutexLock lock(mutex_);
+    open_--;
+  }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+    return inner_->RaiseOwn(source, partition, floor);
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return inner_->Claim(requests, answers);
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    return inner_->Complete(requests, changes);
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+    return inner_->Release(requests, changes);
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+    return inner_->Park(requests, changes);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+    return inner_->Renew(requests, changes);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+    return inner_->Restore(requests, changes);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return inner_->Peek(ids, views);
+  }
+  Status Announce(std::span<const Announcement> announcements) override {
+    if (full) {
+      return Error{Code::kUnavailable, ::oncemq::Effect::kUnknown, "no space left on device"};
+    }
+    MutexLock lock(mutex_);
+    for (const Announcement& one : announcements) {
+      announced_.push_back(one.offset);
+    }
+    return inner_->Announce(announcements);
+  }
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override {
+    MutexLock lock(mutex_);
+    for (const Progress& one : progress) {
+      committed_.push_back(one.frontier);
+    }
+    return inner_->Committed(progress, answers);
+  }
+
+  int open() const {
+    MutexLock lock(mutex_);
+    return open_;
+  }
+  std::vector<int64_t> announced() const {
+    MutexLock lock(mutex_);
+    return announced_;
+  }
+  std::vector<int64_t> committed() const {
+    MutexLock lock(mutex_);
+    return committed_;
+  }
+
+ private:
+  std::unique_ptr<Window> inner_;
+  mutable Mutex mutex_;
+  int open_ GUARDED_BY(mutex_) = 0;
+  std::vector<int64_t> announced_ GUARDED_BY(mutex_);
+  std::vector<int64_t> committed_ GUARDED_BY(mutex_);
+};
+
+class WindowStoresTest : public PollLoopTest {
+ protected:
+  static int64_t Last(const std::vector<int64_t>& offsets) {
+    return offsets.empty() ? -1 : offsets.back();
+  }
+
+  const TempDir dir_;
+  SeenStores stores_{dir_.path() / "stores"};
+};
+
+TEST_F(WindowStoresTest, EachCommitIsAnnouncedBeforeItIsSentAndToldWhenItIsAcknowledged) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().AnswerCommits(CommitReply::kUnknown);
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Last(stores_.announced()) == 0; }));
+  EXPECT_TRUE(stores_.committed().empty()) << "nobody has acknowledged it";
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return Last(stores_.committed()) == 1; }));
+  EXPECT_EQ(Last(stores_.announced()), 1);
+  EXPECT_EQ(stores_.open(), 1);
+  loop.script().Revoke(0);
+  ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
+  EXPECT_EQ(stores_.open(), 0) << "before the group hears of it";
+}
+
+TEST_F(WindowStoresTest, WhatCannotBeAnnouncedIsNotCommittedAndThePartitionGoesOnWhenItCan) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  stores_.full = true;
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1 && loop.Now().window_errors > 0; }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 0);
+  stores_.full = false;
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  EXPECT_EQ(calls_, 1);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay) {
+  std::atomic<bool> go{false};
+  RunningLoop loop(Options(), &stores_, [&](const Message&, Context&) -> Outcome {
+    calls_++;
+    while (!go) {
+      std::this_thread::yield();
+    }
+    return Done{};
+  });
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Lose(0);
+  loop.script().Tell([&](SourceEvents&) { calls_++; });  // it polls on
+  ASSERT_TRUE(Holds([&] { return calls_ == 2; }));
+  EXPECT_EQ(stores_.open(), 1);
+  go = true;
+  ASSERT_TRUE(Holds([&] { return stores_.open() == 0; }));
+  const auto known = stores_.Open({0, 0, "topic", "cluster , "});
+  ASSERT_TRUE(known) << ToString(known.error());
+  const std::string_view id = "a";
+  MarkerView view;
+  ASSERT_TRUE(stores_.Peek({&id, 1}, {&view, 1}));
+  EXPECT_EQ(view.state, MarkerState::kDone) << "a late truth is kept";
+}
+
+}  // namespace
+}  // namespace oncemq::testing
