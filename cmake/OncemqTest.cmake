@@ -2,8 +2,8 @@
 # How tests, benches and fuzz targets are declared.
 #
 #   oncemq_test(NAME unit_base LABELS unit SOURCES a_test.cc LIBS oncemq::base [TIMEOUT 60]
-#               [SERIAL] [ENV A=b])
-#     program test_unit_base; every TEST in it is one test of ctest
+#               [SERIAL] [ROCKSDB] [ENV A=b])
+#     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: stores are opened in it
 #   oncemq_bench(NAME dispatch SOURCES ... LIBS ...)     program bench_dispatch
 #   oncemq_fuzz(NAME record SOURCES ... LIBS ...)        program fuzz_record, with clang only
 
@@ -35,7 +35,7 @@ function(_oncemq_test_pch)
 endfunction()
 
 function(oncemq_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL" "NAME;TIMEOUT" "LABELS;SOURCES;LIBS;ENV")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL;ROCKSDB" "NAME;TIMEOUT" "LABELS;SOURCES;LIBS;ENV")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_SOURCES OR NOT arg_LABELS)
     message(FATAL_ERROR "oncemq_test: NAME, LABELS and SOURCES are needed: ${ARGV}")
   endif()
@@ -47,6 +47,10 @@ function(oncemq_test)
   oncemq_need_of(${arg_LIBS})
   _oncemq_test_pch()
   add_executable(${target} ${arg_SOURCES})
+  if(ONCEMQ_SANITIZE MATCHES "thread")
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/tsan_libraries.cc)
+    target_compile_definitions(${target} PRIVATE $<$<BOOL:${arg_ROCKSDB}>:ONCEMQ_TSAN_ROCKSDB>)
+  endif()
   oncemq_warnings(${target})
   _oncemq_quick_compile(${target})
   target_link_libraries(${target} PRIVATE ${arg_LIBS} oncemq_dep_gmock Threads::Threads)

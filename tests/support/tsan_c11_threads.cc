@@ -4,7 +4,7 @@
 // function that it watches, and no lock of librdkafka orders anything. Programs that are built with
 // it define C11's functions here, by POSIX's, which it knows; the dynamic linker prefers ours.
 // glibc's own are made the same way, so the objects' sizes and contents fit.
-// What librdkafka counts with atomics stays unseen, so the frees it does itself are not reported.
+// What it counts with atomics stays unseen (tsan_libraries.cc).
 #include <pthread.h>
 #include <threads.h>
 
@@ -54,13 +54,6 @@ pthread_cond_t* Posix(cnd_t* condition) {
 
 extern "C" {
 #pragma GCC visibility push(default)
-
-// Matches what librdkafka calls itself. Our callbacks are not hidden by it: its own frames are not
-// on the stacks that ThreadSanitizer keeps.
-const char* __tsan_default_suppressions();
-const char* __tsan_default_suppressions() {
-  return "race:librdkafka.so\n";
-}
 
 int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   auto* start = new Start{function, argument};
