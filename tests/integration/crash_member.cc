@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member as a process of its own, made to be killed:
-// crash_member BROKERS GROUP TOPIC DIR NUMBER memory|guarded|atomic
+// crash_member BROKERS GROUP TOPIC DIR NUMBER WINDOW (OpenTestWindow)
 // Its window lives and dies with it, or lies on the disk below DIR. SIGUSR1: the next call of its
 // handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
 // when its verdict adds up.

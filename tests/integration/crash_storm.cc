@@ -14,7 +14,6 @@
 #include "oncemq/framework/commit_metadata.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
-#include "support/kafka_broker.h"
 
 namespace oncemq::testing {
 namespace {
@@ -116,7 +115,7 @@ void CrashStorm::End() {
 
 void CrashStorm::Judge() {
   if (window_ == MemberWindow::kAtomic) {
-    JudgeLedger();
+    ExpectLedger(dir_.path(), "atomic", group_, topic_, size_);
   } else {
     StormLog effects;
     for (const StoredEffect& effect : target_.All()) {
@@ -129,32 +128,6 @@ void CrashStorm::Judge() {
   EXPECT_EQ(totals.suppressed, static_cast<int64_t>(producer_.sent() - size_.ids));
 
   JudgeCalls();
-}
-
-void CrashStorm::JudgeLedger() {
-  const auto window = OpenTestWindow("atomic", dir_.path());
-  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", group " + group_ +
-                            ", app default, namespace default, handler default, recipe 1, id from "
-                            "header message-id, read_committed";
-  std::vector<std::unique_ptr<EffectBatch>> stores;
-  for (int32_t partition = 0; partition < size_.partitions; partition++) {
-    const auto known = window->Open({0, partition, topic_, owner});
-    ASSERT_TRUE(known) << ToString(known.error());
-    stores.push_back(*window->NewEffects(0, partition));
-  }
-  const auto sum_of = [&](std::string_view row) {
-    int64_t sum = 0;
-    for (const auto& store : stores) {
-      const auto value = store->Get(row);
-      EXPECT_TRUE(value);
-      sum += value && *value ? SumOf(**value).value_or(size_.ids) : 0;
-    }
-    return sum;
-  };
-  for (uint32_t id = 0; id < size_.ids; id++) {
-    ASSERT_EQ(sum_of(LedgerRowOf(id)), 1) << "id " << id;
-  }
-  EXPECT_EQ(sum_of(kDisorderRow), 0);
 }
 
 void CrashStorm::JudgeCalls() {

@@ -55,7 +55,6 @@ class CrashStorm {
   void NoteUnshown(uint32_t member);
   void End();
   void Judge();
-  void JudgeLedger();
   void JudgeCalls();
 
   bool Feed(const std::function<bool()>& condition);

@@ -13,13 +13,13 @@ std::string LedgerRowOf(uint32_t id) {
 }
 
 std::unique_ptr<Window> OpenTestWindow(std::string_view kind, const std::filesystem::path& dir) {
-  const bool atomic = kind == "atomic";
   if (kind == "memory") {
     return *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
   }
   LocalWindowOptions options;
   options.directory = dir / "stores";
-  options.level = atomic ? Level::kAtomic : Level::kGuarded;
+  options.level = kind.starts_with("atomic") ? Level::kAtomic : Level::kGuarded;
+  options.sync = kind.ends_with("-unsynced") ? SyncWhen::kNever : SyncWhen::kEachCommit;
   options.generation = 3'000;  // many times over
   auto window = OpenPartitionWindows(options, SystemClock::Instance());
   if (!window) {

@@ -13,6 +13,7 @@
 #include "oncemq/framework/commit_metadata.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
 
 namespace oncemq::testing {
 
@@ -123,6 +124,33 @@ void StormProducer::Send(uint32_t id) {
                   .value = "some payload of a few bytes",
                   .headers = {{"message-id", {name, static_cast<size_t>(name_size)}}}});
   sent_++;
+}
+
+void ExpectLedger(const std::filesystem::path& dir, std::string_view kind, const std::string& group,
+                  const std::string& topic, const StormSize& size) {
+  const auto window = OpenTestWindow(kind, dir);
+  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", group " + group +
+                            ", app default, namespace default, handler default, recipe 1, id from "
+                            "header message-id, read_committed";
+  std::vector<std::unique_ptr<EffectBatch>> stores;
+  for (int32_t partition = 0; partition < size.partitions; partition++) {
+    const auto known = window->Open({0, partition, topic, owner});
+    ASSERT_TRUE(known) << ToString(known.error());
+    stores.push_back(*window->NewEffects(0, partition));
+  }
+  const auto sum_of = [&](std::string_view row) {
+    int64_t sum = 0;
+    for (const auto& store : stores) {
+      const auto value = store->Get(row);
+      EXPECT_TRUE(value);
+      sum += value && *value ? SumOf(**value).value_or(size.ids) : 0;
+    }
+    return sum;
+  };
+  for (uint32_t id = 0; id < size.ids; id++) {
+    ASSERT_EQ(sum_of(LedgerRowOf(id)), 1) << "id " << id;
+  }
+  EXPECT_EQ(sum_of(kDisorderRow), 0);
 }
 
 Storm::Storm(const std::string& bootstrap, const std::string& name, const StormSize& size,

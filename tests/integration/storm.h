@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -70,6 +71,11 @@ class StormProducer {
   uint32_t next_ = 0;
   uint64_t sent_ = 0;
 };
+
+// After the last member, whose windows were of that kind below `dir`: every id was counted once in
+// the stores (StoreLedgerRow), and no key went back.
+void ExpectLedger(const std::filesystem::path& dir, std::string_view kind, const std::string& group,
+                  const std::string& topic, const StormSize& size);
 
 // Where the members of a storm remember.
 enum class StormWindow {

@@ -52,10 +52,32 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
   return {};
 }
 
+// The very store that the commit rests on has lost all that was ever announced: its disk was not
+// asked to keep it.
+Status BeginAgain(Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  const int64_t since = facts.metadata.since;
+  if (since < assignment.log.start || !facts.metadata.skipped.empty()) {
+    return Incident("the store has lost all its effects, up to " + Position(facts.start) +
+                    ", and the log does not have all their messages any more");
+  }
+  Notice("the store has lost all its effects, up to " + Position(facts.start) +
+             ": they are handled again from " + Position(since),
+         assignment);
+  facts.metadata.totals = {};
+  facts.metadata.map = {};
+  facts.metadata.not_done = {};
+  facts.start = facts.read_from = facts.known_from = since;
+  return {};
+}
+
 // At level atomic: the store's own announcement stands for the commit, where it is not ahead of it.
 Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   const bool nothing_done = facts.metadata.totals.sum() == 0;
+  if (!Used(known) && continues && !nothing_done) {
+    return BeginAgain(assignment);
+  }
   if (!Used(known) || !continues) {
     if (nothing_done) {
       facts.known_from = facts.start;

@@ -124,6 +124,23 @@ TEST(FitStore, AnEmptyStoreUnderACommitIsCompletedOrRefused) {
   EXPECT_TRUE(FitStore(EmptyStore(), kAtomic, confirmed)) << "nothing was ever handled";
 }
 
+TEST(FitStore, AStoreThatLostAllOfItsOwnEffectsHandlesThemAgain) {
+  Known known = EmptyStore();
+  known.earlier = {kOurs};
+  Assignment assignment = Committed(90);
+  assignment.facts.metadata.since = 10;
+  assignment.facts.metadata.map.Append(95, 97);
+  ASSERT_TRUE(FitStore(known, kAtomic, assignment));
+  EXPECT_EQ(assignment.facts.start, 10);
+  EXPECT_EQ(assignment.facts.metadata.totals.sum(), 0);
+  EXPECT_TRUE(assignment.facts.metadata.map.empty());
+  EXPECT_EQ(assignment.facts.metadata.top, 90);
+  Assignment gone = Committed(90);
+  gone.facts.metadata.since = 10;
+  gone.log.start = 11;
+  EXPECT_FALSE(FitStore(known, kAtomic, gone)) << "message 10 is in no log any more";
+}
+
 TEST(FitStore, WhatTheBudgetDoesNotReachStopsItOrIsSaid) {
   Assignment strict = Committed(500, 8);
   const Status refused = FitStore(StoreAt(20, 500), kGuarded, strict);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The power goes while a member works: what its stores had not synced is gone, and the broker's
+// commits and the target of guarded effects are not. Then a new member begins on what is left.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "guarded_target.h"
+#include "ledger_rows.h"
+#include "storm.h"
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/power/power_loss.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kLosses = 4;
+
+class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+    name_ = "power-" + GetParam();
+    KafkaAdmin(SharedKafka::Get().bootstrap())
+        .CreateTopic({.name = name_, .partitions = size_.partitions});
+    std::filesystem::create_directories(dir_.path() / "stores");
+  }
+  bool Atomic() const { return GetParam().starts_with("atomic"); }
+
+  Process Start(int number, std::map<std::string, std::string> environment = {}) {
+    return Process(
+        {.command = {ONCEMQ_CRASH_MEMBER, SharedKafka::Get().bootstrap(), name_ + "-group", name_,
+                     dir_.path().string(), std::to_string(number), GetParam()},
+         .environment = std::move(environment),
+         .log_file = dir_.path() / ("member-" + std::to_string(number) + ".log")});
+  }
+  size_t Calls() {
+    calls_log_.ReadOn(calls_);
+    return calls_.size();
+  }
+  std::string LogOf(int number) const {
+    std::ifstream log(dir_.path() / ("member-" + std::to_string(number) + ".log"));
+    return std::string(std::istreambuf_iterator<char>(log), {});
+  }
+  // A member works for a while; then its process and the power go at once.
+  void LoseThePower(int number, StormProducer& producer) {
+    const auto stores = dir_.path() / "stores";
+    PowerLoss loss(stores, dir_.path() / ("record-" + std::to_string(number)));
+    Process member = Start(number, loss.Environment());
+    const size_t before = Calls();
+    const size_t wanted = before + 200 + random_() % 2'000;
+    ASSERT_TRUE(producer.FeedUntil(size_.ids / (kLosses + 2) * static_cast<uint32_t>(number + 1),
+                                   [&] { return Calls() >= wanted; }))
+        << LogOf(number);
+    member.Kill9();
+    loss.ReadRecord();
+    loss.ReplayTo(loss.entries());
+    const auto left = dir_.path() / "left";
+    const Keep keeps[] = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
+    loss.Build(keeps[number % 4], random_(), left);
+    std::filesystem::remove_all(stores);
+    std::filesystem::rename(left, stores);
+  }
+  void Judge(uint64_t sent) {
+    const Totals totals =
+        ExpectCommitsAddUp(SharedKafka::Get().bootstrap(), name_ + "-group", name_, sent);
+    EXPECT_EQ(totals.applied + totals.suppressed, static_cast<int64_t>(sent));
+    if (Atomic()) {
+      EXPECT_EQ(totals.applied, size_.ids);
+      ExpectLedger(dir_.path(), GetParam(), name_ + "-group", name_, size_);
+      return;
+    }
+    StormLog effects;
+    for (const StoredEffect& effect : GuardedTarget(dir_.path() / "target").All()) {
+      effects.Append(effect.id);
+    }
+    effects.ExpectOnceAndInOrder(size_);
+  }
+
+  const StormSize size_{.ids = 20'000, .keys = 499, .far = 2'000, .partitions = 3};
+  const TempDir dir_;
+  std::string name_;
+  std::mt19937_64 random_{7};
+  CallLog calls_log_{dir_.path() / "calls"};
+  std::vector<CallRecord> calls_;
+};
+
+TEST_P(KafkaPowerLoss, WhatADiskForgetsIsHandledAgainAndNothingTwice) {
+  StormProducer producer(SharedKafka::Get().bootstrap(), name_, size_);
+  for (int number = 0; number < kLosses && !HasFatalFailure(); number++) {
+    LoseThePower(number, producer);
+  }
+  ASSERT_FALSE(HasFatalFailure());
+  Process last = Start(kLosses);
+  producer.SendTheRest();
+  EXPECT_TRUE(
+      AllCommitted(SharedKafka::Get().bootstrap(), name_ + "-group", name_, producer.sent()))
+      << LogOf(kLosses);
+  EXPECT_EQ(last.Terminate(seconds(20)), 0) << LogOf(kLosses);
+  Judge(producer.sent());
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, KafkaPowerLoss,
+                         ::testing::Values("guarded", "guarded-unsynced", "atomic",
+                                           "atomic-unsynced"),
+                         [](const auto& kind) {
+                           std::string name = kind.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace oncemq::testing
