@@ -8,9 +8,11 @@
 #include "local/id_page.h"
 #include "local/id_record.h"
 #include "local/kept_marker.h"
+#include "local/known_row.h"
 #include "local/manifest.h"
 #include "local/progress_table.h"
 #include "local/reach.h"
+#include "local/sealed_row.h"
 #include "oncemq/base/bytes.h"
 
 namespace {
@@ -28,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 8) {
     case 0: {
       size_t taken = 0;
       const auto record = ReadRecord(bytes, &taken);
@@ -55,11 +57,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       static_cast<void>(Reach::Decode(reader));
       break;
     }
-    default: {
+    case 5: {
       ProgressTable table;
-      static_cast<void>(table.Load("progress/12345678", bytes));
+      static_cast<void>(table.Load("progress/12345678", Sealed(bytes)));
+      static_cast<void>(ReadPartitionKey(bytes, kOwnPrefix));
       break;
     }
+    case 6: {
+      const auto known = DecodeKnown(Sealed(bytes));
+      if (known && known->from > known->to) {
+        __builtin_trap();
+      }
+      break;
+    }
+    default:
+      if (const auto sum = SumOf(bytes); sum.has_value() != (bytes.size() == 8)) {
+        __builtin_trap();
+      }
+      break;
   }
   return 0;
 }
