@@ -35,24 +35,47 @@ void PollLoop::Act() {
 
 void PollLoop::SendCommits() {
   if (stores_) {
-    std::vector<CommitAction> held;
-    stores_->Announce(
-        commits_, held,
-        [this](const CommitAction& commit) {
-          return catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-        },
-        [this](const CommitAction& commit) {
-          const bool at_end = commit.all_read && source_->LogEnd(commit.partition) == commit.offset;
-          return at_end ? LogTime(milliseconds(parts_.clock->Wall().micros / 1000))
-                        : commit.watermark;
-        });
-    for (const CommitAction& commit : held) {
+    std::erase_if(commits_, [this](CommitAction& commit) {
+      const int64_t known_to =
+          catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
+      const bool at_end = commit.all_read && source_->LogEnd(commit.partition) == commit.offset;
+      const LogTime watermark =
+          at_end ? LogTime(milliseconds(parts_.clock->Wall().micros / 1000)) : commit.watermark;
+      const auto announcement = stores_->Plan(commit, known_to, watermark);
+      if (announcement) {
+        announcer_->Add(std::move(commit), *announcement);
+      }
+      return announcement.has_value();
+    });
+  }
+  if (!commits_.empty()) {
+    source_->Commit(commits_);
+  }
+}
+
+// Sends what was announced; the rest is tried again later, as what the broker did not answer.
+bool PollLoop::SendAnnounced() {
+  announced_.clear();
+  if (!announcer_ || !announcer_->Take(announced_)) {
+    return false;
+  }
+  commits_.clear();
+  for (Announcer::Job& job : announced_) {
+    const CommitAction& commit = job.commit;
+    // Announced or not, it must not be sent for an assignment that has ended meanwhile.
+    if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
+      continue;
+    }
+    if (job.made) {
+      commits_.push_back(std::move(job.commit));
+    } else {
       core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
     }
   }
   if (!commits_.empty()) {
     source_->Commit(commits_);
   }
+  return true;
 }
 
 void PollLoop::Do(RaiseOwnAction& action) {

@@ -43,6 +43,7 @@ void PollLoop::Connect(const Parts& parts) {
                            .catch_up = options_.catch_up,
                            .run_incomplete = options_.incomplete == IncompletePolicy::kRun};
     stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_);
+    announcer_.emplace(parts.window, errors_, *parts.wake);
   }
 }
 
@@ -100,6 +101,7 @@ bool PollLoop::Round() {
   source_->Serve(*this);
   round_began_ = Now();  // the budget is the handlers', and asking a silent broker takes longer
   bool busy = SettleReturned();
+  busy |= SendAnnounced();
   Act();
   if (workers_ == 0) {
     if (!HandleHere(busy)) {
@@ -346,6 +348,7 @@ void PollLoop::WaitUntilEnded() {
 
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = MakeReport();
+  announcer_.reset();
   if (stores_) {
     stores_->CloseAll();
   }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "announcer.h"
 #include "catch_up.h"
 #include "crew.h"
 #include "keeper.h"
@@ -92,6 +93,7 @@ class PollLoop final : private SourceEvents {
   void DrainAll();
   void EndCatchUp(PartitionId partition);
   void SendCommits();
+  bool SendAnnounced();
   bool InUse(PartitionId partition) const;
   void StopRunsOf(PartitionId partition, BootTime stop_at);
   void LookAfterSlowRuns();
@@ -120,6 +122,7 @@ class PollLoop final : private SourceEvents {
   std::vector<Owned> owned_;
   std::optional<CatchUp> catch_up_;     // where the window is not shared
   std::optional<WindowStores> stores_;  // where it has one for each partition
+  std::optional<Announcer> announcer_;  // likewise
   size_t held_ = 0;                     // partitions that the core has
   size_t first_ = 0;                    // where the next round begins to read
 
@@ -137,6 +140,7 @@ class PollLoop final : private SourceEvents {
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
   std::vector<CommitAction> commits_;
+  std::vector<Announcer::Job> announced_;
   std::vector<void*> released_;
 
   BootTime now_{};

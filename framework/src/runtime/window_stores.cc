@@ -28,38 +28,28 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
   return {};
 }
 
-void WindowStores::Announce(std::vector<CommitAction>& commits, std::vector<CommitAction>& held,
-                            const std::function<int64_t(const CommitAction&)>& known_to,
-                            const std::function<LogTime(const CommitAction&)>& watermark) {
-  std::erase_if(commits, [&](CommitAction& commit) {
-    const auto found = stores_.find(commit.partition);
-    if (found == stores_.end()) {
-      return false;
-    }
-    Store& store = found->second;
-    const int64_t to = std::max(store.known_from, known_to(commit));
-    const Announcement announcement{.source = store.source,
-                                    .partition = store.partition,
-                                    .from = store.known_from,
-                                    .to = to,
-                                    .offset = commit.offset,
-                                    .metadata = commit.metadata};
-    if (!ONCEMQ_MUTANT("commit-not-announced") &&
-        !errors_.Window("announce", 1, window_->Announce({&announcement, 1}))) {
-      held.push_back(std::move(commit));
-      return true;
-    }
-    store.number = commit.number;
-    store.progress = {.source = store.source,
+std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64_t known_to,
+                                               LogTime watermark) {
+  const auto found = stores_.find(commit.partition);
+  if (found == stores_.end()) {
+    return std::nullopt;
+  }
+  Store& store = found->second;
+  store.number = commit.number;
+  store.progress = {.source = store.source,
+                    .partition = store.partition,
+                    .frontier = commit.offset,
+                    .watermark = watermark,
+                    .incarnation = store.incarnation};
+  if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
+    Acknowledged(commit.partition, commit.number, 0);
+  }
+  return Announcement{.source = store.source,
                       .partition = store.partition,
-                      .frontier = commit.offset,
-                      .watermark = watermark(commit),
-                      .incarnation = store.incarnation};
-    if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
-      Acknowledged(commit.partition, commit.number, 0);
-    }
-    return false;
-  });
+                      .from = store.known_from,
+                      .to = std::max(store.known_from, known_to),
+                      .offset = commit.offset,
+                      .metadata = commit.metadata};
 }
 
 void WindowStores::Acknowledged(PartitionId partition, uint64_t number, Own own) {

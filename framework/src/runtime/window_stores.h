@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // WindowStores: the poll loop's side of a window that remembers beyond an assignment: opens a
-// partition's store before the assignment, announces each commit to it before the commit is sent,
+// partition's store before the assignment, says what is to be announced to it before each commit,
 // tells it which ones were acknowledged, and closes it when the partition goes.
 //
-// Promise: no commit leaves before its announcement is as durable as the window is configured to
-// be. A store whose partition was lost stays open for runs that are still under way, for `linger`
-// at most: their markers are owed (rule 15).
-// Thread safety: none; belongs to the poll thread. Blocks: for the disk.
+// Promise: a store whose partition was lost stays open for runs that are still under way, for
+// `linger` at most: their markers are owed (rule 15). Thread safety: none; belongs to the poll
+// thread. Blocks: for the disk.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +31,9 @@ class WindowStores {
 
   // See SourceEvents::Prepare().
   Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
-  // Takes those out of `commits` that must not be sent, into `held`. `known_to`: up to where the
-  // window knows the partition by now. `now` stands for log time where a log is read to its end.
-  void Announce(std::vector<CommitAction>& commits, std::vector<CommitAction>& held,
-                const std::function<int64_t(const CommitAction&)>& known_to,
-                const std::function<LogTime(const CommitAction&)>& watermark);
+  // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
+  // where the window knows the partition by now; `watermark`: log time at the commit.
+  std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to, LogTime watermark);
   // The broker has it. What the window may forget by now, it forgets.
   void Acknowledged(PartitionId partition, uint64_t number, Own own);
 
