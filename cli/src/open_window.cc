@@ -4,16 +4,44 @@
 #include "oncemq/base/clock.h"
 
 namespace oncemq {
+namespace {
+
+// What the command's handlers could not keep is not promised: they write no effect that could
+// commit with its marker.
+Status CheckLevel(const ServiceOptions& options) {
+  if (LevelOf(options) != Level::kAtomic) {
+    return {};
+  }
+  return Error{
+      Code::kInvalid, Effect::kNone,
+      "`window.level` is `atomic`: the handlers of `oncemq run` write no effects, so there "
+      "is nothing that could commit with a marker. This level needs a program of yours, "
+      "linked with oncemq::kafka, whose handler writes into Context::effects()"};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options) {
-  if (options.engine == ServiceOptions::Engine::kNone) {
-    return std::unique_ptr<Window>();
+  if (Status level = CheckLevel(options); !level) {
+    return level.error();
   }
+  switch (options.engine) {
+    case ServiceOptions::Engine::kNone:
+      return std::unique_ptr<Window>();
+    case ServiceOptions::Engine::kMemory:
 #ifdef ONCEMQ_WITH_MEMORY
-  return OpenMemoryWindow(options.memory, SystemClock::Instance());
+      return OpenMemoryWindow(options.memory, SystemClock::Instance());
 #else
-  return Error{Code::kInvalid, Effect::kNone, "this build has no memory window"};
+      break;
 #endif
+    case ServiceOptions::Engine::kRocksDb:
+#ifdef ONCEMQ_WITH_ROCKSDB
+      return OpenPartitionWindows(options.local, SystemClock::Instance());
+#else
+      break;
+#endif
+  }
+  return Error{Code::kInvalid, Effect::kNone, "this build has no window of that engine"};
 }
 
 }  // namespace oncemq

@@ -124,16 +124,36 @@ void DescribeKafka(const RuntimeOptions& runtime, Lines& lines) {
   }
 }
 
+std::string_view Name(SyncWhen sync) {
+  return sync == SyncWhen::kNever       ? "never"
+         : sync == SyncWhen::kEachBatch ? "each_batch"
+                                        : "each_commit";
+}
+
+void DescribeDisk(const ServiceOptions& options, Lines& lines) {
+  const LocalWindowOptions& local = options.local;
+  lines.Add("one_host", options.runtime.one_host ? "true" : "false");
+  lines.Add("sync", Name(local.sync));
+  lines.Add("remember", local.remember);
+  lines.Add("skew", local.skew);
+  lines.Add("generation", uint64_t{local.generation});
+  lines.Add("max_open", uint64_t{local.max_open});
+  lines.Add("cache", FormatByteCount(local.cache_bytes));
+}
+
 void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   lines.Head("window");
   if (options.engine == ServiceOptions::Engine::kNone) {
     lines.Add("engine", "none");
     return;
   }
-  const MemoryWindowOptions& memory = options.memory;
-  lines.Add("engine", "memory");
-  if (memory.level) {
-    lines.Add("level", ToString(*memory.level));
+  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
+  lines.Add("engine", on_disk ? "rocksdb" : "memory");
+  if (on_disk) {
+    lines.Add("directory", Value(options.local.directory));
+  }
+  if (const std::optional<Level> level = LevelOf(options)) {
+    lines.Add("level", ToString(*level));
   }
   lines.Add("ids", options.runtime.ids_partition_owned ? "partition_owned" : "crossing");
   lines.Add("id", Id(options.runtime));
@@ -142,12 +162,20 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   }
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
   lines.Add("conflicts", detect ? "detect" : "ignore");
-  lines.Add("remember", uint64_t{memory.remember});
-  lines.Add("max_parked", uint64_t{memory.max_parked});
-  lines.Add("lease", memory.times.lease);
-  lines.Add("max_lease", memory.times.max_lease);
-  lines.Add("handler_timeout", memory.times.handler_timeout);
+  if (on_disk) {
+    DescribeDisk(options, lines);
+  } else {
+    lines.Add("remember", uint64_t{options.memory.remember});
+  }
+  const WindowTimes& times = on_disk ? options.local.times : options.memory.times;
+  lines.Add("max_parked", uint64_t{on_disk ? options.local.max_parked : options.memory.max_parked});
+  lines.Add("lease", times.lease);
+  lines.Add("max_lease", times.max_lease);
+  lines.Add("handler_timeout", times.handler_timeout);
   lines.Add("catch_up", static_cast<uint64_t>(options.runtime.catch_up));
+  const IncompletePolicy unsaid = on_disk ? IncompletePolicy::kStop : IncompletePolicy::kRun;
+  const IncompletePolicy policy = options.runtime.incomplete.value_or(unsaid);
+  lines.Add("incomplete", policy == IncompletePolicy::kStop ? "stop" : "run");
 }
 
 void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "oncemq/framework/service_options.h"
+#include "guarantee_text.h"
 #include "quoted.h"
 #include "units.h"
 
@@ -14,59 +14,11 @@ namespace {
 
 using std::chrono::duration_cast;
 
-// Paragraphs of one list, wrapped for a terminal.
-class Text {
- public:
-  void Head(std::string_view head) {
-    text_ += text_.empty() ? "" : "\n";
-    text_ += std::string(head) + "\n";
-  }
-  void Say(std::string_view words) {
-    constexpr size_t kWidth = 78;
-    std::string line = "  -";
-    while (!words.empty()) {
-      const size_t space = std::min(words.find(' '), words.size());
-      if (line.size() + 1 + space > kWidth) {
-        text_ += line + "\n";
-        line = "   ";
-      }
-      line += " " + std::string(words.substr(0, space));
-      words.remove_prefix(std::min(space + 1, words.size()));
-    }
-    text_ += line + "\n";
-  }
-  std::string Take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
 std::string Interval(const CoreOptions& core) {
   return FormatDuration(duration_cast<milliseconds>(core.commit_interval));
 }
 
-// What a process that ends without giving its partitions back leaves unproven.
-std::string UnprovenWork(const RuntimeOptions& runtime) {
-  return "what finished since the last acknowledged commit (one every " + Interval(runtime.core) +
-         " for a partition that moves)";
-}
-
-void SayCatchUp(const RuntimeOptions& runtime, Text& text) {
-  if (runtime.catch_up == 0) {
-    text.Say(
-        "Catch-up is off: after a restart, or on another process, a partition begins with an "
-        "empty window. Every copy of an earlier id is taken for new.");
-    return;
-  }
-  text.Say(
-      "The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
-      " offsets back in the log and takes what the commit calls finished for done. A "
-      "compacted topic, expired records, refused messages and an operator's reset hide ids "
-      "from it. The log says which; of a compacted topic it says only that it is one: nobody can "
-      "see what is gone.");
-}
-
-void SayMissingId(const RuntimeOptions& runtime, Text& text) {
+void SayMissingId(const RuntimeOptions& runtime, GuaranteeText& text) {
   if (runtime.id_from == IdFrom::kCoordinates) {
     text.Say(
         "The id is topic, partition and offset: a message that its producer sent twice has "
@@ -83,7 +35,39 @@ void SayMissingId(const RuntimeOptions& runtime, Text& text) {
   }
 }
 
-void SayWindowLimits(const ServiceOptions& options, Text& text) {
+}  // namespace
+
+std::string UnprovenWork(const RuntimeOptions& runtime) {
+  return "what finished since the last acknowledged commit (one every " + Interval(runtime.core) +
+         " for a partition that moves)";
+}
+
+void SayIds(const RuntimeOptions& runtime, GuaranteeText& text) {
+  text.Say(
+      "Ids must not cross partitions. You said `ids: partition_owned`: all copies of an id "
+      "travel through one partition. oncemq cannot check that, and adding partitions to a "
+      "topic breaks it (rule 37).");
+  SayMissingId(runtime, text);
+}
+
+namespace {
+
+void SayCatchUp(const RuntimeOptions& runtime, GuaranteeText& text) {
+  if (runtime.catch_up == 0) {
+    text.Say(
+        "Catch-up is off: after a restart, or on another process, a partition begins with an "
+        "empty window. Every copy of an earlier id is taken for new.");
+    return;
+  }
+  text.Say("The next owner of a partition reads up to " + std::to_string(runtime.catch_up) +
+           " offsets back in the log and takes what the commit calls finished for done. " +
+           kHidden +
+           (runtime.incomplete == IncompletePolicy::kStop
+                ? " Where that does not suffice the partition does not start (`incomplete: stop`)."
+                : " Where that does not suffice, copies of those ids run again."));
+}
+
+void SayMemoryLimits(const ServiceOptions& options, GuaranteeText& text) {
   const RuntimeOptions& runtime = options.runtime;
   text.Say(
       "The window lives in the memory of this process and is forgotten when the process ends. "
@@ -93,14 +77,10 @@ void SayWindowLimits(const ServiceOptions& options, Text& text) {
            ". If the process dies then, the next owner handles it again.");
   text.Say("At least the last " + std::to_string(options.memory.remember) +
            " finished ids are remembered. A copy that comes later than that is taken for new.");
-  text.Say(
-      "Ids must not cross partitions. You said `ids: partition_owned`: all copies of an id "
-      "travel through one partition. oncemq cannot check that, and adding partitions to a "
-      "topic breaks it (rule 37).");
-  SayMissingId(runtime, text);
+  SayIds(runtime, text);
 }
 
-void SayGuarded(Text& limits, Text& holds) {
+void SayGuarded(GuaranteeText& limits, GuaranteeText& holds) {
   limits.Say(
       "Level guarded is a statement of yours about the target of the effect: it stores the "
       "id in the same write as the effect, and answers `already done` to a copy, as long as "
@@ -111,12 +91,21 @@ void SayGuarded(Text& limits, Text& holds) {
       "copies; the target decides about the rest.");
 }
 
-void SayOpaque(const RuntimeOptions& runtime, Text& limits, Text& holds) {
+void SayOpaque(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds) {
+  const RuntimeOptions& runtime = options.runtime;
   const auto margin = duration_cast<milliseconds>(runtime.core.session_margin);
+  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
+  std::string twice = UnprovenWork(runtime) + ", and for what was running.";
+  if (on_disk && runtime.one_host) {
+    twice =
+        "what was claimed and not finished: the store tells it, and it is counted as uncertain. "
+        "Where the store is lost too, it is " +
+        twice;
+  }
   limits.Say(
       "Level opaque: nobody can check the effect, so it happens at least once. After an "
       "unclean end it may happen twice for " +
-      UnprovenWork(runtime) + ", and for what was running.");
+      twice);
   limits.Say(
       "A member that the group has given up may still be running a handler while the new "
       "owner starts the same message. No new effect starts in the last " +
@@ -125,12 +114,14 @@ void SayOpaque(const RuntimeOptions& runtime, Text& limits, Text& holds) {
   limits.Say(
       "A handler that throws or answers Retry may have had its effect, unless it says "
       "`not_done`. The next attempt runs, and is counted as uncertain.");
-  holds.Say(
-      "Level opaque: while this process lives and keeps its partitions, a copy of a finished "
-      "id is not handled again, and a copy of a running one waits for its outcome.");
+  holds.Say(std::string("Level opaque: while ") +
+            (on_disk ? "a partition stays on this host, with its store"
+                     : "this process lives and keeps its partitions") +
+            ", a copy of a finished id is not handled again, and a copy of a running one waits for "
+            "its outcome.");
 }
 
-void SayNoWindow(const RuntimeOptions& runtime, Text& text) {
+void SayNoWindow(const RuntimeOptions& runtime, GuaranteeText& text) {
   text.Say(
       "No window: no id is looked at and no copy is recognised. Every delivery is handled, at "
       "least once.");
@@ -138,7 +129,7 @@ void SayNoWindow(const RuntimeOptions& runtime, Text& text) {
            ". If the process dies then, the next owner handles it again.");
 }
 
-void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
+void SayOrder(const RuntimeOptions& runtime, GuaranteeText& limits, GuaranteeText& holds) {
   switch (runtime.core.order) {
     case Order::kUnordered:
       limits.Say(
@@ -163,7 +154,7 @@ void SayOrder(const RuntimeOptions& runtime, Text& limits, Text& holds) {
   }
 }
 
-void SayRefused(const ServiceOptions& options, Text& text) {
+void SayRefused(const ServiceOptions& options, GuaranteeText& text) {
   const RuntimeOptions& runtime = options.runtime;
   std::string who = "A message that the handler refuses";
   if (options.engine != ServiceOptions::Engine::kNone) {
@@ -181,35 +172,43 @@ void SayRefused(const ServiceOptions& options, Text& text) {
   }
 }
 
-// What nobody has said is not promised.
-Level LevelOf(const ServiceOptions& options) {
-  return options.memory.level.value_or(Level::kOpaque);
+std::string_view NameOf(ServiceOptions::Engine engine) {
+  return engine == ServiceOptions::Engine::kRocksDb ? "rocksdb" : "memory";
 }
 
 std::string Title(const ServiceOptions& options) {
-  const bool memory = options.engine == ServiceOptions::Engine::kMemory;
-  return "Guarantee of group " + Quoted(options.runtime.kafka.group) + ": " +
-         (memory ? "window memory, level " + std::string(ToString(LevelOf(options)))
-                 : std::string("no window, at least once"));
+  const std::string title = "Guarantee of group " + Quoted(options.runtime.kafka.group) + ": ";
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    return title + "no window, at least once";
+  }
+  return title + "window " + std::string(NameOf(options.engine)) + ", level " +
+         std::string(ToString(SaidLevel(options)));
 }
 
 }  // namespace
 
 std::string ExplainGuarantee(const ServiceOptions& options) {
   const RuntimeOptions& runtime = options.runtime;
-  Text limits;
-  Text holds;
+  GuaranteeText limits;
+  GuaranteeText holds;
   limits.Head(Title(options));
   limits.Head("What does not hold");
   holds.Head("What holds");
   if (options.engine == ServiceOptions::Engine::kNone) {
     SayNoWindow(runtime, limits);
   } else {
-    SayWindowLimits(options, limits);
-    if (LevelOf(options) == Level::kGuarded) {
-      SayGuarded(limits, holds);
-    } else {
-      SayOpaque(runtime, limits, holds);
+    options.engine == ServiceOptions::Engine::kRocksDb ? SayDiskLimits(options, limits)
+                                                       : SayMemoryLimits(options, limits);
+    switch (SaidLevel(options)) {
+      case Level::kAtomic:
+        SayAtomic(limits, holds);
+        break;
+      case Level::kGuarded:
+        SayGuarded(limits, holds);
+        break;
+      case Level::kOpaque:
+        SayOpaque(options, limits, holds);
+        break;
     }
   }
   SayOrder(runtime, limits, holds);
@@ -219,17 +218,22 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
 }
 
 std::string GuaranteeLine(const ServiceOptions& options) {
-  const WindowCapabilities memory{.engine = "memory", .level = LevelOf(options)};
-  return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &memory,
-                       options.runtime.missing_id);
+  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
+  const WindowCapabilities window{.engine = NameOf(options.engine),
+                                  .level = SaidLevel(options),
+                                  .durable = on_disk,
+                                  .by_partition = on_disk};
+  return GuaranteeLine(options.engine == ServiceOptions::Engine::kNone ? nullptr : &window,
+                       options.runtime.missing_id, options.runtime.one_host);
 }
 
 std::string ExplainLevels() {
-  Text text;
+  GuaranteeText text;
   text.Head("The guarantee belongs to the pair of marker store and effect. Three levels:");
   text.Say(
-      "atomic: effect and marker commit together. Each id's effect happens once. No engine of "
-      "this build can do that yet.");
+      "atomic: effect and marker commit together. Each id's effect happens once. It takes a "
+      "program of yours whose handlers write their effects into the window's store (rocksdb), with "
+      "all members of the group on one host; `oncemq run` refuses it.");
   text.Say(
       "guarded: the target of the effect stores the id with the effect and answers `already "
       "done` to a copy. Each id's effect happens once. The target's check is yours to build; "
@@ -241,6 +245,12 @@ std::string ExplainLevels() {
   text.Say(
       "memory: guarded or opaque. It is forgotten when its process ends, and knows only ids "
       "that do not cross partitions.");
+#ifdef ONCEMQ_WITH_ROCKSDB
+  text.Say(
+      "rocksdb: atomic, guarded or opaque. One store for each partition, on the disk of this "
+      "host: it knows after a restart what it knew before, and stays behind when its partition "
+      "moves to another host. It knows only ids that do not cross partitions.");
+#endif
   text.Say("none: no copy is recognised. Every delivery is handled, at least once.");
   text.Head("oncemq explain guarantee -c service.yaml says what holds for one service.");
   return text.Take();

@@ -71,6 +71,8 @@ class Section {
   void Blame(std::string_view name, const std::string& text);
   // Refuses the key, where it has no meaning beside another one.
   void Forbid(std::string_view name, std::string_view why);
+  // Takes the key, whatever it says, where what it means is not known.
+  void Pass(std::string_view name) { Ask(name); }
 
   // Each reads the key if it is there. True: the option has a new value.
   bool Text(std::string_view name, std::string& out);

@@ -68,7 +68,8 @@ void CheckClientTimes(const RuntimeOptions& runtime, Rules& rules) {
 void CheckTimes(const ServiceOptions& options, Rules& rules) {
   const CoreOptions& core = options.runtime.core;
   CheckClientTimes(options.runtime, rules);
-  const WindowTimes& times = options.memory.times;
+  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
+  const WindowTimes& times = on_disk ? options.local.times : options.memory.times;
   rules.Demand(core.commit_interval * 3 <= core.session_timeout, "kafka.commit_interval",
                "must be at most a third of `kafka.session_timeout`, which is " +
                    FormatDuration(duration_cast<milliseconds>(core.session_timeout)) +
@@ -98,22 +99,52 @@ void CheckLimits(const ServiceOptions& options, Rules& rules) {
                    std::to_string(core.partition_credit));
 }
 
-void CheckWindow(const ServiceOptions& options, Rules& rules) {
-  if (options.engine == ServiceOptions::Engine::kNone) {
-    return;
-  }
-  rules.Demand(options.runtime.ids_partition_owned, "window.ids",
-               "must be `partition_owned`: a window in memory sees only the partitions of its own "
-               "process, so ids that cross partitions need a shared engine, and this build has "
-               "none");
-  rules.Demand(options.memory.level.has_value(), "window.level",
-               "must be said: guarded if the target of the effect stores the id with it, opaque if "
-               "nobody can check");
+void CheckMemoryWindow(const ServiceOptions& options, Rules& rules) {
   rules.Demand(options.memory.level != Level::kAtomic, "window.level",
                "cannot be `atomic`: memory has no transaction that holds the effect too");
   rules.Demand(options.memory.max_open >= options.runtime.core.in_flight, "limits.in_flight",
                "must not be above the window's limit for ids in flight, which is " +
                    std::to_string(options.memory.max_open));
+  rules.Demand(
+      options.runtime.catch_up > 0 || options.runtime.incomplete != IncompletePolicy::kStop,
+      "window.incomplete",
+      "cannot be `stop` in memory while `window.catch_up` is 0: nobody would look what is missing");
+}
+
+void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
+#ifndef ONCEMQ_WITH_ROCKSDB
+  rules.Demand(false, "window.engine",
+               "cannot be `rocksdb`: this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)");
+#endif
+  const RuntimeOptions& runtime = options.runtime;
+  const bool atomic = options.local.level == Level::kAtomic;
+  rules.Demand(!options.local.directory.empty(), "window.directory",
+               "must be said: where the stores of the partitions lie, on a local disk");
+  rules.Demand(!atomic || runtime.one_host, "window.one_host",
+               "must be `true` at the level atomic: the effects live in this host's directory, so "
+               "all members of the group have to run here (rule 49)");
+  rules.Demand(!atomic || runtime.missing_id != MissingId::kPass, "window.missing_id",
+               "cannot be `pass` at the level atomic: an effect is written with the marker of its "
+               "id");
+  rules.Demand(options.local.max_open >= runtime.core.partition_credit, "window.max_open",
+               "must be at least `limits.partition_credit`, which is " +
+                   std::to_string(runtime.core.partition_credit));
+}
+
+void CheckWindow(const ServiceOptions& options, Rules& rules) {
+  if (options.engine == ServiceOptions::Engine::kNone) {
+    return;
+  }
+  const bool memory = options.engine == ServiceOptions::Engine::kMemory;
+  rules.Demand(options.runtime.ids_partition_owned, "window.ids",
+               std::string("must be `partition_owned`: ") +
+                   (memory ? "a window in memory sees only the partitions of its own process"
+                           : "on disk each partition has a store of its own") +
+                   ", so ids that cross partitions need a shared engine, and this build has none");
+  rules.Demand(LevelOf(options).has_value(), "window.level",
+               "must be said: guarded if the target of the effect stores the id with it, opaque if "
+               "nobody can check");
+  memory ? CheckMemoryWindow(options, rules) : CheckDiskWindow(options, rules);
   rules.Demand(options.runtime.id_from != IdFrom::kHeader || !options.runtime.id_header.empty(),
                "window.id", "must name the header that carries the id");
 }
@@ -140,6 +171,18 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);
   }
   return rules.Take();
+}
+
+std::optional<Level> LevelOf(const ServiceOptions& options) {
+  switch (options.engine) {
+    case ServiceOptions::Engine::kNone:
+      return std::nullopt;
+    case ServiceOptions::Engine::kMemory:
+      return options.memory.level;
+    case ServiceOptions::Engine::kRocksDb:
+      return options.local.level;
+  }
+  return std::nullopt;
 }
 
 Status CheckService(const ServiceOptions& options) {

@@ -19,7 +19,15 @@ constexpr std::pair<std::string_view, KafkaOptions::OutOfRange> kOutOfRange[] = 
     {"stop", KafkaOptions::OutOfRange::kStop},
     {"resume_at_log_start", KafkaOptions::OutOfRange::kResumeAtLogStart}};
 constexpr std::pair<std::string_view, ServiceOptions::Engine> kEngines[] = {
-    {"memory", ServiceOptions::Engine::kMemory}, {"none", ServiceOptions::Engine::kNone}};
+    {"memory", ServiceOptions::Engine::kMemory},
+    {"rocksdb", ServiceOptions::Engine::kRocksDb},
+    {"none", ServiceOptions::Engine::kNone}};
+constexpr std::pair<std::string_view, SyncWhen> kSyncs[] = {{"never", SyncWhen::kNever},
+                                                            {"each_commit", SyncWhen::kEachCommit},
+                                                            {"each_batch", SyncWhen::kEachBatch}};
+constexpr std::pair<std::string_view, IncompletePolicy> kIncomplete[] = {
+    {"stop", IncompletePolicy::kStop}, {"run", IncompletePolicy::kRun}};
+constexpr std::pair<std::string_view, bool> kYesNo[] = {{"true", true}, {"false", false}};
 constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"guarded", Level::kGuarded}, {"opaque", Level::kOpaque}, {"atomic", Level::kAtomic}};
 constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},
@@ -136,47 +144,89 @@ void ReadId(Section& window, RuntimeOptions& runtime) {
   }
 }
 
-void ReadMemoryWindow(Section& window, ServiceOptions& options) {
-  window.Require("level",
-                 "say `guarded` if the target of your effect stores the id with the effect and "
-                 "answers `already done`, `opaque` if nobody can check");
-  window.Require("ids",
-                 "say `partition_owned` if all copies of an id travel through one partition; the "
-                 "memory window can keep no other promise");
-  if (Level level{}; window.Choice("level", level, kLevels)) {
-    options.memory.level = level;
+// What every window has; `window` says where its own options lie.
+template <class Options>
+void ReadAnyWindow(Section& section, RuntimeOptions& runtime, Options& window) {
+  section.Require("level",
+                  "say `guarded` if the target of your effect stores the id with the effect and "
+                  "answers `already done`, `opaque` if nobody can check, `atomic` if your handlers "
+                  "write their effects into the window's own store (rocksdb)");
+  section.Require("ids",
+                  "say `partition_owned` if all copies of an id travel through one partition; no "
+                  "window of this build can keep another promise");
+  if (Level level{}; section.Choice("level", level, kLevels)) {
+    window.level = level;
   }
-  window.Choice("ids", options.runtime.ids_partition_owned, kIds);
-  ReadId(window, options.runtime);
-  if (options.runtime.id_from == IdFrom::kCoordinates) {
-    window.Forbid("missing_id", "every message has its coordinates");
+  section.Choice("ids", runtime.ids_partition_owned, kIds);
+  ReadId(section, runtime);
+  if (runtime.id_from == IdFrom::kCoordinates) {
+    section.Forbid("missing_id", "every message has its coordinates");
   } else {
-    window.Choice("missing_id", options.runtime.missing_id, kMissingIds);
+    section.Choice("missing_id", runtime.missing_id, kMissingIds);
   }
-  window.Choice("conflicts", options.runtime.conflicts, kConflicts);
-  window.Count("remember", options.memory.remember, 1, 100'000'000);
-  window.Count("max_parked", options.memory.max_parked, 1, 100'000'000);
-  window.Duration("lease", options.memory.times.lease, 1s, 1h);
-  window.Duration("max_lease", options.memory.times.max_lease, 1s, 24h);
-  window.Duration("handler_timeout", options.memory.times.handler_timeout, 1s, 24h);
-  window.Count("catch_up", options.runtime.catch_up, 0, 1'000'000'000);
+  section.Choice("conflicts", runtime.conflicts, kConflicts);
+  section.Count("max_parked", window.max_parked, 1, 100'000'000);
+  section.Duration("lease", window.times.lease, 1s, 1h);
+  section.Duration("max_lease", window.times.max_lease, 1s, 24h);
+  section.Duration("handler_timeout", window.times.handler_timeout, 1s, 24h);
+  section.Count("catch_up", runtime.catch_up, 0, 1'000'000'000);
+  if (IncompletePolicy policy{}; section.Choice("incomplete", policy, kIncomplete)) {
+    runtime.incomplete = policy;
+  }
   // Two renewals may get lost before a lease ends.
-  options.runtime.renew_every =
-      std::min(options.runtime.renew_every, options.memory.times.lease / 3);
+  runtime.renew_every = std::min(runtime.renew_every, window.times.lease / 3);
+}
+
+constexpr std::string_view kDiskKeys[] = {"directory", "sync",  "skew",    "generation",
+                                          "max_open",  "cache", "one_host"};
+
+void ReadDiskWindow(Section& section, RuntimeOptions& runtime, LocalWindowOptions& window) {
+  ReadAnyWindow(section, runtime, window);
+  section.Require("directory", "where the stores of the partitions lie, on a local disk");
+  section.Text("directory", window.directory);
+  section.Choice("sync", window.sync, kSyncs);
+  section.Duration("remember", window.remember, 1s, 24h * 3650);
+  section.Duration("skew", window.skew, 0ms, 24h * 3650);
+  section.Count("generation", window.generation, 1'000, 100'000'000);
+  section.Count("max_open", window.max_open, 1, 1'000'000'000);
+  uint64_t cache = window.cache_bytes;
+  section.Bytes("cache", cache, 1 << 20, 1ull << 40);
+  window.cache_bytes = cache;
+  section.Choice("one_host", runtime.one_host, kYesNo);
+}
+
+void ReadMemoryWindow(Section& section, RuntimeOptions& runtime, MemoryWindowOptions& window) {
+  ReadAnyWindow(section, runtime, window);
+  section.Count("remember", window.remember, 1, 100'000'000);
+  for (const std::string_view key : kDiskKeys) {
+    section.Forbid(key, "only the window on disk has it, `window.engine: rocksdb`");
+  }
 }
 
 void ReadWindow(Section window, ServiceOptions& options) {
-  window.Require("engine", "where finished ids are remembered: `memory`, or `none`");
-  const bool read = window.Choice("engine", options.engine, kEngines);
-  if (!read || options.engine == ServiceOptions::Engine::kMemory) {
-    ReadMemoryWindow(window, options);
+  RuntimeOptions& runtime = options.runtime;
+  window.Require("engine", "where finished ids are remembered: `memory`, `rocksdb`, or `none`");
+  if (!window.Choice("engine", options.engine, kEngines)) {
+    ReadAnyWindow(window, runtime, options.memory);
+    window.Pass("remember");
+    for (const std::string_view key : kDiskKeys) {
+      window.Pass(key);
+    }
+  } else if (options.engine == ServiceOptions::Engine::kMemory) {
+    ReadMemoryWindow(window, runtime, options.memory);
+  } else if (options.engine == ServiceOptions::Engine::kRocksDb) {
+    ReadDiskWindow(window, runtime, options.local);
   } else {
+    constexpr std::string_view kNoIds = "`window.engine` is `none`, so no id is looked at";
     for (const std::string_view key :
          {"level", "ids", "id", "missing_id", "conflicts", "remember", "max_parked", "lease",
-          "max_lease", "handler_timeout", "catch_up"}) {
-      window.Forbid(key, "`window.engine` is `none`, so no id is looked at");
+          "max_lease", "handler_timeout", "catch_up", "incomplete"}) {
+      window.Forbid(key, kNoIds);
     }
-    options.runtime.catch_up = 0;
+    for (const std::string_view key : kDiskKeys) {
+      window.Forbid(key, kNoIds);
+    }
+    runtime.catch_up = 0;
   }
   window.Finish();
 }
@@ -264,7 +314,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   ReadAdmin(file.Sub("admin"), options.admin);
   file.Finish(PropertyHint);
   runtime.policy.window = options.engine != ServiceOptions::Engine::kNone;
-  runtime.policy.level = runtime.policy.window ? options.memory.level : Level::kOpaque;
+  runtime.policy.level = runtime.policy.window ? LevelOf(options) : Level::kOpaque;
 }
 
 }  // namespace oncemq

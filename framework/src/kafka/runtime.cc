@@ -286,8 +286,8 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   }
   Log(LogLevel::kInfo, "runtime", "opening",
       {{"group", options.kafka.group},
-       {"guarantee",
-        GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr, options.missing_id)}});
+       {"guarantee", GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr,
+                                   options.missing_id, options.one_host)}});
   IdNeeds needs;
   if (window != nullptr) {
     needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};

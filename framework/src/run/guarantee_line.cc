@@ -2,26 +2,42 @@
 #include "oncemq/framework/runtime.h"
 
 namespace oncemq {
+namespace {
 
-std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id) {
+// What becomes of the window when its process ends, or its partition moves.
+std::string_view Leaves(const WindowCapabilities& window, bool one_host) {
+  if (window.shared) {
+    return "";
+  }
+  if (!window.durable) {
+    return "; the window is forgotten with the process";
+  }
+  return one_host ? "; the window stays on this host, and so do all members"
+                  : "; a partition that moves to another host leaves its window behind";
+}
+
+}  // namespace
+
+std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id, bool one_host) {
   if (window == nullptr) {
     return "at least once: no window, no copy is recognised";
   }
   if (missing_id == MissingId::kPass) {
-    return GuaranteeLine(window) + "; a message without an id: at least once";
+    return GuaranteeLine(window, MissingId::kRefuse, one_host) +
+           "; a message without an id: at least once";
   }
-  const bool lost = !window->shared && !window->durable;
+  const std::string rest(Leaves(*window, one_host));
   switch (window->level) {
     case Level::kAtomic:
-      return "atomic: once per id, effect and marker commit together";
+      return "atomic: once per id, effect and marker commit together" + rest;
     case Level::kGuarded:
-      return std::string("guarded: once per id, if the target stores the id with the effect") +
-             (lost ? "; the window is forgotten with the process" : "");
+      return "guarded: once per id, if the target stores the id with the effect" + rest;
     case Level::kOpaque:
-      return std::string(
-                 "opaque: at least once, copies are suppressed while the window knows "
-                 "them") +
-             (lost ? "; it is forgotten with the process" : "");
+      // Rule 3: what no commit shows is the bound, wherever the store does not come along.
+      return "opaque: at least once, copies are suppressed while the window knows them" + rest +
+             (window->durable && !window->shared && !one_host
+                  ? ": work since the last acknowledged commit may run twice there"
+                  : "");
   }
   return "?";
 }

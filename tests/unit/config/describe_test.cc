@@ -61,7 +61,12 @@ TEST(Describe, ShowsTheDefaultsInForce) {
 std::string Uncommented(const std::string& reference) {
   std::string out;
   std::istringstream lines(reference);
+  bool disk = false;  // disk_window_test.cc looks at that part, which stands beside the other one
   for (std::string line; std::getline(lines, line);) {
+    disk = disk ? line.starts_with('#') : line == "# window:";
+    if (disk) {
+      continue;
+    }
     const size_t at = line.find_first_not_of(' ');
     const bool key = at != std::string::npos && line.size() > at + 2 && line[at] == '#' &&
                      (line[at + 1] != ' ' || line[at + 2] == ' ');

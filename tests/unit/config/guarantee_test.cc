@@ -111,9 +111,9 @@ TEST(Guarantee, FitsIntoATerminal) {
   }
 }
 
-TEST(Guarantee, TheLevelsSayWhichOfThemThisBuildCannotGive) {
+TEST(Guarantee, TheLevelsSayWhatEachOfThemTakes) {
   const std::string text = Unwrapped(ExplainLevels());
-  EXPECT_THAT(text, HasSubstr("No engine of this build can do that yet"));
+  EXPECT_THAT(text, HasSubstr("`oncemq run` refuses it"));
   EXPECT_THAT(text, HasSubstr("a fence alone is not enough"));
 }
 

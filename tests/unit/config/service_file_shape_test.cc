@@ -45,8 +45,8 @@ TEST(ServiceFile, AllErrorsAreToldInTheOrderOfTheFile) {
       "  session_timeout: 45\n"
       "window:\n"
       "  engine: disk\n"
-      "  remember: many\n"
-      "  remember: 5\n"
+      "  max_parked: many\n"
+      "  max_parked: 5\n"
       "log: {level: loud}\n");
   std::vector<int> lines;
   for (size_t at = 0; (at = errors.find("service.yaml:", at)) != std::string::npos; at++) {
@@ -58,9 +58,10 @@ TEST(ServiceFile, AllErrorsAreToldInTheOrderOfTheFile) {
   EXPECT_THAT(errors, HasSubstr("`kafka.group` is missing"));
   EXPECT_THAT(errors, HasSubstr("2:3: unknown key `gruop` in `kafka`; did you mean `group`?"));
   EXPECT_THAT(errors, HasSubstr("3:20: `kafka.session_timeout` must be a time with its unit"));
-  EXPECT_THAT(errors, HasSubstr("5:11: `window.engine` must be `memory` or `none`, not `disk`"));
-  EXPECT_THAT(errors, HasSubstr("6:13: `window.remember` must be a whole number from 1"));
-  EXPECT_THAT(errors, HasSubstr("7:3: the key `remember` stands here twice"));
+  EXPECT_THAT(errors,
+              HasSubstr("5:11: `window.engine` must be `memory`, `rocksdb` or `none`, not `disk`"));
+  EXPECT_THAT(errors, HasSubstr("6:15: `window.max_parked` must be a whole number from 1"));
+  EXPECT_THAT(errors, HasSubstr("7:3: the key `max_parked` stands here twice"));
   EXPECT_THAT(errors,
               HasSubstr("8:14: `log.level` must be `debug`, `info`, `warn`, `error` or `off`"));
 }

@@ -149,7 +149,7 @@ struct RunReport {
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
 std::string GuaranteeLine(const WindowCapabilities* window,
-                          MissingId missing_id = MissingId::kRefuse);
+                          MissingId missing_id = MissingId::kRefuse, bool one_host = false);
 
 class Runtime {
  public:

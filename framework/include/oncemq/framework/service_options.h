@@ -3,10 +3,12 @@
 // to fill it in, a program is another; both meet the same checks in CheckService.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "oncemq/base/log.h"
 #include "oncemq/base/result.h"
+#include "oncemq/dedup/local_window.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
@@ -17,13 +19,18 @@ struct ServiceOptions {
   // What the runtime gets. Level and window of its policy follow from the two fields below.
   RuntimeOptions runtime;
   // Where finished ids are remembered; kNone keeps order and commits, and suppresses nothing.
-  enum class Engine : unsigned char { kNone, kMemory } engine = Engine::kNone;
+  enum class Engine : unsigned char { kNone, kMemory, kRocksDb } engine = Engine::kNone;
   // How the memory window is opened, level included.
   MemoryWindowOptions memory;
+  // And the windows on disk, one for each partition (OpenPartitionWindows).
+  LocalWindowOptions local;
   LogOptions log;
   // Where the running service can be asked; nowhere, if nothing is said.
   AdminOptions admin;
 };
+
+// Of the engine in force; nothing where none is, or nobody has said it.
+std::optional<Level> LevelOf(const ServiceOptions& options);
 
 // Refuses what no engine of this build can promise, and limits that contradict each other. The text
 // names the options as the file does.

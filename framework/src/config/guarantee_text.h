@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the texts of the guarantee are made of, and the part of each that stands in a file of its
+// own.
+// Thread safety: pure functions; a Text belongs to one caller.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+
+// Paragraphs of one list, wrapped for a terminal.
+class GuaranteeText {
+ public:
+  void Head(std::string_view head) {
+    text_ += text_.empty() ? "" : "\n";
+    text_ += std::string(head) + "\n";
+  }
+  void Say(std::string_view words) {
+    constexpr size_t kWidth = 78;
+    std::string line = "  -";
+    while (!words.empty()) {
+      const size_t space = std::min(words.find(' '), words.size());
+      if (line.size() + 1 + space > kWidth) {
+        text_ += line + "\n";
+        line = "   ";
+      }
+      line += " " + std::string(words.substr(0, space));
+      words.remove_prefix(std::min(space + 1, words.size()));
+    }
+    text_ += line + "\n";
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// What nobody has said is not promised.
+inline Level SaidLevel(const ServiceOptions& options) {
+  return LevelOf(options).value_or(Level::kOpaque);
+}
+
+// What a process that ends without giving its partitions back leaves unproven.
+std::string UnprovenWork(const RuntimeOptions& runtime);
+
+// What hides ids from whoever reads the log again.
+inline constexpr char kHidden[] =
+    "A compacted topic, expired records, refused messages and an operator's reset hide ids from "
+    "it. The log says which; of a compacted topic it says only that it is one: nobody can see what "
+    "is gone.";
+
+// Of every window: whose ids it tells apart.
+void SayIds(const RuntimeOptions& runtime, GuaranteeText& text);
+
+// Of the windows on disk.
+void SayDiskLimits(const ServiceOptions& options, GuaranteeText& text);
+void SayAtomic(GuaranteeText& limits, GuaranteeText& holds);
+
+}  // namespace oncemq
