@@ -249,9 +249,11 @@ class MarkerEngine {
     }
   }
 
+  size_t open() const { return markers_.size() - parked_; }
+  size_t parked() const { return parked_; }
+
  private:
   static Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
-  size_t open() const { return markers_.size() - parked_; }
 
   void Finish(const Found& at, Marker& marker, Finishing finishing) {
     finishing.fingerprint = marker.fingerprint;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/dedup/store_stat.h"
+
 namespace oncemq {
 
 std::string_view ToString(Level level) {
@@ -73,6 +75,10 @@ Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t) {
 
 Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std::span<Change>) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
+}
+
+Result<std::vector<StoreStat>> Window::Stat() {
+  return std::vector<StoreStat>();
 }
 
 Status Window::Committed(std::span<const Progress> progress, std::span<Change> answers) {

@@ -1,85 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/clients/rocks_store.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/db.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
-#include <rocksdb/table.h>
-#include <rocksdb/write_batch.h>
 
-#include <atomic>
 #include <filesystem>
 
-#include "log_order.h"
-#include "oncemq/base/check.h"
 #include "oncemq/base/mutant.h"
-#include "oncemq/base/mutex.h"
-#include "rocks_setup.h"
-#include "synced_mark.h"
+#include "rocks_impl.h"
 
 namespace oncemq {
-namespace {
-
-constexpr std::string_view kIngestPrefix = "ingest-";
-
-rocksdb::Slice AsSlice(std::string_view bytes) {
-  return {bytes.data(), bytes.size()};
-}
-
-std::string_view AsView(const rocksdb::Slice& bytes) {
-  return {bytes.data(), bytes.size()};
-}
-
-Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
-  Code code = Code::kUnavailable;
-  if (status.IsCorruption()) {
-    code = Code::kCorrupt;
-  } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
-    code = Code::kInvalid;
-  }
-  return {code, effect, directory + ": " + status.ToString()};
-}
-
-// Debian's RocksDB has no code for it, only these words.
-bool HeldBySomebody(const rocksdb::Status& status) {
-  const std::string text = status.ToString();
-  return text.find("While lock file") != std::string::npos ||
-         text.find("lock hold by current process") != std::string::npos;
-}
-
-// A file that was taken in has two names for a moment. A process that is killed there leaves the
-// first one, and who wrote to it again would write into the store's own file.
-void RemoveNames(const std::string& directory) {
-  std::error_code ignored;
-  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end && !ignored;
-       entry.increment(ignored)) {
-    if (entry->path().filename().string().starts_with(kIngestPrefix) &&
-        !ONCEMQ_MUTANT("ingest-name-reused")) {
-      std::error_code failed;
-      std::filesystem::remove(entry->path(), failed);
-    }
-  }
-}
-
-}  // namespace
-
-struct RocksBatch::Impl {
-  const std::vector<rocksdb::ColumnFamilyHandle*>* handles;
-  rocksdb::WriteBatch batch;
-  rocksdb::Status status = rocksdb::Status::OK();  // of the changes; told by Write()
-
-  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
-    ONCEMQ_CHECK(family < handles->size(), "a family of this store");
-    return (*handles)[family];
-  }
-  void Keep(const rocksdb::Status& change) {
-    if (status.ok()) {
-      status = change;
-    }
-  }
-};
 
 RocksBatch::RocksBatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksBatch::RocksBatch(RocksBatch&&) noexcept = default;
@@ -107,135 +38,8 @@ size_t RocksBatch::bytes() const {
   return impl_->batch.GetDataSize();
 }
 
-struct RocksStore::Impl {
-  std::string directory;
-  const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>();
-  std::unique_ptr<rocksdb::DB> database;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::Options file_options;
-  std::atomic<uint64_t> next_file{0};
-  std::atomic<bool> broken{false};
-  Mutex write_mutex;  // one at a time, so that the number after a write is the write's
-  Mutex mark_mutex;
-  SyncedMark mark GUARDED_BY(mark_mutex);
-
-  ~Impl() {
-    if (database != nullptr && !broken && database->SyncWAL().ok()) {
-      static_cast<void>(MarkSynced(database->GetLatestSequenceNumber()));
-    }
-    for (rocksdb::ColumnFamilyHandle* handle : handles) {
-      database->DestroyColumnFamilyHandle(handle);
-    }
-  }
-
-  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
-    ONCEMQ_CHECK(family < handles.size(), "a family of this store");
-    return handles[family];
-  }
-  Error Failed(const rocksdb::Status& status, Effect effect) const {
-    return ToError(status, effect, directory);
-  }
-  // Of a change: none is made any more.
-  Error Broken(const rocksdb::Status& status) {
-    broken = true;
-    return Failed(status, Effect::kUnknown);
-  }
-  Status Usable() const {
-    if (!broken && !log_order->failed()) {
-      return {};
-    }
-    return Error{Code::kUnavailable, Effect::kNone,
-                 directory + ": an earlier write failed; the store must be opened again"};
-  }
-  Status MarkSynced(uint64_t number) {
-    MutexLock lock(mark_mutex);
-    return number > mark.number() ? mark.Write(number) : Status();
-  }
-  // All that is in the log was synced. A number taken before the sync is surely covered by it.
-  Status AfterSync(uint64_t number) {
-    Status marked = MarkSynced(number);
-    broken = broken || !marked;
-    return marked;
-  }
-  Result<bool> OpenMark();
-  Status CheckComplete();
-  Status VerifyFiles(size_t family) const;
-};
-
-// True: nothing of it was ever synced, so whatever is missing may be made.
-Result<bool> RocksStore::Impl::OpenMark() {
-  std::error_code failed;
-  const bool store = std::filesystem::exists(directory + "/CURRENT", failed) || failed;
-  MutexLock lock(mark_mutex);
-  if (Status opened = mark.Open(directory, !store); !opened) {
-    return opened.error();
-  }
-  return mark.number() == 0;
-}
-
-Status RocksStore::Impl::CheckComplete() {
-  MutexLock lock(mark_mutex);
-  const uint64_t last = database->GetLatestSequenceNumber();
-  if (last < mark.number() && !ONCEMQ_MUTANT("short-store-opens")) {
-    return Error{Code::kCorrupt, Effect::kNone,
-                 directory + ": changes " + std::to_string(last + 1) + " to " +
-                     std::to_string(mark.number()) +
-                     " were synced and are gone: the log or a file of the store is damaged"};
-  }
-  return {};
-}
-
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksStore::~RocksStore() = default;
-
-Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options) {
-  std::error_code failed;
-  std::filesystem::create_directories(options.directory, failed);
-  if (failed) {
-    return Error{Code::kInvalid, Effect::kNone, options.directory + ": " + failed.message()};
-  }
-  if (OnNetwork(options.directory)) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 options.directory +
-                     ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
-                     "use a local disk"};
-  }
-  auto impl = std::make_unique<Impl>();
-  impl->directory = options.directory;
-  const Result<bool> fresh = impl->OpenMark();
-  if (!fresh) {
-    return fresh.error();
-  }
-  rocksdb::DBOptions database = ToDatabase(options);
-  // What is missing in a store that was there before is damage, and must not be made anew, empty.
-  database.create_if_missing = database.create_missing_column_families =
-      *fresh || ONCEMQ_MUTANT("missing-family-made-anew");
-  database.listeners.push_back(impl->log_order);
-  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (const RocksFamily& family : options.families) {
-    families.emplace_back(family.name, ToFamily(family, cache));
-  }
-  impl->file_options = rocksdb::Options(database, families.front().options);
-  rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status =
-      rocksdb::DB::Open(database, options.directory, families, &impl->handles, &opened);
-  impl->database.reset(opened);
-  if (status.IsIOError() && HeldBySomebody(status)) {
-    return Error{Code::kUnavailable, Effect::kNone,
-                 options.directory + ": another process, or another window of this one, holds it"};
-  }
-  if (!status.ok()) {
-    return impl->Failed(status, Effect::kNone);
-  }
-  impl->log_order->Watch(opened);
-  RemoveNames(options.directory);
-  if (Status complete = impl->CheckComplete(); !complete) {
-    impl->broken = true;  // nothing may be written over what is left
-    return complete.error();
-  }
-  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
-}
 
 RocksBatch RocksStore::NewBatch() const {
   auto batch = std::make_unique<RocksBatch::Impl>();
@@ -413,6 +217,9 @@ Status RocksStore::Flush(size_t family) {
 // An iterator of RocksDB 7.8 may pass over a damaged block as if it had been empty, so whoever
 // scans a family checks its files first.
 Status RocksStore::Verify(size_t family) {
+  if (!impl_->held) {
+    return impl_->VerifyFiles(family);
+  }
   // A compaction must not take a file away while it is read.
   if (const rocksdb::Status kept = impl_->database->DisableFileDeletions(); !kept.ok()) {
     return impl_->Failed(kept, Effect::kNone);

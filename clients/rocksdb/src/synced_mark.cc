@@ -96,6 +96,16 @@ Status SyncedMark::Open(const std::string& directory, bool may_make) {
   return opened && number_ == 0 ? SyncNames(directory) : opened;
 }
 
+Status SyncedMark::OpenToRead(const std::string& directory) {
+  const std::string path = directory + "/SYNCED";
+  file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) {
+    return errno == ENOENT ? Status(Error{Code::kCorrupt, Effect::kNone, path + " is gone"})
+                           : Status(Failed(path, errno));
+  }
+  return Read(path);
+}
+
 // Whole, before it has its name: half a mark would be damage. Both slots, so that the file never
 // changes its size again. A name that is there already is another process's.
 Status SyncedMark::Make(const std::string& path) {

@@ -28,6 +28,8 @@ class SyncedMark {
   // names of the file and of the folders above it are synced first. kCorrupt: it is gone, or no
   // slot can be read.
   Status Open(const std::string& directory, bool may_make);
+  // For whoever only looks: neither makes nor syncs anything.
+  Status OpenToRead(const std::string& directory);
   uint64_t number() const { return number_; }  // 0: none yet
   Status Write(uint64_t number);
 

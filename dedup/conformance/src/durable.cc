@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a durable engine still knows when it is opened again.
+#include "oncemq/dedup/store_stat.h"
 #include "window_test.h"
 
 namespace oncemq::conformance {
@@ -43,6 +44,30 @@ WINDOW_TEST(IfDurable, ADoubtSurvivesTheOpening) {
   const ClaimAnswer next = Claim(New());
   EXPECT_EQ(next.answer, Answer::kGranted);
   EXPECT_TRUE(next.uncertain);
+}
+
+// Engines without stores on disk tell nothing, those that do tell what is there.
+WINDOW_TEST(Always, ANumberThatIsAskedForIsRightAndChangesNothing) {
+  const Attempt done = New("done");
+  const Attempt open = New("open");
+  Claim(done);
+  Claim(open);
+  Complete(done);
+  const auto stats = window().Stat();
+  ASSERT_TRUE(stats) << stats.error().message;
+  uint64_t finished = 0;
+  uint64_t unfinished = 0;
+  for (const StoreStat& stat : *stats) {
+    EXPECT_EQ(stat.error, "");
+    EXPECT_EQ(stat.level, subject().level);
+    finished += stat.recent + stat.history;
+    unfinished += stat.open;
+  }
+  EXPECT_EQ(finished, stats->empty() ? 0u : 1u);
+  EXPECT_EQ(unfinished, stats->empty() ? 0u : 1u);
+  EXPECT_EQ(Peek("open").token, open.token);
+  EXPECT_EQ(Complete(open), Change::kMade);
+  EXPECT_EQ(StateOf("done"), MarkerState::kDone);
 }
 
 }  // namespace oncemq::conformance

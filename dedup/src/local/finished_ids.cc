@@ -40,20 +40,20 @@ FinishedIds::~FinishedIds() {
   }
 }
 
-Status FinishedIds::Open() {
-  if (Status opened = history_.Open(); !opened) {
+Status FinishedIds::Open(bool look) {
+  if (Status opened = history_.Open(look); !opened) {
     return opened;
   }
   Status loaded;
   const Status scanned = store_->Scan(kJournal, RowKey(0), RowKey(UINT64_MAX),
                                       [&](std::string_view key, std::string_view row) {
-                                        loaded = LoadRow(key, row);
+                                        loaded = LoadRow(key, row, look);
                                         return loaded.has_value();
                                       });
   return scanned ? loaded : scanned;
 }
 
-Status FinishedIds::LoadRow(std::string_view key, std::string_view row) {
+Status FinishedIds::LoadRow(std::string_view key, std::string_view row, bool look) {
   if (key.size() != sizeof(uint64_t)) {
     return DamagedJournal();
   }
@@ -74,7 +74,7 @@ Status FinishedIds::LoadRow(std::string_view key, std::string_view row) {
   }
   next_row_ = number;
   NoteRow(LogTime(milliseconds(static_cast<int64_t>(*newest))));
-  return Written();
+  return look ? Status() : Written();
 }
 
 void FinishedIds::Prefetch(uint64_t hash) const {
@@ -184,8 +184,8 @@ void FinishedIds::Freeze() {
   static_cast<void>(store_->Flush(kJournal));
 }
 
-uint64_t FinishedIds::size() const {
-  return recent_->ids.size() + (frozen_ != nullptr ? frozen_->ids.size() : 0) + history_.ids();
+uint64_t FinishedIds::in_memory() const {
+  return recent_->ids.size() + (frozen_ != nullptr ? frozen_->ids.size() : 0);
 }
 
 size_t FinishedIds::memory_bytes() const {

@@ -28,8 +28,8 @@ class FinishedIds {
   FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation, Mutex& mutex);
   ~FinishedIds();
 
-  // Reads journal and history.
-  Status Open();
+  // Reads journal and history. `look`: and puts nothing away, whatever is in memory then.
+  Status Open(bool look);
 
   void Prefetch(uint64_t hash) const;
 
@@ -56,7 +56,8 @@ class FinishedIds {
     return history_.Drop(limit, progress);
   }
 
-  uint64_t size() const;
+  uint64_t in_memory() const;
+  const History& history() const { return history_; }
   size_t memory_bytes() const;
 
  private:
@@ -69,7 +70,7 @@ class FinishedIds {
     Reach reach;
   };
 
-  Status LoadRow(std::string_view key, std::string_view row);
+  Status LoadRow(std::string_view key, std::string_view row, bool look);
   void NoteRow(LogTime newest);
   bool Full() const;
   Status Roll();

@@ -90,7 +90,7 @@ std::optional<History::Bucket> History::ReadFacts(std::string_view key, std::str
                 .filter = *std::move(filter)};
 }
 
-Status History::Open() {
+Status History::Open(bool look) {
   Status read;
   Status scanned = store_->Scan(kFacts, kFactsPrefix, kFactsEnd,
                                 [&](std::string_view key, std::string_view facts) {
@@ -117,7 +117,7 @@ Status History::Open() {
     }
     next_ = static_cast<uint32_t>((*number)[0]);
   }
-  return DropUnknown();
+  return look ? Status() : DropUnknown();
 }
 
 // Pages without facts: of a bucket that was not finished, or was about to go. Only what is there is

@@ -38,8 +38,8 @@ class History {
  public:
   explicit History(RocksStore* store) : store_(store) {}
 
-  // Reads the facts of every bucket.
-  Status Open();
+  // Reads the facts of every bucket. `look`: and changes nothing.
+  Status Open(bool look);
 
   // Of the looks that have found nothing yet.
   Status Find(std::span<HistoryLook> looks) const;

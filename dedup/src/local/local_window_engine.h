@@ -23,6 +23,7 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/rocks_store.h"
 #include "oncemq/dedup/local_window.h"
+#include "oncemq/dedup/store_stat.h"
 #include "progress_table.h"
 
 namespace oncemq {
@@ -36,6 +37,10 @@ class LocalWindow final : public Window {
 
   // Precondition: CheckLocalWindow().
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
+                                                     const Clock& clock);
+
+  // To be read only, by whoever knows that nobody holds it: see StoreLook.
+  static Result<std::unique_ptr<LocalWindow>> LookAt(const std::string& directory,
                                                      const Clock& clock);
 
   // After it every call is refused.
@@ -59,6 +64,7 @@ class LocalWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Result<std::vector<StoreStat>> Stat() override;
 
  private:
   // What the engine needs of the store, for the ids of one batch.
@@ -98,7 +104,8 @@ class LocalWindow final : public Window {
     std::vector<std::string> digests_;
   };
 
-  Status Load();
+  Status Load(bool look);
+  Status StatPartitions(std::vector<PartitionStat>& partitions) REQUIRES(mutex_);
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies,
                EffectOverlay* effects = nullptr);

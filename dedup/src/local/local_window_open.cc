@@ -18,7 +18,7 @@ Error Damaged(const char* what) {
 
 }  // namespace
 
-Status LocalWindow::Load() {
+Status LocalWindow::Load(bool look) {
   for (const size_t family : {kFacts, kJournal, kKept}) {
     if (Status sound = store_->Verify(family); !sound) {
       return sound;
@@ -31,7 +31,7 @@ Status LocalWindow::Load() {
       return loaded;
     }
   }
-  return ids_.Open();
+  return ids_.Open(look);
 }
 
 Status LocalWindow::LoadMarkers() {
@@ -95,8 +95,6 @@ Status LocalWindow::LoadHorizon() {
   return {};
 }
 
-namespace {}  // namespace
-
 Status CheckLocalWindow(const LocalWindowOptions& options) {
   constexpr uint32_t kMaxCount = 1'000'000'000;
   constexpr uint32_t kMaxGeneration = 100'000'000;
@@ -152,7 +150,28 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
     return manifest.error();
   }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
-  if (Status loaded = window->Load(); !loaded) {
+  if (Status loaded = window->Load(/*look=*/false); !loaded) {
+    return loaded.error();
+  }
+  return window;
+}
+
+Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& directory,
+                                                         const Clock& clock) {
+  LocalWindowOptions options;
+  options.directory = directory;
+  auto store = RocksStore::OpenToRead(StoreOptions(options));
+  if (!store) {
+    return store.error();
+  }
+  const auto manifest = ReadManifest(**store);
+  if (!manifest) {
+    return manifest.error();
+  }
+  options.identity = manifest->identity;
+  options.level = manifest->level;
+  auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
+  if (Status loaded = window->Load(/*look=*/true); !loaded) {
     return loaded.error();
   }
   return window;

@@ -123,6 +123,14 @@ void PutManifest(const Manifest& manifest, RocksBatch& batch) {
   batch.Put(kFacts, kManifestKey, EncodeManifest(manifest));
 }
 
+Result<Manifest> ReadManifest(RocksStore& store) {
+  const auto bytes = store.Get(kFacts, kManifestKey);
+  if (!bytes) {
+    return bytes.error();
+  }
+  return *bytes ? DecodeManifest(**bytes) : Result<Manifest>(Damaged("is not there"));
+}
+
 Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level) {
   Result<Manifest> manifest = ReadOrMake(store, identity, level);
   if (!manifest) {

@@ -35,6 +35,8 @@ inline constexpr size_t kMostEarlier = 64;
 // The store's manifest, or a new one in a store that has none. kInvalid: it belongs to another
 // identity or level; kCorrupt: it cannot be read, or it is gone while markers are there.
 Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level);
+// As it is; kCorrupt where there is none.
+Result<Manifest> ReadManifest(RocksStore& store);
 void PutManifest(const Manifest& manifest, RocksBatch& batch);
 
 // Bytes of the manifest; decoding is total.

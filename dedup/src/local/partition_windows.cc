@@ -268,13 +268,7 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
   if (Status fit = CheckBatch(capabilities_, ids, views.size()); !fit) {
     return fit;
   }
-  std::vector<std::shared_ptr<Store>> stores;
-  {
-    MutexLock lock(mutex_);
-    for (const auto& [place, store] : stores_) {
-      stores.push_back(store);
-    }
-  }
+  const std::vector<std::shared_ptr<Store>> stores = AllStores();
   std::fill_n(views.begin(), ids.size(), MarkerView{});
   std::vector<MarkerView> seen(ids.size());
   for (const std::shared_ptr<Store>& store : stores) {
@@ -289,6 +283,32 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
     }
   }
   return {};
+}
+
+std::vector<std::shared_ptr<PartitionWindows::Store>> PartitionWindows::AllStores() const {
+  std::vector<std::shared_ptr<Store>> stores;
+  MutexLock lock(mutex_);
+  for (const auto& [place, store] : stores_) {
+    stores.push_back(store);
+  }
+  return stores;
+}
+
+// One that cannot be read must not hide the others.
+Result<std::vector<StoreStat>> PartitionWindows::Stat() {
+  std::vector<StoreStat> stats;
+  for (const std::shared_ptr<Store>& store : AllStores()) {
+    const auto window = Ready(*store);
+    auto stat = window ? (*window)->Stat() : Result<std::vector<StoreStat>>(window.error());
+    StoreStat one{.directory = store->options.directory};
+    if (stat) {
+      one = std::move(stat->front());
+    } else {
+      one.error = stat.error().message;
+    }
+    stats.push_back(std::move(one));
+  }
+  return stats;
 }
 
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,

@@ -40,6 +40,7 @@ class PartitionWindows final : public Window {
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   // Of whichever open store knows the id.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Result<std::vector<StoreStat>> Stat() override;
 
  private:
   using StorePtr = std::shared_ptr<LocalWindow>;
@@ -51,6 +52,7 @@ class PartitionWindows final : public Window {
   };
 
   std::shared_ptr<Store> StoreAt(Place place) const;
+  std::vector<std::shared_ptr<Store>> AllStores() const;
   // nullptr: the partition is not ours.
   Result<StorePtr> Find(Place place) const;
   Result<StorePtr> Ready(Store& store) const;

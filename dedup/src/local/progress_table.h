@@ -34,18 +34,21 @@ class ProgressTable {
   std::optional<LogTime> Watermark() const { return watermark_; }
   bool Passed(const Reach& reach) const;
 
+  struct Position {
+    int64_t frontier = -1;
+    LogTime watermark = kNoLogTime;
+  };
+  using Positions = std::map<std::pair<uint32_t, int32_t>, Position>;
+  const Positions& positions() const { return partitions_; }
+
   static std::string RowOf(const Progress& progress);
   // False: the row is damaged.
   bool Load(std::string_view key, std::string_view row);
 
  private:
-  struct Position {
-    int64_t frontier = 0;
-    LogTime watermark = kNoLogTime;
-  };
   void Update();
 
-  std::map<std::pair<uint32_t, int32_t>, Position> partitions_;
+  Positions partitions_;
   std::optional<LogTime> watermark_;
 };
 

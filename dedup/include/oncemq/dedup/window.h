@@ -208,6 +208,8 @@ struct WindowTimes {
   milliseconds handler_timeout{60'000};  // opaque: how long a former owner's handler may still act
 };
 
+struct StoreStat;
+
 class Window {
  public:
   virtual ~Window() = default;
@@ -279,6 +281,10 @@ class Window {
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+
+  // What is kept, one entry for each store that is open here (store_stat.h); it changes nothing. A
+  // store that cannot be read now says so in its entry. Without stores on disk: none.
+  virtual Result<std::vector<StoreStat>> Stat();
 };
 
 }  // namespace oncemq

@@ -64,6 +64,12 @@ class RocksBatch {
 class RocksStore {
  public:
   static Result<std::unique_ptr<RocksStore>> Open(const RocksOptions& options);
+  // Without the lock, and without writing anything: whoever holds the store makes what is read
+  // worthless, so ask first and again afterwards. Every change is refused (kInvalid).
+  static Result<std::unique_ptr<RocksStore>> OpenToRead(const RocksOptions& options);
+  // The process that holds the store; 0: none does. kInvalid in a process that has a store open
+  // itself: closing the lock's file would give its own lock away, if it is the same one.
+  static Result<int64_t> HolderOf(const std::string& directory);
   ~RocksStore();
 
   // A batch for this store, which it must not outlive.

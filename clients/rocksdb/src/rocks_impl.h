@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is behind a RocksStore and its batches. rocks_open.cc opens it, rocks_store.cc uses it.
+//
+// Thread safety: as RocksStore.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "log_order.h"
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/rocks_store.h"
+#include "synced_mark.h"
+
+namespace oncemq {
+
+inline constexpr std::string_view kIngestPrefix = "ingest-";
+
+inline rocksdb::Slice AsSlice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+inline std::string_view AsView(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+inline Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
+  Code code = Code::kUnavailable;
+  if (status.IsCorruption()) {
+    code = Code::kCorrupt;
+  } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
+    code = Code::kInvalid;
+  }
+  return {code, effect, directory + ": " + status.ToString()};
+}
+
+struct RocksBatch::Impl {
+  const std::vector<rocksdb::ColumnFamilyHandle*>* handles;
+  rocksdb::WriteBatch batch;
+  rocksdb::Status status = rocksdb::Status::OK();  // of the changes; told by Write()
+
+  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
+    ONCEMQ_CHECK(family < handles->size(), "a family of this store");
+    return (*handles)[family];
+  }
+  void Keep(const rocksdb::Status& change) {
+    if (status.ok()) {
+      status = change;
+    }
+  }
+};
+
+// Of this process; see RocksStore::HolderOf().
+inline std::atomic<int> stores_held{0};
+
+struct RocksStore::Impl {
+  std::string directory;
+  bool held = false;  // its lock is ours; what is not held is only read
+  const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>();
+  std::unique_ptr<rocksdb::DB> database;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::Options file_options;
+  std::atomic<uint64_t> next_file{0};
+  std::atomic<bool> broken{false};
+  Mutex write_mutex;  // one at a time, so that the number after a write is the write's
+  Mutex mark_mutex;
+  SyncedMark mark GUARDED_BY(mark_mutex);
+
+  ~Impl() {
+    if (held && !broken && database->SyncWAL().ok()) {
+      static_cast<void>(MarkSynced(database->GetLatestSequenceNumber()));
+    }
+    for (rocksdb::ColumnFamilyHandle* handle : handles) {
+      database->DestroyColumnFamilyHandle(handle);
+    }
+    database.reset();
+    stores_held -= held ? 1 : 0;
+  }
+
+  rocksdb::ColumnFamilyHandle* Handle(size_t family) const {
+    ONCEMQ_CHECK(family < handles.size(), "a family of this store");
+    return handles[family];
+  }
+  Error Failed(const rocksdb::Status& status, Effect effect) const {
+    return ToError(status, effect, directory);
+  }
+  // Of a change: none is made any more.
+  Error Broken(const rocksdb::Status& status) {
+    broken = true;
+    return Failed(status, Effect::kUnknown);
+  }
+  Status Usable() const {
+    if (!held) {
+      return Error{Code::kInvalid, Effect::kNone, directory + ": it was opened to be read"};
+    }
+    if (!broken && !log_order->failed()) {
+      return {};
+    }
+    return Error{Code::kUnavailable, Effect::kNone,
+                 directory + ": an earlier write failed; the store must be opened again"};
+  }
+  Status MarkSynced(uint64_t number) {
+    MutexLock lock(mark_mutex);
+    return number > mark.number() ? mark.Write(number) : Status();
+  }
+  // All that is in the log was synced. A number taken before the sync is surely covered by it.
+  Status AfterSync(uint64_t number) {
+    Status marked = MarkSynced(number);
+    broken = broken || !marked;
+    return marked;
+  }
+  Result<bool> OpenMark();
+  // With `held`: and takes the lock.
+  rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& settings);
+  Status CheckComplete();
+  Status VerifyFiles(size_t family) const;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a store is opened, to be used or only to be read, and who holds one.
+#include <fcntl.h>
+#include <rocksdb/cache.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "oncemq/base/mutant.h"
+#include "rocks_impl.h"
+#include "rocks_setup.h"
+
+namespace oncemq {
+namespace {
+
+// Debian's RocksDB has no code for it, only these words.
+bool HeldBySomebody(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return text.find("While lock file") != std::string::npos ||
+         text.find("lock hold by current process") != std::string::npos;
+}
+
+// A file that was taken in has two names for a moment. A process that is killed there leaves the
+// first one, and who wrote to it again would write into the store's own file.
+void RemoveNames(const std::string& directory) {
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end && !ignored;
+       entry.increment(ignored)) {
+    if (entry->path().filename().string().starts_with(kIngestPrefix) &&
+        !ONCEMQ_MUTANT("ingest-name-reused")) {
+      std::error_code failed;
+      std::filesystem::remove(entry->path(), failed);
+    }
+  }
+}
+
+}  // namespace
+
+// True: nothing of it was ever synced, so whatever is missing may be made.
+Result<bool> RocksStore::Impl::OpenMark() {
+  std::error_code failed;
+  const bool store = std::filesystem::exists(directory + "/CURRENT", failed) || failed;
+  MutexLock lock(mark_mutex);
+  if (Status opened = mark.Open(directory, !store); !opened) {
+    return opened.error();
+  }
+  return mark.number() == 0;
+}
+
+rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
+                                               const rocksdb::DBOptions& settings) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const RocksFamily& family : options.families) {
+    families.emplace_back(family.name, ToFamily(family, cache));
+  }
+  file_options = rocksdb::Options(settings, families.front().options);
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status =
+      held ? rocksdb::DB::Open(settings, directory, families, &handles, &opened)
+           : rocksdb::DB::OpenForReadOnly(settings, directory, families, &handles, &opened);
+  database.reset(opened);
+  if (!status.ok()) {
+    held = false;
+  }
+  stores_held += held ? 1 : 0;
+  return status;
+}
+
+Status RocksStore::Impl::CheckComplete() {
+  MutexLock lock(mark_mutex);
+  const uint64_t last = database->GetLatestSequenceNumber();
+  if (last < mark.number() && !ONCEMQ_MUTANT("short-store-opens")) {
+    return Error{Code::kCorrupt, Effect::kNone,
+                 directory + ": changes " + std::to_string(last + 1) + " to " +
+                     std::to_string(mark.number()) +
+                     " were synced and are gone: the log or a file of the store is damaged"};
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options) {
+  std::error_code failed;
+  std::filesystem::create_directories(options.directory, failed);
+  if (failed) {
+    return Error{Code::kInvalid, Effect::kNone, options.directory + ": " + failed.message()};
+  }
+  if (OnNetwork(options.directory)) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 options.directory +
+                     ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
+                     "use a local disk"};
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->directory = options.directory;
+  const Result<bool> fresh = impl->OpenMark();
+  if (!fresh) {
+    return fresh.error();
+  }
+  rocksdb::DBOptions database = ToDatabase(options);
+  // What is missing in a store that was there before is damage, and must not be made anew, empty.
+  database.create_if_missing = database.create_missing_column_families =
+      *fresh || ONCEMQ_MUTANT("missing-family-made-anew");
+  database.listeners.push_back(impl->log_order);
+  impl->held = true;
+  const rocksdb::Status status = impl->OpenDatabase(options, database);
+  if (status.IsIOError() && HeldBySomebody(status)) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 options.directory + ": another process, or another window of this one, holds it"};
+  }
+  if (!status.ok()) {
+    return impl->Failed(status, Effect::kNone);
+  }
+  impl->log_order->Watch(impl->database.get());
+  RemoveNames(options.directory);
+  if (Status complete = impl->CheckComplete(); !complete) {
+    impl->broken = true;  // nothing may be written over what is left
+    return complete.error();
+  }
+  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
+}
+
+Result<std::unique_ptr<RocksStore>> RocksStore::OpenToRead(const RocksOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  impl->directory = options.directory;
+  {
+    MutexLock lock(impl->mark_mutex);
+    if (Status marked = impl->mark.OpenToRead(options.directory); !marked) {
+      return marked.error();
+    }
+  }
+  if (const rocksdb::Status status = impl->OpenDatabase(options, ToDatabase(options));
+      !status.ok()) {
+    return impl->Failed(status, Effect::kNone);
+  }
+  if (Status complete = impl->CheckComplete(); !complete) {
+    return complete.error();
+  }
+  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
+}
+
+Result<int64_t> RocksStore::HolderOf(const std::string& directory) {
+  if (stores_held > 0) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "this process holds a store itself, and would lose its lock by looking"};
+  }
+  const std::string path = directory + "/LOCK";
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) {
+    return 0;
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool told = file >= 0 && fcntl(file, F_GETLK, &lock) == 0;
+  const int error = errno;
+  if (file >= 0) {
+    close(file);
+  }
+  if (!told) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 path + ": " + std::system_category().message(error)};
+  }
+  return lock.l_type == F_UNLCK ? 0 : static_cast<int64_t>(lock.l_pid);
+}
+
+}  // namespace oncemq

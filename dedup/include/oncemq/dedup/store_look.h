@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoreLook: a look into the store of a window on disk that nobody holds.
+//
+// Promise: nothing is written, not even a lock; the next owner finds the store as it was left. What
+// it shows is what an opening would find, damage included. Memory as for the window itself.
+// Failure: kUnavailable while a process holds the store, and its number is told; kNotFound where
+// there is none; kCorrupt says what is damaged; kInvalid in a process that holds a store of its
+// own: its lock would be lost with the look at another's.
+// Thread safety: any thread. Blocks: for the disk.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/store_stat.h"
+
+namespace oncemq {
+
+class StoreLook {
+ public:
+  static Result<std::unique_ptr<StoreLook>> Open(const std::string& directory, const Clock& clock);
+  virtual ~StoreLook() = default;
+
+  virtual Result<StoreStat> Stat() = 0;
+  // As Window::Peek(). Claims of the process that is gone are nobody's.
+  virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+};
+
+// The directories of the stores that lie there: of one, or <topic>/<partition> of
+// OpenPartitionWindows(), by name and number.
+std::vector<std::string> FindStores(const std::string& directory);
+
+}  // namespace oncemq

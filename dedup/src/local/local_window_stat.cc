@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store on disk holds, in numbers, and the look at one that nobody holds.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "families.h"
+#include "known_row.h"
+#include "local_window_engine.h"
+#include "oncemq/dedup/store_look.h"
+
+namespace oncemq {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Files may go while they are counted.
+uint64_t DiskBytes(const std::string& directory) {
+  uint64_t sum = 0;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code gone;
+    const uint64_t bytes = entry->is_regular_file(gone) ? entry->file_size(gone) : 0;
+    sum += gone ? 0 : bytes;
+  }
+  return sum;
+}
+
+std::optional<int32_t> PartitionOf(const std::string& name) {
+  const bool digits = !name.empty() && name.size() <= 9 &&
+                      name.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::optional(static_cast<int32_t>(std::stol(name))) : std::nullopt;
+}
+
+// As the windows of partitions end their identities.
+std::string TopicOf(const std::string& identity) {
+  constexpr std::string_view kTopic = "topic ";
+  constexpr std::string_view kPartition = ", partition ";
+  const size_t end = identity.rfind(kPartition);
+  const size_t at = end == std::string::npos ? end : identity.rfind(kTopic, end);
+  return at == std::string::npos || !PartitionOf(identity.substr(end + kPartition.size()))
+             ? ""
+             : identity.substr(at + kTopic.size(), end - at - kTopic.size());
+}
+
+bool IsStore(const fs::path& directory) {
+  std::error_code failed;
+  return fs::exists(directory / "CURRENT", failed);
+}
+
+std::vector<fs::path> FoldersOf(const fs::path& directory) {
+  std::vector<fs::path> folders;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code gone;
+    if (entry->is_directory(gone)) {
+      folders.push_back(entry->path());
+    }
+  }
+  return folders;
+}
+
+class LocalLook final : public StoreLook {
+ public:
+  explicit LocalLook(std::unique_ptr<LocalWindow> window) : window_(std::move(window)) {}
+
+  Result<StoreStat> Stat() override {
+    auto stats = window_->Stat();
+    return stats ? Result<StoreStat>(std::move(stats->front())) : stats.error();
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return window_->Peek(ids, views);
+  }
+
+ private:
+  const std::unique_ptr<LocalWindow> window_;
+};
+
+Status NobodyHolds(const std::string& directory) {
+  const auto holder = RocksStore::HolderOf(directory);
+  if (!holder) {
+    return holder.error();
+  }
+  if (*holder == 0) {
+    return {};
+  }
+  return Error{Code::kUnavailable, Effect::kNone,
+               directory + ": process " + std::to_string(*holder) + " holds it"};
+}
+
+}  // namespace
+
+Status LocalWindow::StatPartitions(std::vector<PartitionStat>& partitions) {
+  const auto watermark = progress_.Watermark();
+  for (const auto& [place, position] : progress_.positions()) {
+    PartitionStat stat{.source = place.first,
+                       .partition = place.second,
+                       .frontier = position.frontier,
+                       .watermark = position.watermark};
+    if (const OwnRecord* own = engine_.owners().Find({stat.source, stat.partition, 0})) {
+      stat.own = own->own;
+    }
+    stat.pins = position.watermark == kNoLogTime || position.watermark == watermark;
+    const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, stat.source, stat.partition));
+    if (!row) {
+      return row.error();
+    }
+    if (const auto known = *row ? DecodeKnown(**row) : std::nullopt) {
+      stat.known_from = known->from;
+      stat.known_to = known->to;
+      stat.announced = known->offset;
+    }
+    partitions.push_back(stat);
+  }
+  return {};
+}
+
+Result<std::vector<StoreStat>> LocalWindow::Stat() {
+  StoreStat stat{.directory = options_.directory,
+                 .topic = TopicOf(options_.identity),
+                 .identity = options_.identity,
+                 .level = *options_.level,
+                 .disk_bytes = DiskBytes(options_.directory)};
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable.error();
+  }
+  stat.incarnation = manifest_.incarnation;
+  stat.recent = ids_.in_memory();
+  stat.history = ids_.history().ids();
+  stat.buckets = ids_.history().buckets();
+  stat.open = engine_.open();
+  stat.parked = engine_.parked();
+  stat.memory_bytes = ids_.memory_bytes() + engine_.markers().memory_bytes();
+  stat.horizon = finished_.horizon();
+  if (Status read = StatPartitions(stat.partitions); !read) {
+    return read.error();
+  }
+  return std::vector<StoreStat>{std::move(stat)};
+}
+
+Result<std::unique_ptr<StoreLook>> StoreLook::Open(const std::string& directory,
+                                                   const Clock& clock) {
+  if (!IsStore(directory)) {
+    return Error{Code::kNotFound, Effect::kNone, directory + ": no store lies there"};
+  }
+  if (Status free = NobodyHolds(directory); !free) {
+    return free.error();
+  }
+  auto window = LocalWindow::LookAt(directory, clock);
+  // Whoever came meanwhile has changed what was read, or made it unreadable.
+  if (Status free = NobodyHolds(directory); !free) {
+    return free.error();
+  }
+  if (!window) {
+    return window.error();
+  }
+  return std::unique_ptr<StoreLook>(std::make_unique<LocalLook>(*std::move(window)));
+}
+
+std::vector<std::string> FindStores(const std::string& directory) {
+  if (IsStore(directory)) {
+    return {directory};
+  }
+  std::vector<std::pair<std::string, int32_t>> places;
+  for (const fs::path& topic : FoldersOf(directory)) {
+    for (const fs::path& folder : FoldersOf(topic)) {
+      const auto partition = PartitionOf(folder.filename().string());
+      if (partition && IsStore(folder)) {
+        places.emplace_back(topic.string(), *partition);
+      }
+    }
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::string> stores;
+  stores.reserve(places.size());
+  for (const auto& [topic, partition] : places) {
+    stores.push_back(topic + "/" + std::to_string(partition));
+  }
+  return stores;
+}
+
+}  // namespace oncemq
