@@ -17,6 +17,7 @@
 #include "safe_json.h"
 #include "status_command.h"
 #include "window_command.h"
+#include "window_stat_command.h"
 
 namespace oncemq {
 namespace {
@@ -25,8 +26,11 @@ struct Arguments {
   std::string config;
   std::string handler = "print";
   bool json = false;
-  ServicePlace place;  // of the commands that may ask a running service
+  ServicePlace place;     // of the commands that may ask a running service
+  std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
+
+  WindowPlace window_place() const { return {place, directory}; }
 };
 
 CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
@@ -66,14 +70,38 @@ CLI::App* AddStatus(CLI::App& app, Arguments& arguments) {
   return status;
 }
 
-void AddWindow(CLI::App& app, Arguments& arguments) {
-  CLI::App* window = app.add_subcommand("window", "Look into the window of a running service");
+// Whose window is looked into.
+void AddWindowPlace(CLI::App& command, Arguments& arguments) {
+  CLI::Option* file =
+      command.add_option("-c,--config", arguments.place.config,
+                         "The service file: its socket, or its directory where no service answers");
+  CLI::Option* socket =
+      command.add_option("--socket", arguments.place.socket, "The socket of the running service")
+          ->excludes(file);
+  command
+      .add_option("--directory", arguments.directory,
+                  "Stores on disk that no process holds: their directory, or that of one")
+      ->excludes(file)
+      ->excludes(socket);
+  command.add_flag("--json", arguments.json, "As one JSON object");
+  command.footer(
+      "Exit codes: 1 a store is damaged, 2 refused, 6 no service answers there, or a process "
+      "holds\n"
+      "the store and cannot be asked.");
+}
+
+// The command that `stat` is.
+const CLI::App* AddWindow(CLI::App& app, Arguments& arguments) {
+  CLI::App* window = app.add_subcommand(
+      "window", "Look into the window of a running service, or of a stopped one");
   window->require_subcommand(1);
+  CLI::App* stat = window->add_subcommand("stat", "What it holds, store by store");
+  AddWindowPlace(*stat, arguments);
   CLI::App* show = window->add_subcommand("show", "What it keeps of one id");
   show->add_option("id", arguments.show.id, "The id")->required();
   show->add_flag("--hex", arguments.show.hex, "The id is given as hex digits, two for each byte");
-  AddPlace(*show, "-c,--config", arguments.place);
-  show->add_flag("--json", arguments.show.json, "As one JSON object");
+  AddWindowPlace(*show, arguments);
+  return stat;
 }
 
 CLI::App* AddExplain(CLI::App& app, Arguments& arguments) {
@@ -124,7 +152,8 @@ int Main(int argc, char** argv) {
       "  oncemq explain guarantee -c service.yaml\n"
       "  oncemq run -c service.yaml --handler count\n"
       "  oncemq status service.yaml\n"
-      "  oncemq window show ID --socket /run/payments/admin.sock");
+      "  oncemq window show ID --socket /run/payments/admin.sock\n"
+      "  oncemq window stat -c service.yaml");
   app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
   Arguments arguments;
   const CLI::App* run = AddRun(app, arguments);
@@ -133,7 +162,7 @@ int Main(int argc, char** argv) {
   version->add_flag("--json", arguments.json, "As a JSON object");
   const CLI::App* explain = AddExplain(app, arguments);
   const CLI::App* status = AddStatus(app, arguments);
-  AddWindow(app, arguments);
+  const CLI::App* stat = AddWindow(app, arguments);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;
   }
@@ -154,8 +183,14 @@ int Main(int argc, char** argv) {
   if (explain->parsed()) {
     return ExplainGuaranteeCommand(arguments.place);
   }
-  return status->parsed() ? StatusCommand(arguments.place, arguments.json)
-                          : WindowShowCommand(arguments.place, arguments.show);
+  if (status->parsed()) {
+    return StatusCommand(arguments.place, arguments.json);
+  }
+  if (stat->parsed()) {
+    return WindowStatCommand(arguments.window_place(), arguments.json);
+  }
+  arguments.show.json = arguments.json;
+  return WindowShowCommand(arguments.window_place(), arguments.show);
 }
 
 }  // namespace

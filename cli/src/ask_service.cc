@@ -29,9 +29,9 @@ Result<std::string> SocketOf(const ServicePlace& place) {
   return options->admin.socket;
 }
 
-int Told(const Error& error, int code) {
-  std::cerr << error.message << "\n";
-  return code;
+Asked Told(std::string why, int code) {
+  std::cerr << why << "\n";
+  return {code, {}, {}, std::move(why)};
 }
 
 int CodeOf(const Error& error) {
@@ -49,25 +49,25 @@ int CodeOf(const Error& error) {
 
 }  // namespace
 
+Asked AskSocket(const std::string& socket, const AdminRequest& request) {
+  Result<nlohmann::ordered_json> result =
+      AskAdmin(socket, request, kWithin, SystemClock::Instance());
+  if (!result) {
+    return {CodeOf(result.error()), socket, {}, SafeText(result.error().message)};
+  }
+  return {kExitDone, socket, *std::move(result), {}};
+}
+
 Asked AskService(const ServicePlace& place, const AdminRequest& request) {
   if (place.config.empty() == place.socket.empty()) {
-    return {Told({.message = "say which service: by --socket PATH, or by its service file"},
-                 kExitUsage),
-            {},
-            {}};
+    return Told("say which service: by --socket PATH, or by its service file", kExitUsage);
   }
   const Result<std::string> socket = SocketOf(place);
   if (!socket) {
-    return {Told(socket.error(), kExitUsage), {}, {}};
+    return Told(socket.error().message, kExitUsage);
   }
-  Result<nlohmann::ordered_json> result =
-      AskAdmin(*socket, request, kWithin, SystemClock::Instance());
-  if (!result) {
-    Error error = result.error();
-    error.message = SafeText(error.message);
-    return {Told(error, CodeOf(error)), {}, {}};
-  }
-  return {kExitDone, *socket, *std::move(result)};
+  Asked asked = AskSocket(*socket, request);
+  return asked.code == kExitDone ? asked : Told(asked.why, asked.code);
 }
 
 }  // namespace oncemq

@@ -16,11 +16,16 @@ struct ServicePlace {
 };
 
 struct Asked {
-  int code = 0;        // of the command; anything but kExitDone was told on standard error
+  int code = 0;
   std::string socket;  // that was asked
   nlohmann::ordered_json result;
+  std::string why;  // without a result: fit for a terminal
 };
 
+// Says nothing itself.
+Asked AskSocket(const std::string& socket, const AdminRequest& request);
+
+// Tells on standard error why there is no result.
 Asked AskService(const ServicePlace& place, const AdminRequest& request);
 
 }  // namespace oncemq

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window_command.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "exit_code.h"
+#include "oncemq/dedup/store_look.h"
 #include "safe_json.h"
 #include "service_commands.h"
+#include "window_json.h"
 
 namespace oncemq {
 namespace {
@@ -31,20 +34,50 @@ std::string MarkerText(const ordered_json& marker) {
   return out;
 }
 
+#ifdef ONCEMQ_WITH_ROCKSDB
+Result<ordered_json> ShowIn(StoreLook& look, std::string_view id) {
+  MarkerView view;
+  if (const Status looked = look.Peek({&id, 1}, {&view, 1}); !looked) {
+    return looked.error();
+  }
+  return MarkerAsJson(id, view);
+}
+#else
+Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
+  return ordered_json();
+}
+#endif
+
 }  // namespace
 
-int WindowShowCommand(const ServicePlace& place, const WindowShowArguments& arguments) {
+int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments) {
   // In hex digits on the way: an id is any bytes.
   const std::string id = arguments.hex ? arguments.id : HexOfBytes(arguments.id);
   if (!BytesOfHex(id)) {
     std::cerr << SafeText(id) << " is no id in hex digits, two for each byte\n";
     return kExitUsage;
   }
-  const Asked asked = AskService(place, {.command = "window show", .arguments = {{"id_hex", id}}});
-  if (asked.code == kExitDone) {
-    std::cout << (arguments.json ? SafeJson(asked.result) + "\n" : MarkerText(asked.result));
+  const std::string bytes = *BytesOfHex(id);
+  const WindowAnswer answer =
+      AskWindow(place, {.command = "window show", .arguments = {{"id_hex", id}}},
+                [&](StoreLook& look) { return ShowIn(look, bytes); });
+  if (answer.code != kExitDone) {
+    return answer.code;
   }
-  return asked.code;
+  if (answer.of_service) {
+    std::cout << (arguments.json ? SafeJson(answer.result) + "\n" : MarkerText(answer.result));
+    return kExitDone;
+  }
+  const auto known = std::find_if(
+      answer.stores.begin(), answer.stores.end(),
+      [](const ordered_json& marker) { return marker.value("state", "none") != "none"; });
+  if (known == answer.stores.end() && !answer.unread.empty()) {
+    return ToldUnread(answer);  // it may be in one of those
+  }
+  const ordered_json marker = known == answer.stores.end() ? answer.stores.front() : *known;
+  std::cout << (arguments.json ? SafeJson(marker) : SafeText(answer.from)) << "\n"
+            << (arguments.json ? "" : MarkerText(marker));
+  return kExitDone;
 }
 
 }  // namespace oncemq

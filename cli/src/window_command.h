@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// oncemq window: looks into the window of a running service.
+// oncemq window show: what a window keeps of one id.
 #pragma once
 
-#include "ask_service.h"
+#include <string>
+
+#include "ask_window.h"
 
 namespace oncemq {
 
@@ -12,7 +14,7 @@ struct WindowShowArguments {
   bool json = false;
 };
 
-// What the window keeps of one id. The exit code: kExitDone also when it keeps nothing.
-int WindowShowCommand(const ServicePlace& place, const WindowShowArguments& arguments);
+// The exit code: kExitDone also when it keeps nothing.
+int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments);
 
 }  // namespace oncemq

@@ -8,6 +8,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "report_terms.h"
+#include "window_json.h"
 
 namespace oncemq {
 namespace {
@@ -92,17 +93,22 @@ Result<ordered_json> ShowId(Window* window, const json& arguments) {
   if (const Status looked = window->Peek({&asked, 1}, {&view, 1}); !looked) {
     return looked.error();
   }
-  ordered_json out;
-  out["id_hex"] = HexOfBytes(*id);
-  out["state"] = ToString(view.state);
-  if (view.state != MarkerState::kNone) {
-    out["source"] = view.at.source;
-    out["partition"] = view.at.partition;
-    out["offset"] = view.at.offset;
-    out["uncertain"] = view.uncertain;
+  return MarkerAsJson(*id, view);
+}
+
+Result<ordered_json> StatOf(Window* window) {
+  if (window == nullptr) {
+    return Invalid("the service has no window: no id is looked at");
   }
-  if (!view.token.empty()) {
-    out["holder"] = Hex(view.token.process) + Hex(view.token.attempt);
+  const auto stats = window->Stat();
+  if (!stats) {
+    return stats.error();
+  }
+  ordered_json out;
+  out["engine"] = window->capabilities().engine;
+  out["stores"] = ordered_json::array();
+  for (const StoreStat& stat : *stats) {
+    out["stores"].push_back(StatAsJson(stat));
   }
   return out;
 }
@@ -148,6 +154,13 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
        }});
   commands.Add({.name = "window show", .run = [window = subject.window](const json& arguments) {
                   return ShowId(window, arguments);
+                }});
+  commands.Add({.name = "window stat",
+                .run = [window = subject.window](const json& arguments) -> Result<ordered_json> {
+                  if (const Status none = TakesNothing(arguments); !none) {
+                    return none.error();
+                  }
+                  return StatOf(window);
                 }});
 }
 

@@ -9,6 +9,7 @@
 
 #include "admin_client.h"
 #include "oncemq/dedup/memory_window.h"
+#include "oncemq/dedup/store_stat.h"
 #include "support/temp_dir.h"
 
 namespace oncemq {
@@ -105,6 +106,59 @@ TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsWindow) 
   EXPECT_THAT(Ask("guarantee")["result"]["line"].get<std::string>(), StartsWith("opaque: "));
   window_.reset();
   EXPECT_THAT(Ask("status")["result"]["guarantee"].get<std::string>(), HasSubstr("no window"));
+}
+
+class StoresWindow final : public Window {
+ public:
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return Refused(); }
+  Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return Refused(); }
+  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+    return Refused();
+  }
+  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return Refused(); }
+  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return Refused(); }
+  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return Refused(); }
+  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return Refused(); }
+  Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
+    return Refused();
+  }
+  Result<std::vector<StoreStat>> Stat() override { return stats; }
+
+  std::vector<StoreStat> stats;
+
+ private:
+  static Error Refused() { return {Code::kInvalid, Effect::kNone, "it only tells numbers"}; }
+
+  const WindowCapabilities capabilities_{.engine = "stores"};
+};
+
+TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
+  EXPECT_EQ(Ask("window stat")["result"], json::parse(R"({"engine":"memory","stores":[]})"));
+  EXPECT_EQ(Ask("window stat", {{"verbose", true}})["ok"], false);
+  auto window = std::make_unique<StoresWindow>();
+  window->stats = {{.directory = "d/1",
+                    .topic = "payments",
+                    .level = Level::kOpaque,
+                    .incarnation = 0xAB,
+                    .recent = 7,
+                    .history = 9,
+                    .horizon = LogTime(milliseconds(5)),
+                    .partitions = {{.partition = 1, .own = 3, .pins = true}}},
+                   {.directory = "d/2", .error = "no space"}};
+  window_ = std::move(window);
+  const json stores = Ask("window stat")["result"]["stores"];
+  EXPECT_EQ(stores[0]["ids_in_memory"], 7);
+  EXPECT_EQ(stores[0]["ids_in_history"], 9);
+  EXPECT_EQ(stores[0]["incarnation"], "00000000000000ab");
+  EXPECT_EQ(stores[0]["level"], "opaque");
+  EXPECT_EQ(stores[0]["horizon_ms"], 5);
+  EXPECT_EQ(stores[0]["partitions"][0],
+            json::parse(R"({"source":0,"partition":1,"own":3,"known_from":0,"known_to":0,
+                            "announced":-1,"frontier":-1,"watermark_ms":null,"pins":true})"));
+  EXPECT_EQ(stores[1], json::parse(R"({"directory":"d/2","error":"no space"})"));
+  window_.reset();
+  EXPECT_EQ(Ask("window stat")["error"], "the service has no window: no id is looked at");
 }
 
 TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {

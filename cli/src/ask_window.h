@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks about a window: the service that runs with it, or, where none does, the stores that it has
+// left on disk. Which of both it was stands in the answer.
+//
+// A store that a process holds is never read beside it: the answer would be of no moment at all.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "admin_commands.h"
+#include "ask_service.h"
+
+namespace oncemq {
+
+class StoreLook;
+
+// Exactly one of them: a service, or a directory with stores.
+struct WindowPlace {
+  ServicePlace service;
+  std::string directory;
+};
+
+// A store that could not be looked at.
+struct UnreadStore {
+  std::string directory;
+  std::string why;
+  bool held = false;  // by a process that cannot be asked here; otherwise it is damaged
+};
+
+struct WindowAnswer {
+  int code = 0;            // of the command; anything but kExitDone was told on standard error
+  std::string from;        // a line for people
+  bool of_service = true;  // `result` is the service's; otherwise `stores` have been looked at
+  nlohmann::ordered_json result;
+  std::vector<nlohmann::ordered_json> stores;
+  std::vector<UnreadStore> unread;
+};
+
+using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& look)>;
+
+// `request` is for the service, `look` for each store in turn.
+WindowAnswer AskWindow(const WindowPlace& place, const AdminRequest& request,
+                       const LookIntoStore& look);
+
+// Tells what could not be read on standard error; the exit code that follows.
+int ToldUnread(const WindowAnswer& answer);
+
+}  // namespace oncemq

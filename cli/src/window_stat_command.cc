@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window_stat_command.h"
+
+#include <iostream>
+#include <utility>
+
+#include "exit_code.h"
+#include "oncemq/dedup/store_look.h"
+#include "safe_json.h"
+#include "units.h"
+#include "window_json.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::ordered_json;
+
+// A part that another version of the service does not have is "?".
+std::string Part(const ordered_json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (!object.is_object() || found == object.end()) {
+    return "?";
+  }
+  return found->is_string() ? SafeText(found->get<std::string>()) : SafeJson(*found);
+}
+
+int64_t Number(const ordered_json& object, const char* key, int64_t otherwise) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() && found->is_number_integer()
+             ? found->get<int64_t>()
+             : otherwise;
+}
+
+std::string Time(const ordered_json& object, const char* key) {
+  const int64_t none = -1;
+  const int64_t millis = Number(object, key, none);
+  return millis < 0 ? "none" : FormatTime(millis);
+}
+
+std::string Size(const ordered_json& object, const char* key) {
+  const int64_t bytes = Number(object, key, 0);
+  constexpr int64_t kMiB = 1 << 20;
+  return bytes < kMiB ? std::to_string(bytes / 1024) + " KiB"
+                      : std::to_string(bytes / kMiB) + " MiB";
+}
+
+std::string Offset(const ordered_json& object, const char* key) {
+  const int64_t offset = Number(object, key, -1);
+  return offset < 0 ? "nothing" : std::to_string(offset);
+}
+
+std::string PartitionText(const ordered_json& partition) {
+  std::string out = "  partition " + Part(partition, "partition") + ": knows [" +
+                    Part(partition, "known_from") + ", " + Part(partition, "known_to") +
+                    "), announced " + Offset(partition, "announced") + ", committed " +
+                    Offset(partition, "frontier") + ", own " + Part(partition, "own") +
+                    ", watermark " + Time(partition, "watermark_ms") + "\n";
+  const auto pins = partition.is_object() ? partition.find("pins") : partition.end();
+  if (partition.is_object() && pins != partition.end() && *pins == ordered_json(true)) {
+    out += "    forgetting waits for it\n";
+  }
+  return out;
+}
+
+#ifdef ONCEMQ_WITH_ROCKSDB
+Result<ordered_json> StatIn(StoreLook& look) {
+  const auto stat = look.Stat();
+  return stat ? Result<ordered_json>(StatAsJson(*stat)) : stat.error();
+}
+#else
+Result<ordered_json> StatIn(StoreLook&) {
+  return ordered_json();
+}
+#endif
+
+ordered_json AsOneObject(const WindowAnswer& answer) {
+  ordered_json out;
+  out["from"] = answer.of_service ? "service" : "stores";
+  out["stores"] = ordered_json::array();
+  if (answer.of_service) {
+    const auto stores =
+        answer.result.is_object() ? answer.result.find("stores") : answer.result.end();
+    if (answer.result.is_object() && stores != answer.result.end()) {
+      out["stores"] = *stores;
+    }
+    return out;
+  }
+  for (const ordered_json& store : answer.stores) {
+    out["stores"].push_back(store);
+  }
+  for (const UnreadStore& store : answer.unread) {
+    out["stores"].push_back({{"directory", store.directory}, {"error", store.why}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string StoreText(const ordered_json& store) {
+  if (!store.is_object() || store.contains("error")) {
+    return Part(store, "directory") + ": not read: " + Part(store, "error") + "\n";
+  }
+  const std::string topic = Part(store, "topic");
+  const int64_t in_memory = Number(store, "ids_in_memory", 0);
+  const int64_t in_history = Number(store, "ids_in_history", 0);
+  std::string out = (topic.empty() ? "" : topic + ": ") + Part(store, "directory") + "\n";
+  out += "  " + std::to_string(in_memory + in_history) + " ids: " + std::to_string(in_memory) +
+         " in memory, " + std::to_string(in_history) +
+         " in the history (buckets: " + Part(store, "buckets") + "); open " + Part(store, "open") +
+         ", parked " + Part(store, "parked") + "; " + Size(store, "disk_bytes") + " on disk, " +
+         Size(store, "memory_bytes") + " in memory\n";
+  const auto partitions = store.find("partitions");
+  if (partitions != store.end() && partitions->is_array()) {
+    for (const ordered_json& partition : *partitions) {
+      out += PartitionText(partition);
+    }
+  }
+  out += "  horizon " + Time(store, "horizon_ms") + ", level " + Part(store, "level") +
+         ", incarnation " + Part(store, "incarnation") + "\n";
+  return out + "  of " + Part(store, "identity") + "\n";
+}
+
+int WindowStatCommand(const WindowPlace& place, bool json) {
+  const WindowAnswer answer =
+      AskWindow(place, {.command = "window stat"}, [](StoreLook& look) { return StatIn(look); });
+  if (answer.code != kExitDone) {
+    return answer.code;
+  }
+  const ordered_json stat = AsOneObject(answer);
+  if (json) {
+    std::cout << SafeJson(stat) << "\n";
+    return ToldUnread(answer);
+  }
+  std::cout << SafeText(answer.from) << "\n";
+  const ordered_json& stores = stat["stores"];
+  if (stores.empty()) {
+    std::cout << "no store is open: the window is in memory, or no partition is assigned\n";
+  }
+  for (const ordered_json& store : stores) {
+    std::cout << (store.contains("error") && !answer.of_service ? "" : StoreText(store));
+  }
+  return ToldUnread(answer);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window_json.h"
+
+#include "oncemq/base/bytes.h"
+#include "service_commands.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Milliseconds since 1970; null: not known.
+ordered_json TimeAsJson(LogTime time) {
+  return time == kNoLogTime ? ordered_json() : ordered_json(time.time_since_epoch().count());
+}
+
+ordered_json StatAsJson(const PartitionStat& stat) {
+  return {{"source", stat.source},     {"partition", stat.partition},
+          {"own", stat.own},           {"known_from", stat.known_from},
+          {"known_to", stat.known_to}, {"announced", stat.announced},
+          {"frontier", stat.frontier}, {"watermark_ms", TimeAsJson(stat.watermark)},
+          {"pins", stat.pins}};
+}
+
+}  // namespace
+
+ordered_json StatAsJson(const StoreStat& stat) {
+  ordered_json out;
+  out["directory"] = stat.directory;
+  if (!stat.error.empty()) {
+    out["error"] = stat.error;
+    return out;
+  }
+  out["topic"] = stat.topic;
+  out["identity"] = stat.identity;
+  out["level"] = ToString(stat.level);
+  out["incarnation"] = Hex(stat.incarnation);
+  out["ids_in_memory"] = stat.recent;
+  out["ids_in_history"] = stat.history;
+  out["buckets"] = stat.buckets;
+  out["open"] = stat.open;
+  out["parked"] = stat.parked;
+  out["memory_bytes"] = stat.memory_bytes;
+  out["disk_bytes"] = stat.disk_bytes;
+  out["horizon_ms"] = TimeAsJson(stat.horizon);
+  out["partitions"] = ordered_json::array();
+  for (const PartitionStat& partition : stat.partitions) {
+    out["partitions"].push_back(StatAsJson(partition));
+  }
+  return out;
+}
+
+ordered_json MarkerAsJson(std::string_view id, const MarkerView& view) {
+  ordered_json out;
+  out["id_hex"] = HexOfBytes(id);
+  out["state"] = ToString(view.state);
+  if (view.state != MarkerState::kNone) {
+    out["source"] = view.at.source;
+    out["partition"] = view.at.partition;
+    out["offset"] = view.at.offset;
+    out["uncertain"] = view.uncertain;
+  }
+  if (!view.token.empty()) {
+    out["holder"] = Hex(view.token.process) + Hex(view.token.attempt);
+  }
+  return out;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a window keeps, as the admin protocol and the command say it (docs/formats.md).
+// Thread safety: pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "oncemq/dedup/store_stat.h"
+
+namespace oncemq {
+
+nlohmann::ordered_json StatAsJson(const StoreStat& stat);
+nlohmann::ordered_json MarkerAsJson(std::string_view id, const MarkerView& view);
+
+}  // namespace oncemq

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// `oncemq window stat` and `window show`: of stores that nobody holds, of stores that this process
+// holds, and of a service of this process that runs on them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command_fixture.h"
+#include "oncemq/dedup/local_window.h"
+#include "oncemq/framework/admin.h"
+#include "window_stat_command.h"
+
+namespace oncemq {
+namespace {
+
+using oncemq::testing::Command;
+using oncemq::testing::ReadAll;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
+
+class SilentRuntime final : public Runtime {
+ public:
+  RunReport Run(std::stop_token) override { return {}; }
+  RunReport Report() const override { return {}; }
+};
+
+class WindowStat : public Command {
+ protected:
+  std::string Stores() const { return dir_.path() / "stores"; }
+  std::string Socket() const { return dir_.path() / "admin.sock"; }
+  std::string InDirectory() const { return " --directory '" + Stores() + "'"; }
+  std::string ServiceFile(const std::string& more = "", const std::string& level = "opaque") const {
+    return Write(
+        "kafka: {brokers: '127.0.0.1:1', group: g}\ntopics: payments\nwindow:\n  engine: rocksdb\n"
+        "  directory: '" +
+        Stores() + "'\n  level: " + level + "\n  ids: partition_owned\n  id: key\n" + more);
+  }
+
+  void Open(int32_t partition) {
+    if (window_ == nullptr) {
+      window_ = *OpenPartitionWindows(
+          {.directory = Stores(), .level = Level::kOpaque, .generation = 1'000},
+          SystemClock::Instance());
+    }
+    const auto known =
+        window_->Open({.partition = partition, .topic = "payments", .owner = "group g"});
+    ASSERT_TRUE(known) << known.error().message;
+  }
+  // Finishes `done` ids of the partition and leaves one open, `open-<partition>`.
+  void Fill(int32_t partition, int done) {
+    Open(partition);
+    const Own own = *window_->RaiseOwn(0, partition, 0);
+    for (int64_t i = 0; i <= done; i++) {
+      const std::string id =
+          i < done ? "id-" + std::to_string(i) : "open-" + std::to_string(partition);
+      const Token token{7, static_cast<uint64_t>(i + 1)};
+      const Coordinates at{0, partition, i};
+      const ClaimRequest claim{.id = id, .token = token, .at = at, .own = own, .time = kThen};
+      ClaimAnswer answer;
+      ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+      ASSERT_EQ(answer.answer, Answer::kGranted);
+      const CompleteRequest complete{.id = id, .token = token, .at = at, .time = kThen};
+      Change change{};
+      ASSERT_TRUE(i == done || window_->Complete({&complete, 1}, {&change, 1}));
+    }
+    const Announcement announced{
+        .partition = partition, .from = 0, .to = done, .offset = done, .metadata = "m"};
+    ASSERT_TRUE(window_->Announce({&announced, 1}));
+    const Progress progress{
+        .partition = partition, .own = own, .frontier = done, .watermark = kThen};
+    Change change{};
+    ASSERT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
+  }
+  std::map<std::string, std::string> Files() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(Stores())) {
+      files[entry.path()] = entry.is_regular_file() ? ReadAll(entry.path()) : "";
+    }
+    return files;
+  }
+
+  std::unique_ptr<Window> window_;
+};
+
+TEST_F(WindowStat, ADirectoryThatNobodyHoldsIsReadStoreByStore) {
+  Fill(3, 5);
+  Fill(10, 0);
+  window_.reset();
+  const auto before = Files();
+  const Ended ended = Run("window stat" + InDirectory());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, StartsWith("# Read from the directory " + Stores() + "\n"));
+  EXPECT_THAT(ended.out, HasSubstr("payments: " + Stores() +
+                                   "/payments/3\n  5 ids: 5 in memory, "
+                                   "0 in the history (buckets: 0); open 1, parked 0; "));
+  EXPECT_THAT(ended.out, HasSubstr("  partition 3: knows [0, 5), announced 5, committed 5, own "));
+  EXPECT_THAT(ended.out, HasSubstr(", watermark 2020-09-13T12:26:40"));
+  EXPECT_THAT(ended.out,
+              HasSubstr("\n    forgetting waits for it\n  horizon none, level opaque, "));
+  EXPECT_THAT(ended.out, HasSubstr("\n  of group g, topic payments, partition 3\n"));
+  EXPECT_LT(ended.out.find("payments/3\n"), ended.out.find("payments/10\n")) << "by number";
+  EXPECT_EQ(Files(), before) << "a look writes nothing";
+  const auto json = nlohmann::json::parse(Run("window stat --json" + InDirectory()).out);
+  EXPECT_EQ(json["from"], "stores");
+  EXPECT_EQ(json["stores"][0]["partitions"][0]["known_to"], 5);
+  EXPECT_THAT(Run("window stat --directory '" + Stores() + "/payments/3'").out,
+              HasSubstr("  5 ids: "));
+}
+
+TEST_F(WindowStat, WhatIsInTheHistoryIsCountedAndFound) {
+  Fill(0, 2'500);
+  window_.reset();
+  const auto json =
+      nlohmann::json::parse(Run("window stat --json" + InDirectory()).out)["stores"][0];
+  EXPECT_EQ(json["ids_in_memory"].get<int>() + json["ids_in_history"].get<int>(), 2'500);
+  EXPECT_GE(json["buckets"], 1);
+  const Ended show = Run("window show id-3" + InDirectory());
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_EQ(show.out, "# Read from the directory " + Stores() +
+                          "\ndone\nfrom source 0, partition 0, offset 3\n");
+}
+
+TEST_F(WindowStat, AClaimOfAProcessThatIsGoneIsNobodysAndUncertain) {
+  Fill(2, 1);
+  window_.reset();
+  const Ended show = Run("window show open-2" + InDirectory());
+  EXPECT_THAT(show.out, HasSubstr("\nopen\nfrom source 0, partition 2, offset 1\nnobody holds it\n"
+                                  "uncertain: "));
+  EXPECT_THAT(Run("window show nothing" + InDirectory()).out,
+              HasSubstr("\nnone: the window keeps nothing of this id\n"));
+}
+
+TEST_F(WindowStat, AStoreThatIsHeldIsLeftAloneAndItsHolderIsNamed) {
+  Fill(1, 3);
+  Fill(4, 2);
+  window_->Close(0, 1);
+  const std::string held = Stores() + "/payments/4: process " + std::to_string(getpid()) +
+                           " holds it; ask it: name its socket with --socket, or its service file "
+                           "with -c\n";
+  const Ended stat = Run("window stat" + InDirectory());
+  EXPECT_EQ(stat.code, 6);
+  EXPECT_EQ(stat.err, held);
+  EXPECT_THAT(stat.out, HasSubstr("  3 ids: "));
+  EXPECT_THAT(stat.out, Not(HasSubstr("payments/4")));
+  const Ended known = Run("window show id-2" + InDirectory());
+  EXPECT_EQ(known.code, 0) << "the other store has it";
+  const Ended unknown = Run("window show open-4" + InDirectory());
+  EXPECT_EQ(unknown.code, 6) << "nobody can say that it is unknown";
+  EXPECT_EQ(unknown.err, held);
+  const Ended file = Run("window stat -c " + ServiceFile());
+  EXPECT_EQ(file.code, 6);
+  EXPECT_THAT(file.err, HasSubstr("and cannot be asked: `admin.socket` is not set in "));
+}
+
+TEST_F(WindowStat, TheServiceFileLeadsToTheServiceOrToWhatItHasLeft) {
+  Fill(6, 4);
+  const std::string file = ServiceFile("admin: {socket: '" + Socket() + "'}\n");
+  const SilentRuntime runtime;
+  {
+    const auto socket =
+        AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+    ASSERT_TRUE(socket);
+    const Ended service = Run("window stat -c " + file);
+    EXPECT_EQ(service.code, 0) << service.err;
+    EXPECT_THAT(service.out,
+                StartsWith("# By the service that runs at " + Socket() + "\npayments: "));
+    EXPECT_THAT(service.out, HasSubstr("  4 ids: 4 in memory"));
+    EXPECT_EQ(Run("window stat --socket '" + Socket() + "'").out, service.out);
+    EXPECT_THAT(Run("window show open-6 -c " + file).out, HasSubstr("held by the claim"));
+  }
+  window_.reset();
+  const Ended left = Run("window stat -c " + file);
+  EXPECT_EQ(left.code, 0) << left.err;
+  EXPECT_THAT(left.out, StartsWith("# Read from the directory " + Stores() +
+                                   ", since there is no " + Socket()));
+  EXPECT_THAT(left.out, HasSubstr("  4 ids: 4 in memory"));
+}
+
+TEST_F(WindowStat, DamageIsToldAndHasTheCodeOfAFailure) {
+  Fill(1, 3);
+  Fill(2, 3);
+  window_.reset();
+  std::filesystem::resize_file(Stores() + "/payments/2/SYNCED", 5);
+  const Ended stat = Run("window stat" + InDirectory());
+  EXPECT_EQ(stat.code, 1);
+  EXPECT_THAT(stat.err, HasSubstr("payments/2/SYNCED is damaged"));
+  EXPECT_THAT(stat.out, HasSubstr("payments/1\n"));
+}
+
+TEST_F(WindowStat, WhereNoStoreLiesThatIsSaid) {
+  const Ended none = Run("window stat" + InDirectory());
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no store of a window lies there"));
+  EXPECT_EQ(Run("window stat").code, 2);
+  EXPECT_EQ(Run("window stat --socket x" + InDirectory()).code, 2) << "one of them";
+}
+
+TEST_F(WindowStat, TheHandlersOfTheCommandAreNotRunAtTheLevelAtomic) {
+  const std::string file = ServiceFile("  one_host: true\n", "atomic");
+  EXPECT_EQ(Run("check -c " + file).code, 0);
+  const Ended run = Run("run -c " + file);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("the handlers of `oncemq run` write no effects"));
+  EXPECT_FALSE(std::filesystem::exists(Stores()));
+}
+
+TEST(StoreText, TakesAnyJson) {
+  for (const char* text : {"{}", "[]", "5", "null", R"({"partitions":[1,{}],"horizon_ms":"x"})",
+                           R"({"error":5})", R"({"topic":{},"partitions":{"a":1}})"}) {
+    EXPECT_NE(StoreText(nlohmann::ordered_json::parse(text)), "") << text;
+  }
+  EXPECT_THAT(StoreText({{"topic", "\x1b[31m"}}), HasSubstr("\\u001b[31m: "));
+}
+
+}  // namespace
+}  // namespace oncemq
