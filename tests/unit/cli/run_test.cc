@@ -31,6 +31,7 @@ using oncemq::testing::SharedKafka;
 using oncemq::testing::TempDir;
 using oncemq::testing::TestProducer;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> Lines(const std::filesystem::path& path) {
   std::ifstream in(path);
@@ -54,11 +55,15 @@ class RunAgainstKafka : public ::testing::Test {
     bootstrap_ = SharedKafka::Get().bootstrap();
     topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     KafkaAdmin(bootstrap_).CreateTopic({.name = topic_, .partitions = 2});
+    WriteService("engine: memory");
+  }
+
+  void WriteService(const std::string& engine) const {
     std::ofstream(dir_.path() / "service.yaml")
         << "kafka: {brokers: \"" << bootstrap_ << "\", group: " << topic_ << ",\n"
         << "        session_timeout: 6s, commit_interval: 100ms}\n"
         << "topics: " << topic_ << "\n"
-        << "window: {engine: memory, level: guarded, ids: partition_owned,\n"
+        << "window: {" << engine << ", level: guarded, ids: partition_owned,\n"
         << "         id: {header: message-id}}\n"
         << "admin: {socket: " << (dir_.path() / "admin.sock").string() << "}\n";
   }
@@ -85,11 +90,13 @@ class RunAgainstKafka : public ::testing::Test {
 
   // Asks the service that runs.
   nlohmann::json Ask(const std::string& command) const {
-    const std::string folder = dir_.path().string();
+    return AskAt(command + " --socket '" + dir_.path().string() + "/admin.sock'");
+  }
+  nlohmann::json AskAt(const std::string& command) const {
     const std::filesystem::path answer = dir_.path() / "answer";
     Process process({.command = {"/bin/sh", "-c",
-                                 "exec '" ONCEMQ_PROGRAM "' " + command + " --json --socket '" +
-                                     folder + "/admin.sock' >'" + answer.string() + "'"}});
+                                 "exec '" ONCEMQ_PROGRAM "' " + command + " --json >'" +
+                                     answer.string() + "'"}});
     EXPECT_EQ(process.Wait(std::chrono::seconds(30)), 0) << command;
     return nlohmann::json::parse(ReadAll(answer), nullptr, false);
   }
@@ -163,6 +170,46 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
   ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
   EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
 }
+
+#ifdef ONCEMQ_WITH_ROCKSDB
+TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
+  WriteService("engine: rocksdb, directory: " + (dir_.path() / "stores").string());
+  const std::string file = " -c '" + (dir_.path() / "service.yaml").string() + "'";
+  const auto ids = [](const nlohmann::json& stat) {
+    int64_t sum = 0;
+    for (const auto& store : stat["stores"]) {
+      sum += store["ids_in_memory"].get<int64_t>();
+    }
+    return sum;
+  };
+  for (const int round : {1, 2}) {
+    SendTwice(50);
+    Process process({.command = ShellLine("--handler count --json >'" + out().string() + "'")});
+    ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100 * round; }));
+    const auto running = AskAt("window stat" + file);
+    EXPECT_EQ(running["from"], "service");
+    EXPECT_EQ(running["stores"].size(), 2u);
+    EXPECT_EQ(ids(running), 50);
+    ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+    EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
+    const auto report = nlohmann::json::parse(ReadAll(out()));
+    EXPECT_EQ(report["applied"], round == 1 ? 50 : 0);
+    EXPECT_EQ(report["suppressed"], round == 1 ? 50 : 100);
+    EXPECT_THAT(ReadAll(dir_.path() / "err"), Not(HasSubstr("completing the window")))
+        << "the store told it, not the log";
+    const auto left = AskAt("window stat" + file);
+    EXPECT_EQ(left["from"], "stores");
+    EXPECT_EQ(ids(left), 50);
+    for (const auto& store : left["stores"]) {
+      const auto& partition = store["partitions"][0];
+      EXPECT_EQ(store["topic"], topic_);
+      EXPECT_EQ(partition["known_to"], partition["frontier"]);
+      EXPECT_EQ(partition["announced"], partition["frontier"]);
+    }
+    EXPECT_EQ(AskAt("window show id-7" + file)["state"], "done");
+  }
+}
+#endif
 
 TEST_F(RunAgainstKafka, ItEndsWhenItsLinesCannotBeWritten) {
   SendTwice(50);
