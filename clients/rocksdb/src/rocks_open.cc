@@ -131,8 +131,10 @@ Result<std::unique_ptr<RocksStore>> RocksStore::OpenToRead(const RocksOptions& o
       return marked.error();
     }
   }
-  if (const rocksdb::Status status = impl->OpenDatabase(options, ToDatabase(options));
-      !status.ok()) {
+  const rocksdb::DBOptions settings = ToDatabase(options);
+  settings.info_log->SetInfoLogLevel(
+      rocksdb::InfoLogLevel::ERROR_LEVEL);  // warnings are its owner's
+  if (const rocksdb::Status status = impl->OpenDatabase(options, settings); !status.ok()) {
     return impl->Failed(status, Effect::kNone);
   }
   if (Status complete = impl->CheckComplete(); !complete) {
