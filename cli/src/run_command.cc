@@ -35,7 +35,8 @@ Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
   return AdminSocket::Open(options.admin, {.runtime = runtime,
                                            .window = window,
                                            .group = options.runtime.kafka.group,
-                                           .guarantee = ExplainGuarantee(options)});
+                                           .guarantee = ExplainGuarantee(options),
+                                           .guarantee_line = GuaranteeLine(options)});
 }
 
 // Between StartLogging and StopLogging.

@@ -118,7 +118,7 @@ struct RocksStore::Impl {
   }
   Result<bool> OpenMark();
   // With `held`: and takes the lock.
-  rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& settings);
+  rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& asked);
   Status CheckComplete();
   Status VerifyFiles(size_t family) const;
 };

@@ -50,12 +50,17 @@ Result<bool> RocksStore::Impl::OpenMark() {
 }
 
 rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
-                                               const rocksdb::DBOptions& settings) {
-  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.cache_bytes);
+                                               const rocksdb::DBOptions& asked) {
+  constexpr size_t kOwnCache = size_t{64} << 20;
+  constexpr size_t kOwnBuffers = size_t{512} << 20;
+  const std::shared_ptr<RocksMemory> memory =
+      options.memory != nullptr ? options.memory : NewRocksMemory(kOwnCache, kOwnBuffers);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const RocksFamily& family : options.families) {
-    families.emplace_back(family.name, ToFamily(family, cache));
+    families.emplace_back(family.name, ToFamily(family, memory->cache));
   }
+  rocksdb::DBOptions settings = asked;
+  settings.write_buffer_manager = memory->buffers;
   file_options = rocksdb::Options(settings, families.front().options);
   rocksdb::DB* opened = nullptr;
   const rocksdb::Status status =
@@ -85,7 +90,9 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   std::error_code failed;
   std::filesystem::create_directories(options.directory, failed);
   if (failed) {
-    return Error{Code::kInvalid, Effect::kNone, options.directory + ": " + failed.message()};
+    const bool full = failed == std::errc::no_space_on_device;
+    return Error{full ? Code::kUnavailable : Code::kInvalid, Effect::kNone,
+                 options.directory + ": " + failed.message()};
   }
   if (OnNetwork(options.directory)) {
     return Error{Code::kInvalid, Effect::kNone,

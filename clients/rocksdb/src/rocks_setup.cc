@@ -32,6 +32,13 @@ bool OnNetwork(const std::string& directory) {
   }
 }
 
+std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_bytes) {
+  auto memory = std::make_shared<RocksMemory>();
+  memory->cache = rocksdb::NewLRUCache(cache_bytes);
+  memory->buffers = std::make_shared<rocksdb::WriteBufferManager>(buffer_bytes);
+  return memory;
+}
+
 rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
                                       const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;

@@ -6,6 +6,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/options.h>
+#include <rocksdb/write_buffer_manager.h>
 
 #include <memory>
 #include <string>
@@ -16,6 +17,12 @@ namespace oncemq {
 
 // On a file system of another machine, or one that nobody can tell.
 bool OnNetwork(const std::string& directory);
+
+class RocksMemory {
+ public:
+  std::shared_ptr<rocksdb::Cache> cache;
+  std::shared_ptr<rocksdb::WriteBufferManager> buffers;
+};
 
 rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
                                       const std::shared_ptr<rocksdb::Cache>& cache);

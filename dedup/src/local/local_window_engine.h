@@ -37,7 +37,8 @@ class LocalWindow final : public Window {
 
   // Precondition: CheckLocalWindow().
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
-                                                     const Clock& clock);
+                                                     const Clock& clock,
+                                                     std::shared_ptr<RocksMemory> memory);
 
   // To be read only, by whoever knows that nobody holds it: see StoreLook.
   static Result<std::unique_ptr<LocalWindow>> LookAt(const std::string& directory,

@@ -121,13 +121,14 @@ Status CheckLocalWindow(const LocalWindowOptions& options) {
 
 namespace {
 
-RocksOptions StoreOptions(const LocalWindowOptions& options) {
+RocksOptions StoreOptions(const LocalWindowOptions& options,
+                          std::shared_ptr<RocksMemory> memory = nullptr) {
   // The journal holds the present generation and the one that is being put away; flushed earlier,
   // it would be written twice.
   constexpr size_t kUsualRow = 96;
   const size_t journal =
       std::clamp(2 * kUsualRow * options.generation, size_t{4} << 20, size_t{256} << 20);
-  RocksOptions store{.directory = options.directory, .cache_bytes = options.cache_bytes};
+  RocksOptions store{.directory = options.directory, .memory = std::move(memory)};
   store.families = {{.name = "default", .memtable_bytes = size_t{4} << 20},
                     {.name = "journal", .memtable_bytes = journal},
                     {.name = "history", .memtable_bytes = size_t{1} << 20, .compactions = false},
@@ -141,7 +142,7 @@ RocksOptions StoreOptions(const LocalWindowOptions& options) {
 
 Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOptions& options,
                                                          const Clock& clock) {
-  auto store = RocksStore::Open(StoreOptions(options));
+  auto store = RocksStore::Open(StoreOptions(options, std::move(memory)));
   if (!store) {
     return store.error();
   }
@@ -185,7 +186,8 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
   if (options.identity.empty()) {
     return InvalidRequest("say whose window it is (identity)");
   }
-  auto window = LocalWindow::OpenAt(options, clock);
+  auto window = LocalWindow::OpenAt(options, clock,
+                                    NewRocksMemory(options.cache_bytes, options.buffer_bytes));
   if (!window) {
     return window.error();
   }

@@ -54,6 +54,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .ages = true,
                     .by_partition = true},
       options_(options),
+      memory_(NewRocksMemory(options.cache_bytes, options.buffer_bytes)),
       clock_(clock) {}
 
 Result<Known> PartitionWindows::Open(const StoreName& name) {
@@ -109,7 +110,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
     store.window.reset();
   }
   if (store.window == nullptr) {
-    auto opened = LocalWindow::OpenAt(store.options, clock_);
+    auto opened = LocalWindow::OpenAt(store.options, clock_, memory_);
     if (!opened) {
       return opened.error();
     }

@@ -64,6 +64,7 @@ class PartitionWindows final : public Window {
 
   const WindowCapabilities capabilities_;
   const LocalWindowOptions options_;
+  const std::shared_ptr<RocksMemory> memory_;  // of all stores
   const Clock& clock_;
   mutable Mutex mutex_;
   std::map<Place, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);

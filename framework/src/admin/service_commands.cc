@@ -25,7 +25,9 @@ Status TakesNothing(const json& arguments) {
 }
 
 std::string LineOf(const AdminSubject& subject) {
-  return GuaranteeLine(subject.window != nullptr ? &subject.window->capabilities() : nullptr);
+  return !subject.guarantee_line.empty()
+             ? subject.guarantee_line
+             : GuaranteeLine(subject.window != nullptr ? &subject.window->capabilities() : nullptr);
 }
 
 ordered_json StatusOf(const PartitionReport& report) {

@@ -242,6 +242,12 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the header that carries the id has no name");
     }
   }
+  if (window != nullptr && !window->capabilities().durable && options.catch_up == 0 &&
+      options.incomplete == IncompletePolicy::kStop) {
+    return Invalid(
+        "a window that is forgotten with its process is incomplete at every start, and without "
+        "catch_up it stays so: say that it may run incomplete");
+  }
   if (options.policy.reject == RejectPolicy::kJournal && options.journal.empty()) {
     return Invalid("to journal refused messages, a journal file is needed");
   }

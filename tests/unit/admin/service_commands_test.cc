@@ -229,7 +229,7 @@ TEST_F(ServiceCommandsTest, TheSocketOfAServiceAnswersThem) {
 TEST_F(ServiceCommandsTest, ASocketThatCannotServeIsRefused) {
   const TempDir dir;
   const std::string path = dir.path() / "admin.sock";
-  const AdminSubject subject{&runtime_, nullptr, "", ""};
+  const AdminSubject subject{&runtime_, nullptr, "", "", ""};
   EXPECT_EQ(AdminSocket::Open({.socket = path}, {}).error().code, Code::kInvalid);
   EXPECT_FALSE(AdminSocket::Open({.socket = path, .deadline = milliseconds(0)}, subject));
   EXPECT_FALSE(AdminSocket::Open({.socket = path, .connections = 0}, subject));

@@ -15,7 +15,7 @@
 //
 // Memory: for each id of the present generation and of one that is being put away, 24 bytes, id and
 // result, and 12 to 24 for its table; for each older one 1.5 bytes; for open ids what the memory
-// window needs; RocksDB's own buffers and `cache_bytes`.
+// window needs; `cache_bytes` and `buffer_bytes`.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
@@ -52,8 +52,10 @@ struct LocalWindowOptions {
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of the disk's pages.
+  // Of the disk's pages, and for what RocksDB has not put into files yet. Stores of partitions share
+  // both.
   size_t cache_bytes = size_t{64} << 20;
+  size_t buffer_bytes = size_t{512} << 20;
 };
 
 // `clock` judges the leases of this process and outlives the window.

@@ -43,6 +43,8 @@ struct AdminSubject {
   std::string group;
   // What `explain guarantee` shows, as ExplainGuarantee() tells it; empty: the line of the window.
   std::string guarantee;
+  // The same in one line, as GuaranteeLine() tells it; empty: what the window alone can say.
+  std::string guarantee_line;
 };
 
 class AdminSocket {
