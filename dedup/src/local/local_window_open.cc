@@ -2,6 +2,7 @@
 // What a window on disk does before it can be used: check its options, open its store, read what is
 // there.
 #include <algorithm>
+#include <filesystem>
 
 #include "../window_check.h"
 #include "families.h"
@@ -192,6 +193,20 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
     return window.error();
   }
   return std::unique_ptr<Window>(*std::move(window));
+}
+
+Status ScanEffects(const std::string& directory,
+                   const std::function<bool(std::string_view key, std::string_view value)>& visit) {
+  std::error_code failed;  // an opening makes a store where there is none
+  if (!std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", failed)) {
+    return InvalidRequest("there is no store in " + directory);
+  }
+  auto store = RocksStore::Open(StoreOptions({.directory = directory}));
+  if (!store) {
+    return store.error();
+  }
+  const Status sound = (*store)->Verify(kEffects);
+  return sound ? (*store)->Scan(kEffects, {}, {}, visit) : sound;
 }
 
 }  // namespace oncemq

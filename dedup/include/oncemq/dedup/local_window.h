@@ -21,9 +21,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "oncemq/dedup/window.h"
 
@@ -69,5 +71,11 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
 // `identity` may be empty, and stands in front of what Open() says of the owner.
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
                                                      const Clock& clock);
+
+// Shows what handlers have written into one store (level atomic), in the order of keys, until
+// `visit` says false. For whoever looks when the work is over. kInvalid: there is no store in that
+// directory; kUnavailable: somebody holds it.
+Status ScanEffects(const std::string& directory,
+                   const std::function<bool(std::string_view key, std::string_view value)>& visit);
 
 }  // namespace oncemq
