@@ -2,11 +2,9 @@
 #include "broker_view.h"
 
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "oncemq/framework/commit_metadata.h"
-#include "payment.h"
 #include "rdkafka_handle.h"
 
 namespace oncemq::demo {
@@ -33,34 +31,6 @@ class View final : public BrokerView {
       return committed.error();
     }
     return found;
-  }
-
-  Result<Copies> CountCopies(int partitions, int64_t messages) override {
-    PartitionsPtr list(rd_kafka_topic_partition_list_new(partitions));
-    for (int32_t i = 0; i < partitions; ++i) {
-      rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), i)->offset =
-          RD_KAFKA_OFFSET_BEGINNING;
-    }
-    const rd_kafka_resp_err_t error = rd_kafka_assign(client_.get(), list.get());
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return KafkaError("assign", error);
-    }
-    Copies copies;
-    std::unordered_set<std::string> seen;
-    for (int64_t i = 0; i < messages; ++i) {
-      MessagePtr message(rd_kafka_consumer_poll(client_.get(), kTimeoutMs));
-      if (message == nullptr || message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        return KafkaError("reading the log",
-                          message == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : message->err);
-      }
-      const auto payment =
-          DecodePayment({static_cast<const char*>(message->payload), message->len});
-      if (payment && !seen.insert(payment->id).second) {
-        copies.count++;
-        copies.cents += payment->cents;
-      }
-    }
-    return copies;
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the broker itself says at the end: where each log begins and ends, what the group has
-// committed, and how often each id stands in the log. Reads without joining the group.
+// What the broker itself says at the end: where each log begins and ends, and what the group has
+// committed. Reads without joining the group.
 // Thread safety: one thread. Blocks: each call for a few seconds at most.
 #pragma once
 
@@ -13,12 +13,6 @@
 
 namespace oncemq::demo {
 
-// Records behind the first of each id.
-struct Copies {
-  int64_t count = 0;
-  int64_t cents = 0;
-};
-
 class BrokerView {
  public:
   static Result<std::unique_ptr<BrokerView>> Connect(const std::string& brokers,
@@ -27,9 +21,6 @@ class BrokerView {
   virtual ~BrokerView() = default;
 
   virtual Result<PartitionEvidence> Look(int32_t partition) = 0;
-
-  // Reads the logs from their beginning, up to `messages` records in all.
-  virtual Result<Copies> CountCopies(int partitions, int64_t messages) = 0;
 };
 
 }  // namespace oncemq::demo

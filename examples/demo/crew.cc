@@ -101,6 +101,26 @@ void WorkerProcess::AskToStop() {
   }
 }
 
+void WorkerProcess::AskToStand() {
+  if (running()) {
+    kill(pid_, SIGUSR1);
+  }
+}
+
+void WorkerProcess::Kill() {
+  if (running()) {
+    killed_ = true;
+    kill(pid_, SIGKILL);
+  }
+}
+
+void WorkerProcess::Take(WorkerReport report) {
+  const bool same = report.counts.deliveries == report_.counts.deliveries &&
+                    report.counts.open == report_.counts.open && report.calls == report_.calls;
+  steady_ = same ? steady_ + 1 : 0;
+  report_ = std::move(report);
+}
+
 void WorkerProcess::Read() {
   std::array<char, 16'384> buffer;
   while (running()) {
@@ -118,7 +138,7 @@ void WorkerProcess::Read() {
     partial_.append(buffer.data(), static_cast<size_t>(size));
     for (size_t end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n')) {
       if (auto report = ParseReportLine(std::string_view(partial_).substr(0, end))) {
-        report_ = std::move(*report);
+        Take(*std::move(report));
       }
       partial_.erase(0, end + 1);
     }
@@ -129,6 +149,9 @@ void WorkerProcess::End() {
   close(std::exchange(pipe_, -1));
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (killed_) {
+    return;
   }
   report_.active.clear();
   if (WIFSIGNALED(status) && report_.error.empty()) {

@@ -34,14 +34,23 @@ class WorkerProcess {
   bool stopping() const { return stop_asked_.has_value(); }
   std::optional<BootTime> stop_asked() const { return stop_asked_; }
   int pipe() const { return pipe_; }
+  pid_t pid() const { return pid_; }
 
   void AskToStop();
+  // Its next handler stands still; report().inside says in which payment.
+  void AskToStand();
+  // SIGKILL. Its last report stays as it is.
+  void Kill();
+  bool killed() const { return killed_; }
+  // How many reports in a row said the same of deliveries and handlers.
+  int steady() const { return steady_; }
   // Takes what the pipe holds, without waiting. At its end the process is taken leave of.
   void Read();
 
  private:
   WorkerProcess(std::string name, pid_t pid, int pipe)
       : name_(std::move(name)), pid_(pid), pipe_(pipe) {}
+  void Take(WorkerReport report);
   void End();
 
   const std::string name_;
@@ -49,7 +58,9 @@ class WorkerProcess {
   int pipe_;
   std::string partial_;  // the beginning of a line
   WorkerReport report_;
+  int steady_ = 0;
   std::optional<BootTime> stop_asked_;
+  bool killed_ = false;
 };
 
 }  // namespace oncemq::demo

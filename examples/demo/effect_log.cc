@@ -17,7 +17,7 @@
 namespace oncemq::demo {
 namespace {
 
-constexpr size_t kFields = 8;
+constexpr size_t kFields = 9;
 
 std::optional<std::array<std::string_view, kFields>> SplitFields(std::string_view line) {
   std::array<std::string_view, kFields> fields;
@@ -53,7 +53,8 @@ std::string FormatPosting(const Posting& posting) {
     line += ' ' + std::to_string(number);
   }
   line += ' ' + posting.worker + ' ' + std::to_string(posting.partition);
-  return line += ' ' + std::to_string(posting.offset) + '\n';
+  line += ' ' + std::to_string(posting.offset);
+  return line += ' ' + std::to_string(posting.at_ms) + '\n';
 }
 
 std::optional<Posting> ParsePosting(std::string_view line) {
@@ -61,12 +62,13 @@ std::optional<Posting> ParsePosting(std::string_view line) {
   if (!fields) {
     return std::nullopt;
   }
-  const auto& [id, from, to, sequence, cents, worker, partition, offset] = *fields;
+  const auto& [id, from, to, sequence, cents, worker, partition, offset, at_ms] = *fields;
   Posting posting;
   Payment& payment = posting.payment;
   if (id.empty() || !ReadNumber(from, payment.from) || !ReadNumber(to, payment.to) ||
       !ReadNumber(sequence, payment.sequence) || !ReadNumber(cents, payment.cents) ||
-      !ReadNumber(partition, posting.partition) || !ReadNumber(offset, posting.offset)) {
+      !ReadNumber(partition, posting.partition) || !ReadNumber(offset, posting.offset) ||
+      !ReadNumber(at_ms, posting.at_ms)) {
     return std::nullopt;
   }
   payment.id = id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect: one line per posting in a file that all workers append to. The file is blind: it
-// never looks for a copy, so a double posting stays visible.
+// The effect of the run without a window: one line per posting in a file that its workers append
+// to. The file is blind: it never looks for a copy, so a double posting stays visible.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,11 @@ struct Posting {
   std::string worker;
   int32_t partition = 0;
   int64_t offset = 0;
+  int64_t at_ms = 0;  // when, by the clock that all processes of a machine share
 };
 
-// "pay-00042 12 33 7 1999 A 2 1841\n": id, from, to, sequence, cents, worker, partition, offset.
+// "pay-00042 12 33 7 1999 A 2 1841 5021\n": id, from, to, sequence, cents, worker, partition,
+// offset, time.
 std::string FormatPosting(const Posting& posting);
 
 // A line without its newline. Nothing: it is not one of ours, or only a part of one.

@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "final_check.h"
 
+#include <algorithm>
+#include <fstream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "report_page.h"
 #include "verdict.h"
 #include "words.h"
 
 namespace oncemq::demo {
 namespace {
 
-Result<Evidence> Collect(const Theatre& theatre, BrokerView& view) {
+Result<Evidence> Collect(const Theatre& theatre, const Side& side) {
   Evidence evidence;
   evidence.payments = theatre.plan().payments;
   evidence.messages = static_cast<int64_t>(theatre.plan().sends.size());
-  evidence.effects = ReadEffectLog(theatre.effects());
-  for (const auto& worker : theatre.workers()) {
-    const WorkerReport& report = worker->report();
-    evidence.workers.push_back(
-        {worker->name(), report.final, report.counts, report.caught_up, report.error});
+  evidence.workers = side.Evidence();
+  auto ledger = side.ReadBooks();
+  if (!ledger) {
+    return ledger.error();
+  }
+  evidence.ledger = *std::move(ledger);
+  const auto view = theatre.LookAtBroker(side);
+  if (!view) {
+    return view.error();
   }
   for (int32_t i = 0; i < kPartitions; ++i) {
-    auto partition = view.Look(i);
+    auto partition = (*view)->Look(i);
     if (!partition) {
       return partition.error();
     }
@@ -31,44 +39,78 @@ Result<Evidence> Collect(const Theatre& theatre, BrokerView& view) {
   return evidence;
 }
 
-}  // namespace
-
-Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions& options) {
-  auto view = theatre.LookAtBroker();
-  if (!view) {
-    return view.error();
-  }
-  const auto evidence = Collect(theatre, **view);
+Result<RunReportFacts> JudgeSide(const Theatre& theatre, const Side& side) {
+  const auto evidence = Collect(theatre, side);
   if (!evidence) {
     return evidence.error();
   }
-  const std::vector<Finding> findings = Judge(*evidence);
-  bool ok = true;
-  std::string head = " 4/4 verify      ";
+  RunReportFacts facts;
+  facts.findings = Judge(*evidence);
+  facts.doubles = CountDoubles(evidence->ledger.postings);
+  facts.timeline.marks = theatre.marks(side);
+  facts.timeline.steps = side.window() ? theatre.sampler().steps()
+                                       : StepsOf(evidence->ledger.postings, theatre.begin_ms());
+  return facts;
+}
+
+void Show(const std::vector<Finding>& findings, std::string head, bool only_failed,
+          Screen& screen) {
   for (const Finding& finding : findings) {
-    screen.Line(head + screen.Mark(finding.ok) + "  " + finding.text);
-    head.assign(head.size(), ' ');
-    ok = ok && finding.ok;
-  }
-  const int64_t again = Redeliveries(*evidence);
-  if (again > 0) {
-    screen.Line(
-        "Delivered again: while a worker leaves, the embedded broker refuses the commits of");
-    screen.Line("the other one, where a real broker takes them. So its last work came once more.");
-  }
-  if (options.window) {
-    const auto copies = (*view)->CountCopies(kPartitions, evidence->messages);
-    if (!copies) {
-      return copies.error();
+    if (only_failed && finding.ok) {
+      continue;
     }
-    screen.Line("Without a window there would have been " +
-                Sum(Grouped(copies->count + again) + " double postings")
-                    .Add(copies->count, "re-sends (" + Money(copies->cents) + " too much)", true)
-                    .Add(again, "delivered again", true)
-                    .text());
+    screen.Line(head + screen.Mark(finding.ok) + "  " + finding.what + ": " + finding.text);
+    head.assign(head.size(), ' ');
   }
-  screen.Line(VerdictLine(findings));
-  return ok;
+}
+
+int64_t AccountsOf(const PaymentPlan& plan) {
+  std::set<uint32_t> accounts;
+  for (const Payment& payment : plan.payments) {
+    accounts.insert({payment.from, payment.to});
+  }
+  return static_cast<int64_t>(accounts.size());
+}
+
+bool WritePage(const std::string& path, const PageFacts& facts) {
+  std::ofstream file(path, std::ios::trunc);
+  file << ReportPage(facts);
+  return file.flush().good();
+}
+
+}  // namespace
+
+Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions& options) {
+  auto with = JudgeSide(theatre, theatre.with());
+  if (!with) {
+    return with.error();
+  }
+  auto without = JudgeSide(theatre, theatre.without());
+  if (!without) {
+    return without.error();
+  }
+  const PaymentPlan& plan = theatre.plan();
+  const PageFacts page{.payments = static_cast<int64_t>(plan.payments.size()),
+                       .messages = static_cast<int64_t>(plan.sends.size()),
+                       .accounts = AccountsOf(plan),
+                       .seed = options.seed,
+                       .with = *std::move(with),
+                       .without = *std::move(without)};
+  const std::vector<Finding>& judged = (options.window ? page.with : page.without).findings;
+  Show(judged, " 5/6 verify      ", false, screen);
+  const Doubles& doubles = page.without.doubles;
+  screen.Line(" 6/6 without     the same stream without a window: " +
+              Sum(Grouped(doubles.count()) + " bookings too many")
+                  .Add(doubles.resent, "sent twice", true)
+                  .Add(doubles.again, "delivered again", true)
+                  .text());
+  if (options.window) {
+    Show(page.without.findings, std::string(17, ' '), true, screen);
+  }
+  const bool written = WritePage(options.report, page);
+  screen.Line((written ? " Report          " : " Report          cannot write ") + options.report);
+  screen.Line(VerdictLine(judged));
+  return std::all_of(judged.begin(), judged.end(), [](const Finding& one) { return one.ok; });
 }
 
 }  // namespace oncemq::demo

@@ -10,10 +10,10 @@ namespace oncemq::demo {
 const char kHelp[] =
     "usage: demo [option...]\n"
     "  --seed N        draw other payments and copies (default 1)\n"
-    "  --payments N    how many, 1,000 to 100,000 (default 20,000); a tenth is sent twice\n"
-    "  --no-window     the same without a window: the verdict must say FAILED\n"
-    "  --no-catch-up   a new owner of a partition doesn't learn what was done before it\n"
-    "  --keep          keep the working directory with the effect log and the workers' logs\n"
+    "  --payments N    how many, 5,000 to 100,000 (default 20,000); a tenth is sent twice\n"
+    "  --report FILE   where the report goes (default demo-report.html)\n"
+    "  --no-window     judge the run without a window: the verdict must say FAILED\n"
+    "  --keep          keep the working directory with ledger, log and the workers' logs\n"
     "exit code: 0 verdict OK, 4 verdict FAILED, 2 usage, 130 or 143 ended by a signal\n";
 
 Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments) {
@@ -26,16 +26,16 @@ Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments) {
     const std::string_view argument = arguments[i];
     if (argument == "--no-window") {
       options.window = false;
-    } else if (argument == "--no-catch-up") {
-      options.catch_up = false;
     } else if (argument == "--keep") {
       options.keep = true;
+    } else if (argument == "--report" && i + 1 < arguments.size()) {
+      options.report = arguments[++i];
     } else if (argument == "--help" || argument == "-h") {
       options.help = true;
     } else if ((argument == "--seed" || argument == "--payments") && i + 1 < arguments.size()) {
       const auto number = ParseDecimal(arguments[++i]);
       const bool payments = argument == "--payments";
-      if (!number || *number < (payments ? 1'000 : 0) || (payments && *number > 100'000)) {
+      if (!number || *number < (payments ? 5'000 : 0) || (payments && *number > 100'000)) {
         return refuse(std::string(argument) + " " + std::string(arguments[i]));
       }
       if (payments) {

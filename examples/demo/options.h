@@ -15,9 +15,9 @@ namespace oncemq::demo {
 struct DemoOptions {
   uint64_t seed = 1;           // draws payments and copies
   uint32_t payments = 20'000;  // a tenth of them is sent twice
-  bool window = true;          // --no-window: nothing remembers ids, the verdict must fail
-  bool catch_up = true;        // --no-catch-up: a new owner doesn't read what was done before it
+  bool window = true;          // --no-window: the run without one is judged, which must fail
   bool keep = false;           // --keep: the working directory stays
+  std::string report = "demo-report.html";
   bool help = false;
 };
 

@@ -52,7 +52,7 @@ std::string WhyItEnded(const RunReport& report) {
 
 }  // namespace
 
-std::string ReportLine(const RunReport& report, bool final) {
+std::string ReportLine(const RunReport& report, const HandlerReport& handler, bool final) {
   wire::WorkerReport message;
   Write(report.counts, *message.mutable_counts());
   for (const PartitionReport& partition : report.partitions) {
@@ -60,8 +60,10 @@ std::string ReportLine(const RunReport& report, bool final) {
     line.set_partition(partition.partition);
     line.set_active(partition.status.phase == PartitionPhase::kActive);
     line.set_committed(partition.status.committed);
+    line.set_next_offset(partition.status.next_offset);
   }
-  message.set_caught_up(report.caught_up);
+  message.set_calls(handler.calls);
+  message.set_inside(handler.inside);
   message.set_final(final);
   message.set_error(WhyItEnded(report));
   std::string line;
@@ -77,12 +79,13 @@ std::optional<WorkerReport> ParseReportLine(std::string_view line) {
   }
   WorkerReport report;
   report.counts = Read(message.counts());
-  report.caught_up = message.caught_up();
+  report.calls = message.calls();
+  report.inside = message.inside();
   report.final = message.final();
   report.error = message.error();
   for (const auto& partition : message.partitions()) {
     if (partition.active()) {
-      report.active[partition.partition()] = partition.committed();
+      report.active[partition.partition()] = {partition.committed(), partition.next_offset()};
     }
   }
   return report;

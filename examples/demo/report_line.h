@@ -13,15 +13,28 @@
 
 namespace oncemq::demo {
 
+// A partition at work.
+struct OwnedPartition {
+  int64_t committed = 0;
+  int64_t next_offset = 0;  // above the highest that was delivered
+};
+
 struct WorkerReport {
   DeliveryCounts counts;
-  std::map<int32_t, int64_t> active;  // partitions at work, with their committed offset
-  int64_t caught_up = 0;              // ids that the log gave back to the window
+  std::map<int32_t, OwnedPartition> active;
+  int64_t calls = 0;   // of the handler, as it counts them itself
+  std::string inside;  // the payment in whose handler it stands still
   bool final = false;
   std::string error;
 };
 
-std::string ReportLine(const RunReport& report, bool final);
+// What the handler says of itself.
+struct HandlerReport {
+  int64_t calls = 0;
+  std::string inside;
+};
+
+std::string ReportLine(const RunReport& report, const HandlerReport& handler, bool final);
 
 // Nothing: the line is not one of ours.
 std::optional<WorkerReport> ParseReportLine(std::string_view line);

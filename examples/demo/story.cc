@@ -16,14 +16,15 @@
 namespace oncemq::demo {
 namespace {
 
-// Shares of the stream. Members join while it pauses: the embedded broker refuses commits while
-// they do, where a real one takes them, and what is finished but not committed would be posted by
-// the next owner again. A leaves in the middle of it.
+// Shares of the stream. It pauses while the groups change: the embedded broker refuses commits
+// then, where a real one takes them, and what comes again for that reason alone would blur what
+// the kill does. The kill comes in the middle of the stream, some time after kKill.
 constexpr double kBefore = 0.1;
 constexpr double kFirstWave = 0.3;
-constexpr double kLeave = 0.45;
-constexpr double kSecondWave = 0.7;
-constexpr double kThirdWave = 1.0;
+constexpr double kKill = 0.4;
+constexpr double kKillAtLatest = 0.65;
+constexpr double kSecondWave = 0.75;
+constexpr double kWholeStream = 1.0;
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
@@ -45,58 +46,69 @@ class Story {
 
  private:
   Status ConsumeAlone();
+  Status ShareTheWork();
+  Status KillBoth();
+  Status KillInsideHandler(Side& side);
   Status TakeOver();
-  Status Restart();
-  Status ComeBack();
+  Status StartAnew();
   Status Finish();
 
-  // Joins a worker and waits until each has its part.
-  Result<WorkerProcess*> Join(const std::string& name, std::string_view step, milliseconds wait);
+  // Joins a worker to each side and waits until each worker has its part.
+  Status Join(const std::string& name, std::string_view step, milliseconds wait);
+  Status UntilShared(std::string_view step, milliseconds wait);
   Status UntilSettled(std::string_view step);
   std::string Progress(std::string_view step) const;
   std::string Countdown(std::string_view step, BootTime begin, milliseconds wait) const;
-  static bool Owns(const WorkerProcess& worker, int partitions) {
-    return static_cast<int>(worker.report().active.size()) == partitions;
+
+  void MarkBoth(const std::string& text) {
+    theatre_.MarkNow(theatre_.without(), text);
+    theatre_.MarkNow(theatre_.with(), text);
   }
 
   Theatre& theatre_;
   Screen& screen_;
   const DemoOptions& options_;
-  WorkerProcess* a_ = nullptr;
-  WorkerProcess* b_ = nullptr;
 };
 
-std::string Share(const WorkerProcess& worker) {
-  std::string list;
-  for (const auto& [partition, committed] : worker.report().active) {
-    list += (list.empty() ? "" : ", ") + std::to_string(partition);
+// "A: 0, 1; B: 2, 3"
+std::string Shares(const Side& side) {
+  std::string all;
+  for (const auto& worker : side.workers()) {
+    if (!worker->running()) {
+      continue;
+    }
+    all += (all.empty() ? "" : "; ") + worker->name() + ":";
+    const char* separator = " ";
+    for (const auto& [partition, at] : worker->report().active) {
+      all += separator + std::to_string(partition);
+      separator = ", ";
+    }
   }
-  return list;
+  return all;
 }
 
 void Story::Opening() const {
+  const PaymentPlan& plan = theatre_.plan();
   int64_t bytes = 0;
-  for (const uint32_t index : theatre_.plan().sends) {
-    bytes += VolumeOf(theatre_.plan().payments[index]);
+  for (const uint32_t index : plan.sends) {
+    bytes += VolumeOf(plan.payments[index]);
   }
   constexpr int64_t kMiB = 1 << 20;
   const int64_t tenths = bytes * 10 / kMiB;
+  screen_.Line(Head("What is this?") +
+               "Message queues deliver a message again when they are not sure. Here each message");
+  screen_.Line(Head("") +
+               "is a payment, so a second time is money lost. The same stream runs twice, side by");
+  screen_.Line(Head("") +
+               "side: with oncemq's window of ids, and without. Then the books are read.");
   screen_.Line(Head("Broker") + "embedded, " + theatre_.broker().address() + ", " +
                std::to_string(kPartitions) + " partitions");
   screen_.Line(Head("Volume") + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
                " of " + Grouped(kPartitions * EmbeddedBroker::kPartitionBytes / kMiB) +
                " MiB that it holds; it would drop the oldest silently, so the run fails before");
-  if (options_.window) {
-    screen_.Line(Head("Guarantee") + "window in memory, level guarded: each payment once, " +
-                 (options_.catch_up ? "also when partitions move"
-                                    : "but a copy that comes after a move is new"));
-    screen_.Line(Head("Not held") +
-                 "after a crash, work since the last commit runs again: then the target must know");
-    screen_.Line(Head("") +
-                 "the id. The log of effects here is blind on purpose, so that a double is seen.");
-  } else {
-    screen_.Line(Head("Guarantee") + "none: no window, each delivery is posted, at least once");
-  }
+  screen_.Line(Head("With") +
+               "window and ledger in RocksDB, level atomic: booking and id land in one write");
+  screen_.Line(Head("Without") + "each delivery is booked in a plain log, at least once");
   if (options_.keep) {
     screen_.Line(Head("Kept") + theatre_.dir().string());
   }
@@ -104,13 +116,13 @@ void Story::Opening() const {
 }
 
 Status Story::Run() {
-  const size_t copies = theatre_.plan().sends.size() - theatre_.plan().payments.size();
-  screen_.Line(Head("1/4 produce") +
-               Grouped(static_cast<int64_t>(theatre_.plan().payments.size())) + " payments + " +
-               Grouped(static_cast<int64_t>(copies)) + " re-sends by the producer (same id), " +
+  const auto payments = static_cast<int64_t>(theatre_.plan().payments.size());
+  const auto sends = static_cast<int64_t>(theatre_.plan().sends.size());
+  screen_.Line(Head("1/6 produce") + Grouped(payments) + " payments + " +
+               Grouped(sends - payments) + " sent twice by the producer (same id), " +
                Grouped(kMessagesPerSecond) + " a second, seed " + std::to_string(options_.seed));
-  for (const auto step : {&Story::ConsumeAlone, &Story::TakeOver, &Story::Restart, &Story::ComeBack,
-                          &Story::Finish}) {
+  for (const auto step : {&Story::ConsumeAlone, &Story::ShareTheWork, &Story::KillBoth,
+                          &Story::TakeOver, &Story::StartAnew, &Story::Finish}) {
     const Status done = (this->*step)();
     if (!done) {
       screen_.Settle();
@@ -121,97 +133,119 @@ Status Story::Run() {
 }
 
 Status Story::ConsumeAlone() {
-  constexpr std::string_view kStep = "2/4 consume";
+  constexpr std::string_view kStep = "2/6 consume";
   theatre_.stream().FlowTo(kBefore, Now());
-  auto joined = Join("A", kStep, kFirstWait);
-  if (!joined) {
-    return joined.error();
+  if (const Status joined = Join("A", kStep, kFirstWait); !joined) {
+    return joined;
   }
-  a_ = *joined;
   theatre_.stream().FlowTo(kFirstWave, Now());
   return UntilSettled(kStep);
 }
 
-Status Story::TakeOver() {
-  constexpr std::string_view kStep = "3/4 take over";
-  auto joined = Join("B", kStep, kGroupWait);
-  if (!joined) {
-    return joined.error();
+Status Story::ShareTheWork() {
+  constexpr std::string_view kStep = "    share";
+  if (const Status joined = Join("B", kStep, kGroupWait); !joined) {
+    return joined;
   }
-  b_ = *joined;
-  screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions move (now A: " + Share(*a_) +
-               "; B: " + Share(*b_) + ")");
-  theatre_.stream().FlowTo(kSecondWave, Now());
-  return theatre_.Until([&] { return theatre_.stream().Past(kLeave); },
+  MarkBoth("B joins");
+  screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions and their stores move (now " +
+               Shares(theatre_.with()) + ")");
+  theatre_.stream().FlowTo(kWholeStream, Now());
+  return theatre_.Until([&] { return theatre_.stream().Past(kKill); },
                         [&] { return Progress(""); });
 }
 
-Status Story::Restart() {
-  constexpr std::string_view kStep = "    restart";
-  a_->AskToStop();
-  const Status stopped =
-      theatre_.Until([&] { return !a_->running(); }, [&] { return Progress(""); });
-  if (!stopped) {
-    return stopped;
+Status Story::KillBoth() {
+  // One after the other, each while it has work that is done and not committed.
+  for (Side* side : {&theatre_.without(), &theatre_.with()}) {
+    theatre_.stream().FlowTo(kWholeStream, Now());
+    if (const Status killed = KillInsideHandler(*side); !killed) {
+      return killed;
+    }
   }
-  screen_.Line(Head(kStep) +
-               "worker A ends what it runs, commits, and stops in the middle of the " +
-               "stream: " + Grouped(a_->report().counts.open) + " left open, " +
-               Grouped(a_->report().counts.handed_back) + " handed back");
-  const BootTime begin = Now();
-  const Status taken = theatre_.Until([&] { return Owns(*b_, kPartitions); },
-                                      [&] { return Countdown(kStep, begin, kGroupWait); });
-  if (!taken) {
-    return taken;
+  return {};
+}
+
+Status Story::KillInsideHandler(Side& side) {
+  WorkerProcess& a = *side.workers().front();
+  const auto live = [&] { return Progress(""); };
+  const auto risky = [&] {
+    const int64_t loose = NotCommitted(a);
+    return (loose >= kAtRisk && loose < kNextCommitNear) || theatre_.stream().Past(kKillAtLatest);
+  };
+  if (Status waited = theatre_.Until(risky, live); !waited) {
+    return waited;
   }
-  screen_.Line(Head("") + "worker B takes over its partitions");
+  a.AskToStand();
+  if (Status inside = theatre_.Until([&] { return !a.report().inside.empty(); }, live); !inside) {
+    return inside;
+  }
+  // What it had when it dies must be known to the last message, or the sums could not be checked.
+  theatre_.stream().Pause();
+  if (Status all =
+          theatre_.Until([&] { return theatre_.stream().Quiet() && theatre_.HasGotAll(a); }, live);
+      !all) {
+    return all;
+  }
+  const pid_t pid = a.pid();
+  a.Kill();
+  if (Status dead = theatre_.Until([&] { return !a.running(); }, live); !dead) {
+    return dead;
+  }
+  const DeliveryCounts& counts = a.report().counts;
+  theatre_.MarkNow(side, "SIGKILL A");
+  screen_.Line("     !! SIGKILL   worker A " +
+               (side.window() ? "(process " + std::to_string(pid) + ")" : "without a window") +
+               " inside its handler of " + a.report().inside + ", between booking and done:");
+  screen_.Line(Head("") + Grouped(NotCommitted(a) - counts.open) +
+               " messages done and not committed, " + Grouped(counts.open) + " open");
+  return {};
+}
+
+Status Story::TakeOver() {
+  constexpr std::string_view kStep = "3/6 take over";
+  if (const Status shared = UntilShared(kStep, kTakeOverWait); !shared) {
+    return shared;
+  }
+  MarkBoth("B takes over");
+  screen_.Line(Head(kStep) + "worker B has all 4 partitions, and opens the stores that A left");
+  theatre_.stream().FlowTo(kSecondWave, Now());
   return UntilSettled("");
 }
 
-Status Story::ComeBack() {
-  constexpr std::string_view kStep = "    come back";
-  auto joined = Join("A2", kStep, kGroupWait);
-  if (!joined) {
-    return joined.error();
+Status Story::StartAnew() {
+  constexpr std::string_view kStep = "4/6 new process";
+  if (const Status joined = Join("C", kStep, kGroupWait); !joined) {
+    return joined;
   }
-  screen_.Line(Head(kStep) + "worker A comes back as a new process, knowing nothing (now A2: " +
-               Share(**joined) + "; B: " + Share(*b_) + ")");
-  theatre_.stream().FlowTo(kThirdWave, Now());
+  MarkBoth("C joins");
+  screen_.Line(Head(kStep) + "worker C starts; what was done before it, it finds on disk (now " +
+               Shares(theatre_.with()) + ")");
+  theatre_.stream().FlowTo(kWholeStream, Now());
   return UntilSettled("");
 }
 
 Status Story::Finish() {
-  for (const auto& worker : theatre_.workers()) {
-    worker->AskToStop();
-  }
-  return theatre_.Until(
-      [&] {
-        return std::none_of(theatre_.workers().begin(), theatre_.workers().end(),
-                            [](const auto& worker) { return worker->running(); });
-      },
-      [&] { return Head("") + "all workers drain and stop"; });
+  theatre_.with().AskAllToStop();
+  theatre_.without().AskAllToStop();
+  return theatre_.Until([&] { return !theatre_.with().AnyRuns() && !theatre_.without().AnyRuns(); },
+                        [&] { return Head("") + "all workers drain and stop"; });
 }
 
-Result<WorkerProcess*> Story::Join(const std::string& name, std::string_view step,
-                                   milliseconds wait) {
-  auto started = theatre_.StartWorker(name);
-  if (!started) {
-    return started.error();
+Status Story::Join(const std::string& name, std::string_view step, milliseconds wait) {
+  for (Side* side : {&theatre_.with(), &theatre_.without()}) {
+    const auto started = side->StartWorker(name);
+    if (!started) {
+      return started.error();
+    }
   }
-  const auto running = std::count_if(theatre_.workers().begin(), theatre_.workers().end(),
-                                     [](const auto& worker) { return worker->running(); });
+  return UntilShared(step, wait);
+}
+
+Status Story::UntilShared(std::string_view step, milliseconds wait) {
   const BootTime begin = Now();
-  const auto shared = [&] {
-    return std::all_of(
-        theatre_.workers().begin(), theatre_.workers().end(), [&](const auto& worker) {
-          return !worker->running() || Owns(*worker, kPartitions / static_cast<int>(running));
-        });
-  };
-  const Status joined = theatre_.Until(shared, [&] { return Countdown(step, begin, wait); });
-  if (!joined) {
-    return joined.error();
-  }
-  return *started;
+  return theatre_.Until([&] { return theatre_.with().Shared() && theatre_.without().Shared(); },
+                        [&] { return Countdown(step, begin, wait); });
 }
 
 Status Story::UntilSettled(std::string_view step) {
@@ -224,18 +258,20 @@ Status Story::UntilSettled(std::string_view step) {
 }
 
 std::string Story::Progress(std::string_view step) const {
-  const DeliveryCounts counts = theatre_.Counts();
+  const DeliveryCounts counts = theatre_.with().Counts();
+  const int64_t lost = theatre_.with().OpenAtKill();
   const auto size = static_cast<int64_t>(theatre_.stream().size());
-  const int64_t done = theatre_.Committed();
+  const int64_t done = theatre_.with().Committed();
   return Head(step) + Bar(static_cast<double>(done) / static_cast<double>(size)) + "  " +
          Grouped(done) + " of " + Grouped(size) + " committed; " +
          Sum(Grouped(counts.deliveries) + " delivered")
              .Add(counts.applied, "applied", true)
-             .Add(counts.suppressed, "suppressed", options_.window)
+             .Add(counts.suppressed, "suppressed", true)
              .Add(counts.parked, "parked")
              .Add(counts.rejected, "rejected")
              .Add(counts.handed_back, "handed back")
-             .Add(counts.open, "open", true)
+             .Add(counts.open - lost, "open", true)
+             .Add(lost, "open at the kill")
              .text();
 }
 
@@ -244,7 +280,7 @@ std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds
   return Head(step) + "the group waits " +
          (left > 0 ? std::to_string(left) + " s for its members" : std::string("a moment longer")) +
          "; " + Grouped(static_cast<int64_t>(theatre_.stream().sent())) + " sent, " +
-         Grouped(theatre_.Committed()) + " committed";
+         Grouped(theatre_.with().Committed()) + " committed";
 }
 
 }  // namespace

@@ -16,8 +16,12 @@ size_t Stream::Position(double share) const {
 
 void Stream::FlowTo(double share, BootTime now) {
   wave_begin_ = sent_;
-  wave_end_ = Position(share);
+  wave_end_ = std::max(Position(share), sent_);
   wave_began_ = now;
+}
+
+void Stream::Pause() {
+  wave_end_ = sent_;
 }
 
 Status Stream::Flow(BootTime now) {

@@ -20,6 +20,7 @@ class Stream {
 
   // Flows from now on until `share` of all messages is sent.
   void FlowTo(double share, BootTime now);
+  void Pause();  // where it is
   // Sends what is due.
   Status Flow(BootTime now);
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
-#include <numeric>
 #include <utility>
 
 #include "oncemq/base/log.h"
@@ -17,12 +17,14 @@
 namespace oncemq::demo {
 namespace {
 
-constexpr char kTopic[] = "payments";
-constexpr char kGroup[] = "demo";
 constexpr int kTurnMs = 10;
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
+}
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<milliseconds>(Now().time_since_epoch()).count();
 }
 
 Error Failed(Code code, std::string why) {
@@ -35,10 +37,12 @@ Theatre::Theatre(const DemoOptions& options, Screen& screen)
     : options_(options),
       screen_(screen),
       limit_(Now() + kTimeLimit),
+      begin_ms_(NowMs()),
       plan_(MakePlan({.seed = options.seed, .payments = options.payments})) {}
 
 Theatre::~Theatre() {
-  workers_.clear();
+  with_.reset();
+  without_.reset();
   StopLogging();
   if (signals_ >= 0) {
     close(signals_);
@@ -81,23 +85,9 @@ Status Theatre::Prepare() {
   }
   producer_ = std::move(*producer);
   stream_ = std::make_unique<Stream>(plan_, *producer_);
+  with_ = std::make_unique<Side>(true, broker_->address(), dir_->path());
+  without_ = std::make_unique<Side>(false, broker_->address(), dir_->path());
   return {};
-}
-
-Result<WorkerProcess*> Theatre::StartWorker(const std::string& name) {
-  const WorkerOptions options{.name = name,
-                              .brokers = broker_->address(),
-                              .topic = kTopic,
-                              .group = kGroup,
-                              .effects = effects().string(),
-                              .window = options_.window,
-                              .catch_up = options_.catch_up};
-  auto worker = WorkerProcess::Start(options, dir() / ("worker-" + name + ".log"));
-  if (!worker) {
-    return worker.error();
-  }
-  workers_.push_back(std::move(*worker));
-  return workers_.back().get();
 }
 
 Status Theatre::Until(const std::function<bool()>& done, const std::function<std::string()>& live) {
@@ -124,14 +114,17 @@ Status Theatre::ServeOnce() {
     return Failed(Code::kTimeout,
                   "time: not done after " + Grouped(kTimeLimit.count() / 1'000) + " s");
   }
-  return CheckWorkers();
+  const Status with = with_->Check(Now());
+  return with ? without_->Check(Now()) : with;
 }
 
 void Theatre::Listen() {
   std::vector<pollfd> sources = {{.fd = signals_, .events = POLLIN, .revents = 0}};
-  for (const auto& worker : workers_) {
-    if (worker->running()) {
-      sources.push_back({.fd = worker->pipe(), .events = POLLIN, .revents = 0});
+  for (const Side* side : {with_.get(), without_.get()}) {
+    for (const auto& worker : side->workers()) {
+      if (worker->running()) {
+        sources.push_back({.fd = worker->pipe(), .events = POLLIN, .revents = 0});
+      }
     }
   }
   poll(sources.data(), sources.size(), kTurnMs);
@@ -139,69 +132,34 @@ void Theatre::Listen() {
   if (read(signals_, &received, sizeof(received)) == sizeof(received)) {
     ended_by_ = static_cast<int>(received.ssi_signo);
   }
-  for (const auto& worker : workers_) {
-    worker->Read();
-    for (const auto& [partition, committed] : worker->report().active) {
-      int64_t& highest = committed_.at(static_cast<size_t>(partition));
-      highest = std::max(highest, committed);
-    }
-  }
-}
-
-Status Theatre::CheckWorkers() const {
-  for (const auto& worker : workers_) {
-    const std::string name = "worker " + worker->name();
-    const WorkerReport& report = worker->report();
-    if (!report.error.empty()) {
-      return Failed(Code::kUnavailable, name + ": " + report.error);
-    }
-    if (!worker->running() && !worker->stopping()) {
-      return Failed(Code::kUnavailable, name + " ended by itself");
-    }
-    if (worker->running() && worker->stopping() && Now() > *worker->stop_asked() + kDrainLimit) {
-      return Failed(Code::kTimeout, name + " did not stop");
-    }
-  }
-  return {};
+  with_->Listen();
+  without_->Listen();
+  const DeliveryCounts counts = with_->Counts();
+  sampler_.Sample(NowMs() - begin_ms_, {counts.applied, counts.suppressed});
 }
 
 bool Theatre::Settled() const {
-  if (!stream_->Quiet()) {
-    return false;
-  }
-  int owned = 0;
-  for (const auto& worker : workers_) {
-    for (const auto& [partition, committed] : worker->report().active) {
-      if (committed != producer_->volumes().at(static_cast<size_t>(partition)).messages) {
-        return false;
-      }
-      owned++;
-    }
-  }
-  return owned == kPartitions;
+  return stream_->Quiet() && with_->Settled(producer_->volumes()) &&
+         without_->Settled(producer_->volumes());
 }
 
-int64_t Theatre::Committed() const {
-  return std::accumulate(committed_.begin(), committed_.end(), int64_t{0});
+bool Theatre::HasGotAll(const WorkerProcess& worker) const {
+  // A report that is new may be from the middle of a round: what is said four times is all.
+  constexpr int kSteady = 4;
+  const auto& active = worker.report().active;
+  return worker.steady() >= kSteady &&
+         std::all_of(active.begin(), active.end(), [&](const auto& owned) {
+           return owned.second.next_offset ==
+                  producer_->volumes().at(static_cast<size_t>(owned.first)).messages;
+         });
 }
 
-DeliveryCounts Theatre::Counts() const {
-  DeliveryCounts sum;
-  for (const auto& worker : workers_) {
-    const DeliveryCounts& counts = worker->report().counts;
-    sum.deliveries += counts.deliveries;
-    sum.applied += counts.applied;
-    sum.suppressed += counts.suppressed;
-    sum.parked += counts.parked;
-    sum.rejected += counts.rejected;
-    sum.handed_back += counts.handed_back;
-    sum.open += counts.open;
-  }
-  return sum;
+void Theatre::MarkNow(const Side& side, std::string text) {
+  marks_[side.window() ? 1 : 0].push_back({NowMs() - begin_ms_, std::move(text)});
 }
 
-Result<std::unique_ptr<BrokerView>> Theatre::LookAtBroker() const {
-  return BrokerView::Connect(broker_->address(), kTopic, kGroup);
+Result<std::unique_ptr<BrokerView>> Theatre::LookAtBroker(const Side& side) const {
+  return BrokerView::Connect(broker_->address(), kTopic, side.group());
 }
 
 }  // namespace oncemq::demo

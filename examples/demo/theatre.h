@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is alive during a run: broker, producer, stream and workers, and the loop that
-// serves them. Every wait is a condition and ends with the time limit at the latest.
-// Failure: a worker that ends by itself or doesn't stop, the time limit, a signal, the volume
-// guard. Thread safety: the main thread.
+// Everything that is alive during a run: broker, producer, stream, the two sides with their
+// workers, and the loop that serves them. Every wait is a condition and ends with the time limit at
+// the latest.
+// Failure: what a side says of its workers, the time limit, a signal, the volume guard.
+// Thread safety: the main thread.
 #pragma once
 
 #include <array>
@@ -12,18 +13,17 @@
 #include <vector>
 
 #include "broker_view.h"
-#include "crew.h"
 #include "embedded_broker.h"
 #include "options.h"
 #include "payment_plan.h"
 #include "payment_producer.h"
 #include "screen.h"
+#include "side.h"
 #include "stream.h"
+#include "timeline.h"
 #include "work_dir.h"
 
 namespace oncemq::demo {
-
-inline constexpr int kPartitions = 4;
 
 class Theatre {
  public:
@@ -32,46 +32,52 @@ class Theatre {
   Theatre(const Theatre&) = delete;
   Theatre& operator=(const Theatre&) = delete;
 
-  // A worker stays known after its end.
-  Result<WorkerProcess*> StartWorker(const std::string& name);
-
   // Serves everything until `done`; the live line shows `live()`.
   Status Until(const std::function<bool()>& done, const std::function<std::string()>& live);
 
-  // Every message sent so far is finished, and committed by the worker that owns its partition.
+  // Both sides have finished and committed what was sent.
   bool Settled() const;
-  DeliveryCounts Counts() const;
-  int64_t Committed() const;  // messages
+  // The worker, of which a handler stands still, has got all that was sent to its partitions, and
+  // has counted it. Precondition: the stream is quiet.
+  bool HasGotAll(const WorkerProcess& worker) const;
+  void MarkNow(const Side& side, std::string text);  // in its picture
 
   const PaymentPlan& plan() const { return plan_; }
   Stream& stream() { return *stream_; }
   const EmbeddedBroker& broker() const { return *broker_; }
-  const std::vector<std::unique_ptr<WorkerProcess>>& workers() const { return workers_; }
+  Side& with() { return *with_; }
+  Side& without() { return *without_; }
+  const Side& with() const { return *with_; }
+  const Side& without() const { return *without_; }
   const std::filesystem::path& dir() const { return dir_->path(); }
-  std::filesystem::path effects() const { return dir() / "effects.log"; }
+  int64_t begin_ms() const { return begin_ms_; }
+  const Sampler& sampler() const { return sampler_; }
+  const std::vector<Mark>& marks(const Side& side) const { return marks_[side.window() ? 1 : 0]; }
   int ended_by() const { return ended_by_; }  // a signal, or 0
 
-  // What the broker says, once the workers are gone.
-  Result<std::unique_ptr<BrokerView>> LookAtBroker() const;
+  // What the broker says of a side, once the workers are gone.
+  Result<std::unique_ptr<BrokerView>> LookAtBroker(const Side& side) const;
 
  private:
   Theatre(const DemoOptions& options, Screen& screen);
   Status Prepare();
   Status ServeOnce();
   void Listen();
-  Status CheckWorkers() const;
 
   const DemoOptions options_;
   Screen& screen_;
   const BootTime limit_;
+  const int64_t begin_ms_;
   const PaymentPlan plan_;
   std::unique_ptr<WorkDir> dir_;
   std::unique_ptr<EmbeddedBroker> broker_;
   std::unique_ptr<PaymentProducer> producer_;
   std::unique_ptr<Stream> stream_;
-  std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  std::array<int64_t, kPartitions> committed_{};  // the highest ever reported
-  int signals_ = -1;                              // a descriptor
+  std::unique_ptr<Side> with_;
+  std::unique_ptr<Side> without_;
+  Sampler sampler_;
+  std::array<std::vector<Mark>, 2> marks_;  // without, with
+  int signals_ = -1;                        // a descriptor
   int ended_by_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "effect_log.h"
+#include "ledger.h"
 #include "oncemq/framework/commit_metadata.h"
 #include "oncemq/framework/core.h"
 #include "payment.h"
@@ -21,9 +21,12 @@ namespace oncemq::demo {
 struct WorkerEvidence {
   std::string name;
   bool reported = false;  // it ended in order and sent its last counters
+  bool killed = false;    // by us; what it told last is what counts
   DeliveryCounts counts;
-  int64_t caught_up = 0;  // ids that it learned from the log
-  std::string error;      // why it ended, if nobody asked it to
+  int64_t calls = 0;          // of its handler, as that counts them itself
+  std::string inside;         // the payment in whose handler it was killed
+  int64_t not_committed = 0;  // that it had when it was killed, finished or not
+  std::string error;          // why it ended, if nobody asked it to
 };
 
 struct PartitionEvidence {
@@ -37,7 +40,7 @@ struct PartitionEvidence {
 struct Evidence {
   std::vector<Payment> payments;  // each once, as sent
   int64_t messages = 0;           // as sent, copies included
-  EffectLogContent effects;
+  Ledger ledger;
   std::vector<WorkerEvidence> workers;
   std::vector<PartitionEvidence> partitions;
 };
@@ -45,8 +48,21 @@ struct Evidence {
 // Messages that came a second time because their first delivery was not committed before a move.
 int64_t Redeliveries(const Evidence& evidence);
 
+// Postings behind the first of each payment.
+struct Doubles {
+  int64_t resent = 0;  // of another record with the same id: the producer sent it again
+  int64_t resent_cents = 0;
+  int64_t again = 0;  // of the same record, delivered again
+  int64_t again_cents = 0;
+  int64_t count() const { return resent + again; }
+  int64_t cents() const { return resent_cents + again_cents; }
+};
+
+Doubles CountDoubles(const std::vector<Posting>& postings);
+
 struct Finding {
   bool ok = false;
+  std::string what;     // is checked, in a few words; the same for every run
   std::string text;     // what was compared with what
   std::string failure;  // what is wrong, in a few words; empty if nothing
 };

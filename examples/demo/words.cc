@@ -13,7 +13,7 @@ std::string Grouped(int64_t number) {
   return digits;
 }
 
-std::string Money(int64_t cents) {
+std::string MoneyOf(int64_t cents) {
   const int64_t whole = cents / 100;
   const int64_t rest = cents % 100;
   const std::string part = std::to_string(rest < 0 ? -rest : rest);

@@ -11,7 +11,7 @@
 namespace oncemq::demo {
 
 std::string Grouped(int64_t number);  // 22000 -> "22,000"
-std::string Money(int64_t cents);     // 123456 -> "1,234.56"
+std::string MoneyOf(int64_t cents);   // 123456 -> "1,234.56"
 
 // "20 = 15 applied + 5 suppressed"; a term that is zero is left out, unless it always belongs
 // there.

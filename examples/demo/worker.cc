@@ -4,17 +4,23 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <optional>
+#include <semaphore>
 #include <thread>
+#include <utility>
 
 #include "effect_log.h"
+#include "ledger.h"
 #include "oncemq/base/log.h"
-#include "oncemq/dedup/memory_window.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/dedup/local_window.h"
 #include "oncemq/framework/runtime.h"
 #include "payment.h"
 #include "report_line.h"
@@ -23,14 +29,53 @@
 namespace oncemq::demo {
 namespace {
 
-// The whole business: one payment, one line.
-Outcome Post(const Message& message, const std::string& worker, EffectLog& log) {
+// What the handler tells of itself, and where it can be made to stand still.
+class Desk {
+ public:
+  void Called() { calls_++; }
+  void AskToStand() { asked_ = true; }
+  // Once asked: for ever. The process is killed here.
+  void StandIfAsked(const Payment& payment) {
+    if (!asked_) {
+      return;
+    }
+    {
+      MutexLock lock(mutex_);
+      inside_ = payment.id;
+    }
+    std::binary_semaphore never(0);
+    never.acquire();
+  }
+  HandlerReport Report() const {
+    MutexLock lock(mutex_);
+    return {calls_, inside_};
+  }
+
+ private:
+  std::atomic<int64_t> calls_ = 0;
+  std::atomic<bool> asked_ = false;
+  mutable Mutex mutex_;
+  std::string inside_ GUARDED_BY(mutex_);
+};
+
+// The whole business: one payment, booked where its marker goes, or in the plain log.
+Outcome Post(const Message& message, Context& context, const std::string& worker, EffectLog* log,
+             Desk& desk) {
   const auto payment = message.value() ? DecodePayment(*message.value()) : std::nullopt;
   if (!payment) {
     return Reject{"not a payment"};
   }
-  const Status written = log.Append({*payment, worker, message.partition(), message.offset()});
-  return written ? Outcome(Done{}) : Outcome(Retry{});
+  desk.Called();
+  const auto at =
+      std::chrono::duration_cast<milliseconds>(SystemClock::Instance().Boot().time_since_epoch());
+  const Posting posting{*payment, worker, message.partition(), message.offset(), at.count()};
+  const Status booked =
+      context.effects() != nullptr ? Book(*context.effects(), posting) : log->Append(posting);
+  if (!booked) {
+    return Retry{};
+  }
+  desk.StandIfAsked(*payment);
+  return Done{};
 }
 
 RuntimeOptions Configure(const WorkerOptions& options) {
@@ -45,11 +90,9 @@ RuntimeOptions Configure(const WorkerOptions& options) {
   runtime.core.session_timeout = kSession;
   runtime.core.session_margin = kSessionMargin;
   runtime.core.commit_interval = kCommitInterval;
-  if (!options.catch_up) {
-    runtime.catch_up = 0;
-  }
+  runtime.workers = 1;                 // a handler that stands still must not stop the counters
   runtime.ids_partition_owned = true;  // the producer's key is the account
-  runtime.policy.window = options.window;
+  runtime.one_host = true;             // all workers share the directory of the stores
   runtime.app = "demo";
   runtime.handler = "post";
   return runtime;
@@ -62,44 +105,72 @@ void Tell(const std::string& line) {
 }
 
 // Reports until SIGTERM or until the runtime has ended by itself.
-void ReportUntilEnd(const Runtime& runtime, const sigset_t& ends, std::stop_token ended) {
+void ReportUntilEnd(const Runtime& runtime, Desk& desk, const sigset_t& signals,
+                    std::stop_token ended) {
   const timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
-  while (!ended.stop_requested() && sigtimedwait(&ends, nullptr, &pause) < 0 &&
-         (errno == EAGAIN || errno == EINTR)) {
-    Tell(ReportLine(runtime.Report(), false));
+  while (!ended.stop_requested()) {
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    if (signal == SIGTERM || (signal < 0 && errno != EAGAIN && errno != EINTR)) {
+      return;
+    }
+    if (signal == SIGUSR1) {
+      desk.AskToStand();
+    }
+    Tell(ReportLine(runtime.Report(), desk.Report(), false));
   }
 }
 
 int Fail(const Error& error) {
-  Tell(ReportLine({.error = ToString(error)}, true));
+  Tell(ReportLine({.error = ToString(error)}, {}, true));
   return 1;
+}
+
+// Where payments are booked: in the windows' stores, or in a log.
+struct Books {
+  std::unique_ptr<Window> windows;
+  std::optional<EffectLog> log;
+};
+
+Result<Books> OpenBooks(const WorkerOptions& options) {
+  Books books;
+  if (options.window) {
+    auto opened = OpenPartitionWindows({.directory = options.effects, .level = Level::kAtomic},
+                                       SystemClock::Instance());
+    if (!opened) {
+      return opened.error();
+    }
+    books.windows = *std::move(opened);
+    return books;
+  }
+  auto log = EffectLog::Open(options.effects);
+  if (!log) {
+    return log.error();
+  }
+  books.log.emplace(*std::move(log));
+  return books;
 }
 
 }  // namespace
 
 int RunWorker(const WorkerOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Only ReportUntilEnd takes the signal, so every thread that is made later must not.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  // Only ReportUntilEnd takes the signals, so every thread that is made later must not.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  auto log = EffectLog::Open(options.effects);
-  if (!log) {
-    return Fail(log.error());
+  auto books = OpenBooks(options);
+  if (!books) {
+    return Fail(books.error());
   }
-  std::unique_ptr<Window> window;
-  if (options.window) {
-    auto opened = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
-    if (!opened) {
-      return Fail(opened.error());
-    }
-    window = std::move(*opened);
-  }
-  auto runtime = Runtime::Open(
-      Configure(options), window.get(),
-      [&](const Message& message, Context&) { return Post(message, options.name, *log); });
+  EffectLog* log = books->log ? &*books->log : nullptr;
+  Desk desk;
+  auto runtime = Runtime::Open(Configure(options), books->windows.get(),
+                               [&](const Message& message, Context& context) {
+                                 return Post(message, context, options.name, log, desk);
+                               });
   if (!runtime) {
     return Fail(runtime.error());
   }
@@ -109,10 +180,10 @@ int RunWorker(const WorkerOptions& options) {
     report = (*runtime)->Run(stop);
     ended.request_stop();
   });
-  ReportUntilEnd(**runtime, ends, ended.get_token());
+  ReportUntilEnd(**runtime, desk, signals, ended.get_token());
   service.request_stop();
   service.join();
-  Tell(ReportLine(report, true));
+  Tell(ReportLine(report, desk.Report(), true));
   StopLogging();
   return report.error.empty() ? 0 : 1;
 }

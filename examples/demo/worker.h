@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker: a process that posts payments, one member of the group. Started by the parent as
 // `demo worker ...`. It tells its counters as JSON lines on standard output, and at SIGTERM drains,
-// leaves the group and sends its last counters. It ends with its parent.
+// leaves the group and sends its last counters. At SIGUSR1 its next handler stands still once it
+// has written its effect, and the report says inside which payment: so the parent can kill it
+// there. It ends with its parent.
 #pragma once
 
 #include <span>
@@ -18,9 +20,8 @@ struct WorkerOptions {
   std::string brokers;
   std::string topic;
   std::string group;
-  std::string effects;  // path of the effect log
   bool window = true;
-  bool catch_up = true;
+  std::string effects;  // the directory of the stores; without a window, the log of effects
 };
 
 // As arguments of a process, and back.

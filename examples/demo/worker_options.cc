@@ -4,7 +4,7 @@
 namespace oncemq::demo {
 namespace {
 
-constexpr size_t kArguments = 7;
+constexpr size_t kArguments = 6;
 
 }  // namespace
 
@@ -13,9 +13,8 @@ std::vector<std::string> ToArguments(const WorkerOptions& options) {
           options.brokers,
           options.topic,
           options.group,
-          options.effects,
           options.window ? "window" : "no-window",
-          options.catch_up ? "catch-up" : "no-catch-up"};
+          options.effects};
 }
 
 Result<WorkerOptions> ParseWorker(std::span<const std::string_view> arguments) {
@@ -26,9 +25,8 @@ Result<WorkerOptions> ParseWorker(std::span<const std::string_view> arguments) {
                        .brokers = std::string(arguments[1]),
                        .topic = std::string(arguments[2]),
                        .group = std::string(arguments[3]),
-                       .effects = std::string(arguments[4]),
-                       .window = arguments[5] == "window",
-                       .catch_up = arguments[6] == "catch-up"};
+                       .window = arguments[4] == "window",
+                       .effects = std::string(arguments[5])};
 }
 
 }  // namespace oncemq::demo

@@ -10,25 +10,26 @@
 namespace oncemq::demo {
 namespace {
 
-const Posting kPosting{{"pay-00042", 12, 33, 1'999, 7}, "A", 2, 1'841};
+const Posting kPosting{{"pay-00042", 12, 33, 1'999, 7}, "A", 2, 1'841, 5'021};
 
 TEST(EffectLog, ALineComesBackAsItWas) {
   const std::string line = FormatPosting(kPosting);
-  EXPECT_EQ(line, "pay-00042 12 33 7 1999 A 2 1841\n");
+  EXPECT_EQ(line, "pay-00042 12 33 7 1999 A 2 1841 5021\n");
   const auto posting = ParsePosting(std::string_view(line).substr(0, line.size() - 1));
   ASSERT_TRUE(posting);
   EXPECT_EQ(posting->payment, kPosting.payment);
   EXPECT_EQ(posting->worker, "A");
   EXPECT_EQ(posting->partition, 2);
   EXPECT_EQ(posting->offset, 1'841);
+  EXPECT_EQ(posting->at_ms, 5'021);
 }
 
 TEST(EffectLog, APartOfALineIsNoPosting) {
-  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2"));
-  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2 "));
-  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2 1841 9"));
-  EXPECT_FALSE(ParsePosting("pay-00042 -12 33 7 1999 A 2 1841"));
-  EXPECT_FALSE(ParsePosting(" 12 33 7 1999 A 2 1841"));
+  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2 1841"));
+  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2 1841 "));
+  EXPECT_FALSE(ParsePosting("pay-00042 12 33 7 1999 A 2 1841 5021 9"));
+  EXPECT_FALSE(ParsePosting("pay-00042 -12 33 7 1999 A 2 1841 5021"));
+  EXPECT_FALSE(ParsePosting(" 12 33 7 1999 A 2 1841 5021"));
   EXPECT_FALSE(ParsePosting(""));
 }
 

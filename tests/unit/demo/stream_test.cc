@@ -72,6 +72,21 @@ TEST_F(StreamTest, WavesTogetherSendThePlanInItsOrder) {
   }
 }
 
+TEST_F(StreamTest, APauseKeepsItsPlaceAndTheNextWaveGoesOnFromThere) {
+  stream_.FlowTo(1.0, begin_);
+  EXPECT_TRUE(stream_.Flow(begin_ + seconds(1)));
+  stream_.Pause();
+  EXPECT_TRUE(stream_.Flow(begin_ + seconds(60)));
+  EXPECT_EQ(stream_.sent(), static_cast<size_t>(kMessagesPerSecond));
+  producer_.acknowledged[0].messages = kMessagesPerSecond;
+  EXPECT_TRUE(stream_.Quiet());
+  stream_.FlowTo(0.1, begin_ + seconds(60));  // it is past that
+  EXPECT_TRUE(stream_.Quiet());
+  stream_.FlowTo(1.0, begin_ + seconds(60));
+  EXPECT_TRUE(stream_.Flow(begin_ + seconds(61)));
+  EXPECT_EQ(stream_.sent(), static_cast<size_t>(2 * kMessagesPerSecond));
+}
+
 TEST_F(StreamTest, APartitionThatIsNearlyFullEndsTheRun) {
   stream_.FlowTo(1.0, begin_);
   producer_.acknowledged[0].bytes = EmbeddedBroker::kPartitionBytes - 1;

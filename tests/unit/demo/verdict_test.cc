@@ -16,27 +16,46 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
+Ledger Booked(std::vector<Posting> postings) {
+  return LedgerOf({.postings = std::move(postings)});
+}
+
 // Two accounts, three payments, one of them sent twice, two partitions, two workers: all is well.
 Evidence GoodRun() {
   Evidence run;
   run.payments = {{"p1", 1, 2, 100, 1}, {"p2", 1, 2, 50, 2}, {"p3", 2, 1, 30, 1}};
   run.messages = 4;
-  run.effects.postings = {
-      {run.payments[0], "A", 0, 0}, {run.payments[2], "B", 1, 0}, {run.payments[1], "A", 0, 2}};
-  DeliveryCounts a;
-  a.deliveries = 4;
-  a.applied = 2;
-  a.suppressed = 1;
-  a.handed_back = 1;
-  a.handler_calls = 2;
-  DeliveryCounts b;
-  b.deliveries = b.applied = b.handler_calls = 1;
-  run.workers = {{"A", true, a, 0, ""}, {"B", true, b, 2, ""}};
+  run.ledger = Booked(
+      {{run.payments[0], "A", 0, 0}, {run.payments[2], "B", 1, 0}, {run.payments[1], "A", 0, 2}});
+  WorkerEvidence a{.name = "A", .reported = true, .calls = 2};
+  a.counts.deliveries = 4;
+  a.counts.applied = 2;
+  a.counts.suppressed = 1;
+  a.counts.handed_back = 1;
+  WorkerEvidence b{.name = "B", .reported = true, .calls = 1};
+  b.counts.deliveries = b.counts.applied = 1;
+  run.workers = {a, b};
   CommitMetadata first;
   first.totals = {.applied = 2, .suppressed = 1};
   CommitMetadata second;
   second.totals = {.applied = 1};
   run.partitions = {{0, 0, 3, 3, first}, {1, 0, 1, 1, second}};
+  return run;
+}
+
+// The same; worker A had done p1 and was killed inside p2, and B took over from the beginning.
+Evidence RunWithAKill() {
+  Evidence run = GoodRun();
+  run.ledger = Booked(
+      {{run.payments[0], "A", 0, 0}, {run.payments[2], "B", 1, 0}, {run.payments[1], "B", 0, 2}});
+  WorkerEvidence& a = run.workers[0];
+  a = {.name = "A", .killed = true, .calls = 2, .inside = "p2", .not_committed = 3};
+  a.counts.deliveries = 3;
+  a.counts.applied = a.counts.suppressed = a.counts.open = 1;
+  WorkerEvidence& b = run.workers[1];
+  b.calls = 2;
+  b.counts.deliveries = 4;
+  b.counts.applied = b.counts.suppressed = 2;
   return run;
 }
 
@@ -48,46 +67,90 @@ TEST(Verdict, ARunWhereEverythingAddsUpIsOk) {
   EXPECT_EQ(Line(GoodRun()), "verdict: OK");
 }
 
+TEST(Verdict, ARunWithAKillWhereEverythingAddsUpIsOk) {
+  EXPECT_EQ(Line(RunWithAKill()), "verdict: OK");
+}
+
+// As a plain log has it: its balances follow from its lines.
+void Append(Evidence& run, const Posting& posting) {
+  std::vector<Posting> postings = run.ledger.postings;
+  postings.push_back(posting);
+  run.ledger = Booked(std::move(postings));
+}
+
 TEST(Verdict, AMissingPaymentFails) {
   Evidence run = GoodRun();
-  run.effects.postings.pop_back();
+  run.ledger = Booked({run.ledger.postings[0], run.ledger.postings[1]});
   EXPECT_THAT(Line(run), HasSubstr("FAILED (missing 1"));
+  EXPECT_THAT(Line(run), HasSubstr("0.50 too little moved, wrong balances 2"));
 }
 
 TEST(Verdict, ADoublePostingFails) {
   Evidence run = GoodRun();
-  run.effects.postings.push_back(run.effects.postings[1]);
+  Append(run, run.ledger.postings[1]);
   EXPECT_THAT(Line(run), HasSubstr("FAILED (double 1"));
-  EXPECT_THAT(Line(run), HasSubstr("cents too many 30"));
+  EXPECT_THAT(Line(run), HasSubstr("0.30 too much moved, wrong balances 2"));
 }
 
 TEST(Verdict, APostingThatNobodySentFails) {
   Evidence run = GoodRun();
-  run.effects.postings[0].payment.id = "p9";
+  run.ledger.postings[0].payment.id = "p9";
   EXPECT_THAT(Line(run), HasSubstr("missing 1, never sent 1"));
 }
 
 TEST(Verdict, APostingWithOtherContentFails) {
   Evidence run = GoodRun();
-  run.effects.postings[0].payment.cents = 101;
+  run.ledger.postings[0].payment.cents = 101;
   EXPECT_THAT(Line(run), HasSubstr("never sent 1"));
 }
 
-TEST(Verdict, ADamagedLineFails) {
+TEST(Verdict, ADamagedRowFails) {
   Evidence run = GoodRun();
-  run.effects.damaged = 1;
-  EXPECT_THAT(Line(run), HasSubstr("damaged lines 1"));
+  run.ledger.damaged = 1;
+  EXPECT_THAT(Line(run), HasSubstr("damaged rows 1"));
+}
+
+TEST(Verdict, ABalanceThatIsWrongFailsWhereAllPostingsAreRight) {
+  Evidence run = GoodRun();
+  run.ledger.balances[1] += 7;
+  EXPECT_EQ(Line(run), "verdict: FAILED (sum of balances 7, wrong balances 1)");
+  run.ledger.balances[2] -= 7;
+  EXPECT_EQ(Line(run), "verdict: FAILED (wrong balances 2)");
+}
+
+TEST(Verdict, ABalanceThatIsNotThereFails) {
+  Evidence run = GoodRun();
+  run.ledger.balances.erase(1);
+  EXPECT_THAT(Line(run), HasSubstr("wrong balances 1"));
+}
+
+TEST(Verdict, ACreditWithoutItsDebitFails) {
+  Evidence run = GoodRun();
+  run.ledger.credits += 5;
+  EXPECT_EQ(Line(run), "verdict: FAILED (debits and credits differ)");
+}
+
+TEST(Verdict, ThePaymentInHandAtTheKillMustBeBookedOnce) {
+  Evidence run = RunWithAKill();
+  Append(run, {run.payments[1], "A", 0, 2});
+  EXPECT_THAT(Line(run), HasSubstr("p2 booked 2 times"));
+  run = RunWithAKill();
+  run.ledger = Booked({run.ledger.postings[0], run.ledger.postings[1]});
+  EXPECT_THAT(Line(run), HasSubstr("p2 booked 0 times"));
+  run = RunWithAKill();
+  run.workers[0].inside.clear();
+  EXPECT_EQ(Line(run), "verdict: FAILED (worker A was killed outside its handler)");
 }
 
 TEST(Verdict, AnAccountOutOfOrderFails) {
   Evidence run = GoodRun();
-  std::swap(run.effects.postings[0], run.effects.postings[2]);
+  std::swap(run.ledger.postings[0], run.ledger.postings[2]);
   EXPECT_EQ(Line(run), "verdict: FAILED (accounts out of order 1)");
 }
 
 TEST(Verdict, ADoubleIsNotCalledDisorderToo) {
   Evidence run = GoodRun();
-  run.effects.postings.push_back(run.effects.postings[0]);
+  Append(run, run.ledger.postings[0]);
   EXPECT_THAT(Line(run), Not(HasSubstr("out of order")));
 }
 
@@ -114,7 +177,13 @@ TEST(Verdict, AnEffectThatNobodyCountedFails) {
   Evidence run = GoodRun();
   run.workers[1].counts.applied--;
   run.workers[1].counts.suppressed++;
-  EXPECT_EQ(Line(run), "verdict: FAILED (counters and effects differ)");
+  EXPECT_EQ(Line(run), "verdict: FAILED (worker B counts 0 applied, the ledger 1 by it)");
+}
+
+TEST(Verdict, ABookingThatNoHandlerMadeFails) {
+  Evidence run = GoodRun();
+  run.workers[1].calls = 0;
+  EXPECT_EQ(Line(run), "verdict: FAILED (worker B booked without a call)");
 }
 
 TEST(Verdict, TotalsThatDoNotCoverTheCommittedOffsetsFail) {
@@ -166,12 +235,40 @@ std::vector<std::string> TextsOf(const Evidence& run) {
   return texts;
 }
 
+TEST(Verdict, TheLinesOfARunWithAKillAddUp) {
+  const std::vector<std::string> texts = TextsOf(RunWithAKill());
+  EXPECT_THAT(texts,
+              Contains("p2, inside which worker A was killed, is booked 1 time, by worker B"));
+  EXPECT_THAT(texts,
+              Contains("3 deliveries = 1 applied + 1 suppressed + 1 open when it was killed; "
+                       "3 of them not committed"));
+  EXPECT_THAT(texts, Contains("4 handler calls = 3 booked + 1 unwritten when their worker was "
+                              "killed; 3 counted as applied"));
+  EXPECT_THAT(texts, Contains("7 deliveries to all workers = 4 messages sent + 3 delivered again"));
+  EXPECT_THAT(texts, Contains("3 suppressed = 1 re-sends by the producer + 2 delivered again after "
+                              "they were done"));
+}
+
+TEST(Verdict, DoublesAreResentOrDeliveredAgain) {
+  const Payment p1{"p1", 1, 2, 100, 1};
+  const Payment p2{"p2", 1, 2, 50, 2};
+  const Doubles doubles = CountDoubles(
+      {{p1, "A", 0, 0}, {p1, "A", 0, 1}, {p2, "A", 0, 2}, {p2, "B", 0, 2}, {p1, "B", 0, 1}});
+  EXPECT_EQ(doubles.resent, 1);
+  EXPECT_EQ(doubles.resent_cents, 100);
+  EXPECT_EQ(doubles.again, 2);
+  EXPECT_EQ(doubles.again_cents, 150);
+  EXPECT_EQ(doubles.count(), 3);
+  EXPECT_EQ(doubles.cents(), 250);
+}
+
 TEST(Verdict, WhatWasNotSuppressedIsNotAttributed) {
   Evidence run = GoodRun();
   run.workers[0].counts.suppressed--;
   run.workers[0].counts.applied++;
   EXPECT_THAT(TextsOf(run),
-              Contains("0 suppressed, of 1 re-sends by the producer and 0 delivered again"));
+              Contains("0 suppressed, of 1 re-sends by the producer and 0 delivered again "
+                       "after they were done"));
 }
 
 TEST(Verdict, TheLinesOfAllWorkersAddUp) {
@@ -181,7 +278,8 @@ TEST(Verdict, TheLinesOfAllWorkersAddUp) {
   const std::vector<std::string> texts = TextsOf(run);
   EXPECT_THAT(texts, Contains("10 deliveries to all workers = 4 messages sent + 5 delivered again "
                               "+ 1 handed back"));
-  EXPECT_THAT(texts, Contains("6 suppressed = 1 re-sends by the producer + 5 delivered again"));
+  EXPECT_THAT(texts, Contains("6 suppressed = 1 re-sends by the producer + 5 delivered again after "
+                              "they were done"));
 }
 
 TEST(Verdict, AMessageThatNoWorkerGotFails) {
@@ -193,7 +291,7 @@ TEST(Verdict, AMessageThatNoWorkerGotFails) {
 
 TEST(Verdict, ARunWithoutAnyEffectFails) {
   Evidence run = GoodRun();
-  run.effects.postings.clear();
+  run.ledger = {};
   EXPECT_THAT(Line(run), HasSubstr("missing 3"));
 }
 

@@ -14,10 +14,10 @@ TEST(Words, ThousandsAreGrouped) {
 }
 
 TEST(Words, MoneyHasTwoDigitsOfCents) {
-  EXPECT_EQ(Money(0), "0.00");
-  EXPECT_EQ(Money(123'456), "1,234.56");
-  EXPECT_EQ(Money(-5), "-0.05");
-  EXPECT_EQ(Money(-250), "-2.50");
+  EXPECT_EQ(MoneyOf(0), "0.00");
+  EXPECT_EQ(MoneyOf(123'456), "1,234.56");
+  EXPECT_EQ(MoneyOf(-5), "-0.05");
+  EXPECT_EQ(MoneyOf(-250), "-2.50");
 }
 
 TEST(Words, ASumShowsItsTerms) {

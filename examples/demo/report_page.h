@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as one HTML file that needs nothing else: both runs next to each other, as pictures
+// over time and as a table of all checks. It holds no figure that the caller did not count.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "timeline.h"
+#include "verdict.h"
+
+namespace oncemq::demo {
+
+struct RunReportFacts {
+  std::vector<Finding> findings;
+  Timeline timeline;
+  Doubles doubles;
+};
+
+struct PageFacts {
+  int64_t payments = 0;
+  int64_t messages = 0;  // copies included
+  int64_t accounts = 0;
+  uint64_t seed = 0;
+  RunReportFacts with;
+  RunReportFacts without;
+};
+
+// Well-formed XML too.
+std::string ReportPage(const PageFacts& facts);
+
+}  // namespace oncemq::demo

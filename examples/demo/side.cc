@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "side.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "timing.h"
+
+namespace oncemq::demo {
+namespace {
+
+Error Failed(Code code, std::string why) {
+  return {code, Effect::kNone, std::move(why)};
+}
+
+}  // namespace
+
+Side::Side(bool window, std::string brokers, std::filesystem::path dir)
+    : window_(window),
+      group_(window ? "demo-with-window" : "demo-without-window"),
+      brokers_(std::move(brokers)),
+      dir_(std::move(dir)) {}
+
+std::filesystem::path Side::books() const {
+  return dir_ / (window_ ? "stores" : "effects.log");
+}
+
+Result<WorkerProcess*> Side::StartWorker(const std::string& name) {
+  const WorkerOptions options{.name = name,
+                              .brokers = brokers_,
+                              .topic = kTopic,
+                              .group = group_,
+                              .window = window_,
+                              .effects = books().string()};
+  auto worker = WorkerProcess::Start(options, dir_ / (group_ + "-" + name + ".log"));
+  if (!worker) {
+    return worker.error();
+  }
+  workers_.push_back(std::move(*worker));
+  return workers_.back().get();
+}
+
+void Side::Listen() {
+  for (const auto& worker : workers_) {
+    worker->Read();
+    for (const auto& [partition, owned] : worker->report().active) {
+      int64_t& highest = committed_.at(static_cast<size_t>(partition));
+      highest = std::max(highest, owned.committed);
+    }
+  }
+}
+
+Status Side::Check(BootTime now) const {
+  for (const auto& worker : workers_) {
+    const std::string name = "worker " + worker->name() + " of " + group_;
+    const WorkerReport& report = worker->report();
+    if (!report.error.empty()) {
+      return Failed(Code::kUnavailable, name + ": " + report.error);
+    }
+    if (!worker->running() && !worker->stopping() && !worker->killed()) {
+      return Failed(Code::kUnavailable, name + " ended by itself");
+    }
+    if (worker->running() && worker->stopping() && now > *worker->stop_asked() + kDrainLimit) {
+      return Failed(Code::kTimeout, name + " did not stop");
+    }
+  }
+  return {};
+}
+
+void Side::AskAllToStop() {
+  for (const auto& worker : workers_) {
+    worker->AskToStop();
+  }
+}
+
+bool Side::AnyRuns() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const auto& worker) { return worker->running(); });
+}
+
+bool Side::Shared() const {
+  const auto running = std::count_if(workers_.begin(), workers_.end(),
+                                     [](const auto& worker) { return worker->running(); });
+  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return !worker->running() ||
+           static_cast<int64_t>(worker->report().active.size()) * running == kPartitions;
+  });
+}
+
+bool Side::Settled(const std::vector<PaymentProducer::Volume>& sent) const {
+  int owned = 0;
+  for (const auto& worker : workers_) {
+    if (!worker->running()) {
+      continue;
+    }
+    for (const auto& [partition, at] : worker->report().active) {
+      if (at.committed != sent.at(static_cast<size_t>(partition)).messages) {
+        return false;
+      }
+      owned++;
+    }
+  }
+  return owned == kPartitions;
+}
+
+DeliveryCounts Side::Counts() const {
+  DeliveryCounts sum;
+  for (const auto& worker : workers_) {
+    const DeliveryCounts& counts = worker->report().counts;
+    sum.deliveries += counts.deliveries;
+    sum.applied += counts.applied;
+    sum.suppressed += counts.suppressed;
+    sum.parked += counts.parked;
+    sum.rejected += counts.rejected;
+    sum.handed_back += counts.handed_back;
+    sum.open += counts.open;
+  }
+  return sum;
+}
+
+int64_t Side::OpenAtKill() const {
+  int64_t open = 0;
+  for (const auto& worker : workers_) {
+    open += worker->killed() ? worker->report().counts.open : 0;
+  }
+  return open;
+}
+
+int64_t Side::Committed() const {
+  return std::accumulate(committed_.begin(), committed_.end(), int64_t{0});
+}
+
+Result<Ledger> Side::ReadBooks() const {
+  return window_ ? ReadLedger(books() / kTopic, kPartitions) : LedgerOf(ReadEffectLog(books()));
+}
+
+std::vector<WorkerEvidence> Side::Evidence() const {
+  std::vector<WorkerEvidence> all;
+  for (const auto& worker : workers_) {
+    const WorkerReport& report = worker->report();
+    WorkerEvidence& one = all.emplace_back();
+    one.name = worker->name();
+    one.reported = report.final;
+    one.killed = worker->killed();
+    one.counts = report.counts;
+    one.calls = report.calls;
+    one.inside = report.inside;
+    one.not_committed = one.killed ? NotCommitted(*worker) : 0;
+    one.error = report.error;
+  }
+  return all;
+}
+
+int64_t NotCommitted(const WorkerProcess& worker) {
+  int64_t sum = 0;
+  for (const auto& [partition, at] : worker.report().active) {
+    sum += at.next_offset - at.committed;
+  }
+  return sum;
+}
+
+}  // namespace oncemq::demo

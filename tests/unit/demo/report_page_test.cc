@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page must be readable by anybody's parser, and say nothing but what was counted.
+#include "report_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chart.h"
+#include "oncemq/base/bytes.h"
+#include "words.h"
+#include "xml_text.h"
+
+namespace oncemq::demo {
+namespace {
+
+using ::testing::HasSubstr;
+
+PageFacts SomeRun() {
+  PageFacts facts{.payments = 20'000, .messages = 22'000, .accounts = 97, .seed = 7};
+  facts.with.findings = {{true, "each payment once", "20,000 of 20,000", ""},
+                         {true, "only here", "1 = 1", ""}};
+  facts.without.findings = {{false, "each payment once", "booked again 2,305", "double 2,305"}};
+  facts.without.doubles = {
+      .resent = 2'000, .resent_cents = 98'930'531, .again = 305, .again_cents = 1'234'567};
+  Sampler sampler;
+  sampler.Sample(100, {1'200, 30});
+  sampler.Sample(1'700, {20'000, 2'196});
+  facts.with.timeline = {sampler.steps(), {{800, "SIGKILL A"}}};
+  facts.without.timeline = {{{11'000, 1'305}, {9'000, 1'000}}, {{900, "SIGKILL A"}}};
+  return facts;
+}
+
+// The figures in front of `word`, in all titles of bars.
+int64_t SumOfBars(std::string_view page, const std::string& word) {
+  int64_t sum = 0;
+  for (size_t at = page.find("<g><title>"); at != std::string_view::npos;
+       at = page.find("<g><title>", at + 1)) {
+    const std::string_view title = page.substr(at, page.find("</title>", at) - at);
+    const size_t end = title.find(" " + word);
+    if (end == std::string_view::npos) {
+      continue;
+    }
+    std::string digits;
+    for (const char c : title.substr(0, end).substr(title.rfind(' ', end - 1) + 1)) {
+      digits += c == ',' ? "" : std::string(1, c);
+    }
+    sum += ParseDecimal(digits).value_or(INT64_MIN);
+  }
+  return sum;
+}
+
+TEST(ReportPage, IsWellFormed) {
+  EXPECT_EQ(WhyNotXml(ReportPage(SomeRun())), "");
+}
+
+TEST(ReportPage, IsWellFormedForARunWithoutAnything) {
+  EXPECT_EQ(WhyNotXml(ReportPage({})), "");
+}
+
+TEST(ReportPage, StaysWellFormedWhateverTheWordsAre) {
+  PageFacts facts = SomeRun();
+  const std::string evil = "</td><script>alert(\"x\")</script> & ]]> ' \x1b \xff";
+  facts.with.findings.push_back({false, evil, evil, evil});
+  facts.without.findings.push_back({false, evil, evil, evil});
+  facts.with.timeline.marks.push_back({100, evil});
+  const std::string page = ReportPage(facts);
+  EXPECT_EQ(WhyNotXml(page), "");
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+}
+
+TEST(ReportPage, ItsBarsAddUpToTheCounters) {
+  const std::string page = ReportPage(SomeRun());
+  EXPECT_EQ(SumOfBars(page, "applied"), 20'000);
+  EXPECT_EQ(SumOfBars(page, "suppressed"), 2'196);
+  EXPECT_EQ(SumOfBars(page, "booked for the first time"), 20'000);
+  EXPECT_EQ(SumOfBars(page, "booked again"), 2'305);
+  for (const char* legend : {">20,000 applied<", ">2,196 suppressed",
+                             ">20,000 booked for the first", ">2,305 booked again<"}) {
+    EXPECT_THAT(page, HasSubstr(legend));
+  }
+}
+
+TEST(ReportPage, SaysOfBothRunsWhatWasFound) {
+  const std::string page = ReportPage(SomeRun());
+  EXPECT_THAT(page, HasSubstr("verdict: OK"));
+  EXPECT_THAT(page, HasSubstr("verdict: FAILED"));
+  EXPECT_THAT(page, HasSubstr("20,000 of 20,000"));
+  EXPECT_THAT(page, HasSubstr("booked again 2,305"));
+  EXPECT_THAT(page, HasSubstr("0 payments booked again, 0.00 moved that nobody sent"));
+  EXPECT_THAT(page, HasSubstr("2,305 payments booked again, 1,001,650.98 moved that nobody sent"));
+  EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 sent twice by the producer "
+                              "(989,305.31) + 305 delivered again (12,345.67)"));
+  EXPECT_THAT(page, HasSubstr("20,000 payments between 97 accounts"));
+  EXPECT_THAT(page, HasSubstr("sent 2,000 of them twice"));
+}
+
+TEST(ReportPage, MarksTheMomentsThatMatter) {
+  const std::string page = ReportPage(SomeRun());
+  EXPECT_THAT(page, HasSubstr("SIGKILL A, 0.8 s"));
+  EXPECT_THAT(page, HasSubstr("SIGKILL A, 0.9 s"));
+}
+
+TEST(ReportPage, NeedsNothingFromOutside) {
+  const std::string page = ReportPage(SomeRun());
+  for (const char* outside : {"src=", "href=", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+}
+
+TEST(Chart, ASingleSuppressedMessageIsSeen) {
+  const Timeline timeline{{{20'000, 1}}, {}};
+  const std::string chart =
+      Chart(timeline, {"t", "applied", "suppressed"}, ScaleOf(timeline, timeline));
+  EXPECT_THAT(chart, HasSubstr("height=\"2\" class=\"others\""));
+}
+
+TEST(Chart, BothRunsHaveOneScale) {
+  const Timeline small{{{10, 0}}, {}};
+  const Timeline large{{{300, 200}, {1, 1}, {1, 1}}, {}};
+  const ChartScale scale = ScaleOf(small, large);
+  EXPECT_EQ(scale.most, 600);
+  EXPECT_EQ(scale.steps, 3u);
+}
+
+}  // namespace
+}  // namespace oncemq::demo
