@@ -82,8 +82,9 @@ std::string Marks(const Timeline& timeline, const ChartScale& scale) {
   for (const Mark& mark : timeline.marks) {
     const int64_t x = X(mark.at_ms, scale);
     const int64_t y = 16 + 16 * (row++ % 2);
-    out += Line(x, y + 4, x, kBottom, "mark") +
-           Text(x, y, mark.text + ", " + Seconds(mark.at_ms), "middle") + "\n";
+    out += "<g class=\"" + std::string(mark.kill ? "kill" : "mark") + "\">" +
+           Line(x, y + 4, x, kBottom, "at") +
+           Text(x, y, mark.text + ", " + Seconds(mark.at_ms), "middle") + "</g>\n";
   }
   return out;
 }

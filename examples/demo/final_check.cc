@@ -2,6 +2,7 @@
 #include "final_check.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -108,7 +109,8 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
     Show(page.without.findings, std::string(17, ' '), true, screen);
   }
   const bool written = WritePage(options.report, page);
-  screen.Line((written ? " Report          " : " Report          cannot write ") + options.report);
+  screen.Line((written ? " Report          " : " Report          cannot write ") +
+              std::filesystem::absolute(options.report).string());
   screen.Line(VerdictLine(judged));
   return std::all_of(judged.begin(), judged.end(), [](const Finding& one) { return one.ok; });
 }

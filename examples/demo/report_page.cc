@@ -32,7 +32,9 @@ th, td { text-align: left; vertical-align: top; padding: 0.35em 0.6em;
 svg { width: 100%; height: auto; font: 12px sans-serif; }
 .effects { fill: #2f6fb0; } .others { fill: #e08a1e; }
 .without .others { fill: #b3261e; }
-.grid { stroke: #d5dbe2; } .mark { stroke: #1c2733; stroke-dasharray: 4 3; }
+.grid { stroke: #d5dbe2; } .at { stroke: #1c2733; stroke-dasharray: 4 3; }
+.kill .at { stroke: #b3261e; stroke-width: 2; stroke-dasharray: none; }
+.kill text { fill: #b3261e; font-weight: bold; }
 </style>
 </head>
 <body>

@@ -2,9 +2,12 @@
 #include "story.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "final_check.h"
 #include "oncemq/base/clock.h"
@@ -55,15 +58,11 @@ class Story {
 
   // Joins a worker to each side and waits until each worker has its part.
   Status Join(const std::string& name, std::string_view step, milliseconds wait);
-  Status UntilShared(std::string_view step, milliseconds wait);
+  // Each side gets its mark when it is so far.
+  Status UntilShared(std::string_view step, milliseconds wait, const std::string& mark);
   Status UntilSettled(std::string_view step);
   std::string Progress(std::string_view step) const;
   std::string Countdown(std::string_view step, BootTime begin, milliseconds wait) const;
-
-  void MarkBoth(const std::string& text) {
-    theatre_.MarkNow(theatre_.without(), text);
-    theatre_.MarkNow(theatre_.with(), text);
-  }
 
   Theatre& theatre_;
   Screen& screen_;
@@ -147,7 +146,6 @@ Status Story::ShareTheWork() {
   if (const Status joined = Join("B", kStep, kGroupWait); !joined) {
     return joined;
   }
-  MarkBoth("B joins");
   screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions and their stores move (now " +
                Shares(theatre_.with()) + ")");
   theatre_.stream().FlowTo(kWholeStream, Now());
@@ -193,7 +191,7 @@ Status Story::KillInsideHandler(Side& side) {
     return dead;
   }
   const DeliveryCounts& counts = a.report().counts;
-  theatre_.MarkNow(side, "SIGKILL A");
+  theatre_.MarkNow(side, {.text = "SIGKILL A", .kill = true});
   screen_.Line("     !! SIGKILL   worker A " +
                (side.window() ? "(process " + std::to_string(pid) + ")" : "without a window") +
                " inside its handler of " + a.report().inside + ", between booking and done:");
@@ -204,10 +202,9 @@ Status Story::KillInsideHandler(Side& side) {
 
 Status Story::TakeOver() {
   constexpr std::string_view kStep = "3/6 take over";
-  if (const Status shared = UntilShared(kStep, kTakeOverWait); !shared) {
+  if (const Status shared = UntilShared(kStep, kTakeOverWait, "B takes over"); !shared) {
     return shared;
   }
-  MarkBoth("B takes over");
   screen_.Line(Head(kStep) + "worker B has all 4 partitions, and opens the stores that A left");
   theatre_.stream().FlowTo(kSecondWave, Now());
   return UntilSettled("");
@@ -218,7 +215,6 @@ Status Story::StartAnew() {
   if (const Status joined = Join("C", kStep, kGroupWait); !joined) {
     return joined;
   }
-  MarkBoth("C joins");
   screen_.Line(Head(kStep) + "worker C starts; what was done before it, it finds on disk (now " +
                Shares(theatre_.with()) + ")");
   theatre_.stream().FlowTo(kWholeStream, Now());
@@ -239,13 +235,22 @@ Status Story::Join(const std::string& name, std::string_view step, milliseconds 
       return started.error();
     }
   }
-  return UntilShared(step, wait);
+  return UntilShared(step, wait, name + (name == "A" ? " begins" : " joins"));
 }
 
-Status Story::UntilShared(std::string_view step, milliseconds wait) {
+Status Story::UntilShared(std::string_view step, milliseconds wait, const std::string& mark) {
   const BootTime begin = Now();
-  return theatre_.Until([&] { return theatre_.with().Shared() && theatre_.without().Shared(); },
-                        [&] { return Countdown(step, begin, wait); });
+  std::vector<const Side*> waiting = {&theatre_.with(), &theatre_.without()};
+  const auto shared = [&] {
+    std::erase_if(waiting, [&](const Side* side) {
+      if (side->Shared()) {
+        theatre_.MarkNow(*side, {.text = mark});
+      }
+      return side->Shared();
+    });
+    return waiting.empty();
+  };
+  return theatre_.Until(shared, [&] { return Countdown(step, begin, wait); });
 }
 
 Status Story::UntilSettled(std::string_view step) {
@@ -288,6 +293,12 @@ std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds
 int TellStory(const DemoOptions& options) {
   constexpr int kFailed = 4;
   constexpr int kBySignal = 128;
+  constexpr int kUsage = 2;
+  // At once, and not when all is over.
+  if (!std::ofstream(options.report, std::ios::app)) {
+    std::fprintf(stderr, "demo: cannot write %s\n", options.report.c_str());
+    return kUsage;
+  }
   Screen screen;
   const auto fail = [&](const Error& error) {
     screen.Line("verdict: FAILED (" + error.message + ")");

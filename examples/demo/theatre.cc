@@ -154,8 +154,9 @@ bool Theatre::HasGotAll(const WorkerProcess& worker) const {
          });
 }
 
-void Theatre::MarkNow(const Side& side, std::string text) {
-  marks_[side.window() ? 1 : 0].push_back({NowMs() - begin_ms_, std::move(text)});
+void Theatre::MarkNow(const Side& side, Mark mark) {
+  mark.at_ms = NowMs() - begin_ms_;
+  marks_[side.window() ? 1 : 0].push_back(std::move(mark));
 }
 
 Result<std::unique_ptr<BrokerView>> Theatre::LookAtBroker(const Side& side) const {

@@ -40,7 +40,7 @@ class Theatre {
   // The worker, of which a handler stands still, has got all that was sent to its partitions, and
   // has counted it. Precondition: the stream is quiet.
   bool HasGotAll(const WorkerProcess& worker) const;
-  void MarkNow(const Side& side, std::string text);  // in its picture
+  void MarkNow(const Side& side, Mark mark);  // in its picture
 
   const PaymentPlan& plan() const { return plan_; }
   Stream& stream() { return *stream_; }

@@ -22,6 +22,7 @@ struct Step {
 struct Mark {
   int64_t at_ms = 0;
   std::string text;
+  bool kill = false;
 };
 
 struct Timeline {

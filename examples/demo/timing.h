@@ -14,10 +14,10 @@ inline constexpr milliseconds kFirstWait{3'000};
 inline constexpr milliseconds kGroupWait = kSession - milliseconds{1'000};
 // A member that was killed: the session must end, then the group waits for the others.
 inline constexpr milliseconds kTakeOverWait = kSession + kGroupWait;
-inline constexpr int64_t kMessagesPerSecond = 4'000;  // the stream's pace
+inline constexpr int64_t kMessagesPerSecond = 2'500;  // the stream's pace
 // A worker is killed when it has done so much since its last commit, and the next is far.
 inline constexpr int64_t kAtRisk = 200;
-inline constexpr int64_t kNextCommitNear = 600;
+inline constexpr int64_t kNextCommitNear = 500;
 inline constexpr milliseconds kTimeLimit{120'000};  // of the whole run
 inline constexpr milliseconds kDrainLimit{15'000};  // of a worker that was asked to stop
 

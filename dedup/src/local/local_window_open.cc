@@ -142,7 +142,8 @@ RocksOptions StoreOptions(const LocalWindowOptions& options,
 }  // namespace
 
 Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOptions& options,
-                                                         const Clock& clock) {
+                                                         const Clock& clock,
+                                                         std::shared_ptr<RocksMemory> memory) {
   auto store = RocksStore::Open(StoreOptions(options, std::move(memory)));
   if (!store) {
     return store.error();

@@ -29,8 +29,8 @@ PageFacts SomeRun() {
   Sampler sampler;
   sampler.Sample(100, {1'200, 30});
   sampler.Sample(1'700, {20'000, 2'196});
-  facts.with.timeline = {sampler.steps(), {{800, "SIGKILL A"}}};
-  facts.without.timeline = {{{11'000, 1'305}, {9'000, 1'000}}, {{900, "SIGKILL A"}}};
+  facts.with.timeline = {sampler.steps(), {{800, "SIGKILL A", true}}};
+  facts.without.timeline = {{{11'000, 1'305}, {9'000, 1'000}}, {{900, "SIGKILL A", true}}};
   return facts;
 }
 
@@ -66,7 +66,7 @@ TEST(ReportPage, StaysWellFormedWhateverTheWordsAre) {
   const std::string evil = "</td><script>alert(\"x\")</script> & ]]> ' \x1b \xff";
   facts.with.findings.push_back({false, evil, evil, evil});
   facts.without.findings.push_back({false, evil, evil, evil});
-  facts.with.timeline.marks.push_back({100, evil});
+  facts.with.timeline.marks.push_back({100, evil, false});
   const std::string page = ReportPage(facts);
   EXPECT_EQ(WhyNotXml(page), "");
   EXPECT_THAT(page, Not(HasSubstr("<script")));
