@@ -49,7 +49,7 @@ std::string Tile(std::string_view name, const RunReportFacts& run) {
   const bool ok = AllOk(run);
   std::string out = ok ? "<div class=\"run ok\">" : "<div class=\"run\">";
   out += Element("span", name) + Element("b", ok ? "verdict: OK" : "verdict: FAILED");
-  out += Element("span", Grouped(run.doubles.count()) + " payments booked again, " +
+  out += Element("span", Grouped(run.doubles.count()) + " bookings too many, " +
                              MoneyOf(run.doubles.cents()) + " moved that nobody sent");
   return out + "</div>\n";
 }

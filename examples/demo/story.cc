@@ -202,7 +202,7 @@ Status Story::KillInsideHandler(Side& side) {
 
 Status Story::TakeOver() {
   constexpr std::string_view kStep = "3/6 take over";
-  if (const Status shared = UntilShared(kStep, kTakeOverWait, "B takes over"); !shared) {
+  if (const Status shared = UntilShared(kStep, kTakeOverWait, "B has taken over"); !shared) {
     return shared;
   }
   screen_.Line(Head(kStep) + "worker B has all 4 partitions, and opens the stores that A left");

@@ -90,8 +90,8 @@ TEST(ReportPage, SaysOfBothRunsWhatWasFound) {
   EXPECT_THAT(page, HasSubstr("verdict: FAILED"));
   EXPECT_THAT(page, HasSubstr("20,000 of 20,000"));
   EXPECT_THAT(page, HasSubstr("booked again 2,305"));
-  EXPECT_THAT(page, HasSubstr("0 payments booked again, 0.00 moved that nobody sent"));
-  EXPECT_THAT(page, HasSubstr("2,305 payments booked again, 1,001,650.98 moved that nobody sent"));
+  EXPECT_THAT(page, HasSubstr("0 bookings too many, 0.00 moved that nobody sent"));
+  EXPECT_THAT(page, HasSubstr("2,305 bookings too many, 1,001,650.98 moved that nobody sent"));
   EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 sent twice by the producer "
                               "(989,305.31) + 305 delivered again (12,345.67)"));
   EXPECT_THAT(page, HasSubstr("20,000 payments between 97 accounts"));
