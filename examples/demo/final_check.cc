@@ -98,7 +98,12 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
                        .with = *std::move(with),
                        .without = *std::move(without)};
   const std::vector<Finding>& judged = (options.window ? page.with : page.without).findings;
-  Show(judged, " 5/6 verify      ", false, screen);
+  std::string head = " 5/6 verify      ";
+  if (!options.window) {
+    screen.Line(head + "the run without a window:");
+    head.assign(head.size(), ' ');
+  }
+  Show(judged, head, false, screen);
   const Doubles& doubles = page.without.doubles;
   screen.Line(" 6/6 without     the same stream without a window: " +
               Sum(Grouped(doubles.count()) + " bookings too many")
