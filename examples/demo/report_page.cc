@@ -74,12 +74,15 @@ std::string Intro(const PageFacts& facts) {
 std::string Pictures(const PageFacts& facts) {
   const ChartScale scale = ScaleOf(facts.with.timeline, facts.without.timeline);
   std::string out = Element("h2", "What happened when");
-  out += Element("p", "Messages in each half second. The stream pauses while the group changes.");
-  out += Element("h3", "With the window") +
-         Chart(facts.with.timeline,
-               {"Applied and suppressed messages over time, with the window", "applied",
-                "suppressed: recognised as done, not booked again"},
-               scale);
+  out += Element(
+      "p",
+      "Messages in each half second. Suppressed: recognised as done, so not booked again. The "
+      "stream pauses while the group changes.");
+  out +=
+      Element("h3", "With the window") +
+      Chart(facts.with.timeline,
+            {"Applied and suppressed messages over time, with the window", "applied", "suppressed"},
+            scale);
   out +=
       Element("h3", "Without a window") + "<div class=\"without\">" +
       Chart(facts.without.timeline,

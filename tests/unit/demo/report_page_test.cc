@@ -48,7 +48,9 @@ int64_t SumOfBars(std::string_view page, const std::string& word) {
     for (const char c : title.substr(0, end).substr(title.rfind(' ', end - 1) + 1)) {
       digits += c == ',' ? "" : std::string(1, c);
     }
-    sum += ParseDecimal(digits).value_or(INT64_MIN);
+    const auto figure = ParseDecimal(digits);
+    EXPECT_TRUE(figure) << title;
+    sum += figure.value_or(0);
   }
   return sum;
 }
@@ -78,7 +80,7 @@ TEST(ReportPage, ItsBarsAddUpToTheCounters) {
   EXPECT_EQ(SumOfBars(page, "suppressed"), 2'196);
   EXPECT_EQ(SumOfBars(page, "booked for the first time"), 20'000);
   EXPECT_EQ(SumOfBars(page, "booked again"), 2'305);
-  for (const char* legend : {">20,000 applied<", ">2,196 suppressed",
+  for (const char* legend : {">20,000 applied<", ">2,196 suppressed<",
                              ">20,000 booked for the first", ">2,305 booked again<"}) {
     EXPECT_THAT(page, HasSubstr(legend));
   }
