@@ -125,9 +125,11 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   }
   assignment.history = metadata ? History::kOurs : History::kForeign;
   if (!metadata) {
-    // `top` is unknown, so nothing may ever be called too old here.
-    constexpr int64_t kUnknownTop = std::numeric_limits<int64_t>::max();
-    assignment.facts.metadata = NewHistory(assignment.facts.start, kUnknownTop, rules);
+    // How far anybody has come is not known, but not beyond what is in the log by now: what follows
+    // is a first delivery, however old its stamp (rule 23).
+    const int64_t top =
+        ONCEMQ_MUTANT("foreign-top-unbounded") ? std::numeric_limits<int64_t>::max() : log.end;
+    assignment.facts.metadata = NewHistory(assignment.facts.start, top, rules);
     if (ONCEMQ_MUTANT("foreign-commit-believed")) {
       assignment.facts.metadata.since = log.start;
     }
