@@ -36,6 +36,20 @@ std::string Position(int64_t offset) {
   return "offset " + std::to_string(offset);
 }
 
+// The first commit was announced and never landed, or nothing came of it: goes on where it was to
+// begin. Any other place would be a choice that nobody has made (rule 6).
+bool NothingDone(const Known& known, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  auto first = Used(known) ? DecodeCommit(known.metadata, known.offset)
+                           : Error{Code::kNotFound, Effect::kNone, "not used"};
+  if (!first || first->totals.sum() > 0 || known.offset < assignment.log.start) {
+    return false;
+  }
+  facts.start = facts.read_from = facts.known_from = known.offset;
+  facts.metadata = *std::move(first);
+  return true;
+}
+
 // What an operator committed: below it nothing is known to be finished, but what this store knows.
 Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
@@ -74,7 +88,11 @@ Status BeginAgain(Assignment& assignment) {
 // At level atomic: the store's own announcement stands for the commit, where it is not ahead of it.
 Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
-  const bool nothing_done = facts.metadata.totals.sum() == 0;
+  // A commit that counts nothing may follow an operator's reset, and then its store has the effects
+  // of what came before.
+  const bool its_store = continues || facts.metadata.incarnation == 0 ||
+                         ONCEMQ_MUTANT("empty-store-for-an-empty-commit");
+  const bool nothing_done = facts.metadata.totals.sum() == 0 && its_store;
   if (!Used(known) && continues && !nothing_done) {
     return BeginAgain(assignment);
   }
@@ -157,6 +175,9 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
                     ": the topic was re-created or truncated");
   }
   if (assignment.history == History::kNone) {
+    if (NothingDone(known, assignment)) {
+      return {};
+    }
     if (Used(known) && !ONCEMQ_MUTANT("no-commit-is-fresh")) {
       return Incident("the group has no commit for this partition, and the store knows it up to " +
                       Position(known.to) +
@@ -169,6 +190,11 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
     return FitReset(known, rules, assignment);
   }
   const bool continues = IsContinuation(known, facts.metadata);
+  if (continues && !ONCEMQ_MUTANT("announced-is-first")) {
+    // An older commit may land late. What this store calls finished is no first delivery: it may
+    // have forgotten it, which a commit that was acknowledged allowed (rule 23).
+    facts.metadata.top = std::max(facts.metadata.top, known.offset);
+  }
   return rules.level == Level::kAtomic ? FitAtomic(known, continues, assignment)
                                        : FitFromLog(known, continues, rules, assignment);
 }

@@ -122,6 +122,9 @@ TEST(FitStore, AnEmptyStoreUnderACommitIsCompletedOrRefused) {
   EXPECT_FALSE(FitStore(EmptyStore(), kAtomic, atomic)) << "its effects are somewhere else";
   Assignment confirmed = Committed(0, 0);
   EXPECT_TRUE(FitStore(EmptyStore(), kAtomic, confirmed)) << "nothing was ever handled";
+  Assignment reset = Committed(500, 8);  // an operator's reset, confirmed by another store
+  reset.facts.metadata.totals = {};
+  EXPECT_FALSE(FitStore(EmptyStore(), kAtomic, reset)) << "which may have effects from before it";
 }
 
 TEST(FitStore, AStoreThatLostAllOfItsOwnEffectsHandlesThemAgain) {
@@ -158,6 +161,42 @@ TEST(FitStore, AStoreWithoutACommitIsNoFreshStart) {
   Assignment fresh;
   fresh.log = {0, 1'000};
   EXPECT_FALSE(FitStore(StoreAt(0, 10), kGuarded, fresh));
+}
+
+// A process that dies between its first announcement and the commit leaves a store behind that
+// nothing came of: no incident for a person.
+TEST(FitStore, AFirstCommitThatNeverLandedIsNoIncident) {
+  Known begun = StoreAt(40, 40);
+  CommitMetadata metadata;
+  metadata.since = metadata.top = 40;
+  begun.metadata = EncodeCommit(metadata, 40);
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment fresh;
+    fresh.log = {0, 1'000};
+    fresh.facts.start = fresh.facts.read_from = 900;  // the start policy says `latest`
+    ASSERT_TRUE(FitStore(begun, rules, fresh));
+    EXPECT_EQ(fresh.facts.start, 40) << "what was to be handled first is not passed over";
+    EXPECT_EQ(fresh.facts.read_from, 40);
+    EXPECT_EQ(fresh.facts.known_from, 40);
+    EXPECT_EQ(fresh.facts.metadata.since, 40);
+    fresh.log.start = 41;
+    EXPECT_FALSE(FitStore(begun, rules, fresh)) << "that is gone from the log";
+  }
+}
+
+// An older commit that lands late: what was announced since was finished, and may be forgotten by
+// age since its commit was acknowledged.
+TEST(FitStore, WhatWasAnnouncedIsNoFirstDelivery) {
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment assignment = Committed(480);
+    ASSERT_TRUE(FitStore(StoreAt(20, 500), rules, assignment));
+    EXPECT_EQ(assignment.facts.metadata.top, 500);
+  }
+  StoreRules lax = kGuarded;
+  lax.run_incomplete = true;
+  Assignment another = Committed(480, 8);
+  ASSERT_TRUE(FitStore(StoreAt(20, 500), lax, another));
+  EXPECT_EQ(another.facts.metadata.top, 480) << "another store's word counts for nothing";
 }
 
 TEST(FitStore, AStoreBeyondTheLogIsOfAnotherLog) {
