@@ -17,9 +17,10 @@
 namespace oncemq::sim {
 
 enum class Placement : uint8_t {
-  kShared,      // one window for all processes: outlives each of them
-  kPerProcess,  // in the process's memory: gone when it dies, and blind for what others did
-  kNone,        // no window, no ids: order and commits only
+  kShared,           // one window for all processes: outlives each of them
+  kPerProcess,       // in the process's memory: gone when it dies, and blind for what others did
+  kNone,             // no window, no ids: order and commits only
+  kPartitionStores,  // a store for each partition on the host's disk; one process at a time has it
 };
 
 enum class FaultKind : uint8_t {
@@ -33,6 +34,12 @@ enum class FaultKind : uint8_t {
   kRewind,       // the source delivers the last `value` offsets of a partition again
   kWindowDown,   // the window answers nobody for `value`
   kReset,        // everybody leaves, an operator commits another offset, everybody starts again
+  // Everybody leaves; then:
+  kExpire,     // the group's commit of the partition is gone
+  kPutBack,    // the partition's stores are what they were when they were copied
+  kRemove,     // they are taken away
+  kPowerLoss,  // a host goes down with all its processes; they start again `value` later
+  kCopyStore,  // somebody copies the partition's stores
   kCount,
 };
 std::string_view ToString(FaultKind kind);
@@ -90,7 +97,15 @@ struct Config {
   Micros commit_interval = 100 * kMilli;
   Micros store_retry = 20 * kMilli;
   int64_t remember = kForgetsNothing;  // finished ids that the window surely knows
-  int64_t catch_up = 0;  // offsets that a new owner may read back; windows in a process only
+  int64_t catch_up = 0;  // offsets that a new owner may read back; windows in a process, stores
+  // Stores only.
+  int64_t hosts = 0;           // 0: all processes on one; 1: each on its own
+  int64_t sync = 1;            // 0 never, 1 before each commit, 2 each batch
+  Micros remember_for = 0;     // finished ids, in log time; 0: for ever
+  int64_t stamps = 0;          // rate of records with a time stamp of the past or the future
+  int64_t store_busy = 0;      // rate of calls that are refused
+  int64_t store_fails = 0;     // rate of writes that fail: there or not, and to be opened again
+  int64_t run_incomplete = 0;  // goes on where ids of the past are not known
   Micros lease = 3 * kSecond;
   Micros max_lease = 30 * kSecond;
   Micros handler_timeout = 4 * kSecond;
@@ -152,6 +167,9 @@ enum class Theme : uint8_t {
   kCatchUp,     // windows die with their processes, and new owners read what was finished
   kReplay,      // a second reader runs beside the group, into the same window
   kClocks,      // every process has another idea of the time
+  kLocal,       // stores on disk: power losses, failing writes, operators who move them
+  kAtomic,      // the same, and the effects are in them
+  kAges,        // stores that forget by log time, copies of every age, wrong stamps
   kCount,
 };
 Config ThemeConfig(Theme theme, uint64_t seed);
@@ -161,6 +179,12 @@ inline Order OrderOf(const Config& config) {
 }
 inline Level LevelOf(const Config& config) {
   return static_cast<Level>(config.level);
+}
+inline bool HasStores(const Config& config) {
+  return config.placement == static_cast<int64_t>(Placement::kPartitionStores);
+}
+inline bool IsAtomic(const Config& config) {
+  return config.level == static_cast<int64_t>(Level::kAtomic);
 }
 inline Placement PlacementOf(const Config& config) {
   return static_cast<Placement>(config.placement);
@@ -205,6 +229,13 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("store_retry", c.store_retry);
   visit("remember", c.remember);
   visit("catch_up", c.catch_up);
+  visit("hosts", c.hosts);
+  visit("sync", c.sync);
+  visit("remember_for", c.remember_for);
+  visit("stamps", c.stamps);
+  visit("store_busy", c.store_busy);
+  visit("store_fails", c.store_fails);
+  visit("run_incomplete", c.run_incomplete);
   visit("lease", c.lease);
   visit("max_lease", c.max_lease);
   visit("handler_timeout", c.handler_timeout);

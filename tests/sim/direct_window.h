@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DirectWindow: what the product's CatchUp sees of a window in the memory of its process. Only
-// markers of the past go through it; each call may be refused once in a while.
+// DirectWindow: what the product's CatchUp and WindowStores see of a window in the process: no way
+// in between, so each call is answered at once, and may be refused.
 // Thread safety: none.
 #pragma once
 
@@ -21,6 +21,17 @@ class DirectWindow final : public Window {
     return window_->RestoreNow(actor_, requests, answers);
   }
 
+  Result<Known> Open(const StoreName& name) override { return window_->engine().Open(name); }
+  void Close(uint32_t source, int32_t partition) override {
+    window_->engine().Close(source, partition);
+  }
+  Status Announce(std::span<const Announcement> announcements) override {
+    return window_->engine().Announce(announcements);
+  }
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override {
+    return window_->engine().Committed(progress, answers);
+  }
+
   Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotHere(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return NotHere(); }
   Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
@@ -34,7 +45,7 @@ class DirectWindow final : public Window {
   }
 
  private:
-  static Error NotHere() { return {Code::kInvalid, Effect::kNone, "only markers of the past"}; }
+  static Error NotHere() { return {Code::kInvalid, Effect::kNone, "not what these two ask for"}; }
 
   const WindowCapabilities capabilities_{.engine = "direct"};
   const ActorId actor_;

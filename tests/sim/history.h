@@ -22,7 +22,8 @@ enum class Op : uint8_t {
   kCrash,    // a process is gone; `flag`: without a word
   kOwner,    // the group: `process` owns the partition from now on (0: nobody), `value` counts
              // assignments
-  kReset,    // an operator commits `offset`
+  kReset,    // an operator commits `offset`, or (-1) the commit is gone; `flag`: nothing was known
+             // below it
   kAssign,   // the core takes a partition over at `offset`; `value`: number of the commit it starts
              // from; `term`
   kRaise,    // own
@@ -50,6 +51,9 @@ enum class Op : uint8_t {
   kHealed,     // no more faults from here on
   kDrained,    // everything was finished
   kOpenClaim,  // at the end: a claim that nobody ended
+  kRefused,    // an assignment that must not start: an incident, for a person
+  kPower,      // a host went down, `value`: it lost something that was written
+  kMoved,      // an operator took a partition's stores away or put older ones back
 };
 
 enum class Phase : uint8_t { kInvoke, kOk, kFail, kInfo };

@@ -21,7 +21,8 @@ struct Original {
 
 class Builder {
  public:
-  explicit Builder(const Config& config) : config_(config), rng_(seed(), "log") {}
+  explicit Builder(const Config& config)
+      : config_(config), rng_(seed(), "log"), stamps_(seed(), "stamps") {}
 
   Log Build() {
     log_.partitions.resize(static_cast<size_t>(config_.partitions));
@@ -51,7 +52,14 @@ class Builder {
     originals_[p].push_back(message);
     const auto bytes = static_cast<uint32_t>(rng_.Between(10, 400));
     partition.records.push_back(
-        {partition.end++, message.id, message.key, bytes, at, message.payload});
+        {partition.end++, message.id, message.key, bytes, at, Stamp(at), message.payload});
+  }
+
+  // Some clocks are wrong by about what a window remembers.
+  Micros Stamp(Micros at) {
+    const Micros most = 2 * std::max(config_.remember_for, kSecond);
+    return config_.stamps > 0 && stamps_.Chance(config_.stamps) ? at + stamps_.Between(-most, most)
+                                                                : at;
   }
 
   Original Fresh() {
@@ -79,6 +87,7 @@ class Builder {
 
   const Config& config_;
   Rng rng_;
+  Rng stamps_;
   Log log_;
   std::vector<std::vector<Original>> originals_;
 };

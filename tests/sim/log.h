@@ -19,6 +19,7 @@ struct LogRecord {
   int32_t key = kNoKey;
   uint32_t bytes = 0;
   Micros appended = 0;
+  Micros stamp = 0;      // what its producer says of that
   uint32_t payload = 0;  // differs from that of its original where a producer mixed ids up
 };
 

@@ -20,7 +20,7 @@ void Play(Config config, Look look) {
     const RunResult result = Simulate(config);
     Sometimes sometimes = result.sometimes;
     const std::vector<Violation> violations =
-        JudgeAll({config, result.log, result.history, sometimes});
+        JudgeAll({config, result.log, result.history, sometimes, &result.stores});
     ASSERT_TRUE(violations.empty()) << Explain(config, violations.front());
     ASSERT_TRUE(result.incidents.empty()) << result.incidents.front();
     look(result, sometimes);

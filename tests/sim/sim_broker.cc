@@ -234,10 +234,18 @@ void SimBroker::Reshuffle() {
   }
 }
 
-void SimBroker::Reset(int32_t partition, int64_t offset) {
+void SimBroker::Reset(int32_t partition, int64_t offset, bool unknown_below) {
   committed_[Index(partition)] = {offset, ""};
-  history_.Append(
-      {.time = loop_.now(), .op = Op::kReset, .partition = partition, .offset = offset});
+  history_.Append({.time = loop_.now(),
+                   .op = Op::kReset,
+                   .flag = unknown_below,
+                   .partition = partition,
+                   .offset = offset});
+}
+
+void SimBroker::Expire(int32_t partition) {
+  committed_[Index(partition)] = {};
+  history_.Append({.time = loop_.now(), .op = Op::kReset, .partition = partition});
 }
 
 bool SimBroker::AllOwned() const {

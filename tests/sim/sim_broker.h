@@ -56,7 +56,8 @@ class SimBroker {
 
   // An operator's acts.
   void Reshuffle();
-  void Reset(int32_t partition, int64_t offset);
+  void Reset(int32_t partition, int64_t offset, bool unknown_below);
+  void Expire(int32_t partition);  // nobody has committed for too long
   bool Empty() const { return members_.empty(); }
 
   ActorId owner(int32_t partition) const { return owners_[Index(partition)]; }

@@ -69,6 +69,7 @@ void SimProcess::Poll() {
   TakeRuns();
   CarryOut();
   ReleaseMessages();
+  CloseStores();
   if (!core_.Counts().Balanced()) {
     world_.incident("deliveries are not the sum of their outcomes");
   }
@@ -151,6 +152,10 @@ Arrival SimProcess::Read(const LogRecord& record) {
     arrival.id = message.id;
     arrival.id_hash = ProcessHash(message.id);
     arrival.fingerprint = record.payload + 1;
+  }
+  if (HasStores(world_.config)) {
+    const Micros began = world_.loop.clock().Wall().micros - world_.loop.now();
+    arrival.time = LogTime(milliseconds((began + record.stamp) / 1000));
   }
   if (IsMalformed(world_.config, record.id)) {
     arrival.refusal = Passes(world_.config, record.id) ? nullptr : "it has no id";
@@ -237,6 +242,7 @@ void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settleme
     world_.sometimes.Count(Situation::kPassed,
                            settlement.fate == Fate::kApplied && settlement.unprotected);
     world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
+    world_.sometimes.Count(Situation::kSpoiled, settlement.alone);
     world_.sometimes.Count(Situation::kOwnLost, !stale && settlement.fate == Fate::kOwnLost);
   }
   core_.Settle(settlements, clock_.Boot());

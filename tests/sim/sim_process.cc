@@ -38,8 +38,16 @@ SimProcess::SimProcess(ActorId actor, Surroundings& world, const ProcessClock& c
       core_(OptionsOf(world.config)),
       member_(actor, world, *this),
       partitions_(world.log.partitions.size()) {
-  if (PlacementOf(world.config) == Placement::kPerProcess && world.config.catch_up > 0) {
+  const bool may_be_blind =
+      PlacementOf(world.config) == Placement::kPerProcess || HasStores(world.config);
+  if (may_be_blind && world.config.catch_up > 0) {
     catch_up_.emplace(&direct_, store_errors_);
+  }
+  if (HasStores(world.config)) {
+    const StoreRules rules{.level = LevelOf(world.config),
+                           .catch_up = world.config.catch_up,
+                           .run_incomplete = world.config.run_incomplete != 0};
+    stores_.emplace(&direct_, WindowStores::Options{"group g", rules}, store_errors_);
   }
   for (int64_t i = 0; i < world.config.workers; i++) {
     workers_.push_back(std::make_unique<SimWorker>(actor, static_cast<uint32_t>(i), world, clock_,
@@ -115,14 +123,19 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
       facts.metadata.skipped.Append(at, at + 1);
     }
   }
+  if (stores_ && !Prepare(partition, *resolved)) {
+    return;
+  }
   state.in_core = true;
   state.stopped = false;
   state.start = state.position = facts.start;
   if (catch_up_) {
-    const int64_t known =
-        catch_up_->KnownUpTo(CoreId(partition), core_.Status(CoreId(partition)).frontier);
-    facts.read_from = PlanCatchUp(facts, bounds, world_.config.catch_up).from;
-    facts.read_from = std::min(facts.start, std::max(facts.read_from, known));
+    if (!stores_) {
+      const int64_t known =
+          catch_up_->KnownUpTo(CoreId(partition), core_.Status(CoreId(partition)).frontier);
+      facts.read_from = PlanCatchUp(facts, bounds, world_.config.catch_up).from;
+      facts.read_from = std::min(facts.start, std::max(facts.read_from, known));
+    }
     state.position = facts.read_from;
     catch_up_->Begin(CoreId(partition), facts, clock_.Boot());
   }
@@ -213,6 +226,9 @@ void SimProcess::Lose(int32_t partition) {
     world_.sometimes.Count(Situation::kLostInHandler, worker->Handles(partition));
   }
   StopRunsOf(partition);
+  if (stores_) {
+    stores_->CloseLater(CoreId(partition), clock_.ToBoot(world_.loop.now() + world_.config.drain));
+  }
   core_.Lost(CoreId(partition), clock_.Boot());
 }
 

@@ -18,6 +18,7 @@
 #include "sim_member.h"
 #include "sim_worker.h"
 #include "surroundings.h"
+#include "window_stores.h"
 
 namespace oncemq::sim {
 
@@ -44,6 +45,9 @@ class SimProcess final : public MemberShell {
 
   // Nothing of the partition is held, or a policy has stopped it; what was finished is committed.
   bool Quiet(int32_t partition) const;
+  bool Assigned(int32_t partition) const {
+    return partitions_[static_cast<size_t>(partition)].in_core;
+  }
   bool Stopped(int32_t partition) const {
     return partitions_[static_cast<size_t>(partition)].stopped;
   }
@@ -75,6 +79,11 @@ class SimProcess final : public MemberShell {
 
   void AskCommitted(int32_t partition, uint64_t number);
   void Assign(int32_t partition, const CommittedPosition& committed, const LogBounds& bounds);
+  bool Prepare(int32_t partition, Assignment& assignment);
+  void NoteFit(const AssignFacts& before, const Assignment& after);
+  bool Announced(const CommitAction& action);
+  bool InUse(int32_t partition) const;
+  void CloseStores();
   void Lose(int32_t partition);
   void Drain(int32_t partition);
   void BeginLeaving();
@@ -109,7 +118,8 @@ class SimProcess final : public MemberShell {
   const std::shared_ptr<SimWindow> window_;
   DirectWindow direct_;
   StoreErrors store_errors_;
-  std::optional<CatchUp> catch_up_;  // where the window dies with the process
+  std::optional<CatchUp> catch_up_;     // where the window may not know what the commit does
+  std::optional<WindowStores> stores_;  // where each partition has one on disk
   Rng rng_;
   Core core_;
   SimMember member_;

@@ -40,6 +40,9 @@ void SimProcess::Do(const RaiseOwnAction& action) {
 }
 
 void SimProcess::Do(const CommitAction& action) {
+  if (stores_ && !Announced(action)) {
+    return;
+  }
   auto decoded = DecodeCommit(action.metadata, action.offset);
   if (!decoded) {
     world_.incident("our own commit metadata cannot be read: " + decoded.error().message);
@@ -137,6 +140,10 @@ void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply rep
                          .partition = call.partition,
                          .epoch = call.epoch,
                          .value = static_cast<int64_t>(reply)});
+  if (stores_ && reply == CommitReply::kAcknowledged) {
+    const PartitionId id = CoreId(call.partition);
+    stores_->Acknowledged(id, number, core_.Status(id).own);
+  }
   core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, clock_.Boot());
   if (reply == CommitReply::kRefused && rng_.Chance(500)) {
     member_.LoseAll();  // some clients conclude it from the refusal, others wait for the next
@@ -162,6 +169,9 @@ void SimProcess::Do(const GiveBackAction& action) {
   world_.sometimes.Count(Situation::kDrainedInTime, !action.leave_group);
   state.in_core = false;
   EndCatchUp(partition);
+  if (stores_) {
+    stores_->Close(action.partition);  // before the group hears of it
+  }
   state.in_doubt = action.leave_group;
   if (action.leave_group && !leaving_) {
     BeginLeaving();

@@ -14,7 +14,7 @@ template <class Request, class Reply>
 struct SimWindow::Call {
   ActorId who;
   Op op;
-  Status (Window::*method)(std::span<const Request>, std::span<Reply>);
+  Method<Request, Reply> method;
   std::vector<Request> requests;
   std::deque<std::string> bytes;
   std::vector<Reply> replies;
@@ -101,20 +101,21 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
 }
 
 template <class Request, class Reply>
-void SimWindow::Apply(Call<Request, Reply>& call, size_t count) {
-  const Status status = (engine_.get()->*call.method)(
-      std::span<const Request>(call.requests).first(count), std::span<Reply>(call.replies));
+Status SimWindow::Apply(Call<Request, Reply>& call, size_t count) {
+  const Status status = call.method(*engine_, std::span<const Request>(call.requests).first(count),
+                                    std::span<Reply>(call.replies));
   if (status) {
     for (size_t i = 0; i < count; i++) {
       Note(call, call.requests[i], call.replies[i]);
     }
   }
+  return status;
 }
 
 template <class Request, class Reply>
 void SimWindow::Send(ActorId who, std::span<const Request> requests, Op op,
-                     Status (Window::*method)(std::span<const Request>, std::span<Reply>),
-                     std::function<void()> applied, Done<Reply> done) {
+                     const Method<Request, Reply>& method, std::function<void()> applied,
+                     Done<Reply> done) {
   auto call = std::make_shared<Call<Request, Reply>>();
   *call = {who, op, method, {}, {}, {}, std::move(applied), std::move(done), false};
   call->Own(requests);
@@ -137,7 +138,7 @@ void SimWindow::Send(ActorId who, std::span<const Request> requests, Op op,
   loop_.Plan(kWorld, there, [this, self = shared_from_this(), call, trouble, answer, unknown] {
     const size_t all = call->requests.size();
     const bool partial = trouble == Trouble::kPartial;
-    Apply(*call, partial ? rng_.Below(all + 1) : all);
+    const Status status = Apply(*call, partial ? rng_.Below(all + 1) : all);
     if (call->applied && trouble != Trouble::kLate) {
       call->applied();
     }
@@ -145,30 +146,35 @@ void SimWindow::Send(ActorId who, std::span<const Request> requests, Op op,
       answer(config_.call_timeout, unknown);
       sometimes_.Count(Situation::kReplyLost);
     } else if (trouble == Trouble::kFine) {
-      answer(OneWay(), {});
+      answer(OneWay(), status);
     }
   });
 }
 
 void SimWindow::Claim(ActorId who, std::span<const ClaimRequest> requests,
                       std::function<void()> applied, Done<ClaimAnswer> done) {
-  Send(who, requests, Op::kClaim, &Window::Claim, std::move(applied), std::move(done));
+  Send<ClaimRequest, ClaimAnswer>(who, requests, Op::kClaim, &Window::Claim, std::move(applied),
+                                  std::move(done));
 }
 void SimWindow::Complete(ActorId who, std::span<const CompleteRequest> requests,
                          std::function<void()> applied, Done<Change> done) {
-  Send(who, requests, Op::kComplete, &Window::Complete, std::move(applied), std::move(done));
+  Send<CompleteRequest, Change>(who, requests, Op::kComplete, &Window::Complete, std::move(applied),
+                                std::move(done));
 }
 void SimWindow::Release(ActorId who, std::span<const ReleaseRequest> requests,
                         std::function<void()> applied, Done<Change> done) {
-  Send(who, requests, Op::kRelease, &Window::Release, std::move(applied), std::move(done));
+  Send<ReleaseRequest, Change>(who, requests, Op::kRelease, &Window::Release, std::move(applied),
+                               std::move(done));
 }
 void SimWindow::Park(ActorId who, std::span<const ParkRequest> requests,
                      std::function<void()> applied, Done<Change> done) {
-  Send(who, requests, Op::kPark, &Window::Park, std::move(applied), std::move(done));
+  Send<ParkRequest, Change>(who, requests, Op::kPark, &Window::Park, std::move(applied),
+                            std::move(done));
 }
 void SimWindow::Restore(ActorId who, std::span<const RestoreRequest> requests,
                         std::function<void()> applied, Done<Change> done) {
-  Send(who, requests, Op::kRestore, &Window::Restore, std::move(applied), std::move(done));
+  Send<RestoreRequest, Change>(who, requests, Op::kRestore, &Window::Restore, std::move(applied),
+                               std::move(done));
 }
 Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
                              std::span<Change> answers) {
@@ -178,13 +184,25 @@ Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> reques
   }
   Call<RestoreRequest, Change> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {}, {}, false};
   call.Own(requests);
-  Apply(call, requests.size());
+  const Status status = Apply(call, requests.size());
   std::copy(call.replies.begin(), call.replies.end(), answers.begin());
-  return {};
+  return status;
+}
+
+void SimWindow::CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,
+                             std::span<const CompleteRequest> requests,
+                             std::function<void()> applied, Done<Change> done) {
+  Send<CompleteRequest, Change>(
+      who, requests, Op::kComplete,
+      [effects = std::move(effects)](Window& window, std::span<const CompleteRequest> all,
+                                     std::span<Change> replies) {
+        return window.CompleteWith(*effects, all, replies);
+      },
+      std::move(applied), std::move(done));
 }
 
 void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done) {
-  Send(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
+  Send<RenewRequest, Change>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }
 
 void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
@@ -208,13 +226,15 @@ void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
   loop_.Plan(kWorld, there,
              [this, self = shared_from_this(), who, partition, floor, trouble, answer, unknown] {
                const Result<Own> own = engine_->RaiseOwn(0, partition, floor);
-               history_.Append({.time = loop_.now(),
-                                .process = who,
-                                .op = Op::kRaise,
-                                .phase = Phase::kOk,
-                                .partition = partition,
-                                .own = own ? *own : 0,
-                                .aux = trouble == Trouble::kLate ? 1 : 0});
+               if (own) {
+                 history_.Append({.time = loop_.now(),
+                                  .process = who,
+                                  .op = Op::kRaise,
+                                  .phase = Phase::kOk,
+                                  .partition = partition,
+                                  .own = *own,
+                                  .aux = trouble == Trouble::kLate ? 1 : 0});
+               }
                if (trouble == Trouble::kLost || trouble == Trouble::kPartial) {
                  answer(config_.call_timeout, unknown);
                } else if (trouble == Trouble::kFine) {

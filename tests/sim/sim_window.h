@@ -47,6 +47,13 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   void RaiseOwn(ActorId who, int32_t partition, Own floor,
                 std::function<void(const Result<Own>&)> done);
 
+  // Level atomic: effects and markers together.
+  void CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,
+                    std::span<const CompleteRequest> requests, std::function<void()> applied,
+                    Done<Change> done);
+
+  // The window itself, for what a process does without a way in between.
+  Window& engine() { return *engine_; }
   // At once, for a window in the caller's memory. An error: nothing was changed.
   Status RestoreNow(ActorId who, std::span<const RestoreRequest> requests,
                     std::span<Change> answers);
@@ -64,11 +71,12 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   template <class Request, class Reply>
   struct Call;
   template <class Request, class Reply>
-  void Send(ActorId who, std::span<const Request> requests, Op op,
-            Status (Window::*method)(std::span<const Request>, std::span<Reply>),
-            std::function<void()> applied, Done<Reply> done);
+  using Method = std::function<Status(Window&, std::span<const Request>, std::span<Reply>)>;
   template <class Request, class Reply>
-  void Apply(Call<Request, Reply>& call, size_t count);
+  void Send(ActorId who, std::span<const Request> requests, Op op,
+            const Method<Request, Reply>& method, std::function<void()> applied, Done<Reply> done);
+  template <class Request, class Reply>
+  Status Apply(Call<Request, Reply>& call, size_t count);
   template <class Request, class Reply>
   void Note(const Call<Request, Reply>& call, const Request& request, const Reply& reply);
   uint32_t IdNumber(std::string_view id) const;

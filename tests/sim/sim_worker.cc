@@ -39,6 +39,7 @@ SimWorker::SimWorker(ActorId actor, uint32_t number, Surroundings& world, const 
 
 void SimWorker::Begin(Run& run) {
   run_number_++;
+  effects_.reset();
   watch_.Reset(/*on_poll_thread=*/false, BootTime::max());
   safe_until_ = run.safe_until;
   for (const RunItem& item : run.items) {
@@ -72,6 +73,12 @@ void SimWorker::StopRunOf(int32_t partition) {
       })) {
     watch_.StopHandling();
   }
+}
+
+bool SimWorker::Holds(int32_t partition) const {
+  return std::any_of(taken_.begin(), taken_.end(), [&](uint32_t delivery) {
+    return world_.history.delivery(delivery).partition == partition;
+  });
 }
 
 bool SimWorker::Handles(int32_t partition) const {
@@ -120,6 +127,12 @@ void SimWorker::CallWindow(RunStep step) {
       return window_->Release(actor_, machine_.releases(), Inside(step),
                               changes(&RunMachine::Released));
     case RunStep::kComplete:
+      if (machine_.Atomic()) {
+        world_.sometimes.Count(Situation::kEffectsTogether, machine_.completions().size() > 1);
+        return window_->CompleteWith(actor_, std::exchange(effects_, nullptr),
+                                     machine_.completions(), Inside(step),
+                                     changes(&RunMachine::Completed));
+      }
       return window_->Complete(actor_, machine_.completions(), Inside(step),
                                changes(&RunMachine::Completed));
     case RunStep::kPark:
@@ -187,6 +200,10 @@ void SimWorker::Handle() {
     world_.sometimes.Count(Situation::kPastSafeUntil, !stop && clock_.Boot() >= safe_until_);
     return Later();
   }
+  if (machine_.Atomic() && !OpenEffects(*grant)) {
+    machine_.StopHandling();
+    return Later();
+  }
   Attempt(*grant);
 }
 
@@ -212,6 +229,17 @@ void SimWorker::Attempt(const Grant& grant) {
     SettleOthersLater(script.time / 4);
   }
   const bool fails = world_.calls[facts.id]++ < script.failures;
+  world_.handled[{grant.token.process, grant.token.attempt}] = handling_;
+  if (effects_ != nullptr) {
+    Outcome outcome = Done{"r"};
+    if (fails) {
+      outcome = Retry{};
+    } else if (script.end == Script::End::kReject) {
+      outcome = Reject{"as scripted"};
+    }
+    effects_->Begin();
+    return WriteEffects(script, std::move(outcome));
+  }
   if (fails && !script.effect_then_fails) {
     Retry retry{.not_done = script.says_not_done};
     if (script.says_when) {
@@ -281,6 +309,9 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
                            .own = own_,
                            .value = static_cast<int64_t>(outcome.index())});
     handling_ = kNone;
+    if (effects_ != nullptr) {
+      std::holds_alternative<Done>(outcome) ? effects_->Keep() : effects_->Undo();
+    }
     machine_.Handled(std::move(outcome));
     Later();
   });

@@ -28,6 +28,7 @@ class SimWorker {
   // No further handler of this run starts, if it holds a message of the partition.
   void StopRunOf(int32_t partition);
   bool Handles(int32_t partition) const;
+  bool Holds(int32_t partition) const;  // a message of it, in any state
 
   // The run as it was taken; settlements() is in the same order.
   const std::vector<uint32_t>& taken() const { return taken_; }
@@ -44,6 +45,9 @@ class SimWorker {
   void Attempt(const Grant& grant);
   void SettleOthersLater(Micros delay);
   void SendEffect(const Script& script, bool fails);
+  bool OpenEffects(const Grant& grant);
+  void WriteEffects(const Script& script, Outcome outcome);
+  Status Book(const DeliveryFacts& facts);
   void Finish(Micros delay, Outcome outcome);
   void RenewLater();
   std::function<void()> Inside(RunStep step);
@@ -57,7 +61,8 @@ class SimWorker {
   Rng rng_;
   RunMachine machine_;
   RunWatch watch_;
-  std::vector<uint32_t> taken_;  // deliveries
+  std::shared_ptr<EffectBatch> effects_;  // of the run, at the level atomic
+  std::vector<uint32_t> taken_;           // deliveries
   BootTime safe_until_{};
   uint32_t handling_ = kNone;  // the delivery whose handler runs
   uint64_t own_ = 0;           // and its ownership

@@ -57,6 +57,24 @@ constexpr std::string_view kNames[] = {"claim in flight",
                                        "catch-up asked again",
                                        "a replay waited",
                                        "a replay ran"};
+constexpr std::string_view kStoreNames[] = {"store held by another process",
+                                            "store opened again after a failed write",
+                                            "power loss took something",
+                                            "started where the store's effects end",
+                                            "refused: the commit rests on another store",
+                                            "refused: the store is empty",
+                                            "refused: no commit",
+                                            "refused: a foreign commit ahead",
+                                            "store caught up from the log",
+                                            "forgotten by log time",
+                                            "a copy beyond the window ran",
+                                            "a copy within the window was known",
+                                            "a first delivery below the horizon ran",
+                                            "announced, and its commit never landed",
+                                            "effects of a slow handler spoiled",
+                                            "effects of several messages in one batch"};
+static_assert(std::size(kStoreNames) == static_cast<size_t>(Situation::kCount) -
+                                            static_cast<size_t>(Situation::kFirstOfStores));
 static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));
 
 }  // namespace
@@ -65,6 +83,9 @@ std::string Describe(Situation situation) {
   const auto index = static_cast<size_t>(situation);
   if (situation == Situation::kCrashInDrain) {
     return "crash while draining";
+  }
+  if (situation >= Situation::kFirstOfStores) {
+    return std::string(kStoreNames[index - static_cast<size_t>(Situation::kFirstOfStores)]);
   }
   if (situation >= Situation::kCrashInStep) {
     return "crash in step " +

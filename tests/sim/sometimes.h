@@ -69,7 +69,25 @@ enum class Situation : uint8_t {
   kCrashInStep,  // likewise, of the seven that call somebody
   kCrashInStepLast = kCrashInStep + 6,
   kCrashInDrain,
+  // Of stores on disk; the swarm has none.
+  kStoreHeld,              // another process had it open
+  kStoreReopened,          // after a write that failed
+  kPowerLossTook,          // something that was not synced
+  kStoreRolledBack,        // started below the commit, where the store's effects end
+  kStoreNotTheCommits,     // refused: the commit rests on another store
+  kStoreEmpty,             // refused: the effects are somewhere else
+  kCommitGone,             // refused: no commit, and the store knows the partition
+  kForeignAhead,           // refused: an operator's commit beyond the effects
+  kStoreCaughtUp,          // ids that the store had lost were read from the log
+  kAged,                   // ids were forgotten by log time
+  kAgedCopyRan,            // and a copy of one came and ran
+  kFreshCopyKnown,         // a copy within the window was suppressed
+  kFirstIsNeverOld,        // a first delivery with a stamp below the horizon ran
+  kAnnouncedNotCommitted,  // started from a commit below the store's announcement
+  kSpoiled,                // a slow handler's effects stood on some that were lost
+  kEffectsTogether,        // several messages' effects were written in one batch
   kCount,
+  kFirstOfStores = kStoreHeld,
 };
 std::string Describe(Situation situation);
 

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config.h"
@@ -93,11 +95,15 @@ struct Surroundings {
   SimJournal& journal;
   std::vector<uint32_t>& calls;  // handler calls of each id so far
   bool healed = false;           // no more faults
+  // The delivery that a token was claimed for, once its handler is called.
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> handled = {};
   // True: the process dies here; its code returns at once and touches nothing.
   std::function<bool(ActorId, RunStep)> at_step;
   std::function<void(ActorId, RunStep)> inside_step;
   std::function<void(ActorId)> left;                 // a closing process is done
   std::function<void(const std::string&)> incident;  // what must never happen did
+  // A partition does not start: somebody has to look after it.
+  std::function<void(int32_t partition)> refused;
 };
 
 }  // namespace oncemq::sim

@@ -123,8 +123,7 @@ Fault RandomFault(Rng& rng, const Config& c) {
     case FaultKind::kReset:
       fault.value = static_cast<int64_t>(rng.Below(1000));
       break;
-    case FaultKind::kRebalance:
-    case FaultKind::kCount:
+    default:
       break;
   }
   return fault;

@@ -197,6 +197,70 @@ void Clocks(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kPause, 3, c.session - 2 * kSecond, c.session + 4 * kSecond);
 }
 
+void Stores(Config& c, Rng& rng) {
+  c.placement = static_cast<int64_t>(Placement::kPartitionStores);
+  c.fence = c.conflicting = c.replay = c.skew = c.pass = c.raise_late = 0;
+  c.remember = kForgetsNothing;
+  c.catch_up = 100'000;
+  c.run_incomplete = 0;
+  c.sync = rng.Chance(200) ? 0 : rng.Between(1, 2);
+  c.store_busy = rng.Chance(300) ? rng.Between(1, 60) : 0;
+  c.store_fails = rng.Chance(300) ? rng.Between(1, 60) : 0;
+  c.processes = rng.Between(1, 3);
+  Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
+  Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
+  Add(c, rng, FaultKind::kPowerLoss, rng.Between(0, 4), kMilli, kSecond);
+  // Who sleeps holds its stores, whatever the group thinks.
+  Add(c, rng, FaultKind::kPause, rng.Between(0, 2), c.session - 2 * kSecond,
+      c.session + 4 * kSecond);
+}
+
+// What people do to stores and commits.
+void Moves(Config& c, Rng& rng) {
+  if (rng.Chance(300)) {
+    Add(c, rng, FaultKind::kCopyStore, 3, 0, 0);
+    Add(c, rng, FaultKind::kPutBack, 1, 0, 0);
+  }
+  Add(c, rng, FaultKind::kRemove, rng.Chance(150), 0, 0);
+  Add(c, rng, FaultKind::kExpire, rng.Chance(150), 0, 0);
+  Add(c, rng, FaultKind::kReset, rng.Chance(300), 0, 1000);
+}
+
+void Local(Config& c, Rng& rng) {
+  Stores(c, rng);
+  Moves(c, rng);
+  c.level = static_cast<int64_t>(rng.Chance(500) ? Level::kOpaque : Level::kGuarded);
+  c.hosts = rng.Chance(300);
+  c.rejects = c.malformed = rng.Chance(200) ? 30 : 0;
+  c.copies = 400;
+}
+
+void Atomic(Config& c, Rng& rng) {
+  Stores(c, rng);
+  Moves(c, rng);
+  c.level = static_cast<int64_t>(Level::kAtomic);
+  c.copies = 300;
+  c.retries = rng.Chance(500) ? 150 : 0;
+  c.run = 16;
+  c.workers = rng.Between(1, 3);
+  c.slow = rng.Chance(500) ? 60 : 0;
+  c.slow_time = 500 * kMilli;
+}
+
+void Ages(Config& c, Rng& rng) {
+  Stores(c, rng);
+  c.level = rng.Between(0, 2);
+  c.remember_for = rng.Between(1, 4) * kSecond;
+  c.appended_over = 20 * kSecond;
+  c.faults_until = 20 * kSecond;
+  c.messages = 120;
+  c.copies = 500;
+  c.near_copies = rng.Chance(500) ? 0 : 500;
+  c.stamps = rng.Chance(300) ? 50 : 0;
+  Add(c, rng, FaultKind::kPowerLoss, rng.Chance(500), kSecond, 12 * kSecond);
+  Add(c, rng, FaultKind::kReset, rng.Chance(300), 0, 1000);
+}
+
 }  // namespace
 
 Config ThemeConfig(Theme theme, uint64_t seed) {
@@ -205,8 +269,9 @@ Config ThemeConfig(Theme theme, uint64_t seed) {
   config.faults.resize(std::min<size_t>(config.faults.size(), 3));
   config.seed = static_cast<int64_t>(seed + 1'000'000 * (1 + static_cast<uint64_t>(theme)));
   constexpr void (*kThemes[])(Config&, Rng&) = {
-      Doubt,    Rebalances, Rewinds, Zombies, Commits,    Carried,    Copies, Refusals,
-      LongRuns, TinyLimits, Resets,  Fencing, Forgetting, CatchingUp, Replay, Clocks};
+      Doubt,    Rebalances, Rewinds,    Zombies, Commits, Carried,    Copies,
+      Refusals, LongRuns,   TinyLimits, Resets,  Fencing, Forgetting, CatchingUp,
+      Replay,   Clocks,     Local,      Atomic,  Ages};
   static_assert(std::size(kThemes) == static_cast<size_t>(Theme::kCount));
   kThemes[static_cast<size_t>(theme)](config, rng);
   if (PlacementOf(config) != Placement::kShared) {

@@ -9,23 +9,43 @@
 namespace oncemq::sim {
 namespace {
 
-constexpr uint64_t kSeeds = 250;
+// What each theme about stores must have been in; the swarm has no stores.
+std::vector<Situation> Needed(Theme theme) {
+  using enum Situation;
+  switch (theme) {
+    case Theme::kLocal:
+      return {kStoreHeld,  kStoreReopened,  kPowerLossTook,        kStoreCaughtUp,
+              kCommitGone, kUncertainGrant, kAnnouncedNotCommitted};
+    case Theme::kAtomic:
+      return {kStoreRolledBack, kStoreNotTheCommits, kStoreEmpty,      kCommitGone, kForeignAhead,
+              kSpoiled,         kEffectsTogether,    kFencedCompletion};
+    case Theme::kAges:
+      return {kAged, kAgedCopyRan, kFreshCopyKnown, kFirstIsNeverOld};
+    default:
+      return {};
+  }
+}
 
 class Themes : public testing::TestWithParam<Theme> {};
 
 TEST_P(Themes, EverySeedKeepsEveryPromise) {
   Sometimes sometimes;
-  for (uint64_t seed = 1; seed <= kSeeds; seed += static_cast<uint64_t>(OneOf())) {
+  const uint64_t seeds = FromEnvironment("ONCEMQ_SIM_THEME_SEEDS", 250);
+  for (uint64_t seed = 1; seed <= seeds; seed += static_cast<uint64_t>(OneOf())) {
     const Config config = ThemeConfig(GetParam(), seed);
     const Judgement judgement = RunAndJudge(config, sometimes);
     ASSERT_TRUE(judgement.violations.empty()) << Explain(config, judgement.violations.front());
   }
+  for (const Situation situation : Needed(GetParam())) {
+    EXPECT_GT(sometimes.count(situation), 0U) << "never seen: " << Describe(situation);
+  }
 }
 
 std::string NameOf(const testing::TestParamInfo<Theme>& info) {
-  constexpr const char* kNames[] = {
-      "Doubt",    "Rebalances", "Rewinds", "Zombies", "Commits",    "Carried", "Copies", "Refusals",
-      "LongRuns", "TinyLimits", "Resets",  "Fencing", "Forgetting", "CatchUp", "Replay", "Clocks"};
+  constexpr const char* kNames[] = {"Doubt",   "Rebalances", "Rewinds",    "Zombies",  "Commits",
+                                    "Carried", "Copies",     "Refusals",   "LongRuns", "TinyLimits",
+                                    "Resets",  "Fencing",    "Forgetting", "CatchUp",  "Replay",
+                                    "Clocks",  "Local",      "Atomic",     "Ages"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
@@ -35,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Themes,
                                          Theme::kCopies, Theme::kRefusals, Theme::kLongRuns,
                                          Theme::kTinyLimits, Theme::kResets, Theme::kFencing,
                                          Theme::kForgetting, Theme::kCatchUp, Theme::kReplay,
-                                         Theme::kClocks),
+                                         Theme::kClocks, Theme::kLocal, Theme::kAtomic,
+                                         Theme::kAges),
                          NameOf);
 
 }  // namespace

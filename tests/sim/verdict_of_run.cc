@@ -26,7 +26,7 @@ extern "C" void SayWhatRan(int) {
 }
 
 std::vector<Violation> Judge(const Config& config, const RunResult& result, Sometimes& sometimes) {
-  const Evidence evidence{config, result.log, result.history, sometimes};
+  const Evidence evidence{config, result.log, result.history, sometimes, &result.stores};
   std::vector<Violation> violations = JudgeAll(evidence);
   for (const std::string& incident : result.incidents) {
     violations.push_back({"incident", incident, result.history.records().size()});
@@ -35,8 +35,8 @@ std::vector<Violation> Judge(const Config& config, const RunResult& result, Some
 }
 
 bool Breaks(const Config& config, const std::string& invariant) {
-  if (config.max_lease < config.lease) {
-    return false;  // no window opens with such times
+  if (config.max_lease < config.lease || (IsAtomic(config) && !HasStores(config))) {
+    return false;  // no window opens so
   }
   NameRunAtAbort(config);
   Sometimes sometimes;

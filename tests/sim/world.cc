@@ -7,6 +7,7 @@
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/memory_window.h"
 #include "reference_window.h"
+#include "sim_stores.h"
 
 namespace oncemq::sim {
 namespace {
@@ -57,8 +58,15 @@ World::World(const Config& config)
   surroundings_.left = [this](ActorId actor) { End(actor, false); };
   surroundings_.incident = [this](const std::string& what) { Incident(what); };
   loop_.before_actor = [this](ActorId actor) { BeforeEvent(actor); };
+  surroundings_.refused = [this](int32_t partition) {
+    repairs_++;
+    loop_.Plan(kWorld, 300 * kMilli, [this, partition] { Repair(partition); });
+  };
+  for (size_t i = 0; HasStores(config_) && i < (config_.hosts == 0 ? 1 : slots_.size()); i++) {
+    disks_.emplace_back(log_.partitions.size(), static_cast<uint64_t>(config_.seed) + 7919 * i);
+  }
   if (PlacementOf(config_) == Placement::kShared) {
-    shared_window_ = WindowFor(loop_.clock(), true);
+    shared_window_ = WindowFor(OpenEngine(loop_.clock()), true);
   }
 }
 
@@ -79,9 +87,37 @@ std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
                                          [this](const std::string& what) { Incident(what); });
 }
 
-std::shared_ptr<SimWindow> World::WindowFor(const Clock& clock, bool shared) {
+std::unique_ptr<Window> World::OpenStores(ActorId actor, size_t slot, const Clock& clock) {
+  return std::make_unique<SimStores>(
+      actor, DiskOf(slot),
+      SimStores::Tools{.config = config_,
+                       .clock = clock,
+                       .sometimes = sometimes_,
+                       .healed = surroundings_.healed,
+                       .took_effect = [this, actor](const CompleteRequest& request) {
+                         NoteEffect(actor, request);
+                       }});
+}
+
+// At the level atomic the store is the target.
+void World::NoteEffect(ActorId actor, const CompleteRequest& request) {
+  const uint32_t delivery = surroundings_.handled[{request.token.process, request.token.attempt}];
+  const DeliveryFacts& facts = history_.delivery(delivery);
+  history_.Append({.time = loop_.now(),
+                   .process = actor,
+                   .op = Op::kEffect,
+                   .phase = Phase::kOk,
+                   .partition = facts.partition,
+                   .epoch = facts.epoch,
+                   .offset = facts.offset,
+                   .delivery = delivery,
+                   .id = facts.id,
+                   .own = 1});
+}
+
+std::shared_ptr<SimWindow> World::WindowFor(std::unique_ptr<Window> engine, bool shared) {
   return std::make_shared<SimWindow>(config_, loop_, history_, sometimes_, id_numbers_,
-                                     OpenEngine(clock), shared);
+                                     std::move(engine), shared);
 }
 
 void World::Incident(const std::string& what) {
@@ -107,7 +143,9 @@ void World::StartIn(size_t index) {
   const ProcessClock& clock = *clocks_.back();
   auto window = shared_window_;
   if (PlacementOf(config_) == Placement::kPerProcess) {
-    window = WindowFor(clock, false);
+    window = WindowFor(OpenEngine(clock), false);
+  } else if (HasStores(config_)) {
+    window = WindowFor(OpenStores(slot.actor, index, clock), false);
   }
   slot.process = std::make_unique<SimProcess>(slot.actor, surroundings_, clock, std::move(window));
   slot.process->Start();
@@ -123,6 +161,9 @@ void World::End(ActorId actor, bool crash) {
   slot->process->NoteEnd();
   history_.Append({.time = loop_.now(), .process = actor, .op = Op::kCrash, .flag = crash});
   loop_.Kill(actor);
+  for (SimDisk& disk : disks_) {
+    disk.Died(actor);
+  }
   slot->actor = kWorld;
   auto gone = std::make_shared<std::unique_ptr<SimProcess>>(std::move(slot->process));
   loop_.Plan(kWorld, 0, [gone] { gone->reset(); });
@@ -181,7 +222,7 @@ void World::InsideStep(ActorId actor, RunStep step) {
 }
 
 bool World::Drained() const {
-  if (replay_ != nullptr && !replay_->ended()) {
+  if ((replay_ != nullptr && !replay_->ended()) || repairs_ > 0 || resetting_) {
     return false;
   }
   for (size_t p = 0; p < log_.partitions.size(); p++) {
@@ -190,12 +231,17 @@ bool World::Drained() const {
     const auto partition = static_cast<int32_t>(p);
     const CommittedPosition committed = broker_.Committed(partition);
     bool done = committed.offset && *committed.offset >= last;
+    bool assigned = false;
     for (const Slot& slot : slots_) {
       if (slot.process == nullptr || !slot.process->Quiet(partition)) {
         return false;
       }
-      done |= slot.actor == broker_.owner(partition) && slot.process->Stopped(partition);
+      const bool owns = slot.actor == broker_.owner(partition);
+      done |= owns && slot.process->Stopped(partition);
+      assigned |= owns && slot.process->Assigned(partition);
     }
+    // Only who opens a store finds out whether it is still what the commit rests on.
+    done &= assigned || !HasStores(config_);
     if (!done) {
       return false;
     }
@@ -240,6 +286,12 @@ RunResult World::Run() {
       shared_window_->ReportOpenClaims();
     }
   }
+  std::vector<StoreState> stores;
+  if (!disks_.empty()) {
+    for (const SimStoreFile& store : disks_.front().stores()) {
+      stores.push_back(store.now());
+    }
+  }
   RunResult result{.history = std::move(history_),
                    .log = log_,
                    .sometimes = sometimes_,
@@ -247,6 +299,7 @@ RunResult World::Run() {
                    .drained = drained_,
                    .ended = loop_.now(),
                    .steps = loop_.steps(),
+                   .stores = std::move(stores),
                    .actor_events = events_};
   return result;
 }

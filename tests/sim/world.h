@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "history.h"
+#include "sim_disk.h"
 #include "sim_process.h"
 #include "sim_replay.h"
 #include "surroundings.h"
@@ -23,6 +24,7 @@ struct RunResult {
   bool drained = false;
   Micros ended = 0;
   uint64_t steps = 0;
+  std::vector<StoreState> stores;  // of each partition on the first host, as they are in the end
   std::vector<uint64_t> actor_events;  // of the first process of each slot: how many events it had
 };
 
@@ -41,7 +43,10 @@ class World {
   };
 
   std::unique_ptr<Window> OpenEngine(const Clock& clock);
-  std::shared_ptr<SimWindow> WindowFor(const Clock& clock, bool shared);
+  std::shared_ptr<SimWindow> WindowFor(std::unique_ptr<Window> engine, bool shared);
+  std::unique_ptr<Window> OpenStores(ActorId actor, size_t slot, const Clock& clock);
+  SimDisk& DiskOf(size_t slot) { return disks_[config_.hosts == 0 ? 0 : slot]; }
+  void NoteEffect(ActorId actor, const CompleteRequest& request);
   void StartIn(size_t slot);
   void End(ActorId actor, bool crash);
   void Crash(size_t slot, Micros restart);
@@ -53,6 +58,9 @@ class World {
   void Strike(const Fault& fault, size_t slot);
   void ResetOffset(const Fault& fault);
   void DoReset(const Fault& fault);
+  void Act(const Fault& fault);
+  void Repair(int32_t partition);
+  void PowerLoss(const Fault& fault);
   void Heal();
   bool Drained() const;
   void WatchForEnd();
@@ -72,12 +80,14 @@ class World {
   std::shared_ptr<SimWindow> shared_window_;
   std::vector<std::unique_ptr<ProcessClock>> clocks_;  // of every process so far
   Surroundings surroundings_;
+  std::vector<SimDisk> disks_;  // one, or one for each slot
   std::vector<Slot> slots_;
   std::unique_ptr<SimReplay> replay_;  // nullptr: nobody reads beside the group
   std::vector<Fault> armed_;           // crashes that wait for their step
   std::vector<uint64_t> events_;       // by actor
   std::vector<std::string> incidents_;
   ActorId next_actor_ = 1;
+  int repairs_ = 0;  // refused partitions that nobody has looked after yet
   bool resetting_ = false;
   bool drained_ = false;
 };

@@ -26,6 +26,21 @@ void World::Play(const Fault& fault) {
     case FaultKind::kReset:
       ResetOffset(fault);
       return;
+    case FaultKind::kExpire:
+    case FaultKind::kPutBack:
+    case FaultKind::kRemove:
+      if (!disks_.empty()) {
+        ResetOffset(fault);
+      }
+      return;
+    case FaultKind::kPowerLoss:
+      PowerLoss(fault);
+      return;
+    case FaultKind::kCopyStore:
+      for (SimDisk& disk : disks_) {
+        disk.At(static_cast<int32_t>(fault.partition)).Copy();
+      }
+      return;
     default:
       Strike(fault, static_cast<size_t>(fault.slot));
   }
@@ -86,16 +101,68 @@ void World::DoReset(const Fault& fault) {
     loop_.Plan(kWorld, 100 * kMilli, [this, fault] { DoReset(fault); });
     return;
   }
-  const auto partition = static_cast<int32_t>(fault.partition);
-  const LogBounds bounds = broker_.Bounds(partition, loop_.now());
-  const int64_t at = broker_.Committed(partition).offset.value_or(bounds.start);
-  const int64_t to = bounds.start + (bounds.end - bounds.start) * fault.value / 1000;
-  sometimes_.Count(to > at ? Situation::kOperatorForward : Situation::kOperatorBackward, to != at);
-  broker_.Reset(partition, to);
+  Act(fault);
   resetting_ = false;
   for (size_t i = 0; i < slots_.size(); i++) {
     StartIn(i);
   }
+}
+
+// What is done while nobody runs.
+void World::Act(const Fault& fault) {
+  const auto partition = static_cast<int32_t>(fault.partition);
+  const LogBounds bounds = broker_.Bounds(partition, loop_.now());
+  if (fault.kind == FaultKind::kExpire) {
+    return broker_.Expire(partition);
+  }
+  if (fault.kind == FaultKind::kReset || fault.kind == FaultKind::kCount) {
+    const int64_t at = broker_.Committed(partition).offset.value_or(bounds.start);
+    const int64_t to = fault.kind == FaultKind::kCount
+                           ? fault.value
+                           : bounds.start + (bounds.end - bounds.start) * fault.value / 1000;
+    sometimes_.Count(to > at ? Situation::kOperatorForward : Situation::kOperatorBackward,
+                     to != at && fault.kind == FaultKind::kReset);
+    const bool unknown = std::all_of(disks_.begin(), disks_.end(), [&](SimDisk& disk) {
+      return disk.At(partition).now().offset < 0;
+    });
+    return broker_.Reset(partition, to, unknown);
+  }
+  for (SimDisk& disk : disks_) {
+    SimStoreFile& store = disk.At(partition);
+    if (fault.kind == FaultKind::kRemove) {
+      store.Remove();
+    } else {
+      store.PutBack();
+    }
+  }
+  history_.Append({.time = loop_.now(), .op = Op::kMoved, .partition = partition});
+}
+
+// Where the refusal says that the store stands; without one, where the group does.
+void World::Repair(int32_t partition) {
+  repairs_--;
+  const LogBounds bounds = broker_.Bounds(partition, loop_.now());
+  const auto committed = broker_.Committed(partition).offset;
+  const int64_t known = DiskOf(0).At(partition).now().offset;
+  const int64_t store = known < 0 ? bounds.start : known;
+  ResetOffset({.kind = FaultKind::kCount,
+               .partition = partition,
+               .value = IsAtomic(config_) ? store : committed.value_or(store)});
+}
+
+void World::PowerLoss(const Fault& fault) {
+  if (disks_.empty()) {
+    return;
+  }
+  const auto struck = static_cast<size_t>(fault.slot);
+  for (size_t i = 0; i < slots_.size(); i++) {
+    if (config_.hosts == 0 || i == struck) {
+      Crash(i, fault.value);
+    }
+  }
+  const bool lost = DiskOf(struck).PowerLoss();
+  sometimes_.Count(Situation::kPowerLossTook, lost);
+  history_.Append({.time = loop_.now(), .op = Op::kPower, .value = lost ? 1 : 0});
 }
 
 void World::Heal() {

@@ -18,8 +18,9 @@ class CatchUpKnows final : public Checker {
 
   void See(const Record& record) override {
     const Config& config = evidence_.config;
-    if (config.catch_up == 0 || PlacementOf(config) != Placement::kPerProcess ||
-        config.remember < kForgetsNothing) {
+    const bool in_process = PlacementOf(config) == Placement::kPerProcess;
+    if (config.catch_up == 0 || !(in_process || HasStores(config)) || IsAtomic(config) ||
+        config.remember < kForgetsNothing || config.remember_for > 0) {
       return;  // what a small window forgets again, I9 judges
     }
     if (record.op == Op::kAssign) {

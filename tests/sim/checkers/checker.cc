@@ -19,7 +19,7 @@ std::vector<Violation> JudgeAll(const Evidence& evidence) {
   for (const auto make :
        {MakeCommits, MakeOutcomes, MakeOwnership, MakeAccounting, MakeEffects, MakeKeyOrder,
         MakeFences, MakeBank, MakeRunningIds, MakeWaiting, MakeWindowBounds, MakeCatchUp,
-        MakeBounds, MakeLiveness, MakeSituations}) {
+        MakeBounds, MakeStoreLedger, MakeStoreMemory, MakeLiveness, MakeSituations}) {
     for (Violation& violation : make(evidence)->Judge()) {
       all.push_back(std::move(violation));
     }

@@ -12,6 +12,7 @@
 #include "../config.h"
 #include "../history.h"
 #include "../log.h"
+#include "../sim_disk.h"
 #include "../sometimes.h"
 
 namespace oncemq::sim {
@@ -27,6 +28,7 @@ struct Evidence {
   const Log& log;
   const History& history;
   Sometimes& sometimes;
+  const std::vector<StoreState>* stores = nullptr;  // as in RunResult
 };
 
 class Checker {
@@ -86,6 +88,10 @@ std::unique_ptr<Checker> MakeOutcomes(const Evidence& evidence);
 std::unique_ptr<Checker> MakeRunningIds(const Evidence& evidence);
 // Rule 17, in waiting.cc: a message that waits holds no claim.
 std::unique_ptr<Checker> MakeWaiting(const Evidence& evidence);
+// I6 at the level atomic, in store_ledger.cc: what handlers wrote is in the stores, once.
+std::unique_ptr<Checker> MakeStoreLedger(const Evidence& evidence);
+// I9 for stores, in store_memory.cc: what a commit called finished is known as long as promised.
+std::unique_ptr<Checker> MakeStoreMemory(const Evidence& evidence);
 // No invariant: counts the situations that only the whole history shows, in situations.cc.
 std::unique_ptr<Checker> MakeSituations(const Evidence& evidence);
 

@@ -43,7 +43,9 @@ class Effects final : public Checker {
         break;
       case Op::kClaim:
         // Behind the window an id begins anew; whether it was behind it, I9 judges.
+        // Stores say so too after a power loss, when an effect of it exists.
         if (record.phase == Phase::kOk && record.value == static_cast<int64_t>(Answer::kGranted) &&
+            !(HasStores(evidence_.config) && evidence_.config.remember_for == 0) &&
             done_.erase(Scope(record)) > 0) {
           attempts_.erase(Scope(record));
           ended_uncertain_.erase(Scope(record));
@@ -55,7 +57,16 @@ class Effects final : public Checker {
         }
         break;
       case Op::kReset:
+      case Op::kMoved:
         reset_ = true;
+        if (HasStores(evidence_.config)) {
+          attempts_.clear();  // an operator has taken the knowledge away, or passed it over
+        }
+        break;
+      case Op::kPower:
+        if (record.value != 0 && evidence_.config.sync == 0) {
+          attempts_.clear();  // claims were not synced either, as configured
+        }
         break;
       case Op::kCrash:
         gone_.insert(record.process);
@@ -87,7 +98,8 @@ class Effects final : public Checker {
   using ScopeKey = std::pair<ActorId, uint32_t>;  // (whose window, id)
 
   ScopeKey Scope(const Record& record) const {
-    const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
+    const bool one_disk = HasStores(evidence_.config) && evidence_.config.hosts == 0;
+    const bool shared = PlacementOf(evidence_.config) == Placement::kShared || one_disk;
     return {shared ? kWorld : record.process, record.id};
   }
 

@@ -37,7 +37,10 @@ class Fences final : public Checker {
   }
 
  private:
-  bool Shared() const { return PlacementOf(evidence_.config) == Placement::kShared; }
+  bool Shared() const {
+    return PlacementOf(evidence_.config) == Placement::kShared ||
+           (HasStores(evidence_.config) && evidence_.config.hosts == 0);
+  }
 
   void Raise(const Record& record) {
     if (record.phase == Phase::kOk && Shared()) {

@@ -94,7 +94,8 @@ class Outcomes final : public Checker {
   static TokenKey Key(const Token& token) { return {token.process, token.attempt}; }
 
   std::pair<ActorId, uint32_t> Scope(const Record& record) const {
-    const bool shared = PlacementOf(evidence_.config) == Placement::kShared;
+    const bool shared = PlacementOf(evidence_.config) == Placement::kShared ||
+                        (HasStores(evidence_.config) && evidence_.config.hosts == 0);
     return {shared ? kWorld : record.process, record.id};
   }
 
@@ -123,7 +124,8 @@ class Outcomes final : public Checker {
                (Passes(evidence_.config, record.id) ? "with a claim, and has no id"
                                                     : "without a claim"));
       }
-    } else if (record.value == 0 && !Passes(evidence_.config, record.id)) {
+    } else if (record.value == 0 && !IsAtomic(evidence_.config) &&
+               !Passes(evidence_.config, record.id)) {
       owed_.insert({record.process, record.partition, record.offset});
     }
   }

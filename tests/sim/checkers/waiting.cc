@@ -14,6 +14,9 @@ class Waiting final : public Checker {
       : Checker("a waiting message holds no claim (rule 17)", evidence) {}
 
   void See(const Record& record) override {
+    if (evidence_.config.store_fails > 0) {
+      return;  // a store that is opened again has forgotten claims, and no record says so
+    }
     const bool made = record.phase == Phase::kOk && record.value == 0;
     switch (record.op) {
       case Op::kClaim:
@@ -26,7 +29,8 @@ class Waiting final : public Checker {
       case Op::kRelease:
       case Op::kComplete:
       case Op::kPark:
-        if (made) {
+        // A store that was closed has none of it any more.
+        if (made || (HasStores(evidence_.config) && record.phase == Phase::kOk)) {
           Forget(Key(record.token));
         }
         break;
@@ -76,7 +80,10 @@ class Waiting final : public Checker {
     }
   }
 
-  bool Shared() const { return PlacementOf(evidence_.config) == Placement::kShared; }
+  bool Shared() const {
+    return PlacementOf(evidence_.config) == Placement::kShared ||
+           (HasStores(evidence_.config) && evidence_.config.hosts == 0);
+  }
 
   std::map<TokenKey, uint32_t> claimant_;          // delivery that a token was sent for
   std::map<TokenKey, uint32_t> held_;              // and now holds a claim

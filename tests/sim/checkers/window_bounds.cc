@@ -15,7 +15,7 @@ class WindowBounds final : public Checker {
   explicit WindowBounds(const Evidence& evidence) : Checker("I9 window", evidence) {}
 
   void See(const Record& record) override {
-    if (record.phase != Phase::kOk) {
+    if (record.phase != Phase::kOk || HasStores(evidence_.config)) {
       return;
     }
     switch (record.op) {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "checker.h"
+
+namespace oncemq::sim {
+namespace {
+
+// Stores on one disk: what was finished when a commit was sent is known as long as it was
+// configured, whoever died and whatever lost its power; and nobody's first delivery is too old
+// (rules 22, 23, 27).
+class StoreMemory final : public Checker {
+ public:
+  explicit StoreMemory(const Evidence& evidence)
+      : Checker("I9 stores remember", evidence), places_(evidence.log.partitions.size()) {}
+
+  void See(const Record& record) override {
+    const Config& config = evidence_.config;
+    if (!HasStores(config) || config.hosts != 0) {
+      return;
+    }
+    if (record.op == Op::kPower) {
+      for (Place& place : places_) {
+        LosePower(place, record.value != 0);
+      }
+      return;
+    }
+    if (record.partition < 0) {
+      return;
+    }
+    Place& place = places_[static_cast<size_t>(record.partition)];
+    const bool ok = record.phase == Phase::kOk;
+    if (record.op == Op::kMoved) {
+      place = {};
+      place.moved = true;
+    } else if (record.op == Op::kReset) {
+      place.moved = true;
+    } else if (record.op == Op::kAssign && place.moved) {
+      // An operator's word: what there was by then, somebody may have handled before.
+      place.top = std::max(place.top, EndAt(record));
+      place.moved = false;
+    } else if (record.op == Op::kCommit && record.phase == Phase::kInvoke && config.sync != 0) {
+      place.synced.insert(place.fresh.begin(), place.fresh.end());
+      place.fresh.clear();
+    } else if (record.op == Op::kCommit && ok) {
+      place.top = std::max(place.top, record.offset);
+    } else if ((record.op == Op::kComplete || record.op == Op::kRestore) && ok &&
+               record.value == 0) {
+      Finished(place, record);
+    } else if (record.op == Op::kClaim && ok) {
+      Claimed(place, record);
+    }
+  }
+
+ private:
+  struct Place {
+    std::map<uint32_t, Micros> synced;   // id -> stamp of the record that finished it
+    std::map<uint32_t, Micros> fresh;    // the same, and a power loss may take it
+    std::map<uint32_t, Micros> perhaps;  // it has, or not
+    int64_t top = 0;
+    Micros newest = 0;   // stamp of what was finished
+    bool moved = false;  // an operator has done something
+  };
+
+  void LosePower(Place& place, bool lost) {
+    (lost ? place.perhaps : place.synced).insert(place.fresh.begin(), place.fresh.end());
+    place.fresh.clear();
+  }
+
+  const LogRecord& At(const Record& record) const {
+    const PartitionLog& log = evidence_.log.partitions[static_cast<size_t>(record.partition)];
+    return log.records[log.Find(record.offset)];
+  }
+
+  int64_t EndAt(const Record& record) const {
+    const PartitionLog& log = evidence_.log.partitions[static_cast<size_t>(record.partition)];
+    const auto later = std::find_if(log.records.begin(), log.records.end(),
+                                    [&](const auto& one) { return one.appended > record.time; });
+    return later == log.records.end() ? log.end : later->offset;
+  }
+
+  void Finished(Place& place, const Record& record) {
+    place.newest = std::max(place.newest, At(record).stamp);
+    if (!place.synced.contains(record.id)) {
+      // What is there already keeps its time.
+      const auto before = place.perhaps.find(record.id);
+      const Micros stamp = At(record).stamp;
+      place.fresh.try_emplace(
+          record.id, before == place.perhaps.end() ? stamp : std::min(stamp, before->second));
+    }
+  }
+
+  void Claimed(Place& place, const Record& record) {
+    const auto answer = static_cast<Answer>(record.value);
+    if (answer == Answer::kOutsideWindow && record.offset >= place.top) {
+      Broken("offset " + std::to_string(record.offset) + " of p" +
+             std::to_string(record.partition) +
+             " is refused as too old, though nobody can have handled it before (rule 23)");
+    }
+    const bool below = At(record).stamp < place.newest - evidence_.config.remember_for &&
+                       evidence_.config.remember_for > 0 && record.offset >= place.top;
+    evidence_.sometimes.Count(Situation::kFirstIsNeverOld, below && answer == Answer::kGranted);
+    auto known = place.synced.find(record.id);
+    const bool fresh = known == place.synced.end();
+    known = fresh ? place.fresh.find(record.id) : known;
+    if (known == (fresh ? place.fresh.end() : place.synced.end())) {
+      return;
+    }
+    const Micros age = At(record).stamp - known->second;
+    const Micros window = evidence_.config.remember_for;
+    // Read again below the commit: the original may have aged although its copy has not.
+    const bool again = record.offset < place.top;
+    const bool behind = window > 0 && (age > window || again || evidence_.config.stamps > 0);
+    if (answer == Answer::kGranted && !behind) {
+      Broken("id " + std::to_string(record.id) + " of p" + std::to_string(record.partition) +
+             " is granted again, " + std::to_string(age / kMilli) +
+             " ms of log time after it was finished");
+    }
+    evidence_.sometimes.Count(Situation::kFreshCopyKnown,
+                              answer == Answer::kDuplicate && window > 0 && age > 0);
+    evidence_.sometimes.Count(Situation::kAgedCopyRan, answer == Answer::kGranted && age > window);
+    if (answer == Answer::kGranted) {
+      place.synced.erase(record.id);
+      place.fresh.erase(record.id);
+    }
+  }
+
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> MakeStoreMemory(const Evidence& evidence) {
+  return std::make_unique<StoreMemory>(evidence);
+}
+
+}  // namespace oncemq::sim

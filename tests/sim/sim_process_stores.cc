@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process does about the stores of its partitions: the same calls in the same order as the
+// product's poll loop.
+#include <algorithm>
+
+#include "sim_process.h"
+
+namespace oncemq::sim {
+
+// False: the partition does not start, now or until somebody has looked after it.
+bool SimProcess::Prepare(int32_t partition, Assignment& assignment) {
+  assignment.cluster = "c";
+  const AssignFacts before = assignment.facts;
+  const Status ready = stores_->Prepare(CoreId(partition), {"t", partition}, assignment);
+  if (ready) {
+    NoteFit(before, assignment);
+    return true;
+  }
+  if (ready.error().code == Code::kUnavailable) {
+    return false;  // asked again with the next answer about the commit
+  }
+  const std::string& why = ready.error().message;
+  const auto says = [&](const char* what) { return why.find(what) != std::string::npos; };
+  Sometimes& sometimes = world_.sometimes;
+  sometimes.Count(Situation::kStoreNotTheCommits, says("on top of another store"));
+  sometimes.Count(Situation::kStoreEmpty, says("is empty"));
+  sometimes.Count(Situation::kCommitGone, says("has no commit"));
+  sometimes.Count(Situation::kForeignAhead, says("that is not ours"));
+  At(partition).number++;  // nobody asks again
+  world_.history.Append({.time = world_.loop.now(),
+                         .process = actor_,
+                         .op = Op::kRefused,
+                         .partition = partition,
+                         .offset = before.start});
+  world_.refused(partition);
+  return false;
+}
+
+void SimProcess::NoteFit(const AssignFacts& before, const Assignment& after) {
+  Sometimes& sometimes = world_.sometimes;
+  const AssignFacts& facts = after.facts;
+  sometimes.Count(Situation::kStoreRolledBack, facts.start < before.start);
+  sometimes.Count(Situation::kAnnouncedNotCommitted, facts.metadata.top > facts.start);
+  sometimes.Count(Situation::kStoreCaughtUp, facts.read_from < facts.start);
+}
+
+// Behind everything that the commit calls finished, in the same log, and as durable (rule 27).
+// False: it must not be sent.
+bool SimProcess::Announced(const CommitAction& action) {
+  const auto partition = static_cast<int32_t>(action.partition);
+  if (!At(partition).in_core || core_.Status(action.partition).epoch != action.epoch) {
+    return false;  // lost in between
+  }
+  std::vector<CommitAction> commits{action};
+  std::vector<CommitAction> held;
+  stores_->Announce(
+      commits, held,
+      [this](const CommitAction& commit) {
+        return catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
+      },
+      [this, partition](const CommitAction& commit) {
+        const int64_t end = world_.broker.Bounds(partition, world_.loop.now()).end;
+        const bool at_end = commit.all_read && end == commit.offset;
+        return at_end ? LogTime(milliseconds(clock_.Wall().micros / 1000)) : commit.watermark;
+      });
+  for (const CommitAction& commit : held) {
+    core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, clock_.Boot());
+    CarryOut();
+    WakeIn(1);
+  }
+  return held.empty();
+}
+
+bool SimProcess::InUse(int32_t partition) const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const auto& worker) { return worker->Holds(partition); });
+}
+
+void SimProcess::CloseStores() {
+  if (stores_) {
+    stores_->CloseDue(clock_.Boot(), [this](PartitionId partition) {
+      return InUse(static_cast<int32_t>(partition));
+    });
+  }
+}
+
+}  // namespace oncemq::sim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimStores: what a process sees of the stores on its host's disk: the contract of the window on
+// disk (one store for each partition), with the product's own marker rules and effect batches. A
+// write may fail: then it is there or not, and the store has to be opened again, as the product's
+// does. Thread safety: none; the disk outlives it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "effect_overlay.h"
+#include "marker_engine.h"
+#include "oncemq/base/clock.h"
+#include "sim_disk.h"
+#include "sometimes.h"
+
+namespace oncemq::sim {
+
+class SimStores final : public Window {
+ public:
+  struct Tools {
+    const Config& config;
+    const Clock& clock;
+    Sometimes& sometimes;
+    const bool& healed;
+    // Effect and marker of this completion are written.
+    std::function<void(const CompleteRequest&)> took_effect;
+  };
+  SimStores(ActorId actor, SimDisk& disk, Tools tools);
+  ~SimStores() override;
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override;
+  void Close(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition) override;
+  Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                      std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Announce(std::span<const Announcement> announcements) override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+
+ private:
+  class Store;
+
+  // nullptr: not open here, so not ours.
+  Result<Store*> Find(int32_t partition);
+  template <class Request, class Reply>
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  template <class Request, class Reply>
+  Status ApplyTo(Store& store, std::span<const Request> requests, std::span<Reply> replies);
+
+  const ActorId actor_;
+  SimDisk& disk_;
+  const Tools tools_;
+  const WindowCapabilities capabilities_;
+  Rng rng_;
+  std::map<int32_t, std::unique_ptr<Store>> open_;
+};
+
+// A row that is a sum, read back; 0 where there is none.
+int64_t SumAt(const StoreState& store, std::string_view key);
+
+}  // namespace oncemq::sim
