@@ -6,26 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "verdict_of_run.h"
+#include "scenario.h"
 
 namespace oncemq::sim {
 namespace {
-
-// One story for several seeds: judged by every checker, then by `look`.
-template <class Look>
-void Play(Config config, Look look) {
-  for (int64_t seed = 1; seed <= 20; seed++) {
-    config.seed = seed;
-    NameRunAtAbort(config);
-    const RunResult result = Simulate(config);
-    Sometimes sometimes = result.sometimes;
-    const std::vector<Violation> violations =
-        JudgeAll({config, result.log, result.history, sometimes, &result.stores});
-    ASSERT_TRUE(violations.empty()) << Explain(config, violations.front());
-    ASSERT_TRUE(result.incidents.empty()) << result.incidents.front();
-    look(result, sometimes);
-  }
-}
 
 int64_t Effects(const RunResult& result, SimTarget::Reply reply) {
   const auto& records = result.history.records();

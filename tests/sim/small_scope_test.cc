@@ -121,6 +121,42 @@ TEST_P(SmallScope, HoldsForEveryPairOfFaultsHereAndThere) {
   }
 }
 
+// The same with a store for each partition on one disk, and the power going at every event too.
+class SmallStores : public SmallScope {};
+
+TEST_P(SmallStores, HoldForEveryFaultAtEveryEvent) {
+  const std::pair<FaultKind, int64_t> faults[] = {{FaultKind::kCrash, 50 * kMilli},
+                                                  {FaultKind::kPowerLoss, 50 * kMilli},
+                                                  {FaultKind::kPause, 15 * kSecond},
+                                                  {FaultKind::kClose, 50 * kMilli}};
+  for (int64_t seed = 1; seed <= 8; seed++) {
+    Config plain = Small(GetParam(), seed);
+    plain.placement = static_cast<int64_t>(Placement::kPartitionStores);
+    plain.crossing = plain.window_lost = 0;
+    plain.store_fails = GetParam().lost / 10;
+    plain.sync = seed % 3;
+    plain.catch_up = 1000;
+    const int64_t events = Events(plain, 0);
+    ASSERT_GT(events, 30);
+    for (const auto& [kind, value] : faults) {
+      for (int64_t event = seed % OneOf(); event < events; event += OneOf()) {
+        Config config = plain;
+        config.faults = {InsteadOf(event, kind, 0, value)};
+        if (!Holds(config)) {
+          return;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(With, SmallStores,
+                         testing::Values(Scope{"Guarded", Level::kGuarded, false, 400, 300, 3},
+                                         Scope{"Opaque", Level::kOpaque, true, 400, 300, 3},
+                                         Scope{"Atomic", Level::kAtomic, false, 400, 0, 3},
+                                         Scope{"AtomicLossy", Level::kAtomic, true, 400, 300, 3}),
+                         [](const auto& scope) { return scope.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     With, SmallScope,
     testing::Values(Scope{"GuardedEager", Level::kGuarded, false, 0, 0, 1},

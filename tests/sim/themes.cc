@@ -233,6 +233,12 @@ void Local(Config& c, Rng& rng) {
   c.hosts = rng.Chance(300);
   c.rejects = c.malformed = rng.Chance(200) ? 30 : 0;
   c.copies = 400;
+  if (c.hosts == 0 && rng.Chance(200)) {
+    c.processes = rng.Between(2, 3);
+    c.faults = {{.kind = FaultKind::kPause,
+                 .at = rng.Between(10 * kMilli, c.appended_over + kSecond),
+                 .value = 2 * c.session}};
+  }
 }
 
 void Atomic(Config& c, Rng& rng) {

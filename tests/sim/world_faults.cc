@@ -72,6 +72,9 @@ void World::Strike(const Fault& fault, size_t index) {
     case FaultKind::kRebalance:
       broker_.Reshuffle();
       break;
+    case FaultKind::kPowerLoss:
+      PowerLoss(fault);
+      break;
     default:
       break;
   }

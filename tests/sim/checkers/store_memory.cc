@@ -35,8 +35,12 @@ class StoreMemory final : public Checker {
     if (record.op == Op::kMoved) {
       place = {};
       place.moved = true;
+      place.touched = true;
+    } else if (record.op == Op::kRefused && !place.touched && config.sync != 0) {
+      Broken("p" + std::to_string(record.partition) +
+             " is refused, though nobody has touched its store or its commit");
     } else if (record.op == Op::kReset) {
-      place.moved = true;
+      place.moved = place.touched = true;
     } else if (record.op == Op::kAssign && place.moved) {
       // An operator's word: what there was by then, somebody may have handled before.
       place.top = std::max(place.top, EndAt(record));
@@ -60,8 +64,9 @@ class StoreMemory final : public Checker {
     std::map<uint32_t, Micros> fresh;    // the same, and a power loss may take it
     std::map<uint32_t, Micros> perhaps;  // it has, or not
     int64_t top = 0;
-    Micros newest = 0;   // stamp of what was finished
-    bool moved = false;  // an operator has done something
+    Micros newest = 0;     // stamp of what was finished
+    bool moved = false;    // an operator has done something, and nothing has started since
+    bool touched = false;  // ever
   };
 
   void LosePower(Place& place, bool lost) {

@@ -140,6 +140,7 @@ TEST(ResolveAssignment, ACommitWithoutOurMetadataIsAnOperatorsAct) {
   EXPECT_EQ(assignment->facts.start, 100);
   EXPECT_EQ(assignment->facts.metadata.since, 100) << "nothing below it is finished";
   EXPECT_EQ(assignment->facts.metadata.totals, Totals{});
+  EXPECT_EQ(assignment->facts.metadata.top, 500) << "what comes after it, nobody has handled";
   EXPECT_FALSE(assignment->notice.empty());
 }
 
