@@ -27,9 +27,8 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     if (index == kNoIndex) {
       return;
     }
-    const bool alone = std::exchange(lanes_[index].alone, false);
-    if (alone && !run.items.empty() && !ONCEMQ_MUTANT("alone-with-others")) {
-      lanes_[index].alone = true;
+    const bool alone = slab_[lanes_[index].head].alone && !ONCEMQ_MUTANT("alone-with-others");
+    if (alone && !run.items.empty()) {
       lanes_.MakeReady(index);
       return;
     }
@@ -57,6 +56,9 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
   const size_t begin = run.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && run.items.size() - begin < limit;) {
     Delivery& delivery = slab_[slot];
+    if (delivery.alone && slot != lane.head && !ONCEMQ_MUTANT("alone-behind-others")) {
+      break;
+    }
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.

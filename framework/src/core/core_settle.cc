@@ -127,7 +127,7 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   } else {
     ReleaseId(delivery);
   }
-  lanes_[delivery.lane].alone |= settlement.alone;
+  delivery.alone |= settlement.alone;
   if (settlement.fate == Fate::kRetry || settlement.fate == Fate::kWait ||
       settlement.fate == Fate::kPending) {
     Lane& lane = lanes_[delivery.lane];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "core_harness.h"
 
 namespace oncemq {
@@ -36,6 +38,38 @@ TEST_F(CoreOrder, OneKeyIsWithOneWorkerAtATimeAndInOrder) {
   EXPECT_TRUE(Take().empty());
   SettleAll(first);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{2}));
+}
+
+// What the others of its lane were set aside for goes behind them, and then alone: with them it
+// would lose its effects to its own slowness again.
+TEST_F(CoreOrder, WhatIsToRunAloneHasNothingInItsRun) {
+  Give(0);
+  Admit(0, 0, "b");
+  const auto other = Take();
+  for (int64_t offset = 1; offset <= 4; offset++) {
+    Admit(0, offset, "a");
+  }
+  const auto run = Take();
+  ASSERT_EQ(Offsets(run), (std::vector<int64_t>{1, 2, 3, 4}));
+  for (const RunItem& item : run) {
+    Settlement settlement;
+    settlement.slot = item.slot;
+    settlement.ticket = item.ticket;
+    settlement.fate = Fate::kWithdrawn;
+    settlement.alone = item.at.offset == 3;
+    Settle(settlement);
+  }
+  const auto before = Take();
+  EXPECT_EQ(Offsets(before), (std::vector<int64_t>{1, 2}));
+  SettleAll(before);
+  Admit(0, 5, "b");
+  SettleAll(other);
+  std::vector<std::vector<int64_t>> runs;
+  for (auto next = Take(); !next.empty(); next = Take()) {
+    runs.push_back(Offsets(next));
+    SettleAll(next);
+  }
+  EXPECT_EQ(std::count(runs.begin(), runs.end(), std::vector<int64_t>{3}), 1) << "and nothing else";
 }
 
 TEST_F(CoreOrder, OtherKeysDoNotWait) {

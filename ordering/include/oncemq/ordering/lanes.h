@@ -38,7 +38,6 @@ struct Lane {
   uint32_t outstanding = 0;  // of these, not settled yet
   uint32_t group = 0;
   LaneState state = LaneState::kReady;
-  bool alone = false;  // its next run has no other lane
   bool solo = false;   // the head goes alone until it has moved (rule 17)
   bool stuck = false;  // a message of its present run did not finish and asked for a pause
   int64_t wait = 0;    // longest pause that a message of its present run asked for
