@@ -42,7 +42,8 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
                     .watermark = watermark,
                     .incarnation = store.incarnation};
   if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
-    Acknowledged(commit.partition, commit.number, 0);
+    Acknowledged(commit.partition, commit.number,
+                 DecodeCommit(commit.metadata, commit.offset).value_or(CommitMetadata{}).own);
   }
   return Announcement{.source = store.source,
                       .partition = store.partition,
