@@ -67,6 +67,7 @@ inline constexpr int64_t kSameDeliveryBit = 32;
 inline constexpr int64_t kAttachedBit = 64;
 inline constexpr int64_t kConflictBit = 128;
 inline constexpr int64_t kUnprotectedBit = 256;
+inline constexpr int64_t kAloneBit = 512;
 
 struct Record {
   Micros time = 0;

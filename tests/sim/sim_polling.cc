@@ -16,7 +16,8 @@ constexpr Micros kNever = std::numeric_limits<Micros>::max();
 int64_t BitsOf(const Settlement& s) {
   return static_cast<int64_t>(s.stage) | (s.handled ? kHandledBit : 0) |
          (s.same_delivery ? kSameDeliveryBit : 0) | (s.attached ? kAttachedBit : 0) |
-         (s.conflict ? kConflictBit : 0) | (s.unprotected ? kUnprotectedBit : 0);
+         (s.conflict ? kConflictBit : 0) | (s.unprotected ? kUnprotectedBit : 0) |
+         (s.alone ? kAloneBit : 0);
 }
 
 }  // namespace

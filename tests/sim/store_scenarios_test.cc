@@ -182,6 +182,23 @@ TEST(StoreScenarios, DowntimeLetsNoCopyThroughAndRefusesNoBacklog) {
   }
 }
 
+// Rule 22: only an acknowledged commit lets ids go. Most commits are dropped here, and the process
+// dies before the next one: what was only announced comes again, and is known.
+TEST(StoreScenarios, OnlyWhatWasAcknowledgedIsForgotten) {
+  Config config = Ageing(Level::kAtomic);
+  config.processes = 1;
+  config.commit_dropped = 800;
+  config.appended_over = config.faults_until = 60 * kSecond;
+  for (int64_t i = 1; i <= 4; i++) {
+    Strike(config, FaultKind::kCrash, i * 13 * kSecond, kSecond);
+  }
+  EXPECT_GT(
+      Met(config, Situation::kAnnouncedNotCommitted,
+          [](const RunResult& result) { EXPECT_EQ(Answers(result, Answer::kOutsideWindow), 0); }),
+      0U);
+  EXPECT_GT(Met(config, Situation::kAged), 0U);
+}
+
 // Rule 23: producers stamp as they like. A first delivery is never too old.
 TEST(StoreScenarios, AFirstDeliveryIsNeverTooOld) {
   Config config = Ageing(Level::kAtomic);

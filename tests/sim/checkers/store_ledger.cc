@@ -56,6 +56,12 @@ class StoreLedger final : public Checker {
       case Op::kStop:
         stopped_ = true;
         break;
+      case Op::kSettle:
+        if ((record.aux & kAloneBit) != 0 && !spoiled_.insert(record.delivery).second) {
+          Broken("d" + std::to_string(record.delivery) +
+                 " lost its effects twice with those of others in its run");
+        }
+        break;
       case Op::kDrained:
         drained_ = true;
         break;
@@ -156,6 +162,7 @@ class StoreLedger final : public Checker {
   std::vector<int64_t> passed_to_;  // by an operator, while no store knew anything
   std::map<size_t, int64_t> said_;  // by an operator; nothing has started from it yet
   std::set<uint32_t> too_old_;
+  std::set<uint32_t> spoiled_;  // deliveries
   std::set<size_t> moved_;
   bool stopped_ = false;
   bool drained_ = false;
