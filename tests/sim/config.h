@@ -190,6 +190,17 @@ inline Placement PlacementOf(const Config& config) {
   return static_cast<Placement>(config.placement);
 }
 
+template <class ConfigType, class Visit>
+void EachStoreNumber(ConfigType& c, Visit& visit) {
+  visit("hosts", c.hosts);
+  visit("sync", c.sync);
+  visit("remember_for", c.remember_for);
+  visit("stamps", c.stamps);
+  visit("store_busy", c.store_busy);
+  visit("store_fails", c.store_fails);
+  visit("run_incomplete", c.run_incomplete);
+}
+
 // Calls visit(name, value) for every number of the configuration.
 template <class ConfigType, class Visit>
 void EachNumber(ConfigType& c, Visit visit) {
@@ -229,13 +240,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("store_retry", c.store_retry);
   visit("remember", c.remember);
   visit("catch_up", c.catch_up);
-  visit("hosts", c.hosts);
-  visit("sync", c.sync);
-  visit("remember_for", c.remember_for);
-  visit("stamps", c.stamps);
-  visit("store_busy", c.store_busy);
-  visit("store_fails", c.store_fails);
-  visit("run_incomplete", c.run_incomplete);
+  EachStoreNumber(c, visit);
   visit("lease", c.lease);
   visit("max_lease", c.max_lease);
   visit("handler_timeout", c.handler_timeout);

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "effect_overlay.h"
 #include "oncemq/base/hash.h"
-#include "window_check.h"
+#include "sim_store.h"
 
 namespace oncemq::sim {
 namespace {
@@ -14,11 +15,6 @@ enum class Sync : int64_t { kNever, kEachCommit, kEachBatch };
 
 const Error kNotOpen{Code::kUnavailable, Effect::kNone, "the partition's store is not open"};
 const Error kBusy{Code::kUnavailable, Effect::kNone, "busy"};
-
-WindowTimes TimesOf(const Config& config) {
-  const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
-  return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
-}
 
 // What a request is told whose partition has no open store here: it is not ours.
 void Refuse(ClaimAnswer& answer) {
@@ -40,193 +36,7 @@ int32_t PartitionOf(const Request& request) {
 
 }  // namespace
 
-int64_t SumAt(const StoreState& store, std::string_view key) {
-  const auto row = store.effects.find(key);
-  return row == store.effects.end() ? 0 : SumOf(row->second).value_or(-1);
-}
-
-// One open store. What a call changes is staged, seen by the rest of the call, and written as one
-// batch.
-class SimStores::Store {
- public:
-  // What the engine asks of the store.
-  class Finished {
-   public:
-    explicit Finished(Store& store) : store_(store) {}
-    std::optional<DoneRow> Find(const Found& at) const {
-      const auto staged = store_.staged_done_.find(at.id);
-      if (staged != store_.staged_done_.end()) {
-        return staged->second;
-      }
-      const auto row = store_.file_.now().done.find(at.id);
-      return row == store_.file_.now().done.end() ? std::nullopt : std::optional(row->second);
-    }
-    bool CompletedBy(const DoneRow& row, const Token& token) const { return row.token == token; }
-    LogTime horizon() const { return store_.file_.now().horizon; }
-    void Append(const Found& at, const Finishing& finishing);
-    void Keep(const Found& at, Marker& marker);
-    void Forget(const Found& at, const Marker& marker);
-
-   private:
-    Store& store_;
-  };
-
-  Store(SimStoreFile& file, const Tools& tools, uint64_t incarnation);
-
-  SimStoreFile& file() { return file_; }
-  MarkerEngine<Finished>& engine() { return engine_; }
-  bool failed() const { return failed_; }
-  void Fail() { failed_ = true; }
-  LogTime Wall() const { return LogTime(milliseconds(tools_.clock.Wall().micros / 1000)); }
-  void set_now() { engine_.set_now(tools_.clock.Boot()); }
-  void Stage(std::function<void(StoreState&)> change) { batch_.push_back(std::move(change)); }
-  bool staged() const { return !batch_.empty(); }
-  bool kept() const { return kept_; }
-  // `lands`: false for a write that fails and is not there.
-  void Write(bool sync, bool lands = true);
-  Known Knows() const;
-  void Note(const Progress& progress);
-  void ForgetAged();
-
-  std::optional<Progress> progress;
-
- private:
-  friend class Finished;
-  SimStoreFile& file_;
-  const Tools& tools_;
-  Finished finished_{*this};
-  MarkerEngine<Finished> engine_;
-  StoreBatch batch_;
-  std::map<std::string, DoneRow, std::less<>> staged_done_;
-  bool kept_ = false;
-  bool failed_ = false;
-};
-
-SimStores::Store::Store(SimStoreFile& file, const Tools& tools, uint64_t incarnation)
-    : file_(file),
-      tools_(tools),
-      engine_(LevelOf(tools.config), TimesOf(tools.config), {100'000, 100'000}, finished_) {
-  Stage([incarnation](StoreState& state) {
-    if (state.incarnation != 0) {
-      state.earlier.push_back(state.incarnation);
-    }
-    state.incarnation = incarnation;
-  });
-  Write(/*sync=*/true);
-  for (const auto& [id, row] : file_.now().kept) {
-    Marker marker = row;
-    marker.stored = true;
-    if (marker.state == MarkerState::kOpen) {
-      // Judged by incarnation, not by a clock: its process is gone (rule 13).
-      marker.uncertain |= marker.held;
-      marker.held = false;
-    }
-    engine_.Load({id, StableHash(id), 0}, marker);
-  }
-}
-
-void SimStores::Store::Finished::Append(const Found& at, const Finishing& finishing) {
-  LogTime latest = store_.Wall();
-  if (store_.progress && store_.progress->watermark != kNoLogTime) {
-    latest = std::max(latest, store_.progress->watermark);
-  }
-  DoneRow row{
-      .at = finishing.at,
-      .token = finishing.token,
-      .fingerprint = finishing.fingerprint,
-      .result = std::string(finishing.result),
-      .time = finishing.time == kNoLogTime ? store_.Wall() : std::min(finishing.time, latest)};
-  store_.staged_done_.insert_or_assign(std::string(at.id), row);
-  store_.Stage([id = std::string(at.id), row = std::move(row)](StoreState& state) {
-    state.done.insert_or_assign(id, row);
-  });
-}
-
-void SimStores::Store::Finished::Keep(const Found& at, Marker& marker) {
-  const bool opaque = LevelOf(store_.tools_.config) == Level::kOpaque;
-  if (marker.state == MarkerState::kOpen && !marker.uncertain && !opaque) {
-    return;
-  }
-  marker.stored = store_.kept_ = true;
-  store_.Stage([id = std::string(at.id), marker](StoreState& state) {
-    state.kept.insert_or_assign(id, marker);
-  });
-}
-
-void SimStores::Store::Finished::Forget(const Found& at, const Marker& marker) {
-  if (marker.stored) {
-    store_.Stage([id = std::string(at.id)](StoreState& state) { state.kept.erase(id); });
-  }
-}
-
-void SimStores::Store::Write(bool sync, bool lands) {
-  if (lands) {
-    file_.Write(std::exchange(batch_, {}), sync);
-  }
-  batch_.clear();
-  staged_done_.clear();
-  kept_ = false;
-}
-
-Known SimStores::Store::Knows() const {
-  const StoreState& state = file_.now();
-  Known known;
-  known.from = state.from;
-  known.to = state.to;
-  known.offset = state.offset;
-  known.metadata = state.metadata;
-  known.incarnation = state.incarnation;
-  known.earlier = state.earlier;
-  return known;
-}
-
-void SimStores::Store::Note(const Progress& noted) {
-  progress = noted;
-  if (noted.watermark != kNoLogTime) {
-    progress->watermark = std::clamp(noted.watermark, LogTime(milliseconds(0)), Wall());
-  }
-  Stage([named = noted.incarnation](StoreState& state) {
-    // The commit is of that opening: none before it matters any more.
-    const auto last = std::find(state.earlier.begin(), state.earlier.end(), named);
-    if (named == state.incarnation) {
-      state.earlier.clear();
-    } else if (last != state.earlier.end()) {
-      state.earlier.erase(state.earlier.begin(), last);
-    }
-  });
-  Write(/*sync=*/false);
-  ForgetAged();
-}
-
-// One by one, as early as it may: the product forgets whole generations, so never earlier.
-void SimStores::Store::ForgetAged() {
-  if (tools_.config.remember_for == 0 || progress->watermark == kNoLogTime) {
-    return;
-  }
-  const LogTime limit = progress->watermark - milliseconds(tools_.config.remember_for / kMilli);
-  std::vector<std::string> aged;
-  LogTime newest = file_.now().horizon;
-  for (const auto& [id, row] : file_.now().done) {
-    if (row.time < limit && row.at.offset < progress->frontier) {
-      aged.push_back(id);
-      newest = std::max(newest, row.time + milliseconds(1));
-    }
-  }
-  if (aged.empty()) {
-    return;
-  }
-  tools_.sometimes.Count(Situation::kAged);
-  Stage([newest](StoreState& state) { state.horizon = newest; });
-  Write(/*sync=*/true);
-  Stage([aged = std::move(aged)](StoreState& state) {
-    for (const std::string& id : aged) {
-      state.done.erase(id);
-    }
-  });
-  Write(/*sync=*/false);
-}
-
-SimStores::SimStores(ActorId actor, SimDisk& disk, Tools tools)
+SimStores::SimStores(ActorId actor, SimDisk& disk, StoreTools tools)
     : actor_(actor),
       disk_(disk),
       tools_(std::move(tools)),
@@ -250,10 +60,10 @@ Result<Known> SimStores::Open(const StoreName& name) {
   if (!tools_.healed && rng_.Chance(tools_.config.store_busy)) {
     return kBusy;
   }
-  std::unique_ptr<Store>& store = open_[name.partition];
+  std::unique_ptr<OpenStore>& store = open_[name.partition];
   if (store == nullptr || store->failed() || file.holder() == kWorld) {
     file.Hold(actor_);
-    store = std::make_unique<Store>(file, tools_, rng_.Next() | 1);
+    store = std::make_unique<OpenStore>(file, tools_, rng_.Next() | 1);
     store->engine().owners().Restore(name.source, name.partition, file.now().own,
                                      tools_.clock.Boot());
   }
@@ -266,7 +76,7 @@ void SimStores::Close(uint32_t, int32_t partition) {
   }
 }
 
-Result<SimStores::Store*> SimStores::Find(int32_t partition) {
+Result<OpenStore*> SimStores::Find(int32_t partition) {
   const auto found = open_.find(partition);
   if (found == open_.end() || disk_.At(partition).holder() != actor_) {
     return nullptr;
@@ -277,7 +87,7 @@ Result<SimStores::Store*> SimStores::Find(int32_t partition) {
   if (found->second->failed()) {
     tools_.sometimes.Count(Situation::kStoreReopened);
     const auto progress = found->second->progress;
-    found->second = std::make_unique<Store>(disk_.At(partition), tools_, rng_.Next() | 1);
+    found->second = std::make_unique<OpenStore>(disk_.At(partition), tools_, rng_.Next() | 1);
     found->second->progress = progress;
     found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().own,
                                              tools_.clock.Boot());
@@ -304,7 +114,7 @@ Status SimStores::Apply(std::span<const Request> requests, std::span<Reply> repl
 }
 
 template <class Request, class Reply>
-Status SimStores::ApplyTo(Store& store, std::span<const Request> requests,
+Status SimStores::ApplyTo(OpenStore& store, std::span<const Request> requests,
                           std::span<Reply> replies) {
   store.set_now();
   for (size_t i = 0; i < requests.size(); i++) {

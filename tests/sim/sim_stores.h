@@ -5,33 +5,17 @@
 // does. Thread safety: none; the disk outlives it.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "config.h"
-#include "effect_overlay.h"
-#include "marker_engine.h"
-#include "oncemq/base/clock.h"
-#include "sim_disk.h"
-#include "sometimes.h"
+#include "sim_store.h"
 
 namespace oncemq::sim {
 
 class SimStores final : public Window {
  public:
-  struct Tools {
-    const Config& config;
-    const Clock& clock;
-    Sometimes& sometimes;
-    const bool& healed;
-    // Effect and marker of this completion are written.
-    std::function<void(const CompleteRequest&)> took_effect;
-  };
-  SimStores(ActorId actor, SimDisk& disk, Tools tools);
+  SimStores(ActorId actor, SimDisk& disk, StoreTools tools);
   ~SimStores() override;
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
@@ -52,24 +36,19 @@ class SimStores final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
 
  private:
-  class Store;
-
   // nullptr: not open here, so not ours.
-  Result<Store*> Find(int32_t partition);
+  Result<OpenStore*> Find(int32_t partition);
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies);
   template <class Request, class Reply>
-  Status ApplyTo(Store& store, std::span<const Request> requests, std::span<Reply> replies);
+  Status ApplyTo(OpenStore& store, std::span<const Request> requests, std::span<Reply> replies);
 
   const ActorId actor_;
   SimDisk& disk_;
-  const Tools tools_;
+  const StoreTools tools_;
   const WindowCapabilities capabilities_;
   Rng rng_;
-  std::map<int32_t, std::unique_ptr<Store>> open_;
+  std::map<int32_t, std::unique_ptr<OpenStore>> open_;
 };
-
-// A row that is a sum, read back; 0 where there is none.
-int64_t SumAt(const StoreState& store, std::string_view key);
 
 }  // namespace oncemq::sim

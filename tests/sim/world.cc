@@ -90,13 +90,13 @@ std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
 std::unique_ptr<Window> World::OpenStores(ActorId actor, size_t slot, const Clock& clock) {
   return std::make_unique<SimStores>(
       actor, DiskOf(slot),
-      SimStores::Tools{.config = config_,
-                       .clock = clock,
-                       .sometimes = sometimes_,
-                       .healed = surroundings_.healed,
-                       .took_effect = [this, actor](const CompleteRequest& request) {
-                         NoteEffect(actor, request);
-                       }});
+      StoreTools{.config = config_,
+                 .clock = clock,
+                 .sometimes = sometimes_,
+                 .healed = surroundings_.healed,
+                 .took_effect = [this, actor](const CompleteRequest& request) {
+                   NoteEffect(actor, request);
+                 }});
 }
 
 // At the level atomic the store is the target.

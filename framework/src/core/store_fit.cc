@@ -42,7 +42,8 @@ bool NothingDone(const Known& known, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   auto first = Used(known) ? DecodeCommit(known.metadata, known.offset)
                            : Error{Code::kNotFound, Effect::kNone, "not used"};
-  if (ONCEMQ_MUTANT("begun-is-an-incident") || !first || first->totals.sum() > 0 || known.offset < assignment.log.start) {
+  if (ONCEMQ_MUTANT("begun-is-an-incident") || !first || first->totals.sum() > 0 ||
+      known.offset < assignment.log.start) {
     return false;
   }
   facts.start = facts.read_from = facts.known_from = known.offset;

@@ -182,7 +182,9 @@ void CatchUp::Finish(Progress& progress, BootTime now) {
 }
 
 int64_t CatchUp::KnownTo(PartitionId partition, int64_t offset) const {
-  return Busy(partition) && !ONCEMQ_MUTANT("reading-is-complete") ? std::min(partitions_[partition].to, offset) : offset;
+  return Busy(partition) && !ONCEMQ_MUTANT("reading-is-complete")
+             ? std::min(partitions_[partition].to, offset)
+             : offset;
 }
 
 int64_t CatchUp::KnownUpTo(PartitionId partition, int64_t frontier) const {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "../ledger_rows.h"
-#include "../sim_stores.h"
+#include "../sim_store.h"
 #include "../surroundings.h"
 #include "checker.h"
 
