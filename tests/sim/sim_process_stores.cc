@@ -51,24 +51,20 @@ bool SimProcess::Announced(const CommitAction& action) {
   if (!At(partition).in_core || core_.Status(action.partition).epoch != action.epoch) {
     return false;  // lost in between
   }
-  std::vector<CommitAction> commits{action};
-  std::vector<CommitAction> held;
-  stores_->Announce(
-      commits, held,
-      [this](const CommitAction& commit) {
-        return catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-      },
-      [this, partition](const CommitAction& commit) {
-        const int64_t end = world_.broker.Bounds(partition, world_.loop.now()).end;
-        const bool at_end = commit.all_read && end == commit.offset;
-        return at_end ? LogTime(milliseconds(clock_.Wall().micros / 1000)) : commit.watermark;
-      });
-  for (const CommitAction& commit : held) {
-    core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, clock_.Boot());
-    CarryOut();
-    WakeIn(1);
+  const int64_t known_to =
+      catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
+  const int64_t end = world_.broker.Bounds(partition, world_.loop.now()).end;
+  const bool at_end = action.all_read && end == action.offset;
+  const LogTime now(milliseconds(clock_.Wall().micros / 1000));
+  const auto announcement = stores_->Plan(action, known_to, at_end ? now : action.watermark);
+  if (!announcement || ONCEMQ_MUTANT("commit-not-announced") ||
+      store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
+    return true;
   }
-  return held.empty();
+  core_.CommitAnswered(action.partition, action.number, CommitReply::kNotSent, clock_.Boot());
+  CarryOut();
+  WakeIn(1);
+  return false;
 }
 
 bool SimProcess::InUse(int32_t partition) const {
