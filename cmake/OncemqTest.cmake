@@ -3,7 +3,7 @@
 #
 #   oncemq_test(NAME unit_base LABELS unit SOURCES a_test.cc LIBS oncemq::base [TIMEOUT 60]
 #               [SERIAL] [ROCKSDB] [ENV A=b])
-#     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: stores are opened in it
+#     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: it opens stores
 #   oncemq_bench(NAME dispatch SOURCES ... LIBS ...)     program bench_dispatch
 #   oncemq_fuzz(NAME record SOURCES ... LIBS ...)        program fuzz_record, with clang only
 

@@ -83,6 +83,7 @@ class SimProcess final : public MemberShell {
   void NoteFit(const AssignFacts& before, const Assignment& after);
   bool Announced(const CommitAction& action);
   bool InUse(int32_t partition) const;
+  void CloseStore(int32_t partition);
   void CloseStores();
   void Lose(int32_t partition);
   void Drain(int32_t partition);

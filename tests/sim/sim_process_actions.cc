@@ -170,7 +170,7 @@ void SimProcess::Do(const GiveBackAction& action) {
   state.in_core = false;
   EndCatchUp(partition);
   if (stores_) {
-    stores_->Close(action.partition);  // before the group hears of it
+    CloseStore(partition);
   }
   state.in_doubt = action.leave_group;
   if (action.leave_group && !leaving_) {

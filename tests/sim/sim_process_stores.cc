@@ -72,6 +72,19 @@ bool SimProcess::InUse(int32_t partition) const {
                      [&](const auto& worker) { return worker->Holds(partition); });
 }
 
+// Before the group hears of it.
+void SimProcess::CloseStore(int32_t partition) {
+  const bool runs_on = InUse(partition) && LevelOf(world_.config) == Level::kOpaque &&
+                       !ONCEMQ_MUTANT("opaque-store-handed-on");
+  if (runs_on) {
+    const Micros until = world_.loop.now() + world_.config.handler_timeout;
+    stores_->CloseLater(CoreId(partition), clock_.ToBoot(until));
+    WakeIn(world_.config.handler_timeout);
+  } else {
+    stores_->Close(CoreId(partition));
+  }
+}
+
 void SimProcess::CloseStores() {
   if (stores_) {
     stores_->CloseDue(clock_.Boot(), [this](PartitionId partition) {

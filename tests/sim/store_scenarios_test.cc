@@ -282,5 +282,34 @@ TEST(StoreScenarios, ASleepersStoreIsNotOpenedBySomebodyElse) {
   EXPECT_GT(Met(config, Situation::kStoreHeld), 0U);
 }
 
+// Rule 13: the partition was given back at the deadline with a handler still running. Its process
+// lives, so the claim is not dead, though its store was opened anew.
+TEST(StoreScenarios, AtOpaqueANewOwnerWaitsForAHandlerThatStillRuns) {
+  Config config = OnDisk(Level::kOpaque);
+  config.slow = 300;
+  config.slow_time = 4 * kSecond;
+  config.drain = 100 * kMilli;
+  for (int64_t i = 1; i <= 6; i++) {
+    Strike(config, FaultKind::kRebalance, i * kSecond);
+  }
+  int64_t both = 0;
+  Play(config, [&](const RunResult& result, const Sometimes&) {
+    std::map<uint32_t, ActorId> handled;
+    for (const Record& record : result.history.records()) {
+      if (record.op != Op::kHandle) {
+        continue;
+      }
+      const auto other = handled.find(record.id);
+      if (record.phase == Phase::kOk) {
+        if (other != handled.end() && other->second == record.process) handled.erase(other);
+      } else {
+        both += other != handled.end() && other->second != record.process;
+        handled[record.id] = record.process;
+      }
+    }
+  });
+  EXPECT_EQ(both, 0);
+}
+
 }  // namespace
 }  // namespace oncemq::sim

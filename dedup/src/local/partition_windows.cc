@@ -52,7 +52,8 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .durable = true,
                     .atomic = true,
                     .ages = true,
-                    .by_partition = true},
+                    .by_partition = true,
+                    .handler_timeout = options.times.handler_timeout},
       options_(options),
       memory_(NewRocksMemory(options.cache_bytes, options.buffer_bytes)),
       clock_(clock) {}

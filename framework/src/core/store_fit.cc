@@ -67,16 +67,16 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
   return {};
 }
 
-// The very store that the commit rests on has lost all that was ever announced: its disk was not
-// asked to keep it.
+// The very store that the commit rests on has lost all that was announced in this history: its disk
+// was not asked to keep it.
 Status BeginAgain(Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   const int64_t since = facts.metadata.since;
   if (since < assignment.log.start || !facts.metadata.skipped.empty()) {
-    return Incident("the store has lost all its effects, up to " + Position(facts.start) +
+    return Incident("the store has lost its effects, up to " + Position(facts.start) +
                     ", and the log does not have all their messages any more");
   }
-  Notice("the store has lost all its effects, up to " + Position(facts.start) +
+  Notice("the store has lost its effects, up to " + Position(facts.start) +
              ": they are handled again from " + Position(since),
          assignment);
   facts.metadata.totals = {};
@@ -109,6 +109,14 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
                         : "the group has a commit at " + Position(facts.start) +
                               ", and the store, which should have its effects, is empty");
   }
+  auto metadata = DecodeCommit(known.metadata, known.offset);
+  if (!metadata) {
+    return Incident("what the store says of its last commit cannot be read");
+  }
+  if (metadata->since != facts.metadata.since && !nothing_done &&
+      !ONCEMQ_MUTANT("announced-before-the-reset")) {
+    return BeginAgain(assignment);  // it has lost what was announced since an operator's reset
+  }
   facts.known_from = known.from;
   if (known.offset > facts.start || ONCEMQ_MUTANT("commit-over-store")) {
     return {};  // announced, but its commit never landed: what comes again is recognised
@@ -117,10 +125,6 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
     return Incident("the store stands at " + Position(known.offset) + ", behind the commit at " +
                     Position(facts.start) + ", and the log begins at " +
                     Position(assignment.log.start) + ": effects between are lost");
-  }
-  auto metadata = DecodeCommit(known.metadata, known.offset);
-  if (!metadata) {
-    return Incident("what the store says of its last commit cannot be read");
   }
   if (known.offset < facts.start) {
     Notice("the store stands at " + Position(known.offset) + ", behind the commit at " +

@@ -112,7 +112,7 @@ void PollLoop::Do(GiveBackAction& action) {
   owned_[action.partition].held = false;
   held_--;
   if (stores_) {
-    stores_->Close(action.partition);  // before the group hears of it: the next owner opens it
+    CloseStore(action.partition, runs_on);
   }
   // While its commit may still land, nobody else may have it: it goes when we leave the group.
   owned_[action.partition].in_doubt = action.leave_group;
@@ -127,6 +127,18 @@ void PollLoop::Do(GiveBackAction& action) {
     rejoining_ = true;
     source_->Refuse();
     DrainAll();
+  }
+}
+
+// Before the group hears of it: the next owner opens it. At the opaque level it would take the
+// claim of a handler that still runs for a dead one's, so it has to wait as long as that may act
+// (rule 13).
+void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
+  const WindowCapabilities& can = parts_.window->capabilities();
+  if (runs_on && can.level == Level::kOpaque && !ONCEMQ_MUTANT("opaque-store-handed-on")) {
+    stores_->CloseLater(partition, now_ + can.handler_timeout);
+  } else {
+    stores_->Close(partition);
   }
 }
 

@@ -92,6 +92,7 @@ class PollLoop final : private SourceEvents {
   void Drain(PartitionId partition);
   void DrainAll();
   void EndCatchUp(PartitionId partition);
+  void CloseStore(PartitionId partition, bool runs_on);
   void SendCommits();
   bool SendAnnounced();
   bool InUse(PartitionId partition) const;

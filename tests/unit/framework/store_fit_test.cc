@@ -144,6 +144,17 @@ TEST(FitStore, AStoreThatLostAllOfItsOwnEffectsHandlesThemAgain) {
   EXPECT_FALSE(FitStore(known, kAtomic, gone)) << "message 10 is in no log any more";
 }
 
+// Where the announcement is from before an operator's reset, nothing that came after it is known.
+TEST(FitStore, AnAnnouncementFromBeforeAResetIsNotBelieved) {
+  for (const int64_t announced : {80, 200}) {
+    Assignment assignment = Committed(90);
+    assignment.facts.metadata.since = 50;
+    ASSERT_TRUE(FitStore(StoreAt(0, announced), kAtomic, assignment));
+    EXPECT_EQ(assignment.facts.start, 50) << announced;
+    EXPECT_EQ(assignment.facts.metadata.totals.sum(), 0);
+  }
+}
+
 TEST(FitStore, WhatTheBudgetDoesNotReachStopsItOrIsSaid) {
   Assignment strict = Committed(500, 8);
   const Status refused = FitStore(StoreAt(20, 500), kGuarded, strict);

@@ -54,8 +54,8 @@ struct LocalWindowOptions {
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of the disk's pages, and for what RocksDB has not put into files yet. Stores of partitions share
-  // both.
+  // Of the disk's pages, and for what RocksDB has not put into files yet. Stores of partitions
+  // share both.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
 };

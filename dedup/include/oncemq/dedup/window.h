@@ -195,8 +195,9 @@ struct WindowCapabilities {
   bool atomic = false;
   bool keeps_results = true;
   bool fingerprints = true;
-  bool ages = false;          // forgets finished ids by log time
-  bool by_partition = false;  // each partition has a store of its own: Open() comes first
+  bool ages = false;                // forgets finished ids by log time
+  bool by_partition = false;        // each partition has a store of its own: Open() comes first
+  milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };

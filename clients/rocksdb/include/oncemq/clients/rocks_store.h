@@ -33,15 +33,14 @@ struct RocksFamily {
   size_t block_bytes = 4096;
 };
 
-// What several stores may share: a cache of pages, and a bound for what they have not put into files
-// yet.
-// Thread safety: any thread.
+// What several stores may share: a cache of pages, and a bound for what they have not put into
+// files yet. Thread safety: any thread.
 class RocksMemory;
 std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_bytes);
 
 struct RocksOptions {
   std::string directory;
-  std::vector<RocksFamily> families;  // numbered from 0 in this order; "default" must be first
+  std::vector<RocksFamily> families;    // numbered from 0 in this order; "default" must be first
   std::shared_ptr<RocksMemory> memory;  // nullptr: its own, of the default sizes
   size_t max_wal_bytes = size_t{1} << 30;
   int background_threads = 1;
