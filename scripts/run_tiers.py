@@ -268,8 +268,8 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("disk", 90, labelled("^disk$", jobs=1)),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
-    ("mutants", 420, tier_mutants),
-    ("kafka", 420, tier_kafka),
+    ("mutants", 600, tier_mutants),
+    ("kafka", 600, tier_kafka),
     ("package", 240, tier_package),
     ("demo", 100, tier_demo),
 ]
@@ -279,7 +279,7 @@ FULL_TIERS = [
     ("seeds", 300, tier_seeds),
     ("storms", 240, tier_storms),
     ("large", 60, labelled("^large$", jobs=1, exclude=None)),
-    ("fuzz", 300, script("scripts/fuzz")),
+    ("fuzz", 420, script("scripts/fuzz")),
 ]
 
 

@@ -151,7 +151,9 @@ Status RocksStore::Ingest(size_t family, const Rows& next) {
   const std::string path = impl_->directory + "/" + std::string(kIngestPrefix) +
                            std::to_string(impl_->next_file.fetch_add(1));
   std::error_code failed;
-  std::filesystem::remove(path, failed);
+  if (!ONCEMQ_MUTANT("ingest-name-reused")) {
+    std::filesystem::remove(path, failed);
+  }
   if (failed) {  // it may be another name of a file that the store has
     return Error{Code::kUnavailable, Effect::kNone, path + ": " + failed.message()};
   }
