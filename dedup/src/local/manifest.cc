@@ -151,7 +151,8 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
   if (manifest->incarnation != 0) {
     manifest->earlier.push_back(manifest->incarnation);
     if (manifest->earlier.size() > kMostEarlier) {
-      manifest->earlier.erase(manifest->earlier.begin());
+      // Not the first: the last acknowledged commit names it.
+      manifest->earlier.erase(manifest->earlier.begin() + 1);
     }
   }
   manifest->incarnation = SecureRandom64() | 1;  // 0 is none

@@ -23,7 +23,7 @@ struct Manifest {
   Level level = Level::kGuarded;
   KeyedHash::Secret secret{};
   uint64_t incarnation = 0;
-  std::vector<uint64_t> earlier;  // oldest first, the latest kMostEarlier
+  std::vector<uint64_t> earlier;  // oldest first: the first one and the latest, kMostEarlier in all
 
   // The group's last commit names that incarnation: none before it matters any more. Whether the
   // list has changed.

@@ -70,8 +70,8 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
     const std::string number = std::to_string(name.partition);
     store->options.directory += "/" + std::string(name.topic) + "/" + number;
     store->options.identity += std::string(options_.identity.empty() ? "" : ", ") +
-                               std::string(name.owner) + ", topic " + std::string(name.topic) +
-                               ", partition " + number;
+                               std::string(name.owner) + ", source " + std::to_string(name.source) +
+                               ", topic " + std::string(name.topic) + ", partition " + number;
   }
   const auto window = Ready(*store);
   if (!window) {
