@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogTimes: log time at a partition's frontier (rule 22). Producers stamp their records, so the
 // stamps are not in order: a block of arrivals counts with the oldest of its records, once the
-// frontier has passed all of it. A single stamp of the future moves nothing, one of the past holds
-// up its own block only.
+// frontier has passed all of it, and never for more than what has arrived behind it. A single stamp
+// of the future moves nothing while there is a backlog, one of the past holds up its own block
+// only.
 //
 // Memory: 24 bytes for each kBlock arrivals above the frontier.
 // Thread safety: none; lives inside the core.
@@ -21,7 +22,7 @@ class LogTimes {
  public:
   void Start() {
     blocks_.clear();
-    passed_ = kNoLogTime;
+    passed_ = reached_ = kNoLogTime;
   }
 
   // `arrivals` records up to the offset `last`; kNoLogTime: none of them has a stamp.
@@ -43,7 +44,12 @@ class LogTimes {
       passed_ = std::max(passed_, blocks_.front().oldest);
       blocks_.pop_front();
     }
-    return passed_;
+    LogTime now = passed_;
+    for (const Block& block : blocks_) {
+      now = Older(now, block.oldest);
+    }
+    reached_ = std::max(reached_, passed_ == kNoLogTime ? kNoLogTime : now);
+    return reached_;
   }
 
  private:
@@ -61,7 +67,8 @@ class LogTimes {
   }
 
   std::deque<Block> blocks_;
-  LogTime passed_ = kNoLogTime;
+  LogTime passed_ = kNoLogTime;   // the highest of the blocks that were passed
+  LogTime reached_ = kNoLogTime;  // what was told last
 };
 
 }  // namespace oncemq

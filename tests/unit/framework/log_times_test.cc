@@ -31,13 +31,28 @@ TEST(LogTimes, TheOldestOfABlockCountsSoAStampOfTheFutureMovesNothing) {
   EXPECT_EQ(times.At(20), At(10));
 }
 
+TEST(LogTimes, AStampOfTheFutureThatIsAloneIsNotBelievedBeforeWhatArrivedBehindIt) {
+  LogTimes times;
+  times.Start();
+  times.Note(0, At(1'000'000), 1);
+  EXPECT_EQ(times.At(0), kNoLogTime);
+  times.Note(1'024, At(10), 1'024);  // of the same block
+  times.Note(2'048, At(20), 1'024);
+  EXPECT_EQ(times.At(1'025), At(10));
+  times.Note(3'000, At(2'000'000), 1'024);
+  times.Note(4'000, At(30), 1'024);
+  EXPECT_EQ(times.At(3'001), At(30)) << "not more than the record behind it says";
+}
+
 TEST(LogTimes, ItNeverFallsWithinAnAssignment) {
   LogTimes times;
   times.Start();
   times.Note(9, At(50), 1'024);
   times.Note(19, At(10), 1'024);
-  EXPECT_EQ(times.At(10), At(50));
+  EXPECT_EQ(times.At(10), At(10)) << "no more than what has arrived behind it";
   EXPECT_EQ(times.At(20), At(50));
+  times.Note(29, At(20), 1'024);
+  EXPECT_EQ(times.At(20), At(50)) << "though younger records say less";
   times.Start();
   EXPECT_EQ(times.At(20), kNoLogTime);
 }
