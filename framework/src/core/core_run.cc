@@ -29,7 +29,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     }
     const bool alone = slab_[lanes_[index].head].alone && !ONCEMQ_MUTANT("alone-with-others");
     if (alone && !run.items.empty()) {
-      lanes_.MakeReady(index);
+      lanes_.MakeReadyFirst(index);
       return;
     }
     const uint32_t room = alone ? 1 : most - static_cast<uint32_t>(run.items.size());

@@ -75,6 +75,21 @@ TEST_F(LanesTest, GroupsTakeTurnsAndShareNoLane) {
   EXPECT_EQ(lanes_.NextTurn(), 0u);
 }
 
+TEST_F(LanesTest, ALaneThatHasToWaitForItsOwnRunIsNextAgain) {
+  lanes_.Append(1, 0);
+  lanes_.Append(2, 1);
+  lanes_.Append(3, 2);
+  const uint32_t first = lanes_.NextReady();
+  lanes_.MakeReadyFirst(first);
+  EXPECT_EQ(lanes_.NextReady(), first);
+  EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 2u);
+  EXPECT_EQ(lanes_[lanes_.NextReady()].hash, 3u);
+  EXPECT_EQ(lanes_.NextReady(), kNoIndex);
+  lanes_.MakeReadyFirst(first);
+  EXPECT_EQ(lanes_.NextTurn(), 0u);
+  EXPECT_EQ(lanes_.NextReady(), first);
+}
+
 TEST_F(LanesTest, LanesSetAsideComeBackTogetherInOrder) {
   LaneList list;
   for (uint32_t i = 0; i < 3; i++) {

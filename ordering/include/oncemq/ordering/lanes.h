@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "oncemq/base/check.h"
@@ -115,6 +116,17 @@ class LaneTable {
       __builtin_prefetch(&nodes_[lanes_[ready.head].head]);
     }
     return index;
+  }
+
+  // Before all others of its group: it was its turn, and it has to wait for a run of its own.
+  void MakeReadyFirst(uint32_t index) {
+    LaneList& ready = groups_[lanes_[index].group].ready;
+    const LaneList others = std::exchange(ready, {});
+    MakeReady(index);
+    if (others.head != kNoIndex) {
+      lanes_[index].next = others.head;
+      ready.tail = others.tail;
+    }
   }
 
   void MakeReady(uint32_t index) {
