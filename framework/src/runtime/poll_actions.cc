@@ -206,7 +206,9 @@ void PollLoop::Lost(PartitionId partition) {
   disorder_ |= stopping_;
   StopRunsOf(partition, now_);
   if (stores_) {
-    stores_->CloseLater(partition, now_ + options_.drain_deadline);
+    const WindowCapabilities& can = parts_.window->capabilities();
+    const milliseconds longer = can.level == Level::kOpaque ? can.handler_timeout : milliseconds(0);
+    stores_->CloseLater(partition, now_ + std::max(options_.drain_deadline, longer));
   }
   core_.Lost(partition, now_);
 }
