@@ -7,6 +7,7 @@
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/hash.h"
 #include "runtime_pipeline.h"
+#include "scope.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::bench {
@@ -35,9 +36,9 @@ std::unique_ptr<Window> OpenAt(const std::filesystem::path& directory, SyncWhen 
 // Ids that no message of the bench has, in every partition's store.
 void FillStores(const std::filesystem::path& directory, const RunFacts& run) {
   const auto window = OpenAt(directory, SyncWhen::kNever);
-  const std::string owner = "cluster " + run.cluster + ", group " + run.group +
-                            ", app default, namespace default, handler default, recipe 1, id from "
-                            "header message-id, read_committed";
+  RuntimeOptions options;
+  options.kafka.group = run.group;
+  const std::string owner = "cluster " + run.cluster + ", " + StoreOwner(options);
   std::vector<std::string> ids(kBatch);
   std::vector<RestoreRequest> requests(kBatch);
   std::vector<Change> answers(kBatch);

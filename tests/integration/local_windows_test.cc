@@ -7,6 +7,7 @@
 
 #include "oncemq/dedup/local_window.h"
 #include "runtime_fixture.h"
+#include "scope.h"
 #include "support/log_file.h"
 
 namespace oncemq::testing {
@@ -26,9 +27,7 @@ class KafkaLocalWindows : public KafkaRuntimeTest {
   std::string Base() const { return dir_.path() / "stores"; }
   // As the runtime calls it.
   std::string Owner() const {
-    return "cluster " + SharedKafka::Get().cluster_id() + ", group " + group_ +
-           ", app default, namespace default, handler default, recipe 1, id from header "
-           "message-id, read_committed";
+    return "cluster " + SharedKafka::Get().cluster_id() + ", " + StoreOwner(Options());
   }
   std::unique_ptr<Window> Stores(Level level = Level::kGuarded) const {
     LocalWindowOptions options;

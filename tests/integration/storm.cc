@@ -11,6 +11,7 @@
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/commit_metadata.h"
+#include "scope.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
@@ -129,9 +130,8 @@ void StormProducer::Send(uint32_t id) {
 void ExpectLedger(const std::filesystem::path& dir, std::string_view kind, const std::string& group,
                   const std::string& topic, const StormSize& size) {
   const auto window = OpenTestWindow(kind, dir);
-  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", group " + group +
-                            ", app default, namespace default, handler default, recipe 1, id from "
-                            "header message-id, read_committed";
+  const std::string owner = "cluster " + SharedKafka::Get().cluster_id() + ", " +
+                            StoreOwner(QuickOptions("", group, topic));
   std::vector<std::unique_ptr<EffectBatch>> stores;
   for (int32_t partition = 0; partition < size.partitions; partition++) {
     const auto known = window->Open({0, partition, topic, owner});

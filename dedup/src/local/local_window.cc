@@ -206,8 +206,7 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
     return {};
   }
-  const auto rows =
-      effects.Rows([this](std::string_view key) { return store_->Get(kEffects, key); });
+  const auto rows = effects.Rows([this](std::string_view key) { return ReadEffect(key); });
   if (!rows) {
     return rows.error();
   }

@@ -24,17 +24,6 @@ namespace {
 
 constexpr milliseconds kCallbacksWithin{1'000};  // for stop callbacks, once every handler has ended
 
-// Whose ids a store keeps, but for cluster, topic and partition (rule 28). Where an id comes from
-// is part of it: other ids under the same name would never meet.
-std::string StoreOwner(const RuntimeOptions& options) {
-  const std::string id = options.id_from == IdFrom::kHeader ? "header " + options.id_header
-                         : options.id_from == IdFrom::kKey  ? "key"
-                                                            : "coordinates";
-  return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
-         options.name_space + ", handler " + options.handler + ", recipe " +
-         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
-}
-
 class KafkaRuntime final : public Runtime {
  public:
   KafkaRuntime(const RuntimeOptions& options, Window* window, Handler handler,

@@ -20,4 +20,13 @@ uint64_t ScopeOf(const ScopeNames& names) {
   return StableHash(text);
 }
 
+std::string StoreOwner(const RuntimeOptions& options) {
+  const std::string id = options.id_from == IdFrom::kHeader ? "header " + options.id_header
+                         : options.id_from == IdFrom::kKey  ? "key"
+                                                            : "coordinates";
+  return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
+         options.name_space + ", handler " + options.handler + ", recipe " +
+         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
+}
+
 }  // namespace oncemq

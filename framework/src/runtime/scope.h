@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "oncemq/framework/runtime.h"
 
 namespace oncemq {
 
@@ -18,5 +21,9 @@ struct ScopeNames {
 // The same number for the same names, in every process and version: it stands in every commit.
 // No two lists of names are joined to the same text. Thread safety: pure.
 uint64_t ScopeOf(const ScopeNames& names);
+
+// Whose ids a store keeps, but for cluster, topic and partition (rule 28). Where an id comes from
+// is part of it: other ids under the same name would never meet.
+std::string StoreOwner(const RuntimeOptions& options);
 
 }  // namespace oncemq
