@@ -126,23 +126,32 @@ def main():
         old.unlink()
     programs = find_programs()
     problems = sorted(compare_with_sources(listed))
-    failed = len(problems)
+    bad = []
+
+    def complain(text):
+        bad.append(text)
+        print(text, flush=True)
+
     for problem in problems:
-        print(f"NOT VALID: {problem}", flush=True)
+        complain(f"NOT VALID: {problem}")
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         commands = sorted({command for mutant in mutants for command in mutant.commands})
         for problem in pool.map(lambda command: check_unbroken(command, programs), commands):
             if problem:
-                failed += 1
-                print(f"NOT VALID: {problem}", flush=True)
+                complain(f"NOT VALID: {problem}")
         for mutant, (caught, how) in zip(
                 mutants, pool.map(lambda mutant: try_mutant(mutant, programs), mutants)):
-            failed += not caught
-            word = "caught" if caught else "SURVIVED"
-            print(f"{word:9}{mutant.name}: {mutant.broken} ({how})", flush=True)
-    passed = len(mutants) + len(commands) + len(problems) - failed
-    print(f"{passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+            what = f"{mutant.name}: {mutant.broken} ({how})"
+            if caught:
+                print(f"caught   {what}", flush=True)
+            else:
+                complain(f"SURVIVED {what}")
+    # Said once more where the reader of a long log looks first.
+    for text in bad:
+        print(text)
+    passed = len(mutants) + len(commands) + len(problems) - len(bad)
+    print(f"{passed} passed, {len(bad)} failed, 0 skipped")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
