@@ -114,11 +114,11 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     return assignment;
   }
   const int64_t offset = *committed.offset;
-  const bool skips = offset < log.start && rules.resume_at_log_start;
-  if (auto outside = Outside(offset, log); outside && !skips) {
+  const bool goes_on = offset < log.start && rules.resume_at_log_start;  // see BeginInLog()
+  if (auto outside = Outside(offset, log); outside && !goes_on) {
     return *outside;
   }
-  assignment.facts.start = assignment.facts.read_from = skips ? log.start : offset;
+  assignment.facts.start = assignment.facts.read_from = offset;
   auto metadata = DecodeCommit(committed.metadata, offset);
   if (!metadata && metadata.error().code == Code::kInvalid) {
     return metadata.error();
@@ -135,9 +135,6 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     }
     assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
                         std::to_string(offset) + "; what lies below it is not known to be finished";
-    if (skips) {
-      assignment.notice += "; " + SkipNotice(offset, log.start);
-    }
     return assignment;
   }
   if (auto not_ours = NotOurs(*metadata, rules)) {
@@ -147,12 +144,24 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     return Incident(Code::kCorrupt, "the commit's map reaches beyond the end of the log");
   }
   assignment.facts.metadata = std::move(*metadata);
-  if (skips) {
-    assignment.facts.start = assignment.facts.read_from =
-        Skip(offset, log.start, assignment.facts.metadata);
-    assignment.notice = SkipNotice(offset, log.start);
-  }
   return assignment;
+}
+
+void BeginInLog(Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  const int64_t log_start = assignment.log.start;
+  if (facts.start >= log_start) {
+    return;
+  }
+  assignment.AddNotice(SkipNotice(facts.start, log_start));
+  const bool reads = facts.read_from != facts.start;
+  if (assignment.history == History::kForeign) {
+    facts.metadata.since = facts.start = log_start;
+  } else {
+    facts.start = Skip(facts.start, log_start, facts.metadata);
+  }
+  facts.read_from =
+      reads ? std::min(facts.start, std::max(facts.read_from, log_start)) : facts.start;
 }
 
 CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t most) {

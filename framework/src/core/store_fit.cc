@@ -14,11 +14,6 @@ Error Incident(std::string text) {
   return {Code::kInvalid, Effect::kNone, std::move(text)};
 }
 
-void Notice(std::string text, Assignment& assignment) {
-  assignment.notice += assignment.notice.empty() ? "" : "; ";
-  assignment.notice += text;
-}
-
 // Whether the commit was made on top of this very store. A copy of it that has gone its own way,
 // one that was restored, or another host's: their commits say nothing about ours.
 bool IsContinuation(const Known& known, const CommitMetadata& metadata) {
@@ -51,6 +46,23 @@ bool NothingDone(const Known& known, Assignment& assignment) {
   return true;
 }
 
+// What was announced and whose commit never landed comes again, and is recognised. Where the log
+// has dropped it, nothing comes: then what was announced stands for the commit, or all of it would
+// count as skipped.
+void FollowAnnouncement(const Known& known, Assignment& assignment) {
+  AssignFacts& facts = assignment.facts;
+  if (facts.start >= assignment.log.start || known.offset <= facts.start ||
+      ONCEMQ_MUTANT("announced-counts-as-skipped")) {
+    return;
+  }
+  auto announced = DecodeCommit(known.metadata, known.offset);
+  if (announced && announced->since == facts.metadata.since) {
+    announced->top = std::max(announced->top, facts.metadata.top);
+    facts.start = facts.read_from = known.offset;
+    facts.metadata = *std::move(announced);
+  }
+}
+
 // What an operator committed: below it nothing is known to be finished, but what this store knows.
 Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
@@ -62,7 +74,7 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
   const bool covered = facts.start >= known.from && facts.start <= known.to;
   facts.known_from = covered ? known.from : facts.start;
   if (Used(known) && facts.start > known.to) {
-    Notice("copies of what lies below are not recognised", assignment);
+    assignment.AddNotice("copies of what lies below are not recognised");
   }
   return {};
 }
@@ -76,9 +88,8 @@ Status BeginAgain(Assignment& assignment) {
     return Incident("the store has lost its effects, up to " + Position(facts.start) +
                     ", and the log does not have all their messages any more");
   }
-  Notice("the store has lost its effects, up to " + Position(facts.start) +
-             ": they are handled again from " + Position(since),
-         assignment);
+  assignment.AddNotice("the store has lost its effects, up to " + Position(facts.start) +
+                       ": they are handled again from " + Position(since));
   facts.metadata.totals = {};
   facts.metadata.map = {};
   facts.metadata.not_done = {};
@@ -121,15 +132,15 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   if (known.offset > facts.start || ONCEMQ_MUTANT("commit-over-store")) {
     return {};  // announced, but its commit never landed: what comes again is recognised
   }
-  if (known.offset < assignment.log.start) {
+  if (known.offset < facts.start && known.offset < assignment.log.start) {
     return Incident("the store stands at " + Position(known.offset) + ", behind the commit at " +
                     Position(facts.start) + ", and the log begins at " +
                     Position(assignment.log.start) + ": effects between are lost");
   }
   if (known.offset < facts.start) {
-    Notice("the store stands at " + Position(known.offset) + ", behind the commit at " +
-               Position(facts.start) + ": what it has lost is handled again",
-           assignment);
+    assignment.AddNotice("the store stands at " + Position(known.offset) +
+                         ", behind the commit at " + Position(facts.start) +
+                         ": what it has lost is handled again");
   }
   metadata->top = std::max(metadata->top, facts.metadata.top);
   facts.start = facts.read_from = known.offset;
@@ -146,7 +157,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
     return {};
   }
   if (Used(known) && !continues) {
-    Notice("the last commit was made on top of another store than this one", assignment);
+    assignment.AddNotice("the last commit was made on top of another store than this one");
   }
   const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up);
   facts.read_from = plan.from;
@@ -164,7 +175,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   if (!rules.run_incomplete) {
     return Incident(gap + "; copies of it would run again (incomplete: run allows that)");
   }
-  Notice(gap + ", copies of it will run again", assignment);
+  assignment.AddNotice(gap + ", copies of it will run again");
   return {};
 }
 
@@ -199,6 +210,9 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
     // An older commit may land late. What this store calls finished is no first delivery: it may
     // have forgotten it, which a commit that was acknowledged allowed (rule 23).
     facts.metadata.top = std::max(facts.metadata.top, known.offset);
+  }
+  if (continues) {
+    FollowAnnouncement(known, assignment);
   }
   return rules.level == Level::kAtomic ? FitAtomic(known, continues, assignment)
                                        : FitFromLog(known, continues, rules, assignment);

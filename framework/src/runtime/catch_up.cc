@@ -26,7 +26,7 @@ Status CatchUp::Prepare(int64_t known, int64_t most, bool stop, Assignment& assi
   if (stop) {
     return Error{Code::kInvalid, Effect::kNone, gap};
   }
-  assignment.notice += (assignment.notice.empty() ? "" : "; ") + gap;
+  assignment.AddNotice(gap);
   return {};
 }
 

@@ -285,6 +285,7 @@ Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assig
   if (stores_) {
     return stores_->Prepare(partition, name, assignment);
   }
+  BeginInLog(assignment);
   if (!catch_up_) {
     return {};
   }

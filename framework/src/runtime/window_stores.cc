@@ -21,6 +21,7 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
     window_->Close(facts.source, facts.partition);
     return fits;
   }
+  BeginInLog(assignment);
   stores_[partition] = {.source = facts.source,
                         .partition = facts.partition,
                         .known_from = facts.known_from,

@@ -175,9 +175,11 @@ TEST(ResolveAssignment, RecordsThatAreGoneAreSkippedAndCountedWhereThePolicySays
   before.not_done.Append(115, 116);
   before.not_done.Append(151, 152);
   before.not_done.Append(165, 167);
-  const auto assignment = ResolveAssignment({100, EncodeCommit(before, 100)}, {150, 500}, rules);
+  auto assignment = ResolveAssignment({100, EncodeCommit(before, 100)}, {150, 500}, rules);
   ASSERT_TRUE(assignment);
   const AssignFacts& facts = assignment->facts;
+  EXPECT_EQ(facts.start, 100) << "a window judges the commit as it stands";
+  BeginInLog(*assignment);
   EXPECT_EQ(facts.start, 152) << "the map goes on across the log's start";
   EXPECT_EQ(facts.read_from, 152);
   EXPECT_EQ(facts.metadata.totals.skipped, before.totals.skipped + 50 - 10 - 2);
@@ -196,8 +198,9 @@ TEST(ResolveAssignment, TheListOfWhatWasSkippedFitsTheMetadataForEver) {
   std::string text = EncodeCommit(Sample(), 100);
   int64_t at = 100;
   for (int i = 0; i < 1000; i++) {
-    const auto assignment = ResolveAssignment({at, text}, {at + 1, 1'000'000'000}, rules);
+    auto assignment = ResolveAssignment({at, text}, {at + 1, 1'000'000'000}, rules);
     ASSERT_TRUE(assignment) << i;
+    BeginInLog(*assignment);
     at = assignment->facts.start + 1'000;
     CommitMetadata metadata = assignment->facts.metadata;
     metadata.map = {};
@@ -209,8 +212,9 @@ TEST(ResolveAssignment, TheListOfWhatWasSkippedFitsTheMetadataForEver) {
 TEST(ResolveAssignment, ACommitWithoutMetadataBelowTheLogStartsThereByPolicy) {
   AssignRules rules = Rules();
   rules.resume_at_log_start = true;
-  const auto assignment = ResolveAssignment({100, ""}, {150, 500}, rules);
+  auto assignment = ResolveAssignment({100, ""}, {150, 500}, rules);
   ASSERT_TRUE(assignment);
+  BeginInLog(*assignment);
   EXPECT_EQ(assignment->facts.start, 150);
   EXPECT_EQ(assignment->facts.metadata.since, 150);
 }

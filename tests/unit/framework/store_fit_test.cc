@@ -168,6 +168,61 @@ TEST(FitStore, WhatTheBudgetDoesNotReachStopsItOrIsSaid) {
   EXPECT_NE(assignment.notice.find("will run again"), std::string::npos);
 }
 
+// Where the policy passes over what is gone from the log, the commit at `start` lies below it.
+Assignment Overtaken(int64_t start) {
+  Assignment assignment = Committed(start);
+  assignment.log.start = 700;
+  return assignment;
+}
+
+TEST(FitStore, WhatNobodyHandledAndIsGoneIsSkippedAndTheStoreGoesOn) {
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment assignment = Overtaken(500);
+    ASSERT_TRUE(FitStore(StoreAt(100, 500), rules, assignment));
+    BeginInLog(assignment);
+    EXPECT_EQ(assignment.facts.start, 700);
+    EXPECT_EQ(assignment.facts.read_from, 700);
+    EXPECT_EQ(assignment.facts.known_from, 100) << "it forgets nothing";
+    EXPECT_EQ(assignment.facts.metadata.totals.skipped, 200);
+    EXPECT_EQ(assignment.facts.metadata.totals.applied, 500);
+  }
+}
+
+TEST(FitStore, WhatWasAnnouncedIsNotSkippedThoughItsCommitNeverLanded) {
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment assignment = Overtaken(500);
+    ASSERT_TRUE(FitStore(StoreAt(100, 600), rules, assignment));
+    BeginInLog(assignment);
+    EXPECT_EQ(assignment.facts.start, 700);
+    EXPECT_EQ(assignment.facts.metadata.totals.applied, 600);
+    EXPECT_EQ(assignment.facts.metadata.totals.skipped, 100);
+  }
+  Assignment beyond = Overtaken(500);
+  ASSERT_TRUE(FitStore(StoreAt(100, 800), kAtomic, beyond));
+  BeginInLog(beyond);
+  EXPECT_EQ(beyond.facts.start, 800) << "nothing was passed over";
+  EXPECT_EQ(beyond.facts.metadata.totals.skipped, 0);
+}
+
+TEST(FitStore, WhatAStoreHasLostAndTheLogDroppedIsNoMatterForThePolicy) {
+  Assignment assignment = Overtaken(500);
+  EXPECT_FALSE(FitStore(StoreAt(100, 400), kAtomic, assignment)) << "effects are lost";
+  assignment = Overtaken(500);
+  EXPECT_FALSE(FitStore(StoreAt(100, 400), kGuarded, assignment)) << "copies would run again";
+}
+
+TEST(FitStore, AnOperatorsResetBelowTheLogKeepsWhatTheStoreKnows) {
+  for (const StoreRules& rules : {kGuarded, kAtomic}) {
+    Assignment assignment = Overtaken(300);
+    assignment.history = History::kForeign;
+    ASSERT_TRUE(FitStore(StoreAt(100, 500), rules, assignment));
+    BeginInLog(assignment);
+    EXPECT_EQ(assignment.facts.start, 700);
+    EXPECT_EQ(assignment.facts.known_from, 100);
+    EXPECT_EQ(assignment.facts.metadata.since, 700);
+  }
+}
+
 TEST(FitStore, AStoreWithoutACommitIsNoFreshStart) {
   Assignment fresh;
   fresh.log = {0, 1'000};

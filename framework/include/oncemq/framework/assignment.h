@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "oncemq/base/result.h"
 #include "oncemq/framework/core.h"
@@ -44,15 +45,26 @@ struct Assignment {
   History history = History::kNone;
   std::string cluster;  // the source fills it in
   std::string notice;   // for the log, where something unusual was found and accepted; else empty
+
+  void AddNotice(std::string_view text) {
+    notice += notice.empty() ? "" : "; ";
+    notice += text;
+  }
 };
 
 // Errors are incidents: the partition must not start, and the text says what was found. Never an
 // answer by reset.
 //   kCorrupt: the commit lies outside the log, and no policy says to skip what is gone (re-created
-//   or truncated topic, or records lost to retention) kInvalid: the commit belongs to another
-//   scope, recipe, source or version
+//   or truncated topic, or records lost to retention)
+//   kInvalid: the commit belongs to another scope, recipe, source or version
+// A start below the log's is one that the policy allows. A store judges it as it stands; then
+// BeginInLog() moves it.
 Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const LogBounds& log,
                                      const AssignRules& rules);
+
+// Where the start is gone from the log: passes over what nobody has handled, and counts it as
+// skipped.
+void BeginInLog(Assignment& assignment);
 
 // How much of a window that forgot its past can be told from the log (catch-up).
 struct CatchUpPlan {
