@@ -6,6 +6,7 @@
 //   std::optional<Record> Find(const Found&)           Record: at, fingerprint, result
 //   bool CompletedBy(const Record&, const Token&)
 //   void Append(const Found&, const Finishing&)
+//   void Seen(const Found&, const Record&, LogTime)    a copy of it came
 //   LogTime horizon()                    ids of records before it may have been forgotten
 //   void Keep(const Found&, Marker&)     the marker has changed and may have to outlive the process
 //   void Forget(const Found&, const Marker&)           it is about to go
@@ -133,6 +134,7 @@ class MarkerEngine {
         answer.answer = Answer::kConflict;
         return;
       }
+      finished_.Seen(at, *done, request.time);
       answer.answer = Answer::kDuplicate;
       answer.same_delivery = done->at == request.at || ONCEMQ_MUTANT("copy-is-own-redelivery");
       answer.result = ONCEMQ_MUTANT("duplicate-loses-result") ? "" : done->result;
@@ -222,7 +224,9 @@ class MarkerEngine {
     }
     Marker* marker = markers_.Find(at.hash, at.id);
     if (marker == nullptr) {
-      if (!finished_.Find(at)) {
+      if (const auto done = finished_.Find(at)) {
+        finished_.Seen(at, *done, request.time);
+      } else {
         finished_.Append(at, {.at = request.at, .time = request.time});
       }
       answer = Change::kMade;

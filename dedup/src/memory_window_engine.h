@@ -52,6 +52,7 @@ class MemoryWindow final : public Window {
       done_.Append(at.hash, at.id,
                    {finishing.at, finishing.token, finishing.fingerprint, finishing.result});
     }
+    void Seen(const Found&, const DoneRecord&, LogTime) {}
     // It forgets by number: a claim below the horizon cannot be told from a new one.
     LogTime horizon() const { return LogTime::min(); }
     void Keep(const Found&, Marker&) {}

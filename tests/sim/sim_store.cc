@@ -45,21 +45,34 @@ OpenStore::OpenStore(SimStoreFile& file, const StoreTools& tools, uint64_t incar
   }
 }
 
-void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
+LogTime OpenStore::Finished::Filed(LogTime time) const {
   LogTime latest = store_.Wall();
   if (store_.progress && store_.progress->watermark != kNoLogTime) {
     latest = std::max(latest, store_.progress->watermark);
   }
-  DoneRow row{
-      .at = finishing.at,
-      .token = finishing.token,
-      .fingerprint = finishing.fingerprint,
-      .result = std::string(finishing.result),
-      .time = finishing.time == kNoLogTime ? store_.Wall() : std::min(finishing.time, latest)};
-  store_.staged_done_.insert_or_assign(std::string(at.id), row);
-  store_.Stage([id = std::string(at.id), row = std::move(row)](StoreState& state) {
-    state.done.insert_or_assign(id, row);
-  });
+  return time == kNoLogTime ? store_.Wall() : std::min(time, latest);
+}
+
+void OpenStore::Finished::Put(std::string_view id, const DoneRow& row) {
+  store_.staged_done_.insert_or_assign(std::string(id), row);
+  store_.Stage(
+      [id = std::string(id), row](StoreState& state) { state.done.insert_or_assign(id, row); });
+}
+
+void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
+  Put(at.id, {.at = finishing.at,
+              .token = finishing.token,
+              .fingerprint = finishing.fingerprint,
+              .result = std::string(finishing.result),
+              .time = Filed(finishing.time)});
+}
+
+void OpenStore::Finished::Seen(const Found& at, DoneRow row, LogTime time) {
+  const LogTime filed = Filed(time);
+  if (filed > row.time && !ONCEMQ_MUTANT("copy-not-filed-anew")) {
+    row.time = filed;
+    Put(at.id, row);
+  }
 }
 
 void OpenStore::Finished::Keep(const Found& at, Marker& marker) {

@@ -44,10 +44,14 @@ class OpenStore {
     bool CompletedBy(const DoneRow& row, const Token& token) const { return row.token == token; }
     LogTime horizon() const { return store_.file_.now().horizon; }
     void Append(const Found& at, const Finishing& finishing);
+    void Seen(const Found& at, DoneRow row, LogTime time);
     void Keep(const Found& at, Marker& marker);
     void Forget(const Found& at, const Marker& marker);
 
    private:
+    LogTime Filed(LogTime time) const;
+    void Put(std::string_view id, const DoneRow& row);
+
     OpenStore& store_;
   };
 

@@ -71,6 +71,22 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
   ExpectNeverGranted(At("x", 5, kThen));
 }
 
+WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
+  const LogTime later = kThen + kRemember * 9 / 10;
+  const Own own = Raise(3);
+  Finish("x", 5, kThen, own);
+  Restore("y", {0, 3, 6}, own, kThen);
+  FinishMany(kThen);
+  EXPECT_EQ(Claim(At("x", 2'000, later)).answer, Answer::kDuplicate);
+  Restore("y", {0, 3, 2'001}, own, later);
+  FinishMany(later, 2'002);
+  Tell(own, 4'000, kThen + kRemember * 3 / 2);  // the originals have aged
+  for (const char* id : {"x", "y"}) {
+    EXPECT_EQ(Claim(At(id, 2'000, later)).answer, Answer::kDuplicate) << id << " is read again";
+    ExpectNeverGranted(At(id, 5, kThen));
+  }
+}
+
 WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
   const Own own = Raise(3);
   Finish("x", 5, kThen, own);

@@ -88,8 +88,10 @@ Status FinishedIds::Find(std::span<HistoryLook> looks) const {
   size_t missing = 0;
   for (HistoryLook& look : looks) {
     look.record = recent_->ids.Find(look.hash, look.id, look.digest);
+    look.filed = look.record ? recent_->newest : LogTime::min();
     if (!look.record && frozen_ != nullptr) {
       look.record = frozen_->ids.Find(look.hash, look.id, look.digest);
+      look.filed = look.record ? frozen_->newest : LogTime::min();
     }
     missing += look.record ? 0 : 1;
   }

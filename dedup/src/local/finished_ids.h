@@ -8,6 +8,7 @@
 // lock around every call; the freezing thread takes it where it must.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <span>
@@ -41,9 +42,12 @@ class FinishedIds {
   }
 
   // Known at once. Bound for the journal with the next Stage(): if that batch cannot be written,
-  // the store has to be opened again, and knows what was written.
+  // the store has to be opened again, and knows what was written. Goes when `time` has aged, and
+  // may be appended once more to stay longer.
   void Append(const IdRecord& record, LogTime time);
   bool staged() const { return !records_.empty(); }
+  // What was appended last is filed under no earlier time.
+  LogTime newest() const { return std::max(recent_->newest, newest_); }
   // Puts what was appended into the store's batch, and Written() says that it is on record.
   void Stage(RocksBatch& batch);
   Status Written();

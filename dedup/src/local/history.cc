@@ -194,6 +194,7 @@ Status History::Find(std::span<HistoryLook> looks) const {
         look.bytes = std::move(bytes);
         size_t taken = 0;
         look.record = ReadRecord(look.bytes, &taken);
+        look.filed = std::max(look.filed, buckets_[hits[index].bucket].newest);
         break;
       }
       case PageLook::kMissing:

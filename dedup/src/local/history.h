@@ -31,6 +31,7 @@ struct HistoryLook {
   std::string_view id;
   bool digest = false;
   std::optional<IdRecord> record;
+  LogTime filed = LogTime::min();  // where it was found: it stays until this has aged
   std::string bytes;
 };
 
@@ -48,20 +49,21 @@ class History {
     uint32_t number = 0;
     uint32_t pages = 0;
     uint64_t ids = 0;
-    LogTime newest = kNoLogTime;
-    int64_t base = 0;  // from which its pages count offsets
+    LogTime newest = kNoLogTime;  // of the times that its ids are filed under
+    int64_t base = 0;             // from which its pages count offsets
     Reach reach;
     IdFilter filter;
   };
 
-  // Writes the pages of a generation: log time of its youngest id, and how far its ids reach.
+  // Writes the pages of a generation: the latest time that an id is filed under, and how far its
+  // ids reach.
   // Nobody sees them before Add(), so Find() may run beside this.
   Result<Bucket> Write(const RecentIds& ids, LogTime newest, const Reach& reach) const;
   // Makes the bucket known. `with` lands in the same batch: what the bucket makes superfluous.
   Status Add(Bucket bucket, RocksBatch& with);
 
-  // Forgetting has two steps, with the window's horizon between them (rule 26): log time of the
-  // youngest id that would go, then the going. Those go whose ids are all older than `limit` and
+  // Forgetting has two steps, with the window's horizon between them (rule 26): the
+  // latest time of what would go, then the going. Those go whose ids are all older than `limit` and
   // passed by `progress`.
   std::optional<LogTime> NewestToDrop(LogTime limit, const ProgressTable& progress) const;
   Status Drop(LogTime limit, const ProgressTable& progress);

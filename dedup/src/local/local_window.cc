@@ -6,10 +6,8 @@
 
 #include "../window_check.h"
 #include "families.h"
-#include "kept_marker.h"
 #include "known_row.h"
 #include "local_window_engine.h"
-#include "long_id.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
 #include "sealed_row.h"
@@ -23,67 +21,6 @@ LogTime WallLogTime(const Clock& clock) {
 }
 
 }  // namespace
-
-std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
-  const HistoryLook& look = looks_[at.index];
-  if (look.record || !ids_.staged()) {
-    return look.record;
-  }
-  return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
-}
-
-void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
-  const HistoryLook& look = looks_[at.index];
-  const LogTime time = finishing.time == kNoLogTime ? wall_ : std::min(finishing.time, latest_);
-  ids_.Append({.id = look.id,
-               .digest = look.digest,
-               .fingerprint = finishing.fingerprint,
-               .at = finishing.at,
-               .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
-               .result = finishing.result},
-              time);
-}
-
-void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {
-  // A claim at the guarded level may be forgotten: the target knows what it did.
-  if (marker.state == MarkerState::kOpen && !marker.uncertain && !keep_open_) {
-    return;
-  }
-  marker.stored = true;
-  batch_.Put(kKept, at.id, EncodeKept(marker));
-  changed_ = kept_ = true;
-}
-
-void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {
-  if (marker.stored) {
-    batch_.Delete(kKept, at.id);
-    changed_ = true;
-  }
-}
-
-void LocalWindow::Finished::Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark) {
-  changed_ = kept_ = false;
-  wall_ = wall;
-  latest_ = std::max(wall, watermark.value_or(wall));  // the clock may be behind the log
-  looks_.resize(ids);
-  digests_.resize(ids);
-}
-
-void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
-                                    const KeyedHash::Secret& secret) {
-  HistoryLook& look = looks_[at.index];
-  look.record.reset();
-  look.digest = at.id.size() > kLongestStoredId;
-  if (look.digest) [[unlikely]] {
-    digests_[at.index] = DigestOf(at.id, secret);
-    look.id = digests_[at.index];
-    look.hash = hasher(look.id);
-  } else {
-    look.id = at.id;
-    look.hash = at.hash;
-  }
-  ids_.Prefetch(look.hash);
-}
 
 LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
                          std::unique_ptr<RocksStore> store, const Manifest& manifest)
@@ -100,7 +37,7 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       manifest_(manifest),
       batch_(store_->NewBatch()),
       ids_(store_.get(), hasher_, options.generation, mutex_),
-      finished_(ids_, batch_, *options.level == Level::kOpaque),
+      finished_(ids_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
 Found LocalWindow::Locate(std::string_view id, size_t index) const {

@@ -71,14 +71,14 @@ class LocalWindow final : public Window {
   // What the engine needs of the store, for the ids of one batch.
   class Finished {
    public:
-    Finished(FinishedIds& ids, RocksBatch& batch, bool keep_open)
-        : ids_(ids), batch_(batch), keep_open_(keep_open) {}
+    Finished(FinishedIds& ids, RocksBatch& batch, const LocalWindowOptions& options);
 
     std::optional<IdRecord> Find(const Found& at) const;
     bool CompletedBy(const IdRecord& record, const Token& token) const {
       return record.completer == CompleterOf(token);
     }
     void Append(const Found& at, const Finishing& finishing);
+    void Seen(const Found& at, const IdRecord& record, LogTime time);
     LogTime horizon() const { return horizon_; }
     void set_horizon(LogTime horizon) { horizon_ = horizon; }
     void Keep(const Found& at, Marker& marker);
@@ -93,9 +93,13 @@ class LocalWindow final : public Window {
     Status Look() { return ids_.Find(looks_); }
 
    private:
+    // Under which time an id is filed that is, or has a copy, of `time`.
+    LogTime Filed(LogTime time) const;
+
     FinishedIds& ids_;
     RocksBatch& batch_;
-    const bool keep_open_;  // open markers must outlive the process
+    const bool keep_open_;       // open markers must outlive the process
+    const milliseconds allows_;  // for copies that come later
     bool changed_ = false;
     bool kept_ = false;
     LogTime wall_;

@@ -46,8 +46,7 @@ class StoreMemory final : public Checker {
       place.top = std::max(place.top, EndAt(record));
       place.moved = false;
     } else if (record.op == Op::kCommit && record.phase == Phase::kInvoke && config.sync != 0) {
-      place.synced.insert(place.fresh.begin(), place.fresh.end());
-      place.fresh.clear();
+      Sync(place);
     } else if (record.op == Op::kCommit && ok) {
       place.top = std::max(place.top, record.offset);
     } else if ((record.op == Op::kComplete || record.op == Op::kRestore) && ok &&
@@ -60,17 +59,25 @@ class StoreMemory final : public Checker {
 
  private:
   struct Place {
-    std::map<uint32_t, Micros> synced;   // id -> stamp of the record that finished it
-    std::map<uint32_t, Micros> fresh;    // the same, and a power loss may take it
-    std::map<uint32_t, Micros> perhaps;  // it has, or not
+    std::map<uint32_t, Micros> synced;  // id -> latest stamp of a record that it was known for
+    std::map<uint32_t, Micros> fresh;   // the same, later, and a power loss may take it
     int64_t top = 0;
     Micros newest = 0;     // stamp of what was finished
     bool moved = false;    // an operator has done something, and nothing has started since
     bool touched = false;  // ever
   };
 
-  void LosePower(Place& place, bool lost) {
-    (lost ? place.perhaps : place.synced).insert(place.fresh.begin(), place.fresh.end());
+  static void Sync(Place& place) {
+    for (const auto& [id, stamp] : place.fresh) {
+      place.synced.insert_or_assign(id, stamp);
+    }
+    place.fresh.clear();
+  }
+
+  static void LosePower(Place& place, bool lost) {
+    if (!lost) {
+      Sync(place);
+    }
     place.fresh.clear();
   }
 
@@ -88,13 +95,27 @@ class StoreMemory final : public Checker {
 
   void Finished(Place& place, const Record& record) {
     place.newest = std::max(place.newest, At(record).stamp);
-    if (!place.synced.contains(record.id)) {
-      // What is there already keeps its time.
-      const auto before = place.perhaps.find(record.id);
-      const Micros stamp = At(record).stamp;
-      place.fresh.try_emplace(
-          record.id, before == place.perhaps.end() ? stamp : std::min(stamp, before->second));
+    Seen(place, record);
+  }
+
+  // From now on it is known for as long as this record needs it.
+  void Seen(Place& place, const Record& record) {
+    const Micros stamp = At(record).stamp;
+    const auto known = place.synced.find(record.id);
+    if (known == place.synced.end() || known->second < stamp) {
+      Micros& fresh = place.fresh.try_emplace(record.id, stamp).first->second;
+      fresh = std::max(fresh, stamp);
     }
+  }
+
+  // The latest record that finished the id, or came as its copy.
+  static const Micros* LastSeen(const Place& place, uint32_t id) {
+    const auto fresh = place.fresh.find(id);
+    const auto synced = place.synced.find(id);
+    if (fresh != place.fresh.end()) {
+      return &fresh->second;
+    }
+    return synced == place.synced.end() ? nullptr : &synced->second;
   }
 
   void Claimed(Place& place, const Record& record) {
@@ -107,17 +128,13 @@ class StoreMemory final : public Checker {
     const bool below = At(record).stamp < place.newest - evidence_.config.remember_for &&
                        evidence_.config.remember_for > 0 && record.offset >= place.top;
     evidence_.sometimes.Count(Situation::kFirstIsNeverOld, below && answer == Answer::kGranted);
-    auto known = place.synced.find(record.id);
-    const bool fresh = known == place.synced.end();
-    known = fresh ? place.fresh.find(record.id) : known;
-    if (known == (fresh ? place.fresh.end() : place.synced.end())) {
+    const Micros* known = LastSeen(place, record.id);
+    if (known == nullptr) {
       return;
     }
-    const Micros age = At(record).stamp - known->second;
+    const Micros age = At(record).stamp - *known;
     const Micros window = evidence_.config.remember_for;
-    // Read again below the commit: the original may have aged although its copy has not.
-    const bool again = record.offset < place.top;
-    const bool behind = window > 0 && (age > window || again || evidence_.config.stamps > 0);
+    const bool behind = window > 0 && (age > window || evidence_.config.stamps > 0);
     if (answer == Answer::kGranted && !behind) {
       Broken("id " + std::to_string(record.id) + " of p" + std::to_string(record.partition) +
              " is granted again, " + std::to_string(age / kMilli) +
@@ -129,6 +146,8 @@ class StoreMemory final : public Checker {
     if (answer == Answer::kGranted) {
       place.synced.erase(record.id);
       place.fresh.erase(record.id);
+    } else if (answer == Answer::kDuplicate) {
+      Seen(place, record);
     }
   }
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine of a local window does with finished ids, and with open ones that must outlive
+// the process.
+#include <algorithm>
+
+#include "families.h"
+#include "kept_marker.h"
+#include "local_window_engine.h"
+#include "long_id.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
+  const HistoryLook& look = looks_[at.index];
+  if (look.record || !ids_.staged()) {
+    return look.record;
+  }
+  return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
+}
+
+// A copy must be known as long as it may come again, so its time counts as well as the original's
+// (rule 26). Each id is filed under a later time than its own: of the copies that follow soon,
+// which are most, none has to be written down.
+LocalWindow::Finished::Finished(FinishedIds& ids, RocksBatch& batch,
+                                const LocalWindowOptions& options)
+    : ids_(ids),
+      batch_(batch),
+      keep_open_(*options.level == Level::kOpaque),
+      allows_(options.remember / 16) {}
+
+LogTime LocalWindow::Finished::Filed(LogTime time) const {
+  return (time == kNoLogTime ? wall_ : std::min(time, latest_)) + allows_;
+}
+
+void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTime time) {
+  const HistoryLook& look = looks_[at.index];
+  const LogTime filed = Filed(time);
+  const LogTime so_far = look.record ? look.filed : ids_.newest();
+  if (filed - allows_ > so_far && !ONCEMQ_MUTANT("copy-not-filed-anew")) {
+    ids_.Append(record, filed);
+  }
+}
+
+void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
+  const HistoryLook& look = looks_[at.index];
+  ids_.Append({.id = look.id,
+               .digest = look.digest,
+               .fingerprint = finishing.fingerprint,
+               .at = finishing.at,
+               .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
+               .result = finishing.result},
+              Filed(finishing.time));
+}
+
+void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {
+  // A claim at the guarded level may be forgotten: the target knows what it did.
+  if (marker.state == MarkerState::kOpen && !marker.uncertain && !keep_open_) {
+    return;
+  }
+  marker.stored = true;
+  batch_.Put(kKept, at.id, EncodeKept(marker));
+  changed_ = kept_ = true;
+}
+
+void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {
+  if (marker.stored) {
+    batch_.Delete(kKept, at.id);
+    changed_ = true;
+  }
+}
+
+void LocalWindow::Finished::Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark) {
+  changed_ = kept_ = false;
+  wall_ = wall;
+  latest_ = std::max(wall, watermark.value_or(wall));  // the clock may be behind the log
+  looks_.resize(ids);
+  digests_.resize(ids);
+}
+
+void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
+                                    const KeyedHash::Secret& secret) {
+  HistoryLook& look = looks_[at.index];
+  look.record.reset();
+  look.digest = at.id.size() > kLongestStoredId;
+  if (look.digest) [[unlikely]] {
+    digests_[at.index] = DigestOf(at.id, secret);
+    look.id = digests_[at.index];
+    look.hash = hasher(look.id);
+  } else {
+    look.id = at.id;
+    look.hash = at.hash;
+  }
+  ids_.Prefetch(look.hash);
+}
+
+}  // namespace oncemq
