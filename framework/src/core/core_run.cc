@@ -90,6 +90,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.own = partition.own();
     item.time = delivery.time;
     item.first = delivery.offset >= facts.metadata.top;
+    item.alone = delivery.alone;
     item.token.attempt = delivery.token;
     item.attempt = delivery.attempt;
     item.stage = delivery.stage;

@@ -70,15 +70,19 @@ RunMachine::Part RunMachine::Plan(size_t i) {
 // The core marks copies by hash; only equal bytes are copies. One with another payload asks the
 // window, after its original in the same batch: which of the two is the conflict depends on what
 // the window knows (rule 18). So does a copy of what an earlier owner finished: the window knows
-// with which payload, or what became of the id since.
+// with which payload, or what became of the id since. Of one that follows, the window learns the
+// time: the id must not age before its last copy (rule 26).
 bool RunMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
     const bool carried =
         (items_[j].stage == Stage::kCarried && !ONCEMQ_MUTANT("copy-follows-carried")) ||
         (items_[j].stage == Stage::kNotDone && !ONCEMQ_MUTANT("copy-follows-refused"));
     if (!carried && items_[j].id == items_[i].id && !OtherPayload(items_[j], items_[i])) {
-      progress_[i].original =
-          static_cast<uint32_t>(progress_[j].part == Part::kCopy ? progress_[j].original : j);
+      const size_t original = progress_[j].part == Part::kCopy ? progress_[j].original : j;
+      progress_[i].original = static_cast<uint32_t>(original);
+      if (!ONCEMQ_MUTANT("copy-unknown-to-window")) {
+        items_[original].time = std::max(items_[original].time, items_[i].time);
+      }
       return true;
     }
   }
@@ -226,6 +230,11 @@ void RunMachine::SetAside(size_t i) {
       break;
     case Part::kJournal:
       Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
+      break;
+    case Part::kUndo:
+      if (Atomic() && WasRefused(i)) {
+        LoseEffect(i, microseconds(0));
+      }
       break;
     case Part::kRun:
     case Part::kCopy:

@@ -62,22 +62,33 @@ void RunMachine::CompletedTogether(const Status& status) {
   const bool invalid = !status && status.error().code == Code::kInvalid;
   const bool lost = !status || (!completions_.empty() && changes_[0] != Change::kMade);
   for (size_t i = 0; i < items_.size(); i++) {
-    if (lost && progress_[i].part == Part::kJournal && progress_[i].claimed) {
-      LoseEffect(i, microseconds(0));  // it was refused for what it saw, which is gone
+    if (lost && WasRefused(i)) {
+      LoseEffect(i, microseconds(0));  // for what it saw, which is gone
     }
     if (progress_[i].part != Part::kComplete) {
       continue;
     }
     if (status && changes_[progress_[i].request] == Change::kMade) {
       Settle(i, Fate::kApplied);
-    } else if (invalid) {
+    } else if (invalid && (items_[i].alone || ONCEMQ_MUTANT("bad-effect-infects"))) {
       settlements_[i].text = status.error().message;
       GiveUpClaim(i, Fate::kStop);
+    } else if (invalid) {
+      // Another one of the run did it, or one of another run that was written meanwhile.
+      LoseEffect(i, microseconds(0));
+      settlements_[i].alone = true;
     } else {
       LoseEffect(i, status ? microseconds(0) : policy_.store_retry);
     }
   }
   JournalRefused();
+}
+
+// Whether its handler has refused it, in a way that is not on record yet.
+bool RunMachine::WasRefused(size_t i) const {
+  return (progress_[i].part == Part::kJournal && progress_[i].claimed) ||
+         (progress_[i].part == Part::kUndo && settlements_[i].fate == Fate::kStop &&
+          settlements_[i].handled && !ONCEMQ_MUTANT("stop-rests-on-lost-effects"));
 }
 
 // What the handler wrote is gone with its run. The claim may be: it is released before the next.

@@ -68,8 +68,35 @@ TEST_F(RunMachineAtomic, ARefusalThatStoodOnLostEffectsIsNotPutOnRecord) {
   ExpectLost(1);
 }
 
-TEST_F(RunMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
+TEST_F(RunMachineAtomic, AStopThatStoodOnLostEffectsIsNone) {
+  Use({.level = Level::kAtomic, .reject = RejectPolicy::kStop});
   Add(1, "x");
+  Add(1, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle({{"y", Reject{"the balance does not suffice"}}});
+  Complete(Change::kFenced);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  ExpectLost(1);
+}
+
+// A batch may be one that cannot be written for what another run has written meanwhile.
+TEST_F(RunMachineAtomic, WhatCannotBeWrittenGoesAgainAloneBeforeItStopsThePartition) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle();
+  machine_->Completed(Error{Code::kInvalid, Effect::kNone, "the sum is too large"});
+  for (size_t i = 0; i < 2; i++) {
+    ExpectLost(i);
+    EXPECT_TRUE(machine_->settlements()[i].alone);
+    EXPECT_TRUE(machine_->settlements()[i].text.empty());
+  }
+}
+
+TEST_F(RunMachineAtomic, ABatchThatCannotBeWrittenStopsThePartition) {
+  Add(1, "x").alone = true;
   Start();
   Claim({Answer::kGranted});
   Handle();

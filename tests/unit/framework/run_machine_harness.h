@@ -22,8 +22,8 @@ class RunMachineTest : public ::testing::Test {
   }
   RunMachineTest() { Use({.level = Level::kGuarded}); }
 
-  void Add(uint32_t lane, std::string_view id, Stage stage = Stage::kFresh, bool copy = false,
-           uint64_t token = 0, uint32_t fingerprint = 0) {
+  RunItem& Add(uint32_t lane, std::string_view id, Stage stage = Stage::kFresh, bool copy = false,
+               uint64_t token = 0, uint32_t fingerprint = 0) {
     RunItem item;
     item.slot = static_cast<uint32_t>(run_.items.size());
     item.lane = lane;
@@ -32,7 +32,7 @@ class RunMachineTest : public ::testing::Test {
     item.copy = copy;
     item.token.attempt = token;
     item.fingerprint = fingerprint;
-    run_.items.push_back(item);
+    return run_.items.emplace_back(item);
   }
   void Start() {
     run_.safe_until = BootTime::max();

@@ -24,6 +24,18 @@ TEST_F(RunMachineTest, ADuplicateIsSuppressedWithoutItsHandler) {
   EXPECT_FALSE(machine_->settlements()[0].handled);
 }
 
+TEST_F(RunMachineTest, TheWindowLearnsTheTimeOfTheLastCopyThatFollows) {
+  Add(1, "x").time = LogTime(milliseconds(1'000));
+  Add(1, "x", Stage::kFresh, /*copy=*/true).time = LogTime(milliseconds(3'000));
+  Add(1, "x", Stage::kFresh, /*copy=*/true).time = LogTime(milliseconds(2'000));
+  Start();
+  ASSERT_EQ(machine_->claims().size(), 1u);
+  EXPECT_EQ(machine_->claims()[0].time, LogTime(milliseconds(3'000)));
+  Claim({Answer::kGranted});
+  Handle();
+  EXPECT_EQ(machine_->completions()[0].time, LogTime(milliseconds(3'000)));
+}
+
 TEST_F(RunMachineTest, BehindAWaitingHeadClaimsAreReleasedAtOnce) {
   Add(1, "x");
   Add(1, "y");

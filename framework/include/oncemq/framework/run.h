@@ -49,6 +49,7 @@ struct RunItem {
   bool result_dropped = false;  // as in Settlement
   bool conflict = false;        // likewise
   bool first = false;           // as in ClaimRequest
+  bool alone = false;           // it had to be, and nothing else is in the run
   std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
 };
 

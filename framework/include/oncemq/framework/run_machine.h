@@ -172,6 +172,7 @@ class RunMachine {
   void AskToComplete(size_t i);
   void CompleteNext(size_t from);
   void CompletedTogether(const Status& status);
+  bool WasRefused(size_t i) const;
   void LoseEffect(size_t i, microseconds wait);
   void CompletedOne(size_t i, const Status& status, Change change);
   void DropResult(size_t i);
