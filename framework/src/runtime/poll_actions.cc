@@ -43,6 +43,7 @@ void PollLoop::SendCommits() {
           at_end ? LogTime(milliseconds(parts_.clock->Wall().micros / 1000)) : commit.watermark;
       const auto announcement = stores_->Plan(commit, known_to, watermark);
       if (announcement) {
+        owned_[commit.partition].waits_for_disk = true;
         announcer_->Add(std::move(commit), *announcement);
       }
       return announcement.has_value();
@@ -66,6 +67,7 @@ bool PollLoop::SendAnnounced() {
     if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
       continue;
     }
+    owned_[commit.partition].waits_for_disk = false;
     if (job.made) {
       commits_.push_back(std::move(job.commit));
     } else {
@@ -114,12 +116,15 @@ void PollLoop::Do(GiveBackAction& action) {
   if (stores_) {
     CloseStore(action.partition, runs_on);
   }
-  // While its commit may still land, nobody else may have it: it goes when we leave the group.
-  owned_[action.partition].in_doubt = action.leave_group;
-  if (!action.leave_group || ONCEMQ_MUTANT("give-back-in-doubt")) {
+  // While its commit may still land, nobody else may have it: it goes when we leave the group. One
+  // that waits for the disk is never sent.
+  const bool in_doubt = action.leave_group && (!owned_[action.partition].waits_for_disk ||
+                                               ONCEMQ_MUTANT("stalled-disk-leaves-the-group"));
+  owned_[action.partition].in_doubt = in_doubt;
+  if (!in_doubt || ONCEMQ_MUTANT("give-back-in-doubt")) {
     source_->GiveBack(action.partition);
   }
-  if (action.leave_group && !rejoining_) {
+  if (in_doubt && !rejoining_) {
     const PartitionName name = source_->Name(action.partition);
     Log(LogLevel::kWarn, "runtime",
         "the outcome of the last commit is not known; leaving the group makes it harmless",
@@ -161,7 +166,7 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   }
   Owned& owned = owned_[partition];
   owned.held = owned.seen = true;
-  owned.in_doubt = false;
+  owned.in_doubt = owned.waits_for_disk = false;
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;

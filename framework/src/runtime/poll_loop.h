@@ -108,8 +108,9 @@ class PollLoop final : private SourceEvents {
   struct Owned {
     bool held = false;
     bool seen = false;
-    bool in_doubt = false;  // drained, but a commit of it may still be under way
-    uint32_t source = 0;    // coordinates for the window
+    bool in_doubt = false;        // drained, but a commit of it may still be under way
+    bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
+    uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
     Own local_own = 0;  // issued here where there is no window
   };

@@ -24,6 +24,8 @@ class SeenStores final : public Window {
   }
 
   std::atomic<bool> full{false};  // nothing can be announced
+  std::atomic<bool> slow{false};  // nothing comes back from the disk
+  std::atomic<bool> waits{false};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Known> Open(const StoreName& name) override {
@@ -64,6 +66,10 @@ class SeenStores final : public Window {
   Status Announce(std::span<const Announcement> announcements) override {
     if (full) {
       return Error{Code::kUnavailable, ::oncemq::Effect::kUnknown, "no space left on device"};
+    }
+    while (slow) {
+      waits = true;
+      std::this_thread::yield();
     }
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
@@ -138,6 +144,25 @@ TEST_F(WindowStoresTest, WhatCannotBeAnnouncedIsNotCommittedAndThePartitionGoesO
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
   EXPECT_EQ(calls_, 1);
   EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheMembership) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = milliseconds(50);
+  options.core.session_margin = milliseconds(50);
+  RunningLoop loop(options, &stores_, Count());
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  stores_.slow = true;
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
+  loop.script().Revoke(0);
+  ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
+  EXPECT_EQ(loop.script().seen().rejoined, 0);
+  stores_.slow = false;
+  loop.script().Prepare(1);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 0) << "what waited for the disk is not sent";
 }
 
 TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay) {
