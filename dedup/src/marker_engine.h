@@ -14,6 +14,7 @@
 // Thread safety: none; the window that owns it locks.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -134,7 +135,7 @@ class MarkerEngine {
         answer.answer = Answer::kConflict;
         return;
       }
-      finished_.Seen(at, *done, request.time);
+      finished_.Seen(at, *done, std::max(request.time, request.copies_until));
       answer.answer = Answer::kDuplicate;
       answer.same_delivery = done->at == request.at || ONCEMQ_MUTANT("copy-is-own-redelivery");
       answer.result = ONCEMQ_MUTANT("duplicate-loses-result") ? "" : done->result;

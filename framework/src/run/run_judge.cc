@@ -81,7 +81,8 @@ bool RunMachine::FollowsEarlier(size_t i) {
       const size_t original = progress_[j].part == Part::kCopy ? progress_[j].original : j;
       progress_[i].original = static_cast<uint32_t>(original);
       if (!ONCEMQ_MUTANT("copy-unknown-to-window")) {
-        items_[original].time = std::max(items_[original].time, items_[i].time);
+        LogTime& until = items_[original].copies_until;
+        until = std::max(until, items_[i].time);
       }
       return true;
     }

@@ -142,6 +142,7 @@ void RunMachine::ClaimAll() {
       claim.fingerprint = fingerprint;
       claim.time = items_[i].time;
       claim.first = items_[i].first;
+      claim.copies_until = items_[i].copies_until;
     }
   }
   if (answers_.size() < claims_.size()) {

@@ -26,7 +26,7 @@ void RunMachine::AskToComplete(size_t i) {
   completion.token = items_[i].token;
   completion.at = items_[i].at;
   completion.result = settlements_[i].text;
-  completion.time = items_[i].time;
+  completion.time = std::max(items_[i].time, items_[i].copies_until);
 }
 
 void RunMachine::Completed(const Status& status) {

@@ -77,6 +77,9 @@ struct ClaimRequest {
   // The delivery lies at or above the highest frontier that its partition ever committed, so nobody
   // has finished it: never kOutsideWindow, however old it is (rule 23).
   bool first = false;
+  // Of the last copy that is not asked about, because it follows this one's outcome. Judges nothing,
+  // and keeps the id from ageing before it.
+  LogTime copies_until = kNoLogTime;
 };
 
 struct ClaimAnswer {
@@ -95,7 +98,8 @@ struct CompleteRequest {
   Token token;
   Coordinates at;
   std::string_view result = {};
-  LogTime time = kNoLogTime;  // of the record; unknown: the engine's own time stands in
+  // Of the record, or of the last copy that follows it; unknown: the engine's own time stands in.
+  LogTime time = kNoLogTime;
 };
 
 struct ReleaseRequest {

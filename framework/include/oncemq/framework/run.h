@@ -39,10 +39,11 @@ struct RunItem {
   std::string_view id;  // empty: the window is not asked
   Coordinates at;
   Own own = 0;
-  LogTime time = kNoLogTime;  // of the record
-  Token token;                // empty unless stage says that one is out
-  uint32_t fingerprint = 0;   // of the payload; 0: not taken
-  uint16_t attempt = 0;       // handler calls of this delivery so far
+  LogTime time = kNoLogTime;          // of the record
+  LogTime copies_until = kNoLogTime;  // as in ClaimRequest
+  Token token;                        // empty unless stage says that one is out
+  uint32_t fingerprint = 0;           // of the payload; 0: not taken
+  uint16_t attempt = 0;               // handler calls of this delivery so far
   Stage stage = Stage::kFresh;
   bool copy = false;            // perhaps the same id as an earlier item of this lane and run
   bool touched = false;         // an earlier run of ours may have had its effect
