@@ -53,10 +53,7 @@ bool SimProcess::Announced(const CommitAction& action) {
   }
   const int64_t known_to =
       catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
-  const int64_t end = world_.broker.Bounds(partition, world_.loop.now()).end;
-  const bool at_end = action.all_read && end == action.offset;
-  const LogTime now(milliseconds(clock_.Wall().micros / 1000));
-  const auto announcement = stores_->Plan(action, known_to, at_end ? now : action.watermark);
+  const auto announcement = stores_->Plan(action, known_to);
   if (!announcement || ONCEMQ_MUTANT("commit-not-announced") ||
       store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
     return true;

@@ -290,9 +290,9 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   commit_ = InFlight{next_number_++, snapshot.offset, now, last, confirms};
   last_commit_ = now;
   dirty_ = false;
-  actions.emplace_back(CommitAction{
-      id_, epoch_, commit_->number, snapshot.offset, EncodeCommit(metadata, snapshot.offset),
-      log_times.At(snapshot.offset), snapshot.offset >= frontier_.next_offset()});
+  actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
+                                    EncodeCommit(metadata, snapshot.offset),
+                                    log_times.At(snapshot.offset)});
 }
 
 // The snapshot to commit, once the metadata beside it leaves its map enough room; nothing if there

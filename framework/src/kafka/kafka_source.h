@@ -38,7 +38,6 @@ class KafkaSource final : public Source {
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
   std::string Unreached() const override { return contact_.Missing(); }
-  int64_t LogEnd(PartitionId partition) const override { return member_->LogEnd(partition); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
 

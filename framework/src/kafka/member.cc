@@ -241,13 +241,4 @@ bool Member::closed() const {
   return rd_kafka_consumer_closed(client_.get()) != 0;
 }
 
-int64_t Member::LogEnd(PartitionId id) const {
-  const PartitionName& name = table_.Name(id);
-  int64_t low = -1;
-  int64_t high = -1;
-  const auto code = rd_kafka_get_watermark_offsets(client_.get(), name.topic.c_str(),
-                                                   name.partition, &low, &high);
-  return code == RD_KAFKA_RESP_ERR_NO_ERROR ? high : -1;
-}
-
 }  // namespace oncemq

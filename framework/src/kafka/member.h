@@ -55,7 +55,6 @@ class Member {
   void Close();
   bool closed() const;
   // As the last answer of the partition's leader said; -1: it has said nothing yet.
-  int64_t LogEnd(PartitionId id) const;
 
   // Messages that were handed out and not released yet. The client must not be destroyed before
   // they are.

@@ -38,10 +38,7 @@ void PollLoop::SendCommits() {
     std::erase_if(commits_, [this](CommitAction& commit) {
       const int64_t known_to =
           catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-      const bool at_end = commit.all_read && source_->LogEnd(commit.partition) == commit.offset;
-      const LogTime watermark =
-          at_end ? LogTime(milliseconds(parts_.clock->Wall().micros / 1000)) : commit.watermark;
-      const auto announcement = stores_->Plan(commit, known_to, watermark);
+      const auto announcement = stores_->Plan(commit, known_to);
       if (announcement) {
         owned_[commit.partition].waits_for_disk = true;
         announcer_->Add(std::move(commit), *announcement);

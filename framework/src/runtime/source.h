@@ -86,8 +86,6 @@ class Source {
   virtual bool closed() const = 0;
   // Where no broker was reached yet, and why; empty: one was.
   virtual std::string Unreached() const = 0;
-  // Where the partition's log ends, as far as is known; -1: it is not.
-  virtual int64_t LogEnd(PartitionId partition) const = 0;
 
   virtual std::unique_ptr<MessageView> NewView() const = 0;
   virtual PartitionName Name(PartitionId partition) const = 0;

@@ -29,8 +29,7 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
   return {};
 }
 
-std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64_t known_to,
-                                               LogTime watermark) {
+std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64_t known_to) {
   const auto found = stores_.find(commit.partition);
   if (found == stores_.end()) {
     return std::nullopt;
@@ -40,7 +39,7 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
   store.progress = {.source = store.source,
                     .partition = store.partition,
                     .frontier = commit.offset,
-                    .watermark = watermark,
+                    .watermark = commit.watermark,
                     .incarnation = store.incarnation};
   if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
     Acknowledged(commit.partition, commit.number,

@@ -32,8 +32,8 @@ class WindowStores {
   // See SourceEvents::Prepare().
   Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
   // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
-  // where the window knows the partition by now; `watermark`: log time at the commit.
-  std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to, LogTime watermark);
+  // where the window knows the partition by now.
+  std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to);
   // The broker has it. What the window may forget by now, it forgets.
   void Acknowledged(PartitionId partition, uint64_t number, Own own);
 

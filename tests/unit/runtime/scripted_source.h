@@ -101,7 +101,6 @@ class ScriptedSource final : public Source {
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
   std::string Unreached() const override { return {}; }
-  int64_t LogEnd(PartitionId) const override { return -1; }
   std::unique_ptr<MessageView> NewView() const override;
   PartitionName Name(PartitionId partition) const override {
     return {"topic", static_cast<int32_t>(partition)};

@@ -98,7 +98,6 @@ struct CommitAction {
   // Log time at the offset, for what forgets by age: no record above it is older, but for the order
   // in which producers stamp them. kNoLogTime: not known.
   LogTime watermark;
-  bool all_read;  // everything that was read lies below the offset
 };
 struct GiveBackAction {
   PartitionId partition;
