@@ -173,6 +173,7 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   lines.Add("max_lease", times.max_lease);
   lines.Add("handler_timeout", times.handler_timeout);
   lines.Add("catch_up", static_cast<uint64_t>(options.runtime.catch_up));
+  lines.Add("catch_up_time", options.runtime.catch_up_time);
   const IncompletePolicy unsaid = on_disk ? IncompletePolicy::kStop : IncompletePolicy::kRun;
   const IncompletePolicy policy = options.runtime.incomplete.value_or(unsaid);
   lines.Add("incomplete", policy == IncompletePolicy::kStop ? "stop" : "run");

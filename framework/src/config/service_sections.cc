@@ -170,6 +170,7 @@ void ReadAnyWindow(Section& section, RuntimeOptions& runtime, Options& window) {
   section.Duration("max_lease", window.times.max_lease, 1s, 24h);
   section.Duration("handler_timeout", window.times.handler_timeout, 1s, 24h);
   section.Count("catch_up", runtime.catch_up, 0, 1'000'000'000);
+  section.Duration("catch_up_time", runtime.catch_up_time, 0ms, 24h);
   if (IncompletePolicy policy{}; section.Choice("incomplete", policy, kIncomplete)) {
     runtime.incomplete = policy;
   }
@@ -220,7 +221,7 @@ void ReadWindow(Section window, ServiceOptions& options) {
     constexpr std::string_view kNoIds = "`window.engine` is `none`, so no id is looked at";
     for (const std::string_view key :
          {"level", "ids", "id", "missing_id", "conflicts", "remember", "max_parked", "lease",
-          "max_lease", "handler_timeout", "catch_up", "incomplete"}) {
+          "max_lease", "handler_timeout", "catch_up", "catch_up_time", "incomplete"}) {
       window.Forbid(key, kNoIds);
     }
     for (const std::string_view key : kDiskKeys) {

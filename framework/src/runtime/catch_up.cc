@@ -63,10 +63,13 @@ void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
 }
 
 bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
-  if (partition >= partitions_.size() || partitions_[partition].pending.empty()) {
+  if (partition >= partitions_.size()) {
     return false;
   }
   Progress& progress = partitions_[partition];
+  if (progress.pending.empty()) {
+    return progress.halted;
+  }
   if (now >= progress.retry_at) {
     Put(progress, own, now, released);
   }
@@ -92,7 +95,12 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   });
   const bool last =
       end != arrivals.end() || (!arrivals.empty() && arrivals.back().offset + 1 >= progress.start);
-  progress.pending.assign(arrivals.begin(), end);
+  if (progress.passes) {
+    std::for_each(arrivals.begin(), end,
+                  [&](const Arrival& arrival) { released.push_back(arrival.message); });
+  } else {
+    progress.pending.assign(arrivals.begin(), end);
+  }
   progress.taken = last               ? progress.start
                    : arrivals.empty() ? progress.taken
                                       : arrivals.back().offset + 1;
@@ -173,11 +181,26 @@ void CatchUp::Gap(PartitionId partition, int64_t from, int64_t to, BootTime now)
   }
 }
 
+bool CatchUp::Overdue(PartitionId partition, BootTime now, milliseconds most) const {
+  if (most == milliseconds(0) || partition >= partitions_.size()) {
+    return false;
+  }
+  const Progress& progress = partitions_[partition];
+  return progress.busy && !progress.passes && !progress.halted && now - progress.began > most;
+}
+
+std::pair<int64_t, int64_t> CatchUp::PassOver(PartitionId partition) {
+  Progress& progress = partitions_[partition];
+  progress.passes = progress.gap = true;
+  return {std::max(progress.to, progress.taken), progress.start};
+}
+
 void CatchUp::Finish(Progress& progress, BootTime now) {
   progress.complete = !progress.gap;
   const auto took = std::chrono::duration_cast<milliseconds>(now - progress.began);
   Log(LogLevel::kInfo, "runtime",
-      progress.complete ? "the window is complete" : "the window is as complete as the log allows",
+      progress.complete ? "the window is complete"
+                        : "the window is as complete as log and time allow",
       {{"partition", progress.partition}, {"ids", progress.count}, {"ms", took.count()}});
 }
 

@@ -9,6 +9,7 @@
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "oncemq/framework/assignment.h"
@@ -52,6 +53,13 @@ class CatchUp {
   // What lies in [from, to) below the start is gone from the log, and is read no more.
   void Gap(PartitionId partition, int64_t from, int64_t to, BootTime now);
 
+  // Whether it has taken longer than `most`; 0: it may take as long as it does.
+  bool Overdue(PartitionId partition, BootTime now, milliseconds most) const;
+  // What follows: all that is still to be read below the start, [first, second), is passed over, or
+  // nothing of the partition is read any more.
+  std::pair<int64_t, int64_t> PassOver(PartitionId partition);
+  void Halt(PartitionId partition) { partitions_[partition].halted = true; }
+
   // Up to where this process knows the partition without a gap, given its frontier at the end of
   // the last assignment. 0: it has to be read again.
   int64_t KnownUpTo(PartitionId partition, int64_t frontier) const;
@@ -67,7 +75,9 @@ class CatchUp {
     int64_t to = 0;     // everything below it that was to be read is in the window
     bool busy = false;
     bool complete = false;
-    bool gap = false;   // in what was read
+    bool gap = false;     // in what was read
+    bool passes = false;  // over what it still reads below the start
+    bool halted = false;
     int64_t taken = 0;  // up to where messages were taken
     uint32_t source = 0;
     int32_t partition = 0;

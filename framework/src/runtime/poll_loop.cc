@@ -174,6 +174,10 @@ bool PollLoop::ReadFrom(PartitionId partition) {
   if (behind && catch_up_->Waits(partition, core_.Status(partition).own, now_, released_)) {
     return false;
   }
+  if (behind && catch_up_->Overdue(partition, now_, options_.catch_up_time)) {
+    CatchUpOverdue(partition);
+    return false;
+  }
   arrivals_.clear();
   const uint32_t most = std::min(credit, kReadAtOnce);
   if (behind) {

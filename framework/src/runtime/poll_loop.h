@@ -91,6 +91,7 @@ class PollLoop final : private SourceEvents {
   void Failed(const std::string& why) override;
   void Drain(PartitionId partition);
   void DrainAll();
+  void CatchUpOverdue(PartitionId partition);
   void EndCatchUp(PartitionId partition);
   void CloseStore(PartitionId partition, bool runs_on);
   void SendCommits();

@@ -88,7 +88,7 @@ TEST(DiskWindow, EveryKeyReachesItsOption) {
       kDisk +
       "  one_host: true\n  sync: each_batch\n  remember: 36h\n  skew: 5s\n  generation: 5000\n"
       "  max_open: 20000\n  max_parked: 70\n  cache: 8MiB\n  lease: 20s\n  max_lease: 5m\n"
-      "  handler_timeout: 90s\n  catch_up: 77\n  incomplete: run\n");
+      "  handler_timeout: 90s\n  catch_up: 77\n  catch_up_time: 3s\n  incomplete: run\n");
   EXPECT_EQ(options.engine, ServiceOptions::Engine::kRocksDb);
   EXPECT_EQ(options.local.directory, "/var/lib/pay");
   EXPECT_EQ(options.local.level, Level::kGuarded);
@@ -106,6 +106,7 @@ TEST(DiskWindow, EveryKeyReachesItsOption) {
   EXPECT_EQ(options.local.times.max_lease, 5min);
   EXPECT_EQ(options.local.times.handler_timeout, 90s);
   EXPECT_EQ(options.runtime.catch_up, 77);
+  EXPECT_EQ(options.runtime.catch_up_time, milliseconds(3'000));
   EXPECT_EQ(options.runtime.incomplete, IncompletePolicy::kRun);
 }
 

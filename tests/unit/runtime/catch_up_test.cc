@@ -141,6 +141,39 @@ TEST_F(CatchUpTest, AGapUpToTheStartEndsItOnceTheWindowHasWhatWasRead) {
   EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0);
 }
 
+TEST_F(CatchUpTest, WhatTakesTooLongIsPassedOverAndNotTakenForKnown) {
+  std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
+  catch_up_.Take(kPartition, own_, first, At(1), released_);
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(50), milliseconds(50)));
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(51), milliseconds(0))) << "without a limit";
+  ASSERT_TRUE(catch_up_.Overdue(kPartition, At(51), milliseconds(50)));
+  EXPECT_EQ(catch_up_.PassOver(kPartition), std::make_pair(int64_t{1}, int64_t{3}));
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(52), milliseconds(50))) << "said once";
+  arrivals_.erase(arrivals_.begin());
+  catch_up_.Take(kPartition, own_, arrivals_, At(52), released_);
+  EXPECT_THAT(Offsets(), ElementsAre(3, 4));
+  EXPECT_EQ(released_.size(), 3U);
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+  EXPECT_TRUE(IsDone("a"));
+  EXPECT_FALSE(IsDone("b"));
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 0);
+}
+
+TEST_F(CatchUpTest, APartitionWhoseCatchUpTakesTooLongStopsWherePolicySaysSo) {
+  RuntimeOptions options = Options();
+  options.catch_up_time = milliseconds(1);
+  options.incomplete = IncompletePolicy::kStop;
+  RunningLoop loop(options, &window_, Count());
+  loop.script().Assign(1, /*start=*/3, /*read_from=*/0);
+  ASSERT_TRUE(Holds([&] { return loop.Now().stops.size() == 1; })) << "nothing comes to be read";
+  for (const char* id : {"x", "y", "z", "u"}) {
+    loop.script().Append(1, id, "k");
+  }
+  EXPECT_NE(loop.Stop().stops[0].find("catch_up_time"), std::string::npos);
+  EXPECT_EQ(calls_, 0);
+  EXPECT_FALSE(IsDone("x"));
+}
+
 TEST_F(CatchUpTest, NothingIsHandledBeforeAFailingWindowHasTakenWhatWasFinished) {
   RunningLoop loop(Options(), &window_, Count());
   window_.restore_down = true;

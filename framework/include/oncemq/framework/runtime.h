@@ -117,6 +117,8 @@ struct RuntimeOptions {
   // Offsets of a partition's log that a new owner may re-read to complete a window of its own;
   // 0: never. Not for windows that are shared.
   int64_t catch_up = 1'000'000;
+  // And how long that may take; 0: as long as it does.
+  milliseconds catch_up_time{0};
   // And where these do not suffice. Nothing: kStop for a window on disk, which is there to know,
   // and kRun for one in memory, which forgets with its process anyway.
   std::optional<IncompletePolicy> incomplete;
