@@ -69,7 +69,6 @@ struct RocksStore::Impl {
   rocksdb::Options file_options;
   std::atomic<uint64_t> next_file{0};
   std::atomic<bool> broken{false};
-  Mutex write_mutex;  // one at a time, so that the number after a write is the write's
   Mutex mark_mutex;
   SyncedMark mark GUARDED_BY(mark_mutex);
 
@@ -110,12 +109,7 @@ struct RocksStore::Impl {
     MutexLock lock(mark_mutex);
     return number > mark.number() ? mark.Write(number) : Status();
   }
-  // All that is in the log was synced. A number taken before the sync is surely covered by it.
-  Status AfterSync(uint64_t number) {
-    Status marked = MarkSynced(number);
-    broken = broken || !marked;
-    return marked;
-  }
+  Status SyncLog();
   Result<bool> OpenMark();
   // With `held`: and takes the lock.
   rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& asked);

@@ -54,10 +54,7 @@ Status RocksStore::Write(RocksBatch& batch, bool sync) {
   if (!batch.impl_->status.ok()) {
     return impl_->Failed(batch.impl_->status, Effect::kNone);
   }
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  MutexLock lock(impl_->write_mutex);
-  rocksdb::Status status = impl_->database->Write(options, &batch.impl_->batch);
+  rocksdb::Status status = impl_->database->Write({}, &batch.impl_->batch);
   if (status.ok() && impl_->log_order->failed()) {
     status = rocksdb::Status::IOError("a log cannot be synced");
   }
@@ -65,22 +62,29 @@ Status RocksStore::Write(RocksBatch& batch, bool sync) {
     return impl_->Broken(status);
   }
   batch.Clear();
-  return sync ? impl_->AfterSync(impl_->database->GetLatestSequenceNumber()) : Status();
+  // Not as a part of the write: the writes of others would wait behind it.
+  return sync ? impl_->SyncLog() : Status();
 }
 
 Status RocksStore::Sync() {
   if (Status usable = impl_->Usable(); !usable) {
     return usable;
   }
-  const uint64_t number = impl_->database->GetLatestSequenceNumber();
+  return impl_->SyncLog();
+}
+
+Status RocksStore::Impl::SyncLog() {
+  // Taken before: surely covered.
+  const uint64_t number = database->GetLatestSequenceNumber();
   if (ONCEMQ_MUTANT("mark-before-sync")) {
-    static_cast<void>(impl_->MarkSynced(number));
+    static_cast<void>(MarkSynced(number));
   }
-  const rocksdb::Status status = impl_->database->SyncWAL();
-  if (!status.ok()) {
-    return impl_->Broken(status);
+  if (const rocksdb::Status status = database->SyncWAL(); !status.ok()) {
+    return Broken(status);
   }
-  return impl_->AfterSync(number);
+  Status marked = MarkSynced(number);
+  broken = broken || !marked;
+  return marked;
 }
 
 Result<std::optional<std::string>> RocksStore::Get(size_t family, std::string_view key) {

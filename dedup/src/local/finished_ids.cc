@@ -164,23 +164,24 @@ Status FinishedIds::Roll() {
 void FinishedIds::Freeze() {
   // Nobody changes a frozen generation, so it is read without the lock.
   Result<History::Bucket> bucket = history_.Write(frozen_->ids, frozen_->newest, frozen_->reach);
+  Status known = bucket ? Status() : Status(bucket.error());
+  if (known) {
+    RocksBatch batch = store_->NewBatch();
+    batch.DeleteRange(kJournal, RowKey(frozen_->first_row), RowKey(frozen_->last_row + 1));
+    known = history_.WriteFacts(*bucket, batch);
+  }
   {
     MutexLock lock(mutex_);
-    Status known = bucket ? Status() : Status(bucket.error());
     if (known) {
-      RocksBatch batch = store_->NewBatch();
-      batch.DeleteRange(kJournal, RowKey(frozen_->first_row), RowKey(frozen_->last_row + 1));
-      known = history_.Add(*std::move(bucket), batch);
-    }
-    if (known) {
+      history_.Add(*std::move(bucket));
       frozen_.reset();
     } else {
       failure_ = known;
     }
     frozen_gone_.notify_all();
-    if (!known) {
-      return;
-    }
+  }
+  if (!known) {
+    return;
   }
   // Frees the log of what the bucket has now. Only space depends on it.
   static_cast<void>(store_->Flush(kJournal));

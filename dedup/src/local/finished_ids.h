@@ -52,13 +52,12 @@ class FinishedIds {
   void Stage(RocksBatch& batch);
   Status Written();
 
-  // As History's, of the same names.
-  std::optional<LogTime> NewestToDrop(LogTime limit, const ProgressTable& progress) const {
-    return history_.NewestToDrop(limit, progress);
+  // As History's, of the same names; the first and the last without the caller's lock.
+  Status ForgetFacts(const History::Aged& aged, RocksBatch& with) const {
+    return history_.ForgetFacts(aged, with);
   }
-  Status Drop(LogTime limit, const ProgressTable& progress) {
-    return history_.Drop(limit, progress);
-  }
+  void ForgetBuckets(const History::Aged& aged) { history_.ForgetBuckets(aged); }
+  Status DropPages(const History::Aged& aged) const { return history_.DropPages(aged); }
 
   uint64_t in_memory() const;
   const History& history() const { return history_; }

@@ -7,6 +7,7 @@
 #include "families.h"
 #include "id_page.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -136,7 +137,7 @@ Status History::DropUnknown() {
     const auto known = [&](const Bucket& bucket) { return bucket.number == *number; };
     if (std::none_of(buckets_.begin(), buckets_.end(), known)) {
       next_ = std::max(next_, static_cast<uint32_t>(*number + 1));
-      if (Status dropped = DropPages(*number); !dropped) {
+      if (Status dropped = DropPagesOf(*number); !dropped) {
         return dropped;
       }
     }
@@ -144,7 +145,7 @@ Status History::DropUnknown() {
   }
 }
 
-Status History::DropPages(uint64_t number) {
+Status History::DropPagesOf(uint64_t number) const {
   return store_->Drop(kHistory, BucketKey(number), BucketKey(number + 1));
 }
 
@@ -246,47 +247,45 @@ Result<History::Bucket> History::Write(const RecentIds& ids, LogTime newest,
   return bucket;
 }
 
-Status History::Add(Bucket bucket, RocksBatch& with) {
+Status History::WriteFacts(const Bucket& bucket, RocksBatch& with) const {
   with.Put(kFacts, FactsKey(bucket.number), FactsOf(bucket));
   // Numbers are not used again: deletions of a former bucket lie over its number.
   with.Put(kFacts, kNextBucketKey, SealNumbers({uint64_t{bucket.number} + 1}));
-  if (Status known = store_->Write(with, /*sync=*/true); !known) {
-    return known;
-  }
+  return store_->Write(with, /*sync=*/true);
+}
+
+void History::Add(Bucket bucket) {
   next_ = bucket.number + 1;
   buckets_.push_back(std::move(bucket));
-  return {};
 }
 
-bool History::MayGo(const Bucket& bucket, LogTime limit, const ProgressTable& progress) {
-  return bucket.newest < limit && progress.Passed(bucket.reach);
-}
-
-std::optional<LogTime> History::NewestToDrop(LogTime limit, const ProgressTable& progress) const {
-  std::optional<LogTime> newest;
+History::Aged History::AgedBefore(LogTime limit, const ProgressTable& progress) const {
+  Aged aged;
   for (const Bucket& bucket : buckets_) {
-    if (MayGo(bucket, limit, progress)) {
-      newest = std::max(newest.value_or(LogTime::min()), bucket.newest);
+    if (bucket.newest < limit && progress.Passed(bucket.reach)) {
+      aged.buckets.push_back(bucket.number);
+      aged.newest = std::max(aged.newest, bucket.newest);
     }
   }
-  return newest;
+  return aged;
 }
 
-Status History::Drop(LogTime limit, const ProgressTable& progress) {
-  for (size_t i = 0; i < buckets_.size();) {
-    if (!MayGo(buckets_[i], limit, progress)) {
-      i++;
-      continue;
-    }
-    // First its facts: a bucket that is known has all its pages.
-    const uint32_t number = buckets_[i].number;
-    RocksBatch batch = store_->NewBatch();
-    batch.Delete(kFacts, FactsKey(number));
-    if (Status forgotten = store_->Write(batch, /*sync=*/true); !forgotten) {
-      return forgotten;
-    }
-    buckets_.erase(buckets_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (Status gone = DropPages(number); !gone) {
+Status History::ForgetFacts(const Aged& aged, RocksBatch& with) const {
+  for (const uint32_t number : aged.buckets) {
+    with.Delete(kFacts, FactsKey(number));
+  }
+  return store_->Write(with, /*sync=*/!ONCEMQ_MUTANT("dropped-before-horizon"));
+}
+
+void History::ForgetBuckets(const Aged& aged) {
+  std::erase_if(buckets_, [&](const Bucket& bucket) {
+    return std::find(aged.buckets.begin(), aged.buckets.end(), bucket.number) != aged.buckets.end();
+  });
+}
+
+Status History::DropPages(const Aged& aged) const {
+  for (const uint32_t number : aged.buckets) {
+    if (Status gone = DropPagesOf(number); !gone) {
       return gone;
     }
   }

@@ -2,10 +2,12 @@
 // History: the finished ids of a local store that have left memory, in buckets. A bucket is one
 // former generation: sorted pages on disk, and a filter in memory. Buckets are dropped whole.
 //
-// Promise: a bucket is known after its facts are written, or not at all; what an interrupted Add()
-// left is removed by Open(). A page that cannot be read is an error, never "not there".
+// Promise: a bucket is known after its facts are written, or not at all; what an interrupted
+// writing or forgetting left is removed by Open(). A page that cannot be read is an error, never
+// "not there".
 // Memory: 12 bits for each id.
-// Thread safety: Find() from any thread while no other call runs; the others one at a time.
+// Thread safety: Find() and what is const from any thread; Add() and ForgetBuckets() with the
+// caller's lock, which keeps the others out. One thread writes at a time, and one forgets.
 #pragma once
 
 #include <cstdint>
@@ -57,16 +59,25 @@ class History {
 
   // Writes the pages of a generation: the latest time that an id is filed under, and how far its
   // ids reach.
-  // Nobody sees them before Add(), so Find() may run beside this.
   Result<Bucket> Write(const RecentIds& ids, LogTime newest, const Reach& reach) const;
-  // Makes the bucket known. `with` lands in the same batch: what the bucket makes superfluous.
-  Status Add(Bucket bucket, RocksBatch& with);
+  // Then its facts. `with` lands in the same batch: what the bucket makes superfluous.
+  Status WriteFacts(const Bucket& bucket, RocksBatch& with) const;
+  // Then it is known.
+  void Add(Bucket bucket);
 
-  // Forgetting has two steps, with the window's horizon between them (rule 26): the
-  // latest time of what would go, then the going. Those go whose ids are all older than `limit` and
-  // passed by `progress`.
-  std::optional<LogTime> NewestToDrop(LogTime limit, const ProgressTable& progress) const;
-  Status Drop(LogTime limit, const ProgressTable& progress);
+  // Buckets whose ids are all older than `limit`, and passed by `progress`.
+  struct Aged {
+    std::vector<uint32_t> buckets;
+    LogTime newest = LogTime::min();  // of their ids
+  };
+  Aged AgedBefore(LogTime limit, const ProgressTable& progress) const;
+  // Forgetting has three steps. On disk, durably: `with` lands in the same batch, the window's new
+  // horizon (rule 26).
+  Status ForgetFacts(const Aged& aged, RocksBatch& with) const;
+  // In memory. A bucket that is known has all its pages.
+  void ForgetBuckets(const Aged& aged);
+  // And the space.
+  Status DropPages(const Aged& aged) const;
 
   uint64_t ids() const;
   size_t buckets() const { return buckets_.size(); }
@@ -80,8 +91,7 @@ class History {
   };
 
   Status DropUnknown();
-  Status DropPages(uint64_t number);
-  static bool MayGo(const Bucket& bucket, LogTime limit, const ProgressTable& progress);
+  Status DropPagesOf(uint64_t number) const;
   static std::string FactsKey(uint32_t number);
   static std::string FactsOf(const Bucket& bucket);
   static std::optional<Bucket> ReadFacts(std::string_view key, std::string_view facts);

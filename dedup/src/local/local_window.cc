@@ -6,21 +6,12 @@
 
 #include "../window_check.h"
 #include "families.h"
-#include "known_row.h"
 #include "local_window_engine.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
-namespace {
-
-// Of this process's machine, in the unit of log time.
-LogTime WallLogTime(const Clock& clock) {
-  return LogTime(milliseconds(clock.Wall().micros / 1000));
-}
-
-}  // namespace
 
 LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
                          std::unique_ptr<RocksStore> store, const Manifest& manifest)
@@ -40,6 +31,12 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       finished_(ids_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
+LocalWindow::~LocalWindow() {
+  if (forgetter_.joinable()) {
+    forgetter_.join();
+  }
+}
+
 Found LocalWindow::Locate(std::string_view id, size_t index) const {
   return {id, hasher_(id), index};
 }
@@ -52,9 +49,9 @@ Status LocalWindow::Usable() {
                "the window must be opened again: " + failure_.error().message};
 }
 
-bool LocalWindow::failed() {
-  MutexLock lock(mutex_);
-  return !failure_;
+void LocalWindow::Fail(const Status& failure) {
+  failure_ = failure;
+  failed_ = true;
 }
 
 Status LocalWindow::Write() {
@@ -72,7 +69,7 @@ Status LocalWindow::Write() {
   Status rolled = finished ? ids_.Written() : Status();
   if (!rolled) {
     // On record, and yet the last: a window that cannot put ids away must not go on.
-    failure_ = rolled;
+    Fail(rolled);
     rolled = Error{rolled.error().code, Effect::kUnknown, rolled.error().message};
   }
   return rolled;
@@ -81,7 +78,7 @@ Status LocalWindow::Write() {
 Status LocalWindow::WriteNow(bool sync) {
   Status written = store_->Write(batch_, sync);
   if (!written) {
-    failure_ = written;
+    Fail(written);
   }
   return written;
 }
@@ -96,7 +93,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   if (Status usable = Usable(); !usable) {
     return usable;
   }
-  finished_.Begin(requests.size(), WallLogTime(clock_), progress_.Watermark());
+  finished_.Begin(requests.size(), WallLogTime(), progress_.Watermark());
   std::vector<Found> found(requests.size());
   for (size_t i = 0; i < requests.size(); i++) {
     found[i] = Locate(IdOf(requests[i]), i);
@@ -193,115 +190,6 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   }
   progress_.Register(source, partition);
   return own;
-}
-
-Status LocalWindow::Announce(std::span<const Announcement> announcements) {
-  for (const Announcement& one : announcements) {
-    if (one.from < 0 || one.to < one.from || one.offset < 0) {
-      return InvalidRequest("what is known reaches from an offset to a later one");
-    }
-  }
-  MutexLock lock(mutex_);
-  if (Status usable = Usable(); !usable) {
-    return usable;
-  }
-  for (const Announcement& one : announcements) {
-    batch_.Put(kFacts, PartitionKey(kKnownPrefix, one.source, one.partition), EncodeKnown(one));
-  }
-  const bool sync = options_.sync != SyncWhen::kNever && !ONCEMQ_MUTANT("commit-before-sync");
-  if (!announcements.empty()) {
-    return WriteNow(sync);
-  }
-  Status synced = sync ? store_->Sync() : Status();
-  if (!synced) {
-    failure_ = synced;
-  }
-  return synced;
-}
-
-Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
-  MutexLock lock(mutex_);
-  Known known;
-  const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, source, partition));
-  if (!row) {
-    return row.error();
-  }
-  if (*row) {
-    auto read = DecodeKnown(**row);
-    if (!read) {
-      return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
-    }
-    known = *std::move(read);
-  }
-  known.incarnation = manifest_.incarnation;
-  known.earlier = manifest_.earlier;
-  return known;
-}
-
-Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
-  if (answers.size() < progress.size()) {
-    return InvalidRequest("fewer places for answers than requests");
-  }
-  for (const Progress& one : progress) {
-    if (one.frontier < 0) {
-      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
-    }
-  }
-  MutexLock lock(mutex_);
-  if (Status usable = Usable(); !usable) {
-    return usable;
-  }
-  const LogTime now = WallLogTime(clock_);
-  for (size_t i = 0; i < progress.size(); i++) {
-    Progress one = progress[i];
-    const OwnRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
-    const bool holds = one.own != 0 && OwnershipHolds(one.own, owner);
-    answers[i] = holds ? Change::kMade : Change::kFenced;
-    if (holds) {
-      // A stamp of the future must not make everything look old (rule 22).
-      one.watermark = one.watermark == kNoLogTime
-                          ? kNoLogTime
-                          : std::clamp(one.watermark, LogTime(milliseconds(0)), now);
-      progress_.Note(one);
-      if (manifest_.LastCommitOf(one.incarnation)) {
-        PutManifest(manifest_, batch_);
-      }
-      batch_.Put(kFacts, PartitionKey(kProgressPrefix, one.source, one.partition),
-                 ProgressTable::RowOf(one));
-    }
-  }
-  // Not synced: older progress only makes it remember more.
-  if (Status written = WriteNow(/*sync=*/false); !written) {
-    return written;
-  }
-  return ForgetAged();
-}
-
-Status LocalWindow::ForgetAged() {
-  const auto watermark = progress_.Watermark();
-  if (!watermark) {
-    return {};
-  }
-  const LogTime limit = *watermark - options_.remember - options_.skew;
-  const auto newest = ids_.NewestToDrop(limit, progress_);
-  if (!newest) {
-    return {};
-  }
-  // First the horizon, durably: an id that is gone must never look new because it is unknown.
-  const LogTime horizon = std::max(finished_.horizon(), *newest + milliseconds(1));
-  if (!ONCEMQ_MUTANT("horizon-not-raised")) {
-    finished_.set_horizon(horizon);
-    batch_.Put(kFacts, kHorizonKey,
-               SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
-    if (Status written = WriteNow(/*sync=*/true); !written) {
-      return written;
-    }
-  }
-  Status dropped = ids_.Drop(limit, progress_);
-  if (!dropped) {
-    failure_ = dropped;
-  }
-  return dropped;
 }
 
 Status LocalWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {

@@ -4,16 +4,19 @@
 //
 // A call applies its whole batch in memory and writes it as one batch of the store before anybody
 // else can see it. If the write fails, the window refuses every later call: only the next opening
-// knows what is on disk.
+// knows what is on disk. No claim waits for the sync of an announcement, or for what has aged: that
+// goes on a thread of its own, which the end of the window waits for.
 //
 // Thread safety: any thread; one lock around each batch.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "../effect_overlay.h"
@@ -34,6 +37,7 @@ class LocalWindow final : public Window {
  public:
   LocalWindow(const LocalWindowOptions& options, const Clock& clock,
               std::unique_ptr<RocksStore> store, const Manifest& manifest);
+  ~LocalWindow() override;
 
   // Precondition: CheckLocalWindow().
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
@@ -45,7 +49,7 @@ class LocalWindow final : public Window {
                                                      const Clock& clock);
 
   // After it every call is refused.
-  bool failed();
+  bool failed() const { return failed_; }
   // A row of the handlers, as it was written last.
   Result<std::optional<std::string>> ReadEffect(std::string_view key);
   // What the store knows of a partition.
@@ -117,6 +121,9 @@ class LocalWindow final : public Window {
   Status StageEffects(std::span<const CompleteRequest> requests, std::span<const Found> found,
                       std::span<Change> answers, EffectOverlay& effects, bool& fenced)
       REQUIRES(mutex_);
+  LogTime WallLogTime() const {
+    return LogTime(milliseconds(clock_.Wall().micros / 1000));  // in the unit of log time
+  }
   Found Locate(std::string_view id, size_t index) const;
   Status LoadMarkers() REQUIRES(mutex_);
   Status LoadOwners() REQUIRES(mutex_);
@@ -125,7 +132,9 @@ class LocalWindow final : public Window {
   Status Usable() REQUIRES(mutex_);
   Status Write() REQUIRES(mutex_);
   Status WriteNow(bool sync) REQUIRES(mutex_);
-  Status ForgetAged() REQUIRES(mutex_);
+  void Fail(const Status& failure) REQUIRES(mutex_);
+  void ForgetAged() REQUIRES(mutex_);
+  void Forget(const History::Aged& aged, LogTime horizon);
 
   const WindowCapabilities capabilities_;
   const LocalWindowOptions options_;
@@ -142,6 +151,9 @@ class LocalWindow final : public Window {
   MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
   ProgressTable progress_ GUARDED_BY(mutex_);
   Status failure_ GUARDED_BY(mutex_);  // of the write after which nothing is certain any more
+  std::atomic<bool> failed_{false};    // there is one
+  bool forgetting_ GUARDED_BY(mutex_) = false;
+  std::thread forgetter_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

@@ -278,17 +278,19 @@ class Window {
   virtual Status Announce(std::span<const Announcement> announcements);
 
   // Progress that a commit has stored, acknowledged; never more than that, or an id is forgotten
-  // whose delivery comes again. Forgets finished ids of age: those whose record is older than the
-  // lowest watermark of all partitions that were ever owned here, less what the engine remembers,
-  // and lies below its partition's committed frontier (rules 22, 24). kFenced: the caller's
-  // ownership is over, or it has none; its progress is not kept. A negative frontier is kInvalid.
+  // whose delivery comes again. Forgets finished ids of age, then or soon after: those whose record
+  // is older than the lowest watermark of all partitions that were ever owned here, less what the
+  // engine remembers, and lies below its partition's committed frontier (rules 22, 24). kFenced:
+  // the caller's ownership is over, or it has none; its progress is not kept. A negative frontier
+  // is kInvalid.
   virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
 
-  // What is kept, one entry for each store that is open here (store_stat.h); it changes nothing. A
-  // store that cannot be read now says so in its entry. Without stores on disk: none.
+  // What is kept, one entry for each store that is open here (store_stat.h). No marker changes; a
+  // store that has failed is opened again for it, as for any call. One that cannot be read now says
+  // so in its entry. Without stores on disk: none.
   virtual Result<std::vector<StoreStat>> Stat();
 };
 

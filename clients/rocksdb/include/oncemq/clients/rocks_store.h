@@ -79,9 +79,10 @@ class RocksStore {
 
   // A batch for this store, which it must not outlive.
   RocksBatch NewBatch() const;
-  // Empties the batch. Effect::kUnknown on failure.
+  // Empties the batch. Effect::kUnknown on failure. A write without `sync` does not wait for the
+  // sync of another.
   Status Write(RocksBatch& batch, bool sync);
-  // Makes everything written so far survive power loss.
+  // Makes everything written so far survive power loss. Likewise.
   Status Sync();
 
   Result<std::optional<std::string>> Get(size_t family, std::string_view key);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a window on disk is told of commits: those that are to be sent, and those that were; and
+// what it forgets then.
+#include <algorithm>
+#include <system_error>
+
+#include "../window_check.h"
+#include "families.h"
+#include "known_row.h"
+#include "local_window_engine.h"
+#include "oncemq/base/mutant.h"
+#include "sealed_row.h"
+
+namespace oncemq {
+
+Status LocalWindow::Announce(std::span<const Announcement> announcements) {
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    if (Status usable = Usable(); !usable) {
+      return usable;
+    }
+    for (const Announcement& one : announcements) {
+      batch_.Put(kFacts, PartitionKey(kKnownPrefix, one.source, one.partition), EncodeKnown(one));
+    }
+    if (Status written = announcements.empty() ? Status() : WriteNow(/*sync=*/false); !written) {
+      return written;
+    }
+  }
+  if (options_.sync == SyncWhen::kNever || ONCEMQ_MUTANT("commit-before-sync")) {
+    return {};
+  }
+  // Claims go on meanwhile. Who reads the row before it is synced is of this process, and each of
+  // its own commits is announced, and so synced, behind it.
+  Status synced = store_->Sync();
+  if (!synced) {
+    MutexLock lock(mutex_);
+    Fail(synced);
+  }
+  return synced;
+}
+
+Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
+  MutexLock lock(mutex_);
+  Known known;
+  const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, source, partition));
+  if (!row) {
+    return row.error();
+  }
+  if (*row) {
+    auto read = DecodeKnown(**row);
+    if (!read) {
+      return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
+    }
+    known = *std::move(read);
+  }
+  known.incarnation = manifest_.incarnation;
+  known.earlier = manifest_.earlier;
+  return known;
+}
+
+Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  if (answers.size() < progress.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  for (const Progress& one : progress) {
+    if (one.frontier < 0) {
+      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
+    }
+  }
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable;
+  }
+  const LogTime now = WallLogTime();
+  for (size_t i = 0; i < progress.size(); i++) {
+    Progress one = progress[i];
+    const OwnRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
+    const bool holds = one.own != 0 && OwnershipHolds(one.own, owner);
+    answers[i] = holds ? Change::kMade : Change::kFenced;
+    if (holds) {
+      // A stamp of the future must not make everything look old (rule 22).
+      one.watermark = one.watermark == kNoLogTime
+                          ? kNoLogTime
+                          : std::clamp(one.watermark, LogTime(milliseconds(0)), now);
+      progress_.Note(one);
+      if (manifest_.LastCommitOf(one.incarnation)) {
+        PutManifest(manifest_, batch_);
+      }
+      batch_.Put(kFacts, PartitionKey(kProgressPrefix, one.source, one.partition),
+                 ProgressTable::RowOf(one));
+    }
+  }
+  // Not synced: older progress only makes it remember more.
+  if (Status written = WriteNow(/*sync=*/false); !written) {
+    return written;
+  }
+  ForgetAged();
+  return {};
+}
+
+// One at a time: what ages meanwhile goes with a later commit.
+void LocalWindow::ForgetAged() {
+  const auto watermark = progress_.Watermark();
+  if (!watermark || forgetting_) {
+    return;
+  }
+  History::Aged aged =
+      ids_.history().AgedBefore(*watermark - options_.remember - options_.skew, progress_);
+  if (aged.buckets.empty()) {
+    return;
+  }
+  const LogTime horizon = std::max(finished_.horizon(), aged.newest + milliseconds(1));
+  if (forgetter_.joinable()) {
+    forgetter_.join();  // the former one, which has ended
+  }
+  forgetting_ = true;
+  try {
+    forgetter_ = std::thread([this, aged, horizon] { Forget(aged, horizon); });
+  } catch (const std::system_error&) {
+    mutex_.unlock();
+    Forget(aged, horizon);
+    mutex_.lock();
+  }
+}
+
+// First the horizon, durably and in one with what the store knows of the buckets; then the window
+// knows them no more; then their pages go (rule 26). An id that is gone must never look new because
+// it is unknown.
+void LocalWindow::Forget(const History::Aged& aged, LogTime horizon) {
+  RocksBatch batch = store_->NewBatch();
+  const bool raises = !ONCEMQ_MUTANT("horizon-not-raised");
+  if (raises) {
+    batch.Put(kFacts, kHorizonKey,
+              SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
+  }
+  Status gone = ids_.ForgetFacts(aged, batch);
+  if (gone) {
+    MutexLock lock(mutex_);
+    finished_.set_horizon(raises ? horizon : finished_.horizon());
+    ids_.ForgetBuckets(aged);
+  }
+  gone = gone ? ids_.DropPages(aged) : gone;
+  MutexLock lock(mutex_);
+  if (!gone) {
+    Fail(gone);
+  }
+  forgetting_ = false;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "syncs.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace oncemq::testing {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::condition_variable go;
+  bool held = false;
+  bool fails = false;
+  int waiting = 0;
+};
+
+State& TheState() {
+  static auto* const state = new State;  // syncs come until the very end
+  return *state;
+}
+
+int Sync() {
+  State& state = TheState();
+  std::unique_lock lock(state.mutex);
+  state.waiting++;
+  state.go.wait(lock, [&] { return !state.held; });
+  state.waiting--;
+  if (state.fails) {
+    errno = EIO;
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+HeldSyncs::HeldSyncs() {
+  const std::lock_guard lock(TheState().mutex);
+  TheState().held = true;
+}
+
+HeldSyncs::~HeldSyncs() {
+  const std::lock_guard lock(TheState().mutex);
+  TheState().held = false;
+  TheState().go.notify_all();
+}
+
+int HeldSyncs::waiting() const {
+  const std::lock_guard lock(TheState().mutex);
+  return TheState().waiting;
+}
+
+FailingSyncs::FailingSyncs() {
+  const std::lock_guard lock(TheState().mutex);
+  TheState().fails = true;
+}
+
+FailingSyncs::~FailingSyncs() {
+  const std::lock_guard lock(TheState().mutex);
+  TheState().fails = false;
+}
+
+}  // namespace oncemq::testing
+
+EXPORTED int fsync(int) {
+  return oncemq::testing::Sync();
+}
+EXPORTED int fdatasync(int) {
+  return oncemq::testing::Sync();
+}
