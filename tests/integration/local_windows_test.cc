@@ -238,6 +238,21 @@ TEST_F(KafkaLocalWindows, AnotherGroupIsNotLetIntoTheStores) {
   EXPECT_NE(why.find(group_ + ".other"), std::string::npos) << why;
 }
 
+TEST_F(KafkaLocalWindows, AnotherOrderOfTheTopicsGoesOnWithTheSameStores) {
+  Send(0, 300);
+  RunToTheEnd(300);
+  RuntimeOptions other = Options();
+  const std::string more = topic_ + ".a";
+  admin_->CreateTopic({.name = more, .partitions = 1});
+  other.kafka.topics = {more, topic_};
+  Send(0, 300);
+  const RunReport second = RunToTheEnd(600, other);
+  EXPECT_EQ(second.counts.suppressed, 300);
+  EXPECT_EQ(second.caught_up, 0);
+  EXPECT_EQ(second.stops.size(), 0u);
+  EXPECT_EQ(effects_.size(), 300u);
+}
+
 TEST_F(KafkaLocalWindows, AGroupWithoutACommitDoesNotBeginAnewOnAUsedStore) {
   Send(0, 300);
   RunToTheEnd(300);

@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "../window_check.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
 
 using Place = std::pair<uint32_t, int32_t>;
+
+constexpr uint32_t kKeptSource = 0;
 
 template <class Request>
 Place PlaceOf(const Request& request) {
@@ -32,6 +35,24 @@ void Refuse(Change& answer) {
 
 Error NotOpen() {
   return {Code::kUnavailable, Effect::kNone, "the partition's store is not open"};
+}
+
+// The requests as a store of one partition keeps them. `copies` holds them where
+// that makes a difference.
+template <class Request>
+std::span<const Request> AsKept(std::span<const Request> requests, std::vector<Request>& copies) {
+  if (PlaceOf(requests.front()).first == kKeptSource) {
+    return requests;
+  }
+  copies.assign(requests.begin(), requests.end());
+  for (Request& copy : copies) {
+    if constexpr (requires { copy.at; }) {
+      copy.at.source = kKeptSource;
+    } else {
+      copy.source = kKeptSource;
+    }
+  }
+  return copies;
 }
 
 // As Kafka allows it; anything else could name another directory.
@@ -65,32 +86,40 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
   const Place place{name.source, name.partition};
   std::shared_ptr<Store> store = StoreAt(place);
   if (store == nullptr) {
-    store = std::make_shared<Store>();
-    store->options = options_;
+    LocalWindowOptions options = options_;
     const std::string number = std::to_string(name.partition);
-    store->options.directory += "/" + std::string(name.topic) + "/" + number;
-    store->options.identity += std::string(options_.identity.empty() ? "" : ", ") +
-                               std::string(name.owner) + ", source " + std::to_string(name.source) +
-                               ", topic " + std::string(name.topic) + ", partition " + number;
+    options.directory += "/" + std::string(name.topic) + "/" + number;
+    options.identity += std::string(options_.identity.empty() ? "" : ", ") +
+                        std::string(name.owner) + ", topic " + std::string(name.topic) +
+                        ", partition " + number;
+    store = std::make_shared<Store>(std::move(options), name.source);
   }
   const auto window = Ready(*store);
-  if (!window) {
-    return window.error();
+  if (!window || *window == nullptr) {
+    return window ? NotOpen() : window.error();
   }
-  auto known = (*window)->KnownOf(name.source, name.partition);
+  auto known = (*window)->KnownOf(kKeptSource, name.partition);
+  MutexLock lock(mutex_);
+  MutexLock its_lock(store->mutex);
+  if (store->given_back) {
+    return NotOpen();
+  }
   if (known) {
-    MutexLock lock(mutex_);
     stores_[place] = store;
   }
   return known;
 }
 
 void PartitionWindows::Close(uint32_t source, int32_t partition) {
-  std::shared_ptr<Store> last;  // goes when the lock is free: closing takes the disk's time
+  std::shared_ptr<Store> store;
+  StorePtr last;  // goes when the locks are free: closing takes the disk's time
   MutexLock lock(mutex_);
   if (const auto found = stores_.find({source, partition}); found != stores_.end()) {
-    last = std::move(found->second);
+    store = std::move(found->second);
     stores_.erase(found);
+    MutexLock its_lock(store->mutex);
+    store->given_back = !ONCEMQ_MUTANT("given-back-store-opened");
+    last = std::move(store->window);
   }
 }
 
@@ -106,18 +135,29 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
 }
 
 Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
-  MutexLock lock(store.mutex);
-  if (store.window != nullptr && store.window->failed()) {
-    store.window.reset();
-  }
-  if (store.window == nullptr) {
-    auto opened = LocalWindow::OpenAt(store.options, clock_, memory_);
-    if (!opened) {
-      return opened.error();
+  StorePtr failed;
+  {
+    MutexLock lock(store.mutex);
+    if (store.given_back || (store.window != nullptr && !store.window->failed())) {
+      return store.window;
     }
-    store.window = *std::move(opened);
+    if (store.opening) {
+      return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
+    }
+    store.opening = true;
+    failed = std::move(store.window);
   }
-  return store.window;
+  failed.reset();  // its directory is free once the calls that are under way in it have ended
+  auto opened = LocalWindow::OpenAt(store.options, clock_, memory_);
+  StorePtr window = opened ? StorePtr(*std::move(opened)) : nullptr;
+  MutexLock lock(store.mutex);
+  store.opening = false;
+  if (!store.given_back) {
+    store.window = window;
+  } else {
+    window.swap(failed);  // goes when the lock is free
+  }
+  return opened || store.given_back ? Result<StorePtr>(window) : opened.error();
 }
 
 Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
@@ -125,12 +165,15 @@ Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own f
   if (!store) {
     return store.error();
   }
-  return *store == nullptr ? Result<Own>(NotOpen()) : (*store)->RaiseOwn(source, partition, floor);
+  return *store == nullptr ? Result<Own>(NotOpen())
+                           : (*store)->RaiseOwn(kKeptSource, partition, floor);
 }
 
 template <class Request, class Reply>
-Status PartitionWindows::Send(LocalWindow& store, std::span<const Request> requests,
+Status PartitionWindows::Send(LocalWindow& store, std::span<const Request> asked,
                               std::span<Reply> replies) {
+  std::vector<Request> copies;
+  const std::span<const Request> requests = AsKept(asked, copies);
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
     return store.Claim(requests, replies);
   } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
@@ -228,7 +271,8 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
     return {};
   }
-  return (*store)->CompleteWith(effects, requests, answers);
+  std::vector<CompleteRequest> copies;
+  return (*store)->CompleteWith(effects, AsKept(requests, copies), answers);
 }
 
 Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,
@@ -259,7 +303,9 @@ Status PartitionWindows::Announce(std::span<const Announcement> announcements) {
     if (!store || *store == nullptr) {
       return store ? NotOpen() : store.error();
     }
-    if (Status announced = (*store)->Announce({&one, 1}); !announced) {
+    Announcement kept = one;
+    kept.source = kKeptSource;
+    if (Status announced = (*store)->Announce({&kept, 1}); !announced) {
       return announced;
     }
   }
@@ -275,12 +321,16 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
   std::vector<MarkerView> seen(ids.size());
   for (const std::shared_ptr<Store>& store : stores) {
     const auto window = Ready(*store);
+    if (window && *window == nullptr) {
+      continue;
+    }
     if (Status looked = window ? (*window)->Peek(ids, seen) : Status(window.error()); !looked) {
       return looked;
     }
     for (size_t i = 0; i < ids.size(); i++) {
       if (seen[i].state != MarkerState::kNone) {
         views[i] = seen[i];
+        views[i].at.source = store->source;
       }
     }
   }
@@ -301,10 +351,16 @@ Result<std::vector<StoreStat>> PartitionWindows::Stat() {
   std::vector<StoreStat> stats;
   for (const std::shared_ptr<Store>& store : AllStores()) {
     const auto window = Ready(*store);
+    if (window && *window == nullptr) {
+      continue;
+    }
     auto stat = window ? (*window)->Stat() : Result<std::vector<StoreStat>>(window.error());
     StoreStat one{.directory = store->options.directory};
     if (stat) {
       one = std::move(stat->front());
+      for (PartitionStat& partition : one.partitions) {
+        partition.source = store->source;
+      }
     } else {
       one.error = stat.error().message;
     }

@@ -5,6 +5,10 @@
 // A store that is closed while a call is under way in it goes when that call has ended; until then
 // its directory is held, and whoever wants it next is told so. A store that has failed is opened
 // again by the next call: only that tells what was written, and after a full disk it may go on.
+// That takes the disk's time, so whoever else comes meanwhile is told kUnavailable at once.
+//
+// What a store keeps it keeps under source 0, whatever number its topic has: that is a place in a
+// configuration, which may change.
 //
 // Thread safety: any thread. Blocks: for the disk.
 #pragma once
@@ -46,14 +50,19 @@ class PartitionWindows final : public Window {
   using StorePtr = std::shared_ptr<LocalWindow>;
   using Place = std::pair<uint32_t, int32_t>;
   struct Store {
-    LocalWindowOptions options;
+    Store(LocalWindowOptions its_options, uint32_t its_source)
+        : options(std::move(its_options)), source(its_source) {}
+    const LocalWindowOptions options;
+    const uint32_t source;  // the number of its topic, as callers say it
     Mutex mutex;
-    StorePtr window GUARDED_BY(mutex);  // nullptr: to be opened
+    StorePtr window GUARDED_BY(mutex);          // nullptr: to be opened
+    bool opening GUARDED_BY(mutex) = false;     // by a call that is under way
+    bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
   };
 
   std::shared_ptr<Store> StoreAt(Place place) const;
   std::vector<std::shared_ptr<Store>> AllStores() const;
-  // nullptr: the partition is not ours.
+  // Likewise. nullptr: the partition is not ours.
   Result<StorePtr> Find(Place place) const;
   Result<StorePtr> Ready(Store& store) const;
   template <class Request, class Reply>

@@ -105,7 +105,7 @@ TEST_F(WindowStat, ADirectoryThatNobodyHoldsIsReadStoreByStore) {
   EXPECT_THAT(ended.out, HasSubstr(", watermark 2020-09-13T12:26:40"));
   EXPECT_THAT(ended.out,
               HasSubstr("\n    forgetting waits for it\n  horizon none, level opaque, "));
-  EXPECT_THAT(ended.out, HasSubstr("\n  of group g, source 0, topic payments, partition 3\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\n  of group g, topic payments, partition 3\n"));
   EXPECT_LT(ended.out.find("payments/3\n"), ended.out.find("payments/10\n")) << "by number";
   EXPECT_EQ(Files(), before) << "a look writes nothing";
   const auto json = nlohmann::json::parse(Run("window stat --json" + InDirectory()).out);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of partitions: when a store is opened, who waits for it, and what it keeps of the place
+// that its topic had in the configuration.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "disk_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "support/eventually.h"
+#include "support/temp_dir.h"
+#include "syncs.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr std::chrono::seconds kLong{30};
+
+class DiskPartitions : public ::testing::Test {
+ protected:
+  std::unique_ptr<Window> Windows() const {
+    auto windows = OpenPartitionWindows(DiskOptions(directory_.path() / "stores", 100),
+                                        SystemClock::Instance());
+    EXPECT_TRUE(windows);
+    return *std::move(windows);
+  }
+  static Result<Known> Open(Window& windows, int32_t partition, uint32_t source = 0) {
+    return windows.Open({source, partition, "payments", "group g"});
+  }
+  static Result<ClaimAnswer> Claim(Window& windows, const Coordinates& at, uint64_t token = 1) {
+    const std::string id = IdNumber(at.offset);
+    const ClaimRequest claim{.id = id, .token = {1, token}, .at = at, .time = kThen};
+    ClaimAnswer answer;
+    const Status claimed = windows.Claim({&claim, 1}, {&answer, 1});
+    return claimed ? Result<ClaimAnswer>(answer) : claimed.error();
+  }
+  static Status Announce(Window& windows, uint32_t source, int32_t partition) {
+    const Announcement one{source, partition, 0, 7, 7, "a commit"};
+    return windows.Announce({&one, 1});
+  }
+  // So that the next call has to open the store again.
+  static void Fail(Window& windows, int32_t partition) {
+    const FailingSyncs failing;
+    EXPECT_FALSE(Announce(windows, 0, partition));
+  }
+
+  const TempDir directory_;
+};
+
+TEST_F(DiskPartitions, WhileAStoreIsOpenedAgainOtherCallsAreToldSoAtOnce) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  Fail(*windows, 1);
+  std::optional<HeldSyncs> held(std::in_place);
+  auto opening = std::async(std::launch::async, [&] { return Claim(*windows, {0, 1, 3}); });
+  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() == 1; }));
+  auto other = std::async(std::launch::async, [&] { return Claim(*windows, {0, 1, 4}); });
+  EXPECT_EQ(other.wait_for(kLong), std::future_status::ready) << "it waits for the opening";
+  held.reset();
+  const auto told = other.get();
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Code::kUnavailable);
+  EXPECT_EQ(told.error().effect, ::oncemq::Effect::kNone);
+  const auto opened = opening.get();
+  ASSERT_TRUE(opened) << ToString(opened.error());
+  EXPECT_EQ(opened->answer, Answer::kGranted);
+}
+
+TEST_F(DiskPartitions, AStoreThatWasGivenBackIsNotOpenedAgainByALateCall) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  ASSERT_TRUE(Open(*windows, 2));
+  Fail(*windows, 1);
+  Fail(*windows, 2);
+  std::optional<HeldSyncs> held(std::in_place);
+  auto late = std::async(std::launch::async, [&] { return windows->Stat(); });  // of both
+  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() == 1; }));
+  windows->Close(0, 2);
+  held.reset();
+  const auto stats = late.get();
+  ASSERT_TRUE(stats);
+  EXPECT_EQ(stats->size(), 1u);
+  const auto next_owner = Windows();
+  const auto known = Open(*next_owner, 2);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_EQ(known->earlier.size(), 1u) << "it was opened in the wrong hands";
+}
+
+TEST_F(DiskPartitions, AStoreThatIsClosedWhileItIsOpenedIsNotHeld) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  Fail(*windows, 1);
+  std::optional<HeldSyncs> held(std::in_place);
+  auto late = std::async(std::launch::async, [&] { return Claim(*windows, {0, 1, 3}); });
+  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() == 1; }));
+  windows->Close(0, 1);
+  held.reset();
+  const auto told = late.get();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->answer, Answer::kFenced) << "the partition is not ours";
+  const auto next_owner = Windows();
+  EXPECT_TRUE(Open(*next_owner, 1));
+}
+
+// The number of a topic is its place in the configuration: `topics: [new, payments]` is no other
+// store than `topics: [payments]`.
+TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
+  Own former = 0;
+  {
+    const auto windows = Windows();
+    ASSERT_TRUE(Open(*windows, 1, /*source=*/0));
+    former = *windows->RaiseOwn(0, 1, 0);
+    ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+    const std::string id = IdNumber(3);
+    const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
+    Change change{};
+    ASSERT_TRUE(windows->Complete({&done, 1}, {&change, 1}));
+    ASSERT_EQ(change, Change::kMade);
+    ASSERT_TRUE(Announce(*windows, 0, 1));
+    const Progress progress{0, 1, former, 7, kThen};
+    ASSERT_TRUE(windows->Committed({&progress, 1}, {&change, 1}));
+  }
+  const auto windows = Windows();
+  const auto known = Open(*windows, 1, /*source=*/5);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_EQ(known->to, 7);
+  EXPECT_EQ(known->offset, 7);
+  const auto copy = Claim(*windows, {5, 1, 3}, /*token=*/2);
+  ASSERT_TRUE(copy) << ToString(copy.error());
+  EXPECT_EQ(copy->answer, Answer::kDuplicate);
+  EXPECT_TRUE(copy->same_delivery);
+  EXPECT_GT(*windows->RaiseOwn(5, 1, 0), former);
+  const std::string id = IdNumber(3);
+  const std::string_view view = id;
+  MarkerView marker;
+  ASSERT_TRUE(windows->Peek({&view, 1}, {&marker, 1}));
+  EXPECT_EQ(marker.at, (Coordinates{5, 1, 3})) << "by its present number";
+  const auto stats = *windows->Stat();
+  ASSERT_EQ(stats.size(), 1u);
+  ASSERT_EQ(stats[0].partitions.size(), 1u) << "no partition is left behind that pins everything";
+  EXPECT_EQ(stats[0].partitions[0].source, 5u);
+  EXPECT_EQ(stats[0].partitions[0].frontier, 7);
+}
+
+TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber) {
+  LocalWindowOptions options = DiskOptions(directory_.path() / "stores", 100);
+  options.level = Level::kAtomic;
+  const auto windows = *OpenPartitionWindows(options, SystemClock::Instance());
+  ASSERT_TRUE(Open(*windows, 1, /*source=*/3));
+  const Own own = *windows->RaiseOwn(3, 1, 0);
+  ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, Answer::kGranted);
+  const auto effects = *windows->NewEffects(3, 1);
+  ASSERT_TRUE(effects->Put("row", "value"));
+  const std::string id = IdNumber(3);
+  const CompleteRequest done{.id = id, .token = {1, 1}, .at = {3, 1, 3}, .time = kThen};
+  Change change{};
+  ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
+  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(**(*windows->NewEffects(3, 1))->Get("row"), "value");
+  const RestoreRequest restore{.id = "other", .at = {3, 1, 4}, .own = own, .time = kThen};
+  ASSERT_TRUE(windows->Restore({&restore, 1}, {&change, 1}));
+  EXPECT_EQ(change, Change::kMade);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
