@@ -50,13 +50,14 @@ std::optional<uint64_t> ByteReader::Varint() {
     const auto byte = static_cast<unsigned char>(bytes_.front());
     bytes_.remove_prefix(1);
     if (shift == 63 && byte > 1) {
-      return std::nullopt;  // would not fit into 64 bits
+      break;  // would not fit into 64 bits
     }
     value |= static_cast<uint64_t>(byte & 127) << shift;
     if (byte < 128) {
       return value;
     }
   }
+  bytes_ = {};
   return std::nullopt;
 }
 

@@ -51,6 +51,14 @@ RC_GTEST_PROP(Varint, TakesOneByteForEachSevenBits, ()) {
   RC_ASSERT(bytes.size() == wanted);
 }
 
+// So that a decoder may read several values, and ask the last one whether all are there.
+TEST(Varint, BehindOneThatDoesNotFitNothingIsReadAnyMore) {
+  ByteReader reader("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02\x07\x08"sv);
+  EXPECT_FALSE(reader.Varint());
+  EXPECT_FALSE(reader.Varint());
+  EXPECT_TRUE(reader.rest().empty());
+}
+
 RC_GTEST_PROP(Varint, ATruncatedOneIsNoValue, ()) {
   const uint64_t value = *AnyWidth();
   std::string bytes;
