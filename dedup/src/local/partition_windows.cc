@@ -7,6 +7,7 @@
 
 #include "../window_check.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/topic_name.h"
 
 namespace oncemq {
 namespace {
@@ -55,16 +56,6 @@ std::span<const Request> AsKept(std::span<const Request> requests, std::vector<R
   return copies;
 }
 
-// As Kafka allows it; anything else could name another directory.
-bool IsTopic(std::string_view topic) {
-  constexpr std::string_view kOther = "._-";
-  return !topic.empty() && topic.size() <= 249 && topic != "." && topic != ".." &&
-         std::all_of(topic.begin(), topic.end(), [&](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  kOther.find(c) != std::string_view::npos;
-         });
-}
-
 }  // namespace
 
 PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Clock& clock)
@@ -80,7 +71,8 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
       clock_(clock) {}
 
 Result<Known> PartitionWindows::Open(const StoreName& name) {
-  if (!IsTopic(name.topic) || name.partition < 0) {
+  // Anything but a name could be another directory.
+  if (!IsTopicName(name.topic) || name.partition < 0) {
     return InvalidRequest("a store belongs to a partition of a topic");
   }
   const Place place{name.source, name.partition};

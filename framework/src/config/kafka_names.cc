@@ -6,17 +6,13 @@
 #include <utility>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/topic_name.h"
 #include "quoted.h"
 
 namespace oncemq {
 namespace {
 
 constexpr size_t kLongestName = 249;
-
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
-}
 
 bool IsPort(std::string_view text) {
   const int64_t port = ParseDecimal(text).value_or(0);
@@ -33,7 +29,7 @@ bool IsBroker(std::string_view broker) {
   const std::string_view host = v6 ? broker.substr(1, end - 1) : broker.substr(0, end);
   const std::string_view rest = broker.substr(end + (v6 ? 1 : 0));
   const bool host_fits = !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
-    return IsNameCharacter(c) || (v6 && (c == ':' || c == '%'));
+    return IsTopicCharacter(c) || (v6 && (c == ':' || c == '%'));
   });
   return host_fits && (rest.empty() || (rest.starts_with(':') && IsPort(rest.substr(1))));
 }
@@ -57,11 +53,6 @@ Error Invalid(std::string text) {
 
 }  // namespace
 
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." &&
-         std::all_of(name.begin(), name.end(), IsNameCharacter);
-}
-
 Status CheckBrokers(std::string_view list) {
   if (AreBrokers(list)) {
     return {};
@@ -79,9 +70,10 @@ Status CheckGroup(std::string_view group) {
 }
 
 Status CheckTopic(std::string_view topic) {
-  return IsName(topic) ? Status()
-                       : Invalid(Quoted(topic) +
-                                 " is no topic name (letters, digits and . _ - only; no patterns)");
+  return IsTopicName(topic)
+             ? Status()
+             : Invalid(Quoted(topic) +
+                       " is no topic name (letters, digits and . _ - only; no patterns)");
 }
 
 }  // namespace oncemq

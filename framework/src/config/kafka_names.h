@@ -10,9 +10,6 @@
 
 namespace oncemq {
 
-// Letters, digits and . _ - only, at most 249, and neither . nor ..: as Kafka has it for topics.
-bool IsName(std::string_view name);
-
 // host, host:port, [v6] or [v6]:port, several separated by commas without spaces. kInvalid begins
 // with "must be".
 Status CheckBrokers(std::string_view list);

@@ -7,6 +7,7 @@
 
 #include "kafka_names.h"
 #include "kafka_properties.h"
+#include "oncemq/base/topic_name.h"
 #include "quoted.h"
 #include "units.h"
 
@@ -162,7 +163,8 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
        {std::pair<std::string_view, std::string_view>{"scope.app", runtime.app},
         {"scope.namespace", runtime.name_space},
         {"scope.handler", runtime.handler}}) {
-    rules.Demand(IsName(name), path, "must be letters, digits and . _ - only, not " + Quoted(name));
+    rules.Demand(IsTopicName(name), path,
+                 "must be letters, digits and . _ - only, not " + Quoted(name));
   }
   rules.Demand((runtime.policy.reject == RejectPolicy::kJournal) == !runtime.journal.empty(),
                "reject", "must name a journal exactly when refused messages go there");
