@@ -17,10 +17,6 @@ std::string SumBytes(int64_t sum) {
   return bytes;
 }
 
-Error NoSum(std::string_view key) {
-  return InvalidRequest("the row `" + std::string(key.substr(0, 64)) + "` is no sum");
-}
-
 }  // namespace
 
 std::optional<int64_t> SumOf(std::string_view value) {
@@ -81,7 +77,10 @@ Status EffectOverlay::Check(std::string_view key, size_t value_bytes) const {
 // The change of that row, remembered as it was before the present message.
 EffectOverlay::Change& EffectOverlay::Touch(std::string_view key) {
   const auto [at, fresh] = changes_.try_emplace(std::string(key));
-  undo_.emplace_back(at->first, fresh ? std::nullopt : std::optional(at->second));
+  if (fresh || at->second.message != message_) {
+    undo_.emplace_back(at->first, fresh ? std::nullopt : std::optional(at->second));
+  }
+  at->second.message = message_;
   bytes_ += fresh ? key.size() : 0;
   return at->second;
 }
@@ -92,7 +91,7 @@ Status EffectOverlay::Put(std::string_view key, std::string_view value) {
   }
   Change& change = Touch(key);
   bytes_ += value.size() - change.bytes();
-  change = {.over = true, .value = std::string(value), .sum = std::nullopt};
+  change = {.over = true, .value = std::string(value), .sum = std::nullopt, .message = message_};
   return {};
 }
 
@@ -102,7 +101,7 @@ Status EffectOverlay::Delete(std::string_view key) {
   }
   Change& change = Touch(key);
   bytes_ -= change.bytes();
-  change = {.over = true, .value = std::nullopt, .sum = std::nullopt};
+  change = {.over = true, .value = std::nullopt, .sum = std::nullopt, .message = message_};
   return {};
 }
 
@@ -132,10 +131,11 @@ Status EffectOverlay::Add(std::string_view key, int64_t delta) {
 
 void EffectOverlay::Begin() {
   undo_.clear();
+  message_++;
 }
 
 void EffectOverlay::Keep() {
-  undo_.clear();
+  Begin();
 }
 
 void EffectOverlay::Undo() {
@@ -151,7 +151,7 @@ void EffectOverlay::Undo() {
       changes_.erase(found);
     }
   }
-  undo_.clear();
+  Begin();
 }
 
 Result<std::vector<EffectOverlay::Row>> EffectOverlay::Rows(const Read& read) const {
@@ -159,7 +159,7 @@ Result<std::vector<EffectOverlay::Row>> EffectOverlay::Rows(const Read& read) co
   rows.reserve(changes_.size());
   for (const auto& [key, change] : changes_) {
     std::optional<std::string> row;
-    if (!change.over && change.sum) {
+    if (!change.over) {
       auto present = read(key);
       if (!present) {
         return present.error();
@@ -168,11 +168,9 @@ Result<std::vector<EffectOverlay::Row>> EffectOverlay::Rows(const Read& read) co
     }
     auto applied = Apply(change, std::move(row));
     if (!applied) {
-      return NoSum(key);
+      return InvalidRequest("the row `" + key.substr(0, 64) + "`: " + applied.error().message);
     }
-    if (change.over || change.sum) {
-      rows.push_back({key, *std::move(applied)});
-    }
+    rows.push_back({key, *std::move(applied)});
   }
   return rows;
 }

@@ -49,6 +49,7 @@ class EffectOverlay final : public EffectBatch {
     bool over = false;  // `value` replaces the row; otherwise the row stays what it is
     std::optional<std::string> value;
     std::optional<int64_t> sum;  // added to that
+    uint64_t message = 0;        // that changed it last
     size_t bytes() const { return value ? value->size() : 0; }
   };
 
@@ -59,7 +60,9 @@ class EffectOverlay final : public EffectBatch {
 
   const Read base_;
   std::unordered_map<std::string, Change> changes_;
-  std::vector<std::pair<std::string, std::optional<Change>>> undo_;  // of the present message
+  uint64_t message_ = 1;  // the present one
+  // What its rows were before it, each once.
+  std::vector<std::pair<std::string, std::optional<Change>>> undo_;
   size_t bytes_ = 0;
 };
 
