@@ -15,7 +15,8 @@ namespace {
 struct State {
   std::mutex mutex;
   std::condition_variable go;
-  bool held = false;
+  bool held = false;      // whoever comes
+  bool released = false;  // whoever waits
   bool fails = false;
   int waiting = 0;
 };
@@ -28,9 +29,11 @@ State& TheState() {
 int Sync() {
   State& state = TheState();
   std::unique_lock lock(state.mutex);
-  state.waiting++;
-  state.go.wait(lock, [&] { return !state.held; });
-  state.waiting--;
+  if (state.held) {
+    state.waiting++;
+    state.go.wait(lock, [&] { return state.released; });
+    state.waiting--;
+  }
   if (state.fails) {
     errno = EIO;
     return -1;
@@ -43,12 +46,19 @@ int Sync() {
 HeldSyncs::HeldSyncs() {
   const std::lock_guard lock(TheState().mutex);
   TheState().held = true;
+  TheState().released = false;
 }
 
 HeldSyncs::~HeldSyncs() {
   const std::lock_guard lock(TheState().mutex);
   TheState().held = false;
+  TheState().released = true;
   TheState().go.notify_all();
+}
+
+void HeldSyncs::LetOthersPass() {
+  const std::lock_guard lock(TheState().mutex);
+  TheState().held = false;
 }
 
 int HeldSyncs::waiting() const {

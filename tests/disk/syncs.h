@@ -16,7 +16,8 @@ class HeldSyncs {
   HeldSyncs(const HeldSyncs&) = delete;
   HeldSyncs& operator=(const HeldSyncs&) = delete;
 
-  int waiting() const;  // at the time
+  int waiting() const;   // at the time
+  void LetOthersPass();  // those that come from now on; who waits, waits
 };
 
 // While it lives, syncs fail.

@@ -94,6 +94,18 @@ TEST_F(DiskWaiting, WhatHasAgedGoesWithoutHoldingUpAnybody) {
   EXPECT_TRUE(Eventually(kLong, [&] { return *Unknown(*window_, 0, 900) == 900; }));
 }
 
+TEST_F(DiskWaiting, NothingGoesBeforeItsHorizonIsOnTheDisk) {
+  for (int64_t i = 0; i < 1'050; i += 50) {
+    ASSERT_TRUE(FinishIds(*window_, i, i + 50));
+  }
+  window_.reset();
+  SetUp();
+  const HeldSyncs held;
+  ASSERT_TRUE(Committed(1'050, kThen + std::chrono::hours(2)));
+  ASSERT_TRUE(Eventually(kLong, [&] { return held.waiting() > 0; }));
+  EXPECT_EQ(*Unknown(*window_, 0, 1'050), 0);
+}
+
 TEST_F(DiskWaiting, AWindowThatIsClosedHasForgottenFirstWhatWasToGo) {
   for (int64_t i = 0; i < 1'050; i += 50) {
     ASSERT_TRUE(FinishIds(*window_, i, i + 50));

@@ -76,6 +76,11 @@ rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
 
 Status RocksStore::Impl::CheckComplete() {
   MutexLock lock(mark_mutex);
+  // Now that the store is ours: its former holder may have synced on since it was looked at.
+  if (Status marked = held && !ONCEMQ_MUTANT("old-mark-believed") ? mark.Reread() : Status();
+      !marked) {
+    return marked;
+  }
   const uint64_t last = database->GetLatestSequenceNumber();
   if (last < mark.number() && !ONCEMQ_MUTANT("short-store-opens")) {
     return Error{Code::kCorrupt, Effect::kNone,

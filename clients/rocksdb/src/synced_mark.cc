@@ -106,6 +106,10 @@ Status SyncedMark::OpenToRead(const std::string& directory) {
   return Read(path);
 }
 
+Status SyncedMark::Reread() {
+  return Read("SYNCED");
+}
+
 // Whole, before it has its name: half a mark would be damage. Both slots, so that the file never
 // changes its size again. A name that is there already is another process's.
 Status SyncedMark::Make(const std::string& path) {

@@ -30,6 +30,8 @@ class SyncedMark {
   Status Open(const std::string& directory, bool may_make);
   // For whoever only looks: neither makes nor syncs anything.
   Status OpenToRead(const std::string& directory);
+  // Again: whoever held the store may have gone on since.
+  Status Reread();
   uint64_t number() const { return number_; }  // 0: none yet
   Status Write(uint64_t number);
 
