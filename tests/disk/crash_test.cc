@@ -84,6 +84,15 @@ TEST_P(DiskCrash, WhatWasAnsweredIsKnownAfterEachKill) {
   }
 }
 
+TEST_P(DiskCrash, NothingIsWarnedOfWhereAllIsWell) {
+  Process writer = Start(0, 5'000);
+  ASSERT_EQ(writer.Wait(std::chrono::seconds(60)), 0) << LastWord(said_);
+  std::ifstream file(said_);
+  for (std::string line; std::getline(file, line);) {
+    EXPECT_EQ(line.find("\"level\":\"warn\""), std::string::npos) << line;
+  }
+}
+
 TEST_P(DiskCrash, AFullDiskStopsItAndTakesNothing) {
   Process writer = Start(0, kEndless, "100000");
   const auto code = writer.Wait(std::chrono::seconds(60));

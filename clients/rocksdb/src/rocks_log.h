@@ -11,6 +11,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "oncemq/base/log.h"
@@ -33,6 +34,12 @@ class RocksLog final : public rocksdb::Logger {
     }
     char text[512];
     std::vsnprintf(text, sizeof text, format, words);
+    // Said of each file that RocksDB looks at before it takes it in, since no id of it can be
+    // written down yet; from then on the ids of such files are checked like all others.
+    if (std::string_view(text).find("opened without unique ID to verify") !=
+        std::string_view::npos) {
+      return;
+    }
     Log(level == rocksdb::InfoLogLevel::WARN_LEVEL ? LogLevel::kWarn : LogLevel::kError, "rocksdb",
         text, {{"directory", directory_}});
   }
