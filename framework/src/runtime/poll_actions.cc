@@ -35,16 +35,19 @@ void PollLoop::Act() {
 
 void PollLoop::SendCommits() {
   if (stores_) {
-    std::erase_if(commits_, [this](CommitAction& commit) {
+    std::vector<CommitAction> unannounced;
+    for (CommitAction& commit : commits_) {
       const int64_t known_to =
           catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
       const auto announcement = stores_->Plan(commit, known_to);
       if (announcement) {
         owned_[commit.partition].waits_for_disk = true;
         announcer_->Add(std::move(commit), *announcement);
+      } else {
+        unannounced.push_back(std::move(commit));
       }
-      return announcement.has_value();
-    });
+    }
+    commits_.swap(unannounced);
   }
   if (!commits_.empty()) {
     source_->Commit(commits_);
@@ -244,7 +247,11 @@ void PollLoop::LookAfterSlowRuns() {
   }
   core_.Settle(settled, now_);
   if (stores_) {
-    stores_->CloseDue(now_, [this](PartitionId partition) { return InUse(partition); });
+    // What is open of a lost partition runs, or is finished and owes its marker.
+    stores_->CloseDue(now_, [this](PartitionId partition) {
+      return InUse(partition) || (core_.Status(partition).counts.open > 0 &&
+                                  !ONCEMQ_MUTANT("store-closed-on-owed-marker"));
+    });
   }
 }
 

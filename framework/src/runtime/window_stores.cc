@@ -10,7 +10,6 @@ namespace oncemq {
 
 Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                              Assignment& assignment) {
-  closing_.erase(partition);
   AssignFacts& facts = assignment.facts;
   const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
   const auto known = window_->Open({facts.source, facts.partition, name.topic, owner});
@@ -19,9 +18,12 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
   }
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);
+    stores_.erase(partition);
+    closing_.erase(partition);
     return fits;
   }
   BeginInLog(assignment);
+  closing_.erase(partition);  // not before: who cannot have it now still has to let it go
   stores_[partition] = {.source = facts.source,
                         .partition = facts.partition,
                         .known_from = facts.known_from,

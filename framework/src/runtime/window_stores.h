@@ -3,9 +3,9 @@
 // partition's store before the assignment, says what is to be announced to it before each commit,
 // tells it which ones were acknowledged, and closes it when the partition goes.
 //
-// Promise: a store whose partition was lost stays open for runs that are still under way, for
-// `linger` at most: their markers are owed (rule 15). Thread safety: none; belongs to the poll
-// thread. Blocks: for the disk.
+// Promise: a store whose partition was lost stays open for work that is still under way, as long as
+// CloseLater() says at most: its markers are owed (rule 15). Thread safety: none; belongs to the
+// poll thread. Blocks: for the disk.
 #pragma once
 
 #include <functional>

@@ -23,12 +23,20 @@ class SeenStores final : public Window {
     inner_ = *OpenPartitionWindows(options, SystemClock::Instance());
   }
 
-  std::atomic<bool> full{false};  // nothing can be announced
   std::atomic<bool> slow{false};  // nothing comes back from the disk
   std::atomic<bool> waits{false};
+  std::atomic<bool> full{false};      // nothing can be announced
+  std::atomic<bool> unopened{false};  // no store can be opened
+  std::atomic<int> not_opened{0};     // how often
+  std::atomic<bool> unmarked{false};  // nothing can be completed
+  std::atomic<int> not_completed{0};  // how often
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Known> Open(const StoreName& name) override {
+    if (unopened) {
+      not_opened++;
+      return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
+    }
     auto known = inner_->Open(name);
     MutexLock lock(mutex_);
     open_ += known ? 1 : 0;
@@ -46,6 +54,10 @@ class SeenStores final : public Window {
     return inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    if (unmarked) {
+      not_completed++;
+      return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
+    }
     return inner_->Complete(requests, changes);
   }
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
@@ -189,6 +201,50 @@ TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay)
   MarkerView view;
   ASSERT_TRUE(stores_.Peek({&id, 1}, {&view, 1}));
   EXPECT_EQ(view.state, MarkerState::kDone) << "a late truth is kept";
+}
+
+TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForAMarkerThatIsOwed) {
+  stores_.unmarked = true;
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return stores_.not_completed > 0; }));
+  loop.script().Lose(0);
+  loop.script().Tell([&](SourceEvents&) { calls_++; });
+  ASSERT_TRUE(Holds([&] { return calls_ == 2; }));
+  const int tries = stores_.not_completed;
+  ASSERT_TRUE(Holds([&] { return stores_.not_completed > tries + 2 || stores_.open() == 0; }));
+  EXPECT_EQ(stores_.open(), 1);
+  stores_.unmarked = false;
+  ASSERT_TRUE(Holds([&] { return stores_.open() == 0; }));
+  ASSERT_TRUE(stores_.Open({0, 0, "topic", "cluster , "}));
+  const std::string_view id = "a";
+  MarkerView view;
+  ASSERT_TRUE(stores_.Peek({&id, 1}, {&view, 1}));
+  EXPECT_EQ(view.state, MarkerState::kDone);
+}
+
+TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpenedAgain) {
+  std::atomic<bool> go{false};
+  RunningLoop loop(Options(), &stores_, [&](const Message&, Context&) -> Outcome {
+    calls_++;
+    while (!go) {
+      std::this_thread::yield();
+    }
+    return Done{};
+  });
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Lose(0);
+  stores_.unopened = true;
+  loop.script().Tell([](SourceEvents& events) {  // it comes back, cannot be had, and goes again
+    Assignment assignment;
+    EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
+  });
+  ASSERT_TRUE(Holds([&] { return stores_.not_opened == 1; }));
+  go = true;
+  EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
 }
 
 }  // namespace
