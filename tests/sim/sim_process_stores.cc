@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process does about the stores of its partitions: the same calls in the same order as the
-// product's poll loop.
+// What a process does about the stores of its partitions: the calls of the product's poll loop. An
+// announcement is answered at once here; there it is made on another thread, so that a partition
+// may go and come back in between.
 #include <algorithm>
 
 #include "sim_process.h"

@@ -46,7 +46,8 @@ Status LocalWindow::LoadMarkers() {
         }
         marker->stored = true;
         if (marker->state == MarkerState::kOpen) {
-          // Its process is gone, and with it whoever might have completed it.
+          // Its process is gone, or it has lost the store to a failure: nobody renews it, and
+          // whoever completes it may, as long as no other has claimed it.
           marker->uncertain |= marker->held;
           marker->held = false;
         }

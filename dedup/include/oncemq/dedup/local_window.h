@@ -54,8 +54,8 @@ struct LocalWindowOptions {
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of the disk's pages, and for what RocksDB has not put into files yet. Stores of partitions
-  // share both.
+  // Of the disk's pages, and for what RocksDB has not put into files yet: each of them one for all
+  // stores of partitions together.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
 };
@@ -66,7 +66,9 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
 
 // A window like this for each partition, under one directory: <directory>/<topic>/<partition>. A
 // store is opened when its partition comes (Window::Open) and closed when it goes, so the next
-// owner on this host goes on with it; until then it answers kUnavailable. All copies of an id must
+// owner on this host goes on with it; requests for a partition whose store is not open are answered
+// kFenced. A store that has failed is opened again by the next call; the others that come meanwhile
+// are told kUnavailable. All copies of an id must
 // travel through one partition. What the options say of ids and bytes holds for each store;
 // `identity` may be empty, and stands in front of what Open() says of the owner.
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,

@@ -12,7 +12,7 @@
 // applied.
 //
 // Thread safety: implementations may be used from any thread. Blocks: for at most the engine's own
-// time-out.
+// time-out; on disk for the disk, which has none.
 #pragma once
 
 #include <chrono>
