@@ -120,10 +120,10 @@ void LocalWindow::ForgetAged() {
   }
   forgetting_ = true;
   try {
-    forgetter_ = std::thread([this, aged, horizon] { Forget(aged, horizon); });
+    forgetter_ = std::thread([this, ids = &ids_, aged, horizon] { Forget(*ids, aged, horizon); });
   } catch (const std::system_error&) {
     mutex_.unlock();
-    Forget(aged, horizon);
+    Forget(ids_, aged, horizon);
     mutex_.lock();
   }
 }
@@ -131,20 +131,20 @@ void LocalWindow::ForgetAged() {
 // First the horizon, durably and in one with what the store knows of the buckets; then the window
 // knows them no more; then their pages go (rule 26). An id that is gone must never look new because
 // it is unknown.
-void LocalWindow::Forget(const History::Aged& aged, LogTime horizon) {
+void LocalWindow::Forget(FinishedIds& ids, const History::Aged& aged, LogTime horizon) {
   RocksBatch batch = store_->NewBatch();
   const bool raises = !ONCEMQ_MUTANT("horizon-not-raised");
   if (raises) {
     batch.Put(kFacts, kHorizonKey,
               SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
   }
-  Status gone = ids_.ForgetFacts(aged, batch);
+  Status gone = ids.ForgetFacts(aged, batch);
   if (gone) {
     MutexLock lock(mutex_);
     finished_.set_horizon(raises ? horizon : finished_.horizon());
-    ids_.ForgetBuckets(aged);
+    ids.ForgetBuckets(aged);
   }
-  gone = gone ? ids_.DropPages(aged) : gone;
+  gone = gone ? ids.DropPages(aged) : gone;
   MutexLock lock(mutex_);
   if (!gone) {
     Fail(gone);

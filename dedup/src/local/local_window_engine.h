@@ -134,7 +134,8 @@ class LocalWindow final : public Window {
   Status WriteNow(bool sync) REQUIRES(mutex_);
   void Fail(const Status& failure) REQUIRES(mutex_);
   void ForgetAged() REQUIRES(mutex_);
-  void Forget(const History::Aged& aged, LogTime horizon);
+  // Without the lock, but for the moment in which `ids` lose what has aged.
+  void Forget(FinishedIds& ids, const History::Aged& aged, LogTime horizon);
 
   const WindowCapabilities capabilities_;
   const LocalWindowOptions options_;
