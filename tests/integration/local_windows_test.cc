@@ -1,82 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows on disk, one store for each partition, under a real group.
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <stdexcept>
 
-#include "oncemq/dedup/local_window.h"
-#include "runtime_fixture.h"
-#include "scope.h"
+#include "local_windows_fixture.h"
 #include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
 
-constexpr int kPartitions = 3;
-
-class KafkaLocalWindows : public KafkaRuntimeTest {
- protected:
-  void SetUp() override {
-    KafkaRuntimeTest::SetUp();
-    if (!IsSkipped()) {
-      CreateTopic(kPartitions);
-    }
-  }
-
-  std::string Base() const { return dir_.path() / "stores"; }
-  // As the runtime calls it.
-  std::string Owner() const {
-    return "cluster " + SharedKafka::Get().cluster_id() + ", " + StoreOwner(Options());
-  }
-  std::unique_ptr<Window> Stores(Level level = Level::kGuarded) const {
-    LocalWindowOptions options;
-    options.directory = Base();
-    options.level = level;
-    options.generation = 500;  // so that ids are in the history too
-    auto window = OpenPartitionWindows(options, SystemClock::Instance());
-    EXPECT_TRUE(window);
-    return *std::move(window);
-  }
-  // Runs a member on the stores until the group has finished `sent` messages.
-  RunReport RunToTheEnd(int64_t sent, const RuntimeOptions& options) {
-    const auto window = Stores();
-    RunningMember member(options, window.get(), Record());
-    EXPECT_TRUE(Eventually(seconds(30), [&] { return Finished(member.Now()) == sent; }));
-    return member.Stop();
-  }
-  RunReport RunToTheEnd(int64_t sent) { return RunToTheEnd(sent, Options()); }
-  static int64_t Finished(const RunReport& report) {
-    int64_t finished = 0;
-    for (const PartitionReport& partition : report.partitions) {
-      finished += partition.status.frontier;
-    }
-    return finished;
-  }
-  // Runs a member until a partition is stopped; the reasons.
-  std::string WhyStopped(const RuntimeOptions& options) {
-    const auto window = Stores();
-    RunningMember member(options, window.get(), Record());
-    EXPECT_TRUE(Eventually(seconds(30), [&] {
-      return member.Now().stops.size() == static_cast<size_t>(kPartitions);
-    }));
-    std::string why;
-    for (const std::string& stop : member.Stop().stops) {
-      why += stop + "\n";
-    }
-    return why;
-  }
-  void CopyStores(const std::string& to) const {
-    std::filesystem::remove_all(dir_.path() / to);
-    std::filesystem::copy(Base(), dir_.path() / to, std::filesystem::copy_options::recursive);
-  }
-  void PutBack(const std::string& from) const {
-    std::filesystem::remove_all(Base());
-    std::filesystem::rename(dir_.path() / from, Base());
-  }
-
-  const TempDir dir_;
-};
+class KafkaLocalWindows : public LocalWindowsTest {};
 
 // Effects in the stores, with handlers that fail and one that is slow: nothing of what a failed
 // call wrote stays, and what the others wrote beside the slow one is written once.
@@ -84,7 +18,8 @@ TEST_F(KafkaLocalWindows, EffectsOfHandlersThatFailAndHangAreThereOnce) {
   constexpr int kMessages = 2'000;
   Send(0, kMessages, /*keys=*/50);
   Send(0, kMessages, /*keys=*/50);
-  const auto window = Stores(Level::kAtomic);
+  level_ = Level::kAtomic;
+  const auto window = Stores();
   RuntimeOptions options = Options();
   options.one_host = true;
   options.poll_budget = milliseconds(20);

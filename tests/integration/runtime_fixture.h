@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -36,6 +37,7 @@ class KafkaRuntimeTest : public ::testing::Test {
     admin_ = std::make_unique<KafkaAdmin>(bootstrap_);
     window_ = NewWindow();
     topic_ = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::replace(topic_.begin(), topic_.end(), '/', '.');  // of a test with a parameter
     group_ = topic_ + ".group";
   }
 

@@ -170,8 +170,9 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   if (plan.gap.empty()) {
     return {};
   }
-  const std::string gap =
-      "the window does not know what lies below " + Position(plan.from) + ": " + plan.gap;
+  const std::string gap = "the commit stands at " + Position(facts.start) +
+                          ", and the window does not know what lies below " + Position(plan.from) +
+                          ": " + plan.gap;
   if (!rules.run_incomplete) {
     return Incident(gap + "; copies of it would run again (incomplete: run allows that)");
   }
