@@ -3,9 +3,11 @@
 // crash_member BROKERS GROUP TOPIC DIR NUMBER WINDOW (OpenTestWindow)
 // Its window lives and dies with it, or lies on the disk below DIR. SIGUSR1: the next call of its
 // handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
-// when its verdict adds up.
+// when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before its effect.
+// ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -21,18 +23,29 @@ namespace {
 
 enum class Hang { kNot, kBeforeTheEffect, kAfterTheEffect };
 
+int64_t NumberOf(const char* name, int64_t otherwise) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? std::atoll(value) : otherwise;
+}
+
 class CrashMember {
  public:
-  CrashMember(const std::filesystem::path& dir, uint32_t number)
-      : number_(number), target_(dir / "target"), calls_(dir / "calls") {}
+  // `blind`: the target stores whatever comes, and nobody asks it (level opaque).
+  CrashMember(const std::filesystem::path& dir, uint32_t number, bool blind)
+      : number_(number),
+        blind_(blind),
+        hangs_at_(NumberOf("ONCEMQ_HANGS_AT", -1)),
+        target_(dir / "target"),
+        calls_(dir / "calls") {}
 
   Outcome Handle(const Message& message, Context& context) {
     CallRecord call{.member = number_,
                     .id = static_cast<uint32_t>(std::stoul(std::string(context.id()))),
                     .partition = message.partition(),
-                    .offset = message.offset()};
+                    .offset = message.offset(),
+                    .uncertain = context.uncertain() ? 1 : 0};
     Write(CallRecord::kCalled, call);
-    const Hang hang = hang_.exchange(Hang::kNot);
+    const Hang hang = call.id == hangs_at_ ? Hang::kBeforeTheEffect : hang_.exchange(Hang::kNot);
     if (hang == Hang::kBeforeTheEffect) {
       HangForEver(call);
     }
@@ -40,6 +53,8 @@ class CrashMember {
       if (!StoreLedgerRow(*effects, call.id, *message.key())) {
         return Retry{};
       }
+    } else if (blind_) {
+      target_.Append(call.id, number_);
     } else if (!target_.Store(call.id, number_)) {
       Write(CallRecord::kKnown, call);
     }
@@ -85,6 +100,8 @@ class CrashMember {
   }
 
   const uint32_t number_;
+  const bool blind_;
+  const int64_t hangs_at_;
   GuardedTarget target_;
   CallLog calls_;
   std::atomic<Hang> hang_{Hang::kNot};
@@ -98,11 +115,15 @@ int Main(char** words) {
     sigaddset(&signals, signal);
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])));
-  const auto window = OpenTestWindow(words[6], words[4]);
+  const std::string kind = words[6];
+  CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])),
+                    kind.starts_with("opaque"));
+  const auto window = OpenTestWindow(kind, words[4]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.one_host = true;
-  options.core.session_timeout = std::chrono::seconds(4);  // what every death costs the group
+  options.core.session_timeout = milliseconds(NumberOf("ONCEMQ_SESSION_MS", 4'000));
+  options.core.session_margin =
+      std::min(options.core.session_margin, options.core.session_timeout / 4);
   RunningMember member(options, window.get(), [&](const Message& message, Context& context) {
     return crash.Handle(message, context);
   });

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "ledger_rows.h"
@@ -29,9 +27,7 @@ CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, co
                        uint64_t seed, MemberWindow window)
     : size_(size),
       window_(window),
-      bootstrap_(bootstrap),
-      topic_(name),
-      group_(name + "-group"),
+      place_{bootstrap, name + "-group", name, dir_.path(), kWindows[static_cast<size_t>(window)]},
       random_(seed),
       producer_(bootstrap, name, size),
       target_(dir_.path() / "target"),
@@ -41,12 +37,7 @@ CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, co
 
 CrashStorm::Member CrashStorm::Start() {
   const uint32_t number = started_++;
-  const auto log = dir_.path() / ("member-" + std::to_string(number) + ".log");
-  return {number,
-          std::make_unique<Process>(ProcessOptions{
-              .command = {ONCEMQ_CRASH_MEMBER, bootstrap_, group_, topic_, dir_.path().string(),
-                          std::to_string(number), kWindows[static_cast<size_t>(window_)]},
-              .log_file = log})};
+  return {number, StartMember(place_, number)};
 }
 
 void CrashStorm::Run(int kills) {
@@ -88,7 +79,8 @@ void CrashStorm::KillOne(Death death) {
 // still under way makes the bound wider, never tighter.
 void CrashStorm::NoteUnshown(uint32_t member) {
   std::map<int32_t, std::pair<int64_t, OffsetMap>> shown;
-  for (const auto& [partition, commit] : KafkaAdmin(bootstrap_).Committed(group_, topic_)) {
+  for (const auto& [partition, commit] :
+       KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic)) {
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
     ASSERT_TRUE(metadata) << ToString(metadata.error());
     shown[partition] = {commit.offset, metadata->map};
@@ -106,7 +98,7 @@ void CrashStorm::End() {
   if (window_ != MemberWindow::kAtomic) {
     EXPECT_TRUE(Eventually(seconds(60), [&] { return target_.All().size() >= size_.ids; }));
   }
-  EXPECT_TRUE(AllCommitted(bootstrap_, group_, topic_, producer_.sent()));
+  EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, producer_.sent()));
   for (Member& member : members_) {
     EXPECT_EQ(member.process->Terminate(seconds(20)), 0) << LogOf(member.number);
   }
@@ -115,7 +107,7 @@ void CrashStorm::End() {
 
 void CrashStorm::Judge() {
   if (window_ == MemberWindow::kAtomic) {
-    ExpectLedger(dir_.path(), "atomic", group_, topic_, size_);
+    ExpectLedger(dir_.path(), "atomic", place_.group, place_.topic, size_);
   } else {
     StormLog effects;
     for (const StoredEffect& effect : target_.All()) {
@@ -123,7 +115,8 @@ void CrashStorm::Judge() {
     }
     effects.ExpectOnceAndInOrder(size_);
   }
-  const Totals totals = ExpectCommitsAddUp(bootstrap_, group_, topic_, producer_.sent());
+  const Totals totals =
+      ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, producer_.sent());
   EXPECT_EQ(totals.applied, size_.ids) << "an offset counts once, over all owners";
   EXPECT_EQ(totals.suppressed, static_cast<int64_t>(producer_.sent() - size_.ids));
 
@@ -183,19 +176,14 @@ size_t CrashStorm::Count(CallRecord::Kind kind, uint32_t member) {
 }
 
 bool CrashStorm::SomeMapIsNotEmpty() const {
-  for (const auto& [partition, commit] : KafkaAdmin(bootstrap_).Committed(group_, topic_)) {
+  for (const auto& [partition, commit] :
+       KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic)) {
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
     if (metadata && !metadata->map.empty()) {
       return true;
     }
   }
   return false;
-}
-
-std::string CrashStorm::LogOf(uint32_t member) const {
-  std::ifstream log(dir_.path() / ("member-" + std::to_string(member) + ".log"));
-  return "member " + std::to_string(member) + ": " +
-         std::string(std::istreambuf_iterator<char>(log), {});
 }
 
 }  // namespace oncemq::testing

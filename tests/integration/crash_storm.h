@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "guarded_target.h"
+#include "member_process.h"
 #include "storm.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
@@ -61,15 +62,13 @@ class CrashStorm {
   const std::vector<CallRecord>& Calls();
   size_t Count(CallRecord::Kind kind, uint32_t member);
   bool SomeMapIsNotEmpty() const;
-  std::string LogOf(uint32_t member) const;
+  std::string LogOf(uint32_t member) const { return LogOfMember(place_, member); }
 
   const StormSize size_;
   const MemberWindow window_;
-  const std::string bootstrap_;
-  const std::string topic_;
-  const std::string group_;
+  const TempDir dir_;
+  const MemberPlace place_;
   std::mt19937_64 random_;
-  TempDir dir_;
   StormProducer producer_;
   GuardedTarget target_;
   CallLog call_log_;

@@ -25,6 +25,8 @@ class GuardedTarget {
 
   // False: already done, nothing is stored.
   bool Store(uint32_t id, uint32_t member);
+  // As a target would that knows nothing again: at the level opaque.
+  void Append(uint32_t id, uint32_t member) { file_.Append({id, member}); }
   // In the order in which they were stored.
   std::vector<StoredEffect> All();
 
@@ -48,7 +50,7 @@ struct CallRecord {
   uint32_t id = 0;
   int32_t partition = 0;
   int64_t offset = 0;
-  int64_t unused = 0;  // rounds the size up
+  int64_t uncertain = 0;  // 1: the handler was told that an earlier call may have had its effect
 };
 using CallLog = RecordFile<CallRecord>;
 

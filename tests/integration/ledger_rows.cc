@@ -18,9 +18,11 @@ std::unique_ptr<Window> OpenTestWindow(std::string_view kind, const std::filesys
   }
   LocalWindowOptions options;
   options.directory = dir / "stores";
-  options.level = kind.starts_with("atomic") ? Level::kAtomic : Level::kGuarded;
-  options.sync = kind.ends_with("-unsynced") ? SyncWhen::kNever : SyncWhen::kEachCommit;
-  options.generation = 3'000;  // many times over
+  options.level = kind.starts_with("atomic")   ? Level::kAtomic
+                  : kind.starts_with("opaque") ? Level::kOpaque
+                                               : Level::kGuarded;
+  options.sync = kind.find("-unsynced") != kind.npos ? SyncWhen::kNever : SyncWhen::kEachCommit;
+  options.generation = kind.ends_with("-large") ? 100'000 : 3'000;  // never full, or many times
   auto window = OpenPartitionWindows(options, SystemClock::Instance());
   if (!window) {
     throw std::runtime_error(ToString(window.error()));

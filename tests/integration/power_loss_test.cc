@@ -5,18 +5,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include "guarded_target.h"
 #include "ledger_rows.h"
+#include "member_process.h"
 #include "storm.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
 #include "support/power/power_loss.h"
-#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::testing {
@@ -24,7 +22,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int kLosses = 4;
+constexpr uint32_t kLosses = 4;
 
 class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
  protected:
@@ -37,32 +35,24 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
   }
   bool Atomic() const { return GetParam().starts_with("atomic"); }
 
-  Process Start(int number, std::map<std::string, std::string> environment = {}) {
-    return Process(
-        {.command = {ONCEMQ_CRASH_MEMBER, SharedKafka::Get().bootstrap(), name_ + "-group", name_,
-                     dir_.path().string(), std::to_string(number), GetParam()},
-         .environment = std::move(environment),
-         .log_file = dir_.path() / ("member-" + std::to_string(number) + ".log")});
+  MemberPlace Place() const {
+    return {SharedKafka::Get().bootstrap(), name_ + "-group", name_, dir_.path(), GetParam()};
   }
   size_t Calls() {
     calls_log_.ReadOn(calls_);
     return calls_.size();
   }
-  std::string LogOf(int number) const {
-    std::ifstream log(dir_.path() / ("member-" + std::to_string(number) + ".log"));
-    return std::string(std::istreambuf_iterator<char>(log), {});
-  }
   // A member works for a while; then its process and the power go at once.
-  void LoseThePower(int number, StormProducer& producer) {
+  void LoseThePower(uint32_t number, StormProducer& producer) {
     const auto stores = dir_.path() / "stores";
     PowerLoss loss(stores, dir_.path() / ("record-" + std::to_string(number)));
-    Process member = Start(number, loss.Environment());
+    const auto member = StartMember(Place(), number, loss.Environment());
     const size_t before = Calls();
     const size_t wanted = before + 200 + random_() % 2'000;
-    ASSERT_TRUE(producer.FeedUntil(size_.ids / (kLosses + 2) * static_cast<uint32_t>(number + 1),
-                                   [&] { return Calls() >= wanted; }))
-        << LogOf(number);
-    member.Kill9();
+    ASSERT_TRUE(producer.FeedUntil(size_.ids / (kLosses + 2) * (number + 1), [&] {
+      return Calls() >= wanted;
+    })) << LogOfMember(Place(), number);
+    member->Kill9();
     loss.ReadRecord();
     loss.ReplayTo(loss.entries());
     const auto left = dir_.path() / "left";
@@ -97,16 +87,16 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
 
 TEST_P(KafkaPowerLoss, WhatADiskForgetsIsHandledAgainAndNothingTwice) {
   StormProducer producer(SharedKafka::Get().bootstrap(), name_, size_);
-  for (int number = 0; number < kLosses && !HasFatalFailure(); number++) {
+  for (uint32_t number = 0; number < kLosses && !HasFatalFailure(); number++) {
     LoseThePower(number, producer);
   }
   ASSERT_FALSE(HasFatalFailure());
-  Process last = Start(kLosses);
+  const auto last = StartMember(Place(), kLosses);
   producer.SendTheRest();
   EXPECT_TRUE(
       AllCommitted(SharedKafka::Get().bootstrap(), name_ + "-group", name_, producer.sent()))
-      << LogOf(kLosses);
-  EXPECT_EQ(last.Terminate(seconds(20)), 0) << LogOf(kLosses);
+      << LogOfMember(Place(), kLosses);
+  EXPECT_EQ(last->Terminate(seconds(20)), 0) << LogOfMember(Place(), kLosses);
   Judge(producer.sent());
 }
 
