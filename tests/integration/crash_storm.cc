@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "ledger_rows.h"
 #include "oncemq/framework/commit_metadata.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
+#include "support/power/power_loss.h"
 
 namespace oncemq::testing {
 namespace {
@@ -19,15 +22,29 @@ namespace {
 using std::chrono::seconds;
 
 constexpr int kMembers = 3;
-constexpr const char* kWindows[] = {"memory", "guarded", "atomic"};
+constexpr const char* kWindows[] = {"memory", "opaque", "guarded", "atomic"};
 
 }  // namespace
 
+void StormSights::Add(const StormSights& more) {
+  for (int death = 0; death < kDeaths; death++) {
+    deaths[death] += more.deaths[death];
+  }
+  left += more.left;
+  joined += more.joined;
+  broker_deaths += more.broker_deaths;
+  power_losses += more.power_losses;
+  copies += more.copies;
+  called_again += more.called_again;
+  told += more.told;
+}
+
 CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, const StormSize& size,
-                       uint64_t seed, MemberWindow window)
+                       uint64_t seed, const CrashStormOptions& options)
     : size_(size),
-      window_(window),
-      place_{bootstrap, name + "-group", name, dir_.path(), kWindows[static_cast<size_t>(window)]},
+      options_(options),
+      place_{bootstrap, name + "-group", name, dir_.path(),
+             kWindows[static_cast<size_t>(options.window)]},
       random_(seed),
       producer_(bootstrap, name, size),
       target_(dir_.path() / "target"),
@@ -35,21 +52,23 @@ CrashStorm::CrashStorm(const std::string& bootstrap, const std::string& name, co
   KafkaAdmin(bootstrap).CreateTopic({.name = name, .partitions = size.partitions});
 }
 
-CrashStorm::Member CrashStorm::Start() {
+CrashStorm::Member CrashStorm::Start(std::map<std::string, std::string> environment) {
+  environment["ONCEMQ_SESSION_MS"] = std::to_string(options_.session.count());
   const uint32_t number = started_++;
-  return {number, StartMember(place_, number)};
+  return {number, StartMember(place_, number, std::move(environment))};
+}
+
+void CrashStorm::AwaitWork(const Member& member) {
+  ASSERT_TRUE(Feed([&] { return Count(CallRecord::kCalled, member.number) > 0; }))
+      << LogOf(member.number);
+}
+
+CrashStorm::Member& CrashStorm::AnyMember() {
+  return members_[random_() % members_.size()];
 }
 
 void CrashStorm::Run(int kills) {
-  feeds_ = static_cast<uint32_t>(2 * kills + 2);
-  while (members_.size() < kMembers) {
-    members_.push_back(Start());
-  }
-  ASSERT_TRUE(Feed([&] {
-    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
-      return Count(CallRecord::kCalled, member.number) > 0;
-    });
-  })) << LogOf(0);
+  Begin(kMembers, static_cast<uint32_t>(kills));
   for (int kill = 0; kill < kills && !::testing::Test::HasFatalFailure(); kill++) {
     KillOne(static_cast<Death>(kill % kDeaths));
   }
@@ -58,8 +77,41 @@ void CrashStorm::Run(int kills) {
   }
 }
 
+void CrashStorm::LoseThePower() {
+  const auto stores = dir_.path() / "stores";
+  const auto left = dir_.path() / "left";
+  std::filesystem::create_directories(stores);
+  PowerLoss loss(stores, dir_.path() / "record");
+  const Member member = Start(loss.Environment());
+  AwaitWork(member);
+  const size_t wanted = 50 + random_() % 200;
+  ASSERT_TRUE(Feed([&] { return Count(CallRecord::kCalled, member.number) > wanted; }))
+      << LogOf(member.number);
+  member.process->Kill9();
+  NoteUnshown(member.number);
+  loss.ReadRecord();
+  loss.ReplayTo(loss.entries());
+  constexpr Keep kKeeps[] = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
+  loss.Build(kKeeps[random_() % std::size(kKeeps)], random_(), left);
+  std::filesystem::remove_all(stores);
+  std::filesystem::rename(left, stores);
+  sights_.power_losses++;
+}
+
+void CrashStorm::Begin(size_t members, uint32_t acts) {
+  feeds_ = 2 * acts + 2;
+  while (members_.size() < members) {
+    members_.push_back(Start());
+  }
+  ASSERT_TRUE(Feed([&] {
+    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      return Count(CallRecord::kCalled, member.number) > 0;
+    });
+  })) << LogOf(members_.front().number);
+}
+
 void CrashStorm::KillOne(Death death) {
-  Member& victim = members_[random_() % members_.size()];
+  Member& victim = AnyMember();
   ASSERT_TRUE(victim.process->Running()) << LogOf(victim.number);
   // The id is ours until the process is reaped.
   ::kill(victim.process->pid(), death == Death::kAfterTheEffect ? SIGUSR2 : SIGUSR1);
@@ -68,11 +120,36 @@ void CrashStorm::KillOne(Death death) {
            (death != Death::kBelowLaterWork || SomeMapIsNotEmpty());
   })) << LogOf(victim.number);
   victim.process->Kill9();
-  stored_then_died_ += death == Death::kAfterTheEffect ? 1 : 0;
+  sights_.deaths[static_cast<size_t>(death)]++;
   NoteUnshown(victim.number);
   victim = Start();
-  const uint32_t next = victim.number;
-  ASSERT_TRUE(Feed([&] { return Count(CallRecord::kCalled, next) > 0; })) << LogOf(next);
+  AwaitWork(victim);
+}
+
+void CrashStorm::JoinOne() {
+  members_.push_back(Start());
+  AwaitWork(members_.back());
+  sights_.joined++;
+}
+
+void CrashStorm::LeaveOne() {
+  Member& leaver = AnyMember();
+  std::swap(leaver, members_.back());
+  Member& last = members_.back();
+  const size_t before = Count(CallRecord::kCalled, last.number);
+  ASSERT_TRUE(Feed([&] { return Count(CallRecord::kCalled, last.number) > before; }))
+      << LogOf(last.number);
+  EXPECT_EQ(last.process->Terminate(seconds(20)), 0) << LogOf(last.number);
+  members_.pop_back();
+  sights_.left++;
+}
+
+void CrashStorm::KillTheBroker(KafkaBroker& kafka) {
+  const size_t before = Calls().size();
+  kafka.Kill9();
+  kafka.Restart();
+  ASSERT_TRUE(Feed([&] { return Calls().size() > before; })) << LogOf(members_.front().number);
+  sights_.broker_deaths++;
 }
 
 // Right after the death: until its session is over nobody else may begin there. A commit that is
@@ -95,9 +172,6 @@ void CrashStorm::NoteUnshown(uint32_t member) {
 
 void CrashStorm::End() {
   producer_.SendTheRest();
-  if (window_ != MemberWindow::kAtomic) {
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return target_.All().size() >= size_.ids; }));
-  }
   EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, producer_.sent()));
   for (Member& member : members_) {
     EXPECT_EQ(member.process->Terminate(seconds(20)), 0) << LogOf(member.number);
@@ -106,21 +180,39 @@ void CrashStorm::End() {
 }
 
 void CrashStorm::Judge() {
-  if (window_ == MemberWindow::kAtomic) {
-    ExpectLedger(dir_.path(), "atomic", place_.group, place_.topic, size_);
-  } else {
-    StormLog effects;
-    for (const StoredEffect& effect : target_.All()) {
-      effects.Append(effect.id);
-    }
-    effects.ExpectOnceAndInOrder(size_);
-  }
+  const uint32_t ids = producer_.ids();
   const Totals totals =
       ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, producer_.sent());
-  EXPECT_EQ(totals.applied, size_.ids) << "an offset counts once, over all owners";
-  EXPECT_EQ(totals.suppressed, static_cast<int64_t>(producer_.sent() - size_.ids));
-
+  EXPECT_EQ(totals.applied, ids) << "an offset counts once, over all owners";
+  EXPECT_EQ(totals.suppressed, static_cast<int64_t>(producer_.sent() - ids));
+  sights_.copies = totals.suppressed;
+  JudgeTarget();
   JudgeCalls();
+}
+
+void CrashStorm::JudgeTarget() {
+  StormSize size = size_;
+  size.ids = producer_.ids();
+  if (options_.window == MemberWindow::kAtomic) {
+    ExpectLedger(dir_.path(), place_.window, place_.group, place_.topic, size);
+    return;
+  }
+  std::map<uint32_t, int> told;
+  for (const CallRecord& call : Calls()) {
+    told[call.id] += call.kind == CallRecord::kCalled && call.uncertain != 0 ? 1 : 0;
+  }
+  StormLog effects;
+  std::map<uint32_t, int> times;
+  for (const StoredEffect& effect : target_.All()) {
+    const int again = times[effect.id]++;
+    if (again == 0) {
+      effects.Append(effect.id);
+    } else {
+      EXPECT_EQ(options_.window, MemberWindow::kOpaque) << "a guarded target has it twice";
+      EXPECT_LE(again, told[effect.id]) << "an effect came again, and nobody was told";
+    }
+  }
+  effects.ExpectOnceAndInOrder(size);
 }
 
 void CrashStorm::JudgeCalls() {
@@ -132,6 +224,7 @@ void CrashStorm::JudgeCalls() {
     if (call.kind == CallRecord::kCalled) {
       called++;
       callers[call.id].insert(call.member);
+      sights_.told += call.uncertain;
     }
     if (call.kind == CallRecord::kKnown) {
       known.insert(call.id);
@@ -145,21 +238,24 @@ void CrashStorm::JudgeCalls() {
   }
   const size_t again = called - callers.size();
   EXPECT_LE(again, unshown_) << "a handler was called again for what a commit had shown";
-  if (window_ != MemberWindow::kAtomic) {
-    EXPECT_GE(known.size(), stored_then_died_) << "the target was never asked twice";
+  const auto stored_then_died =
+      static_cast<size_t>(sights_.deaths[static_cast<size_t>(Death::kAfterTheEffect)]);
+  if (options_.window == MemberWindow::kMemory || options_.window == MemberWindow::kGuarded) {
+    EXPECT_GE(known.size(), stored_then_died) << "the target was never asked twice";
   }
-  if (window_ == MemberWindow::kMemory) {
+  if (options_.window == MemberWindow::kMemory) {
     EXPECT_GT(learned, 0) << "no window was completed from the log";
-  } else {
+  } else if (sights_.power_losses == 0) {
     EXPECT_EQ(learned, 0) << "on one host the stores know it all";
   }
+  sights_.called_again = static_cast<int64_t>(again);
   ::testing::Test::RecordProperty("called_again", std::to_string(again));
   ::testing::Test::RecordProperty("not_shown_at_death", std::to_string(unshown_));
 }
 
 bool CrashStorm::Feed(const std::function<bool()>& condition) {
   fed_++;
-  const uint64_t end = uint64_t{size_.ids} * fed_ / feeds_;
+  const uint64_t end = size_.open_end ? size_.ids : uint64_t{size_.ids} * fed_ / feeds_;
   return producer_.FeedUntil(static_cast<uint32_t>(end), condition);
 }
 

@@ -13,7 +13,7 @@ namespace {
 TEST(KafkaCrashStorm, MembersKilledInAHandlerLeaveEveryEffectOnceAndEachKeyInOrder) {
   ONCEMQ_REQUIRE_KAFKA();
   const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};  // 60,000 sent
-  CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm", size, /*seed=*/1);
+  CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm", size, /*seed=*/1, {});
   storm.Run(/*kills=*/6);
 }
 
@@ -21,7 +21,7 @@ TEST(KafkaCrashStorm, StoresOnTheDiskKnowWhatKilledMembersHadFinished) {
   ONCEMQ_REQUIRE_KAFKA();
   const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};
   CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm-disk", size, /*seed=*/2,
-                   MemberWindow::kGuarded);
+                   {.window = MemberWindow::kGuarded});
   storm.Run(/*kills=*/6);
 }
 
@@ -29,7 +29,7 @@ TEST(KafkaCrashStorm, EffectsInTheStoresAreThereOnceThoughTheirMembersAreKilled)
   ONCEMQ_REQUIRE_KAFKA();
   const StormSize size{.ids = 50'000, .keys = 499, .far = 5'000, .partitions = 6};
   CrashStorm storm(SharedKafka::Get().bootstrap(), "crash-storm-atomic", size, /*seed=*/3,
-                   MemberWindow::kAtomic);
+                   {.window = MemberWindow::kAtomic});
   storm.Run(/*kills=*/6);
 }
 

@@ -100,14 +100,14 @@ void StormProducer::SendUpTo(uint32_t end) {
 
 bool StormProducer::FeedUntil(uint32_t end, const std::function<bool()>& condition) {
   while (next_ < end && !Eventually(milliseconds(5), condition)) {
-    SendUpTo(std::min(end, next_ + 20));
+    SendUpTo(std::min(end, next_ + size_.feed));
   }
   return Eventually(seconds(60), condition);
 }
 
 void StormProducer::SendTheRest() {
-  SendUpTo(size_.ids);
-  for (uint32_t id = size_.ids - size_.far; id < size_.ids; id++) {
+  SendUpTo(size_.open_end ? std::max(next_, size_.far) : size_.ids);
+  for (uint32_t id = next_ - size_.far; id < next_; id++) {
     if (id % 10 == 7) {
       Send(id);
     }

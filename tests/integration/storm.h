@@ -24,6 +24,8 @@ struct StormSize {
   uint32_t keys = 9'973;
   uint32_t far = 30'000;  // a far copy comes this many messages later
   int32_t partitions = 8;
+  uint32_t feed = 20;     // sent at a time while something is waited for
+  bool open_end = false;  // no more ids than were sent by then; `ids` is only the bound
 };
 
 // The target of the effects: append-only, and it does not de-duplicate. Compact, because there are
@@ -61,6 +63,7 @@ class StormProducer {
   bool FeedUntil(uint32_t end, const std::function<bool()>& condition);
   void SendTheRest();
   uint64_t sent() const { return sent_; }
+  uint32_t ids() const { return next_; }  // different ones
 
  private:
   void Send(uint32_t id);

@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The storms with other seeds. ONCEMQ_STORM_ROUNDS says how many, ONCEMQ_STORM_SEED which is the
-// first.
+// The storms with other seeds (seeded_rounds.h); ONCEMQ_STORM_ROUNDS says how many.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "crash_storm.h"
+#include "seeded_rounds.h"
 #include "storm.h"
 #include "support/kafka_broker.h"
 
 namespace oncemq::testing {
 namespace {
 
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
-
-// Runs `play` once for each seed, until one fails.
-template <class Play>
-void ForEachSeed(Play play) {
-  const uint64_t first = FromEnvironment("ONCEMQ_STORM_SEED", 1);
-  const uint64_t rounds = FromEnvironment("ONCEMQ_STORM_ROUNDS", 3);
-  ASSERT_GT(rounds, 0U);
-  for (uint64_t seed = first; seed < first + rounds && !::testing::Test::HasFailure(); seed++) {
-    SCOPED_TRACE("ONCEMQ_STORM_SEED=" + std::to_string(seed) + " ONCEMQ_STORM_ROUNDS=1");
-    play(seed);
-  }
-}
+constexpr const char* kRounds = "ONCEMQ_STORM_ROUNDS";
 
 // One storm whose every turn is drawn from its seed: members that join and leave while others work,
 // and one death of the broker.
@@ -117,18 +101,18 @@ class SeededStorm {
 TEST(KafkaStormRounds, MembersComeAndGoAndTheBrokerDiesByTheSeed) {
   ONCEMQ_REQUIRE_KAFKA();
   KafkaBroker& kafka = SharedKafka::Get();
-  ForEachSeed([&](uint64_t seed) { SeededStorm(kafka, seed).Play(); });
+  ForEachSeed(kRounds, 3, [&](uint64_t seed) { SeededStorm(kafka, seed).Play(); });
 }
 
 TEST(KafkaStormRounds, ProcessesDieInTheirHandlersByTheSeed) {
   ONCEMQ_REQUIRE_KAFKA();
   KafkaBroker& kafka = SharedKafka::Get();
-  ForEachSeed([&](uint64_t seed) {
+  ForEachSeed(kRounds, 3, [&](uint64_t seed) {
     const StormSize size{.ids = 30'000 + static_cast<uint32_t>(seed * 7'919 % 20'000),
                          .keys = 50 + static_cast<uint32_t>(seed * 104'729 % 1'000),
                          .far = 3'000,
                          .partitions = 3 + static_cast<int32_t>(seed % 6)};
-    CrashStorm storm(kafka.bootstrap(), "crash-round-" + std::to_string(seed), size, seed);
+    CrashStorm storm(kafka.bootstrap(), "crash-round-" + std::to_string(seed), size, seed, {});
     storm.Run(kDeaths);
   });
 }
