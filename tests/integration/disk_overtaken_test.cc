@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retention overtakes a store on disk while nobody is there: what the store, or the group, has not
-// seen is gone from the log. Nothing of that may pass in silence.
+// Retention, or compaction, overtakes a store on disk while nobody is there: what the store, or the
+// group, has not seen is gone from the log. Nothing of that may pass in silence.
 #include <sstream>
 
 #include "local_windows_fixture.h"
+#include "support/topic_reader.h"
 
 namespace oncemq::testing {
 namespace {
@@ -82,6 +83,20 @@ class KafkaDiskOvertaken : public LocalWindowsTest, public ::testing::WithParamI
 
 class KafkaDiskIncomplete : public KafkaDiskOvertaken {};
 
+class KafkaDiskCompacted : public KafkaDiskOvertaken {
+ protected:
+  std::map<std::string, std::string> TopicConfig() const override { return QuickCompaction(); }
+  // Newer messages of the same keys, until the older ones are gone.
+  void AwaitCompaction() {
+    int next = 2 * kEach;
+    ASSERT_TRUE(Eventually(seconds(60), [&] {
+      SendEach(next, next + 1);
+      next++;
+      return ReadTopic(bootstrap_, topic_).size() < size_t{kPartitions} * kEach;
+    })) << "the topic was not compacted";
+  }
+};
+
 // The group has not seen the records that are gone.
 TEST_P(KafkaDiskOvertaken, WhatNobodyHasHandledIsNeverPassedInSilence) {
   SendEach(0, kEach);
@@ -138,8 +153,36 @@ TEST_P(KafkaDiskIncomplete, WhereAWindowMayBeIncompleteOnlyWhatIsGoneRunsAgain) 
   EXPECT_TRUE(last.clean);
 }
 
+// Compaction leaves no gap at the log's start that anybody could see (rule 6).
+TEST_P(KafkaDiskCompacted, AStoreThatIsBehindIsIncompleteWhereTheLogMayHaveLostIds) {
+  SendEach(0, kEach);
+  RunToTheEnd(kPartitions * kEach);
+  CopyStores("older");
+  SendEach(kEach, 2 * kEach);
+  RunToTheEnd(2 * kPartitions * kEach);
+  PutBack("older");
+  AwaitCompaction();
+  ASSERT_FALSE(HasFatalFailure());
+  ExpectAllSay(WhyStopped(LocalOptions()),
+               {"the commit stands at offset 200", "the topic is compacted"});
+  EXPECT_EQ(effects_.size(), size_t{kPartitions} * 2 * kEach) << "something was handled";
+}
+
+TEST_P(KafkaDiskCompacted, AStoreThatKnowsItAllNeedsNoLog) {
+  SendEach(0, 2 * kEach);
+  RunToTheEnd(2 * kPartitions * kEach);
+  AwaitCompaction();
+  ASSERT_FALSE(HasFatalFailure());
+  const int64_t end = admin_->QueryWatermarks(topic_, 0).high;
+  const RunReport second = RunToTheEnd(kPartitions * end);
+  EXPECT_EQ(second.caught_up, 0);
+  EXPECT_THAT(second.stops, IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, KafkaDiskOvertaken,
                          ::testing::Values(Level::kOpaque, Level::kGuarded, Level::kAtomic), Named);
+INSTANTIATE_TEST_SUITE_P(Levels, KafkaDiskCompacted,
+                         ::testing::Values(Level::kOpaque, Level::kGuarded), Named);
 INSTANTIATE_TEST_SUITE_P(Levels, KafkaDiskIncomplete,
                          ::testing::Values(Level::kOpaque, Level::kGuarded), Named);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 
 #include "oncemq/dedup/local_window.h"
 #include "runtime_fixture.h"
@@ -19,9 +20,11 @@ class LocalWindowsTest : public KafkaRuntimeTest {
   void SetUp() override {
     KafkaRuntimeTest::SetUp();
     if (!IsSkipped()) {
-      CreateTopic(kPartitions);
+      CreateTopic(kPartitions, TopicConfig());
     }
   }
+
+  virtual std::map<std::string, std::string> TopicConfig() const { return {}; }
 
   std::string Base() const { return dir_.path() / "stores"; }
   // As the runtime calls it.

@@ -175,6 +175,9 @@ CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t 
             "messages were refused or parked, and which ones only a journal could tell"};
   }
   CatchUpPlan plan{std::max(metadata.since, log.start), {}};
+  if (log.compacted && !ONCEMQ_MUTANT("compacted-is-whole")) {
+    plan.gap = "the topic is compacted, and ids that it has lost are not seen";
+  }
   if (log.start > metadata.since) {
     plan.gap = "the log begins at " + std::to_string(log.start);
   }

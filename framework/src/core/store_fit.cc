@@ -162,7 +162,8 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up);
   facts.read_from = plan.from;
   facts.known_from = plan.from;
-  if (continues && known.from < known.to && known.to >= plan.from) {
+  const bool compacted = assignment.log.compacted && !ONCEMQ_MUTANT("compacted-is-whole");
+  if (continues && known.from < known.to && known.to >= plan.from && !compacted) {
     facts.read_from = known.to;
     facts.known_from = known.from;
     return {};
@@ -170,6 +171,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   if (plan.gap.empty()) {
     return {};
   }
+  facts.known_from = compacted ? facts.start : plan.from;
   const std::string gap = "the commit stands at " + Position(facts.start) +
                           ", and the window does not know what lies below " + Position(plan.from) +
                           ": " + plan.gap;

@@ -37,8 +37,8 @@ const char* PolicyOf(const rd_kafka_ConfigResource_t* topic) {
 
 }  // namespace
 
-void AskCleanupPolicies(rd_kafka_t* client, const std::vector<std::string>& topics,
-                        rd_kafka_queue_t* replies) {
+void CleanupPolicies::Ask(rd_kafka_t* client, const std::vector<std::string>& topics,
+                          rd_kafka_queue_t* replies) {
   std::vector<ResourcePtr> resources;
   std::vector<rd_kafka_ConfigResource_t*> requests;
   for (const std::string& topic : topics) {
@@ -50,9 +50,11 @@ void AskCleanupPolicies(rd_kafka_t* client, const std::vector<std::string>& topi
   char why[256];
   rd_kafka_AdminOptions_set_request_timeout(options.get(), Millis(kWithin), why, sizeof why);
   rd_kafka_DescribeConfigs(client, requests.data(), requests.size(), options.get(), replies);
+  pending_ = true;
 }
 
-void SayCleanupPolicies(rd_kafka_event_t* event) {
+void CleanupPolicies::Answered(rd_kafka_event_t* event) {
+  pending_ = false;
   if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
     SayUnknown("all", rd_kafka_event_error_string(event));
     return;
@@ -68,6 +70,7 @@ void SayCleanupPolicies(rd_kafka_event_t* event) {
       SayUnknown(name, code != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(code)
                                                           : "the answer does not name its policy");
     } else if (std::string_view(policy).find("compact") != std::string_view::npos) {
+      compacted_.insert(name);
       Log(LogLevel::kWarn, "kafka",
           "the topic is compacted: catch-up can't complete the window, because it does not see the "
           "ids that are gone; do not count on it, a copy of such an id runs again after a move",

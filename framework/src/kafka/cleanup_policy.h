@@ -4,6 +4,7 @@
 // belongs to the poll thread.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,22 @@
 
 namespace oncemq {
 
-// Asks for the topics' cleanup.policy. The answer is an event DESCRIBECONFIGS_RESULT on `replies`,
-// within 5 s, also where no broker answers. Never blocks.
-void AskCleanupPolicies(rd_kafka_t* client, const std::vector<std::string>& topics,
-                        rd_kafka_queue_t* replies);
+class CleanupPolicies {
+ public:
+  // Asks for the topics' cleanup.policy. The answer is an event DESCRIBECONFIGS_RESULT on
+  // `replies`, within 5 s, also where no broker answers. Never blocks.
+  void Ask(rd_kafka_t* client, const std::vector<std::string>& topics, rd_kafka_queue_t* replies);
+  // Says in the log what the answer means for a window that is completed from these topics.
+  void Answered(rd_kafka_event_t* event);
 
-// Says in the log what the answer means for a window that is completed from these topics.
-void SayCleanupPolicies(rd_kafka_event_t* event);
+  // Asked, and the answer is still to come.
+  bool pending() const { return pending_; }
+  // False too where the answer did not tell it.
+  bool Compacted(const std::string& topic) const { return compacted_.contains(topic); }
+
+ private:
+  bool pending_ = false;
+  std::set<std::string> compacted_;
+};
 
 }  // namespace oncemq

@@ -60,7 +60,7 @@ Status KafkaSource::NewMember() {
     return client.error();
   }
   member_ = std::make_unique<Member>(options_, *std::move(client), facts_.cooperative, wake_,
-                                     reader_, table_, beginning_, contact_, clock_);
+                                     reader_, table_, beginning_, contact_, policies_, clock_);
   return {};
 }
 
@@ -133,6 +133,9 @@ void KafkaSource::Rejoin() {
   if (member_ == nullptr) {
     member_ = std::move(former);
     return;
+  }
+  if (policies_.pending()) {
+    member_->AskCleanupPolicies();  // the answer to the former one may never be read
   }
   former->Close();
   former_.push_back({std::move(former), clock_.Boot() + kLeaveWithin});

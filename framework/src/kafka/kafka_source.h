@@ -55,6 +55,7 @@ class KafkaSource final : public Source {
   PartitionTable table_;
   GroupBeginning beginning_;
   FirstContact contact_;
+  CleanupPolicies policies_;
   std::unique_ptr<Member> member_;
   struct Former {
     std::unique_ptr<Member> member;

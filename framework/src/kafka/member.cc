@@ -18,16 +18,17 @@ constexpr uint64_t kRing = 1;  // what a queue writes to the wake's descriptor
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
                MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-               FirstContact& contact, const Clock& clock)
+               FirstContact& contact, CleanupPolicies& policies, const Clock& clock)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
       reader_(reader),
       table_(table),
       contact_(contact),
+      policies_(policies),
       clock_(clock),
       client_(std::move(client)),
-      starts_(options, client_.get(), beginning, clock),
+      starts_(options, client_.get(), beginning, policies, clock),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
@@ -117,7 +118,7 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       ListReadable();
       break;
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
-      SayCleanupPolicies(event);
+      policies_.Answered(event);
       break;
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);

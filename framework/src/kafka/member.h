@@ -29,7 +29,7 @@ class Member {
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
          MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-         FirstContact& contact, const Clock& clock);
+         FirstContact& contact, CleanupPolicies& policies, const Clock& clock);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -41,9 +41,7 @@ class Member {
     return looked;
   }
   // Whether the topics are compacted is said in the log, later.
-  void AskCleanupPolicies() {
-    oncemq::AskCleanupPolicies(client_.get(), options_.kafka.topics, queue_.get());
-  }
+  void AskCleanupPolicies() { policies_.Ask(client_.get(), options_.kafka.topics, queue_.get()); }
   Status Subscribe();
   void Serve(SourceEvents& events);
   std::span<const PartitionId> readable() const { return readable_; }
@@ -109,6 +107,7 @@ class Member {
   MessageReader& reader_;
   PartitionTable& table_;
   FirstContact& contact_;
+  CleanupPolicies& policies_;
   const Clock& clock_;
 
   ClientPtr client_;

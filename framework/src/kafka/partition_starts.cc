@@ -121,10 +121,14 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   if (committed.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(committed.err, "the committed offset is not known");
   }
+  if (committed.offset >= 0 && policies_.pending()) {  // there may be something to complete
+    return Error{Code::kTimeout, Effect::kNone, "whether the topic is compacted is not known yet"};
+  }
   auto log = known ? Result<LogBounds>(*known) : Bounds(committed.topic, committed.partition);
   if (!log) {
     return log.error();
   }
+  log->compacted = policies_.Compacted(committed.topic);
   CommittedPosition position;
   AssignRules rules;
   if (committed.offset >= 0) {

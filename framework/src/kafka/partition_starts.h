@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cleanup_policy.h"
 #include "group_beginning.h"
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/runtime.h"
@@ -22,8 +23,12 @@ class PartitionStarts {
  public:
   // `beginning` outlives it; where it is not known yet, it is asked for when a start needs it.
   PartitionStarts(const RuntimeOptions& options, rd_kafka_t* client, GroupBeginning& beginning,
-                  const Clock& clock)
-      : options_(options), client_(client), beginning_(beginning), clock_(clock) {}
+                  const CleanupPolicies& policies, const Clock& clock)
+      : options_(options),
+        client_(client),
+        beginning_(beginning),
+        policies_(policies),
+        clock_(clock) {}
 
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
@@ -45,6 +50,7 @@ class PartitionStarts {
   const RuntimeOptions& options_;
   rd_kafka_t* const client_;
   GroupBeginning& beginning_;
+  const CleanupPolicies& policies_;
   const Clock& clock_;
   std::string cluster_;
 };

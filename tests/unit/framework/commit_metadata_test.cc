@@ -262,6 +262,13 @@ TEST(PlanCatchUp, WhatIsGoneFromTheLogOrBeyondTheBudgetIsAGap) {
   EXPECT_FALSE(budget.gap.empty());
 }
 
+TEST(PlanCatchUp, ACompactedLogMayHaveLostAnyIdOfIt) {
+  const CatchUpPlan plan = PlanCatchUp(Past(10, 100), {0, 500, /*compacted=*/true}, 1'000);
+  EXPECT_EQ(plan.from, 10) << "what is left is worth reading";
+  EXPECT_FALSE(plan.gap.empty());
+  EXPECT_TRUE(PlanCatchUp(Past(100, 100), {0, 500, true}, 1'000).gap.empty());
+}
+
 TEST(PlanCatchUp, RefusedMessagesAreNotTakenForDone) {
   AssignFacts facts = Past(10, 100);
   facts.metadata.totals.rejected = 1;

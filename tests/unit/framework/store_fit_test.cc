@@ -56,6 +56,24 @@ TEST(FitStore, AGroupAndAStoreThatBeginTogetherFit) {
   }
 }
 
+// Compaction shows nowhere, so that a store that is behind cannot count on the log (rule 6).
+TEST(FitStore, ACompactedLogCompletesNoStore) {
+  Assignment behind = Committed(500);
+  behind.log.compacted = true;
+  Assignment again = behind;
+  StoreRules rules = kGuarded;
+  rules.catch_up = 1'000;
+  const Status fits = FitStore(StoreAt(0, 450), rules, behind);
+  ASSERT_FALSE(fits);
+  EXPECT_NE(fits.error().message.find("compacted"), std::string::npos) << fits.error().message;
+  rules.run_incomplete = true;
+  ASSERT_TRUE(FitStore(StoreAt(0, 450), rules, again));
+  EXPECT_EQ(again.facts.known_from, 500) << "it may know less than it has read";
+  Assignment complete = Committed(500);
+  complete.log.compacted = true;
+  EXPECT_TRUE(FitStore(StoreAt(0, 500), kGuarded, complete));
+}
+
 TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   Assignment assignment = Committed(500);
   ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, assignment));

@@ -20,11 +20,16 @@ TEST(CleanupPolicy, ABrokerThatDoesNotTellItIsSaidToBeUnknown) {
   ASSERT_TRUE(client) << ToString(client.error());
   const QueuePtr replies(rd_kafka_queue_new(client->get()));
   LogFile log;
-  AskCleanupPolicies(client->get(), {"topic"}, replies.get());
+  CleanupPolicies policies;
+  EXPECT_FALSE(policies.pending()) << "nobody has asked";
+  policies.Ask(client->get(), {"topic"}, replies.get());
+  EXPECT_TRUE(policies.pending());
   const EventPtr event(rd_kafka_queue_poll(replies.get(), 20'000));
   ASSERT_NE(event, nullptr) << "nothing bounds the wait";
   ASSERT_EQ(rd_kafka_event_type(event.get()), RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT);
-  SayCleanupPolicies(event.get());
+  policies.Answered(event.get());
+  EXPECT_FALSE(policies.pending()) << "its partitions would never start";
+  EXPECT_FALSE(policies.Compacted("topic"));
   const std::string text = log.End();
   EXPECT_NE(text.find("whether a topic is compacted is not known"), std::string::npos) << text;
   EXPECT_EQ(text.find("the topic is compacted"), std::string::npos) << text;

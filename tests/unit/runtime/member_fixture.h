@@ -88,7 +88,7 @@ class MemberTest : public ::testing::Test {
     ASSERT_TRUE(client) << ToString(client.error());
     client_ = client->get();
     member_.emplace(options_, *std::move(client), cooperative_, -1, *reader_, *table_, beginning_,
-                    contact_, *clock_);
+                    contact_, policies_, *clock_);
     ASSERT_TRUE(member_->Look(beginning_));
     ASSERT_TRUE(member_->Subscribe());
   }
@@ -131,6 +131,7 @@ class MemberTest : public ::testing::Test {
   std::optional<PartitionTable> table_;
   GroupBeginning beginning_;
   FirstContact contact_{"", manual_};
+  CleanupPolicies policies_;
   std::optional<Member> member_;
   Told told_;
   std::vector<Arrival> arrivals_;

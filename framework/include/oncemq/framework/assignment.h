@@ -21,6 +21,7 @@ struct CommittedPosition {
 struct LogBounds {
   int64_t start = 0;
   int64_t end = 0;
+  bool compacted = false;  // of what lies between, records may be gone, and nothing shows which
 };
 
 struct AssignRules {
