@@ -113,6 +113,28 @@ TEST_P(KafkaDiskOvertaken, WhatNobodyHasHandledIsNeverPassedInSilence) {
   ExpectHandledOnce(SentIds(0, kEach));
 }
 
+// The policy says to go on behind what is gone: it is counted, and the store knows what came
+// before.
+TEST_P(KafkaDiskOvertaken, ByPolicyTheGroupGoesOnBehindWhatIsGoneAndTheStoreWithIt) {
+  SendEach(0, kEach);
+  RunToTheEnd(kPartitions * kEach);
+  SendEach(kEach, 2 * kEach);
+  DeleteBelow(kEach + 50);
+  SendEach(0, kEach);  // copies
+  RuntimeOptions options = LocalOptions();
+  options.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
+  const RunReport second = RunToTheEnd(3 * kPartitions * kEach, options);
+  EXPECT_THAT(second.stops, IsEmpty());
+  EXPECT_EQ(second.counts.applied, 50 * kPartitions);
+  EXPECT_EQ(second.counts.suppressed, kEach * kPartitions);
+  for (int32_t partition = 0; partition < kPartitions; partition++) {
+    EXPECT_EQ(Metadata(partition).totals.skipped, 50);
+  }
+  std::set<std::string> handled = SentIds(0, kEach);
+  handled.merge(SentIds(kEach + 50, 2 * kEach));
+  ExpectHandledOnce(handled);
+}
+
 // The group has, and the store, an older one that was put back, has not.
 TEST_P(KafkaDiskOvertaken, WhatTheStoreHasLostIsNeverPassedInSilence) {
   SendEach(0, kEach);
