@@ -77,8 +77,8 @@ struct ClaimRequest {
   // The delivery lies at or above the highest frontier that its partition ever committed, so nobody
   // has finished it: never kOutsideWindow, however old it is (rule 23).
   bool first = false;
-  // Of the last copy that is not asked about, because it follows this one's outcome. Judges nothing,
-  // and keeps the id from ageing before it.
+  // Of the last copy that is not asked about, because it follows this one's outcome. Judges
+  // nothing, and keeps the id from ageing before it.
   LogTime copies_until = kNoLogTime;
 };
 
