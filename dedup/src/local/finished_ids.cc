@@ -65,7 +65,7 @@ Status FinishedIds::LoadRow(std::string_view key, std::string_view row, bool loo
     return DamagedJournal();
   }
   const std::string_view records = reader.rest();
-  if (*newest > INT64_MAX || !recent_->ids.Append(records)) {
+  if (*newest > INT64_MAX || !recent_->ids.AppendAll(records)) {
     return DamagedJournal();
   }
   size_t taken = 0;
@@ -101,11 +101,11 @@ Status FinishedIds::Find(std::span<HistoryLook> looks) const {
   return history_.Find(looks);
 }
 
-void FinishedIds::Append(const IdRecord& record, LogTime time) {
+void FinishedIds::Append(const IdRecord& record, uint64_t hash, LogTime time) {
   const size_t at = records_.size();
   records_.resize(at + RecordBytes(record));
   WriteRecord(record, records_.data() + at);
-  recent_->ids.Append(std::string_view(records_).substr(at));
+  recent_->ids.Append(std::string_view(records_).substr(at), hash);
   recent_->reach.Note(record.at);
   newest_ = std::max(newest_, time);
 }

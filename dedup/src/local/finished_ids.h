@@ -44,7 +44,7 @@ class FinishedIds {
   // Known at once. Bound for the journal with the next Stage(): if that batch cannot be written,
   // the store has to be opened again, and knows what was written. Goes when `time` has aged, and
   // may be appended once more to stay longer.
-  void Append(const IdRecord& record, LogTime time);
+  void Append(const IdRecord& record, uint64_t hash, LogTime time);
   bool staged() const { return !records_.empty(); }
   // What was appended last is filed under no earlier time.
   LogTime newest() const { return std::max(recent_->newest, newest_); }

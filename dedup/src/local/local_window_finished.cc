@@ -38,7 +38,7 @@ void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTim
   const LogTime filed = Filed(time);
   const LogTime so_far = look.record ? look.filed : ids_.newest();
   if (filed - allows_ > so_far && !ONCEMQ_MUTANT("copy-not-filed-anew")) {
-    ids_.Append(record, filed);
+    ids_.Append(record, look.hash, filed);
   }
 }
 
@@ -50,7 +50,7 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
                .at = finishing.at,
                .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
                .result = finishing.result},
-              Filed(finishing.time));
+              look.hash, Filed(finishing.time));
 }
 
 void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <span>
+#include <utility>
 
 #include "oncemq/base/check.h"
 
@@ -23,10 +26,21 @@ uint32_t PlaceOf(uint64_t entry) {
 
 }  // namespace
 
-RecentIds::RecentIds(const KeyedHash& hasher) : hasher_(hasher), table_(kFirstEntries) {}
+RecentIds::RecentIds(const KeyedHash& hasher)
+    : hasher_(hasher),
+      pages_(NewPages(entries_ * sizeof(uint64_t), /*huge=*/false)),
+      table_(reinterpret_cast<uint64_t*>(pages_.data())) {}
+
+ZeroPages RecentIds::NewPages(size_t bytes, bool huge) {
+  ZeroPages pages(bytes, huge);
+  if (pages.data() == nullptr) {
+    throw std::bad_alloc();
+  }
+  return pages;
+}
 
 std::optional<IdRecord> RecentIds::Find(uint64_t hash, std::string_view id, bool digest) const {
-  for (size_t i = Home(hash); table_[i] != 0; i = (i + 1) & (table_.size() - 1)) {
+  for (size_t i = Home(hash); table_[i] != 0; i = (i + 1) & (entries_ - 1)) {
     if (TagOf(table_[i]) != TagOf(hash)) {
       continue;
     }
@@ -38,32 +52,35 @@ std::optional<IdRecord> RecentIds::Find(uint64_t hash, std::string_view id, bool
   return std::nullopt;
 }
 
-bool RecentIds::Append(std::string_view records) {
-  size_t count = 0;
+void RecentIds::Append(std::string_view record, uint64_t hash) {
+  if ((size_ + 1) * 3 > entries_ * 2) {
+    Grow();
+  }
+  const uint32_t place = Reserve(record.size());
+  std::memcpy(const_cast<char*>(Address(place)), record.data(), record.size());
+  Link(Entry(hash, place));
+  size_++;
+}
+
+bool RecentIds::AppendAll(std::string_view records) {
   size_t taken = 0;
   for (std::string_view left = records; !left.empty(); left.remove_prefix(taken)) {
     if (!ReadRecord(left, &taken)) {
       return false;
     }
-    count++;
-  }
-  while ((size_ + count) * 3 > table_.size() * 2) {
-    Grow();
   }
   for (std::string_view left = records; !left.empty(); left.remove_prefix(taken)) {
     const IdRecord record = *ReadRecord(left, &taken);
-    const uint32_t place = Reserve(taken);
-    std::memcpy(const_cast<char*>(Address(place)), left.data(), taken);
-    Link(hasher_(record.id), place);
+    Append(left.substr(0, taken), hasher_(record.id));
   }
-  size_ += count;
   return true;
 }
 
 uint32_t RecentIds::Reserve(size_t bytes) {
   ONCEMQ_CHECK(bytes <= kChunkBytes, "a record fits into a chunk");
   if (chunks_.empty() || used_.back() + bytes > kChunkBytes) {
-    chunks_.push_back(std::make_unique_for_overwrite<char[]>(kChunkBytes));
+    // The first few may stay almost empty, in each of a thousand stores.
+    chunks_.push_back(NewPages(kChunkBytes, /*huge=*/chunks_.size() >= 4));
     used_.push_back(0);
   }
   const size_t at = (chunks_.size() - 1) * kChunkBytes + used_.back();
@@ -72,21 +89,22 @@ uint32_t RecentIds::Reserve(size_t bytes) {
   return static_cast<uint32_t>(at / kRecordUnit);
 }
 
-void RecentIds::Link(uint64_t hash, uint32_t place) {
-  size_t i = Home(hash);
+void RecentIds::Link(uint64_t entry) {
+  size_t i = Home(entry);
   while (table_[i] != 0) {
-    i = (i + 1) & (table_.size() - 1);
+    i = (i + 1) & (entries_ - 1);
   }
-  table_[i] = Entry(hash, place);
+  table_[i] = entry;
 }
 
-// The tag is not the whole hash, so each record's is taken again.
 void RecentIds::Grow() {
-  std::vector<uint64_t> old(table_.size() * 2);
-  old.swap(table_);
-  for (const uint64_t entry : old) {
+  const ZeroPages old = std::exchange(pages_, NewPages(2 * entries_ * sizeof(uint64_t), true));
+  const std::span<const uint64_t> entries(table_, entries_);
+  table_ = reinterpret_cast<uint64_t*>(pages_.data());
+  entries_ *= 2;
+  for (const uint64_t entry : entries) {
     if (entry != 0) {
-      Link(hasher_(At(PlaceOf(entry)).id), PlaceOf(entry));
+      Link(entry);
     }
   }
 }
@@ -101,7 +119,7 @@ IdRecord RecentIds::At(uint32_t place) const {
 std::vector<RecentIds::Sorted> RecentIds::Sort() const {
   std::vector<Sorted> sorted;
   sorted.reserve(size_);
-  for (const uint64_t entry : table_) {
+  for (const uint64_t entry : std::span<const uint64_t>(table_, entries_)) {
     if (entry != 0) {
       sorted.push_back({hasher_(At(PlaceOf(entry)).id), PlaceOf(entry)});
     }
@@ -112,7 +130,7 @@ std::vector<RecentIds::Sorted> RecentIds::Sort() const {
 }
 
 size_t RecentIds::memory_bytes() const {
-  return table_.size() * sizeof(uint64_t) + chunks_.size() * kChunkBytes;
+  return entries_ * sizeof(uint64_t) + chunks_.size() * kChunkBytes;
 }
 
 }  // namespace oncemq

@@ -8,11 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "../zero_pages.h"
 #include "id_record.h"
 #include "oncemq/base/hash.h"
 
@@ -25,8 +25,10 @@ class RecentIds {
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[Home(hash)]); }
   std::optional<IdRecord> Find(uint64_t hash, std::string_view id, bool digest) const;
 
+  // Takes one record over; `hash` is that of its id.
+  void Append(std::string_view record, uint64_t hash);
   // Takes the records of a batch over. False, and nothing taken, if the bytes are no records.
-  bool Append(std::string_view records);
+  bool AppendAll(std::string_view records);
 
   size_t size() const { return size_; }
   size_t memory_bytes() const;
@@ -40,23 +42,27 @@ class RecentIds {
   IdRecord At(uint32_t place) const;
 
  private:
-  static constexpr size_t kChunkBytes = size_t{1} << 20;
+  static constexpr size_t kChunkBytes = size_t{2} << 20;
   static constexpr size_t kFirstEntries = 1024;
 
-  size_t Home(uint64_t hash) const { return hash & (table_.size() - 1); }
-  void Link(uint64_t hash, uint32_t place);
+  // From the tag alone, so that a table grows without a look at its records.
+  size_t Home(uint64_t hash) const { return (hash >> 32) & (entries_ - 1); }
+  void Link(uint64_t entry);
   void Grow();
+  static ZeroPages NewPages(size_t bytes, bool huge);
   uint32_t Reserve(size_t bytes);
 
   // A place counts units, so that 32 bits reach 16 GiB.
   const char* Address(uint32_t place) const {
     const size_t at = size_t{place} * kRecordUnit;
-    return chunks_[at / kChunkBytes].get() + at % kChunkBytes;
+    return chunks_[at / kChunkBytes].data() + at % kChunkBytes;
   }
 
   const KeyedHash& hasher_;
-  std::vector<uint64_t> table_;  // upper half: tag; lower half: place + 1; 0: free
-  std::vector<std::unique_ptr<char[]>> chunks_;
+  size_t entries_ = kFirstEntries;
+  ZeroPages pages_;
+  uint64_t* table_;  // upper half: tag; lower half: place + 1; 0: free
+  std::vector<ZeroPages> chunks_;
   std::vector<size_t> used_;  // bytes of each chunk
   size_t size_ = 0;
 };
