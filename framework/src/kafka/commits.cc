@@ -10,13 +10,6 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kLookWithin{5'000};
-
-using GroupOffsetsPtr = std::unique_ptr<rd_kafka_ListConsumerGroupOffsets_t,
-                                        DestroyedBy<rd_kafka_ListConsumerGroupOffsets_destroy>>;
-using AdminOptionsPtr =
-    std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
-
 void* AsOpaque(uint64_t number) {
   return reinterpret_cast<void*>(number);
 }
@@ -25,46 +18,11 @@ uint64_t NumberOf(rd_kafka_event_t* event) {
   return reinterpret_cast<uint64_t>(rd_kafka_event_opaque(event));
 }
 
-// The answer's list; nullptr with a reason where the broker gave none.
-const rd_kafka_topic_partition_list_t* FoundOffsets(rd_kafka_event_t* event, std::string& why) {
-  if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    why = rd_kafka_event_error_string(event);
-    return nullptr;
-  }
-  size_t count = 0;
-  const auto* const result = rd_kafka_event_ListConsumerGroupOffsets_result(event);
-  const rd_kafka_group_result_t** const groups =
-      rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count);
-  if (count != 1) {
-    why = "no answer for the group";
-    return nullptr;
-  }
-  if (const rd_kafka_error_t* error = rd_kafka_group_result_error(groups[0])) {
-    why = rd_kafka_error_string(error);
-    return nullptr;
-  }
-  return rd_kafka_group_result_partitions(groups[0]);
-}
-
-bool HasVanished(const rd_kafka_topic_partition_list_t& found, const PartitionName& name) {
-  for (int i = 0; i < found.cnt; i++) {
-    const rd_kafka_topic_partition_t& entry = found.elems[i];
-    if (entry.partition == name.partition && name.topic == entry.topic) {
-      return entry.err == RD_KAFKA_RESP_ERR_NO_ERROR && entry.offset < 0;
-    }
-  }
-  return false;  // not asked for
-}
-
 }  // namespace
 
-Commits::Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, std::string group, bool cooperative,
-                 const PartitionTable& table)
-    : client_(client),
-      replies_(replies),
-      group_(std::move(group)),
-      cooperative_(cooperative),
-      table_(table) {}
+Commits::Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedLooks& looks,
+                 bool cooperative, const PartitionTable& table)
+    : client_(client), replies_(replies), looks_(looks), cooperative_(cooperative), table_(table) {}
 
 void Commits::Send(std::span<const CommitAction> commits) {
   Batch batch(commits.begin(), commits.end());
@@ -97,7 +55,7 @@ bool Commits::Awaits(std::span<const PartitionId> partitions) const {
 
 // False: there is nothing to look for.
 bool Commits::Look(uint64_t number, const Batch& batch) {
-  const PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(batch.size())));
+  PartitionListPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(batch.size())));
   for (const CommitAction& commit : batch) {
     if (acknowledged_.contains(commit.partition)) {
       const PartitionName& name = table_.Name(commit.partition);
@@ -107,51 +65,60 @@ bool Commits::Look(uint64_t number, const Batch& batch) {
   if (list->cnt == 0) {
     return false;
   }
-  const GroupOffsetsPtr request(rd_kafka_ListConsumerGroupOffsets_new(group_.c_str(), list.get()));
-  const AdminOptionsPtr options(
-      rd_kafka_AdminOptions_new(client_, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS));
-  char why[256];
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), Millis(kLookWithin), why, sizeof why);
-  rd_kafka_AdminOptions_set_opaque(options.get(), AsOpaque(number));
-  rd_kafka_ListConsumerGroupOffsets_t* requests[] = {request.get()};
-  rd_kafka_ListConsumerGroupOffsets(client_, requests, 1, options.get(), replies_);
+  looks_.Ask(number, std::move(list));
   return true;
 }
 
-std::vector<PartitionId> Commits::OnLooked(rd_kafka_event_t* event, SourceEvents& events) {
-  std::vector<PartitionId> vanished;
-  const uint64_t number = NumberOf(event);
-  const auto found = looking_.find(number);
-  if (found == looking_.end()) {
-    return vanished;
+std::vector<PartitionId> Commits::OnLooked(const CommittedLooks::Answer& answer,
+                                           SourceEvents& events) {
+  if (answer.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    Log(LogLevel::kInfo, "kafka", "the last commit could not be looked at",
+        {{"code", rd_kafka_err2name(answer.code)}});
   }
-  Batch batch = std::move(found->second);
-  looking_.erase(found);
-  std::string why;
-  const auto* const offsets = FoundOffsets(event, why);
-  if (offsets == nullptr) {
-    Log(LogLevel::kInfo, "kafka", "the last commit could not be looked at", {{"error", why}});
-    Answer(batch, CommitReply::kUnknown, events);
-    return vanished;
+  std::vector<PartitionId> vanished;
+  for (const uint64_t number : answer.numbers) {
+    OnLooked(number, answer, vanished, events);
+  }
+  return vanished;
+}
+
+void Commits::OnLooked(uint64_t number, const CommittedLooks::Answer& answer,
+                       std::vector<PartitionId>& vanished, SourceEvents& events) {
+  const auto asked = looking_.find(number);
+  if (asked == looking_.end()) {
+    return;
+  }
+  Batch batch = std::move(asked->second);
+  looking_.erase(asked);
+  if (answer.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Answer(batch, CommitReply::kUnknown, events);
   }
   Batch rest;
   for (CommitAction& commit : batch) {
     const PartitionName& name = table_.Name(commit.partition);
-    if (acknowledged_.contains(commit.partition) && HasVanished(*offsets, name)) {
+    const bool looked_for = acknowledged_.contains(commit.partition);
+    const auto* const found = looked_for
+                                  ? rd_kafka_topic_partition_list_find(
+                                        answer.found.get(), name.topic.c_str(), name.partition)
+                                  : nullptr;
+    const auto code = found != nullptr ? found->err : RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT) {
+      // Somebody else's transaction names the partition, and hides our commit until it ends.
+      events.CommitAnswered(commit.partition, commit.number, CommitReply::kUnknown);
+    } else if (found != nullptr && code == RD_KAFKA_RESP_ERR_NO_ERROR && found->offset < 0) {
       events.Incident(name, commit.offset,
                       "the group's commit has vanished: the topic was deleted, or the group's "
                       "offsets were");
       events.CommitAnswered(commit.partition, commit.number, CommitReply::kRefused);
       vanished.push_back(commit.partition);
     } else {
-      rest.push_back(std::move(commit));
+      rest.push_back(std::move(commit));  // of other errors, its own answer tells
     }
   }
   if (!rest.empty()) {
     Dispatch(number, rest);
     sent_.emplace(number, std::move(rest));
   }
-  return vanished;
 }
 
 void Commits::Dispatch(uint64_t number, const Batch& batch) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "commit_reply.h"
+#include "committed_looks.h"
 #include "partition_table.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
@@ -29,8 +30,8 @@ namespace oncemq {
 
 class Commits {
  public:
-  // Answers come to `replies`.
-  Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, std::string group, bool cooperative,
+  // Answers come to `replies`, and by `looks`, which outlives it.
+  Commits(rd_kafka_t* client, rd_kafka_queue_t* replies, CommittedLooks& looks, bool cooperative,
           const PartitionTable& table);
 
   void Send(std::span<const CommitAction> commits);
@@ -42,10 +43,10 @@ class Commits {
   // The group waits for partitions that we drain, or does not any more.
   void InRevocation(bool revoking);
 
-  // Events of our two kinds.
   void OnCommitted(rd_kafka_event_t* event, SourceEvents& events);
-  // Returns the partitions whose commit has vanished; they were told as incidents.
-  std::vector<PartitionId> OnLooked(rd_kafka_event_t* event, SourceEvents& events);
+  // Sends what has waited for this look. Returns the partitions whose commit has vanished; they
+  // were told as incidents.
+  std::vector<PartitionId> OnLooked(const CommittedLooks::Answer& answer, SourceEvents& events);
   // What could not even be asked.
   void Serve(SourceEvents& events);
 
@@ -53,6 +54,8 @@ class Commits {
   using Batch = std::vector<CommitAction>;
 
   bool Look(uint64_t number, const Batch& batch);
+  void OnLooked(uint64_t number, const CommittedLooks::Answer& answer,
+                std::vector<PartitionId>& vanished, SourceEvents& events);
   void Dispatch(uint64_t number, const Batch& batch);
   void CountRefusal(const Batch& batch, const CommitAnswers& answers);
   CommitReply Judge(rd_kafka_resp_err_t code) const;
@@ -60,7 +63,7 @@ class Commits {
 
   rd_kafka_t* const client_;
   rd_kafka_queue_t* const replies_;
-  const std::string group_;
+  CommittedLooks& looks_;
   const bool cooperative_;
   const PartitionTable& table_;
   std::set<PartitionId> acknowledged_;  // the broker holds a commit of this assignment

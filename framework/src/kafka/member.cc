@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t kEventsAtOnce = 100;
 constexpr uint32_t kLargestBatch = 1000;
-constexpr uint64_t kRing = 1;  // what a queue writes to the wake's descriptor
+constexpr milliseconds kLookWithin{3'000};  // as a look at an assignment's commits
+constexpr uint64_t kRing = 1;               // what a queue writes to the wake's descriptor
 
 }  // namespace
 
@@ -28,12 +29,13 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
       policies_(policies),
       clock_(clock),
       client_(std::move(client)),
+      looks_(client_, wake, kLookWithin),
       starts_(options, client_.get(), beginning, policies, clock),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
   rd_kafka_queue_io_event_enable(queue_.get(), wake_, &kRing, sizeof kRing);
-  commits_.emplace(client_.get(), queue_.get(), options.kafka.group, cooperative, table);
+  commits_.emplace(client_.get(), queue_.get(), looks_, cooperative, table);
 }
 
 Member::~Member() {
@@ -64,9 +66,15 @@ void Member::Serve(SourceEvents& events) {
   if (!overtaken_.empty() && !revoking_) {
     FollowLog(events);
   }
+  if (ONCEMQ_MUTANT("commit-after-early-answer")) {
+    TakeLooks(events);
+  }
   for (const EventPtr& event : TakeEvents()) {
     OnEvent(event.get(), events);
   }
+  // A look that has ended sends a commit, and none may follow the answer to a revocation: so the
+  // revocation is read first, also one that was answered unread.
+  TakeLooks(events);
   contact_.Look(client_.get());
   answered_early_ = false;
   commits_->Serve(events);
@@ -86,13 +94,18 @@ std::vector<EventPtr> Member::TakeEvents() {
     }
     taken.push_back(std::move(event));
   }
-  if (answered_early_ && !ONCEMQ_MUTANT("commit-after-early-answer")) {
-    // No commit may follow the answer, and a look that has ended sends one.
-    std::stable_partition(taken.begin(), taken.end(), [](const EventPtr& event) {
-      return rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_REBALANCE;
-    });
-  }
   return taken;
+}
+
+void Member::TakeLooks(SourceEvents& events) {
+  for (const CommittedLooks::Answer& answer : looks_.Take()) {
+    for (const PartitionId vanished : commits_->OnLooked(answer, events)) {
+      if (const auto found = readers_.find(vanished); found != readers_.end()) {
+        found->second.stopped = true;
+        ListReadable();
+      }
+    }
+  }
 }
 
 void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
@@ -108,14 +121,6 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
     }
     case RD_KAFKA_EVENT_OFFSET_COMMIT:
       commits_->OnCommitted(event, events);
-      break;
-    case RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT:
-      for (const PartitionId vanished : commits_->OnLooked(event, events)) {
-        if (const auto found = readers_.find(vanished); found != readers_.end()) {
-          found->second.stopped = true;
-        }
-      }
-      ListReadable();
       break;
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
       policies_.Answered(event);
@@ -218,6 +223,7 @@ bool Member::Owns(const rd_kafka_message_t* message) const {
 }
 
 void Member::Close() {
+  looks_.Stop();
   // librdkafka can't end while the group waits for an answer of ours.
   if (must_answer_) {
     TellAssigned({}, true);

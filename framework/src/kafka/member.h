@@ -15,6 +15,7 @@
 
 #include "cleanup_policy.h"
 #include "commits.h"
+#include "committed_looks.h"
 #include "first_contact.h"
 #include "kafka_message.h"
 #include "partition_starts.h"
@@ -75,6 +76,7 @@ class Member {
   std::vector<EventPtr> TakeEvents();
   void OnEvent(rd_kafka_event_t* event, SourceEvents& events);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
+  void TakeLooks(SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
 
   // member_overtaken.cc
@@ -111,6 +113,7 @@ class Member {
   const Clock& clock_;
 
   ClientPtr client_;
+  CommittedLooks looks_;
   PartitionStarts starts_;
   QueuePtr queue_;        // the group's, and everything else that is no message
   QueuePtr close_queue_;  // from Close() on

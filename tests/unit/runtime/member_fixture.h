@@ -87,8 +87,8 @@ class MemberTest : public ::testing::Test {
     auto client = OpenClient(options_, ClientFacts{.cooperative = cooperative_});
     ASSERT_TRUE(client) << ToString(client.error());
     client_ = client->get();
-    member_.emplace(options_, *std::move(client), cooperative_, -1, *reader_, *table_, beginning_,
-                    contact_, policies_, *clock_);
+    member_.emplace(options_, *std::move(client), cooperative_, wake_, *reader_, *table_,
+                    beginning_, contact_, policies_, *clock_);
     ASSERT_TRUE(member_->Look(beginning_));
     ASSERT_TRUE(member_->Subscribe());
   }
@@ -124,6 +124,7 @@ class MemberTest : public ::testing::Test {
   MockCluster cluster_{2};
   RuntimeOptions options_;
   bool cooperative_ = false;
+  int wake_ = -1;
   ManualClock manual_;
   const Clock* clock_ = &SystemClock::Instance();
   rd_kafka_t* client_ = nullptr;  // the member's

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member whose fetches are out of the log's range.
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include "member_fixture.h"
+#include "wake.h"
 
 namespace oncemq::testing {
 namespace {
@@ -65,6 +67,16 @@ class CooperativeMemberTest : public MemberTest {
     options_.kafka.out_of_range = KafkaOptions::OutOfRange::kResumeAtLogStart;
     options_.core.session_timeout = seconds(3);  // the brokers wait so long for who does not join
     cooperative_ = true;
+    auto wake = Wake::Open();
+    ASSERT_TRUE(wake) << ToString(wake.error());
+    rung_ = *std::move(wake);
+    wake_ = rung_->fd();
+  }
+  // What has come so far is no ring.
+  void Silence() { rung_->Wait(milliseconds(0)); }
+  bool Rings() {
+    pollfd waited{wake_, POLLIN, 0};
+    return poll(&waited, 1, static_cast<int>(milliseconds(Patience()).count())) > 0;
   }
   void CommitAll(uint64_t number, int64_t offset) {
     std::vector<CommitAction> commits;
@@ -95,6 +107,8 @@ class CooperativeMemberTest : public MemberTest {
     }
     return ids;
   }
+
+  std::unique_ptr<Wake> rung_;
 };
 
 TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) {
@@ -114,15 +128,16 @@ TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) 
   }));
   const std::vector<PartitionId> readable(member_->readable().begin(), member_->readable().end());
   const QueuePtr unread(rd_kafka_queue_get_consumer(client_));
+  Silence();
   CommitAll(kPartitions, 5);
-  ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > 0; }));
-  const size_t looks = rd_kafka_queue_length(unread.get());
+  ASSERT_TRUE(Rings()) << "the look has not ended";
+  const size_t before = rd_kafka_queue_length(unread.get());
   const auto other = OpenClient(options_, ClientFacts{.cooperative = true});
   ASSERT_TRUE(other) << ToString(other.error());
   const PartitionListPtr topics(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(topics.get(), "four", RD_KAFKA_PARTITION_UA);
   ASSERT_EQ(rd_kafka_subscribe(other->get(), topics.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
-  ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > looks; }));
+  ASSERT_TRUE(Eventually(Patience(), [&] { return rd_kafka_queue_length(unread.get()) > before; }));
   member_->Serve(told_);
   EXPECT_THAT(told_.revoked, IsEmpty());
   ASSERT_THAT(told_.lost, SizeIs(kPartitions / 2));

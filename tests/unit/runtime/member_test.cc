@@ -217,6 +217,71 @@ TEST_F(MemberTest, AClientThatCannotEndHoldsNobodyUp) {
   EXPECT_LT(SystemClock::Instance().Boot() - before, seconds(15)) << "the message lives";
 }
 
+class BrokerDeathTest : public MemberTest {
+ protected:
+  void CommitBoth() {
+    std::vector<CommitAction> commits;
+    for (const PartitionId id : {0u, 1u}) {
+      commits.push_back(
+          {.partition = id, .epoch = 1, .number = ++number_, .offset = 0, .metadata = ""});
+    }
+    member_->Commit(commits);
+  }
+  bool Answered(CommitReply reply) {
+    return told_.replies.contains(number_) && told_.replies[number_] == reply;
+  }
+  void JoinAndCommit() {
+    Join();
+    ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+    CommitBoth();
+    ASSERT_TRUE(Serving([&] { return Answered(CommitReply::kAcknowledged); }));
+  }
+  void CommitUntilAcknowledged() {
+    EXPECT_TRUE(Serving([&] {
+      if (Answered(CommitReply::kUnknown)) {
+        CommitBoth();
+      }
+      return Answered(CommitReply::kAcknowledged);
+    }));
+    EXPECT_THAT(told_.incidents, IsEmpty());
+    EXPECT_THAT(told_.failure, IsEmpty());
+  }
+
+  uint64_t number_ = 0;
+};
+
+// librdkafka's admin call would end the process here: its coordinator comes back after the
+// time-out.
+TEST_F(BrokerDeathTest, ABrokerThatWasAwayForLongerThanALookWaitsIsCommittedToWhenItIsBack) {
+  JoinAndCommit();
+  cluster_.SetDown(1);
+  CommitBoth();
+  ASSERT_TRUE(Serving([&] { return Answered(CommitReply::kUnknown); }));
+  cluster_.SetUp(1);
+  CommitUntilAcknowledged();
+}
+
+TEST_F(BrokerDeathTest, ABrokerThatDiesUnderALookIsCommittedToWhenItIsBack) {
+  JoinAndCommit();
+  cluster_.SetRoundTrip(seconds(2));
+  CommitBoth();
+  ASSERT_TRUE(Serving([&] { return true; }));
+  cluster_.SetDown(1);
+  cluster_.SetRoundTrip(seconds(0));
+  ASSERT_TRUE(Serving([&] { return Answered(CommitReply::kUnknown); }));
+  cluster_.SetUp(1);
+  CommitUntilAcknowledged();
+}
+
+TEST_F(BrokerDeathTest, AMemberEndsInTimeWhileALookHangs) {
+  JoinAndCommit();
+  cluster_.SetRoundTrip(seconds(30));
+  CommitBoth();
+  const BootTime before = SystemClock::Instance().Boot();
+  member_.reset();
+  EXPECT_LT(SystemClock::Instance().Boot() - before, seconds(15)) << "the answer takes 30 s";
+}
+
 // Under the next generation the broker would take it, whoever owns the partition then.
 TEST_F(MemberTest, ACommitThatStillWaitsForItsLookIsNotSentOnceItsAssignmentIsOver) {
   Join();
