@@ -3,6 +3,7 @@
 // that its topic had in the configuration.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <future>
 #include <string>
 
@@ -14,6 +15,8 @@
 
 namespace oncemq::testing {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLong{30};
 
@@ -101,6 +104,40 @@ TEST_F(DiskPartitions, AStoreThatIsClosedWhileItIsOpenedIsNotHeld) {
   EXPECT_EQ(told->answer, Answer::kFenced) << "the partition is not ours";
   const auto next_owner = Windows();
   EXPECT_TRUE(Open(*next_owner, 1));
+}
+
+// Its volume is gone, or somebody has put it away: an empty one in its place would let everything
+// run again.
+TEST_F(DiskPartitions, AStoreThatVanishesWhileItIsHeldIsNotReplacedByAnEmptyOne) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  const fs::path store = directory_.path() / "stores" / "payments" / "1";
+  ASSERT_TRUE(fs::exists(store));
+  Fail(*windows, 1);
+  fs::rename(store, directory_.path() / "away");
+  const auto told = Claim(*windows, {0, 1, 3});
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Code::kCorrupt);
+  EXPECT_FALSE(fs::exists(store)) << "something was made in its place";
+  fs::rename(directory_.path() / "away", store);
+  EXPECT_TRUE(Claim(*windows, {0, 1, 3})) << "it goes on when the store is back";
+}
+
+TEST_F(DiskPartitions, AStoreThatAnotherOneHasReplacedIsNotTakenForIt) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  const fs::path store = directory_.path() / "stores" / "payments" / "1";
+  Fail(*windows, 1);
+  fs::rename(store, directory_.path() / "away");
+  {
+    const auto others = OpenPartitionWindows(DiskOptions(directory_.path() / "others", 100),
+                                             SystemClock::Instance());
+    ASSERT_TRUE(Open(**others, 1));  // of the same group and partition, made anew
+  }
+  fs::rename(directory_.path() / "others" / "payments" / "1", store);
+  const auto told = Claim(*windows, {0, 1, 3});
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Code::kCorrupt);
 }
 
 // The number of a topic is its place in the configuration: `topics: [new, payments]` is no other

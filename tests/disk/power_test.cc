@@ -87,14 +87,15 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     return start_;
   }
 
-  // A process on `root` until it was killed.
-  void Live(const fs::path& root, PowerLoss& loss, int64_t answers) {
-    const fs::path log = directory_.path() / ("said-" + std::to_string(life_));
+  // A process on `root` until it was killed, at any moment, or as it rests after so many answers.
+  void Live(const fs::path& root, PowerLoss& loss, int64_t answers, bool rests = false) {
+    const fs::path log = directory_.path() / ("said-" + std::to_string(logs_++));
     const Setting& setting = GetParam();
     Process writer(
         {.command = {ONCEMQ_POWER_WRITER, Store(root), std::to_string(setting.generation),
                      std::to_string(static_cast<int>(setting.sync)),
-                     std::to_string(static_cast<int>(setting.level)), std::to_string(start_)},
+                     std::to_string(static_cast<int>(setting.level)), std::to_string(start_),
+                     std::to_string(rests ? start_ + answers : INT64_MAX)},
          .environment = loss.Environment(),
          .log_file = log});
     const bool reached = Eventually(std::chrono::seconds(60), [&] {
@@ -106,7 +107,6 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     ASSERT_TRUE(reached) << std::ifstream(log).rdbuf();
     ASSERT_TRUE(writer.Running()) << std::ifstream(log).rdbuf();
     writer.Kill9();
-    loss.ReadRecord();
   }
 
   void CheckAnswers(const Said& said, std::span<const ClaimAnswer> answers, Left* left) {
@@ -222,6 +222,7 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
   TempDir directory_{TempDir::Quick()};
   std::mt19937_64 random_{FirstPowerSeed()};
   int life_ = 0;
+  int logs_ = 0;
   Said said_;          // in former lives
   int64_t start_ = 0;  // known when this life began
   // What it met.
@@ -248,6 +249,7 @@ TEST_P(DiskPower, WhatIsOwedSurvivesItsLoss) {
   for (; life_ < kLives; life_++) {
     PowerLoss loss(root, directory_.path() / ("record-" + std::to_string(life_)));
     ASSERT_NO_FATAL_FAILURE(Live(root, loss, 300 + static_cast<int64_t>(random_() % 700)));
+    loss.ReadRecord();
     root = LoseAndCheck(loss, said_);
     if (HasFailure()) {
       return;
@@ -260,6 +262,21 @@ TEST_P(DiskPower, WhatIsOwedSurvivesItsLoss) {
     EXPECT_EQ(in_doubt_, GetParam().level == Level::kOpaque);
     EXPECT_TRUE(aged_ || GetParam().generation > 16);
   }
+}
+
+// What a killed process had written is there for the next one, which stands upon it, and need not
+// be on the disk yet.
+TEST_P(DiskPower, WhatAFormerProcessHasLeftSurvivesWithWhatStandsUponIt) {
+  const fs::path root = directory_.path() / "root-0";
+  fs::create_directory(root);
+  PowerLoss loss(root, directory_.path() / "record");
+  constexpr int64_t kLeft = 8 * kPowerBatch;  // the last two batches after the last commit
+  ASSERT_NO_FATAL_FAILURE(Live(root, loss, kLeft, /*rests=*/true));
+  start_ = kLeft;
+  ASSERT_NO_FATAL_FAILURE(Live(root, loss, 300));
+  start_ = 0;
+  loss.ReadRecord();
+  LoseAndCheck(loss, said_);
 }
 
 }  // namespace

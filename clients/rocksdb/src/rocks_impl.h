@@ -33,7 +33,7 @@ inline std::string_view AsView(const rocksdb::Slice& bytes) {
 
 inline Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
   Code code = Code::kUnavailable;
-  if (status.IsCorruption()) {
+  if (status.IsCorruption() || status.IsPathNotFound()) {  // a file of the store is gone
     code = Code::kCorrupt;
   } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
     code = Code::kInvalid;
@@ -69,6 +69,7 @@ struct RocksStore::Impl {
   rocksdb::Options file_options;
   std::atomic<uint64_t> next_file{0};
   std::atomic<bool> broken{false};
+  Mutex sync_mutex;  // a sync that fails is known as failed before the next one begins
   Mutex mark_mutex;
   SyncedMark mark GUARDED_BY(mark_mutex);
 

@@ -74,6 +74,12 @@ Status RocksStore::Sync() {
 }
 
 Status RocksStore::Impl::SyncLog() {
+  MutexLock lock(sync_mutex);
+  if (Status usable = Usable(); !usable) {
+    // The system tells of what it could not write once: a sync that finds nothing to do is no
+    // proof.
+    return Error{Code::kUnavailable, Effect::kUnknown, usable.error().message};
+  }
   // Taken before: surely covered.
   const uint64_t number = database->GetLatestSequenceNumber();
   if (ONCEMQ_MUTANT("mark-before-sync")) {

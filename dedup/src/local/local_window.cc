@@ -37,6 +37,11 @@ LocalWindow::~LocalWindow() {
   }
 }
 
+uint64_t LocalWindow::incarnation() {
+  MutexLock lock(mutex_);
+  return manifest_.incarnation;
+}
+
 Found LocalWindow::Locate(std::string_view id, size_t index) const {
   return {id, hasher_(id), index};
 }

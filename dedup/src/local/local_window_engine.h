@@ -39,10 +39,12 @@ class LocalWindow final : public Window {
               std::unique_ptr<RocksStore> store, const Manifest& manifest);
   ~LocalWindow() override;
 
-  // Precondition: CheckLocalWindow().
+  // Precondition: CheckLocalWindow(). `former`: incarnation of the opening that this one goes on
+  // from; kCorrupt where another store is there by now, or none.
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
                                                      const Clock& clock,
-                                                     std::shared_ptr<RocksMemory> memory);
+                                                     std::shared_ptr<RocksMemory> memory,
+                                                     uint64_t former = 0);
 
   // To be read only, by whoever knows that nobody holds it: see StoreLook.
   static Result<std::unique_ptr<LocalWindow>> LookAt(const std::string& directory,
@@ -52,6 +54,7 @@ class LocalWindow final : public Window {
   bool failed() const { return failed_; }
   // A row of the handlers, as it was written last.
   Result<std::optional<std::string>> ReadEffect(std::string_view key);
+  uint64_t incarnation();
   // What the store knows of a partition.
   Result<Known> KnownOf(uint32_t source, int32_t partition);
 

@@ -144,14 +144,23 @@ RocksOptions StoreOptions(const LocalWindowOptions& options,
 
 Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOptions& options,
                                                          const Clock& clock,
-                                                         std::shared_ptr<RocksMemory> memory) {
-  auto store = RocksStore::Open(StoreOptions(options, std::move(memory)));
+                                                         std::shared_ptr<RocksMemory> memory,
+                                                         uint64_t former) {
+  RocksOptions asked = StoreOptions(options, std::move(memory));
+  asked.exists = former != 0 && !ONCEMQ_MUTANT("vanished-store-made-anew");
+  auto store = RocksStore::Open(asked);
   if (!store) {
     return store.error();
   }
   const auto manifest = OpenManifest(**store, options.identity, *options.level);
   if (!manifest) {
     return manifest.error();
+  }
+  if (asked.exists && std::find(manifest->earlier.begin(), manifest->earlier.end(), former) ==
+                          manifest->earlier.end()) {
+    return Error{
+        Code::kCorrupt, Effect::kNone,
+        options.directory + ": another store has taken the place of the one that was held"};
   }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
   if (Status loaded = window->Load(/*look=*/false); !loaded) {

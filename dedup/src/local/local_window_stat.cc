@@ -45,9 +45,10 @@ std::string TopicOf(const std::string& identity) {
              : identity.substr(at + kTopic.size(), end - at - kTopic.size());
 }
 
+// Also one that has lost its CURRENT, and cannot be read: it must not count as none.
 bool IsStore(const fs::path& directory) {
   std::error_code failed;
-  return fs::exists(directory / "CURRENT", failed);
+  return fs::exists(directory / "CURRENT", failed) || fs::exists(directory / "SYNCED", failed);
 }
 
 std::vector<fs::path> FoldersOf(const fs::path& directory) {

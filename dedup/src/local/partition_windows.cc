@@ -128,6 +128,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
 
 Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
   StorePtr failed;
+  uint64_t former = 0;
   {
     MutexLock lock(store.mutex);
     if (store.given_back || (store.window != nullptr && !store.window->failed())) {
@@ -138,14 +139,16 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
     }
     store.opening = true;
     failed = std::move(store.window);
+    former = store.incarnation;
   }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
-  auto opened = LocalWindow::OpenAt(store.options, clock_, memory_);
+  auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
   StorePtr window = opened ? StorePtr(*std::move(opened)) : nullptr;
   MutexLock lock(store.mutex);
   store.opening = false;
   if (!store.given_back) {
     store.window = window;
+    store.incarnation = window != nullptr ? window->incarnation() : former;
   } else {
     window.swap(failed);  // goes when the lock is free
   }

@@ -55,9 +55,10 @@ class PartitionWindows final : public Window {
     const LocalWindowOptions options;
     const uint32_t source;  // the number of its topic, as callers say it
     Mutex mutex;
-    StorePtr window GUARDED_BY(mutex);          // nullptr: to be opened
-    bool opening GUARDED_BY(mutex) = false;     // by a call that is under way
-    bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
+    StorePtr window GUARDED_BY(mutex);           // nullptr: to be opened
+    uint64_t incarnation GUARDED_BY(mutex) = 0;  // of the last opening
+    bool opening GUARDED_BY(mutex) = false;      // by a call that is under way
+    bool given_back GUARDED_BY(mutex) = false;   // and not opened any more
   };
 
   std::shared_ptr<Store> StoreAt(Place place) const;

@@ -41,6 +41,7 @@ std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_by
 struct RocksOptions {
   std::string directory;
   std::vector<RocksFamily> families;    // numbered from 0 in this order; "default" must be first
+  bool exists = false;                  // it must: it is not made where there is none
   std::shared_ptr<RocksMemory> memory;  // nullptr: its own, of the default sizes
   size_t max_wal_bytes = size_t{1} << 30;
   int background_threads = 1;
