@@ -137,7 +137,7 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
       facts.read_from = std::min(facts.start, std::max(facts.read_from, known));
     }
     state.position = facts.read_from;
-    catch_up_->Begin(CoreId(partition), facts, clock_.Boot());
+    catch_up_->Begin(CoreId(partition), facts);
   }
   for (const auto& worker : workers_) {
     world_.sometimes.Count(Situation::kReturnedWhileRunning, worker->Handles(partition));

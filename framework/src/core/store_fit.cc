@@ -79,12 +79,18 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
   return {};
 }
 
+// What is to be handled again may not come: compaction keeps the last record of each key.
+bool CompactedAway(const Assignment& assignment) {
+  return assignment.log.compacted && !ONCEMQ_MUTANT("compacted-is-whole");
+}
+
 // The very store that the commit rests on has lost all that was announced in this history: its disk
 // was not asked to keep it.
 Status BeginAgain(Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   const int64_t since = facts.metadata.since;
-  if (since < assignment.log.start || !facts.metadata.skipped.empty()) {
+  if (since < assignment.log.start || !facts.metadata.skipped.empty() ||
+      CompactedAway(assignment)) {
     return Incident("the store has lost its effects, up to " + Position(facts.start) +
                     ", and the log does not have all their messages any more");
   }
@@ -131,6 +137,11 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   facts.known_from = known.from;
   if (known.offset > facts.start || ONCEMQ_MUTANT("commit-over-store")) {
     return {};  // announced, but its commit never landed: what comes again is recognised
+  }
+  if (known.offset < facts.start && CompactedAway(assignment)) {
+    return Incident("the store stands at " + Position(known.offset) + ", behind the commit at " +
+                    Position(facts.start) +
+                    ", and the topic is compacted: messages between may be gone from its log");
   }
   if (known.offset < facts.start && known.offset < assignment.log.start) {
     return Incident("the store stands at " + Position(known.offset) + ", behind the commit at " +

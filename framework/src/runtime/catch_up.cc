@@ -30,7 +30,7 @@ Status CatchUp::Prepare(int64_t known, int64_t most, bool stop, Assignment& assi
   return {};
 }
 
-void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime now) {
+void CatchUp::Begin(PartitionId partition, const AssignFacts& facts) {
   if (partition >= partitions_.size()) {
     partitions_.resize(partition + 1);
   }
@@ -40,7 +40,6 @@ void CatchUp::Begin(PartitionId partition, const AssignFacts& facts, BootTime no
   progress.to = facts.read_from;
   progress.source = facts.source;
   progress.partition = facts.partition;
-  progress.began = now;
   progress.busy = facts.read_from < facts.start;
   progress.complete = !progress.busy;
   if (progress.busy) {
@@ -67,6 +66,7 @@ bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<vo
     return false;
   }
   Progress& progress = partitions_[partition];
+  NoteBegin(progress, now);
   if (progress.pending.empty()) {
     return progress.halted;
   }
@@ -90,6 +90,7 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
     return;
   }
   Progress& progress = partitions_[partition];
+  NoteBegin(progress, now);
   const auto end = std::find_if(arrivals.begin(), arrivals.end(), [&](const Arrival& arrival) {
     return arrival.offset >= progress.start;
   });
@@ -181,12 +182,20 @@ void CatchUp::Gap(PartitionId partition, int64_t from, int64_t to, BootTime now)
   }
 }
 
+// Of the reading: what comes before it, the ownership above all, is no part of its time.
+void CatchUp::NoteBegin(Progress& progress, BootTime now) {
+  if (progress.began == BootTime{}) {
+    progress.began = now;
+  }
+}
+
 bool CatchUp::Overdue(PartitionId partition, BootTime now, milliseconds most) const {
   if (most == milliseconds(0) || partition >= partitions_.size()) {
     return false;
   }
   const Progress& progress = partitions_[partition];
-  return progress.busy && !progress.passes && !progress.halted && now - progress.began > most;
+  return progress.busy && progress.began != BootTime{} && !progress.passes && !progress.halted &&
+         now - progress.began > most;
 }
 
 std::pair<int64_t, int64_t> CatchUp::PassOver(PartitionId partition) {

@@ -26,7 +26,7 @@ class CatchUp {
   // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
   static Status Prepare(int64_t known, int64_t most, bool stop, Assignment& assignment);
 
-  void Begin(PartitionId partition, const AssignFacts& facts, BootTime now);
+  void Begin(PartitionId partition, const AssignFacts& facts);
   // The assignment is over. Messages that were still held go to `released`.
   void End(PartitionId partition, std::vector<void*>& released);
 
@@ -88,6 +88,7 @@ class CatchUp {
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
   };
+  static void NoteBegin(Progress& progress, BootTime now);
   void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
   size_t KeepRefused(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);

@@ -117,8 +117,9 @@ void PollLoop::Do(GiveBackAction& action) {
     CloseStore(action.partition, runs_on);
   }
   // While its commit may still land, nobody else may have it: it goes when we leave the group. One
-  // that waits for the disk is never sent.
-  const bool in_doubt = action.leave_group && (!owned_[action.partition].waits_for_disk ||
+  // that waits for the disk is never sent; one before it may have been, and have got no answer.
+  const Owned& owned = owned_[action.partition];
+  const bool in_doubt = action.leave_group && (!owned.waits_for_disk || owned.unknown ||
                                                ONCEMQ_MUTANT("stalled-disk-leaves-the-group"));
   owned_[action.partition].in_doubt = in_doubt;
   if (!in_doubt || ONCEMQ_MUTANT("give-back-in-doubt")) {
@@ -166,12 +167,12 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   }
   Owned& owned = owned_[partition];
   owned.held = owned.seen = true;
-  owned.in_doubt = owned.waits_for_disk = false;
+  owned.in_doubt = owned.waits_for_disk = owned.unknown = false;
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;
   if (catch_up_) {
-    catch_up_->Begin(partition, facts, now_);
+    catch_up_->Begin(partition, facts);
   }
   core_.Assign(partition, facts, now_);
 }
@@ -282,6 +283,9 @@ void PollLoop::StandIn(const JobPtr& job) {
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
   if (stores_ && reply == CommitReply::kAcknowledged) {
     stores_->Acknowledged(partition, number, core_.Status(partition).own);
+  }
+  if (Owns(partition)) {
+    owned_[partition].unknown = reply == CommitReply::kUnknown;
   }
   core_.CommitAnswered(partition, number, reply, now_);
 }

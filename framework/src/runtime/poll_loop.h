@@ -110,6 +110,7 @@ class PollLoop final : private SourceEvents {
     bool held = false;
     bool seen = false;
     bool in_doubt = false;        // drained, but a commit of it may still be under way
+    bool unknown = false;         // an earlier commit has got no answer, and may still land
     bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;

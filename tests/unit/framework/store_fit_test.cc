@@ -283,6 +283,21 @@ TEST(FitStore, WhatWasAnnouncedIsNoFirstDelivery) {
   EXPECT_EQ(another.facts.metadata.top, 480) << "another store's word counts for nothing";
 }
 
+// What the store has lost is handled again; a compacted topic may not have it any more.
+TEST(FitStore, AtLevelAtomicWhatCompactionMayHaveTakenIsNotPassedInSilence) {
+  Assignment behind = Committed(500);
+  behind.log.compacted = true;
+  EXPECT_FALSE(FitStore(StoreAt(0, 400), kAtomic, behind));
+  Assignment lost = Committed(500);
+  lost.log.compacted = true;
+  Known empty = EmptyStore();
+  empty.earlier = {kOurs};
+  EXPECT_FALSE(FitStore(empty, kAtomic, lost));
+  Assignment whole = Committed(500);
+  whole.log.compacted = true;
+  EXPECT_TRUE(FitStore(StoreAt(0, 500), kAtomic, whole));
+}
+
 TEST(FitStore, AStoreBeyondTheLogIsOfAnotherLog) {
   Assignment assignment = Committed(500);
   assignment.log.end = 600;

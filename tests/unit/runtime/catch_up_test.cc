@@ -27,7 +27,7 @@ class CatchUpTest : public PollLoopTest {
     AssignFacts facts;
     facts.start = 3;
     facts.read_from = 0;
-    catch_up_.Begin(kPartition, facts, At(0));
+    catch_up_.Begin(kPartition, facts);
     for (int i = 0; i < 5; i++) {
       Arrival arrival;
       arrival.message = &ids_[i];
@@ -144,11 +144,11 @@ TEST_F(CatchUpTest, AGapUpToTheStartEndsItOnceTheWindowHasWhatWasRead) {
 TEST_F(CatchUpTest, WhatTakesTooLongIsPassedOverAndNotTakenForKnown) {
   std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
   catch_up_.Take(kPartition, own_, first, At(1), released_);
-  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(50), milliseconds(50)));
-  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(51), milliseconds(0))) << "without a limit";
-  ASSERT_TRUE(catch_up_.Overdue(kPartition, At(51), milliseconds(50)));
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(51), milliseconds(50)));
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(52), milliseconds(0))) << "without a limit";
+  ASSERT_TRUE(catch_up_.Overdue(kPartition, At(52), milliseconds(50)));
   EXPECT_EQ(catch_up_.PassOver(kPartition), std::make_pair(int64_t{1}, int64_t{3}));
-  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(52), milliseconds(50))) << "said once";
+  EXPECT_FALSE(catch_up_.Overdue(kPartition, At(53), milliseconds(50))) << "said once";
   arrivals_.erase(arrivals_.begin());
   catch_up_.Take(kPartition, own_, arrivals_, At(52), released_);
   EXPECT_THAT(Offsets(), ElementsAre(3, 4));
