@@ -323,22 +323,6 @@ bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   return options_.incomplete == IncompletePolicy::kRun;
 }
 
-void PollLoop::CatchUpOverdue(PartitionId partition) {
-  const PartitionName name = source_->Name(partition);
-  const std::string why = "completing the window from the log takes longer than catch_up_time";
-  if (options_.incomplete != IncompletePolicy::kRun) {
-    catch_up_->Halt(partition);
-    NoteStop(name, -1, why + " (incomplete: run goes on without)");
-    return;
-  }
-  const auto [from, to] = catch_up_->PassOver(partition);
-  Log(LogLevel::kWarn, "runtime", why + ": copies of what is passed over will run again",
-      {{"topic", name.topic}, {"partition", name.partition}, {"from", from}, {"to", to}});
-  if (stores_) {
-    stores_->RaiseFrom(partition, to);
-  }
-}
-
 // What a refusal has handed back is not finished, and it stays above the frontier. Where the broker
 // has refused the commit everything may be finished, but none of that is known to the group:
 // another assignment would begin below it again.

@@ -193,6 +193,22 @@ bool PollLoop::ReadFrom(PartitionId partition) {
   return true;
 }
 
+void PollLoop::CatchUpOverdue(PartitionId partition) {
+  const PartitionName name = source_->Name(partition);
+  const std::string why = "completing the window from the log takes longer than catch_up_time";
+  if (options_.incomplete != IncompletePolicy::kRun) {
+    catch_up_->Halt(partition);
+    NoteStop(name, -1, why + " (incomplete: run goes on without)");
+    return;
+  }
+  const auto [from, to] = catch_up_->PassOver(partition);
+  Log(LogLevel::kWarn, "runtime", why + ": copies of what is passed over will run again",
+      {{"topic", name.topic}, {"partition", name.partition}, {"from", from}, {"to", to}});
+  if (stores_) {
+    stores_->RaiseFrom(partition, to);
+  }
+}
+
 PollLoop::Ran PollLoop::RunOnce() {
   JobPtr job = TakeJob();
   if (!core_.TakeRun(job->run, Now(), kRunHere)) {
