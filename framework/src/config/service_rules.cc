@@ -7,6 +7,7 @@
 
 #include "kafka_names.h"
 #include "kafka_properties.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
 #include "quoted.h"
 #include "units.h"
@@ -121,7 +122,7 @@ void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
   const bool atomic = options.local.level == Level::kAtomic;
   rules.Demand(!options.local.directory.empty(), "window.directory",
                "must be said: where the stores of the partitions lie, on a local disk");
-  rules.Demand(!atomic || runtime.one_host, "window.one_host",
+  rules.Demand(!atomic || runtime.one_host || ONCEMQ_MUTANT("atomic-anywhere"), "window.one_host",
                "must be `true` at the level atomic: the effects live in this host's directory, so "
                "all members of the group have to run here (rule 49)");
   rules.Demand(!atomic || runtime.missing_id != MissingId::kPass, "window.missing_id",

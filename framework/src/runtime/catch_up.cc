@@ -190,7 +190,8 @@ void CatchUp::NoteBegin(Progress& progress, BootTime now) {
 }
 
 bool CatchUp::Overdue(PartitionId partition, BootTime now, milliseconds most) const {
-  if (most == milliseconds(0) || partition >= partitions_.size()) {
+  if (most == milliseconds(0) || partition >= partitions_.size() ||
+      ONCEMQ_MUTANT("catch-up-without-end")) {
     return false;
   }
   const Progress& progress = partitions_[partition];

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finished ids of a store on disk are told apart by their bytes, whatever their hashes (rule 35).
+#include <gtest/gtest.h>
+
+#include "local/id_page.h"
+#include "local/recent_ids.h"
+#include "oncemq/base/hash.h"
+
+namespace oncemq {
+namespace {
+
+constexpr uint64_t kHash = 0x1234'5678'9abc'def0;
+
+IdRecord RecordOf(std::string_view id, int64_t offset) {
+  return {.id = id, .at = {0, 0, offset}};
+}
+
+TEST(RecentIds, IdsOfOneHashAreTwo) {
+  const KeyedHash hasher(KeyedHash::Secret{});
+  RecentIds ids(hasher);
+  const IdRecord first = RecordOf("first", 7);
+  std::string bytes(RecordBytes(first), '\0');
+  WriteRecord(first, bytes.data());
+  ids.Append(bytes, kHash);
+  EXPECT_FALSE(ids.Find(kHash, "other", false));
+  EXPECT_FALSE(ids.Find(kHash, "first", true)) << "a digest of the same bytes";
+  ASSERT_TRUE(ids.Find(kHash, "first", false));
+  EXPECT_EQ(ids.Find(kHash, "first", false)->at.offset, 7);
+}
+
+TEST(IdPage, IdsOfOneHashAreTwo) {
+  IdPageBuilder builder(/*base=*/0);
+  builder.Add(kHash, RecordOf("first", 7));
+  const std::string page = builder.Finish();
+  IdRecord found;
+  EXPECT_EQ(FindInPage(page, 0, kHash, "other", false, &found), PageLook::kMissing);
+  EXPECT_EQ(FindInPage(page, 0, kHash, "first", true, &found), PageLook::kMissing);
+  ASSERT_EQ(FindInPage(page, 0, kHash, "first", false, &found), PageLook::kFound);
+  EXPECT_EQ(found.at.offset, 7);
+}
+
+}  // namespace
+}  // namespace oncemq
