@@ -145,14 +145,14 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
                      ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
                      "use a local disk"};
   }
-  if (Status synced = SyncLeft(options.directory); !synced) {
-    return synced.error();
-  }
   auto impl = std::make_unique<Impl>();
   impl->directory = options.directory;
   const Result<bool> fresh = impl->OpenMark();
   if (!fresh) {
     return fresh.error();
+  }
+  if (Status synced = SyncLeft(options.directory); !synced) {
+    return synced.error();
   }
   rocksdb::DBOptions database = ToDatabase(options);
   // What is missing in a store that was there before is damage, and must not be made anew, empty.

@@ -150,6 +150,7 @@ void LocalWindow::Forget(FinishedIds& ids, const History::Aged& aged, LogTime ho
     Fail(gone);
   }
   forgetting_ = false;
+  forgotten_.notify_all();
 }
 
 }  // namespace oncemq

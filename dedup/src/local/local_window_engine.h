@@ -156,6 +156,7 @@ class LocalWindow final : public Window {
   ProgressTable progress_ GUARDED_BY(mutex_);
   Status failure_ GUARDED_BY(mutex_);  // of the write after which nothing is certain any more
   std::atomic<bool> failed_{false};    // there is one
+  ConditionVariable forgotten_;
   bool forgetting_ GUARDED_BY(mutex_) = false;
   std::thread forgetter_ GUARDED_BY(mutex_);
 };

@@ -126,6 +126,8 @@ Result<std::vector<StoreStat>> LocalWindow::Stat() {
                  .level = *options_.level,
                  .disk_bytes = DiskBytes(options_.directory)};
   MutexLock lock(mutex_);
+  // What is being forgotten counts as gone.
+  forgotten_.wait(mutex_, [this]() REQUIRES(mutex_) { return !forgetting_; });
   if (Status usable = Usable(); !usable) {
     return usable.error();
   }

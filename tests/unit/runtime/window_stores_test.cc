@@ -169,9 +169,11 @@ TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheM
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
   loop.script().Revoke(0);
-  ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
-  EXPECT_EQ(loop.script().seen().rejoined, 0);
-  stores_.slow = false;
+  const bool given_back = Holds([&] { return !loop.script().seen().given_back.empty(); });
+  const int rejoined = loop.script().seen().rejoined;
+  stores_.slow = false;  // whatever has happened: the loop's end waits for it
+  ASSERT_TRUE(given_back);
+  EXPECT_EQ(rejoined, 0);
   loop.script().Prepare(1);
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
   EXPECT_EQ(Committed(loop.script().seen(), 0), 0) << "what waited for the disk is not sent";
