@@ -37,6 +37,15 @@ class KafkaDiskOvertaken : public LocalWindowsTest, public ::testing::WithParamI
   static std::string Id(int32_t partition, int number) {
     return std::to_string(partition) + "-" + std::to_string(number);
   }
+  // The commits stand at 2 * kEach, and the stores are older ones that were put back, at kEach.
+  void FallBehind() {
+    SendEach(0, kEach);
+    RunToTheEnd(kPartitions * kEach);
+    CopyStores("older");
+    SendEach(kEach, 2 * kEach);
+    RunToTheEnd(2 * kPartitions * kEach);
+    PutBack("older");
+  }
   void DeleteBelow(int64_t offset) {
     for (int32_t partition = 0; partition < kPartitions; partition++) {
       admin_->DeleteRecords(topic_, partition, offset);
@@ -137,12 +146,7 @@ TEST_P(KafkaDiskOvertaken, ByPolicyTheGroupGoesOnBehindWhatIsGoneAndTheStoreWith
 
 // The group has, and the store, an older one that was put back, has not.
 TEST_P(KafkaDiskOvertaken, WhatTheStoreHasLostIsNeverPassedInSilence) {
-  SendEach(0, kEach);
-  RunToTheEnd(kPartitions * kEach);
-  CopyStores("older");
-  SendEach(kEach, 2 * kEach);
-  RunToTheEnd(2 * kPartitions * kEach);
-  PutBack("older");
+  FallBehind();
   DeleteBelow(kEach + 50);
   SendEach(0, 2 * kEach);  // copies, which must not run again
   for (int start = 0; start < 2; start++) {
@@ -158,12 +162,7 @@ TEST_P(KafkaDiskOvertaken, WhatTheStoreHasLostIsNeverPassedInSilence) {
 // Where copies may run again, they are those that nobody can know, and no others. At the level
 // atomic it stops, as above: effects do not come back from the log.
 TEST_P(KafkaDiskIncomplete, WhereAWindowMayBeIncompleteOnlyWhatIsGoneRunsAgain) {
-  SendEach(0, kEach);
-  RunToTheEnd(kPartitions * kEach);
-  CopyStores("older");
-  SendEach(kEach, 2 * kEach);
-  RunToTheEnd(2 * kPartitions * kEach);
-  PutBack("older");
+  FallBehind();
   DeleteBelow(kEach + 50);
   SendEach(0, 2 * kEach);
   RuntimeOptions options = LocalOptions();
@@ -177,12 +176,7 @@ TEST_P(KafkaDiskIncomplete, WhereAWindowMayBeIncompleteOnlyWhatIsGoneRunsAgain) 
 
 // Compaction leaves no gap at the log's start that anybody could see (rule 6).
 TEST_P(KafkaDiskCompacted, AStoreThatIsBehindIsIncompleteWhereTheLogMayHaveLostIds) {
-  SendEach(0, kEach);
-  RunToTheEnd(kPartitions * kEach);
-  CopyStores("older");
-  SendEach(kEach, 2 * kEach);
-  RunToTheEnd(2 * kPartitions * kEach);
-  PutBack("older");
+  FallBehind();
   AwaitCompaction();
   ASSERT_FALSE(HasFatalFailure());
   ExpectAllSay(WhyStopped(LocalOptions()),

@@ -11,6 +11,13 @@
 
 namespace oncemq {
 
+LocalWindow::Finished::Finished(FinishedIds& ids, RocksBatch& batch,
+                                const LocalWindowOptions& options)
+    : ids_(ids),
+      batch_(batch),
+      keep_open_(*options.level == Level::kOpaque),
+      allows_(options.remember / 16) {}
+
 std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
   const HistoryLook& look = looks_[at.index];
   if (look.record || !ids_.staged()) {
@@ -22,13 +29,6 @@ std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
 // A copy must be known as long as it may come again, so its time counts as well as the original's
 // (rule 26). Each id is filed under a later time than its own: of the copies that follow soon,
 // which are most, none has to be written down.
-LocalWindow::Finished::Finished(FinishedIds& ids, RocksBatch& batch,
-                                const LocalWindowOptions& options)
-    : ids_(ids),
-      batch_(batch),
-      keep_open_(*options.level == Level::kOpaque),
-      allows_(options.remember / 16) {}
-
 LogTime LocalWindow::Finished::Filed(LogTime time) const {
   return (time == kNoLogTime ? wall_ : std::min(time, latest_)) + allows_;
 }

@@ -79,7 +79,7 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
   return {};
 }
 
-// What is to be handled again may not come: compaction keeps the last record of each key.
+// What is to be read or handled again may not come: compaction keeps the last record of each key.
 bool CompactedAway(const Assignment& assignment) {
   return assignment.log.compacted && !ONCEMQ_MUTANT("compacted-is-whole");
 }
@@ -173,7 +173,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   const CatchUpPlan plan = PlanCatchUp(facts, assignment.log, rules.catch_up);
   facts.read_from = plan.from;
   facts.known_from = plan.from;
-  const bool compacted = assignment.log.compacted && !ONCEMQ_MUTANT("compacted-is-whole");
+  const bool compacted = CompactedAway(assignment);
   if (continues && known.from < known.to && known.to >= plan.from && !compacted) {
     facts.read_from = known.to;
     facts.known_from = known.from;

@@ -16,6 +16,17 @@ class RunMachineAtomic : public RunMachineTest {
     EXPECT_EQ(settlement.stage, Stage::kReleasing) << i;
     EXPECT_FALSE(settlement.token.empty()) << i;
   }
+  // The second message is refused for what the first one wrote, and that is lost.
+  void ExpectNoRefusalOnLostEffects() {
+    Add(1, "x");
+    Add(1, "y");
+    Start();
+    Claim({Answer::kGranted, Answer::kGranted});
+    Handle({{"y", Reject{"the balance does not suffice"}}});
+    Complete(Change::kFenced);
+    EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+    ExpectLost(1);
+  }
 };
 
 TEST_F(RunMachineAtomic, ARunIsAppliedAsAWhole) {
@@ -58,26 +69,12 @@ TEST_F(RunMachineAtomic, ARefusedBatchIsLostForAllAndAskedAgainAtOnce) {
 }
 
 TEST_F(RunMachineAtomic, ARefusalThatStoodOnLostEffectsIsNotPutOnRecord) {
-  Add(1, "x");
-  Add(1, "y");
-  Start();
-  Claim({Answer::kGranted, Answer::kGranted});
-  Handle({{"y", Reject{"the balance does not suffice"}}});
-  Complete(Change::kFenced);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
-  ExpectLost(1);
+  ExpectNoRefusalOnLostEffects();
 }
 
 TEST_F(RunMachineAtomic, AStopThatStoodOnLostEffectsIsNone) {
   Use({.level = Level::kAtomic, .reject = RejectPolicy::kStop});
-  Add(1, "x");
-  Add(1, "y");
-  Start();
-  Claim({Answer::kGranted, Answer::kGranted});
-  Handle({{"y", Reject{"the balance does not suffice"}}});
-  Complete(Change::kFenced);
-  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
-  ExpectLost(1);
+  ExpectNoRefusalOnLostEffects();
 }
 
 // A batch may be one that cannot be written for what another run has written meanwhile.

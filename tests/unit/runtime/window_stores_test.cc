@@ -124,6 +124,17 @@ class WindowStoresTest : public PollLoopTest {
     return offsets.empty() ? -1 : offsets.back();
   }
 
+  // A handler that counts its calls, and ends each when it may.
+  Handler CountUntil(const std::atomic<bool>& go) {
+    return [this, &go](const Message&, Context&) -> Outcome {
+      calls_++;
+      while (!go) {
+        std::this_thread::yield();
+      }
+      return Done{};
+    };
+  }
+
   const TempDir dir_;
   SeenStores stores_{dir_.path() / "stores"};
 };
@@ -181,13 +192,7 @@ TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheM
 
 TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay) {
   std::atomic<bool> go{false};
-  RunningLoop loop(Options(), &stores_, [&](const Message&, Context&) -> Outcome {
-    calls_++;
-    while (!go) {
-      std::this_thread::yield();
-    }
-    return Done{};
-  });
+  RunningLoop loop(Options(), &stores_, CountUntil(go));
   loop.script().Prepare(0);
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
@@ -228,13 +233,7 @@ TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForAMarkerThatIsOwed) {
 
 TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpenedAgain) {
   std::atomic<bool> go{false};
-  RunningLoop loop(Options(), &stores_, [&](const Message&, Context&) -> Outcome {
-    calls_++;
-    while (!go) {
-      std::this_thread::yield();
-    }
-    return Done{};
-  });
+  RunningLoop loop(Options(), &stores_, CountUntil(go));
   loop.script().Prepare(0);
   loop.script().Append(0, "a", "k");
   ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
