@@ -29,8 +29,8 @@ class Writer {
  public:
   explicit Writer(std::unique_ptr<Window> window) : window_(std::move(window)) {}
 
-  // From `first` on until somebody ends it. At `rest` it waits for that.
-  Status Run(int64_t first, int64_t rest) {
+  // From `first` on until somebody ends it.
+  Status Run(int64_t first) {
     constexpr int kRoundsOfACommit = 3;
     constexpr int kRoundsOfAnOwnership = 10;
     for (int64_t round = 0;; round++) {
@@ -38,9 +38,6 @@ class Writer {
         return raised;
       }
       const int64_t from = first + round * kPowerBatch;
-      while (from >= rest) {
-        pause();
-      }
       if (Status finished = Finish(from, from + kPowerBatch); !finished) {
         return finished;
       }
@@ -115,8 +112,7 @@ int Run(char** words) {
                                              static_cast<Level>(std::atoi(words[3]))),
                                 clock);
   const Status ended =
-      window ? Writer(*std::move(window)).Run(std::atoll(words[4]), std::atoll(words[5]))
-             : Status(window.error());
+      window ? Writer(*std::move(window)).Run(std::atoll(words[4])) : Status(window.error());
   Say("failed: " + ToString(ended.error()));
   return 1;
 }
@@ -125,5 +121,5 @@ int Run(char** words) {
 }  // namespace oncemq::testing
 
 int main(int argc, char** argv) {
-  return argc == 7 ? oncemq::testing::Run(argv + 1) : 2;
+  return argc == 6 ? oncemq::testing::Run(argv + 1) : 2;
 }

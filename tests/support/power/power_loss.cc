@@ -16,12 +16,13 @@ PowerLoss::PowerLoss(std::filesystem::path root, std::filesystem::path record)
 
 PowerLoss::~PowerLoss() = default;
 
-std::map<std::string, std::string> PowerLoss::Environment() const {
+std::map<std::string, std::string> PowerLoss::Environment(uint64_t last) const {
   // A sanitizer's library wants to be the first one, and works as the second.
   const char* sanitizer = std::getenv("ASAN_OPTIONS");
   return {{"LD_PRELOAD", ONCEMQ_POWER_LAYER},
           {kPowerRoot, root_.string()},
           {kPowerRecord, record_.string()},
+          {kPowerLast, std::to_string(last)},
           {"ASAN_OPTIONS",
            std::string(sanitizer == nullptr ? "" : sanitizer) + ":verify_asan_link_order=0"}};
 }

@@ -51,8 +51,10 @@ class PowerLoss {
   PowerLoss(const PowerLoss&) = delete;
   PowerLoss& operator=(const PowerLoss&) = delete;
 
-  // For the process.
-  std::map<std::string, std::string> Environment() const;
+  // For the process. With `last` it is killed as by kill -9 when so many entries of its own are in
+  // the record, so that files and record agree: another process may go on with both. A kill from
+  // outside can come between a change and its entry.
+  std::map<std::string, std::string> Environment(uint64_t last = 0) const;
 
   // After its end. Entries are numbered from 0.
   void ReadRecord();

@@ -12,6 +12,7 @@ namespace oncemq::testing {
 
 inline constexpr char kPowerRoot[] = "ONCEMQ_POWER_ROOT";      // the directory that is watched
 inline constexpr char kPowerRecord[] = "ONCEMQ_POWER_RECORD";  // where the record is appended
+inline constexpr char kPowerLast[] = "ONCEMQ_POWER_LAST";      // entries after which it is killed
 
 enum class PowerOp : uint32_t {
   kOpen,       // fd, a: flags, path
