@@ -256,7 +256,11 @@ void CrashStorm::JudgeCalls() {
 bool CrashStorm::Feed(const std::function<bool()>& condition) {
   fed_++;
   const uint64_t end = size_.open_end ? size_.ids : uint64_t{size_.ids} * fed_ / feeds_;
-  return producer_.FeedUntil(static_cast<uint32_t>(end), condition);
+  const bool met = producer_.FeedUntil(static_cast<uint32_t>(end), condition);
+  if (size_.in_shares) {
+    producer_.SendUpTo(static_cast<uint32_t>(end));
+  }
+  return met;
 }
 
 const std::vector<CallRecord>& CrashStorm::Calls() {

@@ -24,8 +24,9 @@ struct StormSize {
   uint32_t keys = 9'973;
   uint32_t far = 30'000;  // a far copy comes this many messages later
   int32_t partitions = 8;
-  uint32_t feed = 20;     // sent at a time while something is waited for
-  bool open_end = false;  // no more ids than were sent by then; `ids` is only the bound
+  uint32_t feed = 20;      // sent at a time while something is waited for
+  bool open_end = false;   // no more ids than were sent by then; `ids` is only the bound
+  bool in_shares = false;  // every act sends its share as a whole: what comes next meets a backlog
 };
 
 // The target of the effects: append-only, and it does not de-duplicate. Compact, because there are
