@@ -42,10 +42,14 @@ std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_by
 rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
                                       const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
-  table.block_size = family.block_bytes;
   table.format_version = 5;
-  table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  if (family.pages) {
+    table.block_size = 1;
+    table.no_block_cache = true;
+  } else {
+    table.block_cache = cache;
+    table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  }
   rocksdb::ColumnFamilyOptions options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.write_buffer_size = family.memtable_bytes;

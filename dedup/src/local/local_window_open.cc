@@ -131,11 +131,12 @@ RocksOptions StoreOptions(const LocalWindowOptions& options,
   const size_t journal =
       std::clamp(2 * kUsualRow * options.generation, size_t{4} << 20, size_t{256} << 20);
   RocksOptions store{.directory = options.directory, .memory = std::move(memory)};
-  store.families = {{.name = "default", .memtable_bytes = size_t{4} << 20},
-                    {.name = "journal", .memtable_bytes = journal},
-                    {.name = "history", .memtable_bytes = size_t{1} << 20, .compactions = false},
-                    {.name = "kept", .memtable_bytes = size_t{8} << 20},
-                    {.name = "effects", .memtable_bytes = size_t{32} << 20}};
+  store.families = {
+      {.name = "default", .memtable_bytes = size_t{4} << 20},
+      {.name = "journal", .memtable_bytes = journal},
+      {.name = "history", .memtable_bytes = size_t{1} << 20, .compactions = false, .pages = true},
+      {.name = "kept", .memtable_bytes = size_t{8} << 20},
+      {.name = "effects", .memtable_bytes = size_t{32} << 20}};
   store.max_wal_bytes = 4 * journal;
   return store;
 }

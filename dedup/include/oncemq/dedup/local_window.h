@@ -14,8 +14,9 @@
 // to another identity or lies on a network file system.
 //
 // Memory: for each id of the present generation and of one that is being put away, 24 bytes, id and
-// result, and 12 to 24 for its table; for each older one 1.5 bytes; for open ids what the memory
-// window needs; `cache_bytes` and `buffer_bytes`.
+// result, and 12 to 24 for its table; for each older one 2 bytes; for open ids what the memory
+// window needs; `cache_bytes` and `buffer_bytes`. Pages of older ids come from their files, which
+// the system keeps in what memory is free.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
@@ -54,8 +55,8 @@ struct LocalWindowOptions {
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of the disk's pages, and for what RocksDB has not put into files yet: each of them one for all
-  // stores of partitions together.
+  // Of effects and open ids on the disk, and for what RocksDB has not put into files yet: each of
+  // them one for all stores of partitions together.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
 };

@@ -30,7 +30,8 @@ struct RocksFamily {
   std::string name;
   size_t memtable_bytes = size_t{64} << 20;
   bool compactions = true;
-  size_t block_bytes = 4096;
+  // Each value is a page that is seldom wanted twice: a block of its own, read past the cache.
+  bool pages = false;
 };
 
 // What several stores may share: a cache of pages, and a bound for what they have not put into
