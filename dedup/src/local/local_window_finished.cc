@@ -26,13 +26,14 @@ std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
   return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
 }
 
-// A copy must be known as long as it may come again, so its time counts as well as the original's
-// (rule 26). Each id is filed under a later time than its own: of the copies that follow soon,
-// which are most, none has to be written down.
+// Each id is filed under a later time than its own: of the copies that follow soon, which are most,
+// none has to be written down.
 LogTime LocalWindow::Finished::Filed(LogTime time) const {
   return (time == kNoLogTime ? wall_ : std::min(time, latest_)) + allows_;
 }
 
+// A copy must be known as long as it may come again, so its time counts as well as the original's
+// (rule 26).
 void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTime time) {
   const HistoryLook& look = looks_[at.index];
   const LogTime filed = Filed(time);

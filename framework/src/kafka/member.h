@@ -53,7 +53,6 @@ class Member {
   void Refuse();
   void Close();
   bool closed() const;
-  // As the last answer of the partition's leader said; -1: it has said nothing yet.
 
   // Messages that were handed out and not released yet. The client must not be destroyed before
   // they are.

@@ -163,7 +163,8 @@ bool Crew::End(std::span<const JobPtr> jobs) {
       }
     }
     shared_->changed.notify_all();
-    // Everybody else is in a window or journal call, which is bounded, or on the way out.
+    // Everybody else is in a window or journal call, which on disk waits for the disk and has no
+    // other bound, or on the way out.
     while (shared_->alive > shared_->abandoned) {
       shared_->changed.wait(shared_->mutex);
     }

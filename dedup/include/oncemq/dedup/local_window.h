@@ -69,9 +69,9 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
 // store is opened when its partition comes (Window::Open) and closed when it goes, so the next
 // owner on this host goes on with it; requests for a partition whose store is not open are answered
 // kFenced. A store that has failed is opened again by the next call; the others that come meanwhile
-// are told kUnavailable. All copies of an id must
-// travel through one partition. What the options say of ids and bytes holds for each store;
-// `identity` may be empty, and stands in front of what Open() says of the owner.
+// are told kUnavailable. All copies of an id must travel through one partition. What the options
+// say of ids and bytes holds for each store; `identity` may be empty, and stands in front of what
+// Open() says of the owner.
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
                                                      const Clock& clock);
 

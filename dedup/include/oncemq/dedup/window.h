@@ -141,7 +141,8 @@ struct StoreName {
 
 // What such a store knows.
 struct Known {
-  // What became of each offset of [from, to) is on record here (rules 26, 27). Equal: of none.
+  // Of each offset of [from, to) it is on record here what became of it, or it was and has been
+  // forgotten by age: then the horizon says so (rules 26, 27). Equal: of none.
   int64_t from = 0;
   int64_t to = 0;
   // The commit that was announced last, with the metadata that it was to have; -1: none was.
@@ -290,7 +291,8 @@ class Window {
 
   // What is kept, one entry for each store that is open here (store_stat.h). No marker changes; a
   // store that has failed is opened again for it, as for any call. One that cannot be read now says
-  // so in its entry. Without stores on disk: none.
+  // so in its entry. Without stores on disk: none. Waits for forgetting that runs, so that what it
+  // drops is not counted.
   virtual Result<std::vector<StoreStat>> Stat();
 };
 

@@ -117,7 +117,8 @@ struct RuntimeOptions {
   // Offsets of a partition's log that a new owner may re-read to complete a window of its own;
   // 0: never. Not for windows that are shared.
   int64_t catch_up = 1'000'000;
-  // And how long that may take; 0: as long as it does.
+  // For how long ids are taken from what is read; 0: as long as that takes. With kRun the rest, up
+  // to the start, is still read, and passed over: this bounds no waiting time.
   milliseconds catch_up_time{0};
   // And where these do not suffice. Nothing: kStop for a window on disk, which is there to know,
   // and kRun for one in memory, which forgets with its process anyway.
