@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -19,6 +20,14 @@ namespace oncemq::demo {
 namespace {
 
 constexpr char kSelf[] = "/proc/self/exe";
+
+int64_t CommittedBy(const WorkerReport& report) {
+  int64_t sum = 0;
+  for (const auto& [partition, at] : report.active) {
+    sum += at.committed;
+  }
+  return sum;
+}
 
 // What posix_spawn does between fork and exec.
 class SpawnPlan {
@@ -115,13 +124,46 @@ void WorkerProcess::Kill() {
 }
 
 void WorkerProcess::Take(WorkerReport report) {
-  const bool same = report.counts.deliveries == report_.counts.deliveries &&
-                    report.counts.open == report_.counts.open && report.calls == report_.calls;
+  const auto finished = [](const WorkerReport& one) {
+    return one.counts.deliveries - one.counts.open;
+  };
+  const bool same = finished(report) == finished(report_) && report.calls == report_.calls &&
+                    report.inside == report_.inside && CommittedBy(report) == CommittedBy(report_);
   steady_ = same ? steady_ + 1 : 0;
   report_ = std::move(report);
 }
 
+void WorkerProcess::NoteHalts() {
+  for (siginfo_t news{};
+       waitid(P_PID, static_cast<id_t>(pid_), &news, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+       news.si_pid == pid_;
+       news = {}) {
+    const BootTime now = SystemClock::Instance().Boot();
+    if (news.si_code == CLD_CONTINUED && halted_since_) {
+      halted_for_ += now - *halted_since_;
+      halted_since_.reset();
+    } else if (news.si_code != CLD_CONTINUED && !halted_since_) {
+      halted_since_ = now;
+    }
+  }
+}
+
+std::string WorkerProcess::HaltsSoFar() const {
+  microseconds all = halted_for_;
+  if (halted_since_) {
+    all += SystemClock::Instance().Boot() - *halted_since_;
+  } else if (all == microseconds(0)) {
+    return "";
+  }
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(all).count();
+  return std::string(halted_since_ ? "is" : "was") + " stopped from outside (SIGSTOP) for " +
+         std::to_string(seconds) + " s";
+}
+
 void WorkerProcess::Read() {
+  if (running()) {
+    NoteHalts();
+  }
   std::array<char, 16'384> buffer;
   while (running()) {
     const ssize_t size = read(pipe_, buffer.data(), buffer.size());

@@ -42,15 +42,21 @@ class WorkerProcess {
   // SIGKILL. Its last report stays as it is.
   void Kill();
   bool killed() const { return killed_; }
-  // How many reports in a row said the same of deliveries and handlers.
+  // How many reports in a row said the same of what is finished and committed.
   int steady() const { return steady_; }
-  // Takes what the pipe holds, without waiting. At its end the process is taken leave of.
+  // Somebody else has stopped it (SIGSTOP), and it has not gone on.
+  bool halted() const { return halted_since_.has_value(); }
+  // "was stopped from outside (SIGSTOP) for 20 s"; empty: it never was.
+  std::string HaltsSoFar() const;
+  // Takes what the pipe holds, without waiting, and notes whether the process is stopped. At its
+  // end the process is taken leave of.
   void Read();
 
  private:
   WorkerProcess(std::string name, pid_t pid, int pipe)
       : name_(std::move(name)), pid_(pid), pipe_(pipe) {}
   void Take(WorkerReport report);
+  void NoteHalts();
   void End();
 
   const std::string name_;
@@ -60,6 +66,8 @@ class WorkerProcess {
   WorkerReport report_;
   int steady_ = 0;
   std::optional<BootTime> stop_asked_;
+  std::optional<BootTime> halted_since_;
+  microseconds halted_for_{0};  // before that
   bool killed_ = false;
 };
 

@@ -47,7 +47,9 @@ Result<RunReportFacts> JudgeSide(const Theatre& theatre, const Side& side) {
   }
   RunReportFacts facts;
   facts.findings = Judge(*evidence);
-  facts.doubles = CountDoubles(evidence->ledger.postings);
+  facts.left = WhatTheKillLeft(evidence->workers);
+  facts.doubles = CountDoubles(evidence->ledger.postings, facts.left.worker);
+  facts.workers = evidence->workers;
   facts.timeline.marks = theatre.marks(side);
   facts.timeline.steps = side.window() ? theatre.sampler().steps()
                                        : StepsOf(evidence->ledger.postings, theatre.begin_ms());
@@ -63,6 +65,20 @@ void Show(const std::vector<Finding>& findings, std::string head, bool only_fail
     screen.Line(head + screen.Mark(finding.ok) + "  " + finding.what + ": " + finding.text);
     head.assign(head.size(), ' ');
   }
+}
+
+// By the log that it booked in, and beside that by the counters of who was killed.
+void ShowDoubles(const RunReportFacts& without, Screen& screen) {
+  const Doubles& doubles = without.doubles;
+  screen.Line(" 6/6 without     the same stream without a window: " +
+              Sum(Grouped(doubles.count()) + " bookings too many")
+                  .Add(doubles.resent, "copies by the producer", true)
+                  .Add(doubles.killed, "brought back by the kill", true)
+                  .Add(doubles.again, "delivered again otherwise")
+                  .text());
+  const LeftByKill& left = without.left;
+  screen.Line(std::string(17, ' ') + "(counters of worker " + left.worker + " at its kill: " +
+              Grouped(left.done) + " done and not committed, " + Grouped(left.begun) + " begun)");
 }
 
 int64_t AccountsOf(const PaymentPlan& plan) {
@@ -97,26 +113,22 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
                        .seed = options.seed,
                        .with = *std::move(with),
                        .without = *std::move(without)};
-  const std::vector<Finding>& judged = (options.window ? page.with : page.without).findings;
+  const RunReportFacts& run = options.window ? page.with : page.without;
+  const std::vector<Finding>& judged = run.findings;
   std::string head = " 5/6 verify      ";
   if (!options.window) {
     screen.Line(head + "the run without a window:");
     head.assign(head.size(), ' ');
   }
   Show(judged, head, false, screen);
-  const Doubles& doubles = page.without.doubles;
-  screen.Line(" 6/6 without     the same stream without a window: " +
-              Sum(Grouped(doubles.count()) + " bookings too many")
-                  .Add(doubles.resent, "sent twice", true)
-                  .Add(doubles.again, "delivered again", true)
-                  .text());
+  ShowDoubles(page.without, screen);
   if (options.window) {
     Show(page.without.findings, std::string(17, ' '), true, screen);
   }
   const bool written = WritePage(options.report, page);
   screen.Line((written ? " Report          " : " Report          cannot write ") +
               std::filesystem::absolute(options.report).string());
-  screen.Line(VerdictLine(judged));
+  screen.Line(VerdictLine(judged, run.workers));
   return std::all_of(judged.begin(), judged.end(), [](const Finding& one) { return one.ok; });
 }
 

@@ -71,13 +71,21 @@ std::string Intro(const PageFacts& facts) {
   return out;
 }
 
+std::string CountersOf(const LeftByKill& left) {
+  if (left.worker.empty()) {
+    return "No worker was killed";
+  }
+  return "worker " + left.worker + "'s own counters say " + Grouped(left.done) +
+         " done and not committed, " + Grouped(left.begun) + " begun";
+}
+
 std::string Pictures(const PageFacts& facts) {
   const ChartScale scale = ScaleOf(facts.with.timeline, facts.without.timeline);
   std::string out = Element("h2", "What happened when");
   out += Element(
       "p",
       "Messages in each half second. Suppressed: recognised as done, so not booked again. The "
-      "stream pauses while the group changes.");
+      "stream pauses while a group changes, and not before the kill.");
   out +=
       Element("h3", "With the window") +
       Chart(facts.with.timeline,
@@ -94,10 +102,17 @@ std::string Pictures(const PageFacts& facts) {
       "p",
       Sum("Without a window " + Grouped(doubles.count()) + " bookings too many")
               .Add(doubles.resent,
-                   "sent twice by the producer (" + MoneyOf(doubles.resent_cents) + ")", true)
-              .Add(doubles.again, "delivered again (" + MoneyOf(doubles.again_cents) + ")", true)
+                   "copies that the producer sent (" + MoneyOf(doubles.resent_cents) + ")", true)
+              .Add(doubles.killed,
+                   "that the kill brought back (" + MoneyOf(doubles.killed_cents) + ")", true)
+              .Add(doubles.again,
+                   "delivered again otherwise (" + MoneyOf(doubles.again_cents) + ")")
               .text() +
-          ".");
+          ", by the log that it books in. " + CountersOf(facts.without.left) +
+          ": they were all delivered again. With the window: " + CountersOf(facts.with.left) +
+          "; the first were recognised by the next owner of the partitions, and of the last "
+          "nothing "
+          "was written.");
   return out;
 }
 
@@ -127,6 +142,22 @@ std::string Checks(const PageFacts& facts) {
   return out + "</table>\n";
 }
 
+std::string Limits() {
+  return Element("h2", "What this does not show") +
+         Element("p",
+                 "All workers run on one host and share one directory. The run with the window is "
+                 "level atomic: the ledger lies in the window's own store, so that booking and id "
+                 "are one write. An effect that lives elsewhere, in a SQL database or behind a "
+                 "call, cannot have this level: it is guarded where its target stores the id with "
+                 "the effect, and opaque (at least once, and counted) where nobody can check it. "
+                 "The broker is embedded in the demo, and no real one.") +
+         Element("p",
+                 "Where each effect is a row of one database, a UNIQUE column for the id, in the "
+                 "effect's own transaction, keeps all of these copies out, those after the kill "
+                 "too. It does not keep the order of an account through retries, it does not see "
+                 "to it that nothing is missing, and it does not reach effects elsewhere.");
+}
+
 std::string Words(const PageFacts& facts) {
   return Element("h2", "Words") +
          Element("p",
@@ -141,8 +172,8 @@ std::string Words(const PageFacts& facts) {
 }  // namespace
 
 std::string ReportPage(const PageFacts& facts) {
-  return std::string(kHead) + Intro(facts) + Pictures(facts) + Checks(facts) + Words(facts) +
-         "</body>\n</html>\n";
+  return std::string(kHead) + Intro(facts) + Pictures(facts) + Checks(facts) + Limits() +
+         Words(facts) + "</body>\n</html>\n";
 }
 
 }  // namespace oncemq::demo

@@ -17,6 +17,8 @@ struct RunReportFacts {
   std::vector<Finding> findings;
   Timeline timeline;
   Doubles doubles;
+  LeftByKill left;
+  std::vector<WorkerEvidence> workers;
 };
 
 struct PageFacts {

@@ -131,6 +131,18 @@ int64_t Side::Committed() const {
   return std::accumulate(committed_.begin(), committed_.end(), int64_t{0});
 }
 
+std::string Side::Halts(bool now) const {
+  std::string all;
+  for (const auto& worker : workers_) {
+    const std::string halt = worker->HaltsSoFar();
+    if (!halt.empty() && (!now || (worker->running() && worker->halted()))) {
+      all += (all.empty() ? "worker " : "; worker ") + worker->name() + " of " + group_ +
+             ", process " + std::to_string(worker->pid()) + ", " + halt;
+    }
+  }
+  return all;
+}
+
 Result<Ledger> Side::ReadBooks() const {
   return window_ ? ReadLedger(books() / kTopic, kPartitions) : LedgerOf(ReadEffectLog(books()));
 }
@@ -148,6 +160,7 @@ std::vector<WorkerEvidence> Side::Evidence() const {
     one.inside = report.inside;
     one.not_committed = one.killed ? NotCommitted(*worker) : 0;
     one.error = report.error;
+    one.halted = worker->HaltsSoFar();
   }
   return all;
 }

@@ -43,6 +43,9 @@ class Side {
   DeliveryCounts Counts() const;
   int64_t OpenAtKill() const;  // of these
   int64_t Committed() const;   // messages
+  // Workers that somebody stopped: "worker A of demo-with-window is stopped ..."; empty: none.
+  // `now` leaves out those that have gone on.
+  std::string Halts(bool now) const;
 
   // What is left when the workers are gone.
   Result<Ledger> ReadBooks() const;

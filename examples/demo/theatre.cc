@@ -96,7 +96,9 @@ Status Theatre::Until(const std::function<bool()>& done, const std::function<std
     if (!served) {
       return served;
     }
-    screen_.Live(live());
+    const std::string halts = Halts(/*now=*/true);
+    screen_.Live(halts.empty() ? live()
+                               : "     waiting     " + halts + "; kill -CONT lets it go on");
   }
   return {};
 }
@@ -143,15 +145,10 @@ bool Theatre::Settled() const {
          without_->Settled(producer_->volumes());
 }
 
-bool Theatre::HasGotAll(const WorkerProcess& worker) const {
-  // A report that is new may be from the middle of a round: what is said four times is all.
-  constexpr int kSteady = 4;
-  const auto& active = worker.report().active;
-  return worker.steady() >= kSteady &&
-         std::all_of(active.begin(), active.end(), [&](const auto& owned) {
-           return owned.second.next_offset ==
-                  producer_->volumes().at(static_cast<size_t>(owned.first)).messages;
-         });
+std::string Theatre::Halts(bool now) const {
+  const std::string with = with_->Halts(now);
+  const std::string without = without_->Halts(now);
+  return with + (with.empty() || without.empty() ? "" : "; ") + without;
 }
 
 void Theatre::MarkNow(const Side& side, Mark mark) {

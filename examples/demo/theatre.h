@@ -37,9 +37,8 @@ class Theatre {
 
   // Both sides have finished and committed what was sent.
   bool Settled() const;
-  // The worker, of which a handler stands still, has got all that was sent to its partitions, and
-  // has counted it. Precondition: the stream is quiet.
-  bool HasGotAll(const WorkerProcess& worker) const;
+  // Workers that somebody stops `now`, or stopped at any time, in words; empty: none.
+  std::string Halts(bool now) const;
   void MarkNow(const Side& side, Mark mark);  // in its picture
 
   const PaymentPlan& plan() const { return plan_; }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -167,7 +166,7 @@ Finding Deliveries(const WorkerEvidence& worker) {
                       .Add(c.parked, "parked")
                       .Add(c.rejected, "rejected")
                       .Add(c.handed_back, "handed back")
-                      .Add(c.open, worker.killed ? "open when it was killed" : "open", true);
+                      .Add(c.open, worker.killed ? "open in its last report" : "open", true);
   const std::string lost =
       worker.killed ? "; " + Grouped(worker.not_committed) + " of them not committed" : "";
   return std::move(faults).Close("deliveries of worker " + worker.name, sum.text() + lost);
@@ -294,19 +293,39 @@ Finding Suppressed(const Evidence& evidence) {
 
 }  // namespace
 
-Doubles CountDoubles(const std::vector<Posting>& postings) {
+Doubles CountDoubles(const std::vector<Posting>& postings, std::string_view killed) {
   std::unordered_set<std::string_view> ids;
-  std::set<std::pair<int32_t, int64_t>> records;
+  std::map<std::pair<int32_t, int64_t>, std::string_view> first_by;  // record: worker
   Doubles doubles;
   for (const Posting& posting : postings) {
-    const bool same_record = !records.emplace(posting.partition, posting.offset).second;
+    const auto [record, fresh] =
+        first_by.try_emplace({posting.partition, posting.offset}, posting.worker);
+    const int64_t cents = posting.payment.cents;
     if (ids.insert(posting.payment.id).second) {
       continue;
     }
-    (same_record ? doubles.again : doubles.resent)++;
-    (same_record ? doubles.again_cents : doubles.resent_cents) += posting.payment.cents;
+    if (fresh) {
+      doubles.resent++;
+      doubles.resent_cents += cents;
+    } else if (!killed.empty() && record->second == killed && posting.worker != killed) {
+      doubles.killed++;
+      doubles.killed_cents += cents;
+    } else {
+      doubles.again++;
+      doubles.again_cents += cents;
+    }
   }
   return doubles;
+}
+
+LeftByKill WhatTheKillLeft(const std::vector<WorkerEvidence>& workers) {
+  for (const WorkerEvidence& worker : workers) {
+    if (worker.killed) {
+      const DeliveryCounts& counts = worker.counts;
+      return {worker.name, worker.not_committed - counts.open, worker.calls - counts.applied};
+    }
+  }
+  return {};
 }
 
 int64_t Redeliveries(const Evidence& evidence) {
@@ -340,7 +359,8 @@ std::vector<Finding> Judge(const Evidence& evidence) {
   return findings;
 }
 
-std::string VerdictLine(std::span<const Finding> findings) {
+std::string VerdictLine(std::span<const Finding> findings,
+                        std::span<const WorkerEvidence> workers) {
   std::string failures;
   for (const Finding& finding : findings) {
     if (!finding.ok) {
@@ -348,7 +368,13 @@ std::string VerdictLine(std::span<const Finding> findings) {
       failures += finding.failure;
     }
   }
-  return failures.empty() ? "verdict: OK" : "verdict: FAILED (" + failures + ")";
+  if (failures.empty()) {
+    return "verdict: OK";
+  }
+  for (const WorkerEvidence& worker : workers) {
+    failures += worker.halted.empty() ? "" : "; worker " + worker.name + " " + worker.halted;
+  }
+  return "verdict: FAILED (" + failures + ")";
 }
 
 }  // namespace oncemq::demo

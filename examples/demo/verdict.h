@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ledger.h"
@@ -27,6 +28,7 @@ struct WorkerEvidence {
   std::string inside;         // the payment in whose handler it was killed
   int64_t not_committed = 0;  // that it had when it was killed, finished or not
   std::string error;          // why it ended, if nobody asked it to
+  std::string halted;         // that somebody else stopped it (SIGSTOP), and for how long
 };
 
 struct PartitionEvidence {
@@ -52,13 +54,25 @@ int64_t Redeliveries(const Evidence& evidence);
 struct Doubles {
   int64_t resent = 0;  // of another record with the same id: the producer sent it again
   int64_t resent_cents = 0;
-  int64_t again = 0;  // of the same record, delivered again
+  int64_t killed = 0;  // of the same record: the worker that was killed had booked it, another did
+  int64_t killed_cents = 0;
+  int64_t again = 0;  // of the same record, delivered again for any other reason
   int64_t again_cents = 0;
-  int64_t count() const { return resent + again; }
-  int64_t cents() const { return resent_cents + again_cents; }
+  int64_t count() const { return resent + killed + again; }
+  int64_t cents() const { return resent_cents + killed_cents + again_cents; }
 };
 
-Doubles CountDoubles(const std::vector<Posting>& postings);
+// `killed` is the worker's name; empty: none was.
+Doubles CountDoubles(const std::vector<Posting>& postings, std::string_view killed);
+
+// What a worker that was killed leaves to be delivered again, by its own counters.
+struct LeftByKill {
+  std::string worker;  // empty: none was killed
+  int64_t done = 0;    // finished, and no commit shows it
+  int64_t begun = 0;   // its handler was called, and it is not finished
+};
+
+LeftByKill WhatTheKillLeft(const std::vector<WorkerEvidence>& workers);
 
 struct Finding {
   bool ok = false;
@@ -69,7 +83,9 @@ struct Finding {
 
 std::vector<Finding> Judge(const Evidence& evidence);
 
-// "verdict: OK" or "verdict: FAILED (double 2,000; ...)".
-std::string VerdictLine(std::span<const Finding> findings);
+// "verdict: OK" or "verdict: FAILED (double 2,000; ...)". Whoever was stopped from outside is named
+// where it failed.
+std::string VerdictLine(std::span<const Finding> findings,
+                        std::span<const WorkerEvidence> workers = {});
 
 }  // namespace oncemq::demo

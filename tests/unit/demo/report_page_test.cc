@@ -25,7 +25,9 @@ PageFacts SomeRun() {
                          {true, "only here", "1 = 1", ""}};
   facts.without.findings = {{false, "each payment once", "booked again 2,305", "double 2,305"}};
   facts.without.doubles = {
-      .resent = 2'000, .resent_cents = 98'930'531, .again = 305, .again_cents = 1'234'567};
+      .resent = 2'000, .resent_cents = 98'930'531, .killed = 305, .killed_cents = 1'234'567};
+  facts.with.left = {"A", 196, 40};
+  facts.without.left = {"A", 300, 5};
   Sampler sampler;
   sampler.Sample(100, {1'200, 30});
   sampler.Sample(1'700, {20'000, 2'196});
@@ -94,10 +96,20 @@ TEST(ReportPage, SaysOfBothRunsWhatWasFound) {
   EXPECT_THAT(page, HasSubstr("booked again 2,305"));
   EXPECT_THAT(page, HasSubstr("0 bookings too many, 0.00 moved that nobody sent"));
   EXPECT_THAT(page, HasSubstr("2,305 bookings too many, 1,001,650.98 moved that nobody sent"));
-  EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 sent twice by the producer "
-                              "(989,305.31) + 305 delivered again (12,345.67)"));
+  EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 copies that the producer sent "
+                              "(989,305.31) + 305 that the kill brought back (12,345.67)"));
+  EXPECT_THAT(page, HasSubstr("say 300 done and not committed, 5 begun"));
+  EXPECT_THAT(page, HasSubstr("say 196 done and not committed, 40 begun"));
   EXPECT_THAT(page, HasSubstr("20,000 payments between 97 accounts"));
   EXPECT_THAT(page, HasSubstr("sent 2,000 of them twice"));
+}
+
+TEST(ReportPage, SaysWhatItDoesNotShow) {
+  const std::string page = ReportPage(SomeRun());
+  for (const char* limit : {"All workers run on one host", "level atomic", "cannot have this level",
+                            "UNIQUE column", "embedded in the demo"}) {
+    EXPECT_THAT(page, HasSubstr(limit));
+  }
 }
 
 TEST(ReportPage, MarksTheMomentsThatMatter) {

@@ -240,7 +240,7 @@ TEST(Verdict, TheLinesOfARunWithAKillAddUp) {
   EXPECT_THAT(texts,
               Contains("p2, inside which worker A was killed, is booked 1 time, by worker B"));
   EXPECT_THAT(texts,
-              Contains("3 deliveries = 1 applied + 1 suppressed + 1 open when it was killed; "
+              Contains("3 deliveries = 1 applied + 1 suppressed + 1 open in its last report; "
                        "3 of them not committed"));
   EXPECT_THAT(texts, Contains("4 handler calls = 3 booked + 1 unwritten when their worker was "
                               "killed; 3 counted as applied"));
@@ -249,17 +249,44 @@ TEST(Verdict, TheLinesOfARunWithAKillAddUp) {
                               "they were done"));
 }
 
-TEST(Verdict, DoublesAreResentOrDeliveredAgain) {
+TEST(Verdict, DoublesAreResentOrBroughtBackByTheKillOrDeliveredAgain) {
   const Payment p1{"p1", 1, 2, 100, 1};
   const Payment p2{"p2", 1, 2, 50, 2};
-  const Doubles doubles = CountDoubles(
-      {{p1, "A", 0, 0}, {p1, "A", 0, 1}, {p2, "A", 0, 2}, {p2, "B", 0, 2}, {p1, "B", 0, 1}});
+  const Payment p3{"p3", 1, 2, 7, 3};
+  const std::vector<Posting> postings = {{p1, "A", 0, 0}, {p1, "A", 0, 1}, {p2, "A", 0, 2},
+                                         {p2, "B", 0, 2}, {p1, "B", 0, 1}, {p3, "B", 1, 0},
+                                         {p3, "C", 1, 0}};
+  const Doubles doubles = CountDoubles(postings, "A");
   EXPECT_EQ(doubles.resent, 1);
   EXPECT_EQ(doubles.resent_cents, 100);
-  EXPECT_EQ(doubles.again, 2);
-  EXPECT_EQ(doubles.again_cents, 150);
-  EXPECT_EQ(doubles.count(), 3);
-  EXPECT_EQ(doubles.cents(), 250);
+  EXPECT_EQ(doubles.killed, 2);
+  EXPECT_EQ(doubles.killed_cents, 150);
+  EXPECT_EQ(doubles.again, 1);
+  EXPECT_EQ(doubles.again_cents, 7);
+  EXPECT_EQ(doubles.count(), 4);
+  EXPECT_EQ(doubles.cents(), 257);
+  EXPECT_EQ(CountDoubles(postings, "").killed, 0);
+}
+
+TEST(Verdict, WhatTheKillLeftIsTakenFromTheCountersOfWhoWasKilled) {
+  Evidence run = RunWithAKill();
+  run.workers[0].counts = {.deliveries = 10, .applied = 5, .suppressed = 1, .open = 4};
+  run.workers[0].calls = 7;
+  run.workers[0].not_committed = 9;
+  const LeftByKill left = WhatTheKillLeft(run.workers);
+  EXPECT_EQ(left.worker, "A");
+  EXPECT_EQ(left.done, 5);
+  EXPECT_EQ(left.begun, 2);
+  EXPECT_EQ(WhatTheKillLeft(GoodRun().workers).worker, "");
+}
+
+TEST(Verdict, WhoeverWasStoppedFromOutsideIsNamedWhereItFailed) {
+  Evidence run = GoodRun();
+  run.workers[0].halted = "was stopped from outside (SIGSTOP) for 20 s";
+  EXPECT_EQ(VerdictLine(Judge(run), run.workers), "verdict: OK");
+  run.ledger = {};
+  EXPECT_THAT(VerdictLine(Judge(run), run.workers),
+              HasSubstr("; worker " + run.workers[0].name + " was stopped from outside (SIGSTOP)"));
 }
 
 TEST(Verdict, WhatWasNotSuppressedIsNotAttributed) {
