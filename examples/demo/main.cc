@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broker_only.h"
 #include "options.h"
 #include "story.h"
 #include "worker.h"
@@ -34,5 +35,6 @@ int main(int count, char** words) {
     std::fputs(oncemq::demo::kHelp, stdout);
     return 0;
   }
-  return oncemq::demo::TellStory(*options);
+  return options->broker_only ? oncemq::demo::OfferBroker(*options)
+                              : oncemq::demo::TellStory(*options);
 }

@@ -14,6 +14,7 @@ const char kHelp[] =
     "  --report FILE   where the report goes (default demo-report.html)\n"
     "  --no-window     judge the run without a window: the verdict must say FAILED\n"
     "  --keep          keep the working directory with ledger, log and the workers' logs\n"
+    "  --broker-only   no run: its broker and a slow stream, to try `oncemq run` on, until Ctrl-C\n"
     "exit code: 0 verdict OK, 4 verdict FAILED, 2 usage, 130 or 143 ended by a signal\n";
 
 Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments) {
@@ -26,6 +27,8 @@ Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments) {
     const std::string_view argument = arguments[i];
     if (argument == "--no-window") {
       options.window = false;
+    } else if (argument == "--broker-only") {
+      options.broker_only = true;
     } else if (argument == "--keep") {
       options.keep = true;
     } else if (argument == "--report" && i + 1 < arguments.size()) {

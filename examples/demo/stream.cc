@@ -6,7 +6,6 @@
 #include <string>
 
 #include "embedded_broker.h"
-#include "timing.h"
 
 namespace oncemq::demo {
 
@@ -25,7 +24,7 @@ void Stream::Pause() {
 }
 
 Status Stream::Flow(BootTime now) {
-  const int64_t due = kMessagesPerSecond * (now - wave_began_).count() / 1'000'000;
+  const int64_t due = a_second_ * (now - wave_began_).count() / 1'000'000;
   const size_t end = std::min(wave_end_, wave_begin_ + static_cast<size_t>(due));
   while (sent_ < end) {
     const Status sent = producer_.Send(plan_.payments[plan_.sends[sent_]]);

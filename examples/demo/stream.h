@@ -11,12 +11,14 @@
 #include "oncemq/base/result.h"
 #include "payment_plan.h"
 #include "payment_producer.h"
+#include "timing.h"
 
 namespace oncemq::demo {
 
 class Stream {
  public:
-  Stream(const PaymentPlan& plan, PaymentProducer& producer) : plan_(plan), producer_(producer) {}
+  Stream(const PaymentPlan& plan, PaymentProducer& producer, int64_t a_second = kMessagesPerSecond)
+      : plan_(plan), producer_(producer), a_second_(a_second) {}
 
   // Flows from now on until `share` of all messages is sent.
   void FlowTo(double share, BootTime now);
@@ -35,6 +37,7 @@ class Stream {
 
   const PaymentPlan& plan_;
   PaymentProducer& producer_;
+  const int64_t a_second_;
   size_t sent_ = 0;
   size_t wave_begin_ = 0;
   size_t wave_end_ = 0;

@@ -14,7 +14,8 @@ inline constexpr milliseconds kFirstWait{3'000};
 inline constexpr milliseconds kGroupWait = kSession - milliseconds{1'000};
 // A member that was killed: the session must end, then the group waits for the others.
 inline constexpr milliseconds kTakeOverWait = kSession + kGroupWait;
-inline constexpr int64_t kMessagesPerSecond = 2'500;  // the stream's pace
+inline constexpr int64_t kMessagesPerSecond = 2'500;   // the stream's pace
+inline constexpr int64_t kSlowMessagesPerSecond = 20;  // with --broker-only: to be read by people
 // A worker is killed when it has done so much since its last commit, and the next is far.
 inline constexpr int64_t kAtRisk = 200;
 inline constexpr int64_t kNextCommitNear = 500;

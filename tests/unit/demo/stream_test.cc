@@ -53,6 +53,13 @@ TEST_F(StreamTest, ASecondBringsThePaceAndAWaveEndsWhereItShould) {
   EXPECT_FALSE(stream_.Past(0.6));
 }
 
+TEST_F(StreamTest, ItsPaceIsAChoice) {
+  Stream slow(plan_, producer_, kSlowMessagesPerSecond);
+  slow.FlowTo(1.0, begin_);
+  EXPECT_TRUE(slow.Flow(begin_ + seconds(3)));
+  EXPECT_EQ(producer_.sent.size(), static_cast<size_t>(3 * kSlowMessagesPerSecond));
+}
+
 TEST_F(StreamTest, ItIsQuietOnlyWhenAllIsAcknowledged) {
   stream_.FlowTo(0.5, begin_);
   EXPECT_TRUE(stream_.Flow(begin_ + seconds(60)));
