@@ -73,10 +73,22 @@ std::string Intro(const PageFacts& facts) {
 
 std::string CountersOf(const LeftByKill& left) {
   if (left.worker.empty()) {
-    return "No worker was killed";
+    return "no worker was killed";
   }
   return "worker " + left.worker + "'s own counters say " + Grouped(left.done) +
          " done and not committed, " + Grouped(left.begun) + " begun";
+}
+
+// Beside the figures of the logs; what follows from them is said where it is so.
+std::string WhatBecameOf(const PageFacts& facts) {
+  const LeftByKill& left = facts.without.left;
+  std::string out = "Without a window: " + CountersOf(left);
+  out += facts.without.doubles.killed == left.done + left.begun ? "; all of it was booked again. "
+                                                                : ". ";
+  out += "With the window: " + CountersOf(facts.with.left);
+  return out + (AllOk(facts.with) ? "; the former were recognised by the next owner of their "
+                                    "partitions, and of the latter nothing had been written."
+                                  : ".");
 }
 
 std::string Pictures(const PageFacts& facts) {
@@ -108,11 +120,7 @@ std::string Pictures(const PageFacts& facts) {
               .Add(doubles.again,
                    "delivered again otherwise (" + MoneyOf(doubles.again_cents) + ")")
               .text() +
-          ", by the log that it books in. " + CountersOf(facts.without.left) +
-          ": they were all delivered again. With the window: " + CountersOf(facts.with.left) +
-          "; the first were recognised by the next owner of the partitions, and of the last "
-          "nothing "
-          "was written.");
+          ", by the log that it books in. " + WhatBecameOf(facts));
   return out;
 }
 

@@ -27,7 +27,7 @@ PageFacts SomeRun() {
   facts.without.doubles = {
       .resent = 2'000, .resent_cents = 98'930'531, .killed = 305, .killed_cents = 1'234'567};
   facts.with.left = {"A", 196, 40};
-  facts.without.left = {"A", 300, 5};
+  facts.without.left = {"A", 303, 2};
   Sampler sampler;
   sampler.Sample(100, {1'200, 30});
   sampler.Sample(1'700, {20'000, 2'196});
@@ -98,10 +98,21 @@ TEST(ReportPage, SaysOfBothRunsWhatWasFound) {
   EXPECT_THAT(page, HasSubstr("2,305 bookings too many, 1,001,650.98 moved that nobody sent"));
   EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 copies that the producer sent "
                               "(989,305.31) + 305 that the kill brought back (12,345.67)"));
-  EXPECT_THAT(page, HasSubstr("say 300 done and not committed, 5 begun"));
-  EXPECT_THAT(page, HasSubstr("say 196 done and not committed, 40 begun"));
+  EXPECT_THAT(page, HasSubstr("say 303 done and not committed, 2 begun; all of it "
+                              "was booked again"));
+  EXPECT_THAT(page, HasSubstr("say 196 done and not committed, 40 begun; the former "
+                              "were recognised"));
   EXPECT_THAT(page, HasSubstr("20,000 payments between 97 accounts"));
   EXPECT_THAT(page, HasSubstr("sent 2,000 of them twice"));
+}
+
+TEST(ReportPage, SaysOfTheKillNoMoreThanTheFiguresTell) {
+  PageFacts facts = SomeRun();
+  facts.with.findings.push_back({false, "more", "1 = 2", "one too many"});
+  facts.without.left.done++;
+  const std::string page = ReportPage(facts);
+  EXPECT_THAT(page, Not(HasSubstr("were recognised")));
+  EXPECT_THAT(page, Not(HasSubstr("all of it was booked again")));
 }
 
 TEST(ReportPage, SaysWhatItDoesNotShow) {
