@@ -142,7 +142,8 @@ struct StoreName {
 // What such a store knows.
 struct Known {
   // Of each offset of [from, to) it is on record here what became of it, or it was and has been
-  // forgotten by age: then the horizon says so (rules 26, 27). Equal: of none.
+  // forgotten by age: then the horizon says so (rules 26, 27). What was refused without a claim
+  // leaves nothing here, and is taken for nothing (docs/adr/0010). Equal: of none.
   int64_t from = 0;
   int64_t to = 0;
   // The commit that was announced last, with the metadata that it was to have; -1: none was.
