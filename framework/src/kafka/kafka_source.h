@@ -38,6 +38,7 @@ class KafkaSource final : public Source {
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
   std::string Unreached() const override { return contact_.Missing(); }
+  const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
 

@@ -53,6 +53,8 @@ class Member {
   void Refuse();
   void Close();
   bool closed() const;
+  // What the group has given and has not begun; Source::not_begun().
+  const std::map<PartitionId, NotBegun>& not_begun() const { return not_begun_; }
 
   // Messages that were handed out and not released yet. The client must not be destroyed before
   // they are.
@@ -124,6 +126,7 @@ class Member {
   size_t held_ = 0;
 
   std::vector<PartitionId> unresolved_;  // assigned by the group; their start is not known yet
+  std::map<PartitionId, NotBegun> not_begun_;  // these, and those that may not start
   BootTime resolve_at_{};
   std::map<PartitionId, BootTime> unknown_since_;  // of these and overtaken_: no broker knows them
   std::set<std::string> denied_;                   // told as incidents

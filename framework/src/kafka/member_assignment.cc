@@ -37,6 +37,9 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   // Of a loss before an assignment was answered, a group that is not cooperative says nothing but
   // the next assignment, which is wholly new.
   lost_ = lost_ && cooperative_;
+  if (!cooperative_) {
+    not_begun_.clear();
+  }
   if (refusing_) {
     TellAssigned({}, true);
     return;
@@ -92,17 +95,20 @@ void Member::Resolve(SourceEvents& events) {
       }
     }
     if (answers[i]) {
+      not_begun_.erase(asked[i]);
       unknown_since_.erase(asked[i]);
       const AssignFacts& facts = answers[i]->facts;
       Start(asked[i], facts.read_from, facts.start);
       fresh.push_back(asked[i]);
     } else if (MayAnswerLater(asked[i], answers[i].error())) {
       unresolved_.push_back(asked[i]);
+      not_begun_[asked[i]] = {names[i], answers[i].error().message, false};
       Log(LogLevel::kWarn, "kafka", "where a partition starts is not known yet",
           {{"topic", names[i].topic},
            {"partition", names[i].partition},
            {"error", ToString(answers[i].error())}});
     } else {
+      not_begun_[asked[i]] = {names[i], answers[i].error().message, true};
       events.Incident(names[i], -1, answers[i].error().message);
     }
   }
@@ -184,6 +190,9 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   draining_.clear();
   for (const PartitionId id : Numbers(list)) {
     std::erase(unresolved_, id);
+    if (!refusing_) {  // at the end it is told what waited
+      not_begun_.erase(id);
+    }
     overtaken_.erase(id);
     anew_.erase(id);
     if (readers_.contains(id)) {
@@ -211,6 +220,7 @@ void Member::GiveBack(PartitionId id) {
   if (anew_.erase(id) > 0 && !refusing_) {
     commits_->Forget(id);
     unresolved_.push_back(id);
+    not_begun_[id] = {table_.Name(id), "where it goes on in its log is not known yet", false};
     return;
   }
   Drop(id);

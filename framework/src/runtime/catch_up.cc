@@ -37,7 +37,7 @@ void CatchUp::Begin(PartitionId partition, const AssignFacts& facts) {
   Progress& progress = partitions_[partition];
   progress = Progress{};
   progress.start = facts.start;
-  progress.to = facts.read_from;
+  progress.from = progress.to = facts.read_from;
   progress.source = facts.source;
   progress.partition = facts.partition;
   progress.busy = facts.read_from < facts.start;
@@ -59,6 +59,14 @@ void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
     }
     progress.busy = false;
   }
+}
+
+std::optional<CatchUp::Left> CatchUp::LeftOf(PartitionId partition) const {
+  if (!Busy(partition)) {
+    return std::nullopt;
+  }
+  const Progress& progress = partitions_[partition];
+  return Left{progress.from, std::max(progress.from, progress.taken), progress.start};
 }
 
 bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {

@@ -9,6 +9,7 @@
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,14 @@ class CatchUp {
   std::pair<int64_t, int64_t> PassOver(PartitionId partition);
   void Halt(PartitionId partition) { partitions_[partition].halted = true; }
 
+  // While it is busy: reads [from, start), and is at `at`.
+  struct Left {
+    int64_t from = 0;
+    int64_t at = 0;
+    int64_t start = 0;
+  };
+  std::optional<Left> LeftOf(PartitionId partition) const;
+
   // Up to where this process knows the partition without a gap, given its frontier at the end of
   // the last assignment. 0: it has to be read again.
   int64_t KnownUpTo(PartitionId partition, int64_t frontier) const;
@@ -71,7 +80,8 @@ class CatchUp {
 
  private:
   struct Progress {
-    int64_t start = 0;  // the catch-up ends here
+    int64_t from = 0;   // it begins here
+    int64_t start = 0;  // and ends here
     int64_t to = 0;     // everything below it that was to be read is in the window
     bool busy = false;
     bool complete = false;

@@ -94,6 +94,7 @@ void PollLoop::Do(RaiseOwnAction& action) {
   if (!own) {
     (void)errors_.Window("raise own", 1, own.error());
   }
+  owned.unowned = own ? "" : own.error().message;
   core_.OwnRaised(id, action.epoch, own, Now());
 }
 
@@ -159,6 +160,7 @@ void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::st
   const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
   stops_[{name.topic, name.partition}] =
       name.topic + where + at + ": " + why.substr(0, kLongestReason);
+  MarkStopped(name, why);
 }
 
 void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
@@ -168,6 +170,8 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   Owned& owned = owned_[partition];
   owned.held = owned.seen = true;
   owned.in_doubt = owned.waits_for_disk = owned.unknown = false;
+  owned.unowned.clear();
+  owned.stopped.clear();
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;

@@ -331,12 +331,7 @@ void PollLoop::Publish() {
 RunReport PollLoop::MakeReport() const {
   RunReport report;
   report.counts = core_.Counts();
-  for (PartitionId id = 0; id < owned_.size(); id++) {
-    if (owned_[id].seen) {
-      PartitionName name = source_->Name(id);
-      report.partitions.push_back({std::move(name.topic), name.partition, core_.Status(id)});
-    }
-  }
+  TellPartitions(report);
   report.caught_up = catch_up_ ? catch_up_->restored() : 0;
   report.stood_in = stood_in_;
   report.window_errors = errors_.window();

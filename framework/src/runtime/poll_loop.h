@@ -56,7 +56,7 @@ class PollLoop final : private SourceEvents {
  private:
   enum class Ran : uint8_t { kNothing, kSomething, kDemoted };
 
-  // poll_loop.cc: one round
+  // poll_loop.cc: one round. poll_report.cc: what is told of the partitions
   bool Round();
   bool HandleHere(bool& busy);
   Ran RunOnce();
@@ -72,6 +72,8 @@ class PollLoop final : private SourceEvents {
   void TakeOver();
   void Publish();
   RunReport MakeReport() const;
+  void TellPartitions(RunReport& report) const;
+  std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
   BootTime Now() { return now_ = parts_.clock->Boot(); }
 
   // poll_actions.cc: what core and source say
@@ -102,6 +104,7 @@ class PollLoop final : private SourceEvents {
   bool AtEnd();
   void BeginStop();
   void NoteStop(const PartitionName& partition, int64_t offset, const std::string& why);
+  void MarkStopped(const PartitionName& partition, const std::string& why);
   bool Owns(PartitionId partition) const {
     return partition < owned_.size() && owned_[partition].held;
   }
@@ -114,7 +117,9 @@ class PollLoop final : private SourceEvents {
     bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
-    Own local_own = 0;  // issued here where there is no window
+    Own local_own = 0;    // issued here where there is no window
+    std::string unowned;  // why no ownership could be raised
+    std::string stopped;  // why nothing more of it is handled in this assignment
   };
 
   const RuntimeOptions options_;

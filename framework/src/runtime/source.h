@@ -3,6 +3,7 @@
 // scripted one serves the tests.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,13 @@ namespace oncemq {
 struct PartitionName {
   std::string topic;
   int32_t partition = 0;
+};
+
+// A partition that the group has given to this member, and that has not begun yet.
+struct NotBegun {
+  PartitionName name;
+  std::string why;
+  bool stopped = false;  // it will not begin before it is assigned anew
 };
 
 // Shows the source's messages to a handler, one at a time. One for each thread that handles.
@@ -86,6 +94,8 @@ class Source {
   virtual bool closed() const = 0;
   // Where no broker was reached yet, and why; empty: one was.
   virtual std::string Unreached() const = 0;
+  // Valid until the next call of anything else.
+  virtual const std::map<PartitionId, NotBegun>& not_begun() const = 0;
 
   virtual std::unique_ptr<MessageView> NewView() const = 0;
   virtual PartitionName Name(PartitionId partition) const = 0;

@@ -34,6 +34,7 @@ struct Told final : SourceEvents {
   std::map<uint64_t, CommitReply> replies;
   std::vector<std::string> incidents;
   std::string failure;
+  Status ready;  // what each Prepare() answers
 
   void Assigned(PartitionId partition, const AssignFacts& facts) override {
     assigned[partition] = facts;
@@ -46,7 +47,7 @@ struct Told final : SourceEvents {
   void Incident(const PartitionName& partition, int64_t, const std::string& why) override {
     incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
   }
-  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return {}; }
+  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return ready; }
   bool CatchUpGap(PartitionId, int64_t, int64_t) override { return true; }
   bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { failure = why; }

@@ -103,6 +103,29 @@ TEST_F(MemberTest, WhatHasNoStartWhenTheMemberRefusesGetsNone) {
   EXPECT_EQ(told_.assigned.size(), 1U) << "nobody would drain it";
 }
 
+TEST_F(MemberTest, WhatItHasBeenGivenAndCannotBeginIsToldUntilItBeginsOrGoes) {
+  told_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
+  Join();
+  ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
+  const NotBegun& waits = member_->not_begun().at(0);
+  EXPECT_EQ(waits.name.topic, kTopic);
+  EXPECT_EQ(waits.why, "no space left on device");
+  EXPECT_FALSE(waits.stopped);
+  told_.ready = Error{Code::kInvalid, Effect::kNone, "another topic's store"};
+  ASSERT_TRUE(Serving([&] { return told_.incidents.size() == 2; }));
+  EXPECT_TRUE(member_->not_begun().at(1).stopped);
+  EXPECT_EQ(member_->not_begun().at(1).why, "another topic's store");
+}
+
+TEST_F(MemberTest, WhatHasBegunWaitsNoMore) {
+  told_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
+  Join();
+  ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
+  told_.ready = {};
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_TRUE(member_->not_begun().empty());
+}
+
 TEST_F(MemberTest, ATopicThatNobodyKnowsIsAnIncidentAfterAWhile) {
   clock_ = &manual_;
   cluster_.AnswerNext(kListOffsets, std::vector<int>(20, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART));

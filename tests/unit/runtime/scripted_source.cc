@@ -60,6 +60,7 @@ void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
     {
       MutexLock lock(mutex_);
       readable_.push_back(partition);
+      not_begun_.erase(partition);
       next_[partition] = static_cast<size_t>(first);
     }
     AssignFacts facts;
@@ -85,6 +86,14 @@ void Script::Prepare(PartitionId partition) {
     }
     events.Assigned(partition, assignment.facts);
   });
+}
+
+void Script::Hold(PartitionId partition, const std::string& why, bool stopped) {
+  {
+    MutexLock lock(mutex_);
+    not_begun_[partition] = {{"topic", static_cast<int32_t>(partition)}, why, stopped};
+  }
+  wake_.Notify();
 }
 
 void Script::Revoke(PartitionId partition) {
@@ -123,6 +132,7 @@ void ScriptedSource::Serve(SourceEvents& events) {
   }
   MutexLock lock(script_.mutex_);
   readable_ = script_.readable_;
+  not_begun_ = script_.not_begun_;
 }
 
 uint32_t ScriptedSource::Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,

@@ -32,6 +32,8 @@ class Script {
   void Assign(PartitionId partition, int64_t start = 0, int64_t read_from = -1);
   // From the beginning, with what the window says of it.
   void Prepare(PartitionId partition);
+  // Given by the group, and not begun.
+  void Hold(PartitionId partition, const std::string& why, bool stopped = false);
   void Revoke(PartitionId partition);
   void Lose(PartitionId partition);
   // How commits are answered from now on; nothing: not at all.
@@ -81,6 +83,7 @@ class Script {
   std::map<PartitionId, size_t> next_ GUARDED_BY(mutex_);
   std::vector<PartitionId> readable_ GUARDED_BY(mutex_);
   std::deque<std::function<void(SourceEvents&)>> events_ GUARDED_BY(mutex_);
+  std::map<PartitionId, NotBegun> not_begun_ GUARDED_BY(mutex_);
   std::optional<CommitReply> reply_ GUARDED_BY(mutex_) = CommitReply::kAcknowledged;
   Seen seen_ GUARDED_BY(mutex_);
 };
@@ -101,6 +104,7 @@ class ScriptedSource final : public Source {
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
   std::string Unreached() const override { return {}; }
+  const std::map<PartitionId, NotBegun>& not_begun() const override { return not_begun_; }
   std::unique_ptr<MessageView> NewView() const override;
   PartitionName Name(PartitionId partition) const override {
     return {"topic", static_cast<int32_t>(partition)};
@@ -109,6 +113,7 @@ class ScriptedSource final : public Source {
  private:
   Script& script_;
   std::vector<PartitionId> readable_;
+  std::map<PartitionId, NotBegun> not_begun_;
 };
 
 }  // namespace oncemq::testing

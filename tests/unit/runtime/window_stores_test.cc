@@ -244,6 +244,7 @@ TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpene
     EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
   });
   ASSERT_TRUE(Holds([&] { return stores_.not_opened == 1; }));
+  EXPECT_TRUE(Holds([&] { return loop.Now().window_errors == 1; })) << "a full disk is counted";
   go = true;
   EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
 }

@@ -123,15 +123,23 @@ struct RuntimeOptions {
   // And where these do not suffice. Nothing: kStop for a window on disk, which is there to know,
   // and kRun for one in memory, which forgets with its process anyway.
   std::optional<IncompletePolicy> incomplete;
-  // File for refused messages, with RejectPolicy::kJournal.
+  // File for refused messages, with RejectPolicy::kJournal; a relative name is taken from the
+  // working directory.
   std::string journal;
 };
 
-// One partition, seen from outside.
+// One partition that the group has given to this member, now or earlier, seen from outside.
 struct PartitionReport {
   std::string topic;
   int32_t partition = 0;
-  PartitionStatus status;
+  PartitionStatus status;  // phase kNone: not this member's any more, or not begun
+  uint32_t source = 0;     // the topic's number in Coordinates
+  // False: this member has never worked on it.
+  bool begun = true;
+  // What it waits for before it works; empty: it does not wait.
+  std::string waiting = {};
+  // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
+  std::string stopped = {};
 };
 
 struct RunReport {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the poll loop tells of each partition: how far it is, what it waits for, why it is stopped.
+#include <utility>
+
+#include "longest_reason.h"
+#include "poll_loop.h"
+
+namespace oncemq {
+
+// An incident names the partition as the log does.
+void PollLoop::MarkStopped(const PartitionName& partition, const std::string& why) {
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    if (owned_[id].held && owned_[id].partition == partition.partition &&
+        source_->Name(id).topic == partition.topic) {
+      owned_[id].stopped = why.substr(0, kLongestReason);
+    }
+  }
+}
+
+std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
+  switch (status.phase) {
+    case PartitionPhase::kRaising: {
+      const std::string& why = owned_[partition].unowned;
+      return why.empty() ? "the window has not answered yet" : why.substr(0, kLongestReason);
+    }
+    case PartitionPhase::kConfirming:
+      return "the commit that confirms the ownership is not acknowledged yet";
+    case PartitionPhase::kStopped:
+      return "its commit was refused: the group gives it to another member";
+    case PartitionPhase::kActive:
+      break;
+    case PartitionPhase::kNone:
+    case PartitionPhase::kDraining:
+      return {};
+  }
+  const auto left = catch_up_ ? catch_up_->LeftOf(partition) : std::nullopt;
+  return !left
+             ? ""
+             : "its window is completed from the log: at offset " + std::to_string(left->at) +
+                   " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
+}
+
+void PollLoop::TellPartitions(RunReport& report) const {
+  const std::map<PartitionId, NotBegun>& not_begun = source_->not_begun();
+  const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
+    (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
+    report.partitions.push_back(std::move(one));
+  };
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    const Owned& owned = owned_[id];
+    if (!owned.seen) {
+      continue;
+    }
+    PartitionName name = source_->Name(id);
+    PartitionReport one{std::move(name.topic), name.partition, core_.Status(id), owned.source};
+    if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
+      tell(std::move(one), waits->second);
+      continue;
+    }
+    if (owned.held) {
+      one.stopped = owned.stopped;
+      one.waiting = one.stopped.empty() ? WaitsFor(id, one.status) : "";
+    }
+    report.partitions.push_back(std::move(one));
+  }
+  for (const auto& [id, waits] : not_begun) {
+    if (id >= owned_.size() || !owned_[id].seen) {
+      PartitionReport one{waits.name.topic, waits.name.partition};
+      one.begun = false;
+      tell(std::move(one), waits);
+    }
+  }
+}
+
+}  // namespace oncemq

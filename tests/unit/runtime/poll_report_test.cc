@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run tells of its partitions: which of them wait, and for what, and which are stopped.
+#include <gmock/gmock.h>
+
+#include "poll_loop_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PollReportTest : public PollLoopTest {
+ protected:
+  // Until it says so of partition 0.
+  static bool Says(const RunningLoop& loop,
+                   const std::function<bool(const PartitionReport&)>& condition) {
+    return Holds([&] {
+      const RunReport report = loop.Now();
+      return !report.partitions.empty() && condition(report.partitions[0]);
+    });
+  }
+  static bool Works(const RunningLoop& loop) {
+    return Says(loop, [](const PartitionReport& one) {
+      return one.status.phase == PartitionPhase::kActive && one.waiting.empty() &&
+             one.stopped.empty() && one.begun;
+    });
+  }
+};
+
+TEST_F(PollReportTest, APartitionThatHasNotBegunIsToldWithItsReason) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Hold(0, "the store is held");
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting == "the store is held" && !one.begun && one.stopped.empty();
+  }));
+  EXPECT_EQ(loop.Now().partitions[0].topic, "topic");
+  loop.script().Hold(0, "the store is damaged", true);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.stopped == "the store is damaged" && one.waiting.empty();
+  }));
+  loop.script().Assign(0);
+  ASSERT_TRUE(Works(loop));
+  EXPECT_EQ(loop.Now().partitions.size(), 1u);
+  loop.script().Revoke(0);
+  loop.script().Hold(0, "the log is silent");
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting == "the log is silent" && one.begun;
+  })) << "it has worked, and waits again";
+  EXPECT_EQ(loop.Now().partitions.size(), 1u);
+}
+
+TEST_F(PollReportTest, WhatAPartitionWaitsForUntilItWorks) {
+  window_.down = true;
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().AnswerCommits(std::nullopt);  // until the end, which would wait for them
+  loop.script().Assign(0);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) { return one.waiting == "down"; }));
+  window_.down = false;
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting == "the commit that confirms the ownership is not acknowledged yet";
+  }));
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  loop.script().Lose(0);
+}
+
+TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0, 3, 0);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting == "its window is completed from the log: at offset 1 of [0, 3)";
+  }));
+  loop.script().Append(0, "b", "k");
+  loop.script().Append(0, "c", "k");
+  ASSERT_TRUE(Works(loop));
+}
+
+TEST_F(PollReportTest, AStoppedPartitionSaysSoUntilItIsAssignedAnew) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  loop.script().Assign(1);
+  ASSERT_TRUE(Works(loop));
+  loop.script().Tell([](SourceEvents& events) {
+    events.Incident({"topic", 0}, 7, "the log is damaged");
+  });
+  ASSERT_TRUE(
+      Says(loop, [](const PartitionReport& one) { return one.stopped == "the log is damaged"; }));
+  EXPECT_EQ(loop.Now().partitions[1].stopped, "");
+  loop.script().Lose(0);
+  loop.script().Assign(0);
+  ASSERT_TRUE(Works(loop));
+  EXPECT_THAT(loop.Now().stops[0], HasSubstr("the log is damaged")) << "the run has had a stop";
+}
+
+}  // namespace
+}  // namespace oncemq::testing
