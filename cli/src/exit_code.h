@@ -9,8 +9,9 @@ enum ExitCode : int {
   kExitFailed = 1,
   kExitUsage = 2,         // wrong arguments, or a configuration that is refused
   kExitVerification = 4,  // the sums of the verdict do not add up
-  kExitNothing = 5,       // a run that never got a partition: no broker, or none was assigned
+  kExitNothing = 5,       // a run in which no partition has begun
   kExitNoService = 6,     // no service answers at the socket
+  kExitStopped = 7,       // a run in which a partition was stopped, all else in order
   kExitSignal = 128,      // plus the number of the signal that ended a run
 };
 

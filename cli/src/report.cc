@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -20,14 +21,46 @@ std::string Joined(const Terms& terms, std::string_view between) {
   return out;
 }
 
+bool AnyBegun(const RunReport& report) {
+  return std::any_of(report.partitions.begin(), report.partitions.end(),
+                     [](const PartitionReport& partition) { return partition.begun; });
+}
+
 std::string VerdictOf(const RunReport& report) {
   if (!report.counts.Balanced()) {
     return "FAILED (the deliveries do not add up)";
   }
+  if (!report.error.empty()) {
+    return "FAILED (it ended by itself)";
+  }
+  if (!report.clean) {
+    return "FAILED (not everything was given back in time)";
+  }
+  if (!report.stops.empty()) {
+    return "STOPPED (stops: " + std::to_string(report.stops.size()) + ")";
+  }
   if (!report.unreached.empty()) {
     return "NONE (no broker was reached)";
   }
-  return report.partitions.empty() ? "NONE (no partition was ever assigned)" : "OK";
+  if (report.partitions.empty()) {
+    return "NONE (no partition was ever assigned)";
+  }
+  return AnyBegun(report) ? "OK" : "NONE (no partition has begun)";
+}
+
+std::string NotBegunText(const PartitionReport& partition) {
+  const bool stopped = !partition.stopped.empty();
+  return stopped ? "stopped: " + SafeText(partition.stopped)
+                 : "waiting: " + SafeText(partition.waiting);
+}
+
+std::string PartitionText(const PartitionReport& partition) {
+  const PartitionStatus& status = partition.status;
+  return partition.topic + " [" + std::to_string(partition.partition) + "]: " +
+         (partition.begun ? "committed " + std::to_string(status.committed) + ", in total " +
+                                Joined(TermsOf(status.totals), " + ")
+                          : "not begun, " + NotBegunText(partition)) +
+         "\n";
 }
 
 }  // namespace
@@ -37,10 +70,7 @@ std::string ReportText(const RunReport& report) {
                     Joined(TermsOf(report.counts), " + ") + "\n";
   out += "beside them: " + Joined(AttributesOf(report), ", ") + "\n";
   for (const PartitionReport& partition : report.partitions) {
-    const PartitionStatus& status = partition.status;
-    out += partition.topic + " [" + std::to_string(partition.partition) + "]: committed " +
-           std::to_string(status.committed) + ", in total " +
-           Joined(TermsOf(status.totals), " + ") + "\n";
+    out += PartitionText(partition);
   }
   for (const std::string& stop : report.stops) {
     out += "stopped: " + SafeText(stop) + "\n";
@@ -65,6 +95,9 @@ std::string ReportJson(const RunReport& report) {
     nlohmann::ordered_json one;
     one["topic"] = partition.topic;
     one["partition"] = partition.partition;
+    one["begun"] = partition.begun;
+    one["waiting"] = partition.waiting;
+    one["stopped"] = partition.stopped;
     one["committed"] = partition.status.committed;
     one["totals"] = TermsAsJson(TermsOf(partition.status.totals));
     out["partitions"].push_back(std::move(one));
@@ -81,11 +114,14 @@ int ExitCodeOf(const RunReport& report, int signal) {
   if (!report.counts.Balanced()) {
     return kExitVerification;
   }
-  if (!report.error.empty() || !report.stops.empty() || !report.clean) {
+  if (!report.error.empty() || !report.clean) {
     return kExitFailed;
   }
+  if (!report.stops.empty()) {
+    return kExitStopped;
+  }
   // Whoever asked it to stop: nothing that adds up to zero was a run.
-  if (report.partitions.empty()) {
+  if (!AnyBegun(report)) {
     return kExitNothing;
   }
   return signal != 0 ? kExitSignal + signal : static_cast<int>(kExitDone);

@@ -9,8 +9,8 @@
 
 namespace oncemq {
 
-// The last line is "verdict: OK", "verdict: FAILED (...)" or, where it never got a partition,
-// "verdict: NONE (...)".
+// The last line is "verdict: OK", "verdict: FAILED (...)", "verdict: STOPPED (...)" where a
+// partition was stopped, or "verdict: NONE (...)" where none has begun.
 std::string ReportText(const RunReport& report);
 // One object on one line, without its line feed.
 std::string ReportJson(const RunReport& report);

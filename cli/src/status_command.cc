@@ -14,6 +14,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr char kNoPartition[] =
+    "no partition was ever assigned: the group assigns when all its members have joined, and waits "
+    "for a dead one until its session ends\n";
+
 // A part that another version of the service does not have is "?".
 std::string Part(const ordered_json& object, const char* key) {
   const auto found = object.find(key);
@@ -39,12 +43,43 @@ std::string Sum(const ordered_json& object, const char* key, std::string_view be
   return out;
 }
 
+// Empty where it is not there, or no text.
+std::string TextOf(const ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// The words before the numbers.
+std::string StateOf(const ordered_json& partition) {
+  for (const char* state : {"stopped", "waiting"}) {
+    if (const std::string why = TextOf(partition, state); !why.empty()) {
+      return std::string(state) + ": " + SafeText(why) + "; ";
+    }
+  }
+  const std::string phase = Part(partition, "phase");
+  return (phase == "none" ? "not assigned any more" : phase) + ", ";
+}
+
 std::string PartitionText(const ordered_json& partition) {
+  std::string out =
+      Part(partition, "topic") + " [" + Part(partition, "partition") + "]: " + StateOf(partition);
+  if (const auto begun = partition.find("begun"); begun != partition.end() && *begun == false) {
+    return out + "not begun\n";
+  }
   const std::string committed = Part(partition, "committed");
-  return Part(partition, "topic") + " [" + Part(partition, "partition") +
-         "]: " + Part(partition, "phase") + ", frontier " + Part(partition, "frontier") +
-         ", committed " + (committed == "-1" ? "nothing" : committed) + ", next offset " +
+  return out + "frontier " + Part(partition, "frontier") + ", committed " +
+         (committed == "-1" ? "nothing" : committed) + ", next offset " +
          Part(partition, "next_offset") + ", in total " + Sum(partition, "totals", " + ") + "\n";
+}
+
+// Whether the partition's own line says it: "topic/partition...: why".
+bool IsTold(const std::string& stop, const ordered_json& partitions) {
+  return std::any_of(partitions.begin(), partitions.end(), [&](const ordered_json& partition) {
+    const std::string why = TextOf(partition, "stopped");
+    const std::string name = TextOf(partition, "topic") + "/" + Part(partition, "partition");
+    return !why.empty() && stop.ends_with(": " + why) &&
+           (stop.starts_with(name + ":") || stop.starts_with(name + " "));
+  });
 }
 
 }  // namespace
@@ -67,9 +102,10 @@ std::string StatusText(const ordered_json& status) {
   for (const ordered_json& partition : list("partitions")) {
     out += PartitionText(partition);
   }
-  out += list("partitions").empty() ? "no partition was ever assigned\n" : "";
+  out += list("partitions").empty() ? kNoPartition : "";
   for (const ordered_json& stop : list("stops")) {
-    out += "stopped: " + (stop.is_string() ? SafeText(stop.get<std::string>()) : "?") + "\n";
+    const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
+    out += IsTold(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
   }
   for (const auto& [key, says] : {std::pair("unreached", "no broker was reached at "),
                                   std::pair("error", "ended by itself: ")}) {

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "exit_code.h"
+#include "not_open.h"
 #include "oncemq/dedup/store_look.h"
 #include "safe_json.h"
 #include "service_commands.h"
@@ -18,12 +19,16 @@ using nlohmann::ordered_json;
 std::string MarkerText(const ordered_json& marker) {
   const std::string state = marker.value("state", "?");
   if (state == "none") {
-    return "none: the window keeps nothing of this id\n";
+    return "none: the window keeps nothing of this id\n" + NotOpenText(marker);
   }
   std::string out = SafeText(state) + "\n";
-  out += "from source " + std::to_string(marker.value("source", 0u)) + ", partition " +
-         std::to_string(marker.value("partition", -1)) + ", offset " +
-         std::to_string(marker.value("offset", int64_t{-1})) + "\n";
+  const std::string topic = marker.value("topic", "");
+  const std::string store = marker.value("store", "");
+  const std::string partition = std::to_string(marker.value("partition", -1));
+  out += "from " +
+         (topic.empty() ? "partition " + partition : SafeText(topic) + " [" + partition + "]") +
+         ", offset " + std::to_string(marker.value("offset", int64_t{-1})) + "\n";
+  out += store.empty() ? "" : "in the store " + SafeText(store) + "\n";
   if (state == "open") {
     const std::string holder = marker.value("holder", "");
     out += holder.empty() ? "nobody holds it\n" : "held by the claim " + SafeText(holder) + "\n";
@@ -40,7 +45,16 @@ Result<ordered_json> ShowIn(StoreLook& look, std::string_view id) {
   if (const Status looked = look.Peek({&id, 1}, {&view, 1}); !looked) {
     return looked.error();
   }
-  return MarkerAsJson(id, view);
+  ordered_json marker = MarkerAsJson(id, view);
+  if (view.state != MarkerState::kNone) {
+    const auto stat = look.Stat();
+    if (!stat) {
+      return stat.error();
+    }
+    marker["topic"] = stat->topic;
+    marker["store"] = stat->directory;
+  }
+  return marker;
 }
 #else
 Result<ordered_json> ShowIn(StoreLook&, std::string_view) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "exit_code.h"
+#include "not_open.h"
 #include "oncemq/dedup/store_look.h"
 #include "safe_json.h"
 #include "units.h"
@@ -49,15 +50,16 @@ std::string Offset(const ordered_json& object, const char* key) {
   return offset < 0 ? "nothing" : std::to_string(offset);
 }
 
-std::string PartitionText(const ordered_json& partition) {
+// `alone`: nobody else's ids are in the store, so nobody is waited for but itself.
+std::string PartitionText(const ordered_json& partition, bool alone) {
   std::string out = "  partition " + Part(partition, "partition") + ": knows [" +
                     Part(partition, "known_from") + ", " + Part(partition, "known_to") +
                     "), announced " + Offset(partition, "announced") + ", committed " +
                     Offset(partition, "frontier") + ", own " + Part(partition, "own") +
                     ", watermark " + Time(partition, "watermark_ms") + "\n";
   const auto pins = partition.is_object() ? partition.find("pins") : partition.end();
-  if (partition.is_object() && pins != partition.end() && *pins == ordered_json(true)) {
-    out += "    forgetting waits for it\n";
+  if (!alone && partition.is_object() && pins != partition.end() && *pins == ordered_json(true)) {
+    out += "    nothing is forgotten before it has passed it\n";
   }
   return out;
 }
@@ -78,10 +80,10 @@ ordered_json AsOneObject(const WindowAnswer& answer) {
   out["from"] = answer.of_service ? "service" : "stores";
   out["stores"] = ordered_json::array();
   if (answer.of_service) {
-    const auto stores =
-        answer.result.is_object() ? answer.result.find("stores") : answer.result.end();
-    if (answer.result.is_object() && stores != answer.result.end()) {
-      out["stores"] = *stores;
+    for (const char* part : {"stores", "not_open"}) {
+      if (answer.result.is_object() && answer.result.contains(part)) {
+        out[part] = answer.result[part];
+      }
     }
     return out;
   }
@@ -112,11 +114,13 @@ std::string StoreText(const ordered_json& store) {
   const auto partitions = store.find("partitions");
   if (partitions != store.end() && partitions->is_array()) {
     for (const ordered_json& partition : *partitions) {
-      out += PartitionText(partition);
+      out += PartitionText(partition, partitions->size() == 1);
     }
   }
-  out += "  horizon " + Time(store, "horizon_ms") + ", level " + Part(store, "level") +
-         ", incarnation " + Part(store, "incarnation") + "\n";
+  const bool forgets = Number(store, "horizon_ms", -1) >= 0;
+  out += forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
+                 : "  nothing is forgotten yet";
+  out += ", level " + Part(store, "level") + ", incarnation " + Part(store, "incarnation") + "\n";
   return out + "  of " + Part(store, "identity") + "\n";
 }
 
@@ -133,12 +137,15 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
   }
   std::cout << SafeText(answer.from) << "\n";
   const ordered_json& stores = stat["stores"];
-  if (stores.empty()) {
-    std::cout << "no store is open: the window is in memory, or no partition is assigned\n";
+  const std::string not_open = NotOpenText(stat);
+  if (stores.empty() && not_open.empty()) {
+    std::cout << (stat.contains("not_open") ? "no store is open: no partition is assigned\n"
+                                            : "the window has no stores: it is in memory\n");
   }
   for (const ordered_json& store : stores) {
     std::cout << (store.contains("error") && !answer.of_service ? "" : StoreText(store));
   }
+  std::cout << not_open;
   return ToldUnread(answer);
 }
 

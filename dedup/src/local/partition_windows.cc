@@ -326,6 +326,7 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
       if (seen[i].state != MarkerState::kNone) {
         views[i] = seen[i];
         views[i].at.source = store->source;
+        views[i].store = store->options.directory;
       }
     }
   }

@@ -36,6 +36,9 @@ ordered_json StatusOf(const PartitionReport& report) {
   counts["deliveries"] = status.counts.deliveries;
   return {{"topic", report.topic},
           {"partition", report.partition},
+          {"begun", report.begun},
+          {"waiting", report.waiting},
+          {"stopped", report.stopped},
           {"phase", ToString(status.phase)},
           {"epoch", status.epoch},
           {"own", status.own},
@@ -82,23 +85,51 @@ Result<std::string> IdOf(const json& arguments) {
   return wrong;
 }
 
-Result<ordered_json> ShowId(Window* window, const json& arguments) {
+// Partitions whose store is not open here, since they have not begun.
+ordered_json NotOpen(const RunReport& report) {
+  ordered_json out = ordered_json::array();
+  for (const PartitionReport& partition : report.partitions) {
+    const bool given = !partition.waiting.empty() || !partition.stopped.empty();
+    if (given && partition.status.phase == PartitionPhase::kNone) {
+      out.push_back({{"topic", partition.topic},
+                     {"partition", partition.partition},
+                     {"waiting", partition.waiting},
+                     {"stopped", partition.stopped}});
+    }
+  }
+  return out;
+}
+
+Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) {
   const Result<std::string> id = IdOf(arguments);
   if (!id) {
     return id.error();
   }
-  if (window == nullptr) {
+  if (subject.window == nullptr) {
     return Invalid("the service has no window: no id is looked at");
   }
   const std::string_view asked = *id;
   MarkerView view;
-  if (const Status looked = window->Peek({&asked, 1}, {&view, 1}); !looked) {
+  if (const Status looked = subject.window->Peek({&asked, 1}, {&view, 1}); !looked) {
     return looked.error();
   }
-  return MarkerAsJson(*id, view);
+  const RunReport report = subject.runtime->Report();
+  ordered_json out = MarkerAsJson(*id, view);
+  for (const PartitionReport& one : report.partitions) {
+    const bool its =
+        one.begun && one.source == view.at.source && one.partition == view.at.partition;
+    if (view.state != MarkerState::kNone && its) {
+      out["topic"] = one.topic;
+    }
+  }
+  if (subject.window->capabilities().by_partition && view.state == MarkerState::kNone) {
+    out["not_open"] = NotOpen(report);
+  }
+  return out;
 }
 
-Result<ordered_json> StatOf(Window* window) {
+Result<ordered_json> StatOf(const AdminSubject& subject) {
+  Window* const window = subject.window;
   if (window == nullptr) {
     return Invalid("the service has no window: no id is looked at");
   }
@@ -111,6 +142,9 @@ Result<ordered_json> StatOf(Window* window) {
   out["stores"] = ordered_json::array();
   for (const StoreStat& stat : *stats) {
     out["stores"].push_back(StatAsJson(stat));
+  }
+  if (window->capabilities().by_partition) {
+    out["not_open"] = NotOpen(subject.runtime->Report());
   }
   return out;
 }
@@ -154,16 +188,15 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
          return ordered_json{{"line", line},
                              {"text", subject.guarantee.empty() ? line + "\n" : subject.guarantee}};
        }});
-  commands.Add({.name = "window show", .run = [window = subject.window](const json& arguments) {
-                  return ShowId(window, arguments);
-                }});
-  commands.Add({.name = "window stat",
-                .run = [window = subject.window](const json& arguments) -> Result<ordered_json> {
-                  if (const Status none = TakesNothing(arguments); !none) {
-                    return none.error();
-                  }
-                  return StatOf(window);
-                }});
+  commands.Add({.name = "window show",
+                .run = [subject](const json& arguments) { return ShowId(subject, arguments); }});
+  commands.Add(
+      {.name = "window stat", .run = [subject](const json& arguments) -> Result<ordered_json> {
+         if (const Status none = TakesNothing(arguments); !none) {
+           return none.error();
+         }
+         return StatOf(subject);
+       }});
 }
 
 }  // namespace oncemq

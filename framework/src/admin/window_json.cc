@@ -59,6 +59,9 @@ ordered_json MarkerAsJson(std::string_view id, const MarkerView& view) {
     out["partition"] = view.at.partition;
     out["offset"] = view.at.offset;
     out["uncertain"] = view.uncertain;
+    if (!view.store.empty()) {
+      out["store"] = view.store;
+    }
   }
   if (!view.token.empty()) {
     out["holder"] = Hex(view.token.process) + Hex(view.token.attempt);

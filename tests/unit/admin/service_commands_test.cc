@@ -42,6 +42,7 @@ class ServiceCommandsTest : public ::testing::Test {
     status.totals.applied = 30;
     status.counts = report.counts;
     report.partitions = {{"payments", 3, status}};
+    report.partitions[0].waiting = "for a commit";
     report.stops = {"payments [5] at 17: \xFF"};
     report.unreached = "k1:9092 (refused)";
     report.caught_up = 11;
@@ -76,6 +77,9 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
   const json& partition = status["partitions"][0];
   EXPECT_EQ(partition["topic"], "payments");
   EXPECT_EQ(partition["partition"], 3);
+  EXPECT_EQ(partition["begun"], true);
+  EXPECT_EQ(partition["waiting"], "for a commit");
+  EXPECT_EQ(partition["stopped"], "");
   EXPECT_EQ(partition["phase"], "active");
   EXPECT_EQ(partition["epoch"], 2);
   EXPECT_EQ(partition["own"], 99);

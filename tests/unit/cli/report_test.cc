@@ -46,12 +46,30 @@ TEST(Report, SumsThatDoNotAddUpFail) {
   EXPECT_EQ(ExitCodeOf(report, SIGTERM), 4);
 }
 
-TEST(Report, SaysWhatStoppedAndWhy) {
+TEST(Report, SaysWhatStoppedAndWhyAndIsNotOkThen) {
   RunReport report = Good();
   report.stops = {"payments [3] at 7: refused"};
   EXPECT_THAT(ReportText(report), HasSubstr("stopped: payments [3] at 7: refused\n"));
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: STOPPED (stops: 1)\n"));
+  EXPECT_EQ(nlohmann::json::parse(ReportJson(report))["verdict"], "STOPPED (stops: 1)");
+  report.partitions.clear();
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: STOPPED (stops: 1)\n")) << "not: none";
   report.error = "the group is gone";
   EXPECT_THAT(ReportText(report), HasSubstr("ended by itself: the group is gone\n"));
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: FAILED (it ended by itself)\n"));
+}
+
+TEST(Report, WhatWaitedUntilTheEndIsToldAndIsNoRun) {
+  RunReport report;
+  report.clean = true;
+  report.partitions = {
+      {.topic = "payments", .partition = 2, .begun = false, .waiting = "no \x1b room"}};
+  EXPECT_THAT(ReportText(report), HasSubstr("payments [2]: not begun, waiting: no \\u001b room\n"));
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: NONE (no partition has begun)\n"));
+  EXPECT_EQ(ExitCodeOf(report, SIGTERM), 5);
+  const auto json = nlohmann::json::parse(ReportJson(report))["partitions"][0];
+  EXPECT_EQ(json["begun"], false);
+  EXPECT_EQ(json["waiting"], report.partitions[0].waiting);
 }
 
 TEST(Report, NoReasonForgesALineOrPaintsTheTerminal) {
@@ -96,7 +114,9 @@ TEST(Report, ARunThatNeverGotAPartitionIsNotOk) {
 TEST(Report, AnUncleanEndIsSaid) {
   RunReport report = Good();
   report.clean = false;
-  EXPECT_THAT(ReportText(report), HasSubstr("not everything was given back in time\n"));
+  EXPECT_THAT(ReportText(report), HasSubstr("\nnot everything was given back in time\n"));
+  EXPECT_THAT(ReportText(report),
+              EndsWith("verdict: FAILED (not everything was given back in time)\n"));
 }
 
 TEST(Report, JsonHoldsTheSame) {
@@ -111,7 +131,7 @@ TEST(Report, JsonHoldsTheSame) {
   EXPECT_EQ(json["beside"]["own_redelivery"], 1);
   EXPECT_EQ(json["partitions"][0]["totals"]["suppressed"], 2);
   EXPECT_EQ(json["stops"][0], report.stops[0]);
-  EXPECT_EQ(json["verdict"], "OK");
+  EXPECT_EQ(json["verdict"], "STOPPED (stops: 1)");
 }
 
 TEST(ExitCode, IsZeroOnlyForACompleteEnd) {
@@ -124,6 +144,8 @@ TEST(ExitCode, IsZeroOnlyForACompleteEnd) {
   EXPECT_EQ(ExitCodeOf(report, 0), 1);
   report = Good();
   report.stops = {"stopped"};
+  EXPECT_EQ(ExitCodeOf(report, SIGINT), 7);
+  report.clean = false;
   EXPECT_EQ(ExitCodeOf(report, SIGINT), 1);
 }
 

@@ -63,8 +63,12 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   status.next_offset = 44;
   status.totals.applied = 30;
   runtime_.report.counts = {.deliveries = 5, .applied = 3, .open = 2, .uncertain = 1};
-  runtime_.report.partitions = {{"payments", 3, status}};
-  runtime_.report.stops = {"payments [5]: \x1b[31m"};
+  runtime_.report.partitions = {
+      {"payments", 3, status},
+      {.topic = "payments", .partition = 4, .begun = false, .waiting = "no \x1b room"},
+      {.topic = "payments", .partition = 5, .status = status, .stopped = "refused: no"},
+      {.topic = "payments", .partition = 6}};
+  runtime_.report.stops = {"payments/5 at offset 7: refused: no", "payments/6: \x1b[31m"};
   runtime_.report.unreached = "k1:9092";
   Offer();
   const Ended ended = Run("status" + At());
@@ -77,10 +81,19 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_THAT(ended.out, HasSubstr("\nbeside them: uncertain 1, own redelivery 0"));
   EXPECT_THAT(ended.out, HasSubstr("\npayments [3]: active, frontier 40, committed nothing, next "
                                    "offset 44, in total applied 30 + "));
-  EXPECT_THAT(ended.out, HasSubstr("\nstopped: payments [5]: \\u001b[31m\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\npayments [4]: waiting: no \\u001b room; not begun\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\npayments [5]: stopped: refused: no; frontier 40, "));
+  EXPECT_THAT(ended.out, HasSubstr("\npayments [6]: not assigned any more, frontier 0"));
+  EXPECT_THAT(ended.out, HasSubstr("\nstopped: payments/6: \\u001b[31m\n"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("stopped: payments/5"))) << "its own line says it";
+  EXPECT_THAT(ended.out, Not(HasSubstr("ever assigned")));
   EXPECT_THAT(ended.out, HasSubstr("\nno broker was reached at k1:9092\n"));
   const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
   EXPECT_EQ(json["partitions"][0]["committed"], -1);
+  EXPECT_EQ(json["partitions"][1]["waiting"], runtime_.report.partitions[1].waiting);
+  EXPECT_EQ(json["partitions"][1]["begun"], false);
+  EXPECT_EQ(json["partitions"][2]["stopped"], "refused: no");
+  EXPECT_EQ(json["stops"].size(), 2u);
   EXPECT_EQ(json["pid"], getpid());
 }
 
@@ -90,12 +103,14 @@ TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
   const ClaimRequest claim{id, {0xABC, 5}, {0, 2, 17}, own, 0};
   ClaimAnswer answer;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
+  runtime_.report.partitions = {{.topic = "refunds", .partition = 2, .source = 1},
+                                {.topic = "payments", .partition = 2, .source = 0}};
   Offer();
   EXPECT_EQ(Run("window show nobody" + At()).out, "none: the window keeps nothing of this id\n");
   const Ended open = Run("window show 610062 --hex" + At());
   EXPECT_EQ(open.code, 0) << open.err;
   EXPECT_EQ(open.out,
-            "open\nfrom source 0, partition 2, offset 17\n"
+            "open\nfrom payments [2], offset 17\n"
             "held by the claim 0000000000000abc0000000000000005\n");
   const auto json = nlohmann::json::parse(Run("window show --json --hex 610062" + At()).out);
   EXPECT_EQ(json["state"], "open");

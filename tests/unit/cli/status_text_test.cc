@@ -15,7 +15,8 @@ TEST(StatusText, WhatAnotherVersionDoesNotSayIsAQuestionMark) {
   EXPECT_EQ(StatusText({}), "?\n");
   EXPECT_EQ(StatusText(ordered_json::object()),
             "group ?, process ?\nguarantee: ?\ndeliveries ? = ?\nbeside them: ?\n"
-            "no partition was ever assigned\n");
+            "no partition was ever assigned: the group assigns when all its members have joined, "
+            "and waits for a dead one until its session ends\n");
 }
 
 TEST(StatusText, AnyJsonGivesAText) {
@@ -27,6 +28,9 @@ TEST(StatusText, AnyJsonGivesAText) {
       status[key] = ordered_json::parse(part);
       if (!status.contains("partitions")) {
         status["partitions"] = {ordered_json::parse(part)};
+      }
+      if (!status.contains("stops")) {
+        status["stops"] = {"a/1: b"};
       }
       EXPECT_THAT(StatusText(status), Not(HasSubstr("\x1b"))) << status;
     }

@@ -20,6 +20,7 @@ namespace {
 
 using oncemq::testing::Command;
 using oncemq::testing::ReadAll;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -28,8 +29,9 @@ constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
 
 class SilentRuntime final : public Runtime {
  public:
-  RunReport Run(std::stop_token) override { return {}; }
-  RunReport Report() const override { return {}; }
+  RunReport Run(std::stop_token) override { return report; }
+  RunReport Report() const override { return report; }
+  RunReport report;
 };
 
 class WindowStat : public Command {
@@ -103,8 +105,8 @@ TEST_F(WindowStat, ADirectoryThatNobodyHoldsIsReadStoreByStore) {
                                    "0 in the history (buckets: 0); open 1, parked 0; "));
   EXPECT_THAT(ended.out, HasSubstr("  partition 3: knows [0, 5), announced 5, committed 5, own "));
   EXPECT_THAT(ended.out, HasSubstr(", watermark 2020-09-13T12:26:40"));
-  EXPECT_THAT(ended.out,
-              HasSubstr("\n    forgetting waits for it\n  horizon none, level opaque, "));
+  EXPECT_THAT(ended.out, HasSubstr("\n  nothing is forgotten yet, level opaque, "));
+  EXPECT_THAT(ended.out, Not(HasSubstr("before it has passed it"))) << "there is no other";
   EXPECT_THAT(ended.out, HasSubstr("\n  of group g, topic payments, partition 3\n"));
   EXPECT_LT(ended.out.find("payments/3\n"), ended.out.find("payments/10\n")) << "by number";
   EXPECT_EQ(Files(), before) << "a look writes nothing";
@@ -126,15 +128,16 @@ TEST_F(WindowStat, WhatIsInTheHistoryIsCountedAndFound) {
   EXPECT_EQ(show.code, 0);
   EXPECT_EQ(show.err, "") << "RocksDB's warnings are for the store's owner";
   EXPECT_EQ(show.out, "# Read from the directory " + Stores() +
-                          "\ndone\nfrom source 0, partition 0, offset 3\n");
+                          "\ndone\nfrom payments [0], offset 3\nin the store " + Stores() +
+                          "/payments/0\n");
 }
 
 TEST_F(WindowStat, AClaimOfAProcessThatIsGoneIsNobodysAndUncertain) {
   Fill(2, 1);
   window_.reset();
   const Ended show = Run("window show open-2" + InDirectory());
-  EXPECT_THAT(show.out, HasSubstr("\nopen\nfrom source 0, partition 2, offset 1\nnobody holds it\n"
-                                  "uncertain: "));
+  EXPECT_THAT(show.out, HasSubstr("\nopen\nfrom payments [2], offset 1\nin the store " + Stores() +
+                                  "/payments/2\nnobody holds it\nuncertain: "));
   EXPECT_THAT(Run("window show nothing" + InDirectory()).out,
               HasSubstr("\nnone: the window keeps nothing of this id\n"));
 }
@@ -164,7 +167,7 @@ TEST_F(WindowStat, AStoreThatIsHeldIsLeftAloneAndItsHolderIsNamed) {
 TEST_F(WindowStat, TheServiceFileLeadsToTheServiceOrToWhatItHasLeft) {
   Fill(6, 4);
   const std::string file = ServiceFile("admin: {socket: '" + Socket() + "'}\n");
-  const SilentRuntime runtime;
+  SilentRuntime runtime;
   {
     const auto socket =
         AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
@@ -183,6 +186,36 @@ TEST_F(WindowStat, TheServiceFileLeadsToTheServiceOrToWhatItHasLeft) {
   EXPECT_THAT(left.out, StartsWith("# Read from the directory " + Stores() +
                                    ", since there is no " + Socket()));
   EXPECT_THAT(left.out, HasSubstr("  4 ids: 4 in memory"));
+}
+
+TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
+  Fill(6, 4);
+  SilentRuntime runtime;
+  const auto socket =
+      *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+  const std::string at = " --socket '" + Socket() + "'";
+  runtime.report.partitions = {
+      {.topic = "payments", .partition = 6, .status = {.phase = PartitionPhase::kActive}},
+      {.topic = "payments", .partition = 7, .begun = false, .waiting = "it is \x1b held"},
+      {.topic = "payments", .partition = 8, .begun = false, .stopped = "it is damaged"}};
+  const std::string not_open =
+      "payments [7]: its store is not open, waiting: it is \\u001b held\n"
+      "payments [8]: its store is not open, stopped: it is damaged\n";
+  EXPECT_THAT(Run("window stat" + at).out, EndsWith("payments, partition 6\n" + not_open));
+  const auto json = nlohmann::json::parse(Run("window stat --json" + at).out);
+  EXPECT_EQ(json["not_open"][0]["partition"], 7);
+  EXPECT_EQ(json["stores"].size(), 1u);
+  EXPECT_EQ(Run("window show id-77" + at).out,
+            "none: the window keeps nothing of this id\n" + not_open)
+      << "they may have it";
+  EXPECT_EQ(Run("window show id-1" + at).out,
+            "done\nfrom payments [6], offset 1\nin the store " + Stores() + "/payments/6\n");
+  window_->Close(0, 6);
+  runtime.report.partitions.resize(2);
+  EXPECT_THAT(Run("window stat" + at).out, HasSubstr("admin.sock\npayments [7]: its store"));
+  runtime.report.partitions.clear();
+  EXPECT_THAT(Run("window stat" + at).out,
+              EndsWith("no store is open: no partition is assigned\n"));
 }
 
 TEST_F(WindowStat, DamageIsToldAndHasTheCodeOfAFailure) {
@@ -211,6 +244,16 @@ TEST_F(WindowStat, TheHandlersOfTheCommandAreNotRunAtTheLevelAtomic) {
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("the handlers of `oncemq run` write no effects"));
   EXPECT_FALSE(std::filesystem::exists(Stores()));
+}
+
+TEST(StoreText, SaysWhomForgettingWaitsForOnlyWhereThereAreOthers) {
+  const auto store = nlohmann::ordered_json::parse(
+      R"({"partitions":[{"partition":1,"pins":true}],"horizon_ms":1600000000000})");
+  EXPECT_THAT(StoreText(store), Not(HasSubstr("passed")));
+  EXPECT_THAT(StoreText(store), HasSubstr("  horizon 2020-09-13T12:26:40.000Z: older ids may be "));
+  auto shared = store;
+  shared["partitions"].push_back({{"partition", 2}, {"pins", false}});
+  EXPECT_THAT(StoreText(shared), HasSubstr("\n    nothing is forgotten before it has passed it\n"));
 }
 
 TEST(StoreText, TakesAnyJson) {

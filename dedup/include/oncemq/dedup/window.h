@@ -187,6 +187,7 @@ struct MarkerView {
   Coordinates at;
   Token token;  // of the open claim; empty if nobody holds it
   bool uncertain = false;
+  std::string store;  // directory of the store that says so, where there is one for each partition
 };
 
 // What a window can do; the input of the conformance suite and of the start-up check.
