@@ -12,6 +12,7 @@ enum ExitCode : int {
   kExitNothing = 5,       // a run in which no partition has begun
   kExitNoService = 6,     // no service answers at the socket
   kExitStopped = 7,       // a run in which a partition was stopped, all else in order
+  kExitAtOnce = 8,        // a run that a second signal ended
   kExitSignal = 128,      // plus the number of the signal that ended a run
 };
 

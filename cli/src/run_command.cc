@@ -21,6 +21,8 @@
 namespace oncemq {
 namespace {
 
+static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
+
 int Refused(const Error& error) {
   std::cerr << error.message << "\n";
   return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;

@@ -4,11 +4,16 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <future>
+#include <system_error>
+
+#include "oncemq/base/log.h"
+
 namespace oncemq {
 namespace {
 
-constexpr int kEndedBySignal = 128;  // plus its number, as shells have it
-constexpr int kEnough = SIGUSR1;     // wakes the listener; only with ending_ it is ours
+constexpr int kEnough = SIGUSR1;          // wakes the listener; only with ending_ it is ours
+constexpr milliseconds kTellWithin{500};  // who asks twice does not wait for a log nobody reads
 
 sigset_t Listened() {
   sigset_t set;
@@ -19,9 +24,26 @@ sigset_t Listened() {
   return set;
 }
 
+[[noreturn]] void EndAtOnce(int number) {
+  std::promise<void> promise;
+  const std::future<void> told = promise.get_future();
+  try {
+    std::thread([number, &promise] {
+      Log(LogLevel::kError, "runtime",
+          "asked to stop again: the process ends at once, and gives nothing back",
+          {{"signal", number}});
+      StopLogging();  // writes it out
+      promise.set_value();
+    }).detach();
+    static_cast<void>(told.wait_for(kTellWithin));
+  } catch (const std::system_error&) {  // no thread is left for a last word
+  }
+  _exit(StopSignals::kEndedAtOnce);
+}
+
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(const Clock& clock) : clock_(clock) {
   const sigset_t set = Listened();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   thread_ = std::thread([this] { Listen(); });
@@ -43,11 +65,18 @@ void StopSignals::Listen() {
       }
       continue;
     }
-    if (received_ != 0) {
-      _exit(kEndedBySignal + number);
-    }
+    Take(number);
+  }
+}
+
+void StopSignals::Take(int number) {
+  const BootTime now = clock_.Boot();
+  if (received_ == 0) {
+    first_ = now;
     received_ = number;
     stop_.request_stop();
+  } else if (now >= first_ + kTogether) {
+    EndAtOnce(number);
   }
 }
 

@@ -172,8 +172,11 @@ TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   const Ended second = Run("run --handler count -c " + file, "asked");
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr("is taken: another process answers there"));
+  // As `timeout` sends them: to its child, and to the whole group.
   ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  kill(process.pid(), SIGINT);
   EXPECT_EQ(process.Wait(30s), 5);
+  EXPECT_THAT(ReadAll(out_), HasSubstr("verdict: NONE"));
   EXPECT_FALSE(std::filesystem::exists(Socket()));
   EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
 }

@@ -46,6 +46,50 @@ TEST_F(StopSignalsDeathTest, ASigusr1FromSomebodyElseDoesNotMakeItDeaf) {
   EXPECT_EXIT(ReceivedOf({SIGUSR1, SIGTERM}), ExitedWithCode(SIGTERM), "");
 }
 
+// Says when it is looked at: once for each signal that is taken.
+class SeenClock final : public Clock {
+ public:
+  BootTime Boot() const override {
+    const BootTime now = inner_.Boot();
+    looks_.release();
+    return now;
+  }
+  WallTime Wall() const override { return inner_.Wall(); }
+  void Advance(microseconds by) { inner_.Advance(by); }
+  void AwaitLook() const { looks_.acquire(); }
+
+ private:
+  ManualClock inner_;
+  mutable std::counting_semaphore<> looks_{0};
+};
+
+// `later` after the first signal comes the second one. Exits with the first one's number where that
+// was not the end.
+[[noreturn]] void AskTwice(microseconds later) {
+  alarm(kPatienceSeconds);
+  SeenClock clock;
+  int received = 0;
+  {
+    StopSignals signals(clock);
+    kill(getpid(), SIGINT);
+    clock.AwaitLook();
+    clock.Advance(later);
+    kill(getpid(), SIGTERM);
+    clock.AwaitLook();
+    received = signals.received();
+  }
+  _exit(received);
+}
+
+TEST_F(StopSignalsDeathTest, ASecondSignalRightBehindTheFirstIsTheSameOne) {
+  EXPECT_EXIT(AskTwice(StopSignals::kTogether - microseconds(1)), ExitedWithCode(SIGINT), "");
+}
+
+TEST_F(StopSignalsDeathTest, ALaterOneEndsTheProcessAtOnceWithACodeAndALineOfItsOwn) {
+  EXPECT_EXIT(AskTwice(StopSignals::kTogether), ExitedWithCode(StopSignals::kEndedAtOnce),
+              "asked to stop again: the process ends at once");
+}
+
 TEST_F(StopSignalsDeathTest, ItEndsWithoutASignal) {
   const auto end = [] {
     alarm(kPatienceSeconds);

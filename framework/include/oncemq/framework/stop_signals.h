@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StopSignals: SIGINT and SIGTERM as the stop token of a run. The second one ends the process at
-// once, with 128 and its number. SIGUSR1 is taken and ignored.
+// StopSignals: SIGINT and SIGTERM as the stop token of a run. One that comes kTogether after the
+// first, or later, ends the process at once, with kEndedAtOnce and a line in the log; nothing is
+// given back then. Sooner it is taken for the same one: `timeout` and a terminal send to the
+// process and to its group. SIGUSR1 is taken and ignored.
 //
 //   StopSignals signals;   // first of all in main()
 //   ... (*runtime)->Run(signals.token());
@@ -10,6 +12,8 @@
 #include <stop_token>
 #include <thread>
 
+#include "oncemq/base/clock.h"
+
 namespace oncemq {
 
 // Make it before any other thread: the signals are blocked from then on, in every thread that is
@@ -17,7 +21,11 @@ namespace oncemq {
 // Thread safety: token and received from any thread.
 class StopSignals {
  public:
-  StopSignals();
+  static constexpr milliseconds kTogether{1'000};
+  static constexpr int kEndedAtOnce = 8;  // the exit code
+
+  // `clock` outlives it.
+  explicit StopSignals(const Clock& clock = SystemClock::Instance());
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -30,7 +38,10 @@ class StopSignals {
 
  private:
   void Listen();
+  void Take(int number);
 
+  const Clock& clock_;
+  BootTime first_{};
   std::stop_source stop_;
   std::atomic<int> received_{0};
   std::atomic<bool> ending_{false};
