@@ -5,6 +5,7 @@
 
 #include "edit_distance.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
 #include "quoted.h"
 #include "units.h"
 
@@ -196,6 +197,20 @@ bool Section::Text(std::string_view name, std::string& out) {
   return value.has_value();
 }
 
+bool Section::Path(std::string_view name, std::string& out) {
+  if (!Text(name, out)) {
+    return false;
+  }
+  // Never by the working directory: members that are started elsewhere would have other stores.
+  const std::filesystem::path path = findings_.Folder() / out;
+  if (!path.is_absolute()) {
+    Blame(name, "is relative, and in which folder the service file lies is not known");
+    return false;
+  }
+  out = path;
+  return true;
+}
+
 bool Section::Texts(std::string_view name, std::vector<std::string>& out) {
   const Entry* entry = Find(name);
   if (entry == nullptr || !entry->value.IsSequence()) {
@@ -243,6 +258,7 @@ std::optional<uint64_t> Section::NumberOf(std::string_view name, uint64_t least,
 std::optional<std::chrono::milliseconds> Section::DurationOf(std::string_view name,
                                                              std::chrono::milliseconds least,
                                                              std::chrono::milliseconds most) {
+  ONCEMQ_CHECK(most <= kLongestDuration, "the bound that is told can be said");
   const std::optional<std::string> value = ScalarOf(name);
   if (!value) {
     return std::nullopt;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,11 @@ class Findings {
  public:
   explicit Findings(std::string_view file_name) : file_name_(file_name) {}
 
+  // Of the file, absolute; empty: it cannot be known.
+  std::filesystem::path Folder() const {
+    std::error_code failed;
+    return std::filesystem::absolute(file_name_, failed).parent_path();
+  }
   void Add(const YAML::Mark& mark, std::string text);
   // Remembers where an option stands, for AddAt.
   void Place(std::string path, const YAML::Mark& mark) { places_[std::move(path)] = mark; }
@@ -77,6 +84,8 @@ class Section {
   // Each reads the key if it is there. True: the option has a new value.
   bool Text(std::string_view name, std::string& out);
   bool Texts(std::string_view name, std::vector<std::string>& out);  // one text, or a list
+  // A text that names a file: a relative one lies in the folder of the service file.
+  bool Path(std::string_view name, std::string& out);
   template <class N>
   bool Count(std::string_view name, N& out, uint64_t least, uint64_t most);
   template <class D>

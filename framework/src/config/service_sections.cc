@@ -184,10 +184,10 @@ constexpr std::string_view kDiskKeys[] = {"directory", "sync",  "skew",    "gene
 void ReadDiskWindow(Section& section, RuntimeOptions& runtime, LocalWindowOptions& window) {
   ReadAnyWindow(section, runtime, window);
   section.Require("directory", "where the stores of the partitions lie, on a local disk");
-  section.Text("directory", window.directory);
+  section.Path("directory", window.directory);
   section.Choice("sync", window.sync, kSyncs);
-  section.Duration("remember", window.remember, 1s, 24h * 3650);
-  section.Duration("skew", window.skew, 0ms, 24h * 3650);
+  section.Duration("remember", window.remember, 1s, kLongestDuration);
+  section.Duration("skew", window.skew, 0ms, kLongestDuration);
   section.Count("generation", window.generation, 1'000, 100'000'000);
   section.Count("max_open", window.max_open, 1, 1'000'000'000);
   uint64_t cache = window.cache_bytes;
@@ -247,7 +247,7 @@ void ReadReject(Section& file, RuntimeOptions& runtime) {
   if (file.IsMap("reject")) {
     Section reject = file.Sub("reject");
     reject.Require("journal", "the file that refused messages are written to");
-    reject.Text("journal", runtime.journal);
+    reject.Path("journal", runtime.journal);
     runtime.policy.reject = RejectPolicy::kJournal;
     reject.Finish();
   } else if (file.Text("reject", policy) && policy != "stop") {
@@ -283,12 +283,12 @@ void ReadLimits(Section limits, ServiceOptions& options) {
 void ReadLog(Section log, LogOptions& options) {
   log.Choice("level", options.level, kLogLevels);
   log.Choice("format", options.format, kLogFormats);
-  log.Text("file", options.file);
+  log.Path("file", options.file);
   log.Finish();
 }
 
 void ReadAdmin(Section admin, AdminOptions& options) {
-  admin.Text("socket", options.socket);
+  admin.Path("socket", options.socket);
   admin.Finish();
 }
 

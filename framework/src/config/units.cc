@@ -22,7 +22,6 @@ constexpr std::array<Unit, 4> kTimeUnits{{{"h", 3'600'000}, {"m", 60'000}, {"s",
 constexpr std::array<Unit, 4> kByteUnits{
     {{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"B", 1}}};
 
-constexpr uint64_t kLongest = 10'000ull * 3'600'000;
 constexpr uint64_t kMostBytes = 1ull << 62;
 
 bool IsDigit(char c) {
@@ -105,7 +104,8 @@ class TimeReader {
 }  // namespace
 
 std::optional<milliseconds> ParseDuration(std::string_view text) {
-  const std::optional<uint64_t> millis = ParseWithUnit(text, kTimeUnits, kLongest);
+  const std::optional<uint64_t> millis =
+      ParseWithUnit(text, kTimeUnits, static_cast<uint64_t>(kLongestDuration.count()));
   return millis ? std::optional(milliseconds(*millis)) : std::nullopt;
 }
 

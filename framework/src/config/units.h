@@ -12,7 +12,9 @@
 
 namespace oncemq {
 
-// "500ms", "30s", "10m", "1h"; at most 10,000 hours.
+inline constexpr std::chrono::milliseconds kLongestDuration = std::chrono::hours(10'000);
+
+// "500ms", "30s", "10m", "1h"; at most kLongestDuration.
 std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text);
 std::string FormatDuration(std::chrono::milliseconds duration);
 

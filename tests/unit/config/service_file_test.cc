@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -307,6 +308,33 @@ TEST(ServiceFile, LoadSaysWhenThereIsNoFile) {
   EXPECT_EQ(LoadService(path).error().code, Code::kNotFound);
   EXPECT_EQ(LoadService(path).error().message, path + ": No such file or directory");
   EXPECT_EQ(LoadService(dir.path().string()).error().code, Code::kInvalid);
+}
+
+TEST(ServiceFile, ARelativePathIsTakenFromTheFolderOfTheFile) {
+  const std::string yaml = With("  engine: memory\n", "  engine: rocksdb\n  directory: stores\n") +
+                           "reject: {journal: refused/a}\nadmin: {socket: ../run/s}\n"
+                           "log: {file: ./log}\n";
+  const auto options = ParseService(yaml, "/etc/pay/service.yaml", NoSources());
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->local.directory, "/etc/pay/stores");
+  EXPECT_EQ(options->runtime.journal, "/etc/pay/refused/a");
+  EXPECT_EQ(options->admin.socket, "/etc/pay/../run/s");
+  EXPECT_EQ(options->log.file, "/etc/pay/./log");
+  const auto here = ParseService(yaml, "service.yaml", NoSources());
+  EXPECT_EQ(here->local.directory, std::filesystem::current_path() / "stores") << "absolute";
+}
+
+TEST(ServiceFile, ADurationThatIsTooLongIsToldTheTrueBound) {
+  for (const char* key : {"remember", "skew"}) {
+    const auto with = [key](const std::string& value) {
+      return With("  engine: memory\n",
+                  "  engine: rocksdb\n  directory: /d\n  " + (key + (": " + value)) + "\n");
+    };
+    const auto refused = ParseService(with("10001h"), "service.yaml", NoSources());
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("to 10000h, not `10001h`"));
+    EXPECT_TRUE(ParseService(with("10000h"), "service.yaml", NoSources()));
+  }
 }
 
 }  // namespace

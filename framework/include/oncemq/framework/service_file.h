@@ -6,8 +6,9 @@
 // "service.yaml:12:5: what is wrong", one a line. What is accepted means what it says.
 // `${NAME}` and `${NAME:default}` in a value are replaced by a variable of the environment, and
 // `${file:/path}`, where a secret may stand, by the content of a file that only its owner may read.
-// A value that came from outside is never read as YAML.
-// Thread safety: any thread; the environment must not change meanwhile.
+// A value that came from outside is never read as YAML. A relative path in a value is taken from
+// the folder of the service file, and is absolute in the options. Thread safety: any thread; the
+// environment must not change meanwhile.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,8 @@ struct ConfigSources {
 // This process's environment and files.
 ConfigSources ProcessSources();
 
-// `file_name` is only what errors call it. All errors are kInvalid.
+// `file_name` is what errors call it, and its folder is that of relative paths. All errors are
+// kInvalid.
 Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file_name,
                                     const ConfigSources& sources = ProcessSources());
 
