@@ -2,6 +2,7 @@
 // How a store is opened, to be used or only to be read, and who holds one.
 #include <fcntl.h>
 #include <rocksdb/cache.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,27 @@ void RemoveNames(const std::string& directory) {
       std::filesystem::remove(entry->path(), failed);
     }
   }
+}
+
+// What is missing of it, for its owner alone: ids, effects and the secret for long ids are in the
+// files, and RocksDB makes those for everybody. The mode is given with the name, so there is no
+// moment before it.
+std::error_code MakeFolders(const std::filesystem::path& directory) {
+  std::error_code failed;
+  std::filesystem::path folder;
+  for (const std::filesystem::path& name : directory) {
+    folder /= name;
+    if (std::filesystem::is_directory(folder, failed)) {
+      continue;
+    }
+    const mode_t mode = ONCEMQ_MUTANT("store-open-to-others") ? 0755 : 0700;
+    if (mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) {
+      return {errno, std::system_category()};
+    }
+  }
+  failed.clear();
+  const bool there = std::filesystem::is_directory(directory, failed);
+  return failed || there ? failed : std::make_error_code(std::errc::not_a_directory);
 }
 
 Status SyncFile(const std::string& path, int flags) {
@@ -133,7 +155,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
     return Error{Code::kCorrupt, Effect::kNone,
                  options.directory + ": the store, or its file CURRENT, is gone"};
   }
-  std::filesystem::create_directories(options.directory, failed);
+  failed = MakeFolders(options.directory);
   if (failed) {
     const bool full = failed == std::errc::no_space_on_device;
     return Error{full ? Code::kUnavailable : Code::kInvalid, Effect::kNone,

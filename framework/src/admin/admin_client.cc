@@ -2,12 +2,16 @@
 #include "admin_client.h"
 
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "frame.h"
 #include "oncemq/framework/admin.h"
+#include "socket_name.h"
+#include "socket_trust.h"
 #include "unix_socket.h"
 
 namespace oncemq {
@@ -42,7 +46,7 @@ class Conversation {
       return NoConversation(path_, errno);
     }
     const int failed = ConnectUnix(fd_, path_);
-    return failed == 0 ? Status() : NoConversation(path_, failed);
+    return failed == 0 ? CheckServer() : NoConversation(path_, failed);
   }
 
   // A service that refuses may stop to read: what it says is in its answer.
@@ -87,6 +91,25 @@ class Conversation {
   }
 
  private:
+  // Whoever may write to the directory may have put a socket there.
+  Status CheckServer() const {
+    ucred server{};
+    socklen_t size = sizeof server;
+    struct stat folder {};
+    if (getsockopt(fd_.get(), SOL_SOCKET, SO_PEERCRED, &server, &size) != 0 ||
+        stat(FolderOrHere(path_).c_str(), &folder) != 0) {
+      return NoConversation(path_, errno);
+    }
+    if (MayBelieve(server.uid, geteuid(), folder)) {
+      return {};
+    }
+    return Error{
+        Code::kInvalid, Effect::kNone,
+        "the process that answers at " + path_ + " is of user " + std::to_string(server.uid) +
+            ", who is neither you nor root, and the directory is not that user's alone: it "
+            "is not believed"};
+  }
+
   Status Wait(short what) {
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - clock_.Boot());
     pollfd waited{fd_.get(), what, 0};

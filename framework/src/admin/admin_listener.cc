@@ -13,6 +13,7 @@
 #include "oncemq/base/mutant.h"
 #include "oncemq/framework/admin.h"
 #include "socket_name.h"
+#include "socket_trust.h"
 #include "unix_socket.h"
 
 namespace oncemq {
@@ -39,6 +40,21 @@ Error Taken(const std::string& path) {
 // Replaces nothing.
 int Move(const std::string& from, const std::string& to) {
   return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+// Who may write to the folder may take the socket away, and put another one in its place.
+Status CheckFolder(const std::string& path) {
+  const std::string folder = FolderOrHere(path);
+  struct stat facts {};
+  if (stat(folder.c_str(), &facts) != 0) {
+    return Failed(path, "lies in a directory that cannot be looked at", errno);
+  }
+  if (OthersMayReplaceIn(facts, geteuid()) && !ONCEMQ_MUTANT("admin-folder-not-looked-at")) {
+    return Invalid(path, "lies in a directory that others may write to (" + folder +
+                             "): they could put a socket of theirs in its place; take one of your "
+                             "own, `chmod go-w`");
+  }
+  return {};
 }
 
 enum class Found { kNothing, kDead, kTaken, kNoSocket, kUnknown };
@@ -68,8 +84,8 @@ Found LookAt(const std::string& path) {
 // One process at a time clears names of a directory, or two would take away what the other has just
 // put there.
 Result<OwnedFd> LockFolder(const std::string& path) {
-  const std::string folder(FolderOf(path));
-  OwnedFd fd(open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string folder = FolderOrHere(path);
+  OwnedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     return Failed(path, "lies in a directory that cannot be opened", errno);
   }
@@ -166,6 +182,9 @@ Status MakeSocket(const OwnedFd& fd, const std::string& born, const std::string&
 Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& path) {
   if (const Status fits = CheckAdminSocket(path); !fits) {
     return Invalid("`" + path + "`", fits.error().message);
+  }
+  if (const Status safe = CheckFolder(path); !safe) {
+    return safe.error();
   }
   OwnedFd fd = NewUnixSocket();
   if (!fd) {

@@ -17,6 +17,12 @@ inline std::string_view FolderOf(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1);
 }
 
+// The same as a directory to be opened.
+inline std::string FolderOrHere(std::string_view path) {
+  const std::string_view folder = FolderOf(path);
+  return folder.empty() ? "." : std::string(folder);
+}
+
 inline constexpr std::string_view kBeside = ".oncemq-";
 inline constexpr size_t kNameBeside = kBeside.size() + 8;
 

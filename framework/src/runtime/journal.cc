@@ -94,7 +94,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path,
                                                std::vector<std::string> topics) {
   // Without O_NONBLOCK a device could keep us here. For an ordinary file it means nothing.
   const int fd =
-      open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
+      open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
   if (fd < 0 && errno == EISDIR) {
     return Error{Code::kInvalid, Effect::kNone,
                  "the journal " + path + " is a directory; each member needs a file of its own"};

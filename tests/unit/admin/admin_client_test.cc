@@ -3,11 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
 
 #include "server_fixture.h"
+#include "socket_trust.h"
+#include "unix_socket.h"
 
 namespace oncemq::testing {
 namespace {
@@ -35,6 +40,55 @@ class AdminClientTest : public AdminServerTest {
     });
   }
 };
+
+struct stat Folder(uid_t owner, mode_t mode) {
+  struct stat folder {};
+  folder.st_uid = owner;
+  folder.st_mode = S_IFDIR | mode;
+  return folder;
+}
+
+TEST(SocketTrust, AServerIsOurselvesOrRootAndForRootWhoHasTheDirectoryAlone) {
+  constexpr uid_t kUs = 1000;
+  constexpr uid_t kOther = 1001;
+  EXPECT_TRUE(MayBelieve(kUs, kUs, Folder(kOther, 0777)));
+  EXPECT_TRUE(MayBelieve(0, kUs, Folder(kOther, 0777)));
+  EXPECT_FALSE(MayBelieve(kOther, kUs, Folder(kOther, 0700))) << "we are not asked to trust him";
+  EXPECT_TRUE(MayBelieve(kOther, 0, Folder(kOther, 0755)));
+  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(kOther, 0775))) << "or somebody of his group";
+  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(kUs, 0755))) << "another service's directory";
+  EXPECT_FALSE(MayBelieve(kOther, 0, Folder(0, 01777))) << "anybody may have put it there";
+}
+
+TEST(SocketTrust, ADirectoryIsSafeWhereOnlyWeAndRootMayReplaceAName) {
+  constexpr uid_t kUs = 1000;
+  EXPECT_FALSE(OthersMayReplaceIn(Folder(kUs, 0755), kUs));
+  EXPECT_FALSE(OthersMayReplaceIn(Folder(0, 0755), kUs));
+  EXPECT_FALSE(OthersMayReplaceIn(Folder(0, 01777), kUs));
+  EXPECT_TRUE(OthersMayReplaceIn(Folder(0, 0777), kUs));
+  EXPECT_TRUE(OthersMayReplaceIn(Folder(kUs, 0770), kUs));
+  EXPECT_TRUE(OthersMayReplaceIn(Folder(1001, 0755), kUs)) << "it is his";
+  EXPECT_TRUE(OthersMayReplaceIn(Folder(1001, 01777), kUs));
+}
+
+TEST_F(AdminClientTest, AStrangerWhoServesThereIsNotBelieved) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can be somebody else for a moment";
+  }
+  constexpr uid_t kStranger = 65534;
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0777), 0);
+  OwnedFd fd = NewUnixSocket();
+  std::thread([&] {  // of this thread alone, by the system's call
+    ASSERT_EQ(syscall(SYS_setresuid, -1, kStranger, -1), 0);
+    const sockaddr_un address = UnixAddress(path_);
+    ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(listen(fd.get(), 1), 0);
+  })
+      .join();
+  const Error error = Fails();
+  EXPECT_EQ(error.code, Code::kInvalid);
+  EXPECT_THAT(error.message, HasSubstr("is of user 65534, who is neither you nor root"));
+}
 
 TEST_F(AdminClientTest, GivesTheResultOfItsCommand) {
   Start();

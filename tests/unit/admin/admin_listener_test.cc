@@ -57,6 +57,20 @@ TEST_F(AdminListenerTest, OnlyItsOwnerHasRightsWhateverTheUmaskSays) {
   EXPECT_EQ(Files(), 1u) << "nothing is left of its birth";
 }
 
+TEST_F(AdminListenerTest, ADirectoryThatOthersMayWriteToIsRefused) {
+  for (const mode_t mode : {0777u, 0775u, 0757u, 0722u}) {
+    ASSERT_EQ(chmod(dir_.path().c_str(), mode), 0);
+    EXPECT_THAT(ErrorOf().message, HasSubstr("lies in a directory that others may write to ("))
+        << mode;
+    EXPECT_EQ(ErrorOf().code, Code::kInvalid);
+    EXPECT_EQ(Files(), 0u);
+  }
+  for (const mode_t mode : {0755u, 0700u, 01777u}) {
+    ASSERT_EQ(chmod(dir_.path().c_str(), mode), 0);
+    EXPECT_TRUE(AdminListener::Open(path_)) << mode;
+  }
+}
+
 TEST_F(AdminListenerTest, AUmaskThatTakesTheOwnersRightsTooIsToldAndNothingStays) {
   const mode_t before = umask(0777);
   const Error error = ErrorOf();

@@ -48,6 +48,15 @@ class JournalTest : public ::testing::Test {
   TempDir dir_;
 };
 
+TEST_F(JournalTest, NobodyElseMayReadIt) {
+  const mode_t before = umask(022);
+  const auto journal = Open();
+  umask(before);
+  struct stat facts {};
+  ASSERT_EQ(stat(path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0600u);
+}
+
 TEST_F(JournalTest, AnEntryNamesWhereAndWhichAndWhy) {
   const auto journal = Open();
   EXPECT_EQ(Append(*journal, Item("p-17", 1042, 1), "not a payment"), 1U);

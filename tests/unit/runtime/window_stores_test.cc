@@ -3,6 +3,8 @@
 // forgotten, and when a store is held.
 #include "window_stores.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "oncemq/dedup/local_window.h"
@@ -153,6 +155,21 @@ TEST_F(WindowStoresTest, EachCommitIsAnnouncedBeforeItIsSentAndToldWhenItIsAckno
   loop.script().Revoke(0);
   ASSERT_TRUE(Holds([&] { return !loop.script().seen().given_back.empty(); }));
   EXPECT_EQ(stores_.open(), 0) << "before the group hears of it";
+}
+
+TEST_F(WindowStoresTest, NobodyElseMayReadAStore) {
+  const mode_t before = umask(022);
+  {
+    RunningLoop loop(Options(), &stores_, Count());
+    loop.script().Prepare(0);
+    ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  }
+  umask(before);
+  for (const char* folder : {"stores", "stores/topic", "stores/topic/0"}) {
+    struct stat facts {};
+    ASSERT_EQ(stat((dir_.path() / folder).c_str(), &facts), 0) << folder;
+    EXPECT_EQ(facts.st_mode & 07777, 0700u) << folder;
+  }
 }
 
 TEST_F(WindowStoresTest, WhatCannotBeAnnouncedIsNotCommittedAndThePartitionGoesOnWhenItCan) {

@@ -38,6 +38,8 @@ namespace oncemq {
 enum class SyncWhen : uint8_t { kNever, kEachCommit, kEachBatch };
 
 struct LocalWindowOptions {
+  // What of it is missing is made for its owner alone (0700). A relative one is taken from the
+  // working directory, so say an absolute one where several processes are to meet in it.
   std::string directory;
   // Who the window belongs to, as text: cluster, topic, group, scope, recipe, isolation. A
   // directory that was written for somebody else is refused.
