@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handlers.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
 
 #include "safe_json.h"
+#include "service_commands.h"
 
 namespace oncemq {
+namespace {
+
+// What a JSON text gives back as it was, and a person can type.
+bool IsPlainText(std::string_view id) {
+  const bool controls = std::any_of(id.begin(), id.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  // Bytes that are no UTF-8 come back as something else.
+  return !controls && nlohmann::json::parse(SafeJson(std::string(id)), nullptr, false) == id;
+}
+
+}  // namespace
+
+std::string PrintedLine(std::string_view id, std::string_view topic, int32_t partition,
+                        int64_t offset) {
+  nlohmann::ordered_json line;
+  if (IsPlainText(id)) {
+    line["id"] = id;
+  } else {
+    line["id_hex"] = HexOfBytes(id);
+  }
+  line["topic"] = topic;
+  line["partition"] = partition;
+  line["offset"] = offset;
+  return SafeJson(line) + "\n";
+}
 
 Handler PrintHandler(std::function<void()> on_closed) {
   return [on_closed = std::move(on_closed)](const Message& message, Context& context) -> Outcome {
-    const nlohmann::ordered_json line{{"id", context.id()},
-                                      {"topic", message.topic()},
-                                      {"partition", message.partition()},
-                                      {"offset", message.offset()}};
-    const std::string text = SafeJson(line) + "\n";
+    const std::string text =
+        PrintedLine(context.id(), message.topic(), message.partition(), message.offset());
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     if (!written || std::fflush(stdout) != 0) {
       on_closed();

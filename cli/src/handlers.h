@@ -5,13 +5,19 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "oncemq/framework/handler.h"
 
 namespace oncemq {
 
-// One JSON object a line on standard output: id, topic, partition, offset. `on_closed` is called
-// when nobody reads it any more.
+// What `print` writes of a message: one JSON object and a line feed, with `id`, or `id_hex` where
+// the id is no plain text: for `window show --hex`.
+std::string PrintedLine(std::string_view id, std::string_view topic, int32_t partition,
+                        int64_t offset);
+
+// One such line for each message, on standard output. `on_closed` is called when nobody reads it
+// any more.
 Handler PrintHandler(std::function<void()> on_closed);
 
 // Answers Done and does nothing: the report at the end has the sums.

@@ -64,7 +64,11 @@ int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSign
   }
   const RunReport report = (*runtime)->Run(signals.token());
   admin->reset();  // from here on nothing more happens that could be asked about
-  std::cout << (arguments.json ? ReportJson(report) + "\n" : ReportText(report)) << std::flush;
+  // Behind the JSON lines of `print` stands nothing else.
+  const bool apart = arguments.handler == "print" && !arguments.json;
+  (apart ? std::cerr : std::cout) << (arguments.json ? ReportJson(report) + "\n"
+                                                     : ReportText(report))
+                                  << std::flush;
   const bool unread = signals.token().stop_requested() && signals.received() == 0;
   const int code = unread ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());
   if (!report.clean) {

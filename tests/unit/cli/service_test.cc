@@ -181,6 +181,20 @@ TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
 }
 
+TEST_F(AskedService, PrintKeepsStandardOutputToItsLines) {
+  const std::string file = ServiceFile();
+  for (const char* json : {"", " --json"}) {
+    Process process({.command = ShellLine("run -c " + file + json)});
+    ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));
+    ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+    EXPECT_EQ(process.Wait(30s), 5);
+    const bool as_json = *json != '\0';
+    EXPECT_EQ(ReadAll(out_).empty(), !as_json);
+    EXPECT_EQ(nlohmann::json::accept(ReadAll(out_)), as_json);
+    EXPECT_EQ(ReadAll(err_).find("\nverdict: NONE") != std::string::npos, !as_json);
+  }
+}
+
 TEST_F(AskedService, AKilledServiceIsSaidToBeDeadAndTheNextOneTakesItsPlace) {
   const std::string file = ServiceFile();
   const auto run = ShellLine("run --handler count -c " + file);
