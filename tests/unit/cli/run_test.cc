@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // oncemq run against a real broker.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -208,6 +211,67 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
     }
     EXPECT_EQ(AskAt("window show id-7" + file)["state"], "done");
   }
+}
+
+// As another process that has the store.
+class HeldStore {
+ public:
+  explicit HeldStore(const std::filesystem::path& store)
+      : file_(open((store / "LOCK").c_str(), O_RDWR | O_CLOEXEC)) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    EXPECT_EQ(fcntl(file_, F_SETLK, &lock), 0);
+  }
+  ~HeldStore() { close(file_); }
+  HeldStore(const HeldStore&) = delete;
+  HeldStore& operator=(const HeldStore&) = delete;
+
+ private:
+  const int file_;
+};
+
+TEST_F(RunAgainstKafka, WhatWaitsAndWhatIsStoppedIsNamedByStatusAndVerdict) {
+  const std::filesystem::path stores = dir_.path() / "stores";
+  WriteService("engine: rocksdb, directory: stores");  // beside the file
+  SendTwice(50);
+  const std::string run = "--handler count --json >'" + out().string() + "'";
+  const auto state = [&](size_t partition, const char* key) {
+    const auto list = Ask("status")["partitions"];
+    return list.size() > partition ? list[partition][key].get<std::string>() : "";
+  };
+  {
+    Process first({.command = ShellLine(run)});
+    ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100; }));
+    ASSERT_EQ(kill(first.pid(), SIGTERM), 0);
+    EXPECT_EQ(first.Wait(30s), 128 + SIGTERM);
+  }
+  {
+    std::optional<HeldStore> held(std::in_place, stores / topic_ / "0");
+    std::optional<HeldStore> other(std::in_place, stores / topic_ / "1");
+    Process waits({.command = ShellLine(run)});
+    ASSERT_TRUE(Eventually(60s, [&] {
+      return std::filesystem::exists(dir_.path() / "admin.sock") &&
+             state(1, "waiting").find("holds it") != std::string::npos;
+    }));
+    EXPECT_EQ(Ask("window stat")["not_open"].size(), 2u);
+    other.reset();
+    ASSERT_TRUE(Eventually(60s, [&] { return state(0, "phase") == "active"; }))
+        << "what has begun stands first";
+    ASSERT_EQ(kill(waits.pid(), SIGTERM), 0);
+    EXPECT_EQ(waits.Wait(30s), 128 + SIGTERM);
+    EXPECT_THAT(ReadAll(out()), HasSubstr("holds it")) << "it waited until the end";
+  }
+  std::filesystem::rename(stores / topic_ / "0", stores / "aside");
+  std::filesystem::rename(stores / topic_ / "1", stores / topic_ / "0");
+  Process stopped({.command = ShellLine(run)});
+  ASSERT_TRUE(Eventually(60s, [&] {
+    return std::filesystem::exists(dir_.path() / "admin.sock") &&
+           Ask("status")["stops"].size() == 1;
+  })) << "partition 0 finds the store of another; partition 1 makes a new one";
+  ASSERT_EQ(kill(stopped.pid(), SIGTERM), 0);
+  EXPECT_EQ(stopped.Wait(30s), 7);
+  EXPECT_EQ(nlohmann::json::parse(ReadAll(out()))["verdict"], "STOPPED (stops: 1)");
 }
 #endif
 
