@@ -9,9 +9,26 @@ namespace oncemq::sim {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(FaultKind::kCount)> kFaultNames{
-    "crash",  "crash_at",  "crash_in", "pause",       "cut",
-    "close",  "rebalance", "rewind",   "window_down", "reset",
-    "expire", "put_back",  "remove",   "power_loss",  "copy_store"};
+    "crash",
+    "crash_at",
+    "crash_in",
+    "pause",
+    "cut",
+    "close",
+    "rebalance",
+    "rewind",
+    "window_down",
+    "reset",
+    "expire",
+    "put_back",
+    "remove",
+    "power_loss",
+    "copy_store",
+    "compact",
+    "retain",
+    "crash_forgetting",
+    "power_forgetting",
+    "read_uncommitted"};
 
 std::string FaultText(const Fault& fault) {
   return std::string(ToString(fault.kind)) + ":" + std::to_string(fault.at) + ":" +

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "event_loop.h"
+#include "oncemq/base/hash.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/framework/core.h"
 
@@ -40,6 +41,13 @@ enum class FaultKind : uint8_t {
   kRemove,     // they are taken away
   kPowerLoss,  // a host goes down with all its processes; they start again `value` later
   kCopyStore,  // somebody copies the partition's stores
+  kCompact,    // of what is committed, the log keeps the last record of each key
+  kRetain,     // the log goes up to `value` thousandths of what is committed
+  // The next time that ids of the partition are forgotten, before ForgetStep `value`:
+  kCrashForgetting,
+  kPowerForgetting,  // the host goes down
+  // Everybody leaves; then:
+  kReadUncommitted,  // the partition's stores are such as who reads aborted messages writes
   kCount,
 };
 std::string_view ToString(FaultKind kind);
@@ -74,7 +82,9 @@ struct Config {
   int64_t conflicting = 0;    // of these, rate of those with another payload
   int64_t replay = 0;         // rate of records that a second reader without ownership reads too
   int64_t holes = 0;          // rate of offsets that do not exist
-  int64_t map_room = 4096;    // bytes that a commit has left for its map
+  int64_t aborted = 0;      // rate of messages that are sent in a transaction that is aborted first
+  int64_t compacted = 0;    // the topic's policy says that its log is compacted
+  int64_t map_room = 4096;  // bytes that a commit has left for its map
   Micros appended_over = 3 * kSecond;
   // What is promised.
   int64_t order = static_cast<int64_t>(Order::kKey);
@@ -97,7 +107,9 @@ struct Config {
   Micros commit_interval = 100 * kMilli;
   Micros store_retry = 20 * kMilli;
   int64_t remember = kForgetsNothing;  // finished ids that the window surely knows
-  int64_t catch_up = 0;  // offsets that a new owner may read back; windows in a process, stores
+  int64_t catch_up = 0;      // offsets that a new owner may read back; windows in a process, stores
+  Micros catch_up_time = 0;  // and how long it may take; 0: as long as it does
+  int64_t collide = 0;       // all ids have one hash
   // Stores only.
   int64_t hosts = 0;           // 0: all processes on one; 1: each on its own
   int64_t sync = 1;            // 0 never, 1 before each commit, 2 each batch
@@ -186,6 +198,10 @@ inline bool HasStores(const Config& config) {
 inline bool IsAtomic(const Config& config) {
   return config.level == static_cast<int64_t>(Level::kAtomic);
 }
+// What the tables of windows find an id by.
+inline uint64_t IdHashOf(const Config& config, std::string_view id) {
+  return config.collide != 0 ? 1 : StableHash(id);
+}
 inline Placement PlacementOf(const Config& config) {
   return static_cast<Placement>(config.placement);
 }
@@ -219,6 +235,8 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("conflicting", c.conflicting);
   visit("replay", c.replay);
   visit("holes", c.holes);
+  visit("aborted", c.aborted);
+  visit("compacted", c.compacted);
   visit("map_room", c.map_room);
   visit("appended_over", c.appended_over);
   visit("order", c.order);
@@ -240,6 +258,8 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("store_retry", c.store_retry);
   visit("remember", c.remember);
   visit("catch_up", c.catch_up);
+  visit("catch_up_time", c.catch_up_time);
+  visit("collide", c.collide);
   EachStoreNumber(c, visit);
   visit("lease", c.lease);
   visit("max_lease", c.max_lease);

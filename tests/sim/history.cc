@@ -10,12 +10,12 @@
 namespace oncemq::sim {
 namespace {
 
-constexpr std::array<std::string_view, 33> kOps{
+constexpr std::array<std::string_view, 35> kOps{
     "start",   "crash",      "owner",   "reset",     "assign", "raise",   "commit",
     "answer",  "admit",      "bounds",  "take",      "claim",  "release", "complete",
     "park",    "restore",    "renew",   "handle",    "effect", "journal", "settle",
     "gone",    "revoke",     "lost",    "give-back", "stop",   "counts",  "healed",
-    "drained", "open-claim", "refused", "power",     "moved"};
+    "drained", "open-claim", "refused", "power",     "moved",  "cleaned", "not-read"};
 constexpr std::array<std::string_view, 4> kPhases{"...", "ok", "refused", ""};
 
 std::string ValueText(const Record& record) {

@@ -54,6 +54,8 @@ enum class Op : uint8_t {
   kRefused,    // an assignment that must not start: an incident, for a person
   kPower,      // a host went down, `value`: it lost something that was written
   kMoved,      // an operator took a partition's stores away or put older ones back
+  kCleaned,    // the record at `offset` went from the log
+  kNotRead,    // a catch-up goes on without what lies in [`offset`, `value`)
 };
 
 enum class Phase : uint8_t { kInvoke, kOk, kFail, kInfo };

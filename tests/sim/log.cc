@@ -22,11 +22,15 @@ struct Original {
 class Builder {
  public:
   explicit Builder(const Config& config)
-      : config_(config), rng_(seed(), "log"), stamps_(seed(), "stamps") {}
+      : config_(config),
+        rng_(seed(), "log"),
+        stamps_(seed(), "stamps"),
+        aborts_(seed(), "aborts") {}
 
   Log Build() {
     log_.partitions.resize(static_cast<size_t>(config_.partitions));
     originals_.resize(log_.partitions.size());
+    waiting_.resize(log_.partitions.size());
     for (PartitionLog& partition : log_.partitions) {
       partition.start = partition.end = rng_.Chance(500) ? 0 : rng_.Between(1, 5000);
     }
@@ -36,6 +40,9 @@ class Builder {
       for (size_t p = 0; p < log_.partitions.size(); p++) {
         AddOne(p, at);
       }
+    }
+    for (size_t p = 0; p < log_.partitions.size(); p++) {
+      SendAgain(p, config_.appended_over, /*all=*/true);
     }
     return std::move(log_);
   }
@@ -51,8 +58,27 @@ class Builder {
     const Original message = rng_.Chance(config_.copies) ? Copy(p) : Fresh();
     originals_[p].push_back(message);
     const auto bytes = static_cast<uint32_t>(rng_.Between(10, 400));
-    partition.records.push_back(
-        {partition.end++, message.id, message.key, bytes, at, Stamp(at), message.payload});
+    LogRecord record{partition.end++, message.id, message.key, bytes, at, Stamp(at)};
+    record.payload = message.payload;
+    if (config_.aborted > 0 && aborts_.Chance(config_.aborted)) {
+      partition.aborted.push_back(record);
+      waiting_[p].push_back(record);
+      return;
+    }
+    partition.records.push_back(record);
+    SendAgain(p, at, /*all=*/false);
+  }
+
+  // What was aborted is sent again, sooner or later.
+  void SendAgain(size_t p, Micros at, bool all) {
+    PartitionLog& partition = log_.partitions[p];
+    while (!waiting_[p].empty() && (all || aborts_.Chance(150))) {
+      LogRecord record = waiting_[p].front();
+      waiting_[p].erase(waiting_[p].begin());
+      record.offset = partition.end++;
+      record.appended = record.stamp = at;
+      partition.records.push_back(record);
+    }
   }
 
   // Some clocks are wrong by about what a window remembers.
@@ -88,8 +114,10 @@ class Builder {
   const Config& config_;
   Rng rng_;
   Rng stamps_;
+  Rng aborts_;
   Log log_;
   std::vector<std::vector<Original>> originals_;
+  std::vector<std::vector<LogRecord>> waiting_;  // aborted, and not sent again yet
 };
 
 }  // namespace

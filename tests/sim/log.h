@@ -27,6 +27,7 @@ struct PartitionLog {
   int64_t start = 0;
   int64_t end = 0;                 // one above the last offset, holes included
   std::vector<LogRecord> records;  // by offset
+  std::vector<LogRecord> aborted;  // likewise: who reads committed messages only never sees them
 
   // Index of the first record at or above the offset.
   size_t Find(int64_t offset) const;

@@ -15,18 +15,71 @@ SimBroker::SimBroker(const Config& config, const Log& log, EventLoop& loop, Hist
       owner_members_(log.partitions.size(), 0),
       owners_(log.partitions.size(), kWorld),
       terms_(log.partitions.size(), 0),
-      committed_(log.partitions.size()) {}
+      committed_(log.partitions.size()),
+      compacted_away_(log.partitions.size()) {
+  for (const PartitionLog& partition : log.partitions) {
+    starts_.push_back(partition.start);
+  }
+}
 
 LogBounds SimBroker::Bounds(int32_t partition, Micros now) const {
   const PartitionLog& log = log_.partitions[Index(partition)];
-  int64_t end = log.start;
+  const int64_t start = LogStart(partition);
+  const bool compacted = config_.compacted != 0;
+  int64_t end = start;
   for (const LogRecord& record : log.records) {
     if (record.appended > now) {
-      return {log.start, end};
+      return {start, end, compacted};
     }
-    end = record.offset + 1;
+    end = std::max(end, record.offset + 1);
   }
-  return {log.start, log.end};
+  return {start, log.end, compacted};
+}
+
+void SimBroker::Clean(int32_t partition, const LogRecord& record) {
+  history_.Append({.time = loop_.now(),
+                   .op = Op::kCleaned,
+                   .partition = partition,
+                   .offset = record.offset,
+                   .id = record.id});
+}
+
+// An operator's commit says nothing of what was handled below it.
+int64_t SimBroker::HandledTo(int32_t partition) const {
+  const CommittedPosition committed = Committed(partition);
+  return committed.metadata.empty() ? 0 : committed.offset.value_or(0);
+}
+
+bool SimBroker::Compact(int32_t partition) {
+  const int64_t below = HandledTo(partition);
+  const std::vector<LogRecord>& records = log_.partitions[Index(partition)].records;
+  std::set<int32_t> later;
+  bool any = false;
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    const bool last = record->appended <= loop_.now() && later.insert(record->key).second;
+    if (!last && record->key != kNoKey && record->offset < below &&
+        Has(partition, record->offset)) {
+      compacted_away_[Index(partition)].insert(record->offset);
+      Clean(partition, *record);
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool SimBroker::Retain(int32_t partition, int64_t thousandths) {
+  int64_t& start = starts_[Index(partition)];
+  const int64_t to =
+      start + std::max<int64_t>(HandledTo(partition) - start, 0) * thousandths / 1000;
+  bool any = false;
+  for (const LogRecord& record : log_.partitions[Index(partition)].records) {
+    if (record.offset < to && Has(partition, record.offset)) {
+      Clean(partition, record);
+      any = true;
+    }
+  }
+  start = std::max(start, to);
+  return any;
 }
 
 void SimBroker::Touch(MemberId id) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,12 +54,21 @@ class SimBroker {
   bool Commit(const CommitCall& call);  // false: refused
   CommittedPosition Committed(int32_t partition) const { return committed_[Index(partition)]; }
   LogBounds Bounds(int32_t partition, Micros now) const;
+  int64_t LogStart(int32_t partition) const { return starts_[Index(partition)]; }
+  // Whether compaction and retention have left the record.
+  bool Has(int32_t partition, int64_t offset) const {
+    return offset >= LogStart(partition) && !compacted_away_[Index(partition)].contains(offset);
+  }
 
   // An operator's acts.
   void Reshuffle();
   void Reset(int32_t partition, int64_t offset, bool unknown_below);
   void Expire(int32_t partition);  // nobody has committed for too long
   bool Empty() const { return members_.empty(); }
+  // What the log's own policies do, to what was handled only: the rest is another rule's business.
+  // False: nothing went.
+  bool Compact(int32_t partition);
+  bool Retain(int32_t partition, int64_t thousandths);
 
   ActorId owner(int32_t partition) const { return owners_[Index(partition)]; }
   bool AllOwned() const;
@@ -74,6 +84,8 @@ class SimBroker {
 
   static size_t Index(int32_t partition) { return static_cast<size_t>(partition); }
   void Touch(MemberId member);
+  void Clean(int32_t partition, const LogRecord& record);
+  int64_t HandledTo(int32_t partition) const;
   void Remove(MemberId member);
   void SetOwner(int32_t partition, MemberId member);
   void StartRebalance();
@@ -92,6 +104,8 @@ class SimBroker {
   std::vector<ActorId> owners_;
   std::vector<uint32_t> terms_;
   std::vector<CommittedPosition> committed_;
+  std::vector<int64_t> starts_;
+  std::vector<std::set<int64_t>> compacted_away_;
   MemberId next_member_ = 1;
   uint32_t generation_ = 0;
   uint64_t round_ = 0;

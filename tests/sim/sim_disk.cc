@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_disk.h"
 
+#include <algorithm>
+
 namespace oncemq::sim {
 namespace {
 
@@ -11,6 +13,37 @@ void Apply(const StoreBatch& batch, StoreState& state) {
 }
 
 }  // namespace
+
+const DoneRow* StoreState::Find(std::string_view id, bool* damaged) const {
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    const auto rows = pages.find(bucket->first);
+    if (rows == pages.end()) {
+      if (damaged != nullptr) {
+        *damaged = true;
+      }
+      continue;
+    }
+    if (const auto row = rows->second.find(id); row != rows->second.end()) {
+      return &row->second;
+    }
+  }
+  return nullptr;
+}
+
+void StoreState::Put(const std::string& id, const DoneRow& row, size_t most) {
+  present += pages[present].size() >= most ? 1 : 0;
+  pages[present].insert_or_assign(id, row);
+  Bucket& bucket = buckets[present];
+  bucket.newest = std::max(bucket.newest, row.time);
+  bucket.reach = std::max(bucket.reach, row.at.offset);
+}
+
+void SimStoreFile::DropPages(const std::vector<uint32_t>& buckets) {
+  for (const uint32_t number : buckets) {
+    synced_.pages.erase(number);
+    now_.pages.erase(number);
+  }
+}
 
 void SimStoreFile::Write(StoreBatch batch, bool sync) {
   Apply(batch, now_);

@@ -28,8 +28,17 @@ struct DoneRow {
   LogTime time = kNoLogTime;
 };
 
+// Finished ids are forgotten by whole buckets. What is known of one is a row like others; its pages
+// are files, which go at once and for ever, whatever becomes of the rows.
+struct Bucket {
+  LogTime newest = LogTime::min();
+  int64_t reach = -1;  // highest offset
+};
+
 struct StoreState {
-  std::map<std::string, DoneRow, std::less<>> done;
+  std::map<uint32_t, Bucket> buckets;
+  std::map<uint32_t, std::map<std::string, DoneRow, std::less<>>> pages;  // by bucket
+  uint32_t present = 0;                                                   // the bucket being filled
   std::map<std::string, Marker, std::less<>> kept;  // open or parked, and meant to outlive
   std::map<std::string, std::string, std::less<>> effects;
   std::string owner;  // who it was made for; empty: nobody has opened it yet
@@ -42,6 +51,11 @@ struct StoreState {
   int64_t to = 0;
   int64_t offset = -1;
   std::string metadata;
+
+  // The row of a finished id; nullptr: there is none. `damaged`: pages of a bucket are missing.
+  const DoneRow* Find(std::string_view id, bool* damaged = nullptr) const;
+  // Into the present bucket, or a new one where that has `most` rows.
+  void Put(const std::string& id, const DoneRow& row, size_t most);
 };
 
 using StoreBatch = std::vector<std::function<void(StoreState&)>>;
@@ -54,6 +68,7 @@ class SimStoreFile {
 
   void Write(StoreBatch batch, bool sync);
   void Sync();
+  void DropPages(const std::vector<uint32_t>& buckets);
   // The host is off for a moment. True: something was lost.
   bool PowerLoss(Rng& rng);
 
@@ -61,6 +76,11 @@ class SimStoreFile {
   void Copy() { copy_ = now_; }
   bool PutBack();  // false: there is no copy
   void Remove() { Become({}); }
+  void Rewrite(const std::function<void(StoreState&)>& change) {
+    StoreState state = now_;
+    change(state);
+    Become(state);
+  }
 
  private:
   void Become(const StoreState& state);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
 #include "sim_process.h"
 
 namespace oncemq::sim {
@@ -50,10 +51,9 @@ void SimProcess::PlanNextPoll() {
     next = std::max(next, now + 1);
   }
   for (size_t p = 0; p < partitions_.size(); p++) {
-    const PartitionLog& log = world_.log.partitions[p];
-    const size_t index = log.Find(partitions_[p].position);
-    if (partitions_[p].in_core && index < log.records.size() && log.records[index].appended > now) {
-      next = std::min(next, log.records[index].appended);
+    const LogRecord* record = NextIn(static_cast<int32_t>(p));
+    if (partitions_[p].in_core && record != nullptr && record->appended > now) {
+      next = std::min(next, record->appended);
     }
   }
   if (next != kNever) {
@@ -92,6 +92,9 @@ void SimProcess::AdmitFrom(int32_t partition) {
     WakeIn(20 * kMilli);
     return DropCaughtUp();
   }
+  if (behind && (CatchUpOverdue(partition) || !FollowLogStart(partition))) {
+    return;
+  }
   arrivals_.clear();
   if (behind) {
     catch_up_->GiveBehind(CoreId(partition), static_cast<uint32_t>(most), arrivals_);
@@ -127,19 +130,92 @@ void SimProcess::AdmitFrom(int32_t partition) {
 // Reads at most so many into arrivals_. True: there was more.
 bool SimProcess::Collect(int32_t partition, size_t most) {
   Partition& state = At(partition);
-  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
-  for (size_t i = log.Find(state.position); i < log.records.size(); i++) {
-    const LogRecord& record = log.records[i];
-    if (record.appended > world_.loop.now()) {
+  while (const LogRecord* record = NextIn(partition)) {
+    if (record->appended > world_.loop.now()) {
       return false;
     }
     if (arrivals_.size() == most) {
       return true;
     }
-    arrivals_.push_back(Read(record));
-    state.position = record.offset + 1;
+    if (world_.broker.Has(partition, record->offset)) {
+      arrivals_.push_back(Read(*record));
+    }
+    state.position = record->offset + 1;
   }
   return false;
+}
+
+const LogRecord* SimProcess::NextIn(int32_t partition) const {
+  const Partition& state = partitions_[static_cast<size_t>(partition)];
+  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  const auto next = [&](const std::vector<LogRecord>& records) -> const LogRecord* {
+    const auto found = std::lower_bound(
+        records.begin(), records.end(), state.position,
+        [](const LogRecord& record, int64_t wanted) { return record.offset < wanted; });
+    return found == records.end() ? nullptr : &*found;
+  };
+  const LogRecord* record = next(log.records);
+  if (state.position < state.start && ONCEMQ_MUTANT("catch-up-reads-aborted")) {
+    const LogRecord* aborted = next(log.aborted);
+    if (aborted != nullptr && (record == nullptr || aborted->offset < record->offset)) {
+      return aborted;
+    }
+  }
+  return record;
+}
+
+// What is to be read below the start may go from the log meanwhile (rule 6). False: the partition
+// stands still.
+bool SimProcess::FollowLogStart(int32_t partition) {
+  Partition& state = At(partition);
+  const int64_t to = std::min(world_.broker.LogStart(partition), state.start);
+  if (state.position >= to) {
+    return true;
+  }
+  world_.sometimes.Count(Situation::kOvertaken);
+  const int64_t from = std::exchange(state.position, to);
+  catch_up_->Gap(CoreId(partition), from, to, clock_.Boot());
+  NotRead(partition, from, to);
+  const bool goes_on = !stores_ || world_.config.run_incomplete != 0;
+  if (!goes_on) {
+    StopIncomplete(partition);
+  }
+  return goes_on;
+}
+
+// True: nothing is read now.
+bool SimProcess::CatchUpOverdue(int32_t partition) {
+  const milliseconds most(world_.config.catch_up_time / kMilli);
+  if (!catch_up_->Overdue(CoreId(partition), clock_.Boot(), most)) {
+    return false;
+  }
+  world_.sometimes.Count(Situation::kOverdue);
+  if (stores_ && world_.config.run_incomplete == 0) {
+    StopIncomplete(partition);
+    return true;
+  }
+  const auto [from, to] = catch_up_->PassOver(CoreId(partition));
+  NotRead(partition, from, to);
+  WakeIn(50);
+  return true;
+}
+
+void SimProcess::NotRead(int32_t partition, int64_t from, int64_t to) {
+  if (stores_) {
+    stores_->RaiseFrom(CoreId(partition), to);
+  }
+  world_.history.Append({.time = world_.loop.now(),
+                         .process = actor_,
+                         .op = Op::kNotRead,
+                         .partition = partition,
+                         .offset = from,
+                         .value = to});
+}
+
+void SimProcess::StopIncomplete(int32_t partition) {
+  catch_up_->Halt(CoreId(partition));
+  At(partition).stopped = true;
+  Refused(partition, At(partition).start);
 }
 
 Arrival SimProcess::Read(const LogRecord& record) {
@@ -151,7 +227,7 @@ Arrival SimProcess::Read(const LogRecord& record) {
   if (PlacementOf(world_.config) != Placement::kNone) {
     message.id = world_.log.ids[record.id];
     arrival.id = message.id;
-    arrival.id_hash = ProcessHash(message.id);
+    arrival.id_hash = world_.config.collide != 0 ? 1 : ProcessHash(message.id);
     arrival.fingerprint = record.payload + 1;
   }
   if (HasStores(world_.config)) {

@@ -47,7 +47,7 @@ SimProcess::SimProcess(ActorId actor, Surroundings& world, const ProcessClock& c
     const StoreRules rules{.level = LevelOf(world.config),
                            .catch_up = world.config.catch_up,
                            .run_incomplete = world.config.run_incomplete != 0};
-    stores_.emplace(&direct_, WindowStores::Options{"group g", rules}, store_errors_);
+    stores_.emplace(&direct_, WindowStores::Options{"group g, committed", rules}, store_errors_);
   }
   for (int64_t i = 0; i < world.config.workers; i++) {
     workers_.push_back(std::make_unique<SimWorker>(actor, static_cast<uint32_t>(i), world, clock_,
@@ -107,7 +107,11 @@ void SimProcess::AskCommitted(int32_t partition, uint64_t number) {
 
 void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
                         const LogBounds& bounds) {
-  const AssignRules rules{.scope = kScope, .source_identity = kSource, .fresh_start = bounds.start};
+  // A person's word may stand below the log: that what is gone there is lost.
+  const AssignRules rules{.scope = kScope,
+                          .source_identity = kSource,
+                          .fresh_start = bounds.start,
+                          .resume_at_log_start = committed.metadata.empty()};
   auto resolved = ResolveAssignment(committed, bounds, rules);
   if (!resolved) {
     world_.incident("assignment refused: " + resolved.error().message);
@@ -133,8 +137,10 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
     if (!stores_) {
       const int64_t known =
           catch_up_->KnownUpTo(CoreId(partition), core_.Status(CoreId(partition)).frontier);
-      facts.read_from = PlanCatchUp(facts, bounds, world_.config.catch_up).from;
-      facts.read_from = std::min(facts.start, std::max(facts.read_from, known));
+      (void)CatchUp::Prepare(known, world_.config.catch_up, /*stop=*/false, *resolved);
+    }
+    if (facts.start - facts.read_from > world_.config.catch_up) {
+      world_.incident("more offsets are read again than catch_up allows");
     }
     state.position = facts.read_from;
     catch_up_->Begin(CoreId(partition), facts);

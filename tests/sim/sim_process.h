@@ -96,6 +96,12 @@ class SimProcess final : public MemberShell {
   void PlanNextPoll();
   void AdmitFrom(int32_t partition);
   bool Collect(int32_t partition, size_t most);
+  const LogRecord* NextIn(int32_t partition) const;
+  bool FollowLogStart(int32_t partition);
+  bool CatchUpOverdue(int32_t partition);
+  void NotRead(int32_t partition, int64_t from, int64_t to);
+  void StopIncomplete(int32_t partition);
+  void Refused(int32_t partition, int64_t at);
   Arrival Read(const LogRecord& record);
   void NoteAdmitted(int32_t partition, const PartitionStatus& status);
   void EndCatchUp(int32_t partition);

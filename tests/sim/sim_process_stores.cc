@@ -27,14 +27,24 @@ bool SimProcess::Prepare(int32_t partition, Assignment& assignment) {
   sometimes.Count(Situation::kStoreEmpty, says("is empty"));
   sometimes.Count(Situation::kCommitGone, says("has no commit"));
   sometimes.Count(Situation::kForeignAhead, says("that is not ours"));
+  sometimes.Count(Situation::kIncomplete, says("incomplete: run allows that"));
+  sometimes.Count(Situation::kEffectsGone, says("messages between may be gone") ||
+                                               says("effects between are lost") ||
+                                               says("does not have all their messages"));
+  sometimes.Count(Situation::kStoreOfOthers, says("the directory belongs to"));
   At(partition).number++;  // nobody asks again
+  Refused(partition, before.start);
+  return false;
+}
+
+// Until a person has looked after it.
+void SimProcess::Refused(int32_t partition, int64_t at) {
   world_.history.Append({.time = world_.loop.now(),
                          .process = actor_,
                          .op = Op::kRefused,
                          .partition = partition,
-                         .offset = before.start});
+                         .offset = at});
   world_.refused(partition);
-  return false;
 }
 
 void SimProcess::NoteFit(const AssignFacts& before, const Assignment& after) {
@@ -43,6 +53,8 @@ void SimProcess::NoteFit(const AssignFacts& before, const Assignment& after) {
   sometimes.Count(Situation::kStoreRolledBack, facts.start < before.start);
   sometimes.Count(Situation::kAnnouncedNotCommitted, facts.metadata.top > facts.start);
   sometimes.Count(Situation::kStoreCaughtUp, facts.read_from < facts.start);
+  sometimes.Count(Situation::kWentOnIncomplete,
+                  after.notice.find("copies of it will run again") != std::string::npos);
 }
 
 // Behind everything that the commit calls finished, in the same log, and as durable (rule 27).

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/dedup/effects.h"
 
 namespace oncemq::sim {
 namespace {
+
+constexpr size_t kBucketRows = 6;
 
 WindowTimes TimesOf(const Config& config) {
   const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
@@ -22,8 +24,10 @@ int64_t SumAt(const StoreState& store, std::string_view key) {
   return row == store.effects.end() ? 0 : SumOf(row->second).value_or(-1);
 }
 
-OpenStore::OpenStore(SimStoreFile& file, const StoreTools& tools, uint64_t incarnation)
-    : file_(file),
+OpenStore::OpenStore(int32_t partition, SimStoreFile& file, const StoreTools& tools,
+                     uint64_t incarnation)
+    : partition_(partition),
+      file_(file),
       tools_(tools),
       engine_(LevelOf(tools.config), TimesOf(tools.config), {100'000, 100'000}, finished_) {
   Stage([incarnation](StoreState& state) {
@@ -33,6 +37,14 @@ OpenStore::OpenStore(SimStoreFile& file, const StoreTools& tools, uint64_t incar
     state.incarnation = incarnation;
   });
   Write(/*sync=*/true);
+  // Pages that nothing speaks of any more are what a death has left of forgetting.
+  std::vector<uint32_t> left;
+  for (const auto& [number, rows] : file_.now().pages) {
+    if (!file_.now().buckets.contains(number)) {
+      left.push_back(number);
+    }
+  }
+  file_.DropPages(left);
   for (const auto& [id, row] : file_.now().kept) {
     Marker marker = row;
     marker.stored = true;
@@ -41,7 +53,7 @@ OpenStore::OpenStore(SimStoreFile& file, const StoreTools& tools, uint64_t incar
       marker.uncertain |= marker.held;
       marker.held = false;
     }
-    engine_.Load({id, StableHash(id), 0}, marker);
+    engine_.Load({id, IdHashOf(tools.config, id), 0}, marker);
   }
 }
 
@@ -55,8 +67,8 @@ LogTime OpenStore::Finished::Filed(LogTime time) const {
 
 void OpenStore::Finished::Put(std::string_view id, const DoneRow& row) {
   store_.staged_done_.insert_or_assign(std::string(id), row);
-  store_.Stage(
-      [id = std::string(id), row](StoreState& state) { state.done.insert_or_assign(id, row); });
+  const size_t most = store_.tools_.config.remember_for == 0 ? kForgetsNothing : kBucketRows;
+  store_.Stage([id = std::string(id), row, most](StoreState& state) { state.Put(id, row, most); });
 }
 
 void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
@@ -69,7 +81,7 @@ void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
 
 void OpenStore::Finished::Seen(const Found& at, DoneRow row, LogTime time) {
   const LogTime filed = Filed(time);
-  if (filed > row.time && !ONCEMQ_MUTANT("copy-not-filed-anew")) {
+  if (filed > row.time && !ONCEMQ_MUTANT("copy-lets-age")) {
     row.time = filed;
     Put(at.id, row);
   }
@@ -131,32 +143,74 @@ void OpenStore::Note(const Progress& noted) {
   ForgetAged();
 }
 
-// One by one, as early as it may: the product forgets whole generations, so never earlier.
+// In small buckets, and so a little later than it might, as the product does in large ones.
 void OpenStore::ForgetAged() {
-  if (tools_.config.remember_for == 0 || progress->watermark == kNoLogTime) {
+  if (tools_.config.remember_for == 0 || progress->watermark == kNoLogTime || !aged_.empty()) {
     return;
   }
   const LogTime limit = progress->watermark - milliseconds(tools_.config.remember_for / kMilli);
-  std::vector<std::string> aged;
-  LogTime newest = file_.now().horizon;
-  for (const auto& [id, row] : file_.now().done) {
-    if (row.time < limit && row.at.offset < progress->frontier) {
-      aged.push_back(id);
-      newest = std::max(newest, row.time + milliseconds(1));
+  newest_ = LogTime::min();
+  for (const auto& [number, bucket] : file_.now().buckets) {
+    if (number != file_.now().present && bucket.newest < limit &&
+        bucket.reach < progress->frontier) {
+      aged_.push_back(number);
+      newest_ = std::max(newest_, bucket.newest);
     }
   }
-  if (aged.empty()) {
-    return;
+  if (!aged_.empty()) {
+    tools_.sometimes.Count(Situation::kAged);
+    ForgetLater();
   }
-  tools_.sometimes.Count(Situation::kAged);
-  Stage([newest](StoreState& state) { state.horizon = newest; });
-  Write(/*sync=*/true);
-  Stage([aged = std::move(aged)](StoreState& state) {
-    for (const std::string& id : aged) {
-      state.done.erase(id);
+}
+
+void OpenStore::ForgetLater() {
+  tools_.later([weak = std::weak_ptr<OpenStore*>(self_)] {
+    const auto self = weak.lock();
+    if (self == nullptr || (*self)->failed_ || (*self)->aged_.empty()) {
+      return;
+    }
+    if (!(*self)->tools_.dies_forgetting((*self)->partition_, (*self)->step_)) {
+      (*self)->Forget();
+      if (!(*self)->aged_.empty()) {
+        (*self)->ForgetLater();
+      }
     }
   });
-  Write(/*sync=*/false);
+}
+
+void OpenStore::EndForgetting() {
+  while (!aged_.empty()) {
+    Forget();
+  }
+}
+
+// One step. The horizon and what is known of the buckets go in one batch, which is on the disk
+// before any page goes: whatever dies in between, an id that is gone never looks new.
+void OpenStore::Forget() {
+  // As in the product: the pages go last.
+  const ForgetStep step = ONCEMQ_MUTANT("pages-go-first") && step_ != ForgetStep::kEnd
+                              ? static_cast<ForgetStep>(1 - static_cast<int>(step_))
+                              : step_;
+  switch (step) {
+    case ForgetStep::kRaise:
+      Stage([aged = aged_, horizon = newest_ + milliseconds(1)](StoreState& state) {
+        if (!ONCEMQ_MUTANT("forgets-without-horizon")) {
+          state.horizon = std::max(state.horizon, horizon);
+        }
+        for (const uint32_t number : aged) {
+          state.buckets.erase(number);
+        }
+      });
+      Write(/*sync=*/!ONCEMQ_MUTANT("horizon-left-unsynced"));
+      break;
+    case ForgetStep::kDrop:
+      file_.DropPages(aged_);
+      break;
+    case ForgetStep::kEnd:
+      aged_.clear();
+      break;
+  }
+  step_ = aged_.empty() ? ForgetStep::kRaise : static_cast<ForgetStep>(static_cast<int>(step_) + 1);
 }
 
 }  // namespace oncemq::sim

@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config.h"
 #include "marker_engine.h"
@@ -16,6 +18,9 @@
 
 namespace oncemq::sim {
 
+// What forgetting does next (rule 26).
+enum class ForgetStep : uint8_t { kRaise, kDrop, kEnd };
+
 struct StoreTools {
   const Config& config;
   const Clock& clock;
@@ -23,6 +28,11 @@ struct StoreTools {
   const bool& healed;
   // Effect and marker of this completion are written.
   std::function<void(const CompleteRequest&)> took_effect;
+  // In an event of its own, if the process is still there by then.
+  std::function<void(EventLoop::Body)> later;
+  // True: the process dies here; its code returns at once and touches nothing.
+  std::function<bool(int32_t partition, ForgetStep)> dies_forgetting;
+  std::function<void(const std::string&)> incident;
 };
 
 // One open store. What a call changes is staged, seen by the rest of the call, and written as one
@@ -38,8 +48,12 @@ class OpenStore {
       if (staged != store_.staged_done_.end()) {
         return staged->second;
       }
-      const auto row = store_.file_.now().done.find(at.id);
-      return row == store_.file_.now().done.end() ? std::nullopt : std::optional(row->second);
+      bool damaged = false;
+      const DoneRow* row = store_.file_.now().Find(at.id, &damaged);
+      if (damaged) {
+        store_.tools_.incident("pages are gone of a bucket that the store still knows");
+      }
+      return row == nullptr ? std::nullopt : std::optional(*row);
     }
     bool CompletedBy(const DoneRow& row, const Token& token) const { return row.token == token; }
     LogTime horizon() const { return store_.file_.now().horizon; }
@@ -56,7 +70,7 @@ class OpenStore {
   };
 
   // An opening of its own: `incarnation` is new.
-  OpenStore(SimStoreFile& file, const StoreTools& tools, uint64_t incarnation);
+  OpenStore(int32_t partition, SimStoreFile& file, const StoreTools& tools, uint64_t incarnation);
 
   SimStoreFile& file() { return file_; }
   MarkerEngine<Finished>& engine() { return engine_; }
@@ -71,12 +85,18 @@ class OpenStore {
   void Write(bool sync, bool lands = true);
   Known Knows() const;
   void Note(const Progress& progress);
-  void ForgetAged();
+  // What is being forgotten is, before the store is closed.
+  void EndForgetting();
 
   std::optional<Progress> progress;
 
  private:
   friend class Finished;
+  void ForgetAged();
+  void ForgetLater();
+  void Forget();
+
+  const int32_t partition_;
   SimStoreFile& file_;
   const StoreTools& tools_;
   Finished finished_{*this};
@@ -85,6 +105,10 @@ class OpenStore {
   std::map<std::string, DoneRow, std::less<>> staged_done_;
   bool kept_ = false;
   bool failed_ = false;
+  ForgetStep step_ = ForgetStep::kRaise;
+  std::vector<uint32_t> aged_;  // buckets that are being forgotten
+  LogTime newest_;              // of what is in them
+  const std::shared_ptr<OpenStore*> self_ = std::make_shared<OpenStore*>(this);
 };
 
 // A row that is a sum, read back; 0 where there is none.

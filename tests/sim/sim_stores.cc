@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "effect_overlay.h"
-#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
 #include "sim_store.h"
 
 namespace oncemq::sim {
@@ -60,10 +60,16 @@ Result<Known> SimStores::Open(const StoreName& name) {
   if (!tools_.healed && rng_.Chance(tools_.config.store_busy)) {
     return kBusy;
   }
+  const std::string& owner = file.now().owner;
+  if (!owner.empty() && owner != name.owner && !ONCEMQ_MUTANT("another-isolation-opens")) {
+    return Error{Code::kInvalid, Effect::kNone, "the directory belongs to \"" + owner + "\""};
+  }
   std::unique_ptr<OpenStore>& store = open_[name.partition];
   if (store == nullptr || store->failed() || file.holder() == kWorld) {
     file.Hold(actor_);
-    store = std::make_unique<OpenStore>(file, tools_, rng_.Next() | 1);
+    store = std::make_unique<OpenStore>(name.partition, file, tools_, rng_.Next() | 1);
+    store->Stage([owner = std::string(name.owner)](StoreState& state) { state.owner = owner; });
+    store->Write(/*sync=*/true);
     store->engine().owners().Restore(name.source, name.partition, file.now().own,
                                      tools_.clock.Boot());
   }
@@ -71,9 +77,17 @@ Result<Known> SimStores::Open(const StoreName& name) {
 }
 
 void SimStores::Close(uint32_t, int32_t partition) {
-  if (open_.erase(partition) > 0 && disk_.At(partition).holder() == actor_) {
+  const auto found = open_.find(partition);
+  if (found == open_.end()) {
+    return;
+  }
+  if (disk_.At(partition).holder() == actor_) {
+    if (!found->second->failed()) {
+      found->second->EndForgetting();
+    }
     disk_.At(partition).Hold(kWorld);
   }
+  open_.erase(found);
 }
 
 Result<OpenStore*> SimStores::Find(int32_t partition) {
@@ -87,7 +101,8 @@ Result<OpenStore*> SimStores::Find(int32_t partition) {
   if (found->second->failed()) {
     tools_.sometimes.Count(Situation::kStoreReopened);
     const auto progress = found->second->progress;
-    found->second = std::make_unique<OpenStore>(disk_.At(partition), tools_, rng_.Next() | 1);
+    found->second =
+        std::make_unique<OpenStore>(partition, disk_.At(partition), tools_, rng_.Next() | 1);
     found->second->progress = progress;
     found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().own,
                                              tools_.clock.Boot());
@@ -118,7 +133,8 @@ Status SimStores::ApplyTo(OpenStore& store, std::span<const Request> requests,
                           std::span<Reply> replies) {
   store.set_now();
   for (size_t i = 0; i < requests.size(); i++) {
-    store.engine().One(requests[i], {requests[i].id, StableHash(requests[i].id), i}, replies[i]);
+    store.engine().One(requests[i], {requests[i].id, IdHashOf(tools_.config, requests[i].id), i},
+                       replies[i]);
   }
   if (!store.staged()) {
     return {};
@@ -178,7 +194,8 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
   }
   const bool all =
       *store != nullptr && std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
-        return (*store)->engine().WouldComplete(request, {request.id, StableHash(request.id), 0});
+        return (*store)->engine().WouldComplete(
+            request, {request.id, IdHashOf(tools_.config, request.id), 0});
       });
   if (!all) {
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
@@ -203,10 +220,10 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
     });
   }
   const Status written = ApplyTo(**store, requests, answers);
-  const auto& done = disk_.At(requests.front().at.partition).now().done;
+  const StoreState& state = disk_.At(requests.front().at.partition).now();
   for (const CompleteRequest& request : requests) {
-    const auto row = done.find(request.id);
-    if (row != done.end() && row->second.token == request.token) {
+    const DoneRow* row = state.Find(request.id);
+    if (row != nullptr && row->token == request.token) {
       tools_.took_effect(request);
     }
   }

@@ -72,7 +72,15 @@ constexpr std::string_view kStoreNames[] = {"store held by another process",
                                             "a first delivery below the horizon ran",
                                             "announced, and its commit never landed",
                                             "effects of a slow handler spoiled",
-                                            "effects of several messages in one batch"};
+                                            "effects of several messages in one batch",
+                                            "records below the commit went from the log",
+                                            "refused: the window would be incomplete",
+                                            "refused: lost effects whose messages may be gone",
+                                            "went on with an incomplete window",
+                                            "retention overtook a catch-up",
+                                            "a catch-up took too long",
+                                            "died while ids were forgotten",
+                                            "refused: the store of somebody else"};
 static_assert(std::size(kStoreNames) == static_cast<size_t>(Situation::kCount) -
                                             static_cast<size_t>(Situation::kFirstOfStores));
 static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));

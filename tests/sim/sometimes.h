@@ -86,6 +86,14 @@ enum class Situation : uint8_t {
   kAnnouncedNotCommitted,  // started from a commit below the store's announcement
   kSpoiled,                // a slow handler's effects stood on some that were lost
   kEffectsTogether,        // several messages' effects were written in one batch
+  kCleaned,                // records below the commit went from the log
+  kIncomplete,             // refused: the log cannot complete the window
+  kEffectsGone,            // refused: effects are lost, and messages to have them again may be too
+  kWentOnIncomplete,       // the same, and the policy says to go on
+  kOvertaken,              // records went from the log while a catch-up was to read them
+  kOverdue,                // a catch-up took longer than it may
+  kDiedForgetting,         // between two steps of forgetting
+  kStoreOfOthers,          // refused: the store belongs to somebody else
   kCount,
   kFirstOfStores = kStoreHeld,
 };

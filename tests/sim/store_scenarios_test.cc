@@ -2,62 +2,13 @@
 // The traces of the rules about stores on disk, each played on purpose. That effects are there
 // once, none is lost and the ledger adds up is judged by the checkers; the look says that the run
 // was about what it claims to be about.
-#include <algorithm>
+#include <map>
 #include <set>
 
-#include "scenario.h"
-#include "surroundings.h"
+#include "store_scenario.h"
 
 namespace oncemq::sim {
 namespace {
-
-Config OnDisk(Level level) {
-  Config config;
-  config.placement = static_cast<int64_t>(Placement::kPartitionStores);
-  config.level = static_cast<int64_t>(level);
-  config.catch_up = 100'000;
-  config.copies = 300;
-  config.near_copies = 0;
-  return config;
-}
-
-void Strike(Config& config, FaultKind kind, Micros at, int64_t value = 0, int64_t slot = 0) {
-  config.faults.push_back({.kind = kind, .at = at, .slot = slot, .value = value});
-}
-
-template <class Wanted>
-int64_t Count(const RunResult& result, Wanted wanted) {
-  const auto& records = result.history.records();
-  return std::count_if(records.begin(), records.end(), wanted);
-}
-
-int64_t Answers(const RunResult& result, Answer answer) {
-  return Count(result, [&](const Record& record) {
-    return record.op == Op::kClaim && record.phase == Phase::kOk &&
-           record.value == static_cast<int64_t>(answer);
-  });
-}
-
-int64_t KnownToTheTarget(const RunResult& result) {
-  return Count(result, [](const Record& record) {
-    return record.op == Op::kEffect &&
-           record.value == static_cast<int64_t>(SimTarget::Reply::kAlreadyDone);
-  });
-}
-
-// How often a situation was met in all seeds.
-template <class Look>
-uint64_t Met(const Config& config, Situation situation, Look look) {
-  uint64_t met = 0;
-  Play(config, [&](const RunResult& result, const Sometimes& sometimes) {
-    met += sometimes.count(situation);
-    look(result);
-  });
-  return met;
-}
-uint64_t Met(const Config& config, Situation situation) {
-  return Met(config, situation, [](const RunResult&) {});
-}
 
 // Rule 2: handled, committed, not synced; the power goes, and effects and markers with it. The
 // commit calls them finished; the store, which lost them, decides.
@@ -157,15 +108,6 @@ TEST(StoreScenarios, AnExpiredCommitIsNoFreshStart) {
               0U);
     EXPECT_EQ(again, 0) << "it goes on where the store stands";
   }
-}
-
-Config Ageing(Level level) {
-  Config config = OnDisk(level);
-  config.messages = 120;
-  config.copies = 500;
-  config.appended_over = config.faults_until = 20 * kSecond;
-  config.remember_for = 3 * kSecond;
-  return config;
 }
 
 // Rule 22: down for longer than the window. The backlog is not too old, and copies in it are known.

@@ -96,6 +96,7 @@ void Copies(Config& c, Rng& rng) {
   c.rejects = 60;
   c.journal = 1;
   c.conflicting = rng.Chance(500) ? 150 : 0;
+  c.collide = rng.Chance(200);
 }
 
 void Refusals(Config& c, Rng& rng) {
@@ -157,6 +158,18 @@ void Forgetting(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kCrash, 2, kMilli, kSecond);
 }
 
+// What the log's own policies take, and what a catch-up may cost.
+void Cleans(Config& c, Rng& rng) {
+  c.compacted = rng.Chance(400);
+  Add(c, rng, c.compacted != 0 ? FaultKind::kCompact : FaultKind::kRetain, 6, 0, 1000);
+  c.run_incomplete = rng.Chance(500);
+  c.catch_up = rng.Chance(300) ? rng.Between(1, 60) : c.catch_up;
+  c.catch_up_time = rng.Chance(500) ? rng.Between(50, 200) * kMilli : 0;
+  c.window_refused = rng.Chance(600) ? 600 : c.window_refused;
+  // One that lands behind a later one would stand below what is gone.
+  c.commit_late = c.commit_retried = 0;
+}
+
 void CatchingUp(Config& c, Rng& rng) {
   c.placement = static_cast<int64_t>(Placement::kPerProcess);
   c.fence = 0;
@@ -170,6 +183,9 @@ void CatchingUp(Config& c, Rng& rng) {
   Add(c, rng, FaultKind::kCrash, 3, kMilli, kSecond);
   Add(c, rng, FaultKind::kClose, 3, kMilli, kSecond);
   Add(c, rng, FaultKind::kRewind, 3, 1, 30);
+  if (rng.Chance(300)) {
+    Cleans(c, rng);
+  }
 }
 
 void Replay(Config& c, Rng& rng) {
@@ -238,7 +254,14 @@ void Local(Config& c, Rng& rng) {
     c.faults = {{.kind = FaultKind::kPause,
                  .at = rng.Between(10 * kMilli, c.appended_over + kSecond),
                  .value = 2 * c.session}};
+  } else if (rng.Chance(300)) {
+    Cleans(c, rng);
+    c.hosts = rng.Chance(700);
+    Add(c, rng, FaultKind::kRebalance, 4, 0, 0);
   }
+  c.aborted = rng.Chance(200) ? 150 : 0;
+  Add(c, rng, FaultKind::kReadUncommitted, c.aborted > 0 && rng.Chance(300), 0, 0);
+  c.collide = rng.Chance(100);
 }
 
 void Atomic(Config& c, Rng& rng) {
@@ -251,6 +274,9 @@ void Atomic(Config& c, Rng& rng) {
   c.workers = rng.Between(1, 3);
   c.slow = rng.Chance(500) ? 60 : 0;
   c.slow_time = 500 * kMilli;
+  if (rng.Chance(200)) {
+    Cleans(c, rng);
+  }
 }
 
 void Ages(Config& c, Rng& rng) {
@@ -265,6 +291,8 @@ void Ages(Config& c, Rng& rng) {
   c.stamps = rng.Chance(300) ? 50 : 0;
   Add(c, rng, FaultKind::kPowerLoss, rng.Chance(500), kSecond, 12 * kSecond);
   Add(c, rng, FaultKind::kReset, rng.Chance(300), 0, 1000);
+  const bool power = rng.Chance(500);
+  Add(c, rng, power ? FaultKind::kPowerForgetting : FaultKind::kCrashForgetting, 2, 0, 2);
 }
 
 }  // namespace

@@ -14,13 +14,14 @@ std::vector<Situation> Needed(Theme theme) {
   using enum Situation;
   switch (theme) {
     case Theme::kLocal:
-      return {kStoreHeld,  kStoreReopened,  kPowerLossTook,        kStoreCaughtUp,
-              kCommitGone, kUncertainGrant, kAnnouncedNotCommitted};
+      return {kStoreHeld,  kStoreReopened,    kPowerLossTook,         kStoreCaughtUp,
+              kCommitGone, kUncertainGrant,   kAnnouncedNotCommitted, kCleaned,
+              kIncomplete, kWentOnIncomplete, kStoreOfOthers};
     case Theme::kAtomic:
-      return {kStoreRolledBack, kStoreNotTheCommits, kStoreEmpty,      kCommitGone, kForeignAhead,
-              kSpoiled,         kEffectsTogether,    kFencedCompletion};
+      return {kStoreRolledBack, kStoreNotTheCommits, kStoreEmpty,       kCommitGone, kForeignAhead,
+              kSpoiled,         kEffectsTogether,    kFencedCompletion, kEffectsGone};
     case Theme::kAges:
-      return {kAged, kAgedCopyRan, kFreshCopyKnown, kFirstIsNeverOld};
+      return {kAged, kAgedCopyRan, kFreshCopyKnown, kFirstIsNeverOld, kDiedForgetting};
     default:
       return {};
   }

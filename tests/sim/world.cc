@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory_window_engine.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/memory_window.h"
 #include "reference_window.h"
@@ -73,13 +74,16 @@ World::World(const Config& config)
 World::~World() = default;
 
 std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
-  auto engine = OpenMemoryWindow({.level = LevelOf(config_),
-                                  .times = TimesOf(config_),
-                                  .remember = static_cast<uint32_t>(config_.remember),
-                                  .max_open = 100'000},
-                                 clock);
+  const MemoryWindowOptions options{.level = LevelOf(config_),
+                                    .times = TimesOf(config_),
+                                    .remember = static_cast<uint32_t>(config_.remember),
+                                    .max_open = 100'000};
+  auto engine = OpenMemoryWindow(options, clock);
   if (!engine) {
     Incident("the memory window does not open: " + engine.error().message);
+  } else if (config_.collide != 0) {
+    engine = std::unique_ptr<Window>(std::make_unique<MemoryWindow>(
+        options, clock, [](std::string_view) { return uint64_t{1}; }));
   }
   auto reference = std::make_unique<ReferenceWindow>(LevelOf(config_), TimesOf(config_), clock);
   return std::make_unique<CheckedWindow>(std::move(*engine), std::move(reference),
@@ -94,9 +98,15 @@ std::unique_ptr<Window> World::OpenStores(ActorId actor, size_t slot, const Cloc
                  .clock = clock,
                  .sometimes = sometimes_,
                  .healed = surroundings_.healed,
-                 .took_effect = [this, actor](const CompleteRequest& request) {
-                   NoteEffect(actor, request);
-                 }});
+                 .took_effect =
+                     [this, actor](const CompleteRequest& request) { NoteEffect(actor, request); },
+                 .later = [this, actor](
+                              EventLoop::Body body) { loop_.Plan(actor, kMilli, std::move(body)); },
+                 .dies_forgetting =
+                     [this, actor](int32_t partition, ForgetStep step) {
+                       return DiesForgetting(actor, partition, step);
+                     },
+                 .incident = [this](const std::string& what) { Incident(what); }});
 }
 
 // At the level atomic the store is the target.
@@ -287,8 +297,8 @@ RunResult World::Run() {
     }
   }
   std::vector<StoreState> stores;
-  if (!disks_.empty()) {
-    for (const SimStoreFile& store : disks_.front().stores()) {
+  for (SimDisk& disk : disks_) {
+    for (const SimStoreFile& store : disk.stores()) {
       stores.push_back(store.now());
     }
   }

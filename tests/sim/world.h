@@ -12,6 +12,7 @@
 #include "sim_disk.h"
 #include "sim_process.h"
 #include "sim_replay.h"
+#include "sim_store.h"
 #include "surroundings.h"
 
 namespace oncemq::sim {
@@ -24,7 +25,7 @@ struct RunResult {
   bool drained = false;
   Micros ended = 0;
   uint64_t steps = 0;
-  std::vector<StoreState> stores;  // of each partition on the first host, as they are in the end
+  std::vector<StoreState> stores;      // of each partition, host by host, as they are in the end
   std::vector<uint64_t> actor_events;  // of the first process of each slot: how many events it had
 };
 
@@ -53,12 +54,14 @@ class World {
   Slot* SlotOf(ActorId actor);
   void BeforeEvent(ActorId actor);
   bool AtStep(ActorId actor, RunStep step);
+  bool DiesForgetting(ActorId actor, int32_t partition, ForgetStep step);
   void InsideStep(ActorId actor, RunStep step);
   void Play(const Fault& fault);
   void Strike(const Fault& fault, size_t slot);
   void ResetOffset(const Fault& fault);
   void DoReset(const Fault& fault);
   void Act(const Fault& fault);
+  void ReadUncommitted(int32_t partition, StoreState& state) const;
   void Repair(int32_t partition);
   void PowerLoss(const Fault& fault);
   void Heal();

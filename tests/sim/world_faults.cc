@@ -13,7 +13,16 @@ void World::Play(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::kCrashAtStep:
     case FaultKind::kCrashInStep:
+    case FaultKind::kCrashForgetting:
+    case FaultKind::kPowerForgetting:
       armed_.push_back(fault);
+      return;
+    case FaultKind::kCompact:
+      sometimes_.Count(Situation::kCleaned, broker_.Compact(static_cast<int32_t>(fault.partition)));
+      return;
+    case FaultKind::kRetain:
+      sometimes_.Count(Situation::kCleaned,
+                       broker_.Retain(static_cast<int32_t>(fault.partition), fault.value));
       return;
     case FaultKind::kWindowDown:
       if (shared_window_ != nullptr) {
@@ -28,6 +37,7 @@ void World::Play(const Fault& fault) {
       return;
     case FaultKind::kExpire:
     case FaultKind::kPutBack:
+    case FaultKind::kReadUncommitted:
     case FaultKind::kRemove:
       if (!disks_.empty()) {
         ResetOffset(fault);
@@ -134,6 +144,8 @@ void World::Act(const Fault& fault) {
     SimStoreFile& store = disk.At(partition);
     if (fault.kind == FaultKind::kRemove) {
       store.Remove();
+    } else if (fault.kind == FaultKind::kReadUncommitted) {
+      store.Rewrite([&](StoreState& state) { ReadUncommitted(partition, state); });
     } else {
       store.PutBack();
     }
@@ -141,9 +153,30 @@ void World::Act(const Fault& fault) {
   history_.Append({.time = loop_.now(), .op = Op::kMoved, .partition = partition});
 }
 
-// Where the refusal says that the store stands; without one, where the group does.
+// What a process would have left there that hands aborted messages to its handler.
+void World::ReadUncommitted(int32_t partition, StoreState& state) const {
+  const auto committed = broker_.Committed(partition).offset;
+  if (state.owner.empty() || !committed) {
+    return;
+  }
+  state.owner += ", uncommitted";
+  for (const LogRecord& record : log_.partitions[static_cast<size_t>(partition)].aborted) {
+    if (record.offset < *committed) {
+      state.Put(log_.ids[record.id], {.at = {0, partition, record.offset}}, kForgetsNothing);
+    }
+  }
+}
+
+// Where the refusal says that the store stands; without one, where the group does. A store that is
+// somebody else's is taken away.
 void World::Repair(int32_t partition) {
   repairs_--;
+  const bool foreign = std::any_of(disks_.begin(), disks_.end(), [&](SimDisk& disk) {
+    return disk.At(partition).now().owner.ends_with(", uncommitted");
+  });
+  if (foreign) {
+    return ResetOffset({.kind = FaultKind::kRemove, .partition = partition});
+  }
   const LogBounds bounds = broker_.Bounds(partition, loop_.now());
   const auto committed = broker_.Committed(partition).offset;
   const int64_t known = DiskOf(0).At(partition).now().offset;
@@ -151,6 +184,24 @@ void World::Repair(int32_t partition) {
   ResetOffset({.kind = FaultKind::kCount,
                .partition = partition,
                .value = IsAtomic(config_) ? store : committed.value_or(store)});
+}
+
+bool World::DiesForgetting(ActorId actor, int32_t partition, ForgetStep step) {
+  const Slot* slot = SlotOf(actor);
+  for (Fault& fault : armed_) {
+    const bool power = fault.kind == FaultKind::kPowerForgetting;
+    if (slot == nullptr || (!power && fault.kind != FaultKind::kCrashForgetting) ||
+        fault.partition != partition || fault.value != static_cast<int64_t>(step)) {
+      continue;
+    }
+    fault.kind = FaultKind::kCount;
+    sometimes_.Count(Situation::kDiedForgetting);
+    const auto index = slot - slots_.data();
+    power ? PowerLoss({.slot = index, .value = 200 * kMilli})
+          : Crash(static_cast<size_t>(index), 200 * kMilli);
+    return true;
+  }
+  return false;
 }
 
 void World::PowerLoss(const Fault& fault) {

@@ -6,6 +6,7 @@
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "sealed_row.h"
 
@@ -136,7 +137,7 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
   if (!manifest) {
     return manifest;
   }
-  if (manifest->identity != identity) {
+  if (manifest->identity != identity && !ONCEMQ_MUTANT("foreign-store-opens")) {
     return Error{Code::kInvalid, Effect::kNone,
                  "the directory belongs to \"" + manifest->identity + "\", not to \"" +
                      std::string(identity) + "\""};

@@ -178,12 +178,14 @@ CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t 
   if (log.compacted && !ONCEMQ_MUTANT("compacted-is-whole")) {
     plan.gap = "the topic is compacted, and ids that it has lost are not seen";
   }
-  if (log.start > metadata.since) {
+  if (log.start > metadata.since && !ONCEMQ_MUTANT("retention-gap-unsaid")) {
     plan.gap = "the log begins at " + std::to_string(log.start);
   }
-  if (facts.start - plan.from > most) {
+  if (facts.start - plan.from > most && !ONCEMQ_MUTANT("budget-not-kept")) {
     plan.from = facts.start - most;
-    plan.gap = "the budget is " + std::to_string(most) + " offsets";
+    if (!ONCEMQ_MUTANT("budget-gap-unsaid")) {
+      plan.gap = "the budget is " + std::to_string(most) + " offsets";
+    }
   }
   return plan;
 }

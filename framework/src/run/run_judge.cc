@@ -77,7 +77,8 @@ bool RunMachine::FollowsEarlier(size_t i) {
     const bool carried =
         (items_[j].stage == Stage::kCarried && !ONCEMQ_MUTANT("copy-follows-carried")) ||
         (items_[j].stage == Stage::kNotDone && !ONCEMQ_MUTANT("copy-follows-refused"));
-    if (!carried && items_[j].id == items_[i].id && !OtherPayload(items_[j], items_[i])) {
+    const bool same_id = items_[j].id == items_[i].id || ONCEMQ_MUTANT("hash-makes-a-copy");
+    if (!carried && same_id && !OtherPayload(items_[j], items_[i])) {
       const size_t original = progress_[j].part == Part::kCopy ? progress_[j].original : j;
       progress_[i].original = static_cast<uint32_t>(original);
       if (!ONCEMQ_MUTANT("copy-unknown-to-window")) {

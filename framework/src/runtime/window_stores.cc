@@ -48,6 +48,10 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
     Acknowledged(commit.partition, commit.number,
                  DecodeCommit(commit.metadata, commit.offset).value_or(CommitMetadata{}).own);
   }
+  if (ONCEMQ_MUTANT("high-water-of-applied-only")) {
+    const auto metadata = DecodeCommit(commit.metadata, commit.offset);
+    known_to = metadata && metadata->totals.suppressed > 0 ? store.known_from : known_to;
+  }
   return Announcement{.source = store.source,
                       .partition = store.partition,
                       .from = store.known_from,
@@ -70,7 +74,8 @@ void WindowStores::Acknowledged(PartitionId partition, uint64_t number, Own own)
 }
 
 void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {
-  if (const auto found = stores_.find(partition); found != stores_.end()) {
+  const auto found = stores_.find(partition);
+  if (found != stores_.end() && !ONCEMQ_MUTANT("passed-over-is-known")) {
     found->second.known_from = std::max(found->second.known_from, from);
   }
 }

@@ -4,6 +4,7 @@
 
 #include "../surroundings.h"
 #include "checker.h"
+#include "cleaned.h"
 #include "ledger.h"
 
 namespace oncemq::sim {
@@ -16,6 +17,7 @@ class Accounting final : public Checker {
 
   void See(const Record& record) override {
     ledgers_.See(record);
+    cleaned_.See(record);
     switch (record.op) {
       case Op::kAdmit:
         told_[record.process].deliveries++;
@@ -108,9 +110,12 @@ class Accounting final : public Checker {
   void Commit(const Record& record) {
     const CommitFacts& commit = evidence_.history.commit(record.value);
     const PartitionLog& log = evidence_.log.partitions[static_cast<size_t>(record.partition)];
-    int64_t finished = log.Count(commit.metadata.since, commit.offset);
+    const auto count = [&](int64_t from, int64_t to) {
+      return log.Count(from, to) - cleaned_.CountBeforeReset(record.partition, from, to);
+    };
+    int64_t finished = count(commit.metadata.since, commit.offset);
     for (const auto& range : commit.metadata.map.ranges()) {
-      finished += log.Count(range.from, range.to);
+      finished += count(range.from, range.to);
     }
     if (commit.metadata.totals.sum() != finished) {
       Broken("totals of the commit are " + std::to_string(commit.metadata.totals.sum()) + ", but " +
@@ -172,6 +177,7 @@ class Accounting final : public Checker {
   }
 
   Ledgers ledgers_;
+  Cleaned cleaned_;
   std::map<ActorId, DeliveryCounts> told_;
 };
 

@@ -90,6 +90,8 @@ std::unique_ptr<Checker> MakeRunningIds(const Evidence& evidence);
 std::unique_ptr<Checker> MakeWaiting(const Evidence& evidence);
 // I6 at the level atomic, in store_ledger.cc: what handlers wrote is in the stores, once.
 std::unique_ptr<Checker> MakeStoreLedger(const Evidence& evidence);
+// I15 for stores, in store_knowledge.cc: what a store says that it knows, it knows.
+std::unique_ptr<Checker> MakeStoreKnowledge(const Evidence& evidence);
 // I9 for stores, in store_memory.cc: what a commit called finished is known as long as promised.
 std::unique_ptr<Checker> MakeStoreMemory(const Evidence& evidence);
 // No invariant: counts the situations that only the whole history shows, in situations.cc.

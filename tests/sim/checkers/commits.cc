@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "checker.h"
+#include "cleaned.h"
 #include "ledger.h"
 
 namespace oncemq::sim {
@@ -21,6 +22,7 @@ class Commits final : public Checker {
 
   void See(const Record& record) override {
     ledgers_.See(record);
+    cleaned_.See(record);
     switch (record.op) {
       case Op::kEffect:
         if (record.phase == Phase::kOk) {
@@ -58,7 +60,7 @@ class Commits final : public Checker {
     for (size_t i = log.Find(ledger->start); i < log.records.size(); i++) {
       const int64_t offset = log.records[i].offset;
       const bool covered = offset < commit.offset || commit.metadata.map.Contains(offset);
-      if (covered && !ledger->Finished(offset)) {
+      if (covered && !ledger->Finished(offset) && !cleaned_.Gone(record.partition, offset)) {
         Broken("the commit to " + std::to_string(commit.offset) + " calls offset " +
                std::to_string(offset) + " finished, which is not");
         return;
@@ -80,7 +82,7 @@ class Commits final : public Checker {
       const LogRecord& message = log.records[i];
       const bool covered =
           message.offset < commit.offset || commit.metadata.map.Contains(message.offset);
-      if (!covered || proved_[p][i]) {
+      if (!covered || proved_[p][i] || cleaned_.GoneBeforeReset(record.partition, message.offset)) {
         continue;
       }
       proved_[p][i] = true;
@@ -92,6 +94,7 @@ class Commits final : public Checker {
   }
 
   Ledgers ledgers_;
+  Cleaned cleaned_;
   std::unordered_set<uint32_t> settled_;
   std::vector<std::vector<bool>> proved_;
 };

@@ -8,6 +8,7 @@
 #include "../sim_store.h"
 #include "../surroundings.h"
 #include "checker.h"
+#include "cleaned.h"
 
 namespace oncemq::sim {
 namespace {
@@ -24,6 +25,7 @@ class StoreLedger final : public Checker {
 
   void See(const Record& record) override {
     const auto p = static_cast<size_t>(record.partition);
+    cleaned_.See(record);
     switch (record.op) {
       case Op::kCommit:
         if (record.phase == Phase::kOk) {
@@ -106,7 +108,10 @@ class StoreLedger final : public Checker {
   void JudgeId(size_t p, const LogRecord& record, int64_t effects, Sums& sums) {
     const std::string who = "id " + std::to_string(record.id) + " of p" + std::to_string(p) +
                             " (last at " + std::to_string(record.offset) + ")";
-    const bool may_miss = stopped_ || record.offset < passed_to_[p] || too_old_.contains(record.id);
+    // An operator was told that what a power loss took cannot be handled again.
+    const bool told = cleaned_.GoneBeforeReset(static_cast<int32_t>(p), record.offset);
+    const bool may_miss =
+        stopped_ || told || record.offset < passed_to_[p] || too_old_.contains(record.id);
     const bool may_repeat = evidence_.config.remember_for > 0;  // how late, another checker judges
     if (effects < 1 && !may_miss) {
       Broken(who + " is finished, and its effect is not in the store: it is lost");
@@ -164,6 +169,7 @@ class StoreLedger final : public Checker {
   std::set<uint32_t> too_old_;
   std::set<uint32_t> spoiled_;  // deliveries
   std::set<size_t> moved_;
+  Cleaned cleaned_;
   bool stopped_ = false;
   bool drained_ = false;
 };
