@@ -133,8 +133,11 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
       slab_[entry->holder].epoch != delivery.epoch) {
     return true;
   }
-  const bool in_this_run = run.items.size() > begin && slab_[entry->holder].lane == index &&
-                           slab_[entry->holder].running;
+  // Only equal bytes are a copy: what has another one's hash waits, or it would run without a hold.
+  const Delivery& holder = slab_[entry->holder];
+  const bool in_this_run =
+      run.items.size() > begin && holder.lane == index && holder.running &&
+      (holder.id_view() == delivery.id_view() || ONCEMQ_MUTANT("hash-comes-along"));
   copy = in_this_run;
   return in_this_run;
 }
