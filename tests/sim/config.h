@@ -207,7 +207,7 @@ inline Placement PlacementOf(const Config& config) {
 }
 
 template <class ConfigType, class Visit>
-void EachStoreNumber(ConfigType& c, Visit& visit) {
+void EachLaterNumber(ConfigType& c, Visit& visit) {
   visit("hosts", c.hosts);
   visit("sync", c.sync);
   visit("remember_for", c.remember_for);
@@ -215,6 +215,10 @@ void EachStoreNumber(ConfigType& c, Visit& visit) {
   visit("store_busy", c.store_busy);
   visit("store_fails", c.store_fails);
   visit("run_incomplete", c.run_incomplete);
+  visit("aborted", c.aborted);
+  visit("compacted", c.compacted);
+  visit("catch_up_time", c.catch_up_time);
+  visit("collide", c.collide);
 }
 
 // Calls visit(name, value) for every number of the configuration.
@@ -235,8 +239,6 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("conflicting", c.conflicting);
   visit("replay", c.replay);
   visit("holes", c.holes);
-  visit("aborted", c.aborted);
-  visit("compacted", c.compacted);
   visit("map_room", c.map_room);
   visit("appended_over", c.appended_over);
   visit("order", c.order);
@@ -258,9 +260,7 @@ void EachNumber(ConfigType& c, Visit visit) {
   visit("store_retry", c.store_retry);
   visit("remember", c.remember);
   visit("catch_up", c.catch_up);
-  visit("catch_up_time", c.catch_up_time);
-  visit("collide", c.collide);
-  EachStoreNumber(c, visit);
+  EachLaterNumber(c, visit);
   visit("lease", c.lease);
   visit("max_lease", c.max_lease);
   visit("handler_timeout", c.handler_timeout);

@@ -52,8 +52,8 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
     known_to = metadata && metadata->totals.suppressed > 0 ? store.known_from : known_to;
   }
-  // While what can be read is not read yet, less is known than will be: or a reading that breaks off
-  // would count as one that has ended.
+  // While what can be read is not read yet, less is known than will be: or a reading that breaks
+  // off would count as one that has ended.
   const int64_t to =
       ONCEMQ_MUTANT("broken-off-is-read") ? std::max(store.known_from, known_to) : known_to;
   return Announcement{.source = store.source,
