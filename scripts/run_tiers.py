@@ -186,7 +186,7 @@ def few_seeds(one_of):
 
 
 def tier_storms(run):
-    """Rounds of the storms, each with a seed of its own; the same broker as tier kafka."""
+    """A million messages, and rounds by seed; the same broker as tier kafka."""
     run.command(["scripts/kafka-fetch"])
     rounds = {"ONCEMQ_STORM_ROUNDS": str(run.options.storms)}
     return ctest(run, "dev", "^storm$", jobs=1, env=rounds)
@@ -283,8 +283,8 @@ FULL_TIERS = [
     ("asan-ubsan", 720, labelled(SANITIZED, preset="asan-ubsan", env=few_seeds(4))),
     ("tsan", 600, labelled(SANITIZED, preset="tsan", env=few_seeds(25))),
     ("seeds", 300, tier_seeds),
-    ("storms", 240, tier_storms),
-    ("large", 60, labelled("^large$", jobs=1, exclude=None)),
+    ("storms", 480, tier_storms),
+    ("large", 120, labelled("^large$", jobs=1, exclude=None)),
     ("fuzz", 420, script("scripts/fuzz")),
 ]
 
