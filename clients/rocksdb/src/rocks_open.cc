@@ -157,7 +157,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   }
   failed = MakeFolders(options.directory);
   if (failed) {
-    const bool full = failed == std::errc::no_space_on_device;
+    const bool full = failed.value() == ENOSPC || failed.value() == EDQUOT;
     return Error{full ? Code::kUnavailable : Code::kInvalid, Effect::kNone,
                  options.directory + ": " + failed.message()};
   }

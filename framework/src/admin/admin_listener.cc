@@ -183,6 +183,8 @@ Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& pa
   if (const Status fits = CheckAdminSocket(path); !fits) {
     return Invalid("`" + path + "`", fits.error().message);
   }
+  // Where its folder is missing, it is made for us alone. If that fails, the next look says why.
+  static_cast<void>(mkdir(FolderOrHere(path).c_str(), 0700));
   if (const Status safe = CheckFolder(path); !safe) {
     return safe.error();
   }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -109,6 +110,8 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
     return Invalid("the service has no window: no id is looked at");
   }
   const std::string_view asked = *id;
+  // Looked at on both sides of the look into the stores: one that opens in between was not asked.
+  ordered_json not_open = NotOpen(subject.runtime->Report());
   MarkerView view;
   if (const Status looked = subject.window->Peek({&asked, 1}, {&view, 1}); !looked) {
     return looked.error();
@@ -123,7 +126,15 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
     }
   }
   if (subject.window->capabilities().by_partition && view.state == MarkerState::kNone) {
-    out["not_open"] = NotOpen(report);
+    for (const ordered_json& one : NotOpen(report)) {
+      const auto same = [&](const ordered_json& other) {
+        return other["topic"] == one["topic"] && other["partition"] == one["partition"];
+      };
+      if (std::none_of(not_open.begin(), not_open.end(), same)) {
+        not_open.push_back(one);
+      }
+    }
+    out["not_open"] = std::move(not_open);
   }
   return out;
 }

@@ -37,7 +37,7 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   // Of a loss before an assignment was answered, a group that is not cooperative says nothing but
   // the next assignment, which is wholly new.
   lost_ = lost_ && cooperative_;
-  if (!cooperative_) {
+  if (!cooperative_ && !refusing_) {  // at the end it is told what waited
     not_begun_.clear();
   }
   if (refusing_) {

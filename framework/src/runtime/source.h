@@ -94,7 +94,7 @@ class Source {
   virtual bool closed() const = 0;
   // Where no broker was reached yet, and why; empty: one was.
   virtual std::string Unreached() const = 0;
-  // Valid until the next call of anything else.
+  // Valid until the next call that is not const.
   virtual const std::map<PartitionId, NotBegun>& not_begun() const = 0;
 
   virtual std::unique_ptr<MessageView> NewView() const = 0;

@@ -71,6 +71,14 @@ TEST_F(AdminListenerTest, ADirectoryThatOthersMayWriteToIsRefused) {
   }
 }
 
+TEST_F(AdminListenerTest, ADirectoryThatIsMissingIsMadeForTheOwnerAlone) {
+  const auto folder = dir_.path() / "own";
+  ASSERT_TRUE(AdminListener::Open(folder / "admin.sock"));
+  EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all);
+  EXPECT_FALSE(AdminListener::Open(dir_.path() / "no" / "where" / "admin.sock"))
+      << "of folders further up nobody asked";
+}
+
 TEST_F(AdminListenerTest, AUmaskThatTakesTheOwnersRightsTooIsToldAndNothingStays) {
   const mode_t before = umask(0777);
   const Error error = ErrorOf();

@@ -28,7 +28,7 @@ TEST(FirstService, IsAcceptedWithWhatTheReaderHasExported) {
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->runtime.kafka.brokers, "127.0.0.1:9092");
   EXPECT_EQ(options->local.directory, "/home/me/oncemq/build/first/127.0.0.1:9092");
-  EXPECT_EQ(options->admin.socket, "/home/me/oncemq/build/first.sock");
+  EXPECT_EQ(options->admin.socket, "/home/me/oncemq/build/first/admin.sock");
 }
 #endif
 

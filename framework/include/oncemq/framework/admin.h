@@ -29,8 +29,8 @@ namespace oncemq {
 
 struct AdminOptions {
   // Its file; empty: none is offered. A relative one is taken from the working directory. Its own
-  // directory must belong to the service's user or root, and others may not write to it, unless it
-  // is sticky.
+  // directory is made (0700) if it is missing, and must belong to the service's user or root, and
+  // others may not write to it, unless it is sticky.
   std::string socket;
   // For a client to send its request, and again to take the answer.
   milliseconds deadline{5'000};
