@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows on disk, one store for each partition, under a real group.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <stdexcept>
@@ -127,8 +128,16 @@ TEST_F(KafkaLocalWindows, WhileSomebodyElseHoldsItsStoreAPartitionWaitsAndSaysSo
   Send(300, 600);
   EXPECT_TRUE(Eventually(seconds(30), [&] {
     const auto report = member.Now();
-    return report.partitions.size() == 2 && report.counts.open == 0 && report.counts.applied > 0;
+    const auto begun = std::count_if(report.partitions.begin(), report.partitions.end(),
+                                     [](const PartitionReport& one) { return one.begun; });
+    return begun == 2 && report.counts.open == 0 && report.counts.applied > 0;
   })) << "the others go on";
+  const auto report = member.Now();
+  EXPECT_TRUE(std::any_of(report.partitions.begin(), report.partitions.end(),
+                          [](const PartitionReport& one) {
+                            return one.partition == 1 && !one.begun &&
+                                   one.waiting.find("another process") != std::string::npos;
+                          }));
   sleeper.reset();
   EXPECT_TRUE(Applied(600));
   EXPECT_TRUE(member.Stop().clean);
