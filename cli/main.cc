@@ -43,9 +43,8 @@ CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
   run->add_flag("--json", arguments.json, "The report at the end as one JSON object");
   run->footer(
       "Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 5 no broker was reached or no\n"
-      "partition has begun, 7 a partition was stopped, 8 ended at once by a second signal, 130 "
-      "and\n"
-      "143 stopped by SIGINT or SIGTERM in order.");
+      "partition has begun, 7 a partition was stopped, 8 ended at once by a second signal,\n"
+      "130 and 143 stopped by SIGINT or SIGTERM in order.");
   return run;
 }
 

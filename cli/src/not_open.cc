@@ -10,17 +10,15 @@ std::string NotOpenText(const nlohmann::ordered_json& answer) {
   if (!answer.is_object() || list == answer.end() || !list->is_array()) {
     return "";
   }
-  const auto text = [](const nlohmann::ordered_json& one, const char* key) {
-    const auto found = one.find(key);
-    return found != one.end() && found->is_string() ? SafeText(found->get<std::string>()) : "";
-  };
   std::string out;
   for (const nlohmann::ordered_json& one : *list) {
     const auto number = one.find("partition");
-    const std::string stopped = text(one, "stopped");
-    out += text(one, "topic") + " [" + (number == one.end() ? "?" : SafeJson(*number)) +
-           "]: its store is not open, " +
-           (stopped.empty() ? "waiting: " + text(one, "waiting") : "stopped: " + stopped) + "\n";
+    const std::string stopped = SafeText(TextOf(one, "stopped"));
+    out +=
+        SafeText(TextOf(one, "topic")) + " [" + (number == one.end() ? "?" : SafeJson(*number)) +
+        "]: its store is not open, " +
+        (stopped.empty() ? "waiting: " + SafeText(TextOf(one, "waiting")) : "stopped: " + stopped) +
+        "\n";
   }
   return out;
 }

@@ -18,4 +18,10 @@ inline std::string SafeText(const std::string& text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
+// The text of a field; empty where it is not there, or no text.
+inline std::string TextOf(const nlohmann::ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 }  // namespace oncemq

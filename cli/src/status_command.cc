@@ -43,12 +43,6 @@ std::string Sum(const ordered_json& object, const char* key, std::string_view be
   return out;
 }
 
-// Empty where it is not there, or no text.
-std::string TextOf(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // The words before the numbers.
 std::string StateOf(const ordered_json& partition) {
   for (const char* state : {"stopped", "waiting"}) {

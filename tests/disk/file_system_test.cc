@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // On which file systems a store is opened: the library is told which one it stands on.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/vfs.h>
 
@@ -9,17 +8,15 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/dedup/local_window.h"
+#include "support/power/interpose.h"
 #include "support/temp_dir.h"
 
 namespace {
 std::atomic<long> told{0};  // 0: the truth
 }  // namespace
 
-// In front of the C library's own.
-extern "C" __attribute__((visibility("default"))) int statfs(const char* path,
-                                                             struct statfs* facts) noexcept {
-  static const auto real = reinterpret_cast<decltype(&::statfs)>(dlsym(RTLD_NEXT, "statfs"));
-  const int answer = real(path, facts);
+EXPORTED int statfs(const char* path, struct statfs* facts) noexcept {
+  const int answer = REAL(statfs)(path, facts);
   if (answer == 0 && told != 0) {
     facts->f_type = told;
   }

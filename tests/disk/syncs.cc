@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
+#include "support/power/interpose.h"
 
 namespace oncemq::testing {
 namespace {

@@ -86,19 +86,21 @@ Result<std::string> IdOf(const json& arguments) {
   return wrong;
 }
 
-// Partitions whose store is not open here, since they have not begun.
-ordered_json NotOpen(const RunReport& report) {
-  ordered_json out = ordered_json::array();
+// Adds the partitions whose store is not open here, since they have not begun; each once.
+void AddNotOpen(const RunReport& report, ordered_json& out) {
   for (const PartitionReport& partition : report.partitions) {
+    const auto same = [&](const ordered_json& other) {
+      return other["topic"] == partition.topic && other["partition"] == partition.partition;
+    };
     const bool given = !partition.waiting.empty() || !partition.stopped.empty();
-    if (given && partition.status.phase == PartitionPhase::kNone) {
+    if (given && partition.status.phase == PartitionPhase::kNone &&
+        std::none_of(out.begin(), out.end(), same)) {
       out.push_back({{"topic", partition.topic},
                      {"partition", partition.partition},
                      {"waiting", partition.waiting},
                      {"stopped", partition.stopped}});
     }
   }
-  return out;
 }
 
 Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) {
@@ -111,7 +113,8 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
   }
   const std::string_view asked = *id;
   // Looked at on both sides of the look into the stores: one that opens in between was not asked.
-  ordered_json not_open = NotOpen(subject.runtime->Report());
+  ordered_json not_open = ordered_json::array();
+  AddNotOpen(subject.runtime->Report(), not_open);
   MarkerView view;
   if (const Status looked = subject.window->Peek({&asked, 1}, {&view, 1}); !looked) {
     return looked.error();
@@ -126,14 +129,7 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
     }
   }
   if (subject.window->capabilities().by_partition && view.state == MarkerState::kNone) {
-    for (const ordered_json& one : NotOpen(report)) {
-      const auto same = [&](const ordered_json& other) {
-        return other["topic"] == one["topic"] && other["partition"] == one["partition"];
-      };
-      if (std::none_of(not_open.begin(), not_open.end(), same)) {
-        not_open.push_back(one);
-      }
-    }
+    AddNotOpen(report, not_open);
     out["not_open"] = std::move(not_open);
   }
   return out;
@@ -155,7 +151,8 @@ Result<ordered_json> StatOf(const AdminSubject& subject) {
     out["stores"].push_back(StatAsJson(stat));
   }
   if (window->capabilities().by_partition) {
-    out["not_open"] = NotOpen(subject.runtime->Report());
+    out["not_open"] = ordered_json::array();
+    AddNotOpen(subject.runtime->Report(), out["not_open"]);
   }
   return out;
 }
