@@ -52,8 +52,9 @@ bool Announcer::Take(std::vector<Job>& done) {
 
 void Announcer::Make(Job& job) {
   job.announcement.metadata = job.commit.metadata;  // where it lies now
-  job.made = ONCEMQ_MUTANT("commit-not-announced") ||
-             errors_.Window("announce", 1, window_->Announce({&job.announcement, 1})).has_value();
+  if (!ONCEMQ_MUTANT("commit-not-announced")) {
+    job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
+  }
 }
 
 void Announcer::Work() {

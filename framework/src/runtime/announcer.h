@@ -31,7 +31,7 @@ class Announcer {
   struct Job {
     CommitAction commit;
     Announcement announcement;  // its metadata is the commit's
-    bool made = false;
+    Status made;
   };
   void Add(CommitAction commit, Announcement announcement);
   // Appends those that are answered; true if there are any.

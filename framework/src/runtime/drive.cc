@@ -2,6 +2,7 @@
 #include "drive.h"
 
 #include <exception>
+#include <utility>
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
@@ -38,6 +39,14 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   return Retry{};
 }
 
+// What window or journal said of a call for this run: a failure is what its partition waits for.
+Status Keep(Job& job, Status status) {
+  if (!status) [[unlikely]] {
+    job.failed = status.error().message;
+  }
+  return status;
+}
+
 // The batch that the run's handlers write into; false: there is none, though there should be.
 bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
   if (!job.machine.Atomic() || job.effects != nullptr) {
@@ -45,7 +54,7 @@ bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
   }
   auto effects = tools.window->NewEffects(item.at.source, item.at.partition);
   if (!effects) {
-    return tools.errors->Window("new effects", 1, effects.error()).has_value();
+    return Keep(job, tools.errors->Window("new effects", 1, effects.error())).has_value();
   }
   job.effects = *std::move(effects);
   return true;
@@ -104,23 +113,26 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
 Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   RunMachine& machine = job.machine;
   Window* const window = tools.window;
-  StoreErrors& errors = *tools.errors;
+  const auto told = [&](std::string_view call, size_t requests, Status status) {
+    return Keep(job, tools.errors->Window(call, requests, std::move(status)));
+  };
   machine.Start(job.run);
   job.effects.reset();
+  job.failed.clear();
   for (;;) {
     const std::span<Change> changes = machine.changes();
     switch (machine.step()) {
       case RunStep::kRestore:
-        machine.Restored(errors.Window("restore", machine.restores().size(),
-                                       window->Restore(machine.restores(), changes)));
+        machine.Restored(told("restore", machine.restores().size(),
+                              window->Restore(machine.restores(), changes)));
         break;
       case RunStep::kClaim:
-        machine.Claimed(errors.Window("claim", machine.claims().size(),
-                                      window->Claim(machine.claims(), machine.claim_answers())));
+        machine.Claimed(told("claim", machine.claims().size(),
+                             window->Claim(machine.claims(), machine.claim_answers())));
         break;
       case RunStep::kRelease:
-        machine.Released(errors.Window("release", machine.releases().size(),
-                                       window->Release(machine.releases(), changes)));
+        machine.Released(told("release", machine.releases().size(),
+                              window->Release(machine.releases(), changes)));
         break;
       case RunStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
@@ -128,7 +140,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         }
         break;
       case RunStep::kComplete:
-        machine.Completed(errors.Window(
+        machine.Completed(told(
             "complete", machine.completions().size(),
             machine.Atomic() ? window->CompleteWith(*job.effects, machine.completions(), changes)
                              : window->Complete(machine.completions(), changes)));
@@ -137,13 +149,14 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
       case RunStep::kJournal: {
         const auto first = tools.journal->Append(machine.journal_entries());
         const Status status = first ? Status() : Status(first.error());
-        machine.Journaled(errors.Journal(machine.journal_entries().size(), status),
-                          first.value_or(0));
+        machine.Journaled(
+            Keep(job, tools.errors->Journal(machine.journal_entries().size(), status)),
+            first.value_or(0));
         break;
       }
       case RunStep::kPark:
         machine.Parked(
-            errors.Window("park", machine.parks().size(), window->Park(machine.parks(), changes)));
+            told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case RunStep::kSettled:
         return Driven::kSettled;

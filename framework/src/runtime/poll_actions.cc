@@ -33,53 +33,6 @@ void PollLoop::Act() {
   }
 }
 
-void PollLoop::SendCommits() {
-  if (stores_) {
-    std::vector<CommitAction> unannounced;
-    for (CommitAction& commit : commits_) {
-      const int64_t known_to =
-          catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-      const auto announcement = stores_->Plan(commit, known_to);
-      if (announcement) {
-        owned_[commit.partition].waits_for_disk = true;
-        announcer_->Add(std::move(commit), *announcement);
-      } else {
-        unannounced.push_back(std::move(commit));
-      }
-    }
-    commits_.swap(unannounced);
-  }
-  if (!commits_.empty()) {
-    source_->Commit(commits_);
-  }
-}
-
-// Sends what was announced; the rest is tried again later, as what the broker did not answer.
-bool PollLoop::SendAnnounced() {
-  announced_.clear();
-  if (!announcer_ || !announcer_->Take(announced_)) {
-    return false;
-  }
-  commits_.clear();
-  for (Announcer::Job& job : announced_) {
-    const CommitAction& commit = job.commit;
-    // Announced or not, it must not be sent for an assignment that has ended meanwhile.
-    if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
-      continue;
-    }
-    owned_[commit.partition].waits_for_disk = false;
-    if (job.made) {
-      commits_.push_back(std::move(job.commit));
-    } else {
-      core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
-    }
-  }
-  if (!commits_.empty()) {
-    source_->Commit(commits_);
-  }
-  return true;
-}
-
 void PollLoop::Do(RaiseOwnAction& action) {
   const PartitionId id = action.partition;
   if (!Owns(id)) {
@@ -98,13 +51,6 @@ void PollLoop::Do(RaiseOwnAction& action) {
   core_.OwnRaised(id, action.epoch, own, Now());
 }
 
-void PollLoop::Do(CommitAction& action) {
-  // An assignment that was lost after the core asked must not be committed any more.
-  if (Owns(action.partition) && core_.Status(action.partition).epoch == action.epoch) {
-    commits_.push_back(std::move(action));
-  }
-}
-
 void PollLoop::Do(GiveBackAction& action) {
   if (!Owns(action.partition)) {
     return;
@@ -118,9 +64,11 @@ void PollLoop::Do(GiveBackAction& action) {
     CloseStore(action.partition, runs_on);
   }
   // While its commit may still land, nobody else may have it: it goes when we leave the group. One
-  // that waits for the disk is never sent; one before it may have been, and have got no answer.
+  // that waits for the disk, or was asked for a moment ago, is never sent; one before it may have
+  // been, and have got no answer.
   const Owned& owned = owned_[action.partition];
-  const bool in_doubt = action.leave_group && (!owned.waits_for_disk || owned.unknown ||
+  const bool unsent = Unsend(action.partition) || owned.waits_for_disk;
+  const bool in_doubt = action.leave_group && (!unsent || owned.unknown ||
                                                ONCEMQ_MUTANT("stalled-disk-leaves-the-group"));
   owned_[action.partition].in_doubt = in_doubt;
   if (!in_doubt || ONCEMQ_MUTANT("give-back-in-doubt")) {
@@ -171,6 +119,7 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   owned.held = owned.seen = true;
   owned.in_doubt = owned.waits_for_disk = owned.unknown = false;
   owned.unowned.clear();
+  owned.failed.clear();
   owned.stopped.clear();
   owned.source = facts.source;
   owned.partition = facts.partition;
@@ -282,16 +231,6 @@ void PollLoop::StandIn(const JobPtr& job) {
       }
       break;
   }
-}
-
-void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
-  if (stores_ && reply == CommitReply::kAcknowledged) {
-    stores_->Acknowledged(partition, number, core_.Status(partition).own);
-  }
-  if (Owns(partition)) {
-    owned_[partition].unknown = reply == CommitReply::kUnknown;
-  }
-  core_.CommitAnswered(partition, number, reply, now_);
 }
 
 void PollLoop::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {

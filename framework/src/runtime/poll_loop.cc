@@ -230,8 +230,7 @@ PollLoop::Ran PollLoop::RunOnce() {
     return Ran::kDemoted;
   }
   here_ = nullptr;
-  core_.Settle(job->machine.settlements(), Now());
-  idle_jobs_.push_back(std::move(job));
+  EndRun(std::move(job));
   ReleaseMessages();
   return Ran::kSomething;
 }
@@ -282,11 +281,16 @@ bool PollLoop::SettleReturned() {
       cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
       job->size = 0;
     }
-    core_.Settle(job->machine.settlements(), Now());
-    idle_jobs_.push_back(std::move(job));
+    EndRun(std::move(job));
   }
   ReleaseMessages();
   return true;
+}
+
+void PollLoop::EndRun(JobPtr job) {
+  owned_[job->partition].failed.swap(job->failed);
+  core_.Settle(job->machine.settlements(), Now());
+  idle_jobs_.push_back(std::move(job));
 }
 
 JobPtr PollLoop::TakeJob() {

@@ -66,6 +66,7 @@ class PollLoop final : private SourceEvents {
   void Employ(uint32_t workers);
   void StandIn(const JobPtr& job);
   bool SettleReturned();
+  void EndRun(JobPtr job);
   void ReleaseMessages();
   void Sleep();
   JobPtr TakeJob();
@@ -74,6 +75,7 @@ class PollLoop final : private SourceEvents {
   RunReport MakeReport() const;
   void TellPartitions(RunReport& report) const;
   std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
+  std::string WhatHinders(PartitionId partition) const;
   BootTime Now() { return now_ = parts_.clock->Boot(); }
 
   // poll_actions.cc: what core and source say
@@ -95,6 +97,7 @@ class PollLoop final : private SourceEvents {
   void DrainAll();
   void CatchUpOverdue(PartitionId partition);
   void EndCatchUp(PartitionId partition);
+  bool Unsend(PartitionId partition);
   void CloseStore(PartitionId partition, bool runs_on);
   void SendCommits();
   bool SendAnnounced();
@@ -117,9 +120,11 @@ class PollLoop final : private SourceEvents {
     bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
-    Own local_own = 0;    // issued here where there is no window
-    std::string unowned;  // why no ownership could be raised
-    std::string stopped;  // why nothing more of it is handled in this assignment
+    Own local_own = 0;      // issued here where there is no window
+    BootTime disk_since{};  // since when it waits for the disk
+    std::string unowned;    // why no ownership could be raised
+    std::string failed;     // why window or journal did not do what was asked last
+    std::string stopped;    // why nothing more of it is handled in this assignment
   };
 
   const RuntimeOptions options_;

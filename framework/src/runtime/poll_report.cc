@@ -6,6 +6,12 @@
 #include "poll_loop.h"
 
 namespace oncemq {
+namespace {
+
+// Each commit waits for the disk, mostly some milliseconds: no reason to alarm anybody.
+constexpr milliseconds kSlowDisk{1'000};
+
+}  // namespace
 
 // An incident names the partition as the log does.
 void PollLoop::MarkStopped(const PartitionName& partition, const std::string& why) {
@@ -28,10 +34,25 @@ std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& sta
     case PartitionPhase::kStopped:
       return "its commit was refused: the group gives it to another member";
     case PartitionPhase::kActive:
-      break;
+      return WhatHinders(partition);
     case PartitionPhase::kNone:
     case PartitionPhase::kDraining:
-      return {};
+      break;
+  }
+  return {};
+}
+
+// A partition that has begun, and would work.
+std::string PollLoop::WhatHinders(PartitionId partition) const {
+  const Owned& owned = owned_[partition];
+  if (!owned.failed.empty()) {
+    return owned.failed.substr(0, kLongestReason);
+  }
+  if (owned.waits_for_disk && now_ - owned.disk_since >= kSlowDisk) {
+    return "its commit waits for the disk";
+  }
+  if (owned.unknown) {
+    return "the broker has not answered its last commit";
   }
   const auto left = catch_up_ ? catch_up_->LeftOf(partition) : std::nullopt;
   return !left

@@ -63,6 +63,24 @@ TEST_F(PollReportTest, WhatAPartitionWaitsForUntilItWorks) {
   loop.script().Lose(0);
 }
 
+TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  ASSERT_TRUE(Works(loop));
+  window_.down = true;
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) { return one.waiting == "down"; }));
+  window_.down = false;
+  ASSERT_TRUE(Works(loop));
+  loop.script().AnswerCommits(CommitReply::kUnknown);
+  loop.script().Append(0, "b", "k");
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting == "the broker has not answered its last commit";
+  }));
+  loop.script().AnswerCommits(CommitReply::kAcknowledged);
+  ASSERT_TRUE(Works(loop));
+}
+
 TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Append(0, "a", "k");

@@ -40,7 +40,9 @@ class Script {
   void AnswerCommits(std::optional<CommitReply> reply);
   // Each Serve() takes so long, on the loop's clock.
   void ServeTakes(milliseconds time) { serve_takes_ = time.count(); }
-  // The system's, and later by what Serve() has taken.
+  // So much time passes on the loop's clock, as for a process that was stopped meanwhile.
+  void Advance(milliseconds by) { clock_.Advance(by); }
+  // The system's, and later by what was said above.
   const Clock& clock() const { return clock_; }
 
   struct Seen {

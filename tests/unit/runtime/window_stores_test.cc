@@ -32,6 +32,7 @@ class SeenStores final : public Window {
   std::atomic<int> not_opened{0};     // how often
   std::atomic<bool> unmarked{false};  // nothing can be completed
   std::atomic<int> not_completed{0};  // how often
+  std::function<void()> completes;    // called before each completion; set before the first
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Known> Open(const StoreName& name) override {
@@ -59,6 +60,9 @@ class SeenStores final : public Window {
     if (unmarked) {
       not_completed++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
+    }
+    if (completes) {
+      completes();
     }
     return inner_->Complete(requests, changes);
   }
@@ -126,6 +130,11 @@ class WindowStoresTest : public PollLoopTest {
     return offsets.empty() ? -1 : offsets.back();
   }
 
+  static std::string WaitsFor(const RunningLoop& loop) {
+    const RunReport report = loop.Now();
+    return report.partitions.empty() ? "" : report.partitions[0].waiting;
+  }
+
   // A handler that counts its calls, and ends each when it may.
   Handler CountUntil(const std::atomic<bool>& go) {
     return [this, &go](const Message&, Context&) -> Outcome {
@@ -178,10 +187,12 @@ TEST_F(WindowStoresTest, WhatCannotBeAnnouncedIsNotCommittedAndThePartitionGoesO
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
   stores_.full = true;
   loop.script().Append(0, "a", "k");
-  ASSERT_TRUE(Holds([&] { return calls_ == 1 && loop.Now().window_errors > 0; }));
+  ASSERT_TRUE(Holds([&] { return calls_ == 1 && WaitsFor(loop) == "no space left on device"; }));
+  EXPECT_GT(loop.Now().window_errors, 0);
   EXPECT_EQ(Committed(loop.script().seen(), 0), 0);
   stores_.full = false;
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  ASSERT_TRUE(Holds([&] { return WaitsFor(loop).empty(); }));
   EXPECT_EQ(calls_, 1);
   EXPECT_TRUE(loop.Stop().clean);
 }
@@ -205,6 +216,22 @@ TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheM
   loop.script().Prepare(1);
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 1) == 0; }));
   EXPECT_EQ(Committed(loop.script().seen(), 0), 0) << "what waited for the disk is not sent";
+}
+
+TEST_F(WindowStoresTest, AProcessThatWasStoppedInADrainSendsNoCommitForWhatItGivesBack) {
+  stores_.unmarked = true;
+  RunningLoop loop(Options(), &stores_, Count());
+  stores_.completes = [&] { loop.script().Advance(std::chrono::hours(1)); };
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return stores_.not_completed > 0; }));
+  loop.script().Revoke(0);
+  loop.script().Tell([&](SourceEvents&) { stores_.unmarked = false; });  // the drain has begun
+  ASSERT_TRUE(Holds([&] {
+    return !loop.script().seen().given_back.empty() || loop.script().seen().rejoined > 0;
+  }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 0) << "its store was closed, and could not know";
+  EXPECT_EQ(loop.script().seen().rejoined, 0) << "nothing of it may still land";
 }
 
 TEST_F(WindowStoresTest, AStoreOfALostPartitionStaysOpenForTheRunThatIsUnderWay) {

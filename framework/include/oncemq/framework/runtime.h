@@ -136,7 +136,7 @@ struct PartitionReport {
   uint32_t source = 0;     // the topic's number in Coordinates
   // False: this member has never worked on it.
   bool begun = true;
-  // What it waits for before it works; empty: it does not wait.
+  // What it waits for, before it begins or later; empty: it does not wait.
   std::string waiting = {};
   // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
   std::string stopped = {};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a commit through the poll loop: the core asks for it, the store is told what it will
+// be, it is sent, and answered (rule 27).
+#include <utility>
+
+#include "oncemq/base/mutant.h"
+#include "poll_loop.h"
+
+namespace oncemq {
+
+void PollLoop::Do(CommitAction& action) {
+  // An assignment that was lost after the core asked must not be committed any more.
+  if (Owns(action.partition) && core_.Status(action.partition).epoch == action.epoch) {
+    commits_.push_back(std::move(action));
+  }
+}
+
+void PollLoop::SendCommits() {
+  if (stores_) {
+    std::vector<CommitAction> unannounced;
+    for (CommitAction& commit : commits_) {
+      const int64_t known_to =
+          catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
+      const auto announcement = stores_->Plan(commit, known_to);
+      if (announcement) {
+        owned_[commit.partition].waits_for_disk = true;
+        owned_[commit.partition].disk_since = now_;
+        announcer_->Add(std::move(commit), *announcement);
+      } else {
+        unannounced.push_back(std::move(commit));
+      }
+    }
+    commits_.swap(unannounced);
+  }
+  if (!commits_.empty()) {
+    source_->Commit(commits_);
+  }
+}
+
+// Sends what was announced; the rest is tried again later, as what the broker did not answer.
+bool PollLoop::SendAnnounced() {
+  announced_.clear();
+  if (!announcer_ || !announcer_->Take(announced_)) {
+    return false;
+  }
+  commits_.clear();
+  for (Announcer::Job& job : announced_) {
+    const CommitAction& commit = job.commit;
+    // Announced or not, it must not be sent for an assignment that has ended meanwhile.
+    if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
+      continue;
+    }
+    owned_[commit.partition].waits_for_disk = false;
+    if (job.made) {
+      owned_[commit.partition].failed.clear();
+      commits_.push_back(std::move(job.commit));
+    } else {
+      owned_[commit.partition].failed = job.made.error().message;
+      core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
+    }
+  }
+  if (!commits_.empty()) {
+    source_->Commit(commits_);
+  }
+  return true;
+}
+
+// A commit from the same batch of actions as the give-back: its store is closed, so that it could
+// not be announced any more. True: there was one.
+bool PollLoop::Unsend(PartitionId partition) {
+  return !ONCEMQ_MUTANT("unannounced-commit-sent") &&
+         std::erase_if(commits_, [partition](const CommitAction& commit) {
+           return commit.partition == partition;
+         }) > 0;
+}
+
+void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
+  if (stores_ && reply == CommitReply::kAcknowledged) {
+    stores_->Acknowledged(partition, number, core_.Status(partition).own);
+  }
+  if (Owns(partition)) {
+    owned_[partition].unknown = reply == CommitReply::kUnknown;
+  }
+  core_.CommitAnswered(partition, number, reply, now_);
+}
+
+}  // namespace oncemq
