@@ -90,7 +90,14 @@ TEST(DiskPowerStore, WhatIsLeftIsAPrefixWhereverTheLogWasChanged) {
   std::vector<size_t> moments(15 * HowManyLosses());
   std::generate(moments.begin(), moments.end(), [&] {
     const size_t moment = random() % (loss.entries() + 1);
-    return random() % 2 == 0 ? moment : loss.BeforeNextSync(moment);
+    switch (random() % 3) {
+      case 0:
+        return moment;
+      case 1:
+        return loss.BeforeNextSync(moment);
+      default:  // a new log, and the first that stands in it
+        return std::min(loss.BehindNextFile(moment) + random() % 8, loss.entries());
+    }
   });
   std::sort(moments.begin(), moments.end());
   SaidOfRows said;

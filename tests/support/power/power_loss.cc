@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "power_loss.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -67,6 +70,16 @@ size_t PowerLoss::BeforeNextSync(size_t entries) const {
     entries++;
   }
   return entries;
+}
+
+size_t PowerLoss::BehindNextFile(size_t entries) const {
+  const auto makes = [](const PowerHead& head) {
+    return head.op == PowerOp::kOpen && (head.a & O_CREAT) != 0;
+  };
+  while (entries < offsets_.size() && !makes(HeadOf(entries))) {
+    entries++;
+  }
+  return std::min(entries + 1, offsets_.size());
 }
 
 void PowerLoss::ReplayTo(size_t entries) {

@@ -65,6 +65,9 @@ class PowerLoss {
   // The next moment, from this one on, at which a sync is about to end: most is in doubt then.
   size_t BeforeNextSync(size_t entries) const;
 
+  // The next moment, later than this one, at which a file has just been made.
+  size_t BehindNextFile(size_t entries) const;
+
   // The loss comes after so many entries; never fewer than at the call before.
   void ReplayTo(size_t entries);
   // `into` does not exist yet. A write that is in doubt when the order is kept, and any one when it

@@ -211,6 +211,16 @@ TEST_F(PowerLossTest, ThePowerGoesAtAnyEntryAndWordsHaveTheirPlaceAmongThem) {
   EXPECT_EQ(Content(Left() / "a"), "12");
 }
 
+TEST_F(PowerLossTest, ThePowerGoesRightBehindTheMakingOfAFile) {
+  ASSERT_EQ(Run({"write", "a", "1", "say", "one", "write", "b", "2"}), 0);
+  const size_t made = loss_->BehindNextFile(loss_->notes()[0].first);
+  EXPECT_LT(made, loss_->entries());
+  EXPECT_EQ(loss_->BehindNextFile(made), loss_->entries()) << "no other one is made";
+  loss_->ReplayTo(made);
+  loss_->Build(Keep::kSynced, 0, directory_.path() / "early");
+  EXPECT_FALSE(fs::exists(directory_.path() / "early/b"));
+}
+
 TEST_F(PowerLossTest, AnEntryThatTheKillHasCutIsLeftOut) {
   ASSERT_EQ(Run({"write", "a", "1", "sync", "a", "sync", "."}), 0);
   const size_t whole = loss_->entries();
