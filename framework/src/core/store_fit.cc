@@ -159,12 +159,24 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   return {};
 }
 
+// What an earlier assignment went on without, under `incomplete: run`. Nobody can tell whether all
+// of it is older than what the window remembers by now, so it is said, and stops nothing.
+void TellMissing(const Known& known, Assignment& assignment) {
+  const int64_t since = assignment.facts.metadata.since;
+  if (known.from > since && !ONCEMQ_MUTANT("known-gap-unsaid")) {
+    assignment.AddNotice("the window does not know what lies in [" + std::to_string(since) + ", " +
+                         std::to_string(known.from) +
+                         "): an earlier assignment went on without it; copies of it run again");
+  }
+}
+
 // Effects live elsewhere: ids that the store has lost, or never had, come back from the log.
 Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   if (continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"))) {
     facts.known_from = std::min(known.from, facts.start);
+    TellMissing(known, assignment);
     return {};
   }
   if (Used(known) && !continues) {
@@ -177,6 +189,7 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   if (continues && known.from < known.to && known.to >= plan.from && !compacted) {
     facts.read_from = known.to;
     facts.known_from = known.from;
+    TellMissing(known, assignment);
     return {};
   }
   if (plan.gap.empty()) {

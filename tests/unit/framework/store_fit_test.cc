@@ -76,10 +76,21 @@ TEST(FitStore, ACompactedLogCompletesNoStore) {
 
 TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   Assignment assignment = Committed(500);
+  assignment.facts.metadata.since = 20;
   ASSERT_TRUE(FitStore(StoreAt(20, 500), kGuarded, assignment));
   EXPECT_EQ(assignment.facts.read_from, 500);
   EXPECT_EQ(assignment.facts.known_from, 20);
   EXPECT_EQ(assignment.notice, "");
+}
+
+// `incomplete: run` was allowed once; who has taken it back would not know otherwise (rule 6).
+TEST(FitStore, WhatAnEarlierAssignmentWentOnWithoutIsSaidAtEachOne) {
+  for (const int64_t to : {500, 450}) {
+    Assignment assignment = Committed(500);
+    ASSERT_TRUE(FitStore(StoreAt(20, to), kGuarded, assignment));
+    EXPECT_EQ(assignment.facts.known_from, 20);
+    EXPECT_NE(assignment.notice.find("[0, 20)"), std::string::npos) << assignment.notice;
+  }
 }
 
 TEST(FitStore, AnAnnouncementWhoseCommitNeverLandedChangesNothing) {
