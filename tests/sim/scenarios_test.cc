@@ -55,6 +55,41 @@ TEST(Scenarios, LongHandlersKeepTheirClaims) {
   EXPECT_GT(waited, 0U);
 }
 
+int64_t HandledAgain(const RunResult& result) {
+  std::map<uint32_t, int64_t> calls;
+  int64_t again = 0;
+  for (const Record& record : result.history.records()) {
+    if (record.op == Op::kHandle && record.phase == Phase::kInvoke) {
+      again += calls[record.id]++ > 0 ? 1 : 0;
+    }
+  }
+  return again;
+}
+
+// Rule 29: the markers die with their process, and what a commit's map has no room for runs again.
+// Behind a head that takes long this would be all that was finished meanwhile; so nothing more is
+// admitted, and it is what was finished before the map was known to be full.
+TEST(Scenarios, WhereNoMarkerGoesAlongAFullMapStopsAdmission) {
+  Config config;
+  config.level = static_cast<int64_t>(Level::kOpaque);
+  config.placement = static_cast<int64_t>(Placement::kPerProcess);
+  config.partitions = config.processes = 1;
+  config.messages = 800;
+  config.keys = 8;
+  config.workers = 8;
+  config.commit_interval = 50 * kMilli;
+  config.map_room = 24;
+  config.slow = 4;
+  config.slow_time = 3 * kSecond;
+  config.faults.push_back({.kind = FaultKind::kCrash, .at = 2500 * kMilli, .value = 100 * kMilli});
+  uint64_t full = 0;
+  Play(config, [&](const RunResult& result, const Sometimes& sometimes) {
+    EXPECT_LE(HandledAgain(result), 30) << "50 ms of arrivals are 13";
+    full += sometimes.count(Situation::kMapCut);
+  });
+  EXPECT_GT(full, 0U);
+}
+
 // Rule 1: a process dies between effect and marker, the next owner has the higher fence, and the
 // target knows the id all the same.
 TEST(Scenarios, AnEffectWithoutItsMarkerIsKnownToTheTarget) {

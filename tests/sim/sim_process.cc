@@ -10,6 +10,11 @@ namespace {
 constexpr uint64_t kScope = 42;
 constexpr uint64_t kSource = 77;
 
+// Whoever is given a partition finds the markers of its former owner.
+bool MarkersGoAlong(const Config& c) {
+  return PlacementOf(c) == Placement::kShared || (HasStores(c) && c.hosts == 0);
+}
+
 CoreOptions OptionsOf(const Config& c) {
   return {.order = OrderOf(c),
           .in_flight = static_cast<uint32_t>(c.in_flight),
@@ -22,6 +27,7 @@ CoreOptions OptionsOf(const Config& c) {
           .session_timeout = microseconds(c.session),
           .session_margin = microseconds(c.margin),
           .store_retry = microseconds(c.store_retry),
+          .map_alone = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
           .scope = kScope};
 }
 

@@ -39,7 +39,7 @@ void SayMissingId(const RuntimeOptions& runtime, GuaranteeText& text) {
 
 std::string UnprovenWork(const RuntimeOptions& runtime) {
   return "what finished since the last acknowledged commit (one every " + Interval(runtime.core) +
-         " for a partition that moves)";
+         " for a partition that moves), and what had no room in its map";
 }
 
 void SayIds(const RuntimeOptions& runtime, GuaranteeText& text) {

@@ -137,6 +137,7 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .frontier = state.frontier().Advance(),
           .committed = state.committed(),
           .next_offset = state.frontier().next_offset(),
+          .map_full = state.MapFull(),
           .totals = state.facts().metadata.totals,
           .counts = state.counts};
 }

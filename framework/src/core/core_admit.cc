@@ -12,6 +12,9 @@ uint32_t Core::Impl::Credit(PartitionState& partition) {
   if (!partition.MayAdmit() || bytes_used || partition.unfinished >= options_.partition_credit) {
     return 0;
   }
+  if (partition.MapFull() && !ONCEMQ_MUTANT("admits-past-a-full-map")) {
+    return 0;
+  }
   // Advance here and not only at commits, or a full span would wait for a commit that waits for
   // credit.
   partition.frontier().Advance();

@@ -56,7 +56,7 @@ void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& act
   running = 0;
   committed_ = -1;
   commit_.reset();
-  dirty_ = halted_ = false;
+  dirty_ = map_cut_ = halted_ = false;
   safe_until_ = BootTime{};  // an earlier assignment proves nothing
   phase_ = PartitionPhase::kRaising;
   retry_at_ = now + options_.session_timeout;
@@ -279,6 +279,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
     return StopUncommitted(frontier_.offset(), actions);
   }
   FrontierSnapshot& snapshot = *fitting;
+  map_cut_ = snapshot.cut;
   if (!ONCEMQ_MUTANT("map-of-another-moment")) {
     metadata.map = std::move(snapshot.map);
     metadata.not_done = std::move(snapshot.not_done);

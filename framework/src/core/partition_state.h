@@ -34,6 +34,8 @@ class PartitionState {
   std::optional<BootTime> NextTimer() const;
 
   bool MayAdmit() const { return phase_ == PartitionPhase::kActive && !halted_; }
+  // More finished work than a commit can tell of, where nothing else tells of it.
+  bool MapFull() const { return map_cut_ && options_.map_alone; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
   // What is not with a worker goes back: nothing of it will run under this assignment.
   bool GivesUpQueued() const {
@@ -98,6 +100,7 @@ class PartitionState {
   uint64_t next_number_ = 1;
   int64_t committed_ = -1;
   bool dirty_ = false;
+  bool map_cut_ = false;  // of the last commit
   bool halted_ = false;
 };
 

@@ -243,6 +243,16 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   return {};
 }
 
+// Rule 29. At guarded the target knows what it has; at atomic the effects are where the markers
+// are.
+bool MapAlone(const RuntimeOptions& options, const Window* window) {
+  if (window == nullptr || options.missing_id == MissingId::kPass) {
+    return true;
+  }
+  const WindowCapabilities& can = window->capabilities();
+  return can.level == Level::kOpaque && !(can.durable && (can.shared || options.one_host));
+}
+
 Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
                                                   Handler handler) {
   for (const Status& status : {CheckNames(options), CheckLimits(options), CheckTimes(options),
@@ -256,6 +266,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   }
   options.core.scope =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
+  options.core.map_alone = MapAlone(options, window);
   options.policy.window = window != nullptr;
   if (window != nullptr) {
     options.policy.level = window->capabilities().level;

@@ -75,7 +75,7 @@ class PollLoop final : private SourceEvents {
   RunReport MakeReport() const;
   void TellPartitions(RunReport& report) const;
   std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
-  std::string WhatHinders(PartitionId partition) const;
+  std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
   BootTime Now() { return now_ = parts_.clock->Boot(); }
 
   // poll_actions.cc: what core and source say

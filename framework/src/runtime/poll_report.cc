@@ -34,7 +34,7 @@ std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& sta
     case PartitionPhase::kStopped:
       return "its commit was refused: the group gives it to another member";
     case PartitionPhase::kActive:
-      return WhatHinders(partition);
+      return WhatHinders(partition, status);
     case PartitionPhase::kNone:
     case PartitionPhase::kDraining:
       break;
@@ -43,7 +43,7 @@ std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& sta
 }
 
 // A partition that has begun, and would work.
-std::string PollLoop::WhatHinders(PartitionId partition) const {
+std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
   const Owned& owned = owned_[partition];
   if (!owned.failed.empty()) {
     return owned.failed.substr(0, kLongestReason);
@@ -53,6 +53,10 @@ std::string PollLoop::WhatHinders(PartitionId partition) const {
   }
   if (owned.unknown) {
     return "the broker has not answered its last commit";
+  }
+  if (status.map_full) {
+    return "its commit has no room for more that is finished above offset " +
+           std::to_string(status.frontier) + ", which is not";
   }
   const auto left = catch_up_ ? catch_up_->LeftOf(partition) : std::nullopt;
   return !left

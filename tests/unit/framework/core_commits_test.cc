@@ -42,6 +42,45 @@ TEST_F(CoreCommits, WhereTheMapLeavesNoRoomAtAllThePartitionStopsAndSaysWhy) {
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kStopped);
 }
 
+// Rule 29: where no marker goes along, the next owner knows of what is finished by the map alone.
+class CoreFullMap : public CoreHarness, public ::testing::WithParamInterface<bool> {
+ protected:
+  static CoreOptions Wide() {
+    CoreOptions options = Small();
+    options.in_flight = options.partition_credit = options.span = 8'192;
+    options.run = options.lane_run = 8'192;
+    options.map_alone = GetParam();
+    return options;
+  }
+  CoreFullMap() : CoreHarness(Wide()) {}
+};
+
+TEST_P(CoreFullMap, NothingIsAdmittedUntilTheFrontierMovesWhereNoMarkerGoesAlong) {
+  constexpr int64_t kPairs = 3'000;
+  Give(0);
+  for (int64_t i = 0; i < kPairs; i++) {
+    Admit(0, 2 * i, "stuck");
+    Admit(0, 2 * i + 1, "quick" + std::to_string(i));
+  }
+  std::vector<RunItem> stuck;
+  for (const RunItem& item : Take()) {
+    item.at.offset % 2 == 0 ? stuck.push_back(item) : Settle(item, Fate::kApplied);
+  }
+  After(1'000);
+  ASSERT_EQ(Acknowledge().size(), 1u);
+  EXPECT_EQ(core_.Status(0).map_full, GetParam());
+  EXPECT_EQ(core_.Credit(0) == 0, GetParam()) << "what is finished now is in no commit";
+  SettleAll(stuck);
+  After(1'000);
+  ASSERT_EQ(Acknowledge().size(), 1u);
+  EXPECT_FALSE(core_.Status(0).map_full);
+  EXPECT_GT(core_.Credit(0), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Markers, CoreFullMap, ::testing::Bool(), [](const auto& alone) {
+  return std::string(alone.param ? "StayBehind" : "GoAlong");
+});
+
 TEST_F(CoreCommits, ACommitThatIsNeverStoredStopsThePartitionAndSaysWhy) {
   for (const CommitReply reply :
        {CommitReply::kTooLarge, CommitReply::kNotAllowed, CommitReply::kUnknownPartition}) {

@@ -81,6 +81,31 @@ TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {
   ASSERT_TRUE(Works(loop));
 }
 
+TEST_F(PollReportTest, APartitionWhoseCommitHasNoMoreRoomSaysSo) {
+  RuntimeOptions options = Options();
+  options.core.map_alone = true;
+  std::atomic<bool> stuck{true};
+  RunningLoop loop(options, nullptr, [&](const Message& message, Context&) -> Outcome {
+    if (message.key() == "stuck" && stuck) {
+      return Retry{milliseconds(5)};
+    }
+    return Done{};
+  });
+  for (int i = 0; i < 3'000; i++) {
+    loop.script().Append(0, "", "stuck");
+    loop.script().Append(0, "", "k" + std::to_string(i % 97));
+  }
+  loop.script().Assign(0);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.waiting ==
+           "its commit has no room for more that is finished above offset 0, which "
+           "is not";
+  }));
+  stuck = false;
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 6'000; }));
+  ASSERT_TRUE(Works(loop));
+}
+
 TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Append(0, "a", "k");

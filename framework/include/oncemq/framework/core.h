@@ -52,8 +52,12 @@ struct CoreOptions {
       45'000'000};  // after it the broker may give the partition to somebody else
   microseconds session_margin{5'000'000};  // no new effect starts in the last part of it (rule 10)
   microseconds store_retry{100'000};       // pause after the window or the broker did not answer
-  uint64_t scope = 0;                      // goes into the metadata
-  uint32_t recipe = 1;                     // likewise
+  // What another process is given again may find no marker: there is no window, or one that ends
+  // with its process or stays behind on its host. Then only the commit's map says what is finished,
+  // and nothing is admitted while that has no room left (rule 29).
+  bool map_alone = false;
+  uint64_t scope = 0;   // goes into the metadata
+  uint32_t recipe = 1;  // likewise
 };
 
 struct Arrival {
@@ -158,6 +162,7 @@ struct PartitionStatus {
   int64_t frontier = 0;     // lowest unfinished offset
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
   int64_t next_offset = 0;  // one above the highest offset admitted
+  bool map_full = false;    // nothing is admitted until the frontier moves (map_alone)
   Totals totals;            // of the last snapshot
   DeliveryCounts counts;
 };
