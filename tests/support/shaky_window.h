@@ -15,6 +15,7 @@ class ShakyWindow final : public Window {
  public:
   std::atomic<bool> down{false};
   std::atomic<bool> restore_down{false};
+  std::atomic<bool> damaged{false};
   std::atomic<bool> renewals_fenced{false};
   std::atomic<int> renewals{0};
 
@@ -23,6 +24,9 @@ class ShakyWindow final : public Window {
     return down ? Result<Own>(Down()) : inner_->RaiseOwn(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    if (damaged) {
+      return Error{Code::kCorrupt, ::oncemq::Effect::kNone, "a page is damaged"};
+    }
     return down ? Status(Down()) : inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
@@ -43,6 +47,9 @@ class ShakyWindow final : public Window {
     return inner_->Renew(requests, changes);
   }
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+    if (damaged) {
+      return Error{Code::kCorrupt, ::oncemq::Effect::kNone, "a page is damaged"};
+    }
     return down || restore_down ? Status(Down()) : inner_->Restore(requests, changes);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {

@@ -129,6 +129,14 @@ void Core::TakeReleased(std::vector<void*>& messages) {
   impl_->released_.clear();
 }
 
+void Core::Halt(PartitionId partition, std::string why) {
+  PartitionState& state = impl_->At(partition);
+  if (state.phase() != PartitionPhase::kNone &&
+      state.Halt(state.frontier().Advance(), std::move(why), impl_->actions_)) {
+    impl_->HandBackQueued(partition);
+  }
+}
+
 PartitionStatus Core::Status(PartitionId partition) const {
   PartitionState& state = impl_->At(partition);
   return {.phase = state.phase(),

@@ -187,11 +187,13 @@ void PartitionState::Lost() {
   }
 }
 
-void PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
-  if (!halted_) {
-    halted_ = true;
-    actions.emplace_back(StopAction{id_, offset, std::move(why)});
+bool PartitionState::Halt(int64_t offset, std::string why, Actions& actions) {
+  if (halted_) {
+    return false;
   }
+  halted_ = true;
+  actions.emplace_back(StopAction{id_, offset, std::move(why)});
+  return true;
 }
 
 void PartitionState::RunEnded(BootTime now, Actions& actions) {

@@ -28,7 +28,8 @@ class PartitionState {
   void Revoke(BootTime deadline, BootTime now, Actions& actions);
   void Lost();
   // A policy refuses to go on behind `offset`. What is finished is still committed.
-  void Halt(int64_t offset, std::string why, Actions& actions);
+  // False: it had been halted before.
+  bool Halt(int64_t offset, std::string why, Actions& actions);
   void RunEnded(BootTime now, Actions& actions);  // a running delivery of this epoch was settled
   void Tick(BootTime now, Actions& actions);
   std::optional<BootTime> NextTimer() const;

@@ -69,6 +69,10 @@ std::optional<CatchUp::Left> CatchUp::LeftOf(PartitionId partition) const {
   return Left{progress.from, std::max(progress.from, progress.taken), progress.start};
 }
 
+std::optional<Error> CatchUp::FailureOf(PartitionId partition) const {
+  return partition < partitions_.size() ? partitions_[partition].failure : std::nullopt;
+}
+
 bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
   if (partition >= partitions_.size()) {
     return false;
@@ -135,10 +139,15 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
     }
   }
   changes_.assign(requests_.size(), Change::kMade);
-  if (!ONCEMQ_MUTANT("catch-up-forgets") &&
-      !errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_))) {
-    progress.retry_at = now + kAskAgain;
-    return;
+  progress.failure.reset();
+  if (!ONCEMQ_MUTANT("catch-up-forgets")) {
+    const Status restored =
+        errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_));
+    if (!restored) {
+      progress.failure = restored.error();
+      progress.retry_at = now + kAskAgain;
+      return;
+    }
   }
   const size_t left_alone = KeepRefused(progress, released);
   progress.to = progress.pending.empty() ? progress.taken : progress.to;

@@ -68,6 +68,8 @@ class CatchUp {
     int64_t start = 0;
   };
   std::optional<Left> LeftOf(PartitionId partition) const;
+  // Why the ids that were taken last are not in the window yet, if it is the window's fault.
+  std::optional<Error> FailureOf(PartitionId partition) const;
 
   // Up to where this process knows the partition without a gap, given its frontier at the end of
   // the last assignment. 0: it has to be read again.
@@ -94,6 +96,7 @@ class CatchUp {
     int64_t count = 0;
     BootTime began{};
     BootTime retry_at{};
+    std::optional<Error> failure;  // of the last putting
     bool told = false;             // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them

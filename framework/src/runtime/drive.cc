@@ -42,7 +42,7 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
 // What window or journal said of a call for this run: a failure is what its partition waits for.
 Status Keep(Job& job, Status status) {
   if (!status) [[unlikely]] {
-    job.failed = status.error().message;
+    job.failed = status.error();
   }
   return status;
 }
@@ -118,7 +118,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   };
   machine.Start(job.run);
   job.effects.reset();
-  job.failed.clear();
+  job.failed.reset();
   for (;;) {
     const std::span<Change> changes = machine.changes();
     switch (machine.step()) {

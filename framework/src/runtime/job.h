@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "oncemq/framework/run_machine.h"
@@ -24,7 +24,7 @@ struct Job {
   std::unique_ptr<MessageView> view;
   std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
   PartitionId partition = 0;             // of the run
-  std::string failed;                    // why window or journal did not do what the run asked for
+  std::optional<Error> failed;           // window or journal did not do what the run asked for
   bool on_worker = false;
   bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back
   bool alone_told = false;  // that nobody was left to stand in

@@ -48,7 +48,18 @@ void PollLoop::Do(RaiseOwnAction& action) {
     (void)errors_.Window("raise own", 1, own.error());
   }
   owned.unowned = own ? "" : own.error().message;
+  Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
   core_.OwnRaised(id, action.epoch, own, Now());
+}
+
+// What window or journal said last for the partition. All failures pass but one: damage is there to
+// stay, and asking again would go on for ever without a word.
+void PollLoop::Answered(PartitionId partition, const std::optional<Error>& failure) {
+  owned_[partition].failed = failure ? failure->message : "";
+  if (failure && failure->code == Code::kCorrupt && Owns(partition) &&
+      !ONCEMQ_MUTANT("damage-is-asked-again")) {
+    core_.Halt(partition, failure->message);
+  }
 }
 
 void PollLoop::Do(GiveBackAction& action) {

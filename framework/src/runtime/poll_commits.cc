@@ -52,10 +52,10 @@ bool PollLoop::SendAnnounced() {
     }
     owned_[commit.partition].waits_for_disk = false;
     if (job.made) {
-      owned_[commit.partition].failed.clear();
+      Answered(commit.partition, std::nullopt);
       commits_.push_back(std::move(job.commit));
     } else {
-      owned_[commit.partition].failed = job.made.error().message;
+      Answered(commit.partition, job.made.error());
       core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
     }
   }

@@ -172,6 +172,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
   }
   const bool behind = catch_up_ && catch_up_->Busy(partition);
   if (behind && catch_up_->Waits(partition, core_.Status(partition).own, now_, released_)) {
+    Answered(partition, catch_up_->FailureOf(partition));
     return false;
   }
   if (behind && catch_up_->Overdue(partition, now_, options_.catch_up_time)) {
@@ -288,8 +289,8 @@ bool PollLoop::SettleReturned() {
 }
 
 void PollLoop::EndRun(JobPtr job) {
-  owned_[job->partition].failed.swap(job->failed);
   core_.Settle(job->machine.settlements(), Now());
+  Answered(job->partition, job->failed);
   idle_jobs_.push_back(std::move(job));
 }
 

@@ -67,6 +67,7 @@ class PollLoop final : private SourceEvents {
   void StandIn(const JobPtr& job);
   bool SettleReturned();
   void EndRun(JobPtr job);
+  void Answered(PartitionId partition, const std::optional<Error>& failure);
   void ReleaseMessages();
   void Sleep();
   JobPtr TakeJob();

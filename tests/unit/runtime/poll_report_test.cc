@@ -81,6 +81,38 @@ TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {
   ASSERT_TRUE(Works(loop));
 }
 
+// Asked again and again it would stand still for ever, and the verdict would be OK.
+TEST_F(PollReportTest, DamageThatIsMetWhileAPartitionWorksStopsItUntilItIsAssignedAnew) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Assign(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  window_.damaged = true;
+  loop.script().Append(0, "b", "k");
+  ASSERT_TRUE(
+      Says(loop, [](const PartitionReport& one) { return one.stopped == "a page is damaged"; }));
+  EXPECT_EQ(loop.Now().stops, std::vector<std::string>{"topic/0 at offset 1: a page is damaged"});
+  ASSERT_TRUE(Holds([&] { return loop.script().seen().held == 0; })) << "it holds up nobody";
+  window_.damaged = false;
+  loop.script().Lose(0);
+  loop.script().Append(0, "c", "k");
+  loop.script().Assign(0, 1);
+  ASSERT_TRUE(Works(loop));
+  ASSERT_TRUE(Holds([&] { return calls_ > 1; }));
+}
+
+TEST_F(PollReportTest, DamageThatIsMetByACatchUpStopsThePartition) {
+  window_.damaged = true;
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Append(0, "b", "k");
+  loop.script().Assign(0, 1, 0);
+  ASSERT_TRUE(
+      Says(loop, [](const PartitionReport& one) { return one.stopped == "a page is damaged"; }));
+  EXPECT_EQ(calls_, 0);
+  loop.script().Lose(0);
+}
+
 TEST_F(PollReportTest, APartitionWhoseCommitHasNoMoreRoomSaysSo) {
   RuntimeOptions options = Options();
   options.core.map_alone = true;

@@ -182,6 +182,9 @@ class Core {
   // Somebody else may own it already: no commit. Running deliveries end by their tokens.
   void Lost(PartitionId partition, BootTime now);
 
+  // Nothing more of it is handled under this assignment; what is finished is still committed.
+  void Halt(PartitionId partition, std::string why);
+
   // --- messages
   // How many messages of the partition may be admitted now.
   uint32_t Credit(PartitionId partition);
