@@ -2,6 +2,8 @@
 // One window on disk in a directory of a test, and what the tests ask of it.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +65,14 @@ inline Result<int64_t> Unknown(Window& window, int64_t from, int64_t to) {
     unknown += marker.state == MarkerState::kDone ? 0 : 1;
   }
   return unknown;
+}
+
+inline void FlipByte(const std::filesystem::path& file, uint64_t at) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(at));
+  const int byte = stream.get();
+  stream.seekp(static_cast<std::streamoff>(at));
+  stream.put(static_cast<char>(byte ^ 0x20));
 }
 
 }  // namespace oncemq::testing

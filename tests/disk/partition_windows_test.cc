@@ -117,7 +117,7 @@ TEST_F(DiskPartitions, AStoreThatVanishesWhileItIsHeldIsNotReplacedByAnEmptyOne)
   fs::rename(store, directory_.path() / "away");
   const auto told = Claim(*windows, {0, 1, 3});
   ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, Code::kCorrupt);
+  EXPECT_EQ(told.error().code, Code::kNotFound) << "it may come back";
   EXPECT_FALSE(fs::exists(store)) << "something was made in its place";
   fs::rename(directory_.path() / "away", store);
   EXPECT_TRUE(Claim(*windows, {0, 1, 3})) << "it goes on when the store is back";
@@ -138,6 +138,64 @@ TEST_F(DiskPartitions, AStoreThatAnotherOneHasReplacedIsNotTakenForIt) {
   const auto told = Claim(*windows, {0, 1, 3});
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Code::kCorrupt);
+}
+
+// The list of the earlier openings is bounded, and the group's commit names one of them: tries that
+// fail must not push that out.
+TEST_F(DiskPartitions, AnOpeningThatFailsIsNotCounted) {
+  const fs::path sound = directory_.path() / "stores";
+  {
+    const auto windows = Windows();
+    ASSERT_TRUE(Open(*windows, 0));
+    for (int64_t i = 0; i < 700; i += 50) {
+      ASSERT_TRUE(FinishIds(*windows, i, i + 50));
+    }
+    ASSERT_TRUE(Announce(*windows, 0, 0));
+  }
+  const fs::path kept = directory_.path() / "kept";
+  fs::copy(sound, kept, fs::copy_options::recursive);
+  int failed = 0;
+  int healed = 0;
+  for (const auto& entry : fs::directory_iterator(kept / "payments" / "0")) {
+    const fs::path file = sound / "payments" / "0" / entry.path().filename();
+    for (const uint64_t eighth : {1, 3, 5, 7}) {
+      fs::remove_all(sound);
+      fs::copy(kept, sound, fs::copy_options::recursive);
+      const uint64_t at = fs::file_size(file) * eighth / 8;
+      FlipByte(file, at);
+      const bool opens = Open(*Windows(), 0).has_value() || Open(*Windows(), 0).has_value();
+      failed += opens ? 0 : 1;
+      if (opens || !fs::exists(file)) {
+        continue;
+      }
+      FlipByte(file, at);
+      if (const auto known = Open(*Windows(), 0)) {
+        healed++;
+        EXPECT_EQ(known->earlier.size(), 1u) << file;
+      }
+    }
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(healed, 0);
+}
+
+TEST_F(DiskPartitions, AStoreThatCannotBeOpenedIsAskedForEverLessOften) {
+  ManualClock clock;
+  auto opened = OpenPartitionWindows(DiskOptions(directory_.path() / "stores", 100), clock);
+  ASSERT_TRUE(opened);
+  Window& windows = **opened;
+  ASSERT_TRUE(Open(windows, 1));
+  const fs::path store = directory_.path() / "stores" / "payments" / "1";
+  Fail(windows, 1);
+  fs::rename(store, directory_.path() / "away");
+  EXPECT_FALSE(Claim(windows, {0, 1, 3}));
+  EXPECT_FALSE(Claim(windows, {0, 1, 3})) << "the second try is made at once";
+  fs::rename(directory_.path() / "away", store);
+  const auto early = Claim(windows, {0, 1, 3});
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kNotFound) << "what the last try found";
+  clock.Advance(milliseconds(100));
+  EXPECT_TRUE(Claim(windows, {0, 1, 3}));
 }
 
 // The number of a topic is its place in the configuration: `topics: [new, payments]` is no other

@@ -152,7 +152,7 @@ Status RocksStore::Impl::CheckComplete() {
 Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options) {
   std::error_code failed;
   if (options.exists && !std::filesystem::exists(options.directory + "/CURRENT", failed)) {
-    return Error{Code::kCorrupt, Effect::kNone,
+    return Error{Code::kNotFound, Effect::kNone,
                  options.directory + ": the store, or its file CURRENT, is gone"};
   }
   failed = MakeFolders(options.directory);

@@ -13,6 +13,13 @@
 
 namespace oncemq {
 
+Error InStore(const std::string& directory, Error error) {
+  if (error.code == Code::kCorrupt && error.message.find(directory) == std::string::npos) {
+    error.message = directory + ": " + error.message;
+  }
+  return error;
+}
+
 LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
                          std::unique_ptr<RocksStore> store, const Manifest& manifest)
     : capabilities_{.engine = "rocksdb",
@@ -106,7 +113,7 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
     engine_.markers().Prefetch(found[i].hash);
   }
   if (Status known = finished_.Look(); !known) {
-    return known;
+    return InStore(options_.directory, known.error());
   }
   const auto locate = [&](size_t i) { return found[i]; };
   Status room;

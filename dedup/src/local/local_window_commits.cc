@@ -54,7 +54,8 @@ Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
   if (*row) {
     auto read = DecodeKnown(**row);
     if (!read) {
-      return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
+      return InStore(options_.directory, {Code::kCorrupt, Effect::kNone,
+                                          "what is known of a partition cannot be read"});
     }
     known = *std::move(read);
   }

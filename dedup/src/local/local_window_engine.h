@@ -33,6 +33,9 @@ namespace oncemq {
 
 Status CheckLocalWindow(const LocalWindowOptions& options);
 
+// Damage names its place.
+Error InStore(const std::string& directory, Error error);
+
 class LocalWindow final : public Window {
  public:
   LocalWindow(const LocalWindowOptions& options, const Clock& clock,
@@ -117,6 +120,7 @@ class LocalWindow final : public Window {
   };
 
   Status Load(bool look);
+  Status WriteManifest();
   Status StatPartitions(std::vector<PartitionStat>& partitions) REQUIRES(mutex_);
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies,

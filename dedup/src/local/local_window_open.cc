@@ -155,7 +155,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   }
   const auto manifest = OpenManifest(**store, options.identity, *options.level);
   if (!manifest) {
-    return manifest.error();
+    return InStore(options.directory, manifest.error());
   }
   if (asked.exists && std::find(manifest->earlier.begin(), manifest->earlier.end(), former) ==
                           manifest->earlier.end()) {
@@ -164,10 +164,23 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
         options.directory + ": another store has taken the place of the one that was held"};
   }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
-  if (Status loaded = window->Load(/*look=*/false); !loaded) {
-    return loaded.error();
+  if (ONCEMQ_MUTANT("failed-opening-counts")) {
+    (void)window->WriteManifest();
+  }
+  Status loaded = window->Load(/*look=*/false);
+  if (loaded) {
+    loaded = window->WriteManifest();
+  }
+  if (!loaded) {
+    return InStore(options.directory, loaded.error());
   }
   return window;
+}
+
+Status LocalWindow::WriteManifest() {
+  MutexLock lock(mutex_);
+  PutManifest(manifest_, batch_);
+  return WriteNow(/*sync=*/true);
 }
 
 Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& directory,
@@ -180,13 +193,13 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& dire
   }
   const auto manifest = ReadManifest(**store);
   if (!manifest) {
-    return manifest.error();
+    return InStore(directory, manifest.error());
   }
   options.identity = manifest->identity;
   options.level = manifest->level;
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
   if (Status loaded = window->Load(/*look=*/true); !loaded) {
-    return loaded.error();
+    return InStore(directory, loaded.error());
   }
   return window;
 }

@@ -157,11 +157,6 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
     }
   }
   manifest->incarnation = SecureRandom64() | 1;  // 0 is none
-  RocksBatch batch = store.NewBatch();
-  PutManifest(*manifest, batch);
-  if (Status written = store.Write(batch, /*sync=*/true); !written) {
-    return written.error();
-  }
   return manifest;
 }
 

@@ -32,8 +32,10 @@ struct Manifest {
 
 inline constexpr size_t kMostEarlier = 64;
 
-// The store's manifest, or a new one in a store that has none. kInvalid: it belongs to another
-// identity or level; kCorrupt: it cannot be read, or it is gone while markers are there.
+// The store's manifest with the incarnation of a new opening, or a new one in a store that has
+// none. It is written by whoever has found the rest of the store sound: an opening that fails and
+// is tried again would fill the list of the earlier ones. kInvalid: it belongs to another identity
+// or level; kCorrupt: it cannot be read, or it is gone while markers are there.
 Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level);
 // As it is; kCorrupt where there is none.
 Result<Manifest> ReadManifest(RocksStore& store);

@@ -126,6 +126,17 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
   return store == nullptr ? Result<StorePtr>(nullptr) : Ready(*store);
 }
 
+// An opening reads and syncs much. Where it fails, as on a full disk, the next but one comes later,
+// and each after it later still.
+void PartitionWindows::Store::NoteOpening(Status opened, BootTime now) {
+  constexpr milliseconds kFirstPause{100};
+  constexpr int kMostDoublings = 6;
+  failures = opened ? 0 : failures + 1;
+  const int doublings = std::min(failures - 2, kMostDoublings);
+  next_try = doublings < 0 ? BootTime{} : now + kFirstPause * (1 << doublings);
+  last = std::move(opened);
+}
+
 Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
   StorePtr failed;
   uint64_t former = 0;
@@ -137,6 +148,9 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
     if (store.opening) {
       return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
     }
+    if (clock_.Boot() < store.next_try) {
+      return store.last.error();
+    }
     store.opening = true;
     failed = std::move(store.window);
     former = store.incarnation;
@@ -146,6 +160,7 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
   StorePtr window = opened ? StorePtr(*std::move(opened)) : nullptr;
   MutexLock lock(store.mutex);
   store.opening = false;
+  store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
   if (!store.given_back) {
     store.window = window;
     store.incarnation = window != nullptr ? window->incarnation() : former;

@@ -52,13 +52,18 @@ class PartitionWindows final : public Window {
   struct Store {
     Store(LocalWindowOptions its_options, uint32_t its_source)
         : options(std::move(its_options)), source(its_source) {}
+    void NoteOpening(Status opened, BootTime now) REQUIRES(mutex);
+
     const LocalWindowOptions options;
     const uint32_t source;  // the number of its topic, as callers say it
     Mutex mutex;
     StorePtr window GUARDED_BY(mutex);           // nullptr: to be opened
     uint64_t incarnation GUARDED_BY(mutex) = 0;  // of the last opening
     bool opening GUARDED_BY(mutex) = false;      // by a call that is under way
-    bool given_back GUARDED_BY(mutex) = false;   // and not opened any more
+    int failures GUARDED_BY(mutex) = 0;          // of openings, since the last that did not
+    BootTime next_try GUARDED_BY(mutex){};
+    Status last GUARDED_BY(mutex);              // of these
+    bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
   };
 
   std::shared_ptr<Store> StoreAt(Place place) const;
