@@ -38,9 +38,22 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
   MemberPlace Place() const {
     return {SharedKafka::Get().bootstrap(), name_ + "-group", name_, dir_.path(), GetParam()};
   }
+  static int64_t BytesIn(const std::filesystem::path& directory) {
+    int64_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+      bytes += entry.is_regular_file() ? static_cast<int64_t>(entry.file_size()) : 0;
+    }
+    return bytes;
+  }
   size_t Calls() {
     calls_log_.ReadOn(calls_);
     return calls_.size();
+  }
+  size_t CallsOfHandlers() {
+    Calls();
+    return static_cast<size_t>(
+        std::count_if(calls_.begin(), calls_.end(),
+                      [](const CallRecord& call) { return call.kind == CallRecord::kCalled; }));
   }
   // A member works for a while; then its process and the power go at once.
   void LoseThePower(uint32_t number, StormProducer& producer) {
@@ -58,6 +71,7 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
     const auto left = dir_.path() / "left";
     const Keep keeps[] = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
     loss.Build(keeps[number % 4], random_(), left);
+    lost_bytes_ += BytesIn(stores) - BytesIn(left);
     std::filesystem::remove_all(stores);
     std::filesystem::rename(left, stores);
   }
@@ -83,6 +97,7 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
   std::mt19937_64 random_{7};
   CallLog calls_log_{dir_.path() / "calls"};
   std::vector<CallRecord> calls_;
+  int64_t lost_bytes_ = 0;
 };
 
 TEST_P(KafkaPowerLoss, WhatADiskForgetsIsHandledAgainAndNothingTwice) {
@@ -97,6 +112,10 @@ TEST_P(KafkaPowerLoss, WhatADiskForgetsIsHandledAgainAndNothingTwice) {
       AllCommitted(SharedKafka::Get().bootstrap(), name_ + "-group", name_, producer.sent()))
       << LogOfMember(Place(), kLosses);
   EXPECT_EQ(last->Terminate(seconds(20)), 0) << LogOfMember(Place(), kLosses);
+  EXPECT_GT(lost_bytes_, 0) << "or it was no loss";
+  if (GetParam() == "atomic-unsynced") {
+    EXPECT_GT(CallsOfHandlers(), size_.ids) << "no effect was lost, so none came again";
+  }
   Judge(producer.sent());
 }
 

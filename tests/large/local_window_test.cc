@@ -30,7 +30,7 @@ size_t Stated(const LocalWindowOptions& options, size_t length) {
   return recent + 2 * kIds + std::min(options.buffer_bytes, 2 * journal) + kSlack;
 }
 
-TEST(LargeLocalWindow, ThreeMillionIdsAreKnownInTheMemoryThatTheHeaderStatesAndSoonAgain) {
+TEST(LargeLocalWindow, ThreeMillionIdsAreKnownInTheMemoryThatTheHeaderStatesAndAfterARestart) {
   const testing::TempDir directory;
   const ManualClock clock;
   const LocalWindowOptions options = Options(directory);

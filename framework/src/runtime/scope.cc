@@ -26,7 +26,8 @@ std::string StoreOwner(const RuntimeOptions& options) {
                                                             : "coordinates";
   return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
          options.name_space + ", handler " + options.handler + ", recipe " +
-         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
+         std::to_string(options.core.recipe) + ", id from " + id +
+         (ONCEMQ_MUTANT("isolation-not-named") ? "" : ", read_committed");
 }
 
 }  // namespace oncemq

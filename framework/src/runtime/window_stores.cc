@@ -14,8 +14,7 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
   const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
   const auto known = window_->Open({facts.source, facts.partition, name.topic, owner});
   if (!known) {
-    const bool waits = known.error().code == Code::kUnavailable;
-    return waits ? errors_.Window("open", 1, known.error()) : Status(known.error());
+    return known.error();  // asked for again twice a second, or a stop: the member says which
   }
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);

@@ -28,6 +28,8 @@
 
 namespace oncemq {
 
+// A run is many messages: what its earlier ones have written is missing to its later ones. Who is
+// told kFull answers Retry, and begins the next run with all of it.
 inline constexpr size_t kMaxEffectKeyBytes = 4'096;
 inline constexpr size_t kMaxEffectBytes = size_t{64} << 20;  // of keys and values of one run
 
