@@ -270,6 +270,8 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
 INSTANTIATE_TEST_SUITE_P(
     Settings, DiskPower,
     ::testing::Values(Setting{"Commit", SyncWhen::kEachCommit, Level::kGuarded, 16},
+                      // Old buckets are merged all the time.
+                      Setting{"CommitMany", SyncWhen::kEachCommit, Level::kGuarded, 3},
                       Setting{"CommitOpaque", SyncWhen::kEachCommit, Level::kOpaque, 16},
                       Setting{"CommitOneLog", SyncWhen::kEachCommit, Level::kGuarded, 100'000},
                       Setting{"Batch", SyncWhen::kEachBatch, Level::kGuarded, 16},

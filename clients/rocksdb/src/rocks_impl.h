@@ -116,6 +116,7 @@ struct RocksStore::Impl {
   rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& asked);
   Status CheckComplete();
   Status VerifyFiles(size_t family) const;
+  Result<bool> WriteFile(size_t family, const std::string& path, const DraftRows& next) const;
 };
 
 }  // namespace oncemq

@@ -152,12 +152,16 @@ Status RocksStore::Scan(
 }
 
 Status RocksStore::Ingest(size_t family, const Rows& next) {
+  Status ingested = IngestDraft(
+      family, [&](std::string& key, std::string& value) { return Result<bool>(next(key, value)); });
+  impl_->broken = impl_->broken || !ingested;
+  return ingested;
+}
+
+Status RocksStore::IngestDraft(size_t family, const DraftRows& next) {
   if (Status usable = impl_->Usable(); !usable) {
     return usable;
   }
-  // The writer drops a file from the page cache by default, and the first reads would pay for it.
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), impl_->file_options, impl_->Handle(family),
-                                /*invalidate_page_cache=*/false);
   const std::string path = impl_->directory + "/" + std::string(kIngestPrefix) +
                            std::to_string(impl_->next_file.fetch_add(1));
   std::error_code failed;
@@ -167,28 +171,65 @@ Status RocksStore::Ingest(size_t family, const Rows& next) {
   if (failed) {  // it may be another name of a file that the store has
     return Error{Code::kUnavailable, Effect::kNone, path + ": " + failed.message()};
   }
+  const Result<bool> any = impl_->WriteFile(family, path, next);
+  Status taken = any && *any ? TakeIn(family, path) : any ? Status() : Status(any.error());
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return taken;
+}
+
+// False: there were no rows, and there is no file to be taken in.
+Result<bool> RocksStore::Impl::WriteFile(size_t family, const std::string& path,
+                                         const DraftRows& next) const {
+  // The writer drops a file from the page cache by default, and the first reads would pay for it.
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), file_options, Handle(family),
+                                /*invalidate_page_cache=*/false);
   rocksdb::Status status = writer.Open(path);
   std::string key;
   std::string value;
   bool any = false;
-  while (status.ok() && next(key, value)) {
+  while (status.ok()) {
+    const Result<bool> more = next(key, value);
+    if (!more || !*more) {
+      if (!more) {
+        return more.error();
+      }
+      break;
+    }
     status = writer.Put(key, value);
     any = true;
   }
   if (status.ok() && any) {
     status = writer.Finish();
   }
-  if (status.ok() && any) {
-    rocksdb::IngestExternalFileOptions options;
-    options.move_files = true;
-    status = impl_->database->IngestExternalFile(impl_->Handle(family), {path}, options);
-  }
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
   if (!status.ok()) {
-    return impl_->Broken(status);
+    return Failed(status, Effect::kNone);
   }
-  return {};
+  return any;
+}
+
+Status RocksStore::TakeIn(size_t family, const std::string& path) {
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  const rocksdb::Status status =
+      impl_->database->IngestExternalFile(impl_->Handle(family), {path}, options);
+  return status.ok() ? Status() : Status(impl_->Broken(status));
+}
+
+uint64_t RocksStore::FileBytes(size_t family, std::string_view from, std::string_view to) const {
+  const rocksdb::Range range(AsSlice(from), AsSlice(to));
+  uint64_t bytes = 0;
+  rocksdb::SizeApproximationOptions options;
+  options.include_files = true;
+  const rocksdb::Status status =
+      impl_->database->GetApproximateSizes(options, impl_->Handle(family), &range, 1, &bytes);
+  return status.ok() ? bytes : 0;
+}
+
+std::optional<uint64_t> RocksStore::FreeBytes() const {
+  std::error_code failed;
+  const auto space = std::filesystem::space(impl_->directory, failed);
+  return failed ? std::nullopt : std::optional<uint64_t>(space.available);
 }
 
 Status RocksStore::Drop(size_t family, std::string_view from, std::string_view to) {

@@ -26,17 +26,22 @@ Error DamagedJournal() {
 }  // namespace
 
 FinishedIds::FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation,
-                         Mutex& mutex)
+                         Mutex& mutex, const MergeRules& rules)
     : store_(store),
       hasher_(hasher),
       generation_(generation),
       mutex_(mutex),
       history_(store),
-      recent_(std::make_unique<Generation>(hasher)) {}
+      recent_(std::make_unique<Generation>(hasher)),
+      rules_(rules) {}
 
 FinishedIds::~FinishedIds() {
+  closing_ = true;
   if (freezer_.joinable()) {
-    freezer_.join();
+    freezer_.join();  // it may have begun a merge
+  }
+  if (merger_.joinable()) {
+    merger_.join();
   }
 }
 
@@ -50,6 +55,9 @@ Status FinishedIds::Open(bool look) {
                                         loaded = LoadRow(key, row, look);
                                         return loaded.has_value();
                                       });
+  if (scanned && loaded && !look) {
+    MergeIfMany();
+  }
   return scanned ? loaded : scanned;
 }
 
@@ -84,9 +92,14 @@ void FinishedIds::Prefetch(uint64_t hash) const {
   }
 }
 
-Status FinishedIds::Find(std::span<HistoryLook> looks) const {
+Status FinishedIds::Find(std::span<HistoryLook> looks) {
   size_t missing = 0;
   for (HistoryLook& look : looks) {
+    look.pages = 0;
+    look.filed = LogTime::min();
+    if (!look.wanted) {
+      continue;
+    }
     look.record = recent_->ids.Find(look.hash, look.id, look.digest);
     look.filed = look.record ? recent_->newest : LogTime::min();
     if (!look.record && frozen_ != nullptr) {
@@ -95,10 +108,18 @@ Status FinishedIds::Find(std::span<HistoryLook> looks) const {
     }
     missing += look.record ? 0 : 1;
   }
-  if (missing == 0 || history_.buckets() == 0) {
-    return {};
+  if (missing > 0 && history_.buckets() > 0) {
+    if (Status found = history_.Find(looks); !found) {
+      return found;
+    }
   }
-  return history_.Find(looks);
+  for (const HistoryLook& look : looks) {
+    if (look.wanted) {
+      (look.record ? totals_.known : totals_.fresh)++;
+      (look.record ? totals_.known_pages : totals_.fresh_pages) += look.pages;
+    }
+  }
+  return {};
 }
 
 void FinishedIds::Append(const IdRecord& record, uint64_t hash, LogTime time) {
@@ -151,6 +172,7 @@ Status FinishedIds::Roll() {
     freezer_.join();
   }
   frozen_ = std::exchange(recent_, std::make_unique<Generation>(hasher_));
+  frozen_->bucket = history_.TakeNumber();
   try {
     freezer_ = std::thread([this] { Freeze(); });
   } catch (const std::system_error&) {
@@ -163,7 +185,8 @@ Status FinishedIds::Roll() {
 
 void FinishedIds::Freeze() {
   // Nobody changes a frozen generation, so it is read without the lock.
-  Result<History::Bucket> bucket = history_.Write(frozen_->ids, frozen_->newest, frozen_->reach);
+  Result<History::Bucket> bucket =
+      history_.Write(frozen_->bucket, frozen_->ids, frozen_->newest, frozen_->reach);
   Status known = bucket ? Status() : Status(bucket.error());
   if (known) {
     RocksBatch batch = store_->NewBatch();
@@ -175,6 +198,8 @@ void FinishedIds::Freeze() {
     if (known) {
       history_.Add(*std::move(bucket));
       frozen_.reset();
+      pause_left_ -= std::min(pause_left_, 1u);
+      MergeIfMany();
     } else {
       failure_ = known;
     }

@@ -3,12 +3,15 @@
 // that is being written to the history, and the history.
 //
 // Promise: what a written batch carried is found after every opening. At most one generation is
-// frozen: a second that fills waits for it, so memory stays bounded. After a failure to freeze,
-// Failure() says so, and nothing is lost: the journal still has it. Thread safety: the caller's
-// lock around every call; the freezing thread takes it where it must.
+// frozen: a second that fills waits for it, so memory stays bounded. After a failure to freeze
+// Written() says so, and nothing is lost: the journal still has it. Old buckets are merged beside
+// that; nobody waits for it, and a merge that fails is logged and tried again behind later
+// generations. Thread safety: the caller's lock around every call; the threads that freeze and
+// merge take it where they must.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <span>
@@ -23,10 +26,20 @@
 
 namespace oncemq {
 
+// How many pages were read for ids that were known, and for those that were not.
+struct LookTotals {
+  uint64_t known = 0;
+  uint64_t known_pages = 0;
+  uint64_t fresh = 0;
+  uint64_t fresh_pages = 0;
+};
+
 class FinishedIds {
  public:
   // `mutex` is the caller's lock.
-  FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation, Mutex& mutex);
+  FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation, Mutex& mutex,
+              const MergeRules& rules = {});
+  // Gives up a merge that is under way.
   ~FinishedIds();
 
   // Reads journal and history. `look`: and puts nothing away, whatever is in memory then.
@@ -35,7 +48,7 @@ class FinishedIds {
   void Prefetch(uint64_t hash) const;
 
   // Views stay valid until the next Written(), or lie in the look itself.
-  Status Find(std::span<HistoryLook> looks) const;
+  Status Find(std::span<HistoryLook> looks);
   // Among what the present batch has appended, and all else that is in memory.
   std::optional<IdRecord> FindRecent(uint64_t hash, std::string_view id, bool digest) const {
     return recent_->ids.Find(hash, id, digest);
@@ -52,7 +65,10 @@ class FinishedIds {
   void Stage(RocksBatch& batch);
   Status Written();
 
-  // As History's, of the same names; the first and the last without the caller's lock.
+  // As History's, of the same names; ForgetFacts and DropPages without the caller's lock.
+  History::Aged TakeAged(LogTime limit, const ProgressTable& progress) {
+    return history_.TakeAged(limit, progress);
+  }
   Status ForgetFacts(const History::Aged& aged, RocksBatch& with) const {
     return history_.ForgetFacts(aged, with);
   }
@@ -62,11 +78,18 @@ class FinishedIds {
   uint64_t in_memory() const;
   const History& history() const { return history_; }
   size_t memory_bytes() const;
+  const LookTotals& totals() const { return totals_; }
+  uint64_t failed_merges() const { return failed_merges_; }
+  // Until no merge is under way, and none that could begin now.
+  void AwaitMerges() {
+    frozen_gone_.wait(mutex_, [this] { return !merging_ && (frozen_ == nullptr || !failure_); });
+  }
 
  private:
   struct Generation {
     explicit Generation(const KeyedHash& hasher) : ids(hasher) {}
     RecentIds ids;
+    uint32_t bucket = 0;     // its number, once it is frozen
     uint64_t first_row = 0;  // of the journal
     uint64_t last_row = 0;
     LogTime newest = LogTime(milliseconds(0));
@@ -78,6 +101,11 @@ class FinishedIds {
   bool Full() const;
   Status Roll();
   void Freeze();
+  void MergeIfMany();
+  void MergeAll();
+  enum class Merged : uint8_t { kOne, kNone, kFailed };
+  Merged MergeOne();
+  static Merged Failed(const Error& error);
 
   RocksStore* const store_;
   const KeyedHash& hasher_;
@@ -90,8 +118,17 @@ class FinishedIds {
   std::string records_;                        // of the present batch
   LogTime newest_ = LogTime(milliseconds(0));  // among them
   Status failure_;                             // of the last freezing; the journal still has all
-  ConditionVariable frozen_gone_;
+  ConditionVariable frozen_gone_;              // or a merge has ended
   std::thread freezer_;
+
+  const MergeRules rules_;
+  std::atomic<bool> closing_{false};
+  bool merging_ = false;
+  uint32_t pause_ = 0;       // generations from one failure to the next attempt
+  uint32_t pause_left_ = 0;  // of these
+  uint64_t failed_merges_ = 0;
+  std::thread merger_;
+  LookTotals totals_;
 };
 
 }  // namespace oncemq

@@ -2,8 +2,10 @@
 #include "history.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "bucket_pages.h"
 #include "families.h"
 #include "id_page.h"
 #include "oncemq/base/bytes.h"
@@ -13,30 +15,17 @@
 namespace oncemq {
 namespace {
 
-constexpr uint64_t kIdsPerPage = 64;
-constexpr uint64_t kFactsVersion = 1;
+constexpr uint64_t kFactsVersion = 1;   // its filter stands in them
+constexpr uint64_t kMergedVersion = 2;  // behind the pages
 constexpr std::string_view kFactsPrefix = "bucket/";
 constexpr std::string_view kFactsEnd = "bucket0";  // '0' follows '/'
 
-uint32_t PageOf(uint64_t hash, uint32_t pages) {
-  return static_cast<uint32_t>((hash >> 32) * pages >> 32);
+LogTime FromCount(uint64_t count) {
+  return LogTime(milliseconds(static_cast<int64_t>(count)));
 }
 
-std::string PageKey(uint32_t bucket, uint32_t page) {
-  std::string key;
-  AppendKey(key, bucket, 4);
-  AppendKey(key, page, 4);
-  return key;
-}
-
-std::string BucketKey(uint64_t bucket) {
-  std::string key;
-  AppendKey(key, bucket, bucket > UINT32_MAX ? 5 : 4);
-  return key;
-}
-
-Error Damaged(const std::string& what) {
-  return {Code::kCorrupt, Effect::kNone, "the history is damaged: " + what};
+uint64_t ToCount(LogTime time) {
+  return static_cast<uint64_t>(time.time_since_epoch().count());
 }
 
 }  // namespace
@@ -48,17 +37,51 @@ std::string History::FactsKey(uint32_t number) {
 }
 
 std::string History::FactsOf(const Bucket& bucket) {
+  const bool merged = bucket.filter_rows > 0;
   std::string facts;
-  AppendVarint(facts, kFactsVersion);
+  AppendVarint(facts, merged ? kMergedVersion : kFactsVersion);
   AppendVarint(facts, bucket.pages);
   AppendVarint(facts, bucket.ids);
-  AppendVarint(facts, static_cast<uint64_t>(bucket.newest.time_since_epoch().count()));
+  AppendVarint(facts, ToCount(bucket.newest));
   AppendVarint(facts, static_cast<uint64_t>(bucket.base));
   bucket.reach.Encode(facts);
+  if (merged) {
+    AppendVarint(facts, ToCount(bucket.oldest));
+    AppendVarint(facts, bucket.filter_rows);
+    return Seal(std::move(facts));
+  }
   AppendVarint(facts, bucket.filter.bytes().size());
   facts += bucket.filter.bytes();
   return Seal(std::move(facts));
 }
+
+namespace {
+
+// What follows the reach.
+bool ReadFilterOf(uint64_t version, ByteReader& reader, History::Bucket& bucket) {
+  if (version == kMergedVersion) {
+    const auto oldest = reader.Varint();
+    const auto rows = reader.Varint();
+    if (!rows || *oldest > ToCount(bucket.newest) || *rows == 0 ||
+        *rows > UINT32_MAX - bucket.pages || !reader.empty()) {
+      return false;
+    }
+    bucket.oldest = FromCount(*oldest);
+    bucket.filter_rows = static_cast<uint32_t>(*rows);
+    return true;
+  }
+  const auto bytes = reader.Varint();
+  auto filter =
+      bytes && *bytes == reader.rest().size() ? IdFilter::FromBytes(reader.rest()) : std::nullopt;
+  if (version != kFactsVersion || !filter) {
+    return false;
+  }
+  bucket.oldest = bucket.newest;
+  bucket.filter = *std::move(filter);
+  return true;
+}
+
+}  // namespace
 
 std::optional<History::Bucket> History::ReadFacts(std::string_view key, std::string_view facts) {
   const auto content = Unseal(facts);
@@ -72,23 +95,18 @@ std::optional<History::Bucket> History::ReadFacts(std::string_view key, std::str
   const auto newest = reader.Varint();
   const auto base = reader.Varint();
   auto reach = base ? Reach::Decode(reader) : std::nullopt;
-  const auto filter_bytes = reader.Varint();
-  if (version != kFactsVersion || !pages || *pages == 0 || *pages > UINT32_MAX || !ids || !newest ||
-      *newest > INT64_MAX || !reach || !filter_bytes || *filter_bytes != reader.rest().size()) {
+  if (!version || !pages || *pages == 0 || *pages > UINT32_MAX || !ids || !newest ||
+      *newest > INT64_MAX || !reach) {
     return std::nullopt;
   }
-  auto filter = IdFilter::FromBytes(reader.rest());
-  if (!filter) {
-    return std::nullopt;
-  }
-  const auto number = static_cast<uint32_t>(*ReadKey(key, kFactsPrefix.size(), 4));
-  return Bucket{.number = number,
+  Bucket bucket{.number = static_cast<uint32_t>(*ReadKey(key, kFactsPrefix.size(), 4)),
                 .pages = static_cast<uint32_t>(*pages),
                 .ids = *ids,
-                .newest = LogTime(milliseconds(static_cast<int64_t>(*newest))),
+                .newest = FromCount(*newest),
                 .base = static_cast<int64_t>(*base),
                 .reach = *std::move(reach),
-                .filter = *std::move(filter)};
+                .filter = IdFilter(0)};
+  return ReadFilterOf(*version, reader, bucket) ? std::optional(std::move(bucket)) : std::nullopt;
 }
 
 Status History::Open(bool look) {
@@ -97,11 +115,10 @@ Status History::Open(bool look) {
                                 [&](std::string_view key, std::string_view facts) {
                                   auto bucket = ReadFacts(key, facts);
                                   if (!bucket) {
-                                    read = Damaged("the facts of a bucket");
+                                    read = DamagedHistory("the facts of a bucket");
                                     return false;
                                   }
-                                  next_ = bucket->number + 1;
-                                  buckets_.push_back(*std::move(bucket));
+                                  Add(*std::move(bucket));
                                   return true;
                                 });
   if (!scanned || !read) {
@@ -114,11 +131,26 @@ Status History::Open(bool look) {
   if (*next) {
     const auto number = UnsealNumbers<1>(**next);
     if (!number || (*number)[0] < next_ || (*number)[0] > UINT32_MAX) {
-      return Damaged("the number of the next bucket");
+      return DamagedHistory("the number of the next bucket");
     }
     next_ = static_cast<uint32_t>((*number)[0]);
   }
-  return look ? Status() : DropUnknown();
+  const Status filters = ReadFilters();
+  return look || !filters ? filters : DropUnknown();
+}
+
+Status History::ReadFilters() {
+  for (Bucket& bucket : buckets_) {
+    if (bucket.filter_rows == 0) {
+      continue;
+    }
+    auto filter = ReadFilter(*store_, bucket.number, bucket.pages, bucket.filter_rows);
+    if (!filter) {
+      return filter.error();
+    }
+    bucket.filter = *std::move(filter);
+  }
+  return {};
 }
 
 // Pages without facts: of a bucket that was not finished, or was about to go. Only what is there is
@@ -157,13 +189,16 @@ std::vector<History::Hit> History::PerhapsIn(std::span<const HistoryLook> looks)
       bucket.filter.Prefetch(look.hash);
     }
     for (uint32_t i = 0; i < looks.size(); i++) {
-      if (!looks[i].record && bucket.filter.MayHave(looks[i].hash)) {
+      if (looks[i].wanted && !looks[i].record && bucket.filter.MayHave(looks[i].hash)) {
         hits.push_back({i, b, PageOf(looks[i].hash, bucket.pages)});
       }
     }
   }
-  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
-    return a.bucket != b.bucket ? a.bucket < b.bucket : a.page < b.page;
+  // In the order of their keys.
+  std::sort(hits.begin(), hits.end(), [this](const Hit& a, const Hit& b) {
+    const uint32_t first = buckets_[a.bucket].number;
+    const uint32_t second = buckets_[b.bucket].number;
+    return first != second ? first < second : a.page < b.page;
   });
   return hits;
 }
@@ -185,19 +220,21 @@ Status History::Find(std::span<HistoryLook> looks) const {
   bool damaged = false;
   Status read = store_->MultiGet(kHistory, views, [&](size_t index, std::string_view page) {
     HistoryLook& look = looks[hits[index].look];
+    const Bucket& bucket = buckets_[hits[index].bucket];
     IdRecord record;
     pages++;
-    switch (FindInPage(page, buckets_[hits[index].bucket].base, look.hash, look.id, look.digest,
-                       &record)) {
-      case PageLook::kFound: {
-        std::string bytes(RecordBytes(record), '\0');
-        WriteRecord(record, bytes.data());
-        look.bytes = std::move(bytes);
-        size_t taken = 0;
-        look.record = ReadRecord(look.bytes, &taken);
-        look.filed = std::max(look.filed, buckets_[hits[index].bucket].newest);
+    look.pages++;
+    switch (FindInPage(page, bucket.base, look.hash, look.id, look.digest, &record)) {
+      case PageLook::kFound:
+        if (bucket.newest >= look.filed) {
+          std::string bytes(RecordBytes(record), '\0');
+          WriteRecord(record, bytes.data());
+          look.bytes = std::move(bytes);
+          size_t taken = 0;
+          look.record = ReadRecord(look.bytes, &taken);
+          look.filed = bucket.newest;
+        }
         break;
-      }
       case PageLook::kMissing:
         break;
       case PageLook::kDamaged:
@@ -209,20 +246,21 @@ Status History::Find(std::span<HistoryLook> looks) const {
     return read;
   }
   if (damaged || pages != hits.size()) {
-    return Damaged(damaged ? "a page cannot be read" : "a page is missing");
+    return DamagedHistory(damaged ? "a page cannot be read" : "a page is missing");
   }
   return {};
 }
 
 // Every page of a bucket is written, also an empty one: a page that is missing is damage.
-Result<History::Bucket> History::Write(const RecentIds& ids, LogTime newest,
+Result<History::Bucket> History::Write(uint32_t number, const RecentIds& ids, LogTime newest,
                                        const Reach& reach) const {
-  Bucket bucket{.number = next_,
+  Bucket bucket{.number = number,
                 .pages = static_cast<uint32_t>(ids.size() / kIdsPerPage + 1),
                 .ids = ids.size(),
                 .newest = newest,
                 .reach = reach,
-                .filter = IdFilter(ids.size())};
+                .filter = IdFilter(ids.size()),
+                .oldest = newest};
   const std::vector<RecentIds::Sorted> sorted = ids.Sort();
   // Most offsets lie near each other; one of them is as good a base as any.
   bucket.base = sorted.empty() ? 0 : ids.At(sorted[sorted.size() / 2].place).at.offset;
@@ -249,20 +287,30 @@ Result<History::Bucket> History::Write(const RecentIds& ids, LogTime newest,
 
 Status History::WriteFacts(const Bucket& bucket, RocksBatch& with) const {
   with.Put(kFacts, FactsKey(bucket.number), FactsOf(bucket));
+  MutexLock lock(facts_mutex_);
+  next_on_disk_ = std::max(next_on_disk_, uint64_t{bucket.number} + 1);
   // Numbers are not used again: deletions of a former bucket lie over its number.
-  with.Put(kFacts, kNextBucketKey, SealNumbers({uint64_t{bucket.number} + 1}));
+  with.Put(kFacts, kNextBucketKey, SealNumbers({next_on_disk_}));
   return store_->Write(with, /*sync=*/true);
 }
 
 void History::Add(Bucket bucket) {
-  next_ = bucket.number + 1;
-  buckets_.push_back(std::move(bucket));
+  next_ = std::max(next_, bucket.number + 1);
+  // Of equal times the larger first: it was merged of the older ones.
+  const auto before = [](const Bucket& one, const Bucket& other) {
+    return std::tuple(one.newest, other.ids, one.number) <
+           std::tuple(other.newest, one.ids, other.number);
+  };
+  const auto at = std::lower_bound(buckets_.begin(), buckets_.end(), bucket, before);
+  buckets_.insert(at, std::move(bucket));
 }
 
-History::Aged History::AgedBefore(LogTime limit, const ProgressTable& progress) const {
+History::Aged History::TakeAged(LogTime limit, const ProgressTable& progress) {
   Aged aged;
-  for (const Bucket& bucket : buckets_) {
-    if (bucket.newest < limit && progress.Passed(bucket.reach)) {
+  for (Bucket& bucket : buckets_) {
+    if (bucket.newest < limit && bucket.going == Bucket::Going::kNo &&
+        progress.Passed(bucket.reach)) {
+      bucket.going = Bucket::Going::kForgotten;
       aged.buckets.push_back(bucket.number);
       aged.newest = std::max(aged.newest, bucket.newest);
     }

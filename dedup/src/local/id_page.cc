@@ -60,7 +60,7 @@ class Parts {
     bytes_.remove_prefix(size);
     return true;
   }
-  bool empty() const { return bytes_.empty(); }
+  std::string_view rest() const { return bytes_; }
 
  private:
   std::string_view bytes_;
@@ -147,6 +147,34 @@ PageLook FindInPage(std::string_view page, int64_t base, uint64_t hash, std::str
     }
   }
   return PageLook::kMissing;
+}
+
+IdPageReader::IdPageReader(std::string_view page, int64_t base) : base_(base) {
+  Parts parts(page);
+  uint64_t count = 0;
+  damaged_ = !parts.Number(count) || !parts.View(count, tags_);
+  rest_ = parts.rest();
+}
+
+bool IdPageReader::Next(IdRecord* record) {
+  if (damaged_ || read_ == tags_.size()) {
+    damaged_ = damaged_ || !rest_.empty();
+    return false;
+  }
+  Parts parts(rest_);
+  const auto one = Read(parts, base_);
+  damaged_ = !one;
+  if (!one) {
+    return false;
+  }
+  *record = *one;
+  rest_ = parts.rest();
+  read_++;
+  return true;
+}
+
+bool IdPageReader::MayHaveHash(uint64_t hash) const {
+  return read_ > 0 && tags_[read_ - 1] == TagOf(hash);
 }
 
 }  // namespace oncemq

@@ -35,4 +35,24 @@ enum class PageLook : uint8_t { kFound, kMissing, kDamaged };
 PageLook FindInPage(std::string_view page, int64_t base, uint64_t hash, std::string_view id,
                     bool digest, IdRecord* found);
 
+// Every record of a page, in the order in which it was added. Views lie in the page.
+class IdPageReader {
+ public:
+  // `base` as for the page's builder.
+  IdPageReader(std::string_view page, int64_t base);
+
+  // False: there is none left, or damage.
+  bool Next(IdRecord* record);
+  // Of the record that was read last.
+  bool MayHaveHash(uint64_t hash) const;
+  bool damaged() const { return damaged_; }
+
+ private:
+  int64_t base_;
+  std::string_view tags_;
+  std::string_view rest_;
+  size_t read_ = 0;
+  bool damaged_ = false;
+};
+
 }  // namespace oncemq

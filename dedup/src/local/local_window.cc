@@ -34,7 +34,7 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       hasher_(manifest.secret),
       manifest_(manifest),
       batch_(store_->NewBatch()),
-      ids_(store_.get(), hasher_, options.generation, mutex_),
+      ids_(store_.get(), hasher_, options.generation, mutex_, {.span = options.remember / 8}),
       finished_(ids_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
@@ -111,6 +111,12 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
     found[i] = Locate(IdOf(requests[i]), i);
     finished_.SetLook(found[i], hasher_, secret_);
     engine_.markers().Prefetch(found[i].hash);
+  }
+  if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    // An open id is not finished: what is completed in time needs no look at the history.
+    for (const Found& one : found) {
+      finished_.WantOnly(one, engine_.markers().Find(one.hash, one.id) == nullptr);
+    }
   }
   if (Status known = finished_.Look(); !known) {
     return InStore(options_.directory, known.error());

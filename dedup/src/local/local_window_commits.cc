@@ -110,8 +110,8 @@ void LocalWindow::ForgetAged() {
   if (!watermark || forgetting_) {
     return;
   }
-  History::Aged aged =
-      ids_.history().AgedBefore(*watermark - options_.remember - options_.skew, progress_);
+  const History::Aged aged =
+      ids_.TakeAged(*watermark - options_.remember - options_.skew, progress_);
   if (aged.buckets.empty()) {
     return;
   }

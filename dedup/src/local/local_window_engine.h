@@ -100,6 +100,7 @@ class LocalWindow final : public Window {
     // the future.
     void Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark);
     void SetLook(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
+    void WantOnly(const Found& at, bool wanted) { looks_[at.index].wanted = wanted; }
     Status Look() { return ids_.Find(looks_); }
 
    private:

@@ -83,6 +83,7 @@ void LocalWindow::Finished::SetLook(const Found& at, const KeyedHash& hasher,
                                     const KeyedHash::Secret& secret) {
   HistoryLook& look = looks_[at.index];
   look.record.reset();
+  look.wanted = true;
   look.digest = at.id.size() > kLongestStoredId;
   if (look.digest) [[unlikely]] {
     digests_[at.index] = DigestOf(at.id, secret);

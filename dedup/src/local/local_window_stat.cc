@@ -135,6 +135,11 @@ Result<std::vector<StoreStat>> LocalWindow::Stat() {
   stat.recent = ids_.in_memory();
   stat.history = ids_.history().ids();
   stat.buckets = ids_.history().buckets();
+  stat.merges = ids_.history().merges();
+  stat.known = ids_.totals().known;
+  stat.known_pages = ids_.totals().known_pages;
+  stat.fresh = ids_.totals().fresh;
+  stat.fresh_pages = ids_.totals().fresh_pages;
   stat.open = engine_.open();
   stat.parked = engine_.parked();
   stat.memory_bytes = ids_.memory_bytes() + engine_.markers().memory_bytes();

@@ -36,6 +36,13 @@ struct StoreStat {
   uint64_t recent = 0;       // finished ids in memory
   uint64_t history = 0;      // and in buckets on disk
   uint64_t buckets = 0;
+  // Since the opening: how often several buckets became one, and how many pages of them were read
+  // for ids that were looked for: those that were known, and those that were not.
+  uint64_t merges = 0;
+  uint64_t known = 0;
+  uint64_t known_pages = 0;
+  uint64_t fresh = 0;
+  uint64_t fresh_pages = 0;
   uint64_t open = 0;
   uint64_t parked = 0;
   uint64_t memory_bytes = 0;  // of ids and filters, without RocksDB's own

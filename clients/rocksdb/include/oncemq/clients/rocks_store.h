@@ -7,6 +7,7 @@
 // opens without the rest; a small file beside the store (SYNCED) keeps the number of the last
 // change that was synced, so that this is noticed. After the first failed write every later one
 // fails: what a store acknowledges after an I/O error cannot be trusted; the owner opens it again.
+// A draft that fails is no such write: nothing rests on it.
 // Failure: kUnavailable while another process holds the directory, or when the disk is full;
 // kCorrupt says what is damaged or missing; kInvalid for a directory that cannot hold a store, or
 // lies on a network file system, whose locks and syncs promise less.
@@ -101,6 +102,14 @@ class RocksStore {
   // A file of sorted rows built beside the store and then taken into it, all or nothing.
   using Rows = std::function<bool(std::string& key, std::string& value)>;  // false: no more
   Status Ingest(size_t family, const Rows& next);
+  // Likewise, for rows that can wait: what fails before the file is taken in leaves the store
+  // usable and without it. An error of `next` ends it, and is given back.
+  using DraftRows = std::function<Result<bool>(std::string& key, std::string& value)>;
+  Status IngestDraft(size_t family, const DraftRows& next);
+  // Of the rows of [from, to) in files, about.
+  uint64_t FileBytes(size_t family, std::string_view from, std::string_view to) const;
+  // What the disk has left for this store; nothing where it does not say.
+  std::optional<uint64_t> FreeBytes() const;
   // Drops every row of [from, to), whole files first.
   Status Drop(size_t family, std::string_view from, std::string_view to);
   Status Flush(size_t family);
@@ -108,6 +117,7 @@ class RocksStore {
  private:
   struct Impl;
   explicit RocksStore(std::unique_ptr<Impl> impl);
+  Status TakeIn(size_t family, const std::string& path);
   std::unique_ptr<Impl> impl_;
 };
 
