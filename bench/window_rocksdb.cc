@@ -4,6 +4,10 @@
 // ids in plain RocksDB, one key an id, one MultiGet and one WriteBatch for each batch, with filters
 // and compaction as users set them: no claims, no fences, no results.
 //
+// Its rows are named by the ids before: window/rocksdb-1e7, window/rocksdb-1e8. Beside the ids a
+// second: pages of the history read for each copy and for each new id, as the window counts them;
+// buckets at the end; bytes for each id, in files; seconds of an opening.
+//
 //   --ids N     ids before the measured ones (10,000,000); --quick: 1,000,000
 //   --sync      fsync for each batch, both of them
 //   --alone     only ours, ten rounds, to be looked at with a profiler
@@ -11,6 +15,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +27,7 @@
 #include "bench_report.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/dedup/local_window.h"
+#include "oncemq/dedup/store_stat.h"
 
 namespace oncemq {
 namespace {
@@ -30,6 +36,7 @@ constexpr size_t kBatch = 500;
 constexpr int64_t kMeasured = 1'000'000;
 constexpr int kRounds = 3;
 constexpr double kCopies = 0.3;
+constexpr size_t kIdBytes = 20;
 
 void Need(bool holds, const char* what) {
   if (!holds) {
@@ -39,7 +46,7 @@ void Need(bool holds, const char* what) {
 }
 
 std::string IdOf(int64_t number) {
-  char text[21];
+  char text[kIdBytes + 1];
   std::snprintf(text, sizeof text, "msg-%016llx",
                 static_cast<unsigned long long>(MixBits(static_cast<uint64_t>(number))));
   return text;
@@ -109,6 +116,12 @@ class WindowSide final : public Side {
     }
     Need(window_->Complete(completions_, changes_).has_value(), "a completion fails");
     return known;
+  }
+
+  StoreStat Stat() {
+    const auto stats = window_->Stat();
+    Need(stats && stats->size() == 1, "the window does not say what it holds");
+    return stats->front();
   }
 
  private:
@@ -190,6 +203,31 @@ uint64_t BytesOf(const std::string& directory) {
   return bytes;
 }
 
+double PerLook(uint64_t pages, uint64_t looks) {
+  return static_cast<double>(pages) / static_cast<double>(std::max<uint64_t>(looks, 1));
+}
+
+// A new id is looked for once: its completion knows that it is open.
+void ReportPages(bench::Report& report, const StoreStat& from, const StoreStat& to) {
+  report.Add("pages per copy", PerLook(to.known_pages - from.known_pages, to.known - from.known),
+             "pages", 1);
+  report.Add("pages per new id", PerLook(to.fresh_pages - from.fresh_pages, to.fresh - from.fresh),
+             "pages", 0.1);
+  constexpr double kFewBuckets = 20;
+  report.Add("buckets", static_cast<double>(to.buckets), "", kFewBuckets);
+  std::printf("%lu merges of buckets\n", static_cast<unsigned long>(to.merges));
+}
+
+// As 10,000,000 is 1e7.
+std::string Short(int64_t number) {
+  int zeros = 0;
+  int64_t left = number;
+  for (; left >= 10 && left % 10 == 0; left /= 10) {
+    zeros++;
+  }
+  return left == 1 ? "1e" + std::to_string(zeros) : std::to_string(number);
+}
+
 // The floor's work would hide ours in a profile.
 int RunAlone(const std::filesystem::path& parent, int64_t before, bool sync) {
   WindowSide window(parent / "window", sync);
@@ -200,6 +238,10 @@ int RunAlone(const std::filesystem::path& parent, int64_t before, bool sync) {
     std::printf("then: %.0f id/s\n", Run(window, ids, kMeasured));
     std::fflush(stdout);
   }
+  const StoreStat stat = window.Stat();
+  std::printf("pages per copy: %.3f, per new id: %.3f; buckets: %lu, merges: %lu\n",
+              PerLook(stat.known_pages, stat.known), PerLook(stat.fresh_pages, stat.fresh),
+              static_cast<unsigned long>(stat.buckets), static_cast<unsigned long>(stat.merges));
   return 0;
 }
 
@@ -209,12 +251,11 @@ int Main(int argc, char** argv) {
     before = std::strtoll(ids->c_str(), nullptr, 10);
   }
   const bool sync = bench::HasFlag(argc, argv, "--sync");
-  bench::Report report("window_rocksdb", argc, argv);
+  bench::Report report("window/rocksdb-" + Short(before), argc, argv);
   const auto parent =
       std::filesystem::temp_directory_path() / ("oncemq-bench-" + std::to_string(before));
   std::filesystem::remove_all(parent);
   std::filesystem::create_directories(parent);
-  const std::string name = before == 10'000'000 ? "1e7" : std::to_string(before);
   if (bench::HasFlag(argc, argv, "--alone")) {
     return RunAlone(parent, before, sync);
   }
@@ -229,14 +270,16 @@ int Main(int argc, char** argv) {
     Run(plain, plain_ids, before);
     window_ids.set_copies(kCopies);
     plain_ids.set_copies(kCopies);
+    const StoreStat from = window.Stat();
     for (int round = 0; round < kRounds; round++) {
       floors.push_back(Run(plain, plain_ids, kMeasured));
       windows.push_back(Run(window, window_ids, kMeasured));
     }
+    report.AddPairs(sync ? "30 % copies, fsync" : "30 % copies", windows, "id/s", floors);
+    ReportPages(report, from, window.Stat());
   }
-  report.AddPairs(name + (sync ? " fsync" : ""), windows, "id/s", floors);
   const auto ids = static_cast<double>(before + kRounds * kMeasured * 7 / 10);
-  report.Add("disk", static_cast<double>(BytesOf(parent / "window")) / ids, "B/id", 20);
+  report.Add("disk", static_cast<double>(BytesOf(parent / "window")) / ids, "B/id", kIdBytes + 10);
   const double began = bench::WallSeconds();
   { WindowSide again(parent / "window", sync); }
   report.Add("restart", bench::WallSeconds() - began, "s", 2);

@@ -104,6 +104,62 @@ TEST_F(DiskMerge, RecordsOfEveryKindAreTheSameAfterwards) {
   EXPECT_EQ(all(), before);
 }
 
+// Its filter has several rows.
+TEST_F(DiskMerge, OneOfManyIdsKnowsThemAllAfterTheNextOpening) {
+  constexpr int64_t kMany = 140'000;
+  for (int64_t i = 0; i < 4; i++) {
+    FreezeNumbers(i * kMany, kMany, Hour(i + 1));
+  }
+  MergeAll(kFour);
+  for (int opening = 0; opening < 2; opening++) {
+    ASSERT_EQ(history_->buckets(), 1u);
+    for (int64_t i = 0; i < 4 * kMany; i += 997) {
+      ASSERT_EQ(*Known(i, i + 1), 1) << i;
+    }
+    int64_t perhaps = 0;
+    for (int64_t i = 4 * kMany; i < 4 * kMany + 10'000; i++) {
+      HistoryLook look;
+      const std::string id = "id-" + std::to_string(i);
+      look.hash = hasher_(id);
+      look.id = id;
+      ASSERT_TRUE(history_->Find({&look, 1}));
+      perhaps += look.pages;
+    }
+    EXPECT_LE(perhaps, 40) << "of 10,000, for nothing";
+    Reopen();
+  }
+}
+
+// Its pages come in several files, of which the first may be there without the others.
+TEST_F(DiskMerge, OneOfManyBytesIsThereWholeOrNotAtAll) {
+  constexpr int64_t kLong = 150;
+  const std::string result(65'000, 'r');
+  for (int64_t i = 0; i < 4; i++) {
+    std::vector<std::string> ids;
+    for (int64_t j = 0; j < kLong; j++) {
+      ids.push_back("id-" + std::to_string(i * kLong + j));
+    }
+    std::vector<IdRecord> records;
+    for (int64_t j = 0; j < kLong; j++) {
+      records.push_back(
+          {.id = ids[static_cast<size_t>(j)], .at = {0, 0, i * kLong + j}, .result = result});
+    }
+    Freeze(records, Hour(i + 1));
+  }
+  {
+    const auto merge = history_->ChooseMerge(kFour);
+    const SmallFiles small(34 << 20);  // the files of 32 MB and a page fit, all in one would not
+    ASSERT_TRUE(history_->WriteMerged(*merge, hasher_, going_on_));
+  }
+  Reopen();
+  EXPECT_EQ(NumbersOfPages(), (std::set<uint64_t>{1, 2, 3, 4}));
+  MergeAll(kFour);
+  Reopen();
+  ASSERT_EQ(history_->buckets(), 1u);
+  EXPECT_EQ(*Known(0, 4 * kLong), 4 * kLong);
+  EXPECT_EQ((*Look("id-77"))->result, result);
+}
+
 TEST_F(DiskMerge, OfAnIdInSeveralTheRecordStaysThatALookAnswered) {
   Freeze({{.id = "twice", .at = {0, 0, 10}}, {.id = "old", .at = {0, 0, 11}}}, Hour(1));
   Freeze({{.id = "twice", .at = {0, 0, 20}}}, Hour(4));

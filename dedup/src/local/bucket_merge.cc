@@ -111,9 +111,8 @@ class PageMerge {
       cursors_.emplace_back(store, part, hasher);
       most_ids_ += part.ids;
     }
-    constexpr size_t kBitsPerId = 16;
     merged_.pages = static_cast<uint32_t>(most_ids_ / kIdsPerPage + 1);
-    merged_.filter = IdFilter(most_ids_, kBitsPerId);
+    merged_.filter = IdFilter(most_ids_);
     merged_.filter_rows = static_cast<uint32_t>(
         (merged_.filter.bytes().size() + kFilterRowBytes - 1) / kFilterRowBytes);
   }

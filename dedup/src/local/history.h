@@ -6,7 +6,7 @@
 // Promise: a bucket is known after its facts are written, or not at all; what an interrupted
 // writing, merging or forgetting left is removed by Open(). A page that cannot be read is an error,
 // never "not there". A bucket that is being forgotten is not merged: the merge is given up.
-// Memory: 12 bits for each id, 16 for those that were merged.
+// Memory: 16 bits for each id.
 // Thread safety: with the caller's lock all that is not const, and Find(): so a look sees each
 // bucket with all its pages. Without it Write..., ...Facts and DropPages. One thread freezes at a
 // time, one merges and one forgets.

@@ -136,6 +136,7 @@ Result<std::vector<StoreStat>> LocalWindow::Stat() {
   stat.history = ids_.history().ids();
   stat.buckets = ids_.history().buckets();
   stat.merges = ids_.history().merges();
+  stat.merges_failed = ids_.failed_merges();
   stat.known = ids_.totals().known;
   stat.known_pages = ids_.totals().known_pages;
   stat.fresh = ids_.totals().fresh;

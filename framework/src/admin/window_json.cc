@@ -38,6 +38,12 @@ ordered_json StatAsJson(const StoreStat& stat) {
   out["ids_in_memory"] = stat.recent;
   out["ids_in_history"] = stat.history;
   out["buckets"] = stat.buckets;
+  out["merges"] = stat.merges;
+  out["merges_failed"] = stat.merges_failed;
+  out["looks"] = {{"known", stat.known},
+                  {"known_pages", stat.known_pages},
+                  {"fresh", stat.fresh},
+                  {"fresh_pages", stat.fresh_pages}};
   out["open"] = stat.open;
   out["parked"] = stat.parked;
   out["memory_bytes"] = stat.memory_bytes;

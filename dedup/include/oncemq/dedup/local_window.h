@@ -3,7 +3,8 @@
 //
 // Promise: the full contract of Window for one process at a time; the directory is held
 // exclusively. A finished id is known for at least `remember` of log time, and forgotten in whole
-// buckets of `generation` ids. What was answered survives the process; what `sync` says survives
+// buckets: of `generation` ids, or of several generations that were merged, which cover at most an
+// eighth of `remember`. What was answered survives the process; what `sync` says survives
 // the machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque
 // level marked uncertain. Open() gives all that was synced, or says what is damaged: it never
 // starts short in silence.
@@ -14,8 +15,9 @@
 // to another identity or lies on a network file system.
 //
 // Memory: for each id of the present generation and of one that is being put away, 24 bytes, id and
-// result, and 12 to 24 for its table; for each older one 2 bytes; for open ids what the memory
-// window needs; `cache_bytes` and `buffer_bytes`. Pages of older ids come from their files, which
+// result, and 12 to 24 for its table; for each older one 2 bytes, and 2 more and some MB while old
+// buckets are merged, for the ids of those; for open ids what the memory window needs;
+// `cache_bytes` and `buffer_bytes`. Pages of older ids come from their files, which
 // the system keeps in what memory is free.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
@@ -52,7 +54,8 @@ struct LocalWindowOptions {
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);
-  // Finished ids in memory before they go to the history; they are forgotten by as many at a time.
+  // Finished ids in memory before they go to the history; they are forgotten by as many at a time,
+  // or by as many generations as were merged.
   uint32_t generation = 1'000'000;
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;

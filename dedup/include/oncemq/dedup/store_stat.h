@@ -36,9 +36,10 @@ struct StoreStat {
   uint64_t recent = 0;       // finished ids in memory
   uint64_t history = 0;      // and in buckets on disk
   uint64_t buckets = 0;
-  // Since the opening: how often several buckets became one, and how many pages of them were read
-  // for ids that were looked for: those that were known, and those that were not.
+  // Since the opening: how often several buckets became one, or should have; and how many pages of
+  // the history were read for ids that were looked for: those that were known, and the others.
   uint64_t merges = 0;
+  uint64_t merges_failed = 0;
   uint64_t known = 0;
   uint64_t known_pages = 0;
   uint64_t fresh = 0;
