@@ -42,6 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 1: {
       IdRecord record;
       static_cast<void>(FindInPage(bytes, 5, bytes.front(), bytes.substr(0, 1), false, &record));
+      size_t records = 0;
+      IdPageReader reader(bytes, 5);
+      while (reader.Next(&record)) {
+        records++;
+      }
+      if (records > bytes.size() || (records > 0 && record.id.empty())) {
+        __builtin_trap();
+      }
       break;
     }
     case 2:
