@@ -7,6 +7,7 @@
 #include <string>
 
 #include "disk_window.h"
+#include "oncemq/dedup/store_stat.h"
 #include "support/eventually.h"
 #include "support/temp_dir.h"
 
@@ -42,6 +43,68 @@ TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
                          [&] { return *Unknown(**window, 0, 15'000) == 15'000; }));
   EXPECT_EQ(*Unknown(**window, kIds - 500, kIds), 0) << "what is still in the present generation";
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) < 300'000; }));
+}
+
+StoreStat StatOf(Window& window) {
+  const auto stats = window.Stat();
+  EXPECT_TRUE(stats && stats->size() == 1);
+  return stats ? stats->front() : StoreStat();
+}
+
+// An id for each ten seconds of log time.
+Status FinishAtTheirTimes(Window& window, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to; i++) {
+    const std::string id = IdNumber(i);
+    const Token token{0xD15C, static_cast<uint64_t>(i + 1)};
+    const LogTime time = kThen + std::chrono::seconds(10) * i;
+    const ClaimRequest claim{.id = id, .token = token, .at = {0, 0, i}, .time = time};
+    ClaimAnswer answer;
+    if (Status claimed = window.Claim({&claim, 1}, {&answer, 1}); !claimed) {
+      return claimed;
+    }
+    const CompleteRequest completion{.id = id, .token = token, .at = {0, 0, i}, .time = time};
+    Change change{};
+    if (Status completed = window.Complete({&completion, 1}, {&change, 1}); !completed) {
+      return completed;
+    }
+  }
+  return {};
+}
+
+// Of one that covers all that there is, nothing would go before its youngest id has aged.
+TEST(DiskForgetting, AMergedBucketHoldsAnEighthOfTheWindowAndNoMore) {
+  constexpr int64_t kEnd = 600;
+  const TempDir directory;
+  auto window =
+      OpenLocalWindow(DiskOptions(directory.path() / "store", 10), SystemClock::Instance());
+  ASSERT_TRUE(window) << ToString(window.error());
+  const auto own = (*window)->RaiseOwn(0, 0, 0);
+  ASSERT_TRUE(FinishAtTheirTimes(**window, 0, kEnd));
+  ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return StatOf(**window).buckets <= 16; }));
+  EXPECT_GE(StatOf(**window).merges, 10u);
+  EXPECT_EQ(StatOf(**window).merges_failed, 0u);
+  // An hour is remembered: of ids 300 and up. A sixteenth of it is added to each, and an eighth,
+  // and a generation that is cut by the limit.
+  const Progress progress{0, 0, *own, kEnd, kThen + std::chrono::seconds(10) * 660};
+  Change change{};
+  ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
+  EXPECT_TRUE(
+      Eventually(std::chrono::seconds(30), [&] { return *Unknown(**window, 0, 210) == 210; }));
+  EXPECT_EQ(*Unknown(**window, 300, kEnd), 0);
+}
+
+TEST(DiskForgetting, ACompletionOfAnOpenIdLooksForNothing) {
+  const TempDir directory;
+  auto window =
+      OpenLocalWindow(DiskOptions(directory.path() / "store", 10), SystemClock::Instance());
+  ASSERT_TRUE(window) << ToString(window.error());
+  ASSERT_TRUE(FinishIds(**window, 0, 100));
+  EXPECT_EQ(StatOf(**window).fresh, 100u) << "once each, for its claim";
+  EXPECT_EQ(StatOf(**window).known, 0u);
+  ASSERT_TRUE(FinishIds(**window, 0, 100));
+  EXPECT_EQ(StatOf(**window).fresh, 100u);
+  EXPECT_EQ(StatOf(**window).known, 200u) << "what is finished is looked for";
+  EXPECT_LE(StatOf(**window).known_pages, 220u);
 }
 
 }  // namespace
