@@ -228,21 +228,34 @@ std::string Short(int64_t number) {
   return left == 1 ? "1e" + std::to_string(zeros) : std::to_string(number);
 }
 
+// `ids`: that it holds.
+void ReportStore(bench::Report& report, const std::filesystem::path& store, int64_t ids,
+                 bool sync) {
+  report.Add("disk", static_cast<double>(BytesOf(store)) / static_cast<double>(ids), "B/id",
+             kIdBytes + 10);
+  const double began = bench::WallSeconds();
+  { const WindowSide again(store, sync); }
+  report.Add("restart", bench::WallSeconds() - began, "s", 2);
+}
+
 // The floor's work would hide ours in a profile.
-int RunAlone(const std::filesystem::path& parent, int64_t before, bool sync) {
-  WindowSide window(parent / "window", sync);
-  Ids ids(0);
-  std::printf("before: %.0f id/s\n", Run(window, ids, before));
-  ids.set_copies(kCopies);
-  for (int round = 0; round < 10; round++) {
-    std::printf("then: %.0f id/s\n", Run(window, ids, kMeasured));
+void RunAlone(bench::Report& report, const std::filesystem::path& parent, int64_t before,
+              bool sync) {
+  constexpr int kRoundsAlone = 10;
+  {
+    WindowSide window(parent / "window", sync);
+    Ids ids(0);
+    std::printf("before: %.0f id/s\n", Run(window, ids, before));
     std::fflush(stdout);
+    const StoreStat from = window.Stat();
+    ids.set_copies(kCopies);
+    for (int round = 0; round < kRoundsAlone; round++) {
+      std::printf("then: %.0f id/s\n", Run(window, ids, kMeasured));
+      std::fflush(stdout);
+    }
+    ReportPages(report, from, window.Stat());
   }
-  const StoreStat stat = window.Stat();
-  std::printf("pages per copy: %.3f, per new id: %.3f; buckets: %lu, merges: %lu\n",
-              PerLook(stat.known_pages, stat.known), PerLook(stat.fresh_pages, stat.fresh),
-              static_cast<unsigned long>(stat.buckets), static_cast<unsigned long>(stat.merges));
-  return 0;
+  ReportStore(report, parent / "window", before + kRoundsAlone * kMeasured * 7 / 10, sync);
 }
 
 int Main(int argc, char** argv) {
@@ -257,7 +270,9 @@ int Main(int argc, char** argv) {
   std::filesystem::remove_all(parent);
   std::filesystem::create_directories(parent);
   if (bench::HasFlag(argc, argv, "--alone")) {
-    return RunAlone(parent, before, sync);
+    RunAlone(report, parent, before, sync);
+    std::filesystem::remove_all(parent);
+    return 0;
   }
   std::vector<double> windows;
   std::vector<double> floors;
@@ -278,11 +293,7 @@ int Main(int argc, char** argv) {
     report.AddPairs(sync ? "30 % copies, fsync" : "30 % copies", windows, "id/s", floors);
     ReportPages(report, from, window.Stat());
   }
-  const auto ids = static_cast<double>(before + kRounds * kMeasured * 7 / 10);
-  report.Add("disk", static_cast<double>(BytesOf(parent / "window")) / ids, "B/id", kIdBytes + 10);
-  const double began = bench::WallSeconds();
-  { WindowSide again(parent / "window", sync); }
-  report.Add("restart", bench::WallSeconds() - began, "s", 2);
+  ReportStore(report, parent / "window", before + kRounds * kMeasured * 7 / 10, sync);
   std::filesystem::remove_all(parent);
   return 0;
 }
