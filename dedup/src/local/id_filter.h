@@ -2,7 +2,7 @@
 // IdFilter: a Bloom filter whose bits for one id lie in one cache line, so that a look costs one
 // miss, and the misses of a batch overlap. Says "surely not" or "perhaps".
 //
-// Memory: 16 bits an id; about one look in 700 says "perhaps" for nothing. A filter of a former
+// Memory: 16 bits an id; about one look in 900 says "perhaps" for nothing. A filter of a former
 // version has 12, and one in 150.
 // Thread safety: const calls from any thread once it is built.
 #pragma once
