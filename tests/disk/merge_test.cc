@@ -182,7 +182,7 @@ TEST_F(DiskMerge, AKillBehindAnyStepLeavesTheOldOnesOrTheNewOne) {
   for (int steps = 0; steps <= 4; steps++) {
     auto merge = history_->ChooseMerge(kFour);
     ASSERT_TRUE(merge);
-    std::optional<History::Bucket> merged;
+    std::optional<Bucket> merged;
     if (steps > 0) {
       merged = *history_->WriteMerged(*merge, hasher_, going_on_);
       EXPECT_EQ(NumbersOfPages().size(), 5u);

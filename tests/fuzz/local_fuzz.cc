@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "local/bucket.h"
 #include "local/families.h"
 #include "local/id_page.h"
 #include "local/id_record.h"
@@ -30,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0: {
       size_t taken = 0;
       const auto record = ReadRecord(bytes, &taken);
@@ -74,6 +75,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6: {
       const auto known = DecodeKnown(Sealed(bytes));
       if (known && known->from > known->to) {
+        __builtin_trap();
+      }
+      break;
+    }
+    case 7: {
+      const auto bucket = DecodeFacts(FactsKey(7), Sealed(bytes));
+      if (bucket && (bucket->pages == 0 || bucket->oldest > bucket->newest)) {
         __builtin_trap();
       }
       break;

@@ -185,7 +185,7 @@ Status FinishedIds::Roll() {
 
 void FinishedIds::Freeze() {
   // Nobody changes a frozen generation, so it is read without the lock.
-  Result<History::Bucket> bucket =
+  Result<Bucket> bucket =
       history_.Write(frozen_->bucket, frozen_->ids, frozen_->newest, frozen_->reach);
   Status known = bucket ? Status() : Status(bucket.error());
   if (known) {

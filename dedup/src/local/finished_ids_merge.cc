@@ -69,7 +69,7 @@ FinishedIds::Merged FinishedIds::MergeOne() {
   if (!merge) {
     return Merged::kNone;
   }
-  Result<History::Bucket> merged = history_.WriteMerged(*merge, hasher_, closing_);
+  Result<Bucket> merged = history_.WriteMerged(*merge, hasher_, closing_);
   bool whole = false;
   {
     MutexLock lock(mutex_);

@@ -8,112 +8,15 @@
 #include "bucket_pages.h"
 #include "families.h"
 #include "id_page.h"
-#include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
-namespace {
-
-constexpr uint64_t kFactsVersion = 1;   // its filter stands in them
-constexpr uint64_t kMergedVersion = 2;  // behind the pages
-constexpr std::string_view kFactsPrefix = "bucket/";
-constexpr std::string_view kFactsEnd = "bucket0";  // '0' follows '/'
-
-LogTime FromCount(uint64_t count) {
-  return LogTime(milliseconds(static_cast<int64_t>(count)));
-}
-
-uint64_t ToCount(LogTime time) {
-  return static_cast<uint64_t>(time.time_since_epoch().count());
-}
-
-}  // namespace
-
-std::string History::FactsKey(uint32_t number) {
-  std::string key(kFactsPrefix);
-  AppendKey(key, number, 4);
-  return key;
-}
-
-std::string History::FactsOf(const Bucket& bucket) {
-  const bool merged = bucket.filter_rows > 0;
-  std::string facts;
-  AppendVarint(facts, merged ? kMergedVersion : kFactsVersion);
-  AppendVarint(facts, bucket.pages);
-  AppendVarint(facts, bucket.ids);
-  AppendVarint(facts, ToCount(bucket.newest));
-  AppendVarint(facts, static_cast<uint64_t>(bucket.base));
-  bucket.reach.Encode(facts);
-  if (merged) {
-    AppendVarint(facts, ToCount(bucket.oldest));
-    AppendVarint(facts, bucket.filter_rows);
-    return Seal(std::move(facts));
-  }
-  AppendVarint(facts, bucket.filter.bytes().size());
-  facts += bucket.filter.bytes();
-  return Seal(std::move(facts));
-}
-
-namespace {
-
-// What follows the reach.
-bool ReadFilterOf(uint64_t version, ByteReader& reader, History::Bucket& bucket) {
-  if (version == kMergedVersion) {
-    const auto oldest = reader.Varint();
-    const auto rows = reader.Varint();
-    if (!rows || *oldest > ToCount(bucket.newest) || *rows == 0 ||
-        *rows > UINT32_MAX - bucket.pages || !reader.empty()) {
-      return false;
-    }
-    bucket.oldest = FromCount(*oldest);
-    bucket.filter_rows = static_cast<uint32_t>(*rows);
-    return true;
-  }
-  const auto bytes = reader.Varint();
-  auto filter =
-      bytes && *bytes == reader.rest().size() ? IdFilter::FromBytes(reader.rest()) : std::nullopt;
-  if (version != kFactsVersion || !filter) {
-    return false;
-  }
-  bucket.oldest = bucket.newest;
-  bucket.filter = *std::move(filter);
-  return true;
-}
-
-}  // namespace
-
-std::optional<History::Bucket> History::ReadFacts(std::string_view key, std::string_view facts) {
-  const auto content = Unseal(facts);
-  if (!content || key.size() != kFactsPrefix.size() + 4) {
-    return std::nullopt;
-  }
-  ByteReader reader(*content);
-  const auto version = reader.Varint();
-  const auto pages = reader.Varint();
-  const auto ids = reader.Varint();
-  const auto newest = reader.Varint();
-  const auto base = reader.Varint();
-  auto reach = base ? Reach::Decode(reader) : std::nullopt;
-  if (!version || !pages || *pages == 0 || *pages > UINT32_MAX || !ids || !newest ||
-      *newest > INT64_MAX || !reach) {
-    return std::nullopt;
-  }
-  Bucket bucket{.number = static_cast<uint32_t>(*ReadKey(key, kFactsPrefix.size(), 4)),
-                .pages = static_cast<uint32_t>(*pages),
-                .ids = *ids,
-                .newest = FromCount(*newest),
-                .base = static_cast<int64_t>(*base),
-                .reach = *std::move(reach),
-                .filter = IdFilter(0)};
-  return ReadFilterOf(*version, reader, bucket) ? std::optional(std::move(bucket)) : std::nullopt;
-}
-
 Status History::Open(bool look) {
   Status read;
   Status scanned = store_->Scan(kFacts, kFactsPrefix, kFactsEnd,
                                 [&](std::string_view key, std::string_view facts) {
-                                  auto bucket = ReadFacts(key, facts);
+                                  auto bucket = DecodeFacts(key, facts);
                                   if (!bucket) {
                                     read = DamagedHistory("the facts of a bucket");
                                     return false;
@@ -252,8 +155,8 @@ Status History::Find(std::span<HistoryLook> looks) const {
 }
 
 // Every page of a bucket is written, also an empty one: a page that is missing is damage.
-Result<History::Bucket> History::Write(uint32_t number, const RecentIds& ids, LogTime newest,
-                                       const Reach& reach) const {
+Result<Bucket> History::Write(uint32_t number, const RecentIds& ids, LogTime newest,
+                              const Reach& reach) const {
   Bucket bucket{.number = number,
                 .pages = static_cast<uint32_t>(ids.size() / kIdsPerPage + 1),
                 .ids = ids.size(),
@@ -286,7 +189,7 @@ Result<History::Bucket> History::Write(uint32_t number, const RecentIds& ids, Lo
 }
 
 Status History::WriteFacts(const Bucket& bucket, RocksBatch& with) const {
-  with.Put(kFacts, FactsKey(bucket.number), FactsOf(bucket));
+  with.Put(kFacts, FactsKey(bucket.number), EncodeFacts(bucket));
   MutexLock lock(facts_mutex_);
   next_on_disk_ = std::max(next_on_disk_, uint64_t{bucket.number} + 1);
   // Numbers are not used again: deletions of a former bucket lie over its number.

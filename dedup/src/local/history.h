@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bucket.h"
 #include "bucket_merge.h"
-#include "id_filter.h"
 #include "id_record.h"
 #include "merge_rules.h"
 #include "oncemq/base/mutex.h"
@@ -53,19 +53,6 @@ class History {
 
   // Of the looks that have found nothing yet.
   Status Find(std::span<HistoryLook> looks) const;
-
-  struct Bucket {
-    uint32_t number = 0;
-    uint32_t pages = 0;
-    uint64_t ids = 0;
-    LogTime newest = kNoLogTime;  // of the times that its ids are filed under
-    int64_t base = 0;             // from which its pages count offsets
-    Reach reach;
-    IdFilter filter;
-    LogTime oldest = kNoLogTime;  // `newest` of the oldest generation in it
-    uint32_t filter_rows = 0;     // of a merged one, behind its pages
-    enum class Going : uint8_t { kNo, kForgotten, kMerged } going = Going::kNo;
-  };
 
   // Each bucket is written under a number of its own, also one that is given up.
   uint32_t TakeNumber() { return next_++; }
@@ -131,9 +118,6 @@ class History {
   Status ReadFilters();
   Status DropUnknown();
   Status DropPagesOf(uint64_t number) const;
-  static std::string FactsKey(uint32_t number);
-  static std::string FactsOf(const Bucket& bucket);
-  static std::optional<Bucket> ReadFacts(std::string_view key, std::string_view facts);
   std::vector<Hit> PerhapsIn(std::span<const HistoryLook> looks) const;
 
   RocksStore* store_;

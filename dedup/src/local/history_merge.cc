@@ -43,8 +43,8 @@ std::optional<History::Merge> History::ChooseMerge(const MergeRules& rules) {
   return merge;
 }
 
-Result<History::Bucket> History::WriteMerged(const Merge& merge, const KeyedHash& hasher,
-                                             const std::atomic<bool>& stop) const {
+Result<Bucket> History::WriteMerged(const Merge& merge, const KeyedHash& hasher,
+                                    const std::atomic<bool>& stop) const {
   uint64_t bytes = 0;
   for (const BucketPart& part : merge.parts) {
     bytes += store_->FileBytes(kHistory, BucketKey(part.number), BucketKey(part.number + 1ull));
