@@ -21,6 +21,7 @@ extern "C" void SayWhatRan(int) {
   ssize_t written = write(STDERR_FILENO, head.data(), head.size());
   written += write(STDERR_FILENO, running, strnlen(running, sizeof running));
   written += write(STDERR_FILENO, "\n", 1);
+  static_cast<void>(written);  // nobody to tell
   std::signal(SIGABRT, SIG_DFL);
   std::raise(SIGABRT);
 }

@@ -24,10 +24,11 @@ class RocksLog final : public rocksdb::Logger {
       : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL), directory_(std::move(directory)) {}
 
   using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list words) override {
+  __attribute__((format(printf, 2, 0))) void Logv(const char* format, va_list words) override {
     Logv(rocksdb::InfoLogLevel::HEADER_LEVEL, format, words);
   }
-  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list words) override {
+  __attribute__((format(printf, 3, 0))) void Logv(rocksdb::InfoLogLevel level, const char* format,
+                                                  va_list words) override {
     if (level != rocksdb::InfoLogLevel::WARN_LEVEL && level != rocksdb::InfoLogLevel::ERROR_LEVEL &&
         level != rocksdb::InfoLogLevel::FATAL_LEVEL) {
       return;

@@ -97,7 +97,8 @@ WINDOW_TEST(WithResults, TheLongestResultIsKeptAndALongerOneIsRefused) {
   const std::string longest(subject().can().max_result_bytes, 'r');
   const Attempt first = New();
   Claim(first);
-  const CompleteRequest too_long{first.id, first.token, first.at, longest + "r"};
+  const std::string longer = longest + "r";
+  const CompleteRequest too_long{first.id, first.token, first.at, longer};
   Change change{};
   const Status refused = window().Complete({&too_long, 1}, {&change, 1});
   ASSERT_FALSE(refused.has_value());

@@ -38,7 +38,7 @@ Status LocalWindow::Load(bool look) {
 Status LocalWindow::LoadMarkers() {
   Status read;
   const Status scanned =
-      store_->Scan(kKept, {}, {}, [&](std::string_view id, std::string_view row) {
+      store_->Scan(kKept, {}, {}, [&](std::string_view id, std::string_view row) REQUIRES(mutex_) {
         auto marker = DecodeKept(row);
         if (!marker || id.empty() || id.size() > MarkerTable::kMaxId) {
           read = Damaged("a marker");
@@ -59,8 +59,9 @@ Status LocalWindow::LoadMarkers() {
 
 Status LocalWindow::LoadOwners() {
   Status read;
-  const Status scanned =
-      store_->Scan(kFacts, kOwnPrefix, kOwnEnd, [&](std::string_view key, std::string_view value) {
+  const Status scanned = store_->Scan(
+      kFacts, kOwnPrefix, kOwnEnd,
+      [&](std::string_view key, std::string_view value) REQUIRES(mutex_) {
         const auto own = UnsealNumbers<1>(value);
         const auto partition = ReadPartitionKey(key, kOwnPrefix);
         if (!own || !partition) {
@@ -76,11 +77,12 @@ Status LocalWindow::LoadOwners() {
 
 Status LocalWindow::LoadProgress() {
   Status read;
-  const Status scanned = store_->Scan(
-      kFacts, kProgressPrefix, kProgressEnd, [&](std::string_view key, std::string_view row) {
-        read = progress_.Load(key, row) ? Status() : Damaged("a partition's progress");
-        return read.has_value();
-      });
+  const Status scanned =
+      store_->Scan(kFacts, kProgressPrefix, kProgressEnd,
+                   [&](std::string_view key, std::string_view row) REQUIRES(mutex_) {
+                     read = progress_.Load(key, row) ? Status() : Damaged("a partition's progress");
+                     return read.has_value();
+                   });
   return scanned ? read : scanned;
 }
 
