@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "huge_allocator.h"
+
 namespace oncemq {
 
 class IdFilter {
@@ -68,7 +70,7 @@ class IdFilter {
     }
   }
 
-  std::vector<Line> lines_;
+  std::vector<Line, HugeAllocator<Line>> lines_;
 };
 
 }  // namespace oncemq
