@@ -190,10 +190,10 @@ Result<bool> RocksStore::Impl::WriteFile(size_t family, const std::string& path,
   bool any = false;
   while (status.ok()) {
     const Result<bool> more = next(key, value);
-    if (!more || !*more) {
-      if (!more) {
-        return more.error();
-      }
+    if (!more) {
+      return more.error();
+    }
+    if (!*more) {
       break;
     }
     status = writer.Put(key, value);

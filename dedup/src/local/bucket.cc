@@ -21,6 +21,30 @@ uint64_t ToCount(LogTime time) {
   return static_cast<uint64_t>(time.time_since_epoch().count());
 }
 
+// What follows the reach.
+bool ReadFilterOf(uint64_t version, ByteReader& reader, Bucket& bucket) {
+  if (version == kMergedVersion) {
+    const auto oldest = reader.Varint();
+    const auto rows = reader.Varint();
+    if (!rows || *oldest > ToCount(bucket.newest) || *rows == 0 ||
+        *rows > UINT32_MAX - bucket.pages || !reader.empty()) {
+      return false;
+    }
+    bucket.oldest = FromCount(*oldest);
+    bucket.filter_rows = static_cast<uint32_t>(*rows);
+    return true;
+  }
+  const auto bytes = reader.Varint();
+  auto filter =
+      bytes && *bytes == reader.rest().size() ? IdFilter::FromBytes(reader.rest()) : std::nullopt;
+  if (version != kFactsVersion || !filter) {
+    return false;
+  }
+  bucket.oldest = bucket.newest;
+  bucket.filter = *std::move(filter);
+  return true;
+}
+
 }  // namespace
 
 std::string FactsKey(uint32_t number) {
@@ -47,34 +71,6 @@ std::string EncodeFacts(const Bucket& bucket) {
   facts += bucket.filter.bytes();
   return Seal(std::move(facts));
 }
-
-namespace {
-
-// What follows the reach.
-bool ReadFilterOf(uint64_t version, ByteReader& reader, Bucket& bucket) {
-  if (version == kMergedVersion) {
-    const auto oldest = reader.Varint();
-    const auto rows = reader.Varint();
-    if (!rows || *oldest > ToCount(bucket.newest) || *rows == 0 ||
-        *rows > UINT32_MAX - bucket.pages || !reader.empty()) {
-      return false;
-    }
-    bucket.oldest = FromCount(*oldest);
-    bucket.filter_rows = static_cast<uint32_t>(*rows);
-    return true;
-  }
-  const auto bytes = reader.Varint();
-  auto filter =
-      bytes && *bytes == reader.rest().size() ? IdFilter::FromBytes(reader.rest()) : std::nullopt;
-  if (version != kFactsVersion || !filter) {
-    return false;
-  }
-  bucket.oldest = bucket.newest;
-  bucket.filter = *std::move(filter);
-  return true;
-}
-
-}  // namespace
 
 std::optional<Bucket> DecodeFacts(std::string_view key, std::string_view facts) {
   const auto content = Unseal(facts);
