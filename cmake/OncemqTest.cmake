@@ -10,9 +10,12 @@
 include(${CMAKE_CURRENT_LIST_DIR}/OncemqModule.cmake)
 
 # A test's own code runs briefly and is compiled often (measured: 43 % less time with -O1 -g1 than
-# with -O2 -g). What it tests is compiled as the preset says.
+# with -O2 -g). What it tests is compiled as the preset says. Under a sanitizer all is as its preset
+# says: -Og takes half of the time of -O1 there, and a third of -O2's.
 function(_oncemq_quick_compile target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  if(NOT ONCEMQ_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endif()
 endfunction()
 
 # GoogleTest and the standard headers that nearly every test needs, compiled once. Tests reuse it.
