@@ -23,12 +23,18 @@ constexpr int64_t kIds = 700;
 class DiskDamage : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
+    // By several owners, one after the other: each has files of its own.
+    for (int64_t i = 0; i < kIds; i += kIds / 5) {
+      ASSERT_NO_FATAL_FAILURE(FinishByOne(i, i + kIds / 5));
+    }
+  }
+  void FinishByOne(int64_t from, int64_t to) {
     auto window = OpenLocalWindow(DiskOptions(Store("sound"), GetParam()), SystemClock::Instance());
     ASSERT_TRUE(window) << ToString(window.error());
     const auto own = (*window)->RaiseOwn(0, 0, 0);
-    for (int64_t i = 0; i < kIds; i += 50) {
-      ASSERT_TRUE(FinishIds(**window, i, i + 50));
-      const Progress progress{0, 0, *own, i + 50, kThen};
+    for (int64_t i = from; i < to; i += 35) {
+      ASSERT_TRUE(FinishIds(**window, i, i + 35));
+      const Progress progress{0, 0, *own, i + 35, kThen};
       Change change{};
       ASSERT_TRUE((*window)->Announce({}));
       ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));

@@ -60,7 +60,10 @@ rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
 
 rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
   rocksdb::DBOptions database;
-  database.avoid_flush_during_recovery = true;
+  // What a former owner has left in its logs goes into files at each opening. RocksDB's list of the
+  // logs that must be there names those of one life only: with older ones still in use, one that is
+  // gone would not be missed.
+  database.avoid_flush_during_recovery = false;
   database.max_total_wal_size = options.max_wal_bytes;
   database.max_background_jobs = options.background_threads;
   // A prefix of what was written, whatever a power loss has left of it: never a log with a hole.
