@@ -159,6 +159,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
             told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case RunStep::kSettled:
+        job.watch.End();
         return Driven::kSettled;
     }
   }

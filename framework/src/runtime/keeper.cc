@@ -57,15 +57,15 @@ void Keeper::Run() {
       MutexLock lock(mutex_);
       jobs = jobs_;
     }
-    bool handling = false;
+    bool under_way = false;
     for (const JobPtr& job : jobs) {
-      handling |= Look(*job);
+      under_way |= Look(*job);
     }
     MutexLock lock(mutex_);
     if (ending_) {
       return;
     }
-    if (handling || nudges_.load() != seen) {
+    if (under_way || nudges_.load() != seen) {
       seen = nudges_.load();
       changed_.wait_for(mutex_, tick);
       continue;
@@ -94,7 +94,7 @@ bool Keeper::Look(Job& job) {
   if (take_over_due_ && take_over_()) {
     take_over_due_ = false;
   }
-  return look.handling || take_over_due_;
+  return look.under_way || take_over_due_;
 }
 
 // False: some of them belong to somebody else now.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_watch.h"
 
+#include "oncemq/base/mutant.h"
+
 namespace oncemq {
 
 void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
@@ -14,6 +16,12 @@ void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   on_poll_thread_ = on_poll_thread;
   demoted_ = false;
   stop_at_ = stop_at;
+  under_way_ = true;
+}
+
+void RunWatch::End() {
+  MutexLock lock(mutex_);
+  under_way_ = false;
 }
 
 void RunWatch::BeginHandling(RunMachine& machine, BootTime now) {
@@ -126,8 +134,9 @@ bool RunWatch::Abandon() {
 RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   Look look;
   MutexLock lock(mutex_);
-  look.handling = phase_ == Phase::kHandling;
-  if (!look.handling) {
+  const bool handling = phase_ == Phase::kHandling;
+  look.under_way = handling || (under_way_ && !ONCEMQ_MUTANT("slow-claim-unwatched"));
+  if (!handling) {
     return look;
   }
   ObserveCall(now);

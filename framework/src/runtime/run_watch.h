@@ -46,6 +46,8 @@ class RunWatch {
   const std::stop_token& stop() const { return stop_token_; }
   // Before a run starts. `stop_at`: until when its partition is surely ours.
   void Reset(bool on_poll_thread, BootTime stop_at);
+  // The run is settled: there is nothing to watch any more.
+  void End();
 
   // --- everybody else
   // No more handler calls in this run after the present one.
@@ -69,7 +71,9 @@ class RunWatch {
   bool Abandon();
 
   struct Look {
-    bool handling = false;
+    // Between Reset() and End(): also before its first handler, since the claims that come first
+    // may take longer than any look.
+    bool under_way = false;
     bool stop_due = false;  // its time has come, and it was not told
     std::stop_source stop{std::nostopstate};
     struct Claim {
@@ -93,6 +97,7 @@ class RunWatch {
   mutable Mutex mutex_;
   std::stop_source stop_source_ GUARDED_BY(mutex_);
   std::stop_token stop_token_ = stop_source_.get_token();  // changes between runs only
+  bool under_way_ GUARDED_BY(mutex_) = false;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kOutside;
   RunMachine* machine_ GUARDED_BY(mutex_) = nullptr;
   bool alone_ GUARDED_BY(mutex_) = false;  // the others are settled

@@ -59,6 +59,56 @@ TEST_F(HangTest, HandlersThatHangOnEveryWorkerDoNotStopOtherKeys) {
   EXPECT_TRUE(loop.Stop().clean);
 }
 
+// The keeper looks several times before the first handler is called.
+class SlowWindow final : public Window {
+ public:
+  explicit SlowWindow(Window& window) : window_(window) {}
+  const WindowCapabilities& capabilities() const override { return window_.capabilities(); }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+    return window_.RaiseOwn(source, partition, floor);
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    SleepFor(milliseconds(300));  // a disk that takes its time
+    return window_.Claim(requests, answers);
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    return window_.Complete(requests, changes);
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+    return window_.Release(requests, changes);
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+    return window_.Park(requests, changes);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+    return window_.Renew(requests, changes);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+    return window_.Restore(requests, changes);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return window_.Peek(ids, views);
+  }
+
+ private:
+  Window& window_;
+};
+
+TEST_F(HangTest, AHandlerThatHangsBehindASlowClaimDoesNotKeepThePollThread) {
+  SlowWindow slow(window_);
+  RuntimeOptions options = Options();
+  options.poll_budget = milliseconds(20);
+  RunningLoop loop(options, &slow, Hanging());
+  loop.script().Append(0, "h", "hang");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return inside_ == 1; }));
+  loop.script().Append(0, "a", "other");
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; })) << "the other key";
+  Free();
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 2; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
 TEST_F(HangTest, WhoeverStoodInLeavesNoMoreAtWorkThanBefore) {
   RunningLoop loop(Workers(1), &window_, Hanging());
   loop.script().Append(0, "h0", "hang0");

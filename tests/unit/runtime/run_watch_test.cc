@@ -66,6 +66,15 @@ TEST_F(RunWatchTest, ARunThatMovesOnIsLeftAlone) {
   EXPECT_EQ(settled_[0].fate, Fate::kApplied) << "it was finished";
 }
 
+TEST_F(RunWatchTest, ARunIsUnderWayFromBeforeItsFirstHandlerUntilItIsSettled) {
+  RunWatch watch;
+  EXPECT_FALSE(watch.Tick(At(0), milliseconds(1)).under_way);
+  watch.Reset(/*on_poll_thread=*/true, BootTime::max());
+  EXPECT_TRUE(watch.Tick(At(1'000), milliseconds(1)).under_way) << "its claims take their time";
+  watch.End();
+  EXPECT_FALSE(watch.Tick(At(2'000), milliseconds(1)).under_way);
+}
+
 TEST_F(RunWatchTest, OnlyARunOnThePollThreadIsDemotedAndOnlyOnce) {
   EXPECT_FALSE(watch_.Demote(At(99), kBudget));
   EXPECT_TRUE(watch_.Demote(At(100), kBudget));
