@@ -2,6 +2,7 @@
 #include "ask_window.h"
 
 #include <iostream>
+#include <map>
 #include <utility>
 
 #include "admin_client.h"
@@ -15,6 +16,9 @@
 namespace oncemq {
 namespace {
 
+constexpr char kByService[] = "# By the service that runs at ";
+constexpr char kReadFrom[] = "# Read from the directory ";
+
 WindowAnswer Told(const std::string& text, int code) {
   std::cerr << SafeText(text) << "\n";
   WindowAnswer answer;
@@ -24,38 +28,86 @@ WindowAnswer Told(const std::string& text, int code) {
 
 #ifdef ONCEMQ_WITH_ROCKSDB
 
-// `unasked`: why no running service was asked; empty: nobody named one.
+// Of the stores in a directory, those that are held and those that are free.
+class StoresOf {
+ public:
+  // `unasked`: why no running service was asked; empty: nobody named one.
+  StoresOf(const AdminRequest& request, const LookIntoStore& look, std::string unasked)
+      : request_(request), look_(look), unasked_(std::move(unasked)) {}
+
+  void Look(const std::string& store) {
+    const auto opened = StoreLook::Open(store, SystemClock::Instance());
+    auto seen = opened ? look_(**opened) : Result<nlohmann::ordered_json>(opened.error());
+    if (seen) {
+      answer_.stores.push_back(*std::move(seen));
+    } else if (seen.error().code == Code::kUnavailable) {
+      AskHolder(store, seen.error().message);
+    } else {
+      answer_.unread.push_back({store, seen.error().message});
+    }
+  }
+
+  WindowAnswer Answer(const std::string& directory) && {
+    if (!answer_.stores.empty() || answer_.services.empty()) {
+      answer_.from.push_back(kReadFrom + directory +
+                             (unasked_.empty() ? "" : ", since " + unasked_));
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  // One service holds many stores, and tells of all of them at once.
+  void AskHolder(const std::string& store, const std::string& held) {
+    const std::string socket = AskedAt(store);
+    std::string cannot = unasked_;
+    if (!socket.empty()) {
+      const auto [place, first] = asked_.try_emplace(socket);
+      if (first) {
+        Asked asked = AskSocket(socket, request_);
+        place->second = asked.code == kExitDone ? "" : std::move(asked.why);
+        if (asked.code == kExitDone) {
+          answer_.from.push_back(kByService + socket);
+          answer_.services.push_back(std::move(asked.result));
+        }
+      }
+      if (place->second.empty()) {
+        return;
+      }
+      cannot = place->second;
+    }
+    answer_.unread.push_back(
+        {store,
+         held + (cannot.empty() ? "; it does not say where it can be asked: name its socket with "
+                                  "--socket, or its service file with -c"
+                                : ", and cannot be asked: " + cannot),
+         /*held=*/true});
+  }
+
+  const AdminRequest& request_;
+  const LookIntoStore& look_;
+  const std::string unasked_;
+  WindowAnswer answer_;
+  std::map<std::string, std::string> asked_;  // sockets, and why there was no answer
+};
+
 WindowAnswer LookIntoStores(const std::string& directory, const std::string& unasked,
-                            const LookIntoStore& look) {
+                            const AdminRequest& request, const LookIntoStore& look) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
     return Told((unasked.empty() ? "" : unasked + "; ") + directory +
                     ": no store of a window lies there, nor in <topic>/<partition> below it",
                 kExitUsage);
   }
-  WindowAnswer answer;
-  answer.of_service = false;
-  answer.from =
-      "# Read from the directory " + directory + (unasked.empty() ? "" : ", since " + unasked);
+  StoresOf of(request, look, unasked);
   for (const std::string& store : stores) {
-    const auto opened = StoreLook::Open(store, SystemClock::Instance());
-    auto seen = opened ? look(**opened) : Result<nlohmann::ordered_json>(opened.error());
-    if (seen) {
-      answer.stores.push_back(*std::move(seen));
-      continue;
-    }
-    const bool held = seen.error().code == Code::kUnavailable;
-    const std::string cannot =
-        unasked.empty() ? "; ask it: name its socket with --socket, or its service file with -c"
-                        : ", and cannot be asked: " + unasked;
-    answer.unread.push_back({store, seen.error().message + (held ? cannot : ""), held});
+    of.Look(store);
   }
-  return answer;
+  return std::move(of).Answer(directory);
 }
 
 #else
 
-WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
+WindowAnswer LookIntoStores(const std::string& directory, const std::string&, const AdminRequest&,
                             const LookIntoStore&) {
   return Told(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
               kExitUsage);
@@ -66,8 +118,8 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
 WindowAnswer OfService(Asked asked) {
   WindowAnswer answer;
   answer.code = asked.code;
-  answer.from = "# By the service that runs at " + asked.socket;
-  answer.result = std::move(asked.result);
+  answer.from.push_back(kByService + asked.socket);
+  answer.services.push_back(std::move(asked.result));
   return answer;
 }
 
@@ -87,11 +139,12 @@ WindowAnswer AskByFile(const std::string& config, const AdminRequest& request,
     return OfService(AskService({.config = config}, request));
   }
   if (socket.empty()) {
-    return LookIntoStores(options->local.directory, "`admin.socket` is not set in " + config, look);
+    return LookIntoStores(options->local.directory, "`admin.socket` is not set in " + config,
+                          request, look);
   }
   Asked asked = AskSocket(socket, request);
   if (asked.code == kExitNoService) {
-    return LookIntoStores(options->local.directory, asked.why, look);
+    return LookIntoStores(options->local.directory, asked.why, request, look);
   }
   if (asked.code != kExitDone) {
     std::cerr << asked.why << "\n";
@@ -104,10 +157,18 @@ WindowAnswer AskByFile(const std::string& config, const AdminRequest& request,
 WindowAnswer AskWindow(const WindowPlace& place, const AdminRequest& request,
                        const LookIntoStore& look) {
   if (!place.directory.empty()) {
-    return LookIntoStores(place.directory, "", look);
+    return LookIntoStores(place.directory, "", request, look);
   }
   return place.service.config.empty() ? OfService(AskService(place.service, request))
                                       : AskByFile(place.service.config, request, look);
+}
+
+std::string FromText(const WindowAnswer& answer) {
+  std::string text;
+  for (const std::string& place : answer.from) {
+    text += SafeText(place) + "\n";
+  }
+  return text;
 }
 
 int ToldUnread(const WindowAnswer& answer) {

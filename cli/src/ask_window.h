@@ -3,6 +3,7 @@
 // left on disk. Which of both it was stands in the answer.
 //
 // A store that a process holds is never read beside it: the answer would be of no moment at all.
+// The store says where its holder can be asked, so whoever names a directory need not know.
 #pragma once
 
 #include <functional>
@@ -31,11 +32,10 @@ struct UnreadStore {
 };
 
 struct WindowAnswer {
-  int code = 0;            // of the command; anything but kExitDone was told on standard error
-  std::string from;        // a line for people
-  bool of_service = true;  // `result` is the service's; otherwise `stores` have been looked at
-  nlohmann::ordered_json result;
-  std::vector<nlohmann::ordered_json> stores;
+  int code = 0;  // of the command; anything but kExitDone was told on standard error
+  std::vector<std::string> from;                 // places, for people
+  std::vector<nlohmann::ordered_json> services;  // what those said that were asked
+  std::vector<nlohmann::ordered_json> stores;    // what was seen in those that nobody holds
   std::vector<UnreadStore> unread;
 };
 
@@ -44,6 +44,9 @@ using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& lo
 // `request` is for the service, `look` for each store in turn.
 WindowAnswer AskWindow(const WindowPlace& place, const AdminRequest& request,
                        const LookIntoStore& look);
+
+// A line for each place that it is from.
+std::string FromText(const WindowAnswer& answer);
 
 // Tells what could not be read on standard error; the exit code that follows.
 int ToldUnread(const WindowAnswer& answer);

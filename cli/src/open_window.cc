@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "open_window.h"
 
+#include <filesystem>
+
 #include "oncemq/base/clock.h"
 
 namespace oncemq {
@@ -19,6 +21,17 @@ Status CheckLevel(const ServiceOptions& options) {
       "linked with oncemq::kafka, whose handler writes into Context::effects()"};
 }
 
+#ifdef ONCEMQ_WITH_ROCKSDB
+// Whoever finds a store held learns from it where we can be asked.
+LocalWindowOptions AskedAtSocket(const ServiceOptions& options) {
+  LocalWindowOptions local = options.local;
+  if (!options.admin.socket.empty()) {
+    local.asked_at = std::filesystem::absolute(options.admin.socket);
+  }
+  return local;
+}
+#endif
+
 }  // namespace
 
 Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options) {
@@ -36,7 +49,7 @@ Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options)
 #endif
     case ServiceOptions::Engine::kRocksDb:
 #ifdef ONCEMQ_WITH_ROCKSDB
-      return OpenPartitionWindows(options.local, SystemClock::Instance());
+      return OpenPartitionWindows(AskedAtSocket(options), SystemClock::Instance());
 #else
       break;
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window_command.h"
 
-#include <algorithm>
 #include <iostream>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "exit_code.h"
 #include "not_open.h"
@@ -62,6 +64,29 @@ Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
 }
 #endif
 
+// Of the places that were asked, the one that knows the id; otherwise what all of them say.
+// Nothing: there are others, which could not be asked.
+std::optional<ordered_json> KnownMarker(const WindowAnswer& answer) {
+  std::vector<ordered_json> markers = answer.services;
+  markers.insert(markers.end(), answer.stores.begin(), answer.stores.end());
+  ordered_json not_open = ordered_json::array();
+  for (const ordered_json& marker : markers) {
+    if (marker.value("state", "none") != "none") {
+      return marker;
+    }
+    const ordered_json more = marker.value("not_open", ordered_json::array());
+    not_open.insert(not_open.end(), more.begin(), more.end());
+  }
+  if (!answer.unread.empty()) {
+    return std::nullopt;
+  }
+  ordered_json none = markers.front();
+  if (!not_open.empty()) {
+    none["not_open"] = std::move(not_open);
+  }
+  return none;
+}
+
 }  // namespace
 
 int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments) {
@@ -78,19 +103,13 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
   if (answer.code != kExitDone) {
     return answer.code;
   }
-  if (answer.of_service) {
-    std::cout << (arguments.json ? SafeJson(answer.result) + "\n" : MarkerText(answer.result));
-    return kExitDone;
-  }
-  const auto known = std::find_if(
-      answer.stores.begin(), answer.stores.end(),
-      [](const ordered_json& marker) { return marker.value("state", "none") != "none"; });
-  if (known == answer.stores.end() && !answer.unread.empty()) {
+  const std::optional<ordered_json> marker = KnownMarker(answer);
+  if (!marker) {
     return ToldUnread(answer);  // it may be in one of those
   }
-  const ordered_json marker = known == answer.stores.end() ? answer.stores.front() : *known;
-  std::cout << (arguments.json ? SafeJson(marker) : SafeText(answer.from)) << "\n"
-            << (arguments.json ? "" : MarkerText(marker));
+  std::cout << (arguments.json
+                    ? SafeJson(*marker) + "\n"
+                    : (answer.stores.empty() ? "" : FromText(answer)) + MarkerText(*marker));
   return kExitDone;
 }
 

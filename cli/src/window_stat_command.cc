@@ -77,21 +77,19 @@ Result<ordered_json> StatIn(StoreLook&) {
 
 ordered_json AsOneObject(const WindowAnswer& answer) {
   ordered_json out;
-  out["from"] = answer.of_service ? "service" : "stores";
+  out["from"] = answer.services.empty() ? "stores" : answer.stores.empty() ? "service" : "both";
   out["stores"] = ordered_json::array();
-  if (answer.of_service) {
+  for (const ordered_json& service : answer.services) {
     for (const char* part : {"stores", "not_open"}) {
-      if (answer.result.is_object() && answer.result.contains(part)) {
-        out[part] = answer.result[part];
+      const auto list = service.is_object() ? service.find(part) : service.end();
+      if (service.is_object() && list != service.end() && list->is_array()) {
+        ordered_json& all = out.emplace(part, ordered_json::array()).first.value();
+        all.insert(all.end(), list->begin(), list->end());
       }
     }
-    return out;
   }
   for (const ordered_json& store : answer.stores) {
     out["stores"].push_back(store);
-  }
-  for (const UnreadStore& store : answer.unread) {
-    out["stores"].push_back({{"directory", store.directory}, {"error", store.why}});
   }
   return out;
 }
@@ -130,20 +128,23 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
   if (answer.code != kExitDone) {
     return answer.code;
   }
-  const ordered_json stat = AsOneObject(answer);
+  ordered_json stat = AsOneObject(answer);
   if (json) {
+    for (const UnreadStore& store : answer.unread) {
+      stat["stores"].push_back({{"directory", store.directory}, {"error", store.why}});
+    }
     std::cout << SafeJson(stat) << "\n";
     return ToldUnread(answer);
   }
-  std::cout << SafeText(answer.from) << "\n";
+  std::cout << FromText(answer);
   const ordered_json& stores = stat["stores"];
   const std::string not_open = NotOpenText(stat);
-  if (stores.empty() && not_open.empty()) {
+  if (stores.empty() && not_open.empty() && !answer.services.empty()) {
     std::cout << (stat.contains("not_open") ? "no store is open: no partition is assigned\n"
                                             : "the window has no stores: it is in memory\n");
   }
   for (const ordered_json& store : stores) {
-    std::cout << (store.contains("error") && !answer.of_service ? "" : StoreText(store));
+    std::cout << StoreText(store);
   }
   std::cout << not_open;
   return ToldUnread(answer);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "../window_check.h"
+#include "asked_at.h"
 #include "families.h"
 #include "kept_marker.h"
 #include "local_window_engine.h"
@@ -176,6 +177,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   if (!loaded) {
     return InStore(options.directory, loaded.error());
   }
+  WriteAskedAt(options.directory, options.asked_at);
   return window;
 }
 

@@ -178,6 +178,7 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
 TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
   WriteService("engine: rocksdb, directory: " + (dir_.path() / "stores").string());
   const std::string file = " -c '" + (dir_.path() / "service.yaml").string() + "'";
+  const std::string stores = " --directory '" + (dir_.path() / "stores").string() + "'";
   const auto ids = [](const nlohmann::json& stat) {
     int64_t sum = 0;
     for (const auto& store : stat["stores"]) {
@@ -193,6 +194,7 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
     EXPECT_EQ(running["from"], "service");
     EXPECT_EQ(running["stores"].size(), 2u);
     EXPECT_EQ(ids(running), 50);
+    EXPECT_EQ(AskAt("window stat" + stores), running) << "they say whom to ask";
     ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
     EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
     const auto report = nlohmann::json::parse(ReadAll(out()));

@@ -3,6 +3,7 @@
 // holds, and of a service of this process that runs on them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,9 +49,11 @@ class WindowStat : public Command {
 
   void Open(int32_t partition) {
     if (window_ == nullptr) {
-      window_ = *OpenPartitionWindows(
-          {.directory = Stores(), .level = Level::kOpaque, .generation = 1'000},
-          SystemClock::Instance());
+      window_ = *OpenPartitionWindows({.directory = Stores(),
+                                       .level = Level::kOpaque,
+                                       .generation = 1'000,
+                                       .asked_at = asked_at_},
+                                      SystemClock::Instance());
     }
     const auto known =
         window_->Open({.partition = partition, .topic = "payments", .owner = "group g"});
@@ -89,6 +92,7 @@ class WindowStat : public Command {
     return files;
   }
 
+  std::string asked_at_;
   std::unique_ptr<Window> window_;
 };
 
@@ -147,8 +151,8 @@ TEST_F(WindowStat, AStoreThatIsHeldIsLeftAloneAndItsHolderIsNamed) {
   Fill(4, 2);
   window_->Close(0, 1);
   const std::string held = Stores() + "/payments/4: process " + std::to_string(getpid()) +
-                           " holds it; ask it: name its socket with --socket, or its service file "
-                           "with -c\n";
+                           " holds it; it does not say where it can be asked: name its socket with "
+                           "--socket, or its service file with -c\n";
   const Ended stat = Run("window stat" + InDirectory());
   EXPECT_EQ(stat.code, 6);
   EXPECT_EQ(stat.err, held);
@@ -162,6 +166,53 @@ TEST_F(WindowStat, AStoreThatIsHeldIsLeftAloneAndItsHolderIsNamed) {
   const Ended file = Run("window stat -c " + ServiceFile());
   EXPECT_EQ(file.code, 6);
   EXPECT_THAT(file.err, HasSubstr("and cannot be asked: `admin.socket` is not set in "));
+}
+
+TEST_F(WindowStat, AStoreThatIsHeldLeadsToItsHolder) {
+  Fill(1, 3);
+  window_.reset();  // and what it has left is read beside what the service says
+  std::filesystem::rename(Stores() + "/payments", Stores() + "/refunds");
+  asked_at_ = Socket();
+  Fill(4, 2);
+  Fill(5, 1);
+  SilentRuntime runtime;
+  auto socket =
+      *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+  const Ended both = Run("window stat" + InDirectory());
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.out, StartsWith("# By the service that runs at " + Socket() +
+                                   "\n# Read from the directory " + Stores() + "\n"));
+  for (const char* store : {"payments/4\n  2 ids", "payments/5\n  1 ids", "refunds/1\n  3 ids"}) {
+    EXPECT_THAT(both.out, HasSubstr(store)) << "once each";
+  }
+  const auto json = nlohmann::json::parse(Run("window stat --json" + InDirectory()).out);
+  EXPECT_EQ(json["from"], "both");
+  EXPECT_EQ(json["stores"].size(), 3u);
+  const Ended one = Run("window stat --directory '" + Stores() + "/payments/4'");
+  EXPECT_THAT(one.out, StartsWith("# By the service that runs at " + Socket() + "\npayments: "));
+  EXPECT_THAT(Run("window show open-5" + InDirectory()).out, HasSubstr("held by the claim"));
+  EXPECT_THAT(Run("window show open-1" + InDirectory()).out, HasSubstr("nobody holds it"));
+  EXPECT_EQ(Run("window show nothing" + InDirectory()).code, 0) << "all of them were asked";
+  socket.reset();
+  const Ended gone = Run("window stat" + InDirectory());
+  EXPECT_EQ(gone.code, 6);
+  EXPECT_THAT(gone.err, HasSubstr("payments/4: process " + std::to_string(getpid()) +
+                                  " holds it, and cannot be asked: there is no " + Socket()));
+  EXPECT_THAT(gone.out, HasSubstr("refunds/1\n")) << "what can be read is shown";
+  EXPECT_EQ(Run("window show nothing" + InDirectory()).code, 6);
+}
+
+TEST_F(WindowStat, WhereAHolderCanBeAskedIsTheWordOfTheLastOne) {
+  asked_at_ = "/former/admin.sock";
+  Fill(1, 1);
+  window_.reset();
+  asked_at_ = "";
+  Open(1);
+  EXPECT_THAT(Run("window stat" + InDirectory()).err, HasSubstr("it does not say where"));
+  const std::string file = Stores() + "/payments/1/ASKED_AT";
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(Run("window stat" + InDirectory()).err, HasSubstr("it does not say where"))
+      << "nobody waits for a pipe";
 }
 
 TEST_F(WindowStat, TheServiceFileLeadsToTheServiceOrToWhatItHasLeft) {

@@ -64,6 +64,9 @@ struct LocalWindowOptions {
   // them one for all stores of partitions together.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
+  // The admin socket of this process: each store that it holds names it, so that whoever looks into
+  // the directory knows whom to ask. Absolute. Empty: nobody can be asked.
+  std::string asked_at;
 };
 
 // `clock` judges the leases of this process and outlives the window.
