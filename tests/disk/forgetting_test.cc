@@ -25,6 +25,16 @@ uint64_t BytesOfTables(const std::string& store) {
   return bytes;
 }
 
+// With commits as a member makes them: what is being put away or merged at one goes with a later
+// one.
+bool ForgetsBelow(Window& window, int64_t number, const Progress& progress) {
+  return Eventually(std::chrono::seconds(30), [&] {
+    Change change{};
+    EXPECT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
+    return *Unknown(window, 0, number) == number;
+  });
+}
+
 TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
   const TempDir directory;
   const std::string store = directory.path() / "store";
@@ -36,11 +46,7 @@ TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
   }
   // The last generation is put away in the background.
   ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) > 500'000; }));
-  const Progress progress{0, 0, *own, kIds, kThen + std::chrono::hours(2)};
-  Change change{};
-  ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
-  EXPECT_TRUE(Eventually(std::chrono::seconds(30),
-                         [&] { return *Unknown(**window, 0, 15'000) == 15'000; }));
+  EXPECT_TRUE(ForgetsBelow(**window, 15'000, {0, 0, *own, kIds, kThen + std::chrono::hours(2)}));
   EXPECT_EQ(*Unknown(**window, kIds - 500, kIds), 0) << "what is still in the present generation";
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) < 300'000; }));
 }
@@ -85,11 +91,8 @@ TEST(DiskForgetting, AMergedBucketHoldsAnEighthOfTheWindowAndNoMore) {
   EXPECT_EQ(StatOf(**window).merges_failed, 0u);
   // An hour is remembered: of ids 300 and up. A sixteenth of it is added to each, and an eighth,
   // and a generation that is cut by the limit.
-  const Progress progress{0, 0, *own, kEnd, kThen + std::chrono::seconds(10) * 660};
-  Change change{};
-  ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
   EXPECT_TRUE(
-      Eventually(std::chrono::seconds(30), [&] { return *Unknown(**window, 0, 210) == 210; }));
+      ForgetsBelow(**window, 210, {0, 0, *own, kEnd, kThen + std::chrono::seconds(10) * 660}));
   EXPECT_EQ(*Unknown(**window, 300, kEnd), 0);
 }
 

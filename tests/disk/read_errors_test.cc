@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk that cannot be read: the window says so, again and again until it can, and takes no
+// finished id for a new one. Nothing has to be opened again, and nothing is called damaged for
+// good.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "disk_window.h"
+#include "reads.h"
+#include "support/temp_dir.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr int64_t kIds = 1'050;
+
+class DiskReadErrors : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Open();
+    for (int64_t i = 0; i < kIds; i += 50) {
+      ASSERT_TRUE(FinishIds(*window_, i, i + 50));
+    }
+    window_.reset();
+  }
+  std::string Store() const { return directory_.path() / "store"; }
+  Result<std::unique_ptr<Window>> TryToOpen() const {
+    return OpenLocalWindow(DiskOptions(Store(), /*generation=*/100), SystemClock::Instance());
+  }
+  void Open() {
+    auto window = TryToOpen();
+    ASSERT_TRUE(window) << ToString(window.error());
+    window_ = *std::move(window);
+  }
+  Result<ClaimAnswer> Claim(int64_t number) {
+    const std::string id = IdNumber(number);
+    const ClaimRequest claim{.id = id,
+                             .token = {0xBAD, static_cast<uint64_t>(number + 1)},
+                             .at = {0, 0, number + kIds},
+                             .time = kThen};
+    ClaimAnswer answer;
+    const Status claimed = window_->Claim({&claim, 1}, {&answer, 1});
+    return claimed ? Result<ClaimAnswer>(answer) : claimed.error();
+  }
+
+  const TempDir directory_{TempDir::Quick()};
+  std::unique_ptr<Window> window_;
+};
+
+TEST_F(DiskReadErrors, AClaimThatCannotBeLookedUpIsNotGrantedAndIsAnsweredLater) {
+  Open();
+  {
+    const FailingReads failing;
+    for (int64_t i = 0; i < 900; i += 90) {
+      const auto claimed = Claim(i);
+      ASSERT_FALSE(claimed) << "granted or not, nobody knows";
+      EXPECT_EQ(claimed.error().effect, Effect::kNone);
+      EXPECT_NE(claimed.error().message.find(directory_.path().string()), std::string::npos)
+          << claimed.error().message;
+    }
+    EXPECT_GE(failing.failed(), 10) << "or nothing was read";
+  }
+  for (int64_t i = 0; i < 900; i += 90) {
+    const auto claimed = Claim(i);
+    ASSERT_TRUE(claimed) << ToString(claimed.error());
+    EXPECT_EQ(claimed->answer, Answer::kDuplicate);
+  }
+  ASSERT_TRUE(FinishIds(*window_, kIds, kIds + 50)) << "and new ones go on";
+}
+
+// Whichever read it is from which on all fail.
+TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
+  std::filesystem::rename(Store(), Store() + ".sound");
+  int refused = 0;
+  for (int after = 0, failed = 1; failed > 0; after++) {
+    std::filesystem::remove_all(Store());
+    std::filesystem::copy(Store() + ".sound", Store());
+    {
+      const FailingReads failing(after);
+      auto opened = TryToOpen();
+      window_ = opened ? *std::move(opened) : nullptr;
+      refused += opened ? 0 : 1;
+      failed = failing.failed();
+    }
+    if (window_ == nullptr) {
+      Open();
+    }
+    EXPECT_EQ(*Unknown(*window_, 0, kIds), 0) << "short in silence, after " << after << " reads";
+    window_.reset();
+  }
+  EXPECT_GT(refused, 10);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
