@@ -182,7 +182,7 @@ std::vector<std::string> KafkaBroker::JavaCommand(const std::string& main_class)
 
 void KafkaBroker::WriteProperties() const {
   auto properties = DefaultBrokerProperties();
-  properties["log.dirs"] = (dir_.path() / "data").string();
+  properties["log.dirs"] = data().string();
   properties["listeners"] =
       "BROKER://" + broker_port_.address() + ",CONTROLLER://" + controller_port_.address();
   properties["advertised.listeners"] = "BROKER://" + broker_port_.address();

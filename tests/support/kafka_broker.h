@@ -59,6 +59,8 @@ class KafkaBroker {
   // Different for each broker that is started fresh, the same over Restart().
   const std::string& cluster_id() const { return cluster_id_; }
   std::filesystem::path log_file() const { return dir_.path() / "broker.log"; }
+  // A folder for each partition, with its log.
+  std::filesystem::path data() const { return dir_.path() / "data"; }
   bool Running() { return process_ != nullptr && process_->Running(); }
   // The JVM; call it only while the broker runs.
   Process& process() { return *process_; }
