@@ -49,6 +49,7 @@ struct StormSights {
   int joined = 0;         // and that came
   int broker_deaths = 0;  // kill -9
   int power_losses = 0;
+  int thought_dead = 0;      // storms in which a member lived on beyond its session
   int64_t copies = 0;        // suppressed
   int64_t called_again = 0;  // handlers, for what died with a member
   int64_t told = 0;          // of these, with the word that an earlier call may have had its effect
@@ -103,6 +104,7 @@ class CrashStorm {
   const std::vector<CallRecord>& Calls();
   size_t Count(CallRecord::Kind kind, uint32_t member);
   bool SomeMapIsNotEmpty() const;
+  bool SomebodyWasThoughtDead() const;
   std::string LogOf(uint32_t member) const { return LogOfMember(place_, member); }
 
   const StormSize size_;

@@ -84,7 +84,7 @@ class ShortRound {
   CrashStorm storm_;
 };
 
-void ExpectAllSeen(const StormSights& seen) {
+void ExpectAllSeen(const StormSights& seen, uint64_t rounds) {
   for (const int deaths : seen.deaths) {
     EXPECT_GT(deaths, 0) << "no member died like that";
   }
@@ -95,6 +95,8 @@ void ExpectAllSeen(const StormSights& seen) {
   EXPECT_GT(seen.copies, 0) << "nothing was suppressed";
   EXPECT_GT(seen.called_again, 0) << "nothing was under way at a death";
   EXPECT_GT(seen.told, 0) << "no handler was told of an earlier call";
+  EXPECT_LE(static_cast<uint64_t>(seen.thought_dead), rounds / 2)
+      << "this machine is too busy to judge most rounds";
 }
 
 TEST(KafkaDiskRounds, MembersComeGoAndDieOverStoresOnDiskByTheSeed) {
@@ -108,7 +110,7 @@ TEST(KafkaDiskRounds, MembersComeGoAndDieOverStoresOnDiskByTheSeed) {
   });
   constexpr uint64_t kEnoughForAll = 20;
   if (rounds >= kEnoughForAll && !HasFailure()) {
-    ExpectAllSeen(seen);
+    ExpectAllSeen(seen, rounds);
   }
 }
 
