@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -96,7 +97,8 @@ def check_unbroken(command, programs):
     """Without a mutant the command must pass, and must run a test at all."""
     code, output, took = run(command, "", programs)
     if code != 0:
-        return f"{command} fails without a mutant (exit code {code})\n{output[-2000:]}"
+        said = textwrap.indent(output[-2000:], "  ")
+        return f"{command} fails without a mutant (exit code {code})\n{said}"
     if NO_TESTS.search(output) or not re.search(r"\[  PASSED  \] [1-9]", output):
         return f"{command} runs no test"
     print(f"without a mutant: {command} passes in {took:.1f} s", flush=True)

@@ -18,6 +18,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test-logs"
+BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
 LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.MULTILINE)
 STRICT = os.environ.get("REQUIRE_BACKENDS") == "1"
 # A tier that takes this many times its budget hangs, and is ended.
@@ -213,7 +214,8 @@ def script(path, *arguments):
         count.passed, failed, count.skipped = map(int, found[-1])
         if failed or code != 0:
             count.failed = max(1, failed)
-            count.failures.append(f"{path}\n{tail(output, 60)}")
+            told = "\n".join(BAD.findall(output))
+            count.failures.append(f"{path}\n{tail(told or output, 60)}")
         return count
 
     return tier
