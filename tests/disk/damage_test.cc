@@ -19,17 +19,24 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kIds = 700;
 
-// With small generations ids lie in the history too; with a large one all are in one log.
-class DiskDamage : public ::testing::TestWithParam<uint32_t> {
+struct Life {
+  uint32_t generation;  // with small ones ids lie in the history too; with a large one all in logs
+  int64_t owners;       // one after the other: each has files of its own
+};
+
+class DiskDamage : public ::testing::TestWithParam<Life> {
  protected:
   void SetUp() override {
-    // By several owners, one after the other: each has files of its own.
-    for (int64_t i = 0; i < kIds; i += kIds / 5) {
-      ASSERT_NO_FATAL_FAILURE(FinishByOne(i, i + kIds / 5));
+    const int64_t each = kIds / GetParam().owners;
+    for (int64_t i = 0; i < kIds; i += each) {
+      ASSERT_NO_FATAL_FAILURE(FinishByOne(i, i + each));
     }
   }
+  LocalWindowOptions Options(const std::string& store) const {
+    return DiskOptions(store, GetParam().generation);
+  }
   void FinishByOne(int64_t from, int64_t to) {
-    auto window = OpenLocalWindow(DiskOptions(Store("sound"), GetParam()), SystemClock::Instance());
+    auto window = OpenLocalWindow(Options(Store("sound")), SystemClock::Instance());
     ASSERT_TRUE(window) << ToString(window.error());
     const auto own = (*window)->RaiseOwn(0, 0, 0);
     for (int64_t i = from; i < to; i += 35) {
@@ -56,7 +63,7 @@ class DiskDamage : public ::testing::TestWithParam<uint32_t> {
     fs::remove_all(store);
     fs::copy(Store("sound"), store);
     damage(store);
-    auto window = OpenLocalWindow(DiskOptions(store, GetParam()), SystemClock::Instance());
+    auto window = OpenLocalWindow(Options(store), SystemClock::Instance());
     const auto unknown = window ? Unknown(**window, 0, kIds) : Result<int64_t>(window.error());
     if (!unknown) {
       refused_++;
@@ -73,7 +80,9 @@ class DiskDamage : public ::testing::TestWithParam<uint32_t> {
   int damaged_ = 0;  // of these, those that say so
 };
 
-INSTANTIATE_TEST_SUITE_P(Generations, DiskDamage, ::testing::Values(250u, 1'000'000u));
+INSTANTIATE_TEST_SUITE_P(Lives, DiskDamage,
+                         ::testing::Values(Life{250, 5}, Life{1'000'000, 5}, Life{250, 1},
+                                           Life{1'000'000, 1}));
 
 TEST_P(DiskDamage, AByteThatIsFlippedAnywhereIsFoundOrDoesNotMatter) {
   constexpr uint64_t kPlaces = 24;
@@ -115,7 +124,7 @@ TEST_P(DiskDamage, ASoundCopyIsOpened) {
 }
 
 TEST_P(DiskDamage, AStoreOfSomebodyElseIsRefused) {
-  LocalWindowOptions options = DiskOptions(Store("sound"), GetParam());
+  LocalWindowOptions options = Options(Store("sound"));
   options.identity = "another topic";
   const auto window = OpenLocalWindow(options, SystemClock::Instance());
   ASSERT_FALSE(window);

@@ -123,6 +123,33 @@ TEST_F(DiskPartitions, AStoreThatVanishesWhileItIsHeldIsNotReplacedByAnEmptyOne)
   EXPECT_TRUE(Claim(*windows, {0, 1, 3})) << "it goes on when the store is back";
 }
 
+// Its process could go on with the files for ever, wherever they lie now. Whoever owns the
+// partition next would begin with nothing below a commit that stands for all of it.
+TEST_F(DiskPartitions, AStoreThatIsMovedUnderItsHolderStandsForNoFurtherCommit) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  ASSERT_TRUE(Announce(*windows, 0, 1));
+  const fs::path store = directory_.path() / "stores" / "payments" / "1";
+  fs::rename(store, directory_.path() / "away");
+  const Status announced = Announce(*windows, 0, 1);
+  ASSERT_FALSE(announced) << "a commit would leave for a store that is elsewhere";
+  EXPECT_EQ(announced.error().code, Code::kUnavailable);
+  EXPECT_EQ(Claim(*windows, {0, 1, 3}).error().code, Code::kNotFound);
+  EXPECT_FALSE(fs::exists(store)) << "something was made in its place";
+  fs::rename(directory_.path() / "away", store);
+  EXPECT_TRUE(Claim(*windows, {0, 1, 3})) << "it goes on when the store is back";
+  EXPECT_TRUE(Announce(*windows, 0, 1));
+}
+
+TEST_F(DiskPartitions, AStoreWhoseLockWasTakenAwayStandsForNoFurtherCommit) {
+  const auto windows = Windows();
+  ASSERT_TRUE(Open(*windows, 1));
+  fs::remove(directory_.path() / "stores" / "payments" / "1" / "LOCK");
+  EXPECT_FALSE(Announce(*windows, 0, 1)) << "another process can open it by now";
+  EXPECT_TRUE(Claim(*windows, {0, 1, 3})) << "with a lock that others see it goes on";
+  EXPECT_TRUE(Announce(*windows, 0, 1));
+}
+
 TEST_F(DiskPartitions, AStoreThatAnotherOneHasReplacedIsNotTakenForIt) {
   const auto windows = Windows();
   ASSERT_TRUE(Open(*windows, 1));

@@ -17,7 +17,9 @@ struct State {
   std::condition_variable go;
   bool held = false;      // whoever comes
   bool released = false;  // whoever waits
-  bool fails = false;
+  int passes = 0;         // so many, then
+  int failing = 0;        // so many fail
+  int failed = 0;
   int waiting = 0;
 };
 
@@ -34,11 +36,13 @@ int Sync() {
     state.go.wait(lock, [&] { return state.released; });
     state.waiting--;
   }
-  if (state.fails) {
-    errno = EIO;
-    return -1;
+  if (state.failing == 0 || state.passes-- > 0) {
+    return 0;
   }
-  return 0;
+  state.failing--;
+  state.failed++;
+  errno = EIO;
+  return -1;
 }
 
 }  // namespace
@@ -66,14 +70,21 @@ int HeldSyncs::waiting() const {
   return TheState().waiting;
 }
 
-FailingSyncs::FailingSyncs() {
+FailingSyncs::FailingSyncs(int after, int most) {
   const std::lock_guard lock(TheState().mutex);
-  TheState().fails = true;
+  TheState().passes = after;
+  TheState().failing = most;
+  TheState().failed = 0;
 }
 
 FailingSyncs::~FailingSyncs() {
   const std::lock_guard lock(TheState().mutex);
-  TheState().fails = false;
+  TheState().failing = 0;
+}
+
+int FailingSyncs::failed() const {
+  const std::lock_guard lock(TheState().mutex);
+  return TheState().failed;
 }
 
 }  // namespace oncemq::testing

@@ -6,6 +6,8 @@
 // Thread safety: any thread; one object at a time.
 #pragma once
 
+#include <climits>
+
 namespace oncemq::testing {
 
 // While it lives, whoever syncs waits for its end.
@@ -20,13 +22,15 @@ class HeldSyncs {
   void LetOthersPass();  // those that come from now on; who waits, waits
 };
 
-// While it lives, syncs fail.
+// While it lives, syncs fail: `after` so many more, and `most` at most.
 class FailingSyncs {
  public:
-  FailingSyncs();
+  explicit FailingSyncs(int after = 0, int most = INT_MAX);
   ~FailingSyncs();
   FailingSyncs(const FailingSyncs&) = delete;
   FailingSyncs& operator=(const FailingSyncs&) = delete;
+
+  int failed() const;  // so far
 };
 
 }  // namespace oncemq::testing

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "careful_files.h"
 #include "log_order.h"
 #include "oncemq/base/check.h"
 #include "oncemq/base/mutex.h"
@@ -64,6 +67,9 @@ struct RocksStore::Impl {
   std::string directory;
   bool held = false;  // its lock is ours; what is not held is only read
   const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>();
+  struct stat lock_file {};  // with `held`
+  const std::unique_ptr<rocksdb::Env> env =
+      rocksdb::NewCompositeEnv(std::make_shared<CarefulFiles>());
   std::unique_ptr<rocksdb::DB> database;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::Options file_options;
@@ -115,6 +121,10 @@ struct RocksStore::Impl {
   // With `held`: and takes the lock.
   rocksdb::Status OpenDatabase(const RocksOptions& options, const rocksdb::DBOptions& asked);
   Status CheckComplete();
+  // Without opening it: who closes a file of a lock loses the lock.
+  bool StatLock(struct stat& facts) const {
+    return stat((directory + "/LOCK").c_str(), &facts) == 0;
+  }
   Status VerifyFiles(size_t family) const;
   Result<bool> WriteFile(size_t family, const std::string& path, const DraftRows& next) const;
 };

@@ -58,42 +58,6 @@ std::error_code MakeFolders(const std::filesystem::path& directory) {
   return failed || there ? failed : std::make_error_code(std::errc::not_a_directory);
 }
 
-Status SyncFile(const std::string& path, int flags) {
-  const int file = open(path.c_str(), flags | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) {
-    return {};  // whoever holds the store has removed it
-  }
-  const bool synced = file >= 0 && fsync(file) == 0;
-  const int error = errno;
-  if (file >= 0) {
-    close(file);
-  }
-  return synced ? Status()
-                : Status(Error{Code::kUnavailable, Effect::kNone,
-                               path + ": " + std::system_category().message(error)});
-}
-
-// What a former process has left may not be on the disk yet. RocksDB reads it, stands upon it, and
-// syncs only what it writes itself: a power loss would take the end of an older log from under a
-// newer one. But for LOCK: who closes a file of it loses the lock.
-Status SyncLeft(const std::string& directory) {
-  if (ONCEMQ_MUTANT("recovered-log-not-synced")) {
-    return {};
-  }
-  std::error_code failed;
-  for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    if (entry->path().filename() != "LOCK") {
-      if (Status synced = SyncFile(entry->path(), O_RDONLY); !synced) {
-        return synced;
-      }
-    }
-  }
-  return failed
-             ? Status(Error{Code::kUnavailable, Effect::kNone, directory + ": " + failed.message()})
-             : SyncFile(directory, O_RDONLY | O_DIRECTORY);
-}
-
 }  // namespace
 
 // True: nothing of it was ever synced, so whatever is missing may be made.
@@ -119,6 +83,7 @@ rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
   }
   rocksdb::DBOptions settings = asked;
   settings.write_buffer_manager = memory->buffers;
+  settings.env = env.get();
   file_options = rocksdb::Options(settings, families.front().options);
   rocksdb::DB* opened = nullptr;
   const rocksdb::Status status =
@@ -173,9 +138,6 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   if (!fresh) {
     return fresh.error();
   }
-  if (Status synced = SyncLeft(options.directory); !synced) {
-    return synced.error();
-  }
   rocksdb::DBOptions database = ToDatabase(options);
   // What is missing in a store that was there before is damage, and must not be made anew, empty.
   database.create_if_missing = database.create_missing_column_families =
@@ -191,12 +153,8 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
     return impl->Failed(status, Effect::kNone);
   }
   impl->log_order->Watch(impl->database.get());
+  impl->StatLock(impl->lock_file);
   RemoveNames(options.directory);
-  // Once more: its former holder may have written on until it died.
-  if (Status synced = SyncLeft(options.directory); !synced) {
-    impl->broken = true;
-    return synced.error();
-  }
   if (Status complete = impl->CheckComplete(); !complete) {
     impl->broken = true;  // nothing may be written over what is left
     return complete.error();

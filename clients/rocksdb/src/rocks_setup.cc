@@ -4,6 +4,8 @@
 #include <rocksdb/table.h>
 #include <sys/vfs.h>
 
+#include "errors_stay.h"
+#include "oncemq/base/mutant.h"
 #include "rocks_log.h"
 
 namespace oncemq {
@@ -60,10 +62,11 @@ rocksdb::ColumnFamilyOptions ToFamily(const RocksFamily& family,
 
 rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
   rocksdb::DBOptions database;
-  // What a former owner has left in its logs goes into files at each opening. RocksDB's list of the
-  // logs that must be there names those of one life only: with older ones still in use, one that is
-  // gone would not be missed.
-  database.avoid_flush_during_recovery = false;
+  // What a former owner has left in its logs goes into files at each opening, which are synced.
+  // RocksDB's list of the logs that must be there names those of one life only: with older ones
+  // still in use, one that is gone would not be missed. And it syncs those that it writes: a power
+  // loss could take the end of an older one from under a newer one.
+  database.avoid_flush_during_recovery = ONCEMQ_MUTANT("recovered-log-stays");
   database.max_total_wal_size = options.max_wal_bytes;
   database.max_background_jobs = options.background_threads;
   // A prefix of what was written, whatever a power loss has left of it: never a log with a hole.
@@ -71,6 +74,8 @@ rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
   database.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   database.track_and_verify_wals_in_manifest = true;
   database.paranoid_checks = true;
+  database.listeners.push_back(std::make_shared<ErrorsStay>());
+  database.max_bgerror_resume_count = 0;
   database.info_log = std::make_shared<RocksLog>(options.directory);
   return database;
 }

@@ -73,6 +73,19 @@ Status RocksStore::Sync() {
   return impl_->SyncLog();
 }
 
+// A process goes on with files that were moved away: the lock guards a place where nobody looks,
+// and what it stands for is missing where everybody does.
+Status RocksStore::CheckPlace() {
+  struct stat now {};
+  const struct stat& then = impl_->lock_file;
+  if (impl_->StatLock(now) && now.st_dev == then.st_dev && now.st_ino == then.st_ino) {
+    return {};
+  }
+  impl_->broken = true;
+  return Error{Code::kUnavailable, Effect::kNone,
+               impl_->directory + ": was moved, removed or replaced while it was in use"};
+}
+
 Status RocksStore::Impl::SyncLog() {
   MutexLock lock(sync_mutex);
   if (Status usable = Usable(); !usable) {

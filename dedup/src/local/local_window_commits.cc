@@ -31,17 +31,18 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
       return written;
     }
   }
-  if (options_.sync == SyncWhen::kNever || ONCEMQ_MUTANT("commit-before-sync")) {
-    return {};
-  }
+  const bool waits = options_.sync != SyncWhen::kNever && !ONCEMQ_MUTANT("commit-before-sync");
   // Claims go on meanwhile. Who reads the row before it is synced is of this process, and each of
   // its own commits is announced, and so synced, behind it.
-  Status synced = store_->Sync();
-  if (!synced) {
-    MutexLock lock(mutex_);
-    Fail(synced);
+  Status kept = waits ? store_->Sync() : Status();
+  if (kept && !ONCEMQ_MUTANT("moved-store-unnoticed")) {
+    kept = store_->CheckPlace();
   }
-  return synced;
+  if (!kept) {
+    MutexLock lock(mutex_);
+    Fail(kept);
+  }
+  return kept;
 }
 
 Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {

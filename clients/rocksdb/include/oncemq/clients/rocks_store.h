@@ -87,6 +87,9 @@ class RocksStore {
   Status Write(RocksBatch& batch, bool sync);
   // Makes everything written so far survive power loss. Likewise.
   Status Sync();
+  // That the next owner would find this store here. kUnavailable where somebody has moved, removed
+  // or replaced its directory, or the file of its lock; it is of no use any more then.
+  Status CheckPlace();
 
   Result<std::optional<std::string>> Get(size_t family, std::string_view key);
   // Calls `found` for each key that exists, with its index; keys must be sorted.

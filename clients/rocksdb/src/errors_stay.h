@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// ErrorsStay: RocksDB does not try by itself to go on after an error. Whoever owns the store opens
+// it again, which tells what was written.
+// Why: what went on in between nobody here would know. And Debian's build of 7.8 checks what it
+// believes: where a MANIFEST could not be written either, its attempt ends the process.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <rocksdb/listener.h>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+class ErrorsStay final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* automatic) override {
+    *automatic = *automatic && ONCEMQ_MUTANT("errors-mend-themselves");
+  }
+};
+
+}  // namespace oncemq

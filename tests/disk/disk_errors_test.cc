@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A disk that fails, whichever call it is from which on it does: the window that met it answers
+// nothing that rests on it, and the next opening, on a disk that works again, knows all that was
+// answered. Nothing is lost for good to a failure that was not.
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <filesystem>
+#include <string>
+
+#include "disk_window.h"
+#include "support/temp_dir.h"
+#include "syncs.h"
+#include "writes.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr int64_t kIds = 200;
+constexpr int64_t kStep = 50;
+
+template <class Failing>
+class DiskErrors : public ::testing::Test {
+ protected:
+  std::string Store() const { return directory_.path() / "store"; }
+  Result<std::unique_ptr<Window>> Open() const {
+    return OpenLocalWindow(DiskOptions(Store(), /*generation=*/60), SystemClock::Instance());
+  }
+  // How many ids were answered.
+  static int64_t Finish(Window& window) {
+    const auto own = window.RaiseOwn(0, 0, 0);
+    for (int64_t i = 0; own && i < kIds; i += kStep) {
+      const Progress progress{0, 0, *own, i + kStep, kThen};
+      Change change{};
+      if (!FinishIds(window, i, i + kStep)) {
+        return i;
+      }
+      if (!window.Announce({}) || !window.Committed({&progress, 1}, {&change, 1})) {
+        return i + kStep;
+      }
+    }
+    return own ? kIds : 0;
+  }
+  // How many calls there were to fail.
+  int FailEach(int most) {
+    for (int after = 0;; after++) {
+      std::filesystem::remove_all(Store());
+      int64_t answered = 0;
+      int failed = 0;
+      {
+        const Failing failing(after, most);
+        if (auto window = Open()) {
+          answered = Finish(**window);
+        }
+        failed = failing.failed();
+      }
+      const auto next = Open();
+      if (!next) {
+        ADD_FAILURE() << "after " << after << " calls: " << ToString(next.error());
+        return after;
+      }
+      EXPECT_EQ(*Unknown(**next, 0, answered), 0) << "short, after " << after << " calls";
+      if (failed == 0) {
+        return after;
+      }
+    }
+  }
+
+  const TempDir directory_{TempDir::Quick()};
+};
+
+using Calls = ::testing::Types<FailingSyncs, FailingWrites, FailingNames>;
+TYPED_TEST_SUITE(DiskErrors, Calls);
+
+TYPED_TEST(DiskErrors, ACallThatFailsOnceCostsNothingThatWasAnswered) {
+  EXPECT_GT(this->FailEach(/*most=*/1), 5);
+}
+
+TYPED_TEST(DiskErrors, CallsThatFailFromThenOnCostNothingThatWasAnswered) {
+  EXPECT_GT(this->FailEach(INT_MAX), 5);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
