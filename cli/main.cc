@@ -81,7 +81,7 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
           ->excludes(file);
   command
       .add_option("--directory", arguments.directory,
-                  "Stores on disk that no process holds: their directory, or that of one")
+                  "Stores on disk: of all topics, of one, or one store; who holds one is asked")
       ->excludes(file)
       ->excludes(socket);
   command.add_flag("--json", arguments.json, "As one JSON object");

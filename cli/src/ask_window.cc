@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ask_window.h"
 
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -26,18 +27,33 @@ WindowAnswer Told(const std::string& text, int code) {
   return answer;
 }
 
+WindowAnswer OfService(Asked asked) {
+  WindowAnswer answer;
+  answer.code = asked.code;
+  answer.from.push_back(kByService + asked.socket);
+  answer.services.push_back(std::move(asked.result));
+  return answer;
+}
+
 #ifdef ONCEMQ_WITH_ROCKSDB
 
 // Of the stores in a directory, those that are held and those that are free.
 class StoresOf {
  public:
   // `unasked`: why no running service was asked; empty: nobody named one.
-  StoresOf(const AdminRequest& request, const LookIntoStore& look, std::string unasked)
-      : request_(request), look_(look), unasked_(std::move(unasked)) {}
+  StoresOf(const WindowQuestion& question, std::string unasked)
+      : question_(question), unasked_(std::move(unasked)) {}
+
+  // What a service has said already.
+  void Add(Asked asked) {
+    answer_.from.push_back(kByService + asked.socket);
+    answer_.services.push_back(std::move(asked.result));
+    asked_[std::filesystem::absolute(asked.socket)] = "";
+  }
 
   void Look(const std::string& store) {
     const auto opened = StoreLook::Open(store, SystemClock::Instance());
-    auto seen = opened ? look_(**opened) : Result<nlohmann::ordered_json>(opened.error());
+    auto seen = opened ? question_.look(**opened) : Result<nlohmann::ordered_json>(opened.error());
     if (seen) {
       answer_.stores.push_back(*std::move(seen));
     } else if (seen.error().code == Code::kUnavailable) {
@@ -63,7 +79,7 @@ class StoresOf {
     if (!socket.empty()) {
       const auto [place, first] = asked_.try_emplace(socket);
       if (first) {
-        Asked asked = AskSocket(socket, request_);
+        Asked asked = AskSocket(socket, question_.request);
         place->second = asked.code == kExitDone ? "" : std::move(asked.why);
         if (asked.code == kExitDone) {
           answer_.from.push_back(kByService + socket);
@@ -83,23 +99,34 @@ class StoresOf {
          /*held=*/true});
   }
 
-  const AdminRequest& request_;
-  const LookIntoStore& look_;
+  const WindowQuestion& question_;
   const std::string unasked_;
   WindowAnswer answer_;
   std::map<std::string, std::string> asked_;  // sockets, and why there was no answer
 };
 
 WindowAnswer LookIntoStores(const std::string& directory, const std::string& unasked,
-                            const AdminRequest& request, const LookIntoStore& look) {
+                            const WindowQuestion& question) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
-    return Told((unasked.empty() ? "" : unasked + "; ") + directory +
-                    ": no store of a window lies there, nor in <topic>/<partition> below it",
-                kExitUsage);
+    return Told(
+        (unasked.empty() ? "" : unasked + "; ") + directory +
+            ": no store of a window lies there, nor in <partition> or <topic>/<partition> below it",
+        kExitUsage);
   }
-  StoresOf of(request, look, unasked);
+  StoresOf of(question, unasked);
   for (const std::string& store : stores) {
+    of.Look(store);
+  }
+  return std::move(of).Answer(directory);
+}
+
+// Other members of its group may hold stores beside its own, or nobody does.
+WindowAnswer LookFurther(Asked asked, const std::string& directory,
+                         const WindowQuestion& question) {
+  StoresOf of(question, "");
+  of.Add(std::move(asked));
+  for (const std::string& store : FindStores(directory)) {
     of.Look(store);
   }
   return std::move(of).Answer(directory);
@@ -107,25 +134,20 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string& una
 
 #else
 
-WindowAnswer LookIntoStores(const std::string& directory, const std::string&, const AdminRequest&,
-                            const LookIntoStore&) {
+WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
+                            const WindowQuestion&) {
   return Told(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
               kExitUsage);
 }
 
-#endif
-
-WindowAnswer OfService(Asked asked) {
-  WindowAnswer answer;
-  answer.code = asked.code;
-  answer.from.push_back(kByService + asked.socket);
-  answer.services.push_back(std::move(asked.result));
-  return answer;
+WindowAnswer LookFurther(Asked asked, const std::string&, const WindowQuestion&) {
+  return OfService(std::move(asked));
 }
 
+#endif
+
 // The file names a service and, if the window lies on disk, its stores.
-WindowAnswer AskByFile(const std::string& config, const AdminRequest& request,
-                       const LookIntoStore& look) {
+WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question) {
   const Result<ServiceOptions> options = LoadService(config);
   if (!options) {
     std::cerr << options.error().message << "\n";
@@ -136,31 +158,32 @@ WindowAnswer AskByFile(const std::string& config, const AdminRequest& request,
   const std::string& socket = options->admin.socket;
   const bool on_disk = options->engine == ServiceOptions::Engine::kRocksDb;
   if (!on_disk) {
-    return OfService(AskService({.config = config}, request));
+    return OfService(AskService({.config = config}, question.request));
   }
+  const std::string& directory = options->local.directory;
   if (socket.empty()) {
-    return LookIntoStores(options->local.directory, "`admin.socket` is not set in " + config,
-                          request, look);
+    return LookIntoStores(directory, "`admin.socket` is not set in " + config, question);
   }
-  Asked asked = AskSocket(socket, request);
+  Asked asked = AskSocket(socket, question.request);
   if (asked.code == kExitNoService) {
-    return LookIntoStores(options->local.directory, asked.why, request, look);
+    return LookIntoStores(directory, asked.why, question);
   }
   if (asked.code != kExitDone) {
     std::cerr << asked.why << "\n";
   }
-  return OfService(std::move(asked));
+  const bool further =
+      asked.code == kExitDone && question.enough != nullptr && !question.enough(asked.result);
+  return further ? LookFurther(std::move(asked), directory, question) : OfService(std::move(asked));
 }
 
 }  // namespace
 
-WindowAnswer AskWindow(const WindowPlace& place, const AdminRequest& request,
-                       const LookIntoStore& look) {
+WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question) {
   if (!place.directory.empty()) {
-    return LookIntoStores(place.directory, "", request, look);
+    return LookIntoStores(place.directory, "", question);
   }
-  return place.service.config.empty() ? OfService(AskService(place.service, request))
-                                      : AskByFile(place.service.config, request, look);
+  return place.service.config.empty() ? OfService(AskService(place.service, question.request))
+                                      : AskByFile(place.service.config, question);
 }
 
 std::string FromText(const WindowAnswer& answer) {

@@ -41,9 +41,15 @@ struct WindowAnswer {
 
 using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& look)>;
 
+struct WindowQuestion {
+  AdminRequest request;
+  LookIntoStore look;  // the same, of a store that nobody holds
+  // Of what the service of a file says: that nobody else need be asked. Without it nobody is.
+  std::function<bool(const nlohmann::ordered_json& result)> enough;
+};
+
 // `request` is for the service, `look` for each store in turn.
-WindowAnswer AskWindow(const WindowPlace& place, const AdminRequest& request,
-                       const LookIntoStore& look);
+WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question);
 
 // A line for each place that it is from.
 std::string FromText(const WindowAnswer& answer);

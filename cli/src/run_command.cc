@@ -37,8 +37,7 @@ Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
   return AdminSocket::Open(options.admin, {.runtime = runtime,
                                            .window = window,
                                            .group = options.runtime.kafka.group,
-                                           .guarantee = ExplainGuarantee(options),
-                                           .guarantee_line = GuaranteeLine(options)});
+                                           .guarantee = ExplainGuarantee(options)});
 }
 
 // Between StartLogging and StopLogging.

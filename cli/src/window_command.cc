@@ -64,6 +64,10 @@ Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
 }
 #endif
 
+bool Knows(const ordered_json& marker) {
+  return marker.value("state", "none") != "none";
+}
+
 // Of the places that were asked, the one that knows the id; otherwise what all of them say.
 // Nothing: there are others, which could not be asked.
 std::optional<ordered_json> KnownMarker(const WindowAnswer& answer) {
@@ -71,7 +75,7 @@ std::optional<ordered_json> KnownMarker(const WindowAnswer& answer) {
   markers.insert(markers.end(), answer.stores.begin(), answer.stores.end());
   ordered_json not_open = ordered_json::array();
   for (const ordered_json& marker : markers) {
-    if (marker.value("state", "none") != "none") {
+    if (Knows(marker)) {
       return marker;
     }
     const ordered_json more = marker.value("not_open", ordered_json::array());
@@ -98,8 +102,9 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
   }
   const std::string bytes = *BytesOfHex(id);
   const WindowAnswer answer =
-      AskWindow(place, {.command = "window show", .arguments = {{"id_hex", id}}},
-                [&](StoreLook& look) { return ShowIn(look, bytes); });
+      AskWindow(place, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
+                        .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
+                        .enough = Knows});
   if (answer.code != kExitDone) {
     return answer.code;
   }
@@ -107,9 +112,7 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
   if (!marker) {
     return ToldUnread(answer);  // it may be in one of those
   }
-  std::cout << (arguments.json
-                    ? SafeJson(*marker) + "\n"
-                    : (answer.stores.empty() ? "" : FromText(answer)) + MarkerText(*marker));
+  std::cout << (arguments.json ? SafeJson(*marker) + "\n" : FromText(answer) + MarkerText(*marker));
   return kExitDone;
 }
 

@@ -124,7 +124,9 @@ std::string StoreText(const ordered_json& store) {
 
 int WindowStatCommand(const WindowPlace& place, bool json) {
   const WindowAnswer answer =
-      AskWindow(place, {.command = "window stat"}, [](StoreLook& look) { return StatIn(look); });
+      AskWindow(place, {.request = {.command = "window stat"},
+                        .look = [](StoreLook& look) { return StatIn(look); },
+                        .enough = nullptr});
   if (answer.code != kExitDone) {
     return answer.code;
   }

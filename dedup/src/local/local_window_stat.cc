@@ -175,7 +175,9 @@ std::vector<std::string> FindStores(const std::string& directory) {
     return {directory};
   }
   std::vector<std::pair<std::string, int32_t>> places;
-  for (const fs::path& topic : FoldersOf(directory)) {
+  std::vector<fs::path> topics = FoldersOf(directory);
+  topics.push_back(directory);  // or it is the folder of one topic
+  for (const fs::path& topic : topics) {
     for (const fs::path& folder : FoldersOf(topic)) {
       const auto partition = PartitionOf(folder.filename().string());
       if (partition && IsStore(folder)) {

@@ -29,7 +29,9 @@ class KnownRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return report; }
   RunReport Report() const override { return report; }
+  const std::string& guarantee() const override { return line; }
   RunReport report;
+  std::string line = "guarded: once per id";
 };
 
 class AskedService : public Command {
@@ -106,12 +108,14 @@ TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
   runtime_.report.partitions = {{.topic = "refunds", .partition = 2, .source = 1},
                                 {.topic = "payments", .partition = 2, .source = 0}};
   Offer();
-  EXPECT_EQ(Run("window show nobody" + At()).out, "none: the window keeps nothing of this id\n");
+  const std::string by_service = "# By the service that runs at " + Socket() + "\n";
+  EXPECT_EQ(Run("window show nobody" + At()).out,
+            by_service + "none: the window keeps nothing of this id\n");
   const Ended open = Run("window show 610062 --hex" + At());
   EXPECT_EQ(open.code, 0) << open.err;
-  EXPECT_EQ(open.out,
-            "open\nfrom payments [2], offset 17\n"
-            "held by the claim 0000000000000abc0000000000000005\n");
+  EXPECT_EQ(open.out, by_service +
+                          "open\nfrom payments [2], offset 17\n"
+                          "held by the claim 0000000000000abc0000000000000005\n");
   const auto json = nlohmann::json::parse(Run("window show --json --hex 610062" + At()).out);
   EXPECT_EQ(json["state"], "open");
   const Ended wrong = Run("window show 61006 --hex" + At());

@@ -32,7 +32,9 @@ class SilentRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return report; }
   RunReport Report() const override { return report; }
+  const std::string& guarantee() const override { return line; }
   RunReport report;
+  std::string line = "guarded: once per id";
 };
 
 class WindowStat : public Command {
@@ -117,6 +119,9 @@ TEST_F(WindowStat, ADirectoryThatNobodyHoldsIsReadStoreByStore) {
   const auto json = nlohmann::json::parse(Run("window stat --json" + InDirectory()).out);
   EXPECT_EQ(json["from"], "stores");
   EXPECT_EQ(json["stores"][0]["partitions"][0]["known_to"], 5);
+  const std::string topic = Run("window stat --directory '" + Stores() + "/payments'").out;
+  EXPECT_THAT(topic, HasSubstr("/payments/3\n  5 ids: "));
+  EXPECT_THAT(topic, HasSubstr("/payments/10\n  0 ids: "));
   EXPECT_THAT(Run("window stat --directory '" + Stores() + "/payments/3'").out,
               HasSubstr("  5 ids: "));
 }
@@ -239,6 +244,27 @@ TEST_F(WindowStat, TheServiceFileLeadsToTheServiceOrToWhatItHasLeft) {
   EXPECT_THAT(left.out, HasSubstr("  4 ids: 4 in memory"));
 }
 
+// Its group has other members, with stores of their own in the same directory.
+TEST_F(WindowStat, AnIdThatTheServiceOfAFileDoesNotKnowIsLookedForInTheOtherStores) {
+  Fill(1, 3);
+  window_.reset();
+  std::filesystem::rename(Stores() + "/payments", Stores() + "/refunds");
+  asked_at_ = Socket();
+  Fill(6, 4);
+  const std::string file = ServiceFile("admin: {socket: '" + Socket() + "'}\n");
+  SilentRuntime runtime;
+  const auto socket =
+      *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+  const std::string service = "# By the service that runs at " + Socket() + "\n";
+  const std::string others = "# Read from the directory " + Stores() + "\n";
+  EXPECT_THAT(Run("window show open-6 -c " + file).out, StartsWith(service + "open\n"));
+  const Ended elsewhere = Run("window show open-1 -c " + file);
+  EXPECT_EQ(elsewhere.code, 0) << elsewhere.err;
+  EXPECT_THAT(elsewhere.out, StartsWith(service + others + "open\n"));
+  EXPECT_EQ(Run("window show nothing -c " + file).out,
+            service + others + "none: the window keeps nothing of this id\n");
+}
+
 TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
   Fill(6, 4);
   SilentRuntime runtime;
@@ -256,11 +282,13 @@ TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
   const auto json = nlohmann::json::parse(Run("window stat --json" + at).out);
   EXPECT_EQ(json["not_open"][0]["partition"], 7);
   EXPECT_EQ(json["stores"].size(), 1u);
+  const std::string by_service = "# By the service that runs at " + Socket() + "\n";
   EXPECT_EQ(Run("window show id-77" + at).out,
-            "none: the window keeps nothing of this id\n" + not_open)
+            by_service + "none: the window keeps nothing of this id\n" + not_open)
       << "they may have it";
-  EXPECT_EQ(Run("window show id-1" + at).out,
-            "done\nfrom payments [6], offset 1\nin the store " + Stores() + "/payments/6\n");
+  EXPECT_EQ(
+      Run("window show id-1" + at).out,
+      by_service + "done\nfrom payments [6], offset 1\nin the store " + Stores() + "/payments/6\n");
   window_->Close(0, 6);
   runtime.report.partitions.resize(2);
   EXPECT_THAT(Run("window stat" + at).out, HasSubstr("admin.sock\npayments [7]: its store"));

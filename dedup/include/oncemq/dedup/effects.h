@@ -4,9 +4,12 @@
 //
 //   Outcome OnPayment(const Message& message, Context& context) {
 //     Effects& ledger = *context.effects();
-//     if (Status added = ledger.Add("balance/" + payer, -amount); !added) return Retry{};
-//     if (Status put = ledger.Put("posting/" + id, details); !put) return Retry{};
-//     return Done{};  // anything else, a throw too, and none of it is written
+//     const Payment payment = Read(message);  // yours
+//     Status booked = ledger.Add("balance/" + payment.payer, -payment.amount);
+//     if (booked) booked = ledger.Put("posting/" + std::string(context.id()), payment.details);
+//     if (booked) return Done{};  // anything else, a throw too, and none of it is written
+//     if (booked.error().code == Code::kInvalid) return Reject{booked.error().message};
+//     return Retry{};
 //   }
 //
 // Promise: a handler reads what it wrote itself, and what messages before it in the same run wrote.
@@ -15,6 +18,7 @@
 // keys change by reading and writing it would lose a change; Add() loses none.
 // Failure: Status, with nothing changed. kFull: more than max_effect_bytes in one run; kInvalid: a
 // key that is empty or longer than max_key_bytes, or a sum that leaves int64_t.
+// Who else wants to read them: ScanEffects() (local_window.h), once nobody holds the store.
 // Thread safety: none; belongs to the handler's call.
 #pragma once
 

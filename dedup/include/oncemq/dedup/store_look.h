@@ -31,7 +31,7 @@ class StoreLook {
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
 };
 
-// The directories of the stores that lie there: of one, or <topic>/<partition> of
+// The directories of the stores that lie there: of one, of a topic, or <topic>/<partition> of
 // OpenPartitionWindows(), by name and number.
 std::vector<std::string> FindStores(const std::string& directory);
 
