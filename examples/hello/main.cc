@@ -34,5 +34,8 @@ int main() {
   }
   const oncemq::RunReport report = (*runtime)->Run(signals.token());  // until stopped
   std::cerr << report.counts.applied << " applied, " << report.counts.suppressed << " suppressed\n";
-  return report.clean ? 0 : 1;
+  for (const std::string& stop : report.stops) {  // partitions that cannot go on, and why
+    std::cerr << "hello: " << stop << "\n";
+  }
+  return report.clean && report.stops.empty() ? 0 : 1;
 }

@@ -21,6 +21,10 @@ class IdleRuntime final : public Runtime {
  public:
   RunReport Run(std::stop_token) override { return {}; }
   RunReport Report() const override { return {}; }
+  const std::string& guarantee() const override { return line_; }
+
+ private:
+  const std::string line_ = "nothing runs";
 };
 
 AdminCommands Commands() {

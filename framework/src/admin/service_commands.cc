@@ -25,12 +25,6 @@ Status TakesNothing(const json& arguments) {
   return arguments.empty() ? Status() : Invalid("the command takes no arguments");
 }
 
-std::string LineOf(const AdminSubject& subject) {
-  return !subject.guarantee_line.empty()
-             ? subject.guarantee_line
-             : GuaranteeLine(subject.window != nullptr ? &subject.window->capabilities() : nullptr);
-}
-
 ordered_json StatusOf(const PartitionReport& report) {
   const PartitionStatus& status = report.status;
   ordered_json counts = TermsAsJson(TermsOf(status.counts));
@@ -55,7 +49,7 @@ ordered_json StatusOf(const AdminSubject& subject) {
   ordered_json out;
   out["group"] = subject.group;
   out["pid"] = getpid();
-  out["guarantee"] = LineOf(subject);
+  out["guarantee"] = subject.runtime->guarantee();
   out["counts"] = TermsAsJson(TermsOf(report.counts));
   out["counts"]["deliveries"] = report.counts.deliveries;
   out["beside"] = TermsAsJson(AttributesOf(report));
@@ -192,7 +186,7 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
          if (const Status none = TakesNothing(arguments); !none) {
            return none.error();
          }
-         const std::string line = LineOf(subject);
+         const std::string& line = subject.runtime->guarantee();
          return ordered_json{{"line", line},
                              {"text", subject.guarantee.empty() ? line + "\n" : subject.guarantee}};
        }});

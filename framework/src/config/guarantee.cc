@@ -98,8 +98,11 @@ void SayOpaque(const ServiceOptions& options, GuaranteeText& limits, GuaranteeTe
   std::string twice = UnprovenWork(runtime) + ", and for what was running.";
   if (on_disk && runtime.one_host) {
     twice =
-        "what was claimed and not finished: the store tells it, and it is counted as uncertain. "
-        "Where the store is lost too, it is " +
+        "what was claimed and not finished: up to " + std::to_string(runtime.core.run) +
+        " messages of each worker (`limits.run`), those too whose handler had ended, since a run "
+        "is "
+        "finished as a whole. The store tells it, and it is counted as uncertain. Where the store "
+        "is lost too, it is " +
         twice;
   }
   limits.Say(

@@ -102,8 +102,11 @@ void Member::Resolve(SourceEvents& events) {
       fresh.push_back(asked[i]);
     } else if (MayAnswerLater(asked[i], answers[i].error())) {
       unresolved_.push_back(asked[i]);
-      not_begun_[asked[i]] = {names[i], answers[i].error().message, false};
-      Log(LogLevel::kWarn, "kafka", "where a partition starts is not known yet",
+      NotBegun& waits = not_begun_[asked[i]];
+      const bool told = waits.why == answers[i].error().message;  // twice a second is too often
+      waits = {names[i], answers[i].error().message, false};
+      Log(told ? LogLevel::kDebug : LogLevel::kWarn, "kafka",
+          "where a partition starts is not known yet",
           {{"topic", names[i].topic},
            {"partition", names[i].partition},
            {"error", ToString(answers[i].error())}});

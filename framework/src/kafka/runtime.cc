@@ -30,12 +30,17 @@ class KafkaRuntime final : public Runtime {
                std::unique_ptr<Wake> wake, std::unique_ptr<Journal> journal,
                std::unique_ptr<KafkaSource> source)
       : options_(options),
+        guarantee_(GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr,
+                                 options.missing_id, options.one_host)),
         window_(window),
         handler_(std::make_shared<const Handler>(std::move(handler))),
         wake_(std::move(wake)),
         journal_(std::move(journal)),
         source_(source.get()),
-        loop_(std::make_shared<PollLoop>(options_, std::move(source))) {}
+        loop_(std::make_shared<PollLoop>(options_, std::move(source))) {
+    Log(LogLevel::kInfo, "runtime", "opened",
+        {{"group", options_.kafka.group}, {"guarantee", guarantee_}});
+  }
 
   RunReport Run(std::stop_token stop) override {
     if (std::exchange(ran_, true)) {
@@ -73,6 +78,7 @@ class KafkaRuntime final : public Runtime {
   }
 
   RunReport Report() const override { return loop_->Report(); }
+  const std::string& guarantee() const override { return guarantee_; }
 
  private:
   static RunReport Refused(std::string why) {
@@ -82,6 +88,7 @@ class KafkaRuntime final : public Runtime {
   }
 
   const RuntimeOptions options_;
+  const std::string guarantee_;
   Window* const window_;
   const std::shared_ptr<const Handler> handler_;
   const std::unique_ptr<Wake> wake_;
@@ -177,7 +184,7 @@ Status CheckTimes(const RuntimeOptions& options) {
         "and the back-off may be zero");
   }
   if (core.session_margin * 2 > core.session_timeout) {
-    return Invalid("the session margin may take at most half of the session timeout");
+    return Invalid("core.session_margin may take at most half of core.session_timeout");
   }
   for (const auto& [name, value] : options.kafka.properties) {
     if (Status status = CheckHeartbeat(name, value, core.session_margin); !status) {
@@ -290,10 +297,6 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
     }
     journal = *std::move(opened);
   }
-  Log(LogLevel::kInfo, "runtime", "opening",
-      {{"group", options.kafka.group},
-       {"guarantee", GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr,
-                                   options.missing_id, options.one_host)}});
   IdNeeds needs;
   if (window != nullptr) {
     needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};

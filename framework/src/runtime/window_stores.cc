@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
@@ -23,6 +24,14 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
     return fits;
   }
   BeginInLog(assignment);
+  Log(LogLevel::kInfo, "runtime", "the partition's store is open",
+      {{"topic", name.topic},
+       {"partition", facts.partition},
+       {"knows_from", known->from},
+       {"knows_to", known->to},
+       {"read_from", facts.read_from},
+       {"start", facts.start},
+       {"incarnation", known->incarnation}});
   closing_.erase(partition);  // not before: who cannot have it now still has to let it go
   stores_[partition] = {.source = facts.source,
                         .partition = facts.partition,

@@ -123,7 +123,7 @@ TEST_F(Command, ASecondProcessOnOneJournalIsRefusedAndTheFirstGoesOn) {
   Process first({.command = {"/bin/sh", "-c",
                              "exec '" ONCEMQ_PROGRAM "' run -c " + config + " >/dev/null 2>'" +
                                  log.string() + "'"}});
-  ASSERT_TRUE(Eventually(30s, [&] { return ReadAll(log).find("opening") != std::string::npos; }));
+  ASSERT_TRUE(Eventually(30s, [&] { return ReadAll(log).find("opened") != std::string::npos; }));
   const Ended second = Run("run -c " + config);
   EXPECT_EQ(second.code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use by another member"));

@@ -43,10 +43,8 @@ struct AdminSubject {
   const Runtime* runtime = nullptr;
   Window* window = nullptr;  // nullptr: the service has none
   std::string group;
-  // What `explain guarantee` shows, as ExplainGuarantee() tells it; empty: the line of the window.
+  // What `explain guarantee` shows, as ExplainGuarantee() tells it; empty: the runtime's line.
   std::string guarantee;
-  // The same in one line, as GuaranteeLine() tells it; empty: what the window alone can say.
-  std::string guarantee_line;
 };
 
 class AdminSocket {

@@ -174,6 +174,9 @@ class Runtime {
 
   // As of the last round of the poll thread.
   virtual RunReport Report() const = 0;
+
+  // What holds, in one line: the one that it logs.
+  virtual const std::string& guarantee() const = 0;
 };
 
 }  // namespace oncemq
