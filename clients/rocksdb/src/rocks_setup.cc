@@ -75,7 +75,6 @@ rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
   database.track_and_verify_wals_in_manifest = true;
   database.paranoid_checks = true;
   database.listeners.push_back(std::make_shared<ErrorsStay>());
-  database.max_bgerror_resume_count = 0;
   database.info_log = std::make_shared<RocksLog>(options.directory);
   return database;
 }
