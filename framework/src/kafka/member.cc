@@ -210,7 +210,7 @@ bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEve
     return false;
   }
   const Reader& reader = readers_.at(id);
-  if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && GoesOnAtLogStart(reader)) {
+  if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && !refusing_) {
     overtaken_[id] = {text};
   } else {
     events.Incident(name, reader.next, text);

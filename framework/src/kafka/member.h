@@ -68,9 +68,11 @@ class Member {
  private:
   struct Reader {
     QueuePtr queue;
-    int64_t next = 0;      // offset to read from, where the partition has to be assigned anew
-    int64_t start = 0;     // what is read below it only completes the window
-    bool stopped = false;  // by an incident, or until it is assigned anew
+    int64_t next = 0;        // offset to read from, where the partition has to be assigned anew
+    int64_t start = 0;       // what is read below it only completes the window
+    bool stopped = false;    // by an incident, or until it is assigned anew
+    int64_t broken_at = -1;  // where the last range error was, which the log does not explain
+    int unexplained = 0;     // so many there
   };
 
   // member.cc
@@ -85,6 +87,7 @@ class Member {
   void FollowLog(SourceEvents& events);
   bool TakeOut();
   void FindLogStart(PartitionId id, SourceEvents& events);
+  void GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& events);
   void StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events);
   void BeginAnew(PartitionId id, SourceEvents& events);
 

@@ -3,7 +3,8 @@
 // librdkafka gives such a partition up, and only a new assign call starts it again. Below the start
 // of an assignment it goes on where the log begins now, and the window learns of the gap (rule 6).
 // Above it, records are gone that were never handled: where the policy skips them, the partition is
-// drained and assigned anew, so that they are counted as at any other assignment.
+// drained and assigned anew, so that they are counted as at any other assignment. Where nothing is
+// gone the error was of an earlier fetch, and the partition goes on where it is.
 #include <algorithm>
 #include <utility>
 
@@ -13,6 +14,11 @@
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
+namespace {
+
+constexpr int kMostUnexplained = 10;  // range errors at one place, with nothing read in between
+
+}  // namespace
 
 bool Member::GoesOnAtLogStart(const Reader& reader) const {
   return !refusing_ && (reader.next < reader.start ||
@@ -25,6 +31,9 @@ void Member::FollowLog(SourceEvents& events) {
   if (due && !TakeOut()) {
     follow_at_ = AskAgainAt(now, now);
     return;
+  }
+  if (answered_early_) {
+    return;  // what was a revocation is read first: what the group took is not assigned again
   }
   std::vector<PartitionId> ids;
   for (const auto& [id, overtaken] : overtaken_) {
@@ -72,32 +81,30 @@ bool Member::TakeOut() {
 void Member::FindLogStart(PartitionId id, SourceEvents& events) {
   const PartitionName& name = table_.Name(id);
   const BootTime began = clock_.Boot();
-  const auto log_start = starts_.LogStart(name.topic.c_str(), name.partition);
-  if (!log_start) {
+  const auto log = starts_.Bounds(name.topic.c_str(), name.partition);
+  if (!log) {
     follow_at_ = AskAgainAt(began, clock_.Boot());
     Log(LogLevel::kWarn, "kafka", "where the log begins is not known yet",
-        {{"topic", name.topic},
-         {"partition", name.partition},
-         {"error", ToString(log_start.error())}});
-    if (!MayAnswerLater(id, log_start.error())) {
-      StopOvertaken(id, log_start.error().message, events);
+        {{"topic", name.topic}, {"partition", name.partition}, {"error", ToString(log.error())}});
+    if (!MayAnswerLater(id, log.error())) {
+      StopOvertaken(id, log.error().message, events);
     }
     return;
   }
   unknown_since_.erase(id);
   Overtaken& overtaken = overtaken_.at(id);
   Reader& reader = readers_.at(id);
-  if (*log_start <= reader.next && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
-    StopOvertaken(id, overtaken.why, events);  // beyond the end, or nobody knows
+  if (log->start <= reader.next) {
+    GoOnThere(id, *log, events);
     return;
   }
   if (reader.next < reader.start) {
-    const int64_t to = std::min(*log_start, reader.start);
+    const int64_t to = std::min(log->start, reader.start);
     if (!events.CatchUpGap(id, std::exchange(reader.next, to), to)) {
       StopOvertaken(id, overtaken.why, events);
       return;
     }
-    if (*log_start <= reader.start) {
+    if (log->start <= reader.start) {
       overtaken_.erase(id);
       Start(id, to, reader.start);
       TellAssigned({&id, 1}, false);
@@ -114,8 +121,24 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
       {{"topic", name.topic},
        {"partition", name.partition},
        {"from", reader.next},
-       {"log_start", *log_start}});
+       {"log_start", log->start}});
   overtaken.known = true;
+}
+
+// What is to be read next lies in the log; or behind its end, which nobody can explain.
+void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& events) {
+  Reader& reader = readers_.at(id);
+  reader.unexplained = reader.broken_at == reader.next ? reader.unexplained + 1 : 1;
+  reader.broken_at = reader.next;
+  const bool often =
+      reader.unexplained > kMostUnexplained || ONCEMQ_MUTANT("late-range-error-stops");
+  if ((log.end < reader.next || often) && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
+    StopOvertaken(id, overtaken_.at(id).why, events);
+    return;
+  }
+  overtaken_.erase(id);
+  Start(id, reader.next, reader.start);
+  TellAssigned({&id, 1}, false);
 }
 
 void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events) {

@@ -164,12 +164,8 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   return assignment;
 }
 
-Result<int64_t> PartitionStarts::LogStart(const char* topic, int32_t partition) {
-  return OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_BEGINNING);
-}
-
 Result<LogBounds> PartitionStarts::Bounds(const char* topic, int32_t partition) {
-  const auto start = LogStart(topic, partition);
+  const auto start = OffsetAt(client_, topic, partition, RD_KAFKA_OFFSET_BEGINNING);
   if (!start) {
     return start.error();
   }

@@ -33,13 +33,12 @@ class PartitionStarts {
   // One answer for each name, in order. A transient error: ask again. kNotFound: ask again for a
   // while, the topic may be a new one. Others are incidents: the partition must not start.
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
-  // Where the log of one partition begins; errors as above.
-  Result<int64_t> LogStart(const char* topic, int32_t partition);
+  // Of the log of one partition; errors as above.
+  Result<LogBounds> Bounds(const char* topic, int32_t partition);
 
  private:
   Result<PartitionListPtr> Committed(std::span<const PartitionName> names);
   std::vector<std::optional<LogBounds>> BoundsOfAll(std::span<const PartitionName> names);
-  Result<LogBounds> Bounds(const char* topic, int32_t partition);
   Result<Assignment> Resolve(const rd_kafka_topic_partition_t& committed,
                              const std::optional<LogBounds>& known);
   Result<int64_t> TrueEnd(const char* topic, int32_t partition);
