@@ -52,8 +52,13 @@ struct SaidOfRows {
   }
 };
 
-void CheckRows(const fs::path& root, const SaidOfRows& said) {
+void CheckRows(const fs::path& root, const SaidOfRows& said, Keep keep) {
   auto store = RocksStore::Open(PowerStoreOptions(root / "store"));
+  // A clear stop: see docs/operations.md, A torn MANIFEST.
+  if (!store && keep == Keep::kAny && store.error().code == Code::kCorrupt &&
+      store.error().message.find("MANIFEST-") != std::string::npos) {
+    return;
+  }
   ASSERT_TRUE(store) << "a loss of power is no damage: " << ToString(store.error());
   int64_t first_gone = -1;
   for (int64_t row = 0; row <= said.wrote; row++) {
@@ -114,7 +119,7 @@ TEST(DiskPowerStore, WhatIsLeftIsAPrefixWhereverTheLogWasChanged) {
                    std::to_string(seed));
       const fs::path left = directory.path() / "left";
       loss.Build(keep, seed, left);
-      CheckRows(left, said);
+      CheckRows(left, said, keep);
       fs::remove_all(left);
       if (::testing::Test::HasFailure()) {
         return;
