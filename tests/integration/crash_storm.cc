@@ -189,6 +189,11 @@ void CrashStorm::Judge() {
   sights_.copies = totals.suppressed;
   JudgeTarget();
   JudgeCalls();
+  if (::testing::Test::HasNonfatalFailure()) {
+    StormSize size = size_;
+    size.ids = ids;
+    ExpectLogInOrder(place_.bootstrap, place_.topic, size);
+  }
 }
 
 void CrashStorm::JudgeTarget() {

@@ -44,6 +44,10 @@ class StormLog {
   std::vector<uint32_t> ids_ GUARDED_BY(mutex_);
 };
 
+// That the producer's messages lie in the log as it has sent them: or no order can be judged.
+void ExpectLogInOrder(const std::string& bootstrap, const std::string& topic,
+                      const StormSize& size);
+
 // Commits that reach to the end of every partition, within a minute.
 bool AllCommitted(const std::string& bootstrap, const std::string& group, const std::string& topic,
                   uint64_t messages);
