@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 
@@ -31,7 +32,7 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
        {"knows_to", known->to},
        {"read_from", facts.read_from},
        {"start", facts.start},
-       {"incarnation", known->incarnation}});
+       {"incarnation", Hex(known->incarnation)}});
   closing_.erase(partition);  // not before: who cannot have it now still has to let it go
   stores_[partition] = {.source = facts.source,
                         .partition = facts.partition,
