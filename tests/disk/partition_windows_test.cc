@@ -12,6 +12,7 @@
 #include "support/eventually.h"
 #include "support/temp_dir.h"
 #include "syncs.h"
+#include "writes.h"
 
 namespace oncemq::testing {
 namespace {
@@ -204,6 +205,34 @@ TEST_F(DiskPartitions, AnOpeningThatFailsIsNotCounted) {
   }
   EXPECT_GT(failed, 0);
   EXPECT_GT(healed, 0);
+}
+
+// Each of them begins in the store, and cannot be said to: the list of the earlier ones is full
+// soon, and the one that this process goes on from stays in it.
+TEST_F(DiskPartitions, AStoreThatFailsForLongIsStillTheOneThatWasHeld) {
+  constexpr int kTries = 80;
+  ManualClock clock;
+  auto windows = OpenPartitionWindows(DiskOptions(directory_.path() / "stores", 100), clock);
+  ASSERT_TRUE(windows);
+  const auto known = Open(**windows, 1);
+  ASSERT_TRUE(known);
+  const Own own = *(*windows)->RaiseOwn(0, 1, 0);
+  ASSERT_TRUE(Announce(**windows, 0, 1));
+  const Progress progress{0, 1, own, 7, kThen, known->incarnation};
+  Change change{};
+  ASSERT_TRUE((*windows)->Committed({&progress, 1}, {&change, 1}));
+  (*windows)->Close(0, 1);
+  ASSERT_TRUE(Open(**windows, 1)) << "whose commits are still to come";
+  Fail(**windows, 1);
+  for (int i = 0; i < kTries; i++) {
+    const FailingMarks failing;  // behind the row of the opening
+    clock.Advance(std::chrono::seconds(10));
+    ASSERT_FALSE(Claim(**windows, {0, 1, 3}));
+    ASSERT_EQ(failing.failed(), 1);
+  }
+  clock.Advance(std::chrono::seconds(10));
+  const Status announced = Announce(**windows, 0, 1);
+  EXPECT_TRUE(announced) << ToString(announced.error());
 }
 
 TEST_F(DiskPartitions, AStoreThatCannotBeOpenedIsAskedForEverLessOften) {

@@ -93,5 +93,48 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
   EXPECT_GT(refused, 10);
 }
 
+TEST_F(DiskReadErrors, AnOpeningThatCannotLookIsRefusedForAWhile) {
+  int refused = 0;
+  for (int after = 0, failed = 1; failed > 0; after++) {
+    {
+      const FailingLooks failing(after, /*most=*/1);
+      const auto opened = TryToOpen();
+      failed = failing.failed();
+      refused += opened ? 0 : 1;
+      ASSERT_TRUE(opened || opened.error().code == Code::kUnavailable)
+          << "after " << after << " looks: " << ToString(opened.error());
+    }
+    Open();
+    EXPECT_EQ(*Unknown(*window_, 0, kIds), 0);
+    window_.reset();
+  }
+  EXPECT_GT(refused, 5);
+}
+
+// A generation that is put away is read once more before the store takes it.
+TEST_F(DiskReadErrors, AReadThatFailsOnceWhereAGenerationIsPutAwayLosesNothing) {
+  constexpr int64_t kMore = 220;
+  std::filesystem::rename(Store(), Store() + ".sound");
+  for (int after = 0, failed = 1; failed > 0; after += 3) {
+    std::filesystem::remove_all(Store());
+    std::filesystem::copy(Store() + ".sound", Store());
+    Open();
+    int64_t answered = kIds;
+    {
+      const FailingReads failing(after, /*most=*/1);
+      for (; answered < kIds + kMore && FinishIds(*window_, answered, answered + 20);) {
+        answered += 20;
+      }
+      window_.reset();
+      failed = failing.failed();
+    }
+    Open();
+    const auto unknown = Unknown(*window_, 0, answered);
+    ASSERT_TRUE(unknown) << "after " << after << " reads: " << ToString(unknown.error());
+    EXPECT_EQ(*unknown, 0) << "after " << after << " reads";
+    window_.reset();
+  }
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reads.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,41 +13,60 @@
 namespace oncemq::testing {
 namespace {
 
-std::atomic<bool> failing{false};
-std::atomic<int> left{0};
-std::atomic<int> failures{0};
+struct Fault {
+  std::atomic<int> failing{0};
+  std::atomic<int> left{0};
+  std::atomic<int> failed{0};
 
-bool Fails() {
-  if (!failing || left-- > 0) {
-    return false;
+  void Set(int after, int most) {
+    left = after;
+    failed = 0;
+    failing = most;
   }
-  failures++;
-  errno = EIO;
-  return true;
-}
+  bool Meets() {
+    if (failing <= 0 || left-- > 0 || failing-- <= 0) {
+      return false;
+    }
+    failed++;
+    errno = EIO;
+    return true;
+  }
+};
+
+Fault of_reads;
+Fault of_looks;
 
 }  // namespace
 
-FailingReads::FailingReads(int after) {
-  left = after;
-  failures = 0;
-  failing = true;
+FailingReads::FailingReads(int after, int most) {
+  of_reads.Set(after, most);
 }
-
 FailingReads::~FailingReads() {
-  failing = false;
+  of_reads.failing = 0;
+}
+int FailingReads::failed() const {
+  return of_reads.failed;
 }
 
-int FailingReads::failed() const {
-  return failures;
+FailingLooks::FailingLooks(int after, int most) {
+  of_looks.Set(after, most);
+}
+FailingLooks::~FailingLooks() {
+  of_looks.failing = 0;
+}
+int FailingLooks::failed() const {
+  return of_looks.failed;
 }
 
 }  // namespace oncemq::testing
 
 // RocksDB has its pages from the one, its logs from the other.
 EXPORTED ssize_t pread(int file, void* bytes, size_t size, off_t at) {
-  return oncemq::testing::Fails() ? -1 : REAL(pread)(file, bytes, size, at);
+  return oncemq::testing::of_reads.Meets() ? -1 : REAL(pread)(file, bytes, size, at);
 }
 EXPORTED size_t fread_unlocked(void* bytes, size_t size, size_t count, FILE* file) {
-  return oncemq::testing::Fails() ? 0 : REAL(fread_unlocked)(bytes, size, count, file);
+  return oncemq::testing::of_reads.Meets() ? 0 : REAL(fread_unlocked)(bytes, size, count, file);
+}
+EXPORTED int stat(const char* path, struct stat* facts) {
+  return oncemq::testing::of_looks.Meets() ? -1 : REAL(stat)(path, facts);
 }

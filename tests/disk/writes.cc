@@ -48,25 +48,20 @@ Fault& OfWrites() {
   return *fault;
 }
 
+Fault& OfMarks() {
+  static auto* const fault = new Fault;
+  return *fault;
+}
+
 Fault& OfNames() {
   static auto* const fault = new Fault;
   return *fault;
 }
 
-bool WriteFails(int file) {
-  if (file <= STDERR_FILENO || !OfWrites().Meets()) {
-    return false;
-  }
-  errno = ENOSPC;
-  return true;
-}
-
-bool NameFails() {
-  if (!OfNames().Meets()) {
-    return false;
-  }
-  errno = EIO;
-  return true;
+bool Fails(Fault& fault, int error) {
+  const bool meets = fault.Meets();
+  errno = meets ? error : errno;
+  return meets;
 }
 
 }  // namespace
@@ -79,6 +74,16 @@ FailingWrites::~FailingWrites() {
 }
 int FailingWrites::failed() const {
   return OfWrites().Failed();
+}
+
+FailingMarks::FailingMarks(int after, int most) {
+  OfMarks().Set(after, most);
+}
+FailingMarks::~FailingMarks() {
+  OfMarks().Clear();
+}
+int FailingMarks::failed() const {
+  return OfMarks().Failed();
 }
 
 FailingNames::FailingNames(int after, int most) {
@@ -94,14 +99,18 @@ int FailingNames::failed() const {
 }  // namespace oncemq::testing
 
 EXPORTED ssize_t write(int file, const void* bytes, size_t size) {
-  return oncemq::testing::WriteFails(file) ? -1 : REAL(write)(file, bytes, size);
+  const bool fails =
+      file > STDERR_FILENO && oncemq::testing::Fails(oncemq::testing::OfWrites(), ENOSPC);
+  return fails ? -1 : REAL(write)(file, bytes, size);
 }
 EXPORTED ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) {
-  return oncemq::testing::WriteFails(file) ? -1 : REAL(pwrite)(file, bytes, size, at);
+  return oncemq::testing::Fails(oncemq::testing::OfMarks(), ENOSPC)
+             ? -1
+             : REAL(pwrite)(file, bytes, size, at);
 }
 EXPORTED int rename(const char* from, const char* to) {
-  return oncemq::testing::NameFails() ? -1 : REAL(rename)(from, to);
+  return oncemq::testing::Fails(oncemq::testing::OfNames(), EIO) ? -1 : REAL(rename)(from, to);
 }
 EXPORTED int link(const char* from, const char* to) {
-  return oncemq::testing::NameFails() ? -1 : REAL(link)(from, to);
+  return oncemq::testing::Fails(oncemq::testing::OfNames(), EIO) ? -1 : REAL(link)(from, to);
 }

@@ -20,6 +20,17 @@ class FailingWrites {
   int failed() const;  // so far
 };
 
+// The same of what is written in its place, as only SYNCED is.
+class FailingMarks {
+ public:
+  explicit FailingMarks(int after = 0, int most = INT_MAX);
+  ~FailingMarks();
+  FailingMarks(const FailingMarks&) = delete;
+  FailingMarks& operator=(const FailingMarks&) = delete;
+
+  int failed() const;
+};
+
 // The same of files that get another name, or a second one.
 class FailingNames {
  public:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "careful_files.h"
 
+#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "oncemq/base/mutant.h"
+#include "rocks_names.h"
 
 namespace oncemq {
 namespace {
@@ -15,62 +17,144 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-IOStatus Noted(IOStatus status, std::atomic<bool>& in_doubt) {
-  if (!status.ok()) {
-    in_doubt = true;
-  }
-  return status;
-}
-
-class ManifestFile final : public rocksdb::FSWritableFileOwnerWrapper {
- public:
-  ManifestFile(std::unique_ptr<FSWritableFile> file, std::atomic<bool>& in_doubt)
-      : FSWritableFileOwnerWrapper(std::move(file)), in_doubt_(in_doubt) {}
-
-  IOStatus Append(const Slice& bytes, const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, debug), in_doubt_);
-  }
-  IOStatus Append(const Slice& bytes, const IOOptions& options,
-                  const rocksdb::DataVerificationInfo& sums, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, sums, debug), in_doubt_);
-  }
-  IOStatus Flush(const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Flush(options, debug), in_doubt_);
-  }
-  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Sync(options, debug), in_doubt_);
-  }
-  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Fsync(options, debug), in_doubt_);
-  }
-  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Close(options, debug), in_doubt_);
-  }
-
- private:
-  std::atomic<bool>& in_doubt_;
-};
-
 std::string_view NameIn(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+bool IsDraft(std::string_view path) {
+  return NameIn(path).starts_with(kIngestPrefix);
+}
+
+// A file of which somebody wants to know whether it took what it was given.
+class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  using Note = void (CarefulFiles::*)(const IOStatus& status);
+  NotedFile(std::unique_ptr<FSWritableFile> file, CarefulFiles& files, Note note)
+      : FSWritableFileOwnerWrapper(std::move(file)), files_(files), note_(note) {}
+
+  IOStatus Append(const Slice& bytes, const IOOptions& options, IODebugContext* debug) override {
+    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, debug));
+  }
+  IOStatus Append(const Slice& bytes, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& sums, IODebugContext* debug) override {
+    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, sums, debug));
+  }
+  IOStatus Flush(const IOOptions& options, IODebugContext* debug) override {
+    return Noted(FSWritableFileOwnerWrapper::Flush(options, debug));
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    return Synced(FSWritableFileOwnerWrapper::Sync(options, debug));
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
+    return Synced(FSWritableFileOwnerWrapper::Fsync(options, debug));
+  }
+  IOStatus Close(const IOOptions& options, IODebugContext* debug) override {
+    return Noted(FSWritableFileOwnerWrapper::Close(options, debug));
+  }
+
+ private:
+  IOStatus Noted(IOStatus status) {
+    if (!status.ok()) {
+      (files_.*note_)(status);
+    }
+    return status;
+  }
+  // A log is synced by SyncLog(), which would wait for itself.
+  IOStatus Synced(IOStatus status) {
+    return note_ == &CarefulFiles::NoteLog ? status : Noted(std::move(status));
+  }
+
+  CarefulFiles& files_;
+  const Note note_;
+};
+
+class DraftFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  DraftFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, CarefulFiles& files)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), files_(files) {}
+
+  IOStatus Read(uint64_t at, size_t size, const IOOptions& options, Slice* result, char* scratch,
+                IODebugContext* debug) const override {
+    IOStatus read = FSRandomAccessFileOwnerWrapper::Read(at, size, options, result, scratch, debug);
+    if (!read.ok()) {
+      files_.NoteDraft(read);
+    }
+    return read;
+  }
+
+ private:
+  CarefulFiles& files_;
+};
+
 }  // namespace
+
+void CarefulFiles::NoteManifest(const Status&) {
+  in_doubt_ = true;
+}
+
+void CarefulFiles::NoteLog(const Status&) {
+  if (ONCEMQ_MUTANT("failed-log-synced")) {
+    return;
+  }
+  const std::unique_lock gate(log_gate_);
+  log_failed_ = true;
+}
+
+void CarefulFiles::NoteDraft(const Status&) {
+  draft_unread_ = true;
+}
+
+rocksdb::Status CarefulFiles::SyncLog(rocksdb::DB& database) {
+  const std::shared_lock gate(log_gate_);
+  return log_failed_ ? rocksdb::Status::IOError("the log could not be written")
+                     : database.SyncWAL();
+}
 
 IOStatus CarefulFiles::NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                        std::unique_ptr<FSWritableFile>* file,
                                        IODebugContext* debug) {
   IOStatus made = FileSystemWrapper::NewWritableFile(path, options, file, debug);
-  if (made.ok() && NameIn(path).starts_with("MANIFEST-")) {
-    *file = std::make_unique<ManifestFile>(std::move(*file), in_doubt_);
+  if (!made.ok()) {
+    return made;
+  }
+  if (!opened_) {
+    MutexLock lock(made_mutex_);
+    made_.push_back(path);
+  }
+  if (NameIn(path).starts_with("MANIFEST-")) {
+    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteManifest);
+  } else if (path.ends_with(".log")) {
+    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteLog);
   }
   return made;
 }
 
+IOStatus CarefulFiles::NewRandomAccessFile(const std::string& path,
+                                           const rocksdb::FileOptions& options,
+                                           std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                           IODebugContext* debug) {
+  IOStatus opened = FileSystemWrapper::NewRandomAccessFile(path, options, file, debug);
+  if (opened.ok() && IsDraft(path)) {
+    *file = std::make_unique<DraftFile>(std::move(*file), *this);
+  }
+  return opened;
+}
+
+IOStatus CarefulFiles::LinkFile(const std::string& from, const std::string& to,
+                                const IOOptions& options, IODebugContext* debug) {
+  if (IsDraft(from) && draft_unread_ && !ONCEMQ_MUTANT("unread-draft-taken-in")) {
+    return IOStatus::IOError(from, "could not be read");
+  }
+  return FileSystemWrapper::LinkFile(from, to, options, debug);
+}
+
 IOStatus CarefulFiles::RenameFile(const std::string& from, const std::string& to,
                                   const IOOptions& options, IODebugContext* debug) {
+  const bool current = NameIn(to) == "CURRENT";
+  current_named_ = current_named_ || current;
   IOStatus renamed = FileSystemWrapper::RenameFile(from, to, options, debug);
-  return NameIn(to) == "CURRENT" ? Noted(std::move(renamed), in_doubt_) : renamed;
+  in_doubt_ = in_doubt_ || (current && !renamed.ok());
+  return renamed;
 }
 
 IOStatus CarefulFiles::DeleteFile(const std::string& path, const IOOptions& options,
@@ -78,6 +162,26 @@ IOStatus CarefulFiles::DeleteFile(const std::string& path, const IOOptions& opti
   return in_doubt_ && !ONCEMQ_MUTANT("removed-in-doubt")
              ? IOStatus::OK()
              : FileSystemWrapper::DeleteFile(path, options, debug);
+}
+
+// The last that an opening which has failed does with the store, while it is still its own.
+IOStatus CarefulFiles::UnlockFile(rocksdb::FileLock* lock, const IOOptions& options,
+                                  IODebugContext* debug) {
+  if (!opened_ && !current_named_ && !ONCEMQ_MUTANT("failed-opening-leaves-files")) {
+    RemoveLeftovers();
+  }
+  return FileSystemWrapper::UnlockFile(lock, options, debug);
+}
+
+void CarefulFiles::RemoveLeftovers() {
+  MutexLock lock(made_mutex_);
+  for (const std::string& path : made_) {
+    const std::string_view name = NameIn(path);
+    if (name.ends_with(".sst") || name.ends_with(".log") || name.ends_with(".dbtmp") ||
+        name.starts_with("MANIFEST-")) {
+      static_cast<void>(FileSystemWrapper::DeleteFile(path, {}, nullptr));
+    }
+  }
 }
 
 }  // namespace oncemq

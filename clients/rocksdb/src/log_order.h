@@ -13,13 +13,18 @@
 #include <rocksdb/listener.h>
 
 #include <atomic>
+#include <memory>
+#include <utility>
 
+#include "careful_files.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
 class LogOrder final : public rocksdb::EventListener {
  public:
+  explicit LogOrder(std::shared_ptr<CarefulFiles> files) : files_(std::move(files)) {}
+
   // From when on it syncs: what is opened writes nothing of ours before.
   void Watch(rocksdb::DB* database) { database_ = database; }
   bool failed() const { return failed_; }
@@ -27,12 +32,14 @@ class LogOrder final : public rocksdb::EventListener {
   // Whoever writes or flushes waits for it; RocksDB's own lock is not held.
   void OnMemTableSealed(const rocksdb::MemTableInfo&) override {
     rocksdb::DB* const database = database_;
-    if (database != nullptr && !ONCEMQ_MUTANT("log-left-unsynced") && !database->SyncWAL().ok()) {
+    if (database != nullptr && !ONCEMQ_MUTANT("log-left-unsynced") &&
+        !files_->SyncLog(*database).ok()) {
       failed_ = true;
     }
   }
 
  private:
+  const std::shared_ptr<CarefulFiles> files_;
   std::atomic<rocksdb::DB*> database_{nullptr};
   std::atomic<bool> failed_{false};
 };

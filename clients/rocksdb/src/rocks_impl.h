@@ -13,18 +13,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "careful_files.h"
 #include "log_order.h"
 #include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/rocks_store.h"
+#include "rocks_names.h"
 #include "synced_mark.h"
 
 namespace oncemq {
-
-inline constexpr std::string_view kIngestPrefix = "ingest-";
 
 inline rocksdb::Slice AsSlice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
@@ -34,14 +35,25 @@ inline std::string_view AsView(const rocksdb::Slice& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-inline Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
-  Code code = Code::kUnavailable;
+// What a disk, or a process without free descriptors, does for a while has many names in RocksDB.
+inline Code CodeOf(const rocksdb::Status& status, const std::string& text) {
+  const auto says = [&](const char* words) { return text.find(words) != text.npos; };
   if (status.IsCorruption() || status.IsPathNotFound()) {  // a file of the store is gone
-    code = Code::kCorrupt;
-  } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
-    code = Code::kInvalid;
+    const bool passes = says("IO error") && !says("No such file");
+    return passes && !ONCEMQ_MUTANT("failing-disk-is-damage") ? Code::kUnavailable : Code::kCorrupt;
   }
-  return {code, effect, directory + ": " + status.ToString()};
+  if (status.IsInvalidArgument() || status.IsNotSupported()) {
+    // It tries them out on CURRENT, which may not be opened at the moment.
+    const bool passes = says("Direct I/O") || says("direct I/O") || says("with filesystem");
+    return passes ? Code::kUnavailable : Code::kInvalid;
+  }
+  return Code::kUnavailable;
+}
+
+inline Error ToError(const rocksdb::Status& status, Effect effect, const std::string& directory) {
+  std::string text = status.ToString();
+  const Code code = CodeOf(status, text);
+  return {code, effect, directory + ": " + std::move(text)};
 }
 
 struct RocksBatch::Impl {
@@ -66,10 +78,10 @@ inline std::atomic<int> stores_held{0};
 struct RocksStore::Impl {
   std::string directory;
   bool held = false;  // its lock is ours; what is not held is only read
-  const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>();
+  const std::shared_ptr<CarefulFiles> careful = std::make_shared<CarefulFiles>();
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(careful);
+  const std::shared_ptr<LogOrder> log_order = std::make_shared<LogOrder>(careful);
   struct stat lock_file {};  // with `held`
-  const std::unique_ptr<rocksdb::Env> env =
-      rocksdb::NewCompositeEnv(std::make_shared<CarefulFiles>());
   std::unique_ptr<rocksdb::DB> database;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::Options file_options;
@@ -80,7 +92,7 @@ struct RocksStore::Impl {
   SyncedMark mark GUARDED_BY(mark_mutex);
 
   ~Impl() {
-    if (held && !broken && database->SyncWAL().ok()) {
+    if (Usable() && careful->SyncLog(*database).ok()) {
       static_cast<void>(MarkSynced(database->GetLatestSequenceNumber()));
     }
     for (rocksdb::ColumnFamilyHandle* handle : handles) {

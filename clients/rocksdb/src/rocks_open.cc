@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "oncemq/base/mutant.h"
@@ -29,8 +31,9 @@ void RemoveNames(const std::string& directory) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end && !ignored;
        entry.increment(ignored)) {
-    if (entry->path().filename().string().starts_with(kIngestPrefix) &&
-        !ONCEMQ_MUTANT("ingest-name-reused")) {
+    const std::string name = entry->path().filename().string();
+    const bool options = name.starts_with("OPTIONS-") && name.ends_with(".dbtmp");
+    if ((name.starts_with(kIngestPrefix) || options) && !ONCEMQ_MUTANT("ingest-name-reused")) {
       std::error_code failed;
       std::filesystem::remove(entry->path(), failed);
     }
@@ -56,6 +59,12 @@ std::error_code MakeFolders(const std::filesystem::path& directory) {
   failed.clear();
   const bool there = std::filesystem::is_directory(directory, failed);
   return failed || there ? failed : std::make_error_code(std::errc::not_a_directory);
+}
+
+// Until a person comes; a full disk does not.
+bool Lasts(const std::error_code& failed) {
+  constexpr int kLasting[] = {EACCES, EPERM, ENOTDIR, EROFS, ENAMETOOLONG, ELOOP, EINVAL};
+  return std::find(std::begin(kLasting), std::end(kLasting), failed.value()) != std::end(kLasting);
 }
 
 }  // namespace
@@ -90,7 +99,9 @@ rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
       held ? rocksdb::DB::Open(settings, directory, families, &handles, &opened)
            : rocksdb::DB::OpenForReadOnly(settings, directory, families, &handles, &opened);
   database.reset(opened);
-  if (!status.ok()) {
+  if (status.ok()) {
+    careful->NoteOpened();
+  } else {
     held = false;
   }
   stores_held += held ? 1 : 0;
@@ -122,8 +133,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   }
   failed = MakeFolders(options.directory);
   if (failed) {
-    const bool full = failed.value() == ENOSPC || failed.value() == EDQUOT;
-    return Error{full ? Code::kUnavailable : Code::kInvalid, Effect::kNone,
+    return Error{Lasts(failed) ? Code::kInvalid : Code::kUnavailable, Effect::kNone,
                  options.directory + ": " + failed.message()};
   }
   if (OnNetwork(options.directory)) {

@@ -98,7 +98,7 @@ Status RocksStore::Impl::SyncLog() {
   if (ONCEMQ_MUTANT("mark-before-sync")) {
     static_cast<void>(MarkSynced(number));
   }
-  if (const rocksdb::Status status = database->SyncWAL(); !status.ok()) {
+  if (const rocksdb::Status status = careful->SyncLog(*database); !status.ok()) {
     return Broken(status);
   }
   Status marked = MarkSynced(number);

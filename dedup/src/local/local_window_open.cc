@@ -156,7 +156,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   if (!store) {
     return store.error();
   }
-  const auto manifest = OpenManifest(**store, options.identity, *options.level);
+  const auto manifest = OpenManifest(**store, options.identity, *options.level, former);
   if (!manifest) {
     return InStore(options.directory, manifest.error());
   }

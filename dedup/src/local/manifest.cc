@@ -132,7 +132,8 @@ Result<Manifest> ReadManifest(RocksStore& store) {
   return *bytes ? DecodeManifest(**bytes) : Result<Manifest>(Damaged("is not there"));
 }
 
-Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level) {
+Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level,
+                              uint64_t former) {
   Result<Manifest> manifest = ReadOrMake(store, identity, level);
   if (!manifest) {
     return manifest;
@@ -153,7 +154,9 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
     manifest->earlier.push_back(manifest->incarnation);
     if (manifest->earlier.size() > kMostEarlier) {
       // Not the first: the last acknowledged commit names it.
-      manifest->earlier.erase(manifest->earlier.begin() + 1);
+      // Nor the one that this process goes on from.
+      const bool its = manifest->earlier[1] == former && !ONCEMQ_MUTANT("former-opening-trimmed");
+      manifest->earlier.erase(manifest->earlier.begin() + (its ? 2 : 1));
     }
   }
   manifest->incarnation = SecureRandom64() | 1;  // 0 is none

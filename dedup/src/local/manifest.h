@@ -36,7 +36,8 @@ inline constexpr size_t kMostEarlier = 64;
 // none. It is written by whoever has found the rest of the store sound: an opening that fails and
 // is tried again would fill the list of the earlier ones. kInvalid: it belongs to another identity
 // or level; kCorrupt: it cannot be read, or it is gone while markers are there.
-Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level);
+Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level,
+                              uint64_t former = 0);
 // As it is; kCorrupt where there is none.
 Result<Manifest> ReadManifest(RocksStore& store);
 void PutManifest(const Manifest& manifest, RocksBatch& batch);
