@@ -68,6 +68,7 @@ bool Member::TakeOut() {
     return true;
   }
   const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
+  AwaitStops();
   LogCall("a partition was not taken out of the assignment", error.get());
   if (error != nullptr) {
     return false;
