@@ -101,7 +101,6 @@ class Member {
   bool MayAnswerLater(PartitionId id, const Error& error);
   void Start(PartitionId id, int64_t read_from, int64_t start);
   void TellAssigned(std::span<const PartitionId> fresh, bool first);
-  void AwaitStops();
   void UnassignWhenDrained();
   void Unassign();
   void Drop(PartitionId id);

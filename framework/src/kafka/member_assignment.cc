@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "await_stops.h"
 #include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
@@ -178,7 +179,7 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
     }
     LogCall("the assignment was not taken", rd_kafka_assign(client_.get(), ListOf(all).get()));
   }
-  AwaitStops();
+  AwaitStops(client_.get());
   must_answer_ = must_answer_ && !first;
   ListReadable();
 }
@@ -254,21 +255,8 @@ void Member::Unassign() {
   } else {
     LogCall("the revocation was not taken", rd_kafka_assign(client_.get(), nullptr));
   }
-  AwaitStops();
+  AwaitStops(client_.get());
   revoked_.clear();
-}
-
-// librdkafka stops what a call takes out of the assignment behind that call; another call that
-// takes it out meanwhile stops it again, and the process ends (librdkafka #5573, up to 2.15). Its
-// thread does one thing after the other: before the answer to the first of these the stops have
-// been sent, and before that to the second they have been answered.
-void Member::AwaitStops() {
-  for (int i = 0; i < 2; i++) {
-    rd_kafka_topic_partition_list_t* assigned = nullptr;
-    if (rd_kafka_assignment(client_.get(), &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      rd_kafka_topic_partition_list_destroy(assigned);
-    }
-  }
 }
 
 void Member::Drop(PartitionId id) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "await_stops.h"
 #include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
@@ -68,7 +69,7 @@ bool Member::TakeOut() {
     return true;
   }
   const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
-  AwaitStops();
+  AwaitStops(client_.get());
   LogCall("a partition was not taken out of the assignment", error.get());
   if (error != nullptr) {
     return false;
