@@ -28,7 +28,7 @@ bool IsDraft(std::string_view path) {
 // A file of which somebody wants to know whether it took what it was given.
 class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  using Note = void (CarefulFiles::*)(const IOStatus& status);
+  using Note = void (CarefulFiles::*)();
   NotedFile(std::unique_ptr<FSWritableFile> file, CarefulFiles& files, Note note)
       : FSWritableFileOwnerWrapper(std::move(file)), files_(files), note_(note) {}
 
@@ -55,13 +55,13 @@ class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
  private:
   IOStatus Noted(IOStatus status) {
     if (!status.ok()) {
-      (files_.*note_)(status);
+      (files_.*note_)();
     }
     return status;
   }
   // A log is synced by SyncLog(), which would wait for itself.
   IOStatus Synced(IOStatus status) {
-    return note_ == &CarefulFiles::NoteLog ? status : Noted(std::move(status));
+    return note_ == &CarefulFiles::NoteFailedLog ? status : Noted(std::move(status));
   }
 
   CarefulFiles& files_;
@@ -77,7 +77,7 @@ class DraftFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
                 IODebugContext* debug) const override {
     IOStatus read = FSRandomAccessFileOwnerWrapper::Read(at, size, options, result, scratch, debug);
     if (!read.ok()) {
-      files_.NoteDraft(read);
+      files_.NoteUnreadDraft();
     }
     return read;
   }
@@ -88,11 +88,11 @@ class DraftFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
 }  // namespace
 
-void CarefulFiles::NoteManifest(const Status&) {
+void CarefulFiles::NoteFailedManifest() {
   in_doubt_ = true;
 }
 
-void CarefulFiles::NoteLog(const Status&) {
+void CarefulFiles::NoteFailedLog() {
   if (ONCEMQ_MUTANT("failed-log-synced")) {
     return;
   }
@@ -100,7 +100,7 @@ void CarefulFiles::NoteLog(const Status&) {
   log_failed_ = true;
 }
 
-void CarefulFiles::NoteDraft(const Status&) {
+void CarefulFiles::NoteUnreadDraft() {
   draft_unread_ = true;
 }
 
@@ -122,9 +122,9 @@ IOStatus CarefulFiles::NewWritableFile(const std::string& path, const rocksdb::F
     made_.push_back(path);
   }
   if (NameIn(path).starts_with("MANIFEST-")) {
-    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteManifest);
+    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteFailedManifest);
   } else if (path.ends_with(".log")) {
-    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteLog);
+    *file = std::make_unique<NotedFile>(std::move(*file), *this, &CarefulFiles::NoteFailedLog);
   }
   return made;
 }

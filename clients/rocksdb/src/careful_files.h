@@ -55,9 +55,9 @@ class CarefulFiles final : public rocksdb::FileSystemWrapper {
                     Debug* debug) override;
 
   // Of the files that it has made.
-  void NoteManifest(const Status& status);
-  void NoteLog(const Status& status);
-  void NoteDraft(const Status& status);
+  void NoteFailedManifest();
+  void NoteFailedLog();
+  void NoteUnreadDraft();
 
  private:
   void RemoveLeftovers();

@@ -8,9 +8,10 @@
 // change that was synced, so that this is noticed. After the first failed write every later one
 // fails: what a store acknowledges after an I/O error cannot be trusted; the owner opens it again.
 // A draft that fails is no such write: nothing rests on it.
-// Failure: kUnavailable while another process holds the directory, or when the disk is full;
-// kCorrupt says what is damaged or missing; kInvalid for a directory that cannot hold a store, or
-// lies on a network file system, whose locks and syncs promise less.
+// Failure: kUnavailable while another process holds the directory, while the disk is full or fails,
+// or while no file can be opened: later it may go on. kCorrupt says what is damaged or missing;
+// kInvalid for a directory that cannot hold a store, or lies on a network file system, whose locks
+// and syncs promise less.
 // Thread safety: any thread; batches and iterators belong to one.
 #pragma once
 
