@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "disk_window.h"
@@ -89,6 +90,27 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
     }
     EXPECT_EQ(*Unknown(*window_, 0, kIds), 0) << "short in silence, after " << after << " reads";
     window_.reset();
+  }
+  EXPECT_GT(refused, 10);
+}
+
+// It alone, and RocksDB may take the place for empty.
+TEST_F(DiskReadErrors, AnOpeningInWhichOneReadFailsIsRefusedOrKnowsAll) {
+  std::filesystem::rename(Store(), Store() + ".sound");
+  int refused = 0;
+  for (int after = 0, failed = 1; failed > 0; after++) {
+    std::filesystem::remove_all(Store());
+    std::filesystem::copy(Store() + ".sound", Store());
+    std::optional<FailingReads> failing(std::in_place, after, /*most=*/1);
+    const auto opened = TryToOpen();
+    failed = failing->failed();
+    failing.reset();
+    refused += opened ? 0 : 1;
+    if (opened) {
+      const auto unknown = Unknown(**opened, 0, kIds);
+      ASSERT_TRUE(unknown) << "after " << after << " reads: " << ToString(unknown.error());
+      EXPECT_EQ(*unknown, 0) << "short in silence, after " << after << " reads";
+    }
   }
   EXPECT_GT(refused, 10);
 }

@@ -33,11 +33,13 @@ class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(file)), files_(files), note_(note) {}
 
   IOStatus Append(const Slice& bytes, const IOOptions& options, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, debug));
+    return Noted(Refused() ? IOStatus::IOError("what it rests on could not be read")
+                           : FSWritableFileOwnerWrapper::Append(bytes, options, debug));
   }
   IOStatus Append(const Slice& bytes, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& sums, IODebugContext* debug) override {
-    return Noted(FSWritableFileOwnerWrapper::Append(bytes, options, sums, debug));
+    return Noted(Refused() ? IOStatus::IOError("what it rests on could not be read")
+                           : FSWritableFileOwnerWrapper::Append(bytes, options, sums, debug));
   }
   IOStatus Flush(const IOOptions& options, IODebugContext* debug) override {
     return Noted(FSWritableFileOwnerWrapper::Flush(options, debug));
@@ -59,6 +61,7 @@ class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
     }
     return status;
   }
+  bool Refused() const { return note_ == &CarefulFiles::NoteFailedManifest && files_.unread(); }
   // A log is synced by SyncLog(), which would wait for itself.
   IOStatus Synced(IOStatus status) {
     return note_ == &CarefulFiles::NoteFailedLog ? status : Noted(std::move(status));
@@ -68,22 +71,28 @@ class NotedFile final : public rocksdb::FSWritableFileOwnerWrapper {
   const Note note_;
 };
 
-class DraftFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+// Somebody wants to know where it could not be read.
+class TableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
-  DraftFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, CarefulFiles& files)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), files_(files) {}
+  TableFile(std::unique_ptr<rocksdb::FSRandomAccessFile> file, CarefulFiles& files, bool draft,
+            uint64_t end)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), files_(files), draft_(draft), end_(end) {}
 
   IOStatus Read(uint64_t at, size_t size, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* debug) const override {
     IOStatus read = FSRandomAccessFileOwnerWrapper::Read(at, size, options, result, scratch, debug);
-    if (!read.ok()) {
+    if (!read.ok() && draft_) {
       files_.NoteUnreadDraft();
+    } else if (!read.ok() && at + size > end_) {
+      files_.NoteUnreadEnd();
     }
     return read;
   }
 
  private:
   CarefulFiles& files_;
+  const bool draft_;
+  const uint64_t end_;  // where it begins
 };
 
 }  // namespace
@@ -102,6 +111,10 @@ void CarefulFiles::NoteFailedLog() {
 
 void CarefulFiles::NoteUnreadDraft() {
   draft_unread_ = true;
+}
+
+void CarefulFiles::NoteUnreadEnd() {
+  end_unread_ = !ONCEMQ_MUTANT("unread-end-passed-over");
 }
 
 rocksdb::Status CarefulFiles::SyncLog(rocksdb::DB& database) {
@@ -134,8 +147,13 @@ IOStatus CarefulFiles::NewRandomAccessFile(const std::string& path,
                                            std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                            IODebugContext* debug) {
   IOStatus opened = FileSystemWrapper::NewRandomAccessFile(path, options, file, debug);
-  if (opened.ok() && IsDraft(path)) {
-    *file = std::make_unique<DraftFile>(std::move(*file), *this);
+  const bool draft = IsDraft(path);
+  if (opened.ok() && (draft || path.ends_with(".sst"))) {
+    constexpr uint64_t kEnd = 64 << 10;
+    uint64_t size = 0;  // not known: it is all end
+    FileSystemWrapper::GetFileSize(path, {}, &size, debug).PermitUncheckedError();
+    const uint64_t end = size > kEnd ? size - kEnd : 0;
+    *file = std::make_unique<TableFile>(std::move(*file), *this, draft, end);
   }
   return opened;
 }

@@ -10,6 +10,9 @@
 //   it is removed, as long as nothing can name it.
 // - A file whose first or last key could not be read is taken in as if it were empty. Here it is
 //   refused.
+// - A file of which the end cannot be read, where its properties and deletions of ranges are noted,
+//   is used without them: rows are missed in silence. Here the store is of no use any more, and
+//   nothing that RocksDB makes of such a file becomes a part of it.
 // - A log must not be synced for the first time when a write to it has failed: SyncLog().
 //
 // Thread safety: any thread.
@@ -38,6 +41,8 @@ class CarefulFiles final : public rocksdb::FileSystemWrapper {
   // What is made from now on is no leftover.
   void NoteOpened() { opened_ = true; }
   rocksdb::Status SyncLog(rocksdb::DB& database);
+  // What is read may be wrong.
+  bool unread() const { return end_unread_; }
 
   const char* Name() const override { return "CarefulFiles"; }
   Status NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -58,6 +63,7 @@ class CarefulFiles final : public rocksdb::FileSystemWrapper {
   void NoteFailedManifest();
   void NoteFailedLog();
   void NoteUnreadDraft();
+  void NoteUnreadEnd();
 
  private:
   void RemoveLeftovers();
@@ -66,6 +72,7 @@ class CarefulFiles final : public rocksdb::FileSystemWrapper {
   std::atomic<bool> current_named_{false};  // or it was tried
   std::atomic<bool> opened_{false};
   std::atomic<bool> draft_unread_{false};
+  std::atomic<bool> end_unread_{false};
   Mutex made_mutex_;
   std::vector<std::string> made_ GUARDED_BY(made_mutex_);
   // Who syncs shares it, so that no write fails between a look at the next one and the sync.

@@ -15,6 +15,10 @@ namespace oncemq {
 
 class ErrorsStay final : public rocksdb::EventListener {
  public:
+  // Nothing is tried again: a buffer that could not be put into a file once may not be at all.
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    *error = rocksdb::Status(*error, rocksdb::Status::Severity::kFatalError);
+  }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* automatic) override {
     *automatic = *automatic && ONCEMQ_MUTANT("errors-mend-themselves");

@@ -73,6 +73,10 @@ Status RocksStore::Sync() {
   return impl_->SyncLog();
 }
 
+bool RocksStore::unread() const {
+  return impl_->careful->unread();
+}
+
 // A process goes on with files that were moved away: the lock guards a place where nobody looks,
 // and what it stands for is missing where everybody does.
 Status RocksStore::CheckPlace() {
@@ -110,6 +114,9 @@ Result<std::optional<std::string>> RocksStore::Get(size_t family, std::string_vi
   std::string value;
   const rocksdb::Status status =
       impl_->database->Get({}, impl_->Handle(family), AsSlice(key), &value);
+  if (impl_->careful->unread()) {
+    return impl_->Unread();
+  }
   if (status.IsNotFound()) {
     return std::optional<std::string>();
   }
@@ -132,6 +139,9 @@ Status RocksStore::MultiGet(
   std::vector<rocksdb::Status> statuses(count);
   impl_->database->MultiGet({}, impl_->Handle(family), count, slices.data(), values.data(),
                             statuses.data(), /*sorted_input=*/true);
+  if (impl_->careful->unread()) {
+    return impl_->Unread();
+  }
   for (size_t i = 0; i < count; i++) {
     if (statuses[i].ok()) {
       found(i, AsView(values[i]));
@@ -161,7 +171,7 @@ Status RocksStore::Scan(
   if (!rows->status().ok()) {
     return impl_->Failed(rows->status(), Effect::kNone);
   }
-  return {};
+  return impl_->careful->unread() ? Status(impl_->Unread()) : Status();
 }
 
 Status RocksStore::Ingest(size_t family, const Rows& next) {

@@ -54,6 +54,9 @@ Found LocalWindow::Locate(std::string_view id, size_t index) const {
 }
 
 Status LocalWindow::Usable() {
+  if (failure_ && store_->unread()) {
+    Fail(Error{Code::kUnavailable, Effect::kNone, "a file of the store could not be read"});
+  }
   if (failure_) {
     return {};
   }

@@ -92,6 +92,10 @@ class RocksStore {
   // or replaced its directory, or the file of its lock; it is of no use any more then.
   Status CheckPlace();
 
+  // A file could not be read in a way that RocksDB passes over: from then on nothing is read or
+  // written any more, until the store is opened again.
+  bool unread() const;
+
   Result<std::optional<std::string>> Get(size_t family, std::string_view key);
   // Calls `found` for each key that exists, with its index; keys must be sorted.
   Status MultiGet(size_t family, std::span<const std::string_view> keys,
