@@ -69,6 +69,7 @@ class Member {
   struct Reader {
     QueuePtr queue;
     int64_t next = 0;        // offset to read from, where the partition has to be assigned anew
+    int64_t begun = 0;       // where it was started last
     int64_t start = 0;       // what is read below it only completes the window
     bool stopped = false;    // by an incident, or until it is assigned anew
     int64_t broken_at = -1;  // where the last range error was, which the log does not explain

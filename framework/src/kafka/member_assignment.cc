@@ -149,7 +149,7 @@ void Member::Refuse() {
 void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   const PartitionName& name = table_.Name(id);
   Reader& reader = readers_[id];
-  reader.next = read_from;
+  reader.next = reader.begun = read_from;
   reader.start = start;
   reader.stopped = false;
   reader.queue.reset(

@@ -4,7 +4,9 @@
 // of an assignment it goes on where the log begins now, and the window learns of the gap (rule 6).
 // Above it, records are gone that were never handled: where the policy skips them, the partition is
 // drained and assigned anew, so that they are counted as at any other assignment. Where nothing is
-// gone the error was of an earlier fetch, and the partition goes on where it is.
+// gone, and nothing was read since the partition was started, the error was of an earlier fetch,
+// and it goes on where it is. What was read further may have been cut off, and other records may
+// have grown in its place since: that is a stop.
 #include <algorithm>
 #include <utility>
 
@@ -127,14 +129,16 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
   overtaken.known = true;
 }
 
-// What is to be read next lies in the log; or behind its end, which nobody can explain.
+// What is to be read next lies in the log, or behind its end.
 void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& events) {
   Reader& reader = readers_.at(id);
   reader.unexplained = reader.broken_at == reader.next ? reader.unexplained + 1 : 1;
   reader.broken_at = reader.next;
+  const bool cut = log.end < reader.next ||
+                   (reader.next != reader.begun && !ONCEMQ_MUTANT("regrown-log-goes-on"));
   const bool often =
       reader.unexplained > kMostUnexplained || ONCEMQ_MUTANT("late-range-error-stops");
-  if ((log.end < reader.next || often) && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
+  if ((cut || often) && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
     StopOvertaken(id, overtaken_.at(id).why, events);
     return;
   }

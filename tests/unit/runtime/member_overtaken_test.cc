@@ -23,7 +23,7 @@ TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkip
   ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
   Send(0, 10);
   ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
-  cluster_.AnswerNext(kFetch, std::vector<int>(60, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
   Send(0, 1);
   ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
   EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
@@ -34,15 +34,20 @@ TEST_F(MemberTest, ARangeErrorThatTheLogDoesNotExplainStopsWhereWhatIsGoneIsSkip
 // As when the answer to an earlier fetch comes late: nothing is gone, and nobody has to come.
 TEST_F(MemberTest, ARangeErrorAtAPlaceThatTheLogHasIsNoEndWhereWhatIsGoneStopsToo) {
   options_.kafka.out_of_range = KafkaOptions::OutOfRange::kStop;
-  Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
-  Send(0, 10);
-  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+  Send(0, 15);
   cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
-  Send(0, 5);
+  Join();
   ASSERT_TRUE(Serving([&] { return read_[0] == 15; }));
   EXPECT_THAT(told_.incidents, IsEmpty());
   EXPECT_THAT(told_.revoked, IsEmpty());
+}
+
+TEST_F(MemberTest, ARangeErrorThatNeverEndsIsAnIncident) {
+  Send(0, 15);
+  cluster_.AnswerNext(kFetch, std::vector<int>(60, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE));
+  Join();
+  ASSERT_TRUE(Serving([&] { return !told_.incidents.empty(); }));
+  EXPECT_THAT(told_.incidents, Each(HasSubstr("out of range")));
 }
 
 TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
