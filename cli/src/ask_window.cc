@@ -51,6 +51,18 @@ class StoresOf {
     asked_[std::filesystem::absolute(asked.socket)] = "";
   }
 
+  WindowAnswer Answer(const std::string& directory, const std::vector<std::string>& stores) && {
+    for (const std::string& store : stores) {
+      Look(store);
+    }
+    if (!answer_.stores.empty() || answer_.services.empty()) {
+      answer_.from.push_back(kReadFrom + directory +
+                             (unasked_.empty() ? "" : ", since " + unasked_));
+    }
+    return std::move(answer_);
+  }
+
+ private:
   void Look(const std::string& store) {
     const auto opened = StoreLook::Open(store, SystemClock::Instance());
     auto seen = opened ? question_.look(**opened) : Result<nlohmann::ordered_json>(opened.error());
@@ -63,15 +75,6 @@ class StoresOf {
     }
   }
 
-  WindowAnswer Answer(const std::string& directory) && {
-    if (!answer_.stores.empty() || answer_.services.empty()) {
-      answer_.from.push_back(kReadFrom + directory +
-                             (unasked_.empty() ? "" : ", since " + unasked_));
-    }
-    return std::move(answer_);
-  }
-
- private:
   // One service holds many stores, and tells of all of them at once.
   void AskHolder(const std::string& store, const std::string& held) {
     const std::string socket = AskedAt(store);
@@ -80,10 +83,10 @@ class StoresOf {
       const auto [place, first] = asked_.try_emplace(socket);
       if (first) {
         Asked asked = AskSocket(socket, question_.request);
-        place->second = asked.code == kExitDone ? "" : std::move(asked.why);
         if (asked.code == kExitDone) {
-          answer_.from.push_back(kByService + socket);
-          answer_.services.push_back(std::move(asked.result));
+          Add(std::move(asked));
+        } else {
+          place->second = std::move(asked.why);
         }
       }
       if (place->second.empty()) {
@@ -114,11 +117,7 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string& una
             ": no store of a window lies there, nor in <partition> or <topic>/<partition> below it",
         kExitUsage);
   }
-  StoresOf of(question, unasked);
-  for (const std::string& store : stores) {
-    of.Look(store);
-  }
-  return std::move(of).Answer(directory);
+  return StoresOf(question, unasked).Answer(directory, stores);
 }
 
 // Other members of its group may hold stores beside its own, or nobody does.
@@ -126,10 +125,7 @@ WindowAnswer LookFurther(Asked asked, const std::string& directory,
                          const WindowQuestion& question) {
   StoresOf of(question, "");
   of.Add(std::move(asked));
-  for (const std::string& store : FindStores(directory)) {
-    of.Look(store);
-  }
-  return std::move(of).Answer(directory);
+  return std::move(of).Answer(directory, FindStores(directory));
 }
 
 #else

@@ -114,16 +114,19 @@ struct RocksStore::Impl {
     broken = true;
     return Failed(status, Effect::kUnknown);
   }
-  Error Unread() const {
-    return {Code::kUnavailable, Effect::kNone,
-            directory + ": the end of a file could not be read; the store must be opened again"};
+  Status Readable() const {
+    return careful->unread()
+               ? Status(Error{Code::kUnavailable, Effect::kNone,
+                              directory + ": the end of a file could not be read; the store must "
+                                          "be opened again"})
+               : Status();
   }
   Status Usable() const {
     if (!held) {
       return Error{Code::kInvalid, Effect::kNone, directory + ": it was opened to be read"};
     }
-    if (careful->unread()) {
-      return Unread();
+    if (Status readable = Readable(); !readable) {
+      return readable;
     }
     if (!broken && !log_order->failed()) {
       return {};

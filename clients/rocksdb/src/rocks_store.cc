@@ -114,8 +114,8 @@ Result<std::optional<std::string>> RocksStore::Get(size_t family, std::string_vi
   std::string value;
   const rocksdb::Status status =
       impl_->database->Get({}, impl_->Handle(family), AsSlice(key), &value);
-  if (impl_->careful->unread()) {
-    return impl_->Unread();
+  if (Status readable = impl_->Readable(); !readable) {
+    return readable.error();
   }
   if (status.IsNotFound()) {
     return std::optional<std::string>();
@@ -139,8 +139,8 @@ Status RocksStore::MultiGet(
   std::vector<rocksdb::Status> statuses(count);
   impl_->database->MultiGet({}, impl_->Handle(family), count, slices.data(), values.data(),
                             statuses.data(), /*sorted_input=*/true);
-  if (impl_->careful->unread()) {
-    return impl_->Unread();
+  if (Status readable = impl_->Readable(); !readable) {
+    return readable;
   }
   for (size_t i = 0; i < count; i++) {
     if (statuses[i].ok()) {
@@ -171,7 +171,7 @@ Status RocksStore::Scan(
   if (!rows->status().ok()) {
     return impl_->Failed(rows->status(), Effect::kNone);
   }
-  return impl_->careful->unread() ? Status(impl_->Unread()) : Status();
+  return impl_->Readable();
 }
 
 Status RocksStore::Ingest(size_t family, const Rows& next) {
