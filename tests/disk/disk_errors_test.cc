@@ -10,9 +10,8 @@
 #include <type_traits>
 
 #include "disk_window.h"
+#include "fault.h"
 #include "support/temp_dir.h"
-#include "syncs.h"
-#include "writes.h"
 
 namespace oncemq::testing {
 namespace {

@@ -10,10 +10,9 @@
 #include <thread>
 
 #include "disk_window.h"
+#include "fault.h"
 #include "oncemq/clients/rocks_store.h"
 #include "support/temp_dir.h"
-#include "syncs.h"
-#include "writes.h"
 
 namespace oncemq::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <random>
 
+#include "fault.h"
 #include "merge_store.h"
-#include "syncs.h"
 
 namespace oncemq::testing {
 namespace {

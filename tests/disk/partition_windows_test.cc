@@ -8,11 +8,11 @@
 #include <string>
 
 #include "disk_window.h"
+#include "fault.h"
 #include "oncemq/dedup/store_stat.h"
 #include "support/eventually.h"
 #include "support/temp_dir.h"
 #include "syncs.h"
-#include "writes.h"
 
 namespace oncemq::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "disk_window.h"
-#include "reads.h"
+#include "fault.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::testing {
@@ -25,6 +25,12 @@ class DiskReadErrors : public ::testing::Test {
       ASSERT_TRUE(FinishIds(*window_, i, i + 50));
     }
     window_.reset();
+    std::filesystem::copy(Store(), Store() + ".sound");
+  }
+  // As it was in the beginning.
+  void Renew() const {
+    std::filesystem::remove_all(Store());
+    std::filesystem::copy(Store() + ".sound", Store());
   }
   std::string Store() const { return directory_.path() / "store"; }
   Result<std::unique_ptr<Window>> TryToOpen() const {
@@ -73,11 +79,9 @@ TEST_F(DiskReadErrors, AClaimThatCannotBeLookedUpIsNotGrantedAndIsAnsweredLater)
 
 // Whichever read it is from which on all fail.
 TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
-  std::filesystem::rename(Store(), Store() + ".sound");
   int refused = 0;
   for (int after = 0, failed = 1; failed > 0; after++) {
-    std::filesystem::remove_all(Store());
-    std::filesystem::copy(Store() + ".sound", Store());
+    Renew();
     {
       const FailingReads failing(after);
       auto opened = TryToOpen();
@@ -96,11 +100,9 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
 
 // It alone, and RocksDB may take the place for empty.
 TEST_F(DiskReadErrors, AnOpeningInWhichOneReadFailsIsRefusedOrKnowsAll) {
-  std::filesystem::rename(Store(), Store() + ".sound");
   int refused = 0;
   for (int after = 0, failed = 1; failed > 0; after++) {
-    std::filesystem::remove_all(Store());
-    std::filesystem::copy(Store() + ".sound", Store());
+    Renew();
     std::optional<FailingReads> failing(std::in_place, after, /*most=*/1);
     const auto opened = TryToOpen();
     failed = failing->failed();
@@ -135,11 +137,9 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotLookIsRefusedForAWhile) {
 
 // A generation that is put away is read once more before the store takes it.
 TEST_F(DiskReadErrors, AReadThatFailsOnceWhereAGenerationIsPutAwayLosesNothing) {
-  constexpr int64_t kMore = 220;
-  std::filesystem::rename(Store(), Store() + ".sound");
-  for (int after = 0, failed = 1; failed > 0; after += 3) {
-    std::filesystem::remove_all(Store());
-    std::filesystem::copy(Store() + ".sound", Store());
+  constexpr int64_t kMore = 120;
+  for (int after = 0, failed = 1; failed > 0; after++) {
+    Renew();
     Open();
     int64_t answered = kIds;
     {

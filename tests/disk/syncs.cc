@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "fault.h"
 #include "support/power/interpose.h"
 
 namespace oncemq::testing {
@@ -17,9 +18,6 @@ struct State {
   std::condition_variable go;
   bool held = false;      // whoever comes
   bool released = false;  // whoever waits
-  int passes = 0;         // so many, then
-  int failing = 0;        // so many fail
-  int failed = 0;
   int waiting = 0;
 };
 
@@ -36,13 +34,7 @@ int Sync() {
     state.go.wait(lock, [&] { return state.released; });
     state.waiting--;
   }
-  if (state.failing == 0 || state.passes-- > 0) {
-    return 0;
-  }
-  state.failing--;
-  state.failed++;
-  errno = EIO;
-  return -1;
+  return OfSyncs().Meets(EIO) ? -1 : 0;
 }
 
 }  // namespace
@@ -68,23 +60,6 @@ void HeldSyncs::LetOthersPass() {
 int HeldSyncs::waiting() const {
   const std::lock_guard lock(TheState().mutex);
   return TheState().waiting;
-}
-
-FailingSyncs::FailingSyncs(int after, int most) {
-  const std::lock_guard lock(TheState().mutex);
-  TheState().passes = after;
-  TheState().failing = most;
-  TheState().failed = 0;
-}
-
-FailingSyncs::~FailingSyncs() {
-  const std::lock_guard lock(TheState().mutex);
-  TheState().failing = 0;
-}
-
-int FailingSyncs::failed() const {
-  const std::lock_guard lock(TheState().mutex);
-  return TheState().failed;
 }
 
 }  // namespace oncemq::testing

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The syncs of this program. It looks at what others have left, and nobody takes the power from it:
 // they need not wait for the disk, and a hundred times more losses can be looked at. A test may
-// have them wait, or fail.
+// have them wait; or fail: see fault.h.
 //
 // Thread safety: any thread; one object at a time.
 #pragma once
-
-#include <climits>
 
 namespace oncemq::testing {
 
@@ -20,17 +18,6 @@ class HeldSyncs {
 
   int waiting() const;   // at the time
   void LetOthersPass();  // those that come from now on; who waits, waits
-};
-
-// While it lives, syncs fail: `after` so many more, and `most` at most.
-class FailingSyncs {
- public:
-  explicit FailingSyncs(int after = 0, int most = INT_MAX);
-  ~FailingSyncs();
-  FailingSyncs(const FailingSyncs&) = delete;
-  FailingSyncs& operator=(const FailingSyncs&) = delete;
-
-  int failed() const;  // so far
 };
 
 }  // namespace oncemq::testing

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "disk_window.h"
+#include "fault.h"
 #include "support/eventually.h"
 #include "support/temp_dir.h"
 #include "syncs.h"
