@@ -6,7 +6,8 @@
 // thing after the other: before the answer to a question the stops have been sent, and before the
 // answer to the next one they have been answered.
 //
-// Thread safety: any thread. Blocks: as long as the client's own thread is busy.
+// Thread safety: any thread. Blocks: as long as the client's own thread is busy; for ever if the
+// consumer's end comes in between.
 #pragma once
 
 #include <librdkafka/rdkafka.h>

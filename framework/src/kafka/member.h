@@ -104,6 +104,7 @@ class Member {
   void TellAssigned(std::span<const PartitionId> fresh, bool first);
   void UnassignWhenDrained();
   void Unassign();
+  void AwaitStopped();
   void Drop(PartitionId id);
   void ListReadable();
   PartitionListPtr ListOf(std::span<const PartitionId> ids) const;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "await_stops.h"
 #include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
@@ -71,7 +70,7 @@ bool Member::TakeOut() {
     return true;
   }
   const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(ids).get()));
-  AwaitStops(client_.get());
+  AwaitStopped();
   LogCall("a partition was not taken out of the assignment", error.get());
   if (error != nullptr) {
     return false;

@@ -5,10 +5,39 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "member_fixture.h"
+
+namespace {
+std::atomic<int> questions{0};
+}  // namespace
+
+// The linker leads the product's calls here (--wrap).
+extern "C" {
+rd_kafka_resp_err_t __real_rd_kafka_assignment(rd_kafka_t* client,
+                                               rd_kafka_topic_partition_list_t** assigned);
+rd_kafka_resp_err_t __wrap_rd_kafka_assignment(rd_kafka_t* client,
+                                               rd_kafka_topic_partition_list_t** assigned) {
+  questions++;
+  return __real_rd_kafka_assignment(client, assigned);
+}
+}
 
 namespace oncemq::testing {
 namespace {
+
+// A question that the end of the consumer overtakes is never answered.
+TEST_F(MemberTest, AMemberThatLeavesItsGroupAsksNothing) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_GT(questions, 0) << "the calls are not led here";
+  member_->Close();
+  questions = 0;
+  ASSERT_TRUE(Serving([&] { return member_->closed(); }));
+  EXPECT_EQ(questions, 0);
+  member_.reset();
+}
 
 TEST_F(MemberTest, AssignmentsThatFollowAtOnceAreNotTheEndOfTheProcess) {
   constexpr int kTimes = 2'000;
