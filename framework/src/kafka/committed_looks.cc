@@ -8,7 +8,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "oncemq/base/log.h"
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

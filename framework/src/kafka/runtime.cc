@@ -14,9 +14,9 @@
 #include "keeper.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
+#include "oncemq/base/stop_caller.h"
 #include "poll_loop.h"
 #include "scope.h"
-#include "stop_caller.h"
 #include "wake.h"
 
 namespace oncemq {

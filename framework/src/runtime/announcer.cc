@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "oncemq/base/mutant.h"
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

@@ -15,7 +15,7 @@
 
 #include "job.h"
 #include "oncemq/base/mutex.h"
-#include "stop_caller.h"
+#include "oncemq/base/stop_caller.h"
 #include "store_errors.h"
 
 namespace oncemq {

@@ -5,9 +5,9 @@
 
 #include <latch>
 
-#include "no_more_threads.h"
 #include "poll_loop_fixture.h"
 #include "support/log_file.h"
+#include "support/no_more_threads.h"
 
 namespace oncemq::testing {
 namespace {
@@ -249,19 +249,6 @@ TEST_F(HangTest, ACrewWithoutThreadsSaysSoAndEnds) {
   }
   EXPECT_EQ(crew.StartWorkers(3), 3U);
   EXPECT_TRUE(crew.End({}));
-}
-
-TEST_F(HangTest, AStopThatNoThreadCanRequestIsRequestedLater) {
-  StopCaller stops;
-  std::stop_source source;
-  {
-    const NoMoreThreads none;
-    EXPECT_FALSE(stops.Request(source));
-  }
-  EXPECT_FALSE(source.stop_requested());
-  EXPECT_TRUE(stops.Request(source));
-  EXPECT_TRUE(stops.End(seconds(20)));
-  EXPECT_TRUE(source.stop_requested());
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "no_more_threads.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/framework/runtime.h"
 #include "support/log_file.h"
+#include "support/no_more_threads.h"
 
 namespace oncemq {
 namespace {

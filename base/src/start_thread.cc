@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stop_caller.h"
+#include "oncemq/base/stop_caller.h"
 
 #include <utility>
 
-#include "start_thread.h"
+#include "oncemq/base/start_thread.h"
 
 namespace oncemq {
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/base/stop_caller.h"
+
+#include <gtest/gtest.h>
+
+#include "support/no_more_threads.h"
+
+namespace oncemq::testing {
+namespace {
+
+TEST(StopCaller, ACallbackThatBlocksKeepsNobodyWaiting) {
+  StopCaller stops;
+  std::stop_source hung;
+  std::stop_source other;
+  std::atomic<bool> go_on{false};
+  std::atomic<bool> called{false};
+  const std::stop_callback hangs(hung.get_token(), [&] { go_on.wait(false); });
+  const std::stop_callback is_called(other.get_token(), [&] {
+    called = true;
+    called.notify_all();
+  });
+  EXPECT_TRUE(stops.Request(hung));
+  EXPECT_TRUE(stops.Request(other));
+  called.wait(false);
+  EXPECT_FALSE(stops.End(milliseconds(10)));
+  go_on = true;
+  go_on.notify_all();
+  EXPECT_TRUE(stops.End(milliseconds(20'000)));
+}
+
+TEST(StopCaller, AStopThatNoThreadCanRequestIsRequestedLater) {
+  StopCaller stops;
+  std::stop_source source;
+  {
+    const NoMoreThreads none;
+    EXPECT_FALSE(stops.Request(source));
+  }
+  EXPECT_FALSE(source.stop_requested());
+  EXPECT_TRUE(stops.Request(source));
+  EXPECT_TRUE(stops.End(milliseconds(20'000)));
+  EXPECT_TRUE(source.stop_requested());
+}
+
+}  // namespace
+}  // namespace oncemq::testing
