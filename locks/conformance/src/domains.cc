@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases over the engine, as a service uses them: threads, waits that are given up, losses.
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lock_test.h"
+#include "oncemq/locks/lock_domain.h"
+
+namespace oncemq::conformance {
+namespace {
+
+constexpr milliseconds kLong{30'000};
+
+std::unique_ptr<LockDomain> OpenDomain(const std::shared_ptr<LockEngine>& engine,
+                                       const LockOptions& options = {}) {
+  auto domain = LockDomain::Open(engine, options);
+  EXPECT_TRUE(domain.has_value()) << ToString(domain.error());
+  return domain ? *std::move(domain) : nullptr;
+}
+
+std::optional<Lease> Acquired(LockDomain& domain, std::string_view name,
+                              const AcquireOptions& how = {}) {
+  auto lease = domain.Acquire(name, how);
+  EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
+  return lease ? *std::move(lease) : std::nullopt;
+}
+
+AcquireOptions OneTry() {
+  return {.until = BootTime::min()};
+}
+
+LOCK_TEST(Always, AReleasedLeaseIsFreeAtOnce) {
+  const auto domain = OpenDomain(shared_engine());
+  auto lease = Acquired(*domain, "x");
+  ASSERT_TRUE(lease);
+  EXPECT_TRUE(lease->StillMine());
+  EXPECT_EQ(lease->name(), "x");
+  EXPECT_EQ(!lease->fence().empty(), can().fence);
+  EXPECT_FALSE(Acquired(*domain, "x", OneTry()));
+  EXPECT_EQ(lease->Release(), Released::kYes);
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+  EXPECT_TRUE(Acquired(*domain, "x", OneTry()));
+}
+
+LOCK_TEST(Always, ADestroyedLeaseIsFreeAtOnce) {
+  const auto domain = OpenDomain(shared_engine());
+  { ASSERT_TRUE(Acquired(*domain, "x")); }
+  EXPECT_TRUE(Acquired(*domain, "x", OneTry()));
+}
+
+// Two domains are two processes for the store.
+LOCK_TEST(Always, NoUpdateIsLostUnderALease) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 25;
+  const auto one = OpenDomain(shared_engine());
+  const auto two = OpenDomain(shared_engine());
+  int balance = 0;  // read and written under the lease only
+  Fence last;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; i++) {
+        auto lease = Acquired(t % 2 == 0 ? *one : *two, "account/1");
+        ASSERT_TRUE(lease);
+        if (can().fence) {
+          EXPECT_GT(lease->fence(), last);
+        }
+        last = lease->fence();
+        const int read = balance;
+        std::this_thread::yield();
+        balance = read + 1;
+        EXPECT_EQ(lease->Release(), Released::kYes);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(balance, kThreads * kRounds);
+}
+
+LOCK_TEST(Always, WhoWaitsGivesUpInTime) {
+  const auto domain = OpenDomain(shared_engine());
+  const auto holder = Acquired(*domain, "x");
+  const BootTime began = domain->clock().Boot();
+  EXPECT_FALSE(Acquired(*domain, "x", {.until = began + milliseconds(50)}));
+  EXPECT_GE(domain->clock().Boot() - began, milliseconds(50));
+  EXPECT_EQ(Look().parties.size(), 1u) << "its place is taken back";
+}
+
+LOCK_TEST(Always, WhoWaitsGivesUpWhenAStopIsRequested) {
+  const auto domain = OpenDomain(shared_engine());
+  const auto holder = Acquired(*domain, "x");
+  std::stop_source stop;
+  std::jthread waits([&] { EXPECT_FALSE(Acquired(*domain, "x", {.stop = stop.get_token()})); });
+  stop.request_stop();
+  waits.join();
+  EXPECT_EQ(Look().parties.size(), 1u) << "its place is taken back";
+}
+
+// The stop comes at every moment around the grant: before the ask, in the queue, with the wake,
+// behind the grant. Whatever came of it, nothing is left behind.
+LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
+  const auto domain = OpenDomain(shared_engine());
+  int granted = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; round++) {
+    auto holder = Acquired(*domain, "x");
+    ASSERT_TRUE(holder);
+    std::stop_source stop;
+    std::jthread waits(
+        [&] { granted += Acquired(*domain, "x", {.stop = stop.get_token()}).has_value() ? 1 : 0; });
+    std::jthread releases([&] { holder->Release(); });
+    for (int spin = 0; spin < round * 50; spin++) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    stop.request_stop();
+    waits.join();
+    releases.join();
+    ASSERT_TRUE(Look().parties.empty()) << "round " << round;
+  }
+  RecordProperty("granted", granted);
+}
+
+LOCK_TEST(IfFenced, AnEvictedHolderIsToldToStop) {
+  const auto domain = OpenDomain(shared_engine(), {.lease = lease()});
+  auto lease = Acquired(*domain, "x");
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(engine().Evict("x", lease->fence()));
+  std::atomic<bool> told{false};
+  std::stop_callback on_stop(lease->stop(), [&] {
+    told = true;
+    told.notify_all();
+  });
+  told.wait(false);  // by the next renewal
+  EXPECT_EQ(lease->lost(), Lost::kTaken);
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+}
+
+LOCK_TEST(IfFenced, AConfirmationTellsAtOnceThatAHoldIsGone) {
+  const auto domain = OpenDomain(shared_engine());
+  auto lease = Acquired(*domain, "x");
+  ASSERT_TRUE(lease);
+  auto confirmed = lease->Confirm();
+  ASSERT_TRUE(confirmed.has_value()) << ToString(confirmed.error());
+  EXPECT_TRUE(*confirmed);
+  ASSERT_TRUE(engine().Evict("x", lease->fence()));
+  confirmed = lease->Confirm();
+  ASSERT_TRUE(confirmed.has_value()) << ToString(confirmed.error());
+  EXPECT_FALSE(*confirmed);
+  EXPECT_EQ(lease->lost(), Lost::kTaken);
+}
+
+LOCK_TEST(Always, AHolderThatIsAskedBackHearsOfIt) {
+  const auto domain = OpenDomain(shared_engine(), {.lease = lease()});
+  auto lease = Acquired(*domain, "x");
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(engine().AskBack("x"));
+  std::atomic<bool> asked{false};
+  std::stop_callback on_ask(lease->asked_back(), [&] {
+    asked = true;
+    asked.notify_all();
+  });
+  asked.wait(false);
+  EXPECT_TRUE(lease->StillMine()) << "it is asked, not robbed";
+  EXPECT_EQ(lease->Release(), Released::kYes);
+}
+
+LOCK_TEST(Always, ALeaseIsRenewedAsLongAsItIsHeld) {
+  const auto domain = OpenDomain(shared_engine(), {.lease = lease()});
+  auto lease = Acquired(*domain, "x");
+  ASSERT_TRUE(lease);
+  const BootTime first = lease->safe_until();
+  const BootTime enough = domain->clock().Boot() + this->lease() * 2;
+  while (domain->clock().Boot() < enough && lease->StillMine()) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(lease->StillMine());
+  EXPECT_GT(lease->safe_until(), first);
+  EXPECT_EQ(lease->Release(), Released::kYes);
+}
+
+LOCK_TEST(Always, AHoldIsLostWhenItsLongestTimeIsOver) {
+  const auto domain = OpenDomain(shared_engine());
+  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(30)});
+  ASSERT_TRUE(lease);
+  std::atomic<bool> told{false};
+  std::stop_callback on_stop(lease->stop(), [&] {
+    told = true;
+    told.notify_all();
+  });
+  told.wait(false);
+  EXPECT_EQ(lease->lost(), Lost::kTooLong);
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+  EXPECT_TRUE(Acquired(*domain, "x", OneTry())) << "given back, though it was lost before";
+}
+
+LOCK_TEST(Always, TheCallbackOfALossMayReleaseTheLease) {
+  const auto domain = OpenDomain(shared_engine());
+  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(30)});
+  ASSERT_TRUE(lease);
+  std::atomic<bool> released{false};
+  std::stop_callback on_stop(lease->stop(), [&] {
+    lease.reset();
+    released = true;
+    released.notify_all();
+  });
+  released.wait(false);
+  EXPECT_TRUE(Acquired(*domain, "x", OneTry()));
+}
+
+LOCK_TEST(Always, ADomainThatEndsGivesBackWhatItHolds) {
+  auto ending = OpenDomain(shared_engine());
+  auto lease = Acquired(*ending, "x");
+  ASSERT_TRUE(lease);
+  const std::stop_token stop = lease->stop();
+  ending.reset();
+  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_EQ(lease->lost(), Lost::kClosed);
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+  const auto next = OpenDomain(shared_engine());
+  EXPECT_TRUE(Acquired(*next, "x", OneTry()));
+}
+
+LOCK_TEST(Always, AllNamesAreTakenOrNone) {
+  const auto domain = OpenDomain(shared_engine());
+  const std::vector<std::string> names = {"c", "a", "b", "a"};
+  auto all = domain->AcquireAll(names);
+  ASSERT_TRUE(all.has_value()) << ToString(all.error());
+  ASSERT_TRUE(all->has_value());
+  EXPECT_EQ((*all)->size(), 3u);
+  EXPECT_EQ((**all)[0].name(), "a");
+  (*all)->at(1).Release();
+  auto some = domain->AcquireAll(names, OneTry());
+  ASSERT_TRUE(some.has_value()) << ToString(some.error());
+  EXPECT_FALSE(some->has_value());
+  EXPECT_TRUE(Acquired(*domain, "b", OneTry())) << "what it had taken is given back";
+}
+
+LOCK_TEST(Always, TwoWhoTakeTheSameNamesDoNotWaitForEachOther) {
+  const auto domain = OpenDomain(shared_engine());
+  const std::vector<std::string> there = {"a", "b"};
+  const std::vector<std::string> back = {"b", "a"};
+  std::vector<std::jthread> threads;
+  for (const auto* names : {&there, &back}) {
+    threads.emplace_back([&domain, names] {
+      for (int i = 0; i < 50; i++) {
+        auto all = domain->AcquireAll(*names, {.until = domain->clock().Boot() + kLong});
+        ASSERT_TRUE(all.has_value()) << ToString(all.error());
+        ASSERT_TRUE(all->has_value());
+      }
+    });
+  }
+}
+
+LOCK_TEST(Always, ASpinThatIsOverGivesUpWithoutAPlace) {
+  const auto domain = OpenDomain(shared_engine());
+  const auto holder = Acquired(*domain, "x");
+  AcquireOptions spins;
+  spins.wait = {LockWait::How::kSpin, milliseconds(20)};
+  const BootTime began = domain->clock().Boot();
+  EXPECT_FALSE(Acquired(*domain, "x", spins));
+  EXPECT_GE(domain->clock().Boot() - began, milliseconds(20));
+  EXPECT_EQ(Look().parties.size(), 1u);
+}
+
+LOCK_TEST(Always, ASpinThatIsOverGoesOnAsAWait) {
+  const auto domain = OpenDomain(shared_engine());
+  auto holder = Acquired(*domain, "x");
+  AcquireOptions spins;
+  spins.wait = {LockWait::How::kSpinThenBlock, milliseconds(5)};
+  std::jthread waits([&] { EXPECT_TRUE(Acquired(*domain, "x", spins)); });
+  if (can().fair) {
+    while (Look().parties.size() < 2) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_EQ(holder->Release(), Released::kYes);
+}
+
+}  // namespace
+}  // namespace oncemq::conformance

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Giving back, taking away, and looking.
+#include <string>
+#include <vector>
+
+#include "lock_test.h"
+
+namespace oncemq::conformance {
+namespace {
+
+LOCK_TEST(Always, OnlyTheTokenOfTheGrantFrees) {
+  const Asker holder = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  EXPECT_EQ(Free(New()), Freed::kNotHeld);
+  EXPECT_EQ(Extend(holder), Extended::kYes);
+}
+
+LOCK_TEST(Always, WhatWasNeverHeldIsNotHeld) {
+  EXPECT_EQ(Free(New()), Freed::kNotHeld);
+  EXPECT_EQ(Extend(New()), Extended::kGone);
+}
+
+LOCK_TEST(Always, AReleaseRepeatedAfterALostReplyDoesNotTouchTheNextHolder) {
+  const Asker holder = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  const Asker next = New();
+  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  EXPECT_EQ(Free(holder), Freed::kNotHeld);
+  EXPECT_EQ(Extend(next), Extended::kYes);
+}
+
+LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
+  const Asker held = New("a");
+  const Asker never = New("b");
+  const Asker gone = New("c");
+  const Asker too = New("d");
+  for (const Asker& asker : {held, gone, too}) {
+    ASSERT_EQ(Ask(asker).kind, Kind::kGranted);
+  }
+  ASSERT_EQ(Free(gone), Freed::kYes);
+  std::vector<LockClaim> claims;
+  for (const Asker& asker : {held, never, gone, too}) {
+    claims.push_back({asker.name, asker.token, lease()});
+  }
+  std::vector<Extended> extended(claims.size());
+  ASSERT_TRUE(engine().Extend(claims, extended));
+  EXPECT_EQ(extended,
+            (std::vector{Extended::kYes, Extended::kGone, Extended::kGone, Extended::kYes}));
+  std::vector<Freed> freed(claims.size());
+  ASSERT_TRUE(engine().Free(claims, freed));
+  EXPECT_EQ(freed, (std::vector{Freed::kYes, Freed::kNotHeld, Freed::kNotHeld, Freed::kYes}));
+}
+
+LOCK_TEST(IfFenced, AHoldIsEvictedByItsFence) {
+  const Asker holder = New();
+  const LockAnswer granted = Ask(holder);
+  const Asker waiter = New();
+  static_cast<void>(Ask(waiter));
+  const Result<Freed> evicted = engine().Evict("x", granted.fence);
+  ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
+  EXPECT_EQ(*evicted, Freed::kYes);
+  EXPECT_EQ(Extend(holder), Extended::kGone);
+  const LockAnswer next = Ask(waiter);
+  EXPECT_EQ(next.kind, Kind::kGranted);
+  EXPECT_GT(next.fence, granted.fence);
+}
+
+LOCK_TEST(IfFenced, AnEvictionThatComesLateDoesNotHitTheNextHolder) {
+  const Asker holder = New();
+  const LockAnswer granted = Ask(holder);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  const Asker next = New();
+  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  const Result<Freed> evicted = engine().Evict("x", granted.fence);
+  ASSERT_TRUE(evicted.has_value()) << ToString(evicted.error());
+  EXPECT_EQ(*evicted, Freed::kNotHeld);
+  EXPECT_EQ(Extend(next), Extended::kYes);
+}
+
+LOCK_TEST(Always, AHolderLearnsThatItIsAskedBack) {
+  const Asker holder = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  const Result<size_t> asked = engine().AskBack("x");
+  ASSERT_TRUE(asked.has_value()) << ToString(asked.error());
+  EXPECT_EQ(*asked, 1u);
+  EXPECT_EQ(Extend(holder), Extended::kAskedBack);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  const Asker next = New();
+  ASSERT_EQ(Ask(next).kind, Kind::kGranted);
+  EXPECT_EQ(Extend(next), Extended::kYes) << "the next holder was not meant";
+}
+
+LOCK_TEST(Always, NobodyIsAskedBackWhereNobodyHolds) {
+  const Result<size_t> asked = engine().AskBack("x");
+  ASSERT_TRUE(asked.has_value()) << ToString(asked.error());
+  EXPECT_EQ(*asked, 0u);
+}
+
+LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
+  const Asker holder = New();
+  const LockAnswer granted = Ask(holder);
+  ASSERT_EQ(Ask(New()).kind, Kind::kQueued);
+  const LockView view = Look();
+  ASSERT_EQ(view.parties.size(), 2u);
+  EXPECT_EQ(view.name, "x");
+  EXPECT_TRUE(view.parties[0].holds);
+  EXPECT_EQ(view.parties[0].fence, granted.fence);
+  EXPECT_EQ(view.parties[0].who, "a test");
+  EXPECT_GT(view.parties[0].left, milliseconds(0));
+  EXPECT_LE(view.parties[0].left, lease());
+  EXPECT_FALSE(view.parties[1].holds);
+  EXPECT_EQ(view.parties[1].who, "a test");
+}
+
+LOCK_TEST(Always, NamesAreListedInTheirOrderPageByPage) {
+  const std::vector<std::string> names = {std::string("a\0b", 3), "a:b", "b", "c"};
+  for (const std::string& name : names) {
+    ASSERT_EQ(Ask(New(name)).kind, Kind::kGranted);
+  }
+  std::vector<std::string> seen;
+  for (;;) {
+    const auto page = engine().Names(seen.empty() ? std::string() : seen.back(), 2);
+    ASSERT_TRUE(page.has_value()) << ToString(page.error());
+    if (page->empty()) {
+      break;
+    }
+    EXPECT_LE(page->size(), 2u);
+    seen.insert(seen.end(), page->begin(), page->end());
+  }
+  EXPECT_EQ(seen, names);
+}
+
+}  // namespace
+}  // namespace oncemq::conformance

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_test.h"
+
+#include <deque>
+#include <string>
+
+namespace oncemq {
+namespace conformance {
+namespace {
+
+// Tests and engines register while static objects are initialised, in any order: whichever comes
+// second meets all of the first.
+struct Registry {
+  std::deque<LockCase> cases;
+  std::deque<LockEngineCase> engines;
+};
+
+Registry& TheRegistry() {
+  static Registry registry;
+  return registry;
+}
+
+void Register(const LockCase& test, const LockEngineCase& engine) {
+  if (test.applies(engine.capabilities)) {
+    testing::RegisterTest((engine.name + "/LockConformance").c_str(), test.name, nullptr, nullptr,
+                          test.file, test.line,
+                          [&engine, make = test.make]() -> LockTest* { return make(engine); });
+  }
+}
+
+template <class Answer>
+Answer One(LockEngine& engine,
+           Status (LockEngine::*call)(std::span<const LockClaim>, std::span<Answer>),
+           const LockClaim& claim) {
+  Answer answer{};
+  const Status status = (engine.*call)({&claim, 1}, {&answer, 1});
+  EXPECT_TRUE(status.has_value()) << ToString(status.error());
+  return answer;
+}
+
+}  // namespace
+
+bool AddLockCase(const LockCase& added) {
+  TheRegistry().cases.push_back(added);
+  for (const LockEngineCase& engine : TheRegistry().engines) {
+    Register(added, engine);
+  }
+  return true;
+}
+
+void LockTest::SetUp() {
+  auto opened = case_.open();
+  ASSERT_TRUE(opened.has_value()) << ToString(opened.error());
+  engine_ = *std::move(opened);
+}
+
+Asker LockTest::NewReader(std::string_view name) {
+  Asker reader = New(name);
+  reader.mode = LockMode::kShared;
+  return reader;
+}
+
+LockAsk LockTest::AskOf(const Asker& asker) const {
+  return {asker.name,  asker.token, asker.mode,  asker.queue,
+          asker.barge, case_.lease, case_.lease, "a test"};
+}
+
+LockAnswer LockTest::Ask(const Asker& asker) {
+  const Result<LockAnswer> answer = engine_->Ask(AskOf(asker));
+  EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+  return answer.value_or(LockAnswer{});
+}
+
+Extended LockTest::Extend(const Asker& asker) {
+  return One(*engine_, &LockEngine::Extend, {asker.name, asker.token, case_.lease});
+}
+
+Freed LockTest::Free(const Asker& asker) {
+  return One(*engine_, &LockEngine::Free, {asker.name, asker.token});
+}
+
+void LockTest::Await(const Asker& asker, milliseconds within, const std::stop_token& stop) {
+  const Status done = engine_->Await(AskOf(asker), SystemClock::Instance().Boot() + within, stop);
+  EXPECT_TRUE(done.has_value()) << ToString(done.error());
+}
+
+LockView LockTest::Look(std::string_view name) {
+  const Result<LockView> view = engine_->Look(name);
+  EXPECT_TRUE(view.has_value()) << ToString(view.error());
+  return view.value_or(LockView{});
+}
+
+void LockTest::AskUntilGranted(const Asker& asker) {
+  for (;;) {
+    const LockAnswer answer = Ask(asker);
+    if (answer.kind == Kind::kGranted || HasFailure()) {
+      return;
+    }
+    Await(asker, std::min(answer.again + milliseconds(1), lease() / 3));
+  }
+}
+
+}  // namespace conformance
+
+bool RegisterLockConformance(const LockEngineCase& engine) {
+  conformance::Registry& registry = conformance::TheRegistry();
+  const LockEngineCase& kept = registry.engines.emplace_back(engine);
+  for (const conformance::LockCase& test : registry.cases) {
+    conformance::Register(test, kept);
+  }
+  return true;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the suite are made of. A test is
+//
+//   LOCK_TEST(Always, AFreeNameIsGranted) { ... }
+//
+// where the first argument decides from the capabilities whether it applies.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+
+#include "oncemq/locks/conformance/lock_conformance.h"
+
+namespace oncemq::conformance {
+
+using LockApplies = bool (*)(const LockCapabilities&);
+inline bool Always(const LockCapabilities&) {
+  return true;
+}
+inline bool IfFair(const LockCapabilities& can) {
+  return can.fair;
+}
+inline bool IfUnfair(const LockCapabilities& can) {
+  return can.unfair && can.fair;
+}
+inline bool IfShared(const LockCapabilities& can) {
+  return can.shared;
+}
+inline bool IfSharedAndFair(const LockCapabilities& can) {
+  return can.shared && can.fair;
+}
+inline bool IfSharedAndUnfair(const LockCapabilities& can) {
+  return can.shared && can.fair && can.unfair;
+}
+inline bool IfFenced(const LockCapabilities& can) {
+  return can.fence;
+}
+inline bool IfWakes(const LockCapabilities& can) {
+  return can.wakes && can.fair;
+}
+
+using Kind = LockAnswer::Kind;
+
+// One who asks. Tests say what it differs in.
+struct Asker {
+  Token token;
+  std::string_view name = "x";
+  LockMode mode = LockMode::kExclusive;
+  bool queue = true;
+  bool barge = false;
+};
+
+// Thread safety: the calls on the engine may be made from any thread, as the engine's own.
+class LockTest : public testing::Test {
+ public:
+  explicit LockTest(const LockEngineCase& engine) : case_(engine) {}
+
+ protected:
+  void SetUp() override;
+
+  LockEngine& engine() { return *engine_; }
+  const std::shared_ptr<LockEngine>& shared_engine() { return engine_; }
+  const LockCapabilities& can() const { return case_.capabilities; }
+  milliseconds lease() const { return case_.lease; }
+  void Pass(milliseconds by) { case_.pass(by); }
+
+  // One with a token of its own.
+  Asker New(std::string_view name = "x") { return {.token = {0xC0DE, ++askers_}, .name = name}; }
+  Asker NewReader(std::string_view name = "x");
+  LockAsk AskOf(const Asker& asker) const;
+
+  // Each fails the test if the call fails.
+  LockAnswer Ask(const Asker& asker);
+  Extended Extend(const Asker& asker);
+  Freed Free(const Asker& asker);
+  void Await(const Asker& asker, milliseconds within, const std::stop_token& stop = {});
+  LockView Look(std::string_view name = "x");
+  // Asks until granted, waiting as a queued one does.
+  void AskUntilGranted(const Asker& asker);
+
+ private:
+  const LockEngineCase& case_;
+  std::shared_ptr<LockEngine> engine_;
+  uint64_t askers_ = 0;
+};
+
+struct LockCase {
+  const char* name;
+  const char* file;
+  int line;
+  LockApplies applies;
+  LockTest* (*make)(const LockEngineCase&);
+};
+
+// Registers the test for every engine, those that come later included. Returns true.
+bool AddLockCase(const LockCase& added);
+
+}  // namespace oncemq::conformance
+
+#define LOCK_TEST(applies, name)                                                       \
+  class name final : public LockTest {                                                 \
+   public:                                                                             \
+    using LockTest::LockTest;                                                          \
+    void TestBody() override;                                                          \
+  };                                                                                   \
+  [[maybe_unused]] const bool name##_added =                                           \
+      AddLockCase({#name, __FILE__, __LINE__, applies,                                 \
+                   [](const LockEngineCase& e) -> LockTest* { return new name(e); }}); \
+  void name::TestBody()

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for a turn.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "lock_test.h"
+
+namespace oncemq::conformance {
+namespace {
+
+// Longer than any test takes: what ends such a wait is a wake.
+constexpr milliseconds kLong{10'000};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+// Many times, so that some of the waiters sleep when their turn comes.
+LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
+  for (int round = 0; round < 20; round++) {
+    const Asker holder = New();
+    const Asker waiter = New();
+    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+    std::atomic<bool> waiting{false};
+    BootTime woken;
+    std::jthread waits([&] {
+      waiting = true;
+      Await(waiter, kLong);
+      woken = Now();
+    });
+    while (!waiting) {
+      std::this_thread::yield();
+    }
+    for (int i = 0; i < 500; i++) {
+      std::this_thread::yield();
+    }
+    const BootTime freed = Now();
+    ASSERT_EQ(Free(holder), Freed::kYes);
+    waits.join();
+    ASSERT_LT(woken - freed, kLong / 2) << "round " << round;
+    ASSERT_EQ(Ask(waiter).kind, Kind::kGranted);
+    ASSERT_EQ(Free(waiter), Freed::kYes);
+  }
+}
+
+LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
+  const Asker holder = New();
+  const Asker waiter = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  const BootTime began = Now();
+  Await(waiter, kLong);
+  EXPECT_LT(Now() - began, kLong / 2);
+}
+
+LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
+  const Asker holder = New();
+  const Asker first = New();
+  const Asker second = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
+  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  const BootTime began = Now();
+  std::jthread waits([&] { Await(second, kLong); });
+  EXPECT_EQ(Free(first), Freed::kNotHeld) << "it was its turn, and it does not want it";
+  waits.join();
+  EXPECT_LT(Now() - began, kLong / 2);
+  EXPECT_EQ(Ask(second).kind, Kind::kGranted);
+}
+
+LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
+  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  const Asker waiter = New();
+  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  const BootTime began = Now();
+  Await(waiter, milliseconds(30));
+  EXPECT_GE(Now() - began, milliseconds(30));
+  EXPECT_LT(Now() - began, kLong / 2);
+}
+
+LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
+  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  const Asker waiter = New();
+  ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+  std::stop_source stop;
+  const BootTime began = Now();
+  std::jthread waits([&] { Await(waiter, kLong, stop.get_token()); });
+  stop.request_stop();
+  waits.join();
+  EXPECT_LT(Now() - began, kLong / 2);
+}
+
+// A herd of n would be woken n * n / 2 times.
+LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
+  constexpr size_t kWaiters = 12;
+  const Asker holder = New();
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  std::vector<Asker> waiters;
+  for (size_t i = 0; i < kWaiters; i++) {
+    waiters.push_back(New());
+    ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+  }
+  std::atomic<size_t> wakes{0};
+  std::vector<std::jthread> threads;
+  for (const Asker& waiter : waiters) {
+    threads.emplace_back([&, waiter] {
+      for (;;) {
+        Await(waiter, lease() / 3);
+        wakes++;
+        if (Ask(waiter).kind == Kind::kGranted) {
+          break;
+        }
+      }
+      EXPECT_EQ(Free(waiter), Freed::kYes);
+    });
+  }
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  threads.clear();
+  EXPECT_LE(wakes.load(), kWaiters * 3) << "places were kept, and each was woken in its turn";
+}
+
+}  // namespace
+}  // namespace oncemq::conformance

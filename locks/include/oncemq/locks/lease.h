@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lease: one hold of a name. Move-only, tied to no thread.
+//
+// Promise: stop() fires before the store may grant the name to anybody else, even if the store
+// hangs, because the time is counted from the *sending* of the last renewal that was acknowledged,
+// on a clock that runs on in suspend. It cannot stop code that does not look: an effect that must
+// not come from an earlier holder carries fence() and is checked at its target.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/fence.h"
+#include "oncemq/base/result.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+struct Hold;
+
+// Why a hold ended before it was released.
+enum class Lost : unsigned char {
+  kNot,       // it did not
+  kDeadline,  // no renewal was acknowledged in time
+  kTaken,     // the store ended it: evicted, forgotten, or its lease had run out there
+  kTooLong,   // max_hold is over
+  kClosed,    // its domain was closed
+};
+std::string_view ToString(Lost lost);
+
+enum class Released : unsigned char {
+  kYes,
+  kNotHeld,  // nothing was held any more, or ever
+  kUnknown,  // the store did not answer; it is told again until the lease has run out there
+};
+std::string_view ToString(Released released);
+
+// Thread safety: const members from any thread; moving, Release() and destruction as usual for an
+// object. All of them may be called from a callback of stop(), also of this very lease.
+class Lease {
+ public:
+  Lease() = default;  // holds nothing
+  explicit Lease(std::shared_ptr<Hold> hold) : hold_(std::move(hold)) {}
+  Lease(Lease&&) noexcept = default;
+  Lease& operator=(Lease&& other) noexcept;
+  // Releases, in bounded time.
+  ~Lease();
+
+  // The same for the whole hold. Empty if the engine has none.
+  Fence fence() const;
+  std::string_view name() const;
+  // Requested when the hold is lost, at safe_until() at the latest. Not by a release.
+  std::stop_token stop() const;
+  // Requested when somebody asks the holder to give it back; seen with the next renewal.
+  std::stop_token asked_back() const;
+  // When stop() fires unless the next renewal is acknowledged.
+  BootTime safe_until() const;
+  // Without any I/O: held, and safe_until() is not reached.
+  bool StillMine() const;
+  Lost lost() const;
+
+  // Asks the store, one round trip; renews. False: it is lost, and stop() is requested.
+  [[nodiscard]] Result<bool> Confirm();
+  // Gives it back. Afterwards this lease holds nothing. Bounded in time.
+  Released Release();
+
+ private:
+  std::shared_ptr<Hold> hold_;
+};
+
+}  // namespace oncemq

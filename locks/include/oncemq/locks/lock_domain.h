@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// LockDomain: names that can be held, in one lock store. Where leases come from.
+//
+//   auto domain = LockDomain::Open(MakeMemoryLocks());
+//   auto lease = (*domain)->Acquire("account/42");           // waits its turn
+//   if (!lease) return lease.error();                        // the store did not answer
+//   ... effects that carry (*lease)->fence() ...
+//   (*lease)->Release();                                     // or its destructor
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/locks/lease.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+// What an engine must be able to do; a domain over one that cannot is not opened.
+struct LockNeeds {
+  bool processes = false;
+  bool fair = false;
+  bool shared = false;
+  bool fence = false;
+};
+
+struct LockOptions {
+  LockNeeds needs;
+  milliseconds lease{30'000};     // how long a hold outlives its holder; renewed at every third
+  milliseconds margin{0};         // kept for those who must stop; 0: a tenth of the lease
+  milliseconds place{5'000};      // how long a place in the queue outlives its waiter
+  milliseconds patience{10'000};  // how long a store that fails is asked again, in one Acquire
+  std::string who;                // for people; empty: host and process
+};
+
+// How to wait for a name that others have.
+struct LockWait {
+  enum class How : unsigned char {
+    kBlock,          // in the store's queue, woken by it
+    kSpin,           // ask again and again, for `spin`, then give up
+    kSpinThenBlock,  // for `spin`, then in the queue
+  };
+  How how = How::kBlock;
+  milliseconds spin{5};
+};
+
+struct AcquireOptions {
+  LockMode mode = LockMode::kExclusive;
+  LockWait wait;
+  bool barge = false;             // pass those who wait, where the engine lets one
+  std::optional<BootTime> until;  // give up then; one that has passed: a single try
+  std::stop_token stop;           // give up when it is requested
+  milliseconds lease{0};          // 0: as the domain says
+  milliseconds max_hold{0};       // the hold is lost after that, however well it is renewed; 0: no
+  std::string_view what;          // what it is for, added to `who`
+};
+
+// Promise: a lease is returned only while it is safe; what an Acquire that gave up had asked for is
+// taken back, at once or as soon as the store answers. Failures: kInvalid (name, options, or what
+// the engine cannot do), else the engine's, after `patience`.
+// Thread safety: any thread. No call may be under way when it is destroyed. Destruction ends its
+// holds (Lost::kClosed) in bounded time; leases may outlive it and hold nothing then.
+class LockDomain {
+ public:
+  static Result<std::unique_ptr<LockDomain>> Open(std::shared_ptr<LockEngine> engine,
+                                                  LockOptions options = {},
+                                                  const Clock& clock = SystemClock::Instance());
+  ~LockDomain();
+  LockDomain(const LockDomain&) = delete;
+  LockDomain& operator=(const LockDomain&) = delete;
+
+  // No lease: not granted by then, or `stop` was requested.
+  Result<std::optional<Lease>> Acquire(std::string_view name, const AcquireOptions& how = {});
+  // One try.
+  Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
+  // All of them or none, taken in the order of their bytes, so two callers never wait for each
+  // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
+  Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
+                                                       const AcquireOptions& how = {});
+
+  LockEngine& engine() const;
+  const Clock& clock() const;
+
+ private:
+  struct Parts;
+  explicit LockDomain(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace oncemq

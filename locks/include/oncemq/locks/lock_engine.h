@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// LockEngine: one lock store, seen by whoever implements or inspects one. Users of locks take
+// leases from a LockDomain instead.
+//
+// An engine is asked and answers; it never grants by itself, so no grant can be lost on its way. A
+// wake is a hint that asking again may help. All times are judged by the store's one clock.
+#pragma once
+
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/fence.h"
+#include "oncemq/base/result.h"
+#include "oncemq/base/token.h"
+
+namespace oncemq {
+
+enum class LockMode : unsigned char { kExclusive, kShared };
+std::string_view ToString(LockMode mode);
+
+// What an engine can do. Conformance suite, start-up check and the listing of engines read it.
+struct LockCapabilities {
+  std::string_view engine;         // "memory", "redis", ...
+  bool processes = false;          // excludes other processes too
+  bool fair = false;               // serves waiters in the order in which they came
+  bool unfair = false;             // lets a newcomer pass those who wait, if it asks for that
+  bool shared = false;             // knows readers and writers
+  bool wakes = false;              // tells a waiter when its turn may have come
+  bool fence = false;              // each grant of a name has a greater fence than all before it
+  bool survives_failover = false;  // a grant outlives the loss of one server of the store
+  bool long_holds = false;         // suits holds of minutes and hours
+};
+
+// The longest name; names are bytes, any of them.
+inline constexpr size_t kLongestLockName = 1024;
+
+struct LockAsk {
+  std::string_view name;
+  // Names this ask. Asked again it recognises itself: a holder gets the same fence and its lease
+  // from now on, a waiter keeps its place.
+  Token token;
+  LockMode mode = LockMode::kExclusive;
+  bool queue = true;     // false: granted now, or nothing is left behind
+  bool barge = false;    // may pass those who wait; a reader never passes a writer
+  milliseconds lease;    // how long a grant lasts unless it is extended
+  milliseconds place;    // how long a place in the queue lasts unless it is asked for again
+  std::string_view who;  // told to people who ask who holds or waits
+};
+
+struct LockAnswer {
+  enum class Kind : unsigned char {
+    kGranted,
+    kQueued,  // has a place; ask again when woken, and before the place ends
+    kBusy,    // others have it, or wait before it; nothing is left behind
+  };
+  Kind kind = Kind::kBusy;
+  Fence fence;            // of a grant; empty if the engine has none
+  milliseconds again{0};  // not granted: then what is ahead may have ended without a word
+};
+
+// A hold, or a place, as its owner knows it.
+struct LockClaim {
+  std::string_view name;
+  Token token;
+  milliseconds lease{0};  // for Extend: from now on
+};
+
+enum class Extended : unsigned char {
+  kYes,
+  kAskedBack,  // extended; somebody asks for it
+  kGone,       // ended, evicted or never there; nothing was changed
+};
+enum class Freed : unsigned char {
+  kYes,
+  kNotHeld,  // no hold of this token; a place of it is given up
+};
+
+// What people see of a name.
+struct LockView {
+  struct Party {
+    bool holds = false;  // else it waits
+    LockMode mode = LockMode::kExclusive;
+    Fence fence;
+    milliseconds left{0};  // of lease or place
+    std::string who;
+  };
+  std::string name;
+  std::vector<Party> parties;  // holders, then waiters in their order
+};
+
+// Promise: at most one exclusive hold of a name, or any number of shared ones, that the store would
+// extend. Every call is bounded in time and idempotent by its tokens. An Error says whether the
+// call may have taken effect; it is never an answer.
+// Thread safety: any thread.
+class LockEngine {
+ public:
+  virtual ~LockEngine() = default;
+  virtual const LockCapabilities& capabilities() const = 0;
+
+  virtual Result<LockAnswer> Ask(const LockAsk& ask) = 0;
+  // Returns when the turn of a queued ask may have come, at `until`, or when `stop` is requested.
+  virtual Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) = 0;
+  // One answer for each claim, or an error for all.
+  virtual Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) = 0;
+  virtual Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) = 0;
+
+  // The holders learn of it when they extend. Answers how many there are.
+  virtual Result<size_t> AskBack(std::string_view name) = 0;
+  // Ends the hold with this fence, if it is there still. Whoever had it learns when it extends:
+  // only what checks fences is safe from it until then.
+  virtual Result<Freed> Evict(std::string_view name, const Fence& fence) = 0;
+  virtual Result<LockView> Look(std::string_view name) = 0;
+  // Names in byte order, those behind `after`, at most `limit`.
+  virtual Result<std::vector<std::string>> Names(std::string_view after, size_t limit) = 0;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acquire_state.h"
+
+#include <algorithm>
+
+#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kShortestSpin{50};
+constexpr uint32_t kSpinDoublings = 5;
+constexpr microseconds kShortestPause{10'000};
+constexpr uint32_t kPauseDoublings = 6;
+
+bool WorthAsking(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
+}  // namespace
+
+AcquireState::AcquireState(const AcquirePlan& plan, BootTime now)
+    : plan_(plan),
+      one_try_(plan.until && *plan.until <= now),
+      spin_until_(plan.wait.how == LockWait::How::kBlock ? now : now + plan.wait.spin) {}
+
+AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
+  if (doing_ == Do::kHold && now >= asked_at_ + plan_.times.Safe() &&
+      !ONCEMQ_MUTANT("late-grant-taken")) {
+    doing_ = Do::kAsk;
+  }
+  if (doing_ == Do::kHold || doing_ == Do::kFail) {
+    return {doing_};
+  }
+  const bool spun = plan_.wait.how == LockWait::How::kSpin && now >= spin_until_;
+  if (stopped || (asked_ && (spun || (plan_.until && now >= *plan_.until)))) {
+    return {failing_since_ && !stopped ? Do::kFail : Do::kGiveUp};
+  }
+  if (doing_ != Do::kAsk && now >= again_at_) {
+    doing_ = Do::kAsk;
+  }
+  if (doing_ == Do::kAsk) {
+    return {Do::kAsk, !one_try_ && now >= spin_until_};
+  }
+  return {doing_, false, plan_.until ? std::min(again_at_, *plan_.until) : again_at_};
+}
+
+void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTime now) {
+  asked_ = true;
+  failing_since_.reset();
+  switch (answer.kind) {
+    case LockAnswer::Kind::kGranted:
+      doing_ = Do::kHold;
+      owes_ = true;
+      fence_ = answer.fence;
+      asked_at_ = ONCEMQ_MUTANT("grant-counted-from-the-reply") ? now : asked_at;
+      return;
+    case LockAnswer::Kind::kQueued: {
+      const milliseconds refresh =
+          ONCEMQ_MUTANT("place-not-refreshed") ? plan_.place * 3 : plan_.place / 3;
+      doing_ = Do::kAwait;
+      owes_ = true;
+      tries_ = 0;
+      // One more than what is left there: it has ended then.
+      again_at_ = now + std::min(refresh, answer.again + milliseconds(1));
+      return;
+    }
+    case LockAnswer::Kind::kBusy: {
+      owes_ = false;
+      if (now < spin_until_) {
+        PauseUntil(std::min(
+            spin_until_, now + Spread(kShortestSpin * (1u << std::min(tries_, kSpinDoublings)))));
+      } else {
+        // A store without a queue.
+        PauseUntil(now + Spread(kShortestPause * (1u << std::min(tries_, kPauseDoublings))));
+      }
+      return;
+    }
+  }
+}
+
+void AcquireState::Failed(const Error& error, BootTime now) {
+  asked_ = true;
+  owes_ = owes_ || (error.effect == Effect::kUnknown && !ONCEMQ_MUTANT("nothing-owed-for-unknown"));
+  error_ = error;
+  if (!failing_since_) {
+    failing_since_ = now;
+    tries_ = 0;
+  }
+  if (!WorthAsking(error) || now >= *failing_since_ + plan_.patience) {
+    doing_ = Do::kFail;
+    return;
+  }
+  PauseUntil(now + Spread(kShortestPause * (1u << std::min(tries_, kPauseDoublings))));
+}
+
+void AcquireState::PauseUntil(BootTime time) {
+  doing_ = Do::kPause;
+  again_at_ = time;
+  tries_++;
+}
+
+// Between half and one and a half of it.
+microseconds AcquireState::Spread(microseconds pause) {
+  const auto part = static_cast<int64_t>(MixBits(plan_.chance + tries_) % 1024);
+  return pause / 2 + microseconds(pause.count() * part / 1024);
+}
+
+}  // namespace oncemq

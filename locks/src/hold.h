@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hold: what a lease and those who keep it alive share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/fence.h"
+#include "oncemq/base/token.h"
+#include "oncemq/locks/lease.h"
+
+namespace oncemq {
+
+class Watchdog;
+
+// Thread safety: what is const needs none, the rest is atomic. Only the watchdog writes.
+struct Hold {
+  Hold(std::shared_ptr<Watchdog> d, std::string_view n, const Token& t, const Fence& f,
+       milliseconds l)
+      : watchdog(std::move(d)), name(n), token(t), fence(f), lease(l) {}
+
+  const std::shared_ptr<Watchdog> watchdog;
+  const std::string name;
+  const Token token;
+  const Fence fence;
+  const milliseconds lease;
+  std::stop_source stop;
+  std::stop_source asked_back;
+  std::atomic<BootTime> safe_until{BootTime{}};
+  std::atomic<Lost> lost{Lost::kNot};
+};
+
+}  // namespace oncemq

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/lease.h"
+
+#include <utility>
+
+#include "hold.h"
+#include "watchdog.h"
+
+namespace oncemq {
+
+std::string_view ToString(Lost lost) {
+  switch (lost) {
+    case Lost::kNot:
+      return "not lost";
+    case Lost::kDeadline:
+      return "not renewed in time";
+    case Lost::kTaken:
+      return "ended by the store";
+    case Lost::kTooLong:
+      return "held for too long";
+    case Lost::kClosed:
+      return "its domain was closed";
+  }
+  return "?";
+}
+
+std::string_view ToString(Released released) {
+  switch (released) {
+    case Released::kYes:
+      return "released";
+    case Released::kNotHeld:
+      return "not held";
+    case Released::kUnknown:
+      return "unknown";
+  }
+  return "?";
+}
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    Release();
+    hold_ = std::move(other.hold_);
+  }
+  return *this;
+}
+
+Lease::~Lease() {
+  Release();
+}
+
+Fence Lease::fence() const {
+  return hold_ ? hold_->fence : Fence{};
+}
+
+std::string_view Lease::name() const {
+  return hold_ ? std::string_view(hold_->name) : std::string_view();
+}
+
+std::stop_token Lease::stop() const {
+  return hold_ ? hold_->stop.get_token() : std::stop_token();
+}
+
+std::stop_token Lease::asked_back() const {
+  return hold_ ? hold_->asked_back.get_token() : std::stop_token();
+}
+
+BootTime Lease::safe_until() const {
+  return hold_ ? hold_->safe_until.load() : BootTime::min();
+}
+
+bool Lease::StillMine() const {
+  return hold_ && hold_->watchdog->clock().Boot() < hold_->safe_until.load();
+}
+
+Lost Lease::lost() const {
+  return hold_ ? hold_->lost.load() : Lost::kNot;
+}
+
+Result<bool> Lease::Confirm() {
+  if (!hold_) {
+    return false;
+  }
+  return hold_->watchdog->Confirm(hold_);
+}
+
+Released Lease::Release() {
+  if (!hold_) {
+    return Released::kNotHeld;
+  }
+  const auto hold = std::exchange(hold_, nullptr);
+  return hold->watchdog->Release(hold);
+}
+
+}  // namespace oncemq

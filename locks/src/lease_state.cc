@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease_state.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+// Two quartz clocks differ by 0.02 % at worst; five times that, and their granularity.
+constexpr int kDriftParts = 1000;
+constexpr milliseconds kGranularity{2};
+
+std::optional<BootTime> EndOfHold(const LeaseTimes& times, BootTime asked_at) {
+  if (times.max_hold == milliseconds(0) || ONCEMQ_MUTANT("max-hold-not-kept")) {
+    return std::nullopt;
+  }
+  return asked_at + times.max_hold;
+}
+
+}  // namespace
+
+milliseconds LeaseTimes::Safe() const {
+  const milliseconds kept = margin + lease / kDriftParts + kGranularity;
+  return ONCEMQ_MUTANT("no-margin") ? lease : std::max(milliseconds(0), lease - kept);
+}
+
+LeaseState::LeaseState(const LeaseTimes& times, BootTime asked_at)
+    : times_(times),
+      too_long_at_(EndOfHold(times, asked_at)),
+      safe_until_(asked_at + times.Safe()),
+      renew_at_(asked_at + times.lease / 3) {}
+
+LeaseState::Due LeaseState::At(BootTime now) {
+  if (lost_ == Lost::kNot && too_long_at_ && now >= *too_long_at_) {
+    lost_ = Lost::kTooLong;
+  }
+  if (lost_ == Lost::kNot && now >= safe_until_ && !ONCEMQ_MUTANT("deadline-not-kept")) {
+    lost_ = Lost::kDeadline;
+  }
+  Due due;
+  if (lost_ != Lost::kNot) {
+    if (!told_) {
+      told_ = true;
+      due.lost = lost_;
+    }
+    return due;
+  }
+  if (!renewing_ && now >= renew_at_) {
+    renewing_ = true;
+    due.renew = true;
+  }
+  return due;
+}
+
+std::optional<BootTime> LeaseState::next() const {
+  if (told_) {
+    return std::nullopt;
+  }
+  if (lost_ != Lost::kNot) {
+    return BootTime::min();
+  }
+  BootTime next = safe_until_;
+  if (too_long_at_) {
+    next = std::min(next, *too_long_at_);
+  }
+  return renewing_ ? next : std::min(next, renew_at_);
+}
+
+void LeaseState::Renewed(BootTime asked_at, BootTime now) {
+  renewing_ = false;
+  const bool late = now >= safe_until_ && !ONCEMQ_MUTANT("late-renewal-revives");
+  if (lost_ != Lost::kNot || late) {
+    return;
+  }
+  const BootTime counted = ONCEMQ_MUTANT("counted-from-the-reply") ? now : asked_at;
+  safe_until_ = std::max(safe_until_, counted + times_.Safe());
+  renew_at_ = asked_at + times_.lease / 3;
+}
+
+void LeaseState::RenewalFailed(BootTime now) {
+  renewing_ = false;
+  if (ONCEMQ_MUTANT("failed-renewal-extends")) {
+    safe_until_ = now + times_.Safe();
+  }
+  renew_at_ = now + times_.lease / 20;
+}
+
+void LeaseState::End(Lost why) {
+  if (lost_ == Lost::kNot) {
+    lost_ = why;
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// LeaseState: what the holder of a lease may believe, and what is to be done for it. Without clock
+// or I/O.
+//
+// L1  A hold is safe until the *sending* of the last request that the store acknowledged, plus the
+//     lease, less what clocks may differ in, less a margin for those who must stop.
+// L2  A renewal that was not acknowledged changes nothing; it is sent again.
+// L3  At that moment the hold is lost, once and for ever: a late acknowledgement changes nothing.
+// L4  It is lost at once when the store says so, when max_hold is over, or when the domain closes.
+// L5  What was released is renewed no more, and not told as lost.
+#pragma once
+
+#include <optional>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/locks/lease.h"
+
+namespace oncemq {
+
+struct LeaseTimes {
+  milliseconds lease{30'000};
+  milliseconds margin{3'000};
+  milliseconds max_hold{0};  // 0: no such limit
+
+  // How long after its request a grant may be relied on.
+  milliseconds Safe() const;
+};
+
+class LeaseState {
+ public:
+  LeaseState(const LeaseTimes& times, BootTime asked_at);
+
+  // What is to be done, as of now.
+  struct Due {
+    bool renew = false;
+    std::optional<Lost> lost;  // said once
+  };
+  Due At(BootTime now);
+  // The next moment at which something may be due. None: it is over.
+  std::optional<BootTime> next() const;
+
+  void Renewed(BootTime asked_at, BootTime now);
+  void RenewalFailed(BootTime now);
+  // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
+  void End(Lost why);
+
+  BootTime safe_until() const { return safe_until_; }
+  Lost lost() const { return lost_; }
+
+ private:
+  const LeaseTimes times_;
+  const std::optional<BootTime> too_long_at_;
+  BootTime safe_until_;
+  BootTime renew_at_;
+  bool renewing_ = false;  // a renewal is on its way
+  Lost lost_ = Lost::kNot;
+  bool told_ = false;
+};
+
+}  // namespace oncemq

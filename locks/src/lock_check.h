@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused before a store is asked.
+#pragma once
+
+#include <string_view>
+
+#include "lease_state.h"
+#include "oncemq/base/result.h"
+#include "oncemq/locks/lock_domain.h"
+
+namespace oncemq {
+
+Status CheckLockName(std::string_view name);
+Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
+Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
+Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can);
+
+}  // namespace oncemq

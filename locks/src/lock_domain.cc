@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/lock_domain.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "acquire_state.h"
+#include "hold.h"
+#include "lock_check.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/base/random.h"
+#include "watchdog.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kLongestWho = 256;
+
+std::string HostAndProcess() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) {
+    host[0] = '?';
+  }
+  return std::string(host.data()) + "/" + std::to_string(getpid());
+}
+
+// Nobody wakes us but a stop.
+void WaitUntil(BootTime until, BootTime now, const std::stop_token& stop) {
+  Mutex mutex;
+  ConditionVariable never;
+  MutexLock lock(mutex);
+  never.wait_for(mutex, stop, until - now, [] { return false; });
+}
+
+}  // namespace
+
+struct LockDomain::Parts {
+  std::shared_ptr<LockEngine> engine;
+  LockOptions options;
+  const Clock& clock;
+  std::shared_ptr<Watchdog> watchdog;
+  const uint64_t process = SecureRandom64();
+  std::atomic<uint64_t> attempts{0};
+
+  LeaseTimes Times(const AcquireOptions& how) const {
+    const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
+    const milliseconds margin = options.margin > milliseconds(0) ? options.margin : lease / 10;
+    return {lease, margin, how.max_hold};
+  }
+  std::string Who(std::string_view what) const {
+    std::string who = options.who;
+    if (!what.empty()) {
+      who.append(" ").append(what);
+    }
+    return who.substr(0, kLongestWho);
+  }
+  void TakeBack(const LockAsk& ask) const {
+    const LockClaim claim{ask.name, ask.token};
+    Freed freed = Freed::kNotHeld;
+    if (ONCEMQ_MUTANT("nothing-taken-back")) {
+      return;
+    }
+    if (!engine->Free({&claim, 1}, {&freed, 1})) {
+      watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.place));
+    }
+  }
+  Result<std::optional<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
+                                     const std::stop_token& stop) const;
+};
+
+LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+LockDomain::~LockDomain() {
+  parts_->watchdog->End();
+}
+
+Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine> engine,
+                                                     LockOptions options, const Clock& clock) {
+  if (const Status fit = CheckNeeds(options.needs, engine->capabilities()); !fit) {
+    return fit.error();
+  }
+  if (options.who.empty()) {
+    options.who = HostAndProcess();
+  }
+  auto watchdog = std::make_shared<Watchdog>(engine, clock);
+  std::unique_ptr<Parts> parts(
+      new Parts{std::move(engine), std::move(options), clock, std::move(watchdog)});
+  if (const Status fit = CheckLockTimes(parts->Times({}), parts->options.place); !fit) {
+    return fit.error();
+  }
+  if (!parts->watchdog->Start()) {
+    return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
+  }
+  return std::unique_ptr<LockDomain>(new LockDomain(std::move(parts)));
+}
+
+Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const AcquireOptions& how) {
+  const LeaseTimes times = parts_->Times(how);
+  for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
+                            CheckAcquire(how, parts_->engine->capabilities())}) {
+    if (!fit) {
+      return fit.error();
+    }
+  }
+  const Token token{parts_->process, ++parts_->attempts};
+  const std::string who = parts_->Who(how.what);
+  LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.place, who};
+  AcquireState state({times, parts_->options.place, parts_->options.patience, how.wait, how.until,
+                      token.process + token.attempt},
+                     parts_->clock.Boot());
+  return parts_->Drive(state, ask, times, how.stop);
+}
+
+Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
+                                                      const LeaseTimes& times,
+                                                      const std::stop_token& stop) const {
+  using Do = AcquireState::Do;
+  for (;;) {
+    const BootTime now = clock.Boot();
+    const AcquireState::Step step = state.Next(now, stop.stop_requested());
+    switch (step.what) {
+      case Do::kAsk:
+        ask.queue = step.queue;
+        if (const auto answer = engine->Ask(ask)) {
+          state.Answered(*answer, now, clock.Boot());
+        } else {
+          state.Failed(answer.error(), clock.Boot());
+        }
+        break;
+      case Do::kAwait:
+        if (engine->Await(ask, step.until, stop)) {
+          state.AwaitEnded();
+        } else {
+          state.AwaitFailed();
+        }
+        break;
+      case Do::kPause:
+        WaitUntil(step.until, now, stop);
+        break;
+      case Do::kHold: {
+        auto hold =
+            std::make_shared<Hold>(watchdog, ask.name, ask.token, state.fence(), times.lease);
+        watchdog->Watch(hold, times, state.asked_at());
+        return std::optional<Lease>(Lease(std::move(hold)));
+      }
+      case Do::kGiveUp:
+      case Do::kFail:
+        if (state.owes()) {
+          TakeBack(ask);
+        }
+        if (step.what == Do::kFail) {
+          return state.error();
+        }
+        return std::optional<Lease>();
+    }
+  }
+}
+
+Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, AcquireOptions how) {
+  how.until = parts_->clock.Boot();
+  return Acquire(name, how);
+}
+
+Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::string> names,
+                                                                 const AcquireOptions& how) {
+  std::vector<std::string> ordered(names.begin(), names.end());
+  std::sort(ordered.begin(), ordered.end());
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  std::vector<Lease> leases;
+  for (const std::string& name : ordered) {
+    auto lease = Acquire(name, how);
+    if (!lease) {
+      return lease.error();
+    }
+    if (!*lease) {
+      return std::optional<std::vector<Lease>>();
+    }
+    leases.push_back(std::move(**lease));
+  }
+  return std::optional(std::move(leases));
+}
+
+LockEngine& LockDomain::engine() const {
+  return *parts_->engine;
+}
+
+const Clock& LockDomain::clock() const {
+  return parts_->clock;
+}
+
+}  // namespace oncemq

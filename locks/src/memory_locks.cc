@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/memory_locks.h"
+
+#include <map>
+
+#include "lock_table.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+
+namespace oncemq {
+namespace {
+
+class MemoryLocks final : public LockEngine {
+ public:
+  MemoryLocks(const MemoryLockOptions& options, const Clock& clock)
+      : options_(options), clock_(clock) {}
+
+  const LockCapabilities& capabilities() const override {
+    static constexpr LockCapabilities kCan{.engine = "memory",
+                                           .fair = true,
+                                           .unfair = true,
+                                           .shared = true,
+                                           .wakes = true,
+                                           .fence = true,
+                                           .long_holds = true};
+    return kCan;
+  }
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    MutexLock lock(mutex_);
+    if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
+      return Error{Code::kFull, Effect::kNone, "more names are held than max_names allows"};
+    }
+    if (table_.NeedsPlaceBehind(options_.max_waiters, ask)) {
+      return Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"};
+    }
+    LockTable::Turns turns;
+    const LockAnswer answer = table_.Ask(ask, clock_.Boot(), turns);
+    Wake(turns);
+    return answer;
+  }
+
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+    MutexLock lock(mutex_);
+    const BootTime now = clock_.Boot();
+    if (until <= now || table_.MyTurn(ask.name, ask.token, now)) {
+      return {};
+    }
+    Sleeper sleeper;
+    const auto at = sleepers_.emplace(std::pair(ask.token.process, ask.token.attempt), &sleeper);
+    sleeper.changed.wait_for(mutex_, stop, until - now, [&] { return sleeper.woken; });
+    sleepers_.erase(at);
+    return {};
+  }
+
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    MutexLock lock(mutex_);
+    LockTable::Turns turns;
+    for (size_t i = 0; i < claims.size(); i++) {
+      answers[i] = table_.Extend(claims[i], clock_.Boot(), turns);
+    }
+    Wake(turns);
+    return {};
+  }
+
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
+    MutexLock lock(mutex_);
+    LockTable::Turns turns;
+    for (size_t i = 0; i < claims.size(); i++) {
+      answers[i] = table_.Free(claims[i], clock_.Boot(), turns);
+    }
+    Wake(turns);
+    return {};
+  }
+
+  Result<size_t> AskBack(std::string_view name) override {
+    MutexLock lock(mutex_);
+    return table_.AskBack(name, clock_.Boot());
+  }
+
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
+    MutexLock lock(mutex_);
+    LockTable::Turns turns;
+    const Freed freed = table_.Evict(name, fence, clock_.Boot(), turns);
+    Wake(turns);
+    return freed;
+  }
+
+  Result<LockView> Look(std::string_view name) override {
+    MutexLock lock(mutex_);
+    return table_.Look(name, clock_.Boot());
+  }
+
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
+    MutexLock lock(mutex_);
+    return table_.Names(after, limit);
+  }
+
+ private:
+  struct Sleeper {
+    ConditionVariable changed;
+    bool woken = false;
+  };
+
+  void Wake(const LockTable::Turns& turns) REQUIRES(mutex_) {
+    for (const Token& token : turns) {
+      const auto [begin, end] = sleepers_.equal_range({token.process, token.attempt});
+      for (auto at = begin; at != end && !ONCEMQ_MUTANT("nobody-woken"); ++at) {
+        at->second->woken = true;
+        at->second->changed.notify_one();
+      }
+    }
+  }
+
+  const MemoryLockOptions options_;
+  const Clock& clock_;
+  Mutex mutex_;
+  LockTable table_ GUARDED_BY(mutex_);
+  std::multimap<std::pair<uint64_t, uint64_t>, Sleeper*> sleepers_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::shared_ptr<LockEngine> MakeMemoryLocks(const MemoryLockOptions& options, const Clock& clock) {
+  return std::make_shared<MemoryLocks>(options, clock);
+}
+
+}  // namespace oncemq

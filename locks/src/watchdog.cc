@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watchdog.h"
+
+#include <algorithm>
+
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/start_thread.h"
+
+namespace oncemq {
+namespace {
+
+// Threads wait on a clock that stands still while the machine sleeps, so they look again by
+// themselves: after a suspend stop() is at most this late. StillMine() is never.
+constexpr milliseconds kLongestNap{500};
+constexpr milliseconds kBetweenTries{100};
+constexpr milliseconds kCallbacksMayTake{1'000};
+constexpr size_t kLargestBatch = 100;
+
+}  // namespace
+
+Watchdog::Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock)
+    : engine_(std::move(engine)), clock_(clock) {}
+
+bool Watchdog::Start() {
+  time_thread_ = StartThread("oncemq-leases", [this] { WatchTime(); });
+  store_thread_ = StartThread("oncemq-renew", [this] { TalkToStore(); });
+  if (!time_thread_ || !store_thread_) {
+    End();
+    return false;
+  }
+  return true;
+}
+
+void Watchdog::End() {
+  std::vector<std::shared_ptr<Hold>> held;
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    for (auto& [token, watched] : holds_) {
+      watched.state.End(Lost::kClosed);
+      LookAt(watched, clock_.Boot());
+      held.push_back(watched.hold);
+    }
+    holds_.clear();
+    due_.clear();
+    time_changed_.notify_all();
+    work_changed_.notify_all();
+  }
+  for (auto* thread : {&time_thread_, &store_thread_}) {
+    if (*thread) {
+      (*thread)->join();
+      thread->reset();
+    }
+  }
+  GiveBack(held);
+  if (!stops_.End(kCallbacksMayTake)) {
+    Log(LogLevel::kWarn, "locks", "a callback of a lost lease still runs");
+  }
+}
+
+// Once: what the store does not hear now ends with its lease.
+void Watchdog::GiveBack(const std::vector<std::shared_ptr<Hold>>& held) {
+  MutexLock lock(mutex_);
+  std::vector<LockClaim> claims;
+  for (const auto& hold : held) {
+    claims.push_back({hold->name, hold->token});
+  }
+  for (const Owed& one : owed_) {
+    claims.push_back({one.name, one.token});
+  }
+  if (claims.empty()) {
+    return;
+  }
+  std::vector<Freed> freed(claims.size());
+  if (const Status done = engine_->Free(claims, freed); !done) {
+    Log(LogLevel::kWarn, "locks", "holds were not given back; they end with their leases",
+        {{"holds", claims.size()}, {"error", ToString(done.error())}});
+  }
+}
+
+void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
+                     BootTime asked_at) {
+  MutexLock lock(mutex_);
+  Watched& watched =
+      holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}}).first->second;
+  hold->safe_until.store(watched.state.safe_until());
+  Place(watched);
+}
+
+Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
+  {
+    MutexLock lock(mutex_);
+    const auto at = holds_.find(hold->token);
+    if (at == holds_.end()) {
+      return Released::kNotHeld;
+    }
+    if (at->second.due) {
+      due_.erase({*at->second.due, hold.get()});
+    }
+    holds_.erase(at);
+    hold->safe_until.store(BootTime::min());
+  }
+  const LockClaim claim{hold->name, hold->token};
+  Freed freed = Freed::kNotHeld;
+  const Status done = engine_->Free({&claim, 1}, {&freed, 1});
+  if (!done) {
+    TakeBack(hold->name, hold->token, hold->lease);
+  }
+  // What was lost is given back all the same: the store need not wait for its lease to run out.
+  if (hold->lost.load() != Lost::kNot) {
+    return Released::kNotHeld;
+  }
+  if (!done) {
+    return Released::kUnknown;
+  }
+  return freed == Freed::kYes ? Released::kYes : Released::kNotHeld;
+}
+
+Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
+  if (hold->lost.load() != Lost::kNot) {
+    return false;
+  }
+  const LockClaim claim{hold->name, hold->token, hold->lease};
+  Extended answer = Extended::kGone;
+  const BootTime asked_at = clock_.Boot();
+  if (const Status done = engine_->Extend({&claim, 1}, {&answer, 1}); !done) {
+    return done.error();
+  }
+  Apply(hold, answer, asked_at);
+  return hold->lost.load() == Lost::kNot;
+}
+
+void Watchdog::TakeBack(std::string_view name, const Token& token, milliseconds lease) {
+  MutexLock lock(mutex_);
+  owed_.push_back({std::string(name), token, clock_.Boot() + lease});
+  work_changed_.notify_all();
+}
+
+void Watchdog::WatchTime() {
+  MutexLock lock(mutex_);
+  while (!ending_) {
+    const BootTime now = clock_.Boot();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      Watched& watched = holds_.at(due_.begin()->second->token);
+      due_.erase(due_.begin());
+      watched.due.reset();
+      LookAt(watched, now);
+    }
+    std::erase_if(untold_, [this](std::stop_source& stop) { return stops_.Request(stop); });
+    const bool idle = due_.empty() && untold_.empty();
+    sleeps_until_ = idle ? BootTime::max() : now + (untold_.empty() ? kLongestNap : kBetweenTries);
+    if (!due_.empty()) {
+      sleeps_until_ = std::min(sleeps_until_, due_.begin()->first);
+    }
+    if (idle) {
+      time_changed_.wait(mutex_);
+    } else {
+      time_changed_.wait_for(mutex_, sleeps_until_ - now);
+    }
+    sleeps_until_ = BootTime::min();
+  }
+}
+
+void Watchdog::LookAt(Watched& watched, BootTime now) {
+  const LeaseState::Due due = watched.state.At(now);
+  if (due.lost) {
+    TellLost(*watched.hold, *due.lost);
+  }
+  if (due.renew) {
+    to_renew_.push_back(watched.hold);
+    work_changed_.notify_all();
+  }
+  Place(watched);
+}
+
+// Files a hold under the moment at which something is due for it.
+void Watchdog::Place(Watched& watched) {
+  if (watched.due) {
+    due_.erase({*watched.due, watched.hold.get()});
+  }
+  watched.due = watched.state.next();
+  if (watched.due) {
+    due_.insert({*watched.due, watched.hold.get()});
+    if (*watched.due < sleeps_until_) {
+      time_changed_.notify_all();
+    }
+  }
+}
+
+void Watchdog::TellLost(Hold& hold, Lost why) {
+  hold.lost.store(why);
+  hold.safe_until.store(BootTime::min());
+  // Not here: the user's callbacks may block, or release this very lease.
+  if (!stops_.Request(hold.stop)) {
+    untold_.push_back(hold.stop);
+  }
+}
+
+void Watchdog::TalkToStore() {
+  std::vector<std::shared_ptr<Hold>> batch;
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      while (!ending_ && to_renew_.empty() && owed_.empty()) {
+        work_changed_.wait(mutex_);
+      }
+      if (ending_) {
+        return;
+      }
+      const size_t some = std::min(kLargestBatch, to_renew_.size());
+      batch.assign(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
+      to_renew_.erase(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
+    }
+    if (!batch.empty()) {
+      RenewSome(batch);
+    } else {
+      FreeOwed();
+    }
+  }
+}
+
+void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
+  std::vector<LockClaim> claims;
+  for (const auto& hold : holds) {
+    claims.push_back({hold->name, hold->token, hold->lease});
+  }
+  std::vector<Extended> answers(claims.size());
+  const BootTime asked_at = clock_.Boot();
+  const Status done = engine_->Extend(claims, answers);
+  if (done) {
+    for (size_t i = 0; i < holds.size(); i++) {
+      Apply(holds[i], answers[i], asked_at);
+    }
+    return;
+  }
+  Log(LogLevel::kWarn, "locks", "leases were not renewed",
+      {{"holds", holds.size()}, {"error", ToString(done.error())}});
+  MutexLock lock(mutex_);
+  for (const auto& hold : holds) {
+    if (const auto at = holds_.find(hold->token); at != holds_.end()) {
+      at->second.state.RenewalFailed(clock_.Boot());
+      LookAt(at->second, clock_.Boot());
+    }
+  }
+}
+
+void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at) {
+  MutexLock lock(mutex_);
+  const auto at = holds_.find(hold->token);
+  if (at == holds_.end()) {
+    return;  // released, or closed, in the meantime
+  }
+  const BootTime now = clock_.Boot();
+  if (answer == Extended::kGone) {
+    at->second.state.End(Lost::kTaken);
+  } else {
+    at->second.state.Renewed(asked_at, now);
+  }
+  if (hold->lost.load() == Lost::kNot) {
+    hold->safe_until.store(at->second.state.safe_until());
+  }
+  if (answer == Extended::kAskedBack && !hold->asked_back.stop_requested() &&
+      !stops_.Request(hold->asked_back)) {
+    untold_.push_back(hold->asked_back);
+  }
+  LookAt(at->second, now);
+}
+
+void Watchdog::FreeOwed() {
+  std::vector<Owed> owed;
+  {
+    MutexLock lock(mutex_);
+    owed.swap(owed_);
+  }
+  std::vector<LockClaim> claims;
+  for (const Owed& one : owed) {
+    claims.push_back({one.name, one.token});
+  }
+  std::vector<Freed> freed(claims.size());
+  if (engine_->Free(claims, freed)) {
+    return;
+  }
+  MutexLock lock(mutex_);
+  // Bounded: the store forgets them by itself.
+  std::erase_if(owed, [now = clock_.Boot()](const Owed& one) { return one.until <= now; });
+  owed_.insert(owed_.end(), owed.begin(), owed.end());
+  if (!ending_) {
+    work_changed_.wait_for(mutex_, kBetweenTries);
+  }
+}
+
+}  // namespace oncemq

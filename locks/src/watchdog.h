@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watchdog: renews the holds of a domain, tells their loss in time, and takes back what was asked
+// for in vain. Two threads: one talks to the store and may be kept waiting by it, the other watches
+// the time and never is.
+//
+// Thread safety: any thread. Holds share it, so it lives as long as the last lease; its threads end
+// with the domain.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "hold.h"
+#include "lease_state.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/base/stop_caller.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+class Watchdog {
+ public:
+  Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // False, and a log line: the system gives no threads.
+  [[nodiscard]] bool Start();
+  // Ends all holds and its threads. Bounded in time.
+  void End();
+
+  void Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times, BootTime asked_at);
+  Released Release(const std::shared_ptr<Hold>& hold);
+  Result<bool> Confirm(const std::shared_ptr<Hold>& hold);
+  // Frees what an ask may have left, now or as soon as the store answers.
+  void TakeBack(std::string_view name, const Token& token, milliseconds lease);
+
+  const Clock& clock() const { return clock_; }
+
+ private:
+  struct Watched {
+    std::shared_ptr<Hold> hold;
+    LeaseState state;
+    std::optional<BootTime> due;  // where it stands in due_
+  };
+  // What is still to be freed, until the store has forgotten it by itself.
+  struct Owed {
+    std::string name;
+    Token token;
+    BootTime until;
+  };
+  struct ByToken {
+    bool operator()(const Token& a, const Token& b) const {
+      return std::pair(a.process, a.attempt) < std::pair(b.process, b.attempt);
+    }
+  };
+  using Holds = std::map<Token, Watched, ByToken>;
+
+  void WatchTime();
+  void TalkToStore();
+  void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
+  void Place(Watched& watched) REQUIRES(mutex_);
+  void TellLost(Hold& hold, Lost why) REQUIRES(mutex_);
+  void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
+  void RenewSome(const std::vector<std::shared_ptr<Hold>>& holds);
+  void FreeOwed();
+  void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at);
+
+  const std::shared_ptr<LockEngine> engine_;
+  const Clock& clock_;
+  StopCaller stops_;
+
+  Mutex mutex_;
+  ConditionVariable time_changed_;
+  ConditionVariable work_changed_;
+  Holds holds_ GUARDED_BY(mutex_);
+  std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Hold>> to_renew_ GUARDED_BY(mutex_);
+  std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
+  std::vector<Owed> owed_ GUARDED_BY(mutex_);
+  BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::optional<std::thread> time_thread_;
+  std::optional<std::thread> store_thread_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that must not run twice at a time: a lock without a window and without Kafka.
+#include <cstdio>
+
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/memory_locks.h"
+
+int main() {
+  const auto domain = oncemq::LockDomain::Open(oncemq::MakeMemoryLocks());
+  if (!domain) {
+    std::fprintf(stderr, "%s\n", domain.error().message.c_str());
+    return 1;
+  }
+  auto lease = (*domain)->TryAcquire("nightly");  // an Error; or granted, or not
+  if (!lease || !*lease) {
+    std::puts("somebody else runs it, or the store does not answer");
+    return 1;
+  }
+  const auto second = (*domain)->TryAcquire("nightly");
+  const bool alone = second && !*second && (*lease)->StillMine();
+  std::printf("%s, under fence %llu\n", alone ? "alone" : "not alone",
+              static_cast<unsigned long long>((*lease)->fence().token));
+  return alone && (*lease)->Release() == oncemq::Released::kYes ? 0 : 1;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/lease_mutex.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <shared_mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "support/shaky_locks.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Fault = ShakyLocks::Fault;
+
+class LeaseMutexTest : public ::testing::Test {
+ protected:
+  LeaseMutexTest() : domain_(*LockDomain::Open(locks_, {.patience = milliseconds(20)})) {}
+
+  size_t Parties(std::string_view name = "x") { return locks_->Look(name)->parties.size(); }
+  static std::errc Thrown(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const std::system_error& error) {
+      return std::errc(error.code().value());
+    }
+    return std::errc();
+  }
+
+  const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
+  const std::unique_ptr<LockDomain> domain_;
+};
+
+TEST_F(LeaseMutexTest, AGuardHoldsTheNameForItsScope) {
+  LeaseMutex mutex(*domain_, "x");
+  {
+    const std::lock_guard guard(mutex);
+    EXPECT_EQ(Parties(), 1u);
+    EXPECT_TRUE(mutex.lease().StillMine());
+    EXPECT_FALSE(mutex.lease().fence().empty());
+  }
+  EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LeaseMutexTest, ThreadsThatShareItExcludeEachOther) {
+  LeaseMutex mutex(*domain_, "x");
+  int count = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; t++) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 100; i++) {
+          const std::lock_guard guard(mutex);
+          count++;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(count, 400);
+}
+
+TEST_F(LeaseMutexTest, TwoAreLockedTogether) {
+  LeaseMutex one(*domain_, "one");
+  LeaseMutex two(*domain_, "two");
+  const std::scoped_lock both(one, two);
+  EXPECT_EQ(Parties("one") + Parties("two"), 2u);
+}
+
+TEST_F(LeaseMutexTest, ATryGivesUpInTime) {
+  LeaseMutex mutex(*domain_, "x");
+  const std::lock_guard guard(mutex);
+  std::jthread([&] {
+    EXPECT_FALSE(mutex.try_lock());
+    EXPECT_FALSE(mutex.try_lock_for(milliseconds(20)));
+    const std::unique_lock lock(mutex, milliseconds(20));
+    EXPECT_FALSE(lock.owns_lock());
+  }).join();
+}
+
+TEST_F(LeaseMutexTest, ReadersShareAndAWriterWaits) {
+  SharedLeaseMutex mutex(*domain_, "x");
+  const std::shared_lock reads(mutex);
+  std::jthread([&] {
+    const std::shared_lock reads_too(mutex, std::try_to_lock);
+    EXPECT_TRUE(reads_too.owns_lock());
+  }).join();
+  std::jthread([&] {
+    EXPECT_FALSE(mutex.try_lock());
+    EXPECT_TRUE(mutex.try_lock_shared_for(milliseconds(20)));
+    mutex.unlock_shared();
+  }).join();
+}
+
+TEST_F(LeaseMutexTest, AThreadThatHoldsItIsToldInsteadOfWaitingForItself) {
+  LeaseMutex mutex(*domain_, "x");
+  const std::lock_guard guard(mutex);
+  EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::resource_deadlock_would_occur);
+}
+
+TEST_F(LeaseMutexTest, AStoreThatIsDownIsThrown) {
+  LeaseMutex mutex(*domain_, "x");
+  locks_->on_ask = Fault::kRefused;
+  EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::io_error);
+}
+
+TEST_F(LeaseMutexTest, WhatIsNotHeldHasNoLease) {
+  LeaseMutex mutex(*domain_, "x");
+  EXPECT_EQ(Thrown([&] { mutex.lease(); }), std::errc::operation_not_permitted);
+  mutex.unlock();  // nothing, as a release of what was never acquired
+}
+
+TEST_F(LeaseMutexTest, TheNextEffectThrowsWhereThatIsWanted) {
+  LeaseMutex mutex(*domain_, "x", {.on_lost = OnLost::kThrow});
+  const std::lock_guard guard(mutex);
+  ASSERT_TRUE(locks_->Evict("x", mutex.lease().fence()));
+  ASSERT_FALSE(*mutex.lease().Confirm());
+  EXPECT_EQ(Thrown([&] { mutex.lease(); }), std::errc::owner_dead);
+}
+
+TEST_F(LeaseMutexTest, ALeaseIsToldToStopWhereNothingElseIsWanted) {
+  LeaseMutex mutex(*domain_, "x");
+  const std::lock_guard guard(mutex);
+  ASSERT_TRUE(locks_->Evict("x", mutex.lease().fence()));
+  ASSERT_FALSE(*mutex.lease().Confirm());
+  EXPECT_EQ(mutex.lease().lost(), Lost::kTaken);
+}
+
+TEST_F(LeaseMutexTest, AReentrantOneIsOneLeaseAndAsManyUnlocksAsLocks) {
+  ReentrantLeaseMutex mutex(*domain_, "x");
+  mutex.lock();
+  const Fence fence = mutex.lease().fence();
+  mutex.lock();
+  EXPECT_EQ(mutex.lease().fence(), fence) << "an inner effect must not fence off the outer one";
+  mutex.unlock();
+  EXPECT_EQ(Parties(), 1u);
+  EXPECT_TRUE(mutex.lease().StillMine());
+  mutex.unlock();
+  EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LeaseMutexTest, AReentrantOneThatIsLostIsNotEnteredAgain) {
+  ReentrantLeaseMutex mutex(*domain_, "x");
+  const std::lock_guard guard(mutex);
+  ASSERT_TRUE(locks_->Evict("x", mutex.lease().fence()));
+  ASSERT_FALSE(*mutex.lease().Confirm());
+  EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::owner_dead);
+}
+
+using LeaseMutexDeathTest = LeaseMutexTest;
+
+TEST_F(LeaseMutexDeathTest, TheProcessEndsWhereThatIsWanted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const auto locks = std::make_shared<ShakyLocks>();
+        const auto domain = *LockDomain::Open(locks);
+        LeaseMutex mutex(*domain, "x", {.on_lost = OnLost::kTerminate});
+        mutex.lock();
+        static_cast<void>(locks->Evict("x", mutex.lease().fence()));
+        static_cast<void>(mutex.lease().Confirm());
+        std::atomic<bool> never{false};
+        never.wait(false);
+      },
+      "the process ends, because a lease was lost");
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease_state.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq {
+namespace {
+
+constexpr BootTime kStart{microseconds(1'000'000)};
+
+BootTime At(milliseconds since) {
+  return kStart + since;
+}
+
+// Safe for 1000 - 100 - 1 - 2 ms.
+constexpr LeaseTimes kTimes{milliseconds(1'000), milliseconds(100), milliseconds(0)};
+constexpr milliseconds kSafe{897};
+
+TEST(LeaseState, AHoldIsSafeForItsLeaseLessMarginAndDrift) {
+  EXPECT_EQ(kTimes.Safe(), kSafe);
+  EXPECT_EQ(LeaseState(kTimes, kStart).safe_until(), At(kSafe));
+  EXPECT_EQ((LeaseTimes{milliseconds(10), milliseconds(100), {}}.Safe()), milliseconds(0));
+}
+
+TEST(LeaseState, IsRenewedAtAThirdOfItsLease) {
+  LeaseState state(kTimes, kStart);
+  EXPECT_EQ(state.next(), At(milliseconds(333)));
+  EXPECT_FALSE(state.At(At(milliseconds(332))).renew);
+  EXPECT_TRUE(state.At(At(milliseconds(333))).renew);
+  EXPECT_FALSE(state.At(At(milliseconds(334))).renew) << "one is on its way";
+  EXPECT_EQ(state.next(), At(kSafe));
+}
+
+TEST(LeaseState, CountsARenewalFromItsSending) {
+  LeaseState state(kTimes, kStart);
+  state.Renewed(At(milliseconds(333)), At(milliseconds(700)));
+  EXPECT_EQ(state.safe_until(), At(milliseconds(333) + kSafe));
+}
+
+TEST(LeaseState, IsLostAtItsDeadlineAndSaysSoOnce) {
+  LeaseState state(kTimes, kStart);
+  EXPECT_FALSE(state.At(At(kSafe - milliseconds(1))).lost);
+  EXPECT_EQ(state.At(At(kSafe)).lost, Lost::kDeadline);
+  EXPECT_FALSE(state.At(At(kSafe)).lost);
+  EXPECT_EQ(state.lost(), Lost::kDeadline);
+  EXPECT_FALSE(state.next());
+}
+
+TEST(LeaseState, ALateAcknowledgementDoesNotBringItBack) {
+  LeaseState told(kTimes, kStart);
+  ASSERT_TRUE(told.At(At(kSafe)).lost);
+  told.Renewed(At(milliseconds(800)), At(kSafe));
+  EXPECT_EQ(told.lost(), Lost::kDeadline);
+
+  // Nobody has looked at the clock since; the hold was unsafe all the same.
+  LeaseState untold(kTimes, kStart);
+  untold.Renewed(At(milliseconds(800)), At(kSafe));
+  EXPECT_EQ(untold.At(At(kSafe)).lost, Lost::kDeadline);
+}
+
+TEST(LeaseState, AFailedRenewalIsSentAgainAndExtendsNothing) {
+  LeaseState state(kTimes, kStart);
+  ASSERT_TRUE(state.At(At(milliseconds(333))).renew);
+  state.RenewalFailed(At(milliseconds(500)));
+  EXPECT_EQ(state.safe_until(), At(kSafe));
+  EXPECT_EQ(state.next(), At(milliseconds(550)));
+  EXPECT_TRUE(state.At(At(milliseconds(550))).renew);
+}
+
+TEST(LeaseState, AnEarlierRenewalThatIsAcknowledgedLaterTakesNothingBack) {
+  LeaseState state(kTimes, kStart);
+  state.Renewed(At(milliseconds(600)), At(milliseconds(610)));
+  state.Renewed(At(milliseconds(333)), At(milliseconds(620)));
+  EXPECT_EQ(state.safe_until(), At(milliseconds(600) + kSafe));
+}
+
+TEST(LeaseState, IsLostWhenTheStoreEndsIt) {
+  LeaseState state(kTimes, kStart);
+  state.End(Lost::kTaken);
+  EXPECT_EQ(state.next(), BootTime::min()) << "at once";
+  EXPECT_EQ(state.At(At(milliseconds(1))).lost, Lost::kTaken);
+  state.End(Lost::kClosed);
+  EXPECT_EQ(state.lost(), Lost::kTaken) << "the first reason stays";
+}
+
+TEST(LeaseState, IsLostWhenItWasHeldForTooLongHoweverWellItIsRenewed) {
+  LeaseTimes times = kTimes;
+  times.max_hold = milliseconds(1'500);
+  LeaseState state(times, kStart);
+  for (int i = 1; i <= 4; i++) {
+    state.Renewed(At(milliseconds(333 * i)), At(milliseconds(333 * i)));
+  }
+  EXPECT_FALSE(state.At(At(milliseconds(1'499))).lost);
+  EXPECT_EQ(state.At(At(milliseconds(1'500))).lost, Lost::kTooLong);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// A domain over a store that fails.
+#include "oncemq/locks/lock_domain.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "oncemq/locks/memory_locks.h"
+#include "support/no_more_threads.h"
+#include "support/shaky_locks.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Fault = ShakyLocks::Fault;
+
+class LockDomainTest : public ::testing::Test {
+ protected:
+  void Open(const LockOptions& options) {
+    auto domain = LockDomain::Open(locks_, options);
+    ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
+    domain_ = *std::move(domain);
+  }
+  std::optional<Lease> Acquired(const AcquireOptions& how = {}) {
+    auto lease = domain_->Acquire("x", how);
+    EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
+    return lease ? *std::move(lease) : std::nullopt;
+  }
+  size_t Parties() { return locks_->Look("x")->parties.size(); }
+  // Of our own threads: ends when the watchdog has done it.
+  void UntilNoParties() {
+    while (Parties() > 0) {
+      std::this_thread::yield();
+    }
+  }
+  static void UntilTold(const std::stop_token& stop) {
+    std::atomic<bool> told{false};
+    const std::stop_callback callback(stop, [&] {
+      told = true;
+      told.notify_all();
+    });
+    told.wait(false);
+  }
+
+  const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
+  std::unique_ptr<LockDomain> domain_;
+};
+
+TEST_F(LockDomainTest, WhatTheEngineCannotDoIsRefusedAtTheStart) {
+  const auto domain = LockDomain::Open(locks_, {.needs = {.processes = true}});
+  ASSERT_FALSE(domain.has_value());
+  EXPECT_EQ(domain.error().code, Code::kInvalid);
+  EXPECT_EQ(domain.error().message, "the engine memory does not exclude other processes");
+}
+
+TEST_F(LockDomainTest, BadNamesAndTimesAreRefused) {
+  Open({});
+  for (const std::string& name : {std::string(), std::string(kLongestLockName + 1, 'n')}) {
+    const auto lease = domain_->Acquire(name);
+    ASSERT_FALSE(lease.has_value());
+    EXPECT_EQ(lease.error().code, Code::kInvalid);
+  }
+  for (const AcquireOptions& how :
+       {AcquireOptions{.lease = milliseconds(19)},
+        AcquireOptions{.lease = milliseconds(90'000'000)},
+        AcquireOptions{.max_hold = milliseconds(-1)},
+        AcquireOptions{.wait = {LockWait::How::kSpin, milliseconds(-1)}}}) {
+    EXPECT_FALSE(domain_->Acquire("x", how).has_value());
+  }
+  EXPECT_FALSE(LockDomain::Open(locks_, {.lease = milliseconds(100), .margin = milliseconds(60)}));
+  EXPECT_FALSE(LockDomain::Open(locks_, {.place = milliseconds(1)}));
+  EXPECT_EQ(locks_->asks, 0) << "the store is not asked for what is wrong";
+}
+
+TEST_F(LockDomainTest, WithoutThreadsItDoesNotOpen) {
+  const NoMoreThreads none;
+  const auto domain = LockDomain::Open(locks_);
+  ASSERT_FALSE(domain.has_value());
+  EXPECT_EQ(domain.error().code, Code::kUnavailable);
+}
+
+TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
+  Open({});
+  locks_->on_ask = Fault::kLostReply;
+  std::optional<Lease> lease;
+  std::jthread acquires([&] { lease = Acquired(); });
+  while (locks_->asks < 2) {
+    std::this_thread::yield();
+  }
+  locks_->on_ask = Fault::kNone;
+  acquires.join();
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(Parties(), 1u);
+  EXPECT_EQ(lease->Release(), Released::kYes);
+}
+
+TEST_F(LockDomainTest, ATryWhoseReplyWasLostLeavesNothingBehind) {
+  Open({});
+  locks_->on_ask = Fault::kLostReply;
+  const auto lease = domain_->TryAcquire("x");
+  ASSERT_FALSE(lease.has_value());
+  EXPECT_EQ(lease.error().effect, Effect::kUnknown);
+  EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LockDomainTest, WhatCannotBeTakenBackNowIsTakenBackWhenTheStoreAnswers) {
+  Open({});
+  locks_->on_ask = Fault::kLostReply;
+  locks_->on_free = Fault::kRefused;
+  ASSERT_FALSE(domain_->TryAcquire("x").has_value());
+  EXPECT_EQ(Parties(), 1u);
+  locks_->on_free = Fault::kNone;
+  UntilNoParties();
+}
+
+TEST_F(LockDomainTest, AReleaseThatTheStoreDoesNotAnswerIsUnknownAndRepeated) {
+  Open({});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  locks_->on_free = Fault::kRefused;
+  EXPECT_EQ(lease->Release(), Released::kUnknown);
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+  locks_->on_free = Fault::kNone;
+  UntilNoParties();
+}
+
+TEST_F(LockDomainTest, AReleaseWhoseReplyWasLostIsUnknown) {
+  Open({});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  locks_->on_free = Fault::kLostReply;
+  EXPECT_EQ(lease->Release(), Released::kUnknown);
+  EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LockDomainTest, AHolderIsToldToStopBeforeTheStoreGrantsToOthers) {
+  Open({.lease = milliseconds(400)});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  locks_->on_extend = Fault::kRefused;
+  UntilTold(lease->stop());
+  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_EQ(Parties(), 1u) << "the store still keeps it";
+  EXPECT_GE(locks_->extends, 2) << "a renewal that failed is sent again";
+  EXPECT_EQ(lease->Release(), Released::kNotHeld);
+  EXPECT_EQ(Parties(), 0u) << "given back, so that nobody waits for the rest of its lease";
+}
+
+TEST_F(LockDomainTest, AHolderIsToldToStopThoughTheStoreHangs) {
+  Open({.lease = milliseconds(200)});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  locks_->on_extend = Fault::kHangs;
+  UntilTold(lease->stop());
+  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  locks_->on_extend = Fault::kNone;
+  locks_->on_extend.notify_all();
+}
+
+TEST_F(LockDomainTest, ACallbackThatBlocksDelaysNoOtherLoss) {
+  Open({.lease = milliseconds(200)});
+  auto one = domain_->Acquire("one");
+  auto two = domain_->Acquire("two");
+  ASSERT_TRUE(one.has_value() && one->has_value() && two.has_value() && two->has_value());
+  std::atomic<bool> go_on{false};
+  const std::stop_callback blocks((*one)->stop(), [&] { go_on.wait(false); });
+  locks_->on_extend = Fault::kRefused;
+  UntilTold((*two)->stop());
+  go_on = true;
+  go_on.notify_all();
+}
+
+TEST_F(LockDomainTest, AWaiterIsGrantedInTimeThoughNobodyCanWakeIt) {
+  Open({.place = milliseconds(150)});
+  auto holder = Acquired();
+  ASSERT_TRUE(holder);
+  locks_->on_await = Fault::kRefused;
+  std::jthread waits([&] { EXPECT_TRUE(Acquired()); });
+  while (Parties() < 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(holder->Release(), Released::kYes);
+}
+
+TEST_F(LockDomainTest, AStoreThatIsDownIsAskedForAsLongAsPatienceLasts) {
+  Open({.patience = milliseconds(50)});
+  locks_->on_ask = Fault::kRefused;
+  const auto lease = domain_->Acquire("x");
+  ASSERT_FALSE(lease.has_value());
+  EXPECT_EQ(lease.error().message, "down");
+  EXPECT_GE(locks_->asks, 2);
+  EXPECT_EQ(locks_->frees, 0) << "nothing was done there";
+}
+
+TEST_F(LockDomainTest, NobodyWaitsForAStoreThatIsDownInADestructor) {
+  Open({});
+  {
+    const auto lease = Acquired();
+    ASSERT_TRUE(lease);
+    locks_->on_free = Fault::kRefused;
+  }
+  domain_.reset();
+}
+
+TEST_F(LockDomainTest, ALeaseMayOutliveItsDomain) {
+  Open({});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  domain_.reset();
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LockDomainTest, WhoHoldsCanBeSeen) {
+  Open({.who = "host/1"});
+  const auto lease = Acquired({.what = "settlement 7/42"});
+  EXPECT_EQ(locks_->Look("x")->parties.at(0).who, "host/1 settlement 7/42");
+}
+
+TEST_F(LockDomainTest, AMovedLeaseIsHeldOnce) {
+  Open({});
+  auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  Lease other = std::move(*lease);
+  EXPECT_FALSE(lease->StillMine());
+  EXPECT_TRUE(other.StillMine());
+  other = Lease();
+  EXPECT_EQ(Parties(), 0u) << "what it held is released";
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/memory_locks.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq {
+namespace {
+
+LockAsk AskOf(uint64_t token, std::string_view name) {
+  return {.name = name,
+          .token = {1, token},
+          .lease = milliseconds(1'000),
+          .place = milliseconds(1'000)};
+}
+
+TEST(MemoryLocks, NamesAreLimited) {
+  const auto locks = MakeMemoryLocks({.max_names = 2});
+  ASSERT_TRUE(locks->Ask(AskOf(1, "a")));
+  ASSERT_TRUE(locks->Ask(AskOf(1, "b")));
+  const auto third = locks->Ask(AskOf(1, "c"));
+  ASSERT_FALSE(third.has_value());
+  EXPECT_EQ(third.error().code, Code::kFull);
+  EXPECT_TRUE(locks->Ask(AskOf(1, "a"))) << "a name that is there takes no room";
+}
+
+TEST(MemoryLocks, WaitersAreLimited) {
+  const auto locks = MakeMemoryLocks({.max_waiters = 1});
+  ASSERT_TRUE(locks->Ask(AskOf(1, "a")));
+  ASSERT_TRUE(locks->Ask(AskOf(2, "a")));
+  const auto third = locks->Ask(AskOf(3, "a"));
+  ASSERT_FALSE(third.has_value());
+  EXPECT_EQ(third.error().code, Code::kFull);
+  EXPECT_TRUE(locks->Ask(AskOf(2, "a"))) << "a waiter that is there takes no room";
+}
+
+TEST(MemoryLocks, LeasesAreJudgedByTheBootClockAndNotByTheWall) {
+  ManualClock clock;
+  const auto locks = MakeMemoryLocks({}, clock);
+  ASSERT_TRUE(locks->Ask(AskOf(1, "a")));
+  clock.JumpWall(milliseconds(3'600'000));
+  EXPECT_EQ(locks->Ask(AskOf(2, "a"))->kind, LockAnswer::Kind::kQueued);
+  clock.Advance(milliseconds(1'000));
+  EXPECT_EQ(locks->Ask(AskOf(2, "a"))->kind, LockAnswer::Kind::kGranted);
+}
+
+}  // namespace
+}  // namespace oncemq
