@@ -4,7 +4,8 @@
 # The installed package calls the same function, so a user needs the same libraries, no more.
 
 set(ONCEMQ_DEPENDENCIES
-    rdkafka rocksdb openssl spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock rapidcheck)
+    rdkafka rocksdb hiredis openssl spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock
+    rapidcheck)
 
 function(_oncemq_wrap name)
   add_library(oncemq_dep_${name} INTERFACE IMPORTED GLOBAL)
@@ -41,6 +42,8 @@ function(_oncemq_find name)
   elseif(name STREQUAL "rocksdb")
     find_package(RocksDB 7.8 CONFIG REQUIRED)
     _oncemq_wrap_first(rocksdb RocksDB::rocksdb-shared RocksDB::rocksdb)
+  elseif(name STREQUAL "hiredis")
+    _oncemq_pkg_config(hiredis "hiredis>=0.14")
   elseif(name STREQUAL "openssl")
     find_package(OpenSSL 3.0 REQUIRED)
     _oncemq_wrap(openssl OpenSSL::Crypto)

@@ -13,6 +13,7 @@ option(ONCEMQ_MUTANTS "Compile the mutants in; ONCEMQ_MUTANT=name chooses one at
 option(ONCEMQ_WITH_KAFKA "Build the Kafka source (needs librdkafka)" ON)
 option(ONCEMQ_WITH_MEMORY "Build the memory window" ON)
 option(ONCEMQ_WITH_ROCKSDB "Build the local window (needs RocksDB)" ON)
+option(ONCEMQ_WITH_REDIS "Build the locks in Redis (needs hiredis)" ON)
 set(ONCEMQ_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

@@ -7,6 +7,7 @@
 # in Requires and Libs, and it does not matter whether `--static` is said. The paths follow the
 # file: an installed tree may be moved.
 
+set(ONCEMQ_PC_hiredis "hiredis >= 0.14")
 set(ONCEMQ_PC_openssl "libcrypto >= 3.0")
 set(ONCEMQ_PC_rocksdb "rocksdb >= 7.8")
 set(ONCEMQ_PC_spdlog "spdlog >= 1.10")

@@ -178,7 +178,7 @@ def labelled(labels, jobs=2, preset="dev", env=None, exclude="^(storm|large)$"):
     return lambda run: ctest(run, preset, labels, jobs, env, exclude)
 
 
-SANITIZED = "^(unit|conformance|disk|sim|kafka-sanitize)$"
+SANITIZED = "^(unit|conformance|servers|disk|sim|kafka-sanitize)$"
 
 
 def few_seeds(one_of):
@@ -273,6 +273,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("build", 480, tier_build),
     ("unit", 150, labelled("^unit$")),
     ("conformance", 60, labelled("^conformance$")),
+    ("servers", 90, labelled("^servers$", jobs=1)),
     ("disk", 150, labelled("^disk$", jobs=1)),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),

@@ -26,13 +26,13 @@ LAYERS = {
     "framework": {"base", "clients", "dedup", "ordering", "locks", "framework"},
 }
 
-# Third-party headers and their library. Where they may appear says the last column of
-# THIRD_PARTY.md; never in a public header.
+# Third-party headers and their library. Where they may be says THIRD_PARTY.md's last column.
 THIRD_PARTY = {
     r"librdkafka/": "librdkafka", r"spdlog/": "spdlog", r"fmt/": "fmt", r"yaml-cpp/": "yaml-cpp",
     r"CLI/": "CLI11", r"xxhash": "xxHash", r"nlohmann/": "nlohmann/json",
     r"(google/protobuf/|.*\.pb\.h)": "Protobuf", r"rapidcheck": "RapidCheck",
     r"(gtest|gmock)/": "GoogleTest, GoogleMock", r"rocksdb/": "RocksDB", r"openssl/": "OpenSSL",
+    r"hiredis/": "hiredis",
 }
 
 TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)

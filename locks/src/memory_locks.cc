@@ -10,21 +10,20 @@
 namespace oncemq {
 namespace {
 
+constexpr LockCapabilities kCan{.engine = "memory",
+                                .fair = true,
+                                .unfair = true,
+                                .shared = true,
+                                .wakes = true,
+                                .fence = true,
+                                .long_holds = true};
+
 class MemoryLocks final : public LockEngine {
  public:
   MemoryLocks(const MemoryLockOptions& options, const Clock& clock)
       : options_(options), clock_(clock) {}
 
-  const LockCapabilities& capabilities() const override {
-    static constexpr LockCapabilities kCan{.engine = "memory",
-                                           .fair = true,
-                                           .unfair = true,
-                                           .shared = true,
-                                           .wakes = true,
-                                           .fence = true,
-                                           .long_holds = true};
-    return kCan;
-  }
+  const LockCapabilities& capabilities() const override { return kCan; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     MutexLock lock(mutex_);
@@ -120,6 +119,10 @@ class MemoryLocks final : public LockEngine {
 };
 
 }  // namespace
+
+LockCapabilities MemoryLockCapabilities() {
+  return kCan;
+}
 
 std::shared_ptr<LockEngine> MakeMemoryLocks(const MemoryLockOptions& options, const Clock& clock) {
   return std::make_shared<MemoryLocks>(options, clock);

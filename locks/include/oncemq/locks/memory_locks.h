@@ -15,6 +15,8 @@ struct MemoryLockOptions {
   size_t max_waiters = 100'000;   // for one name
 };
 
+LockCapabilities MemoryLockCapabilities();
+
 // Promise: fair, shared, fenced; fences rise over all names, so nothing is kept of a name that
 // nobody holds or waits for. Thread safety: any thread.
 std::shared_ptr<LockEngine> MakeMemoryLocks(const MemoryLockOptions& options = {},

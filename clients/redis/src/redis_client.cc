@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/clients/redis_client.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+#include "redis_line.h"
+
+namespace oncemq {
+namespace {
+
+std::string Sha1(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  const int done =
+      EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr);
+  ONCEMQ_CHECK(done == 1, "SHA-1, as the name of a script, is there");
+  std::string hex;
+  for (unsigned int i = 0; i < length; i++) {
+    hex.push_back("0123456789abcdef"[digest[i] >> 4]);
+    hex.push_back("0123456789abcdef"[digest[i] & 15]);
+  }
+  return hex;
+}
+
+// What a server says that is no master now, or not yet.
+bool SaysLater(std::string_view text) {
+  return text.starts_with("READONLY") || text.starts_with("LOADING") ||
+         text.starts_with("MASTERDOWN") || text.starts_with("UNBLOCKED");
+}
+
+bool UnknownScript(const RedisReply& reply) {
+  return reply.kind == RedisReply::Kind::kError && reply.text.starts_with("NOSCRIPT") &&
+         !ONCEMQ_MUTANT("redis-script-not-sent-again");
+}
+
+}  // namespace
+
+Error RedisError(std::string_view text) {
+  Error error{Code::kInternal, Effect::kUnknown, "Redis: " + std::string(text)};
+  const std::string_view word = text.substr(0, text.find(' '));
+  if (SaysLater(text) || word == "BUSY" || word == "TRYAGAIN" || word == "CLUSTERDOWN" ||
+      word == "MISCONF" || word == "NOREPLICAS") {
+    error.code = Code::kUnavailable;
+    error.effect = Effect::kNone;
+  } else if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM") {
+    error.code = Code::kInvalid;
+    error.effect = Effect::kNone;
+  } else if (word == "OOM") {
+    error.code = Code::kFull;
+    error.effect = Effect::kNone;
+  }
+  return error;
+}
+
+RedisScript::RedisScript(std::string_view source) : source_(source), sha1_(Sha1(source)) {}
+
+RedisScript::~RedisScript() = default;
+
+struct RedisClient::Parts {
+  const RedisPlace place;
+  const RedisTimes times;
+  const size_t max_connections;
+  Mutex mutex;
+  ConditionVariable given_back;
+  std::vector<std::unique_ptr<RedisLine>> idle GUARDED_BY(mutex);
+  size_t open GUARDED_BY(mutex) = 0;
+
+  Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
+    {
+      MutexLock lock(mutex);
+      for (;;) {
+        while (!idle.empty()) {
+          auto line = std::move(idle.back());
+          idle.pop_back();
+          if (line->Fresh() || ONCEMQ_MUTANT("redis-dead-line-used")) {
+            return line;
+          }
+          open--;
+        }
+        if (open < max_connections) {
+          open++;
+          break;
+        }
+        const BootTime now = SystemClock::Instance().Boot();
+        if (now >= until) {
+          return Error{Code::kTimeout, Effect::kNone, "all connections to Redis are in use"};
+        }
+        given_back.wait_for(mutex, until - now);
+      }
+    }
+    auto line = RedisLine::Open(place, times.connect);
+    if (!line) {
+      Dropped();
+    }
+    return line;
+  }
+  void GiveBack(std::unique_ptr<RedisLine> line) {
+    MutexLock lock(mutex);
+    idle.push_back(std::move(line));
+    given_back.notify_one();
+  }
+  void Dropped() {
+    MutexLock lock(mutex);
+    open--;
+    given_back.notify_one();
+  }
+};
+
+RedisClient::RedisClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+RedisClient::~RedisClient() = default;
+
+Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
+                                                       const RedisTimes& times,
+                                                       size_t max_connections) {
+  if (place.hosts.empty() && place.socket.empty()) {
+    return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
+  }
+  std::unique_ptr<Parts> parts(
+      new Parts{place, times, std::max<size_t>(1, max_connections), {}, {}, {}});
+  auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
+  if (!first) {
+    return first.error();
+  }
+  parts->GiveBack(*std::move(first));
+  return std::unique_ptr<RedisClient>(new RedisClient(std::move(parts)));
+}
+
+Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> commands) {
+  const BootTime until = SystemClock::Instance().Boot() + parts_->times.call;
+  auto line = parts_->Borrow(until);
+  if (!line) {
+    return line.error();
+  }
+  auto replies = (*line)->Run(commands, until);
+  const bool good =
+      replies && std::none_of(replies->begin(), replies->end(), [](const RedisReply& reply) {
+        return reply.kind == RedisReply::Kind::kError && SaysLater(reply.text);
+      });
+  if (good || ONCEMQ_MUTANT("redis-doubtful-line-used")) {
+    parts_->GiveBack(*std::move(line));
+  } else {
+    parts_->Dropped();
+  }
+  return replies;
+}
+
+Result<RedisReply> RedisClient::Run(const RedisCommand& command) {
+  auto replies = Run(std::span(&command, 1));
+  if (!replies) {
+    return replies.error();
+  }
+  if (replies->front().kind == RedisReply::Kind::kError) {
+    return RedisError(replies->front().text);
+  }
+  return std::move(replies->front());
+}
+
+Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, size_t keys,
+                                                  std::span<const RedisCommand> argument_lists) {
+  const std::string count = std::to_string(keys);
+  std::vector<RedisCommand> commands;
+  for (const RedisCommand& arguments : argument_lists) {
+    RedisCommand& command = commands.emplace_back();
+    command.reserve(arguments.size() + 3);
+    command = {"EVALSHA", script.sha1(), count};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+  }
+  auto replies = Run(commands);
+  if (!replies || std::none_of(replies->begin(), replies->end(), UnknownScript)) {
+    return replies;
+  }
+  // A server that was started again has forgotten its scripts. Calls that found it stay.
+  std::vector<size_t> which;
+  std::vector<RedisCommand> whole;
+  for (size_t i = 0; i < commands.size(); i++) {
+    if (UnknownScript((*replies)[i])) {
+      which.push_back(i);
+      whole.push_back(std::move(commands[i]));
+      whole.back()[0] = "EVAL";
+      whole.back()[1] = script.source();
+    }
+  }
+  auto again = Run(whole);
+  if (!again) {
+    return again.error();
+  }
+  for (size_t i = 0; i < which.size(); i++) {
+    (*replies)[which[i]] = std::move((*again)[i]);
+  }
+  return replies;
+}
+
+const RedisPlace& RedisClient::place() const {
+  return parts_->place;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// RedisLine: one connection, logged in, to a server that is master. After an Error it is of no use
+// any more.
+// Thread safety: one thread at a time; Hang() from any.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/clients/redis_client.h"
+
+namespace oncemq {
+
+class RedisLine {
+ public:
+  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, milliseconds within);
+
+  // False: the server has hung up, or said something that nobody asked for.
+  bool Fresh() const;
+  Result<std::vector<RedisReply>> Run(std::span<const RedisCommand> commands, BootTime until);
+
+  Status Send(std::span<const RedisCommand> commands, BootTime until);
+  // The next answer. None: nothing came by then, and the line is as good as before.
+  Result<std::optional<RedisReply>> Next(BootTime until);
+  // Ends the calls that another thread is in.
+  void Hang();
+
+ private:
+  struct Free {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+  using ContextPtr = std::unique_ptr<redisContext, Free>;
+
+  explicit RedisLine(ContextPtr context) : context_(std::move(context)) {}
+  static Result<std::unique_ptr<RedisLine>> Connect(const RedisHost& host, milliseconds within);
+  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const std::string& where);
+  static Result<RedisHost> AskSentinels(const RedisPlace& place, milliseconds within);
+  Status LogIn(const RedisPlace& place, BootTime until);
+
+  const ContextPtr context_;
+};
+
+}  // namespace oncemq

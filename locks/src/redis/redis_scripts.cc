@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "redis_scripts.h"
+
+#include <string>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+// A holder is {token, mode, until, fence, asked back, who}, a waiter {token, mode, until, channel,
+// who}. Numbers stay below 2^53, so Lua's are exact.
+constexpr char kRead[] = R"lua(
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local fence, holders, waiters, dropped = 0, {}, {}, false
+local function alive(all)
+  local left = {}
+  for _, party in ipairs(all) do
+    if party[3] > now then left[#left + 1] = party else dropped = true end
+  end
+  return left
+end
+local raw = redis.call('GET', KEYS[1])
+if raw then
+  if raw:byte() < 58 then
+    fence = tonumber(raw)
+  else
+    local state = cmsgpack.unpack(raw)
+    fence, holders, waiters = state[1], alive(state[2]), alive(state[3])
+  end
+end
+)lua";
+
+// An idle name keeps its fence for a minute, for clocks that are set back.
+constexpr char kWrite[] = R"lua(
+local function write()
+  if #holders == 0 and #waiters == 0 then
+    redis.call('SET', KEYS[1], string.format('%.0f', fence), 'PX', 60000)
+    return
+  end
+  local last = now
+  for _, party in ipairs(holders) do last = math.max(last, party[3]) end
+  for _, party in ipairs(waiters) do last = math.max(last, party[3]) end
+  redis.call('SET', KEYS[1], cmsgpack.pack({fence, holders, waiters}), 'PX',
+             string.format('%.0f', math.ceil((last - now) / 1000) + 60000))
+end
+local function holders_allow(mode)
+  return #holders == 0 or (mode == 's' and holders[1][2] == 's')
+end
+local function waiters_allow(ahead, mode)
+  if mode == 'x' then return ahead == 0 end
+  for i = 1, ahead do
+    if waiters[i][2] == 'x' then return false end
+  end
+  return true
+end
+local function wake()
+  for i, waiter in ipairs(waiters) do
+    if not holders_allow(waiter[2]) or not waiters_allow(i - 1, waiter[2]) then return end
+    redis.call('PUBLISH', waiter[4], waiter[1])
+  end
+end
+local function remove(all, column, value)
+  for i, party in ipairs(all) do
+    if party[column] == value then
+      table.remove(all, i)
+      return true
+    end
+  end
+  return false
+end
+)lua";
+
+constexpr char kAsk[] = R"lua(
+local token, mode = ARGV[1], ARGV[2]
+local lease, place = tonumber(ARGV[5]), tonumber(ARGV[6])
+for _, holder in ipairs(holders) do
+  if holder[1] == token then
+    holder[3] = now + lease
+    write()
+    return {1, holder[4], 0}
+  end
+end
+local at = #waiters + 1
+for i, waiter in ipairs(waiters) do
+  if waiter[1] == token then at = i end
+end
+local ahead = at - 1
+if ARGV[4] == '1' and mode == 'x' then ahead = 0 end
+local answer
+if holders_allow(mode) and waiters_allow(ahead, mode) then
+  table.remove(waiters, at)
+  fence = math.max(fence + 1, now)
+  holders[#holders + 1] = {token, mode, now + lease, fence, 0, ARGV[8]}
+  write()
+  answer = {1, fence, 0}
+elseif ARGV[3] == '1' then
+  if at > #waiters and #waiters >= tonumber(ARGV[9]) then return {3, 0, 0} end
+  waiters[at] = {token, mode, now + place, ARGV[7], ARGV[8]}
+  local again = holders[1] and holders[1][3] or now
+  if at > 1 then
+    again = waiters[at - 1][3]
+  else
+    for _, holder in ipairs(holders) do again = math.min(again, holder[3]) end
+  end
+  write()
+  answer = {2, 0, again - now}
+else
+  answer = {0, 0, 0}
+  if dropped then write() end
+end
+if dropped then wake() end
+return answer
+)lua";
+
+constexpr char kExtend[] = R"lua(
+local answer = 0
+for _, holder in ipairs(holders) do
+  if holder[1] == ARGV[1] then
+    holder[3] = now + tonumber(ARGV[2])
+    answer = 1 + holder[5]
+  end
+end
+if answer > 0 or dropped then write() end
+if dropped then wake() end
+return answer
+)lua";
+
+constexpr char kFree[] = R"lua(
+local held = remove(holders, 1, ARGV[1])
+local waited = remove(waiters, 1, ARGV[1])
+if held or waited or dropped then
+  write()
+  wake()
+end
+return held and 1 or 0
+)lua";
+
+constexpr char kAskBack[] = R"lua(
+for _, holder in ipairs(holders) do holder[5] = 1 end
+if #holders > 0 then write() end
+return #holders
+)lua";
+
+constexpr char kEvict[] = R"lua(
+local held = remove(holders, 4, tonumber(ARGV[1]))
+if held or dropped then
+  write()
+  wake()
+end
+return held and 1 or 0
+)lua";
+
+constexpr char kLook[] = R"lua(
+local seen = {}
+for _, h in ipairs(holders) do seen[#seen + 1] = {'h', h[2], h[4], h[3] - now, h[6]} end
+for _, w in ipairs(waiters) do seen[#seen + 1] = {'w', w[2], 0, w[3] - now, w[5]} end
+return seen
+)lua";
+
+std::string Whole(const char* body) {
+  return std::string(kRead) + kWrite + body;
+}
+
+// The rules broken on purpose, in the server's language.
+std::string Broken(std::string script) {
+  const auto replace = [&](const char* what, const char* by) {
+    if (const size_t at = script.find(what); at != std::string::npos) {
+      script.replace(at, std::string(what).size(), by);
+    }
+  };
+  if (ONCEMQ_MUTANT("redis-fence-is-a-counter")) {
+    replace("math.max(fence + 1, now)", "fence + 1");
+  }
+  if (ONCEMQ_MUTANT("redis-free-without-token")) {
+    replace("remove(holders, 1, ARGV[1])", "remove(holders, 6, 'a test')");
+  }
+  if (ONCEMQ_MUTANT("redis-ended-hold-revived")) {
+    replace("if party[3] > now then", "if true then");
+  }
+  if (ONCEMQ_MUTANT("redis-wakes-all")) {
+    replace(
+        "if not holders_allow(waiter[2]) or not waiters_allow(i - 1, waiter[2]) then return end",
+        "");
+  }
+  return script;
+}
+
+}  // namespace
+
+RedisLockScripts::RedisLockScripts()
+    : ask(Broken(Whole(kAsk))),
+      extend(Broken(Whole(kExtend))),
+      free(Broken(Whole(kFree))),
+      ask_back(Whole(kAskBack)),
+      evict(Broken(Whole(kEvict))),
+      look(Whole(kLook)) {}
+
+}  // namespace oncemq

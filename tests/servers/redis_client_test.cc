@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client against a server that is killed, paused, locked and moved.
+#include "oncemq/clients/redis_client.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr RedisTimes kShort{milliseconds(1'000), milliseconds(300)};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+class RedisClientTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
+
+  static Result<std::unique_ptr<RedisClient>> Open(const std::string& url,
+                                                   const RedisTimes& times = {},
+                                                   size_t connections = 16) {
+    const auto place = ParseRedisPlace(url);
+    EXPECT_TRUE(place.has_value()) << ToString(place.error());
+    return RedisClient::Open(*place, times, connections);
+  }
+  void StartAndOpen(const RedisTimes& times = {}, size_t connections = 16) {
+    server_ = RedisServer::Start();
+    auto client = Open(server_->url(), times, connections);
+    ASSERT_TRUE(client.has_value()) << ToString(client.error());
+    client_ = *std::move(client);
+  }
+  RedisReply Run(const RedisCommand& command) {
+    auto reply = client_->Run(command);
+    EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
+    return reply ? *std::move(reply) : RedisReply{};
+  }
+
+  std::unique_ptr<RedisServer> server_;
+  std::unique_ptr<RedisClient> client_;
+};
+
+TEST_F(RedisClientTest, WhatIsStoredComesBackByteForByte) {
+  StartAndOpen();
+  const std::string value("a\0b\r\n\xff", 6);
+  Run({"SET", "k", value});
+  EXPECT_EQ(Run({"GET", "k"}).text, value);
+  EXPECT_EQ(Run({"GET", "never"}).kind, RedisReply::Kind::kNil);
+  EXPECT_EQ(Run({"STRLEN", "k"}).integer, 6);
+}
+
+TEST_F(RedisClientTest, AnErrorAmongSeveralAnswersIsAnAnswer) {
+  StartAndOpen();
+  const std::vector<RedisCommand> commands{{"SET", "k", "text"}, {"INCR", "k"}, {"GET", "k"}};
+  const auto replies = client_->Run(commands);
+  ASSERT_TRUE(replies.has_value()) << ToString(replies.error());
+  EXPECT_EQ((*replies)[1].kind, RedisReply::Kind::kError);
+  EXPECT_EQ((*replies)[2].text, "text");
+}
+
+TEST_F(RedisClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
+  const auto server = RedisServer::Start({"--requirepass", "right"});
+  const std::string address = server->url().substr(std::string("redis://").size());
+  EXPECT_TRUE(Open("redis://:right@" + address).has_value());
+  const auto wrong = Open("redis://:hunter2@" + address);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(wrong.error().message.find("hunter2"), std::string::npos);
+  const auto none = Open(server->url());
+  ASSERT_FALSE(none.has_value());
+}
+
+TEST_F(RedisClientTest, AServerThatIsNotThereIsUnavailableAndNothingWasDone) {
+  const LoopbackPort port;
+  const auto client = Open("redis://" + port.address());
+  ASSERT_FALSE(client.has_value());
+  EXPECT_EQ(client.error().code, Code::kUnavailable);
+  EXPECT_EQ(client.error().effect, Effect::kNone);
+}
+
+TEST_F(RedisClientTest, TheFirstCallAfterTheServerCameBackSucceeds) {
+  StartAndOpen();
+  Run({"PING"});
+  server_->Kill9();
+  const auto down = client_->Run(RedisCommand{"PING"});
+  ASSERT_FALSE(down.has_value());
+  EXPECT_EQ(down.error().effect, Effect::kNone) << "a connection that is gone is not written to";
+  server_->Restart();
+  Run({"PING"});
+}
+
+TEST_F(RedisClientTest, AServerThatHangsIsATimeoutWithAnUnknownEffect) {
+  StartAndOpen(kShort);
+  Run({"SET", "k", "v"});
+  server_->process().Pause();
+  const BootTime began = Now();
+  const auto hangs = client_->Run(RedisCommand{"INCR", "n"});
+  EXPECT_LT(Now() - began, milliseconds(5'000));
+  ASSERT_FALSE(hangs.has_value());
+  EXPECT_EQ(hangs.error().code, Code::kTimeout);
+  EXPECT_EQ(hangs.error().effect, Effect::kUnknown);
+  std::jthread goes_on([this] {
+    for (int i = 0; i < 1'000; i++) {
+      std::this_thread::yield();
+    }
+    server_->process().Continue();
+  });
+  EXPECT_EQ(Run({"GET", "k"}).text, "v") << "a late answer is not taken for that of another call";
+}
+
+TEST_F(RedisClientTest, AScriptIsSentAgainWhenTheServerForgotIt) {
+  StartAndOpen();
+  const RedisScript script("return {ARGV[1], KEYS[1]}");
+  const std::vector<RedisCommand> calls{{"k1", "a"}, {"k2", "b"}};
+  for (int i = 0; i < 2; i++) {
+    const auto replies = client_->Call(script, 1, calls);
+    ASSERT_TRUE(replies.has_value()) << ToString(replies.error());
+    EXPECT_EQ((*replies)[1].list.at(0).text, "b");
+    EXPECT_EQ((*replies)[1].list.at(1).text, "k2");
+    Run({"SCRIPT", "FLUSH"});
+  }
+}
+
+TEST_F(RedisClientTest, ManyThreadsShareFewConnections) {
+  StartAndOpen({}, 2);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; t++) {
+      threads.emplace_back([this] {
+        for (int i = 0; i < 50; i++) {
+          Run({"INCR", "n"});
+        }
+      });
+    }
+  }
+  EXPECT_EQ(Run({"GET", "n"}).text, "400");
+  const std::string clients = Run({"CLIENT", "LIST"}).text;
+  EXPECT_LE(std::count(clients.begin(), clients.end(), '\n'), 2);
+}
+
+TEST_F(RedisClientTest, AReplicaIsNoMaster) {
+  const auto master = RedisServer::Start();
+  const auto replica =
+      RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(master->port())});
+  const auto client = Open(replica->url());
+  ASSERT_FALSE(client.has_value());
+  EXPECT_EQ(client.error().code, Code::kUnavailable);
+}
+
+TEST_F(RedisClientTest, SentinelsAreAskedWhoIsMaster) {
+  const auto master = RedisServer::Start();
+  const LoopbackPort gone;
+  const auto sentinel = RedisServer::Start(
+      {"--sentinel", "monitor", "orders", "127.0.0.1", std::to_string(master->port()), "1"}, true);
+  const std::string sentinels =
+      "redis-sentinel://" + gone.address() + ",127.0.0.1:" + std::to_string(sentinel->port());
+  const auto client = Open(sentinels + "/orders");
+  ASSERT_TRUE(client.has_value()) << ToString(client.error());
+  EXPECT_TRUE((*client)->Run(RedisCommand{"SET", "k", "v"}));
+  const auto unknown = Open(sentinels + "/payments");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().message.find("payments"), std::string::npos);
+}
+
+TEST_F(RedisClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
+  StartAndOpen();
+  std::atomic<int> connected{0};
+  std::atomic<int> heard{0};
+  const auto place = ParseRedisPlace(server_->url());
+  const auto listener = RedisListener::Start(
+      *place, {}, "channel",
+      [&](std::string_view text) {
+        EXPECT_EQ(text, std::string_view("a\0b", 3));
+        heard++;
+        heard.notify_all();
+      },
+      [&](bool hears) {
+        connected += hears ? 1 : 0;
+        connected.notify_all();
+      });
+  ASSERT_NE(listener, nullptr);
+  for (int round = 0; round < 3; round++) {
+    connected.wait(round);
+    EXPECT_EQ(Run({"PUBLISH", "channel", std::string_view("a\0b", 3)}).integer, 1);
+    heard.wait(round);
+    Run({"CLIENT", "KILL", "TYPE", "pubsub"});
+  }
+}
+
+TEST_F(RedisClientTest, AListenerOfAServerThatIsGoneEndsAtOnce) {
+  StartAndOpen();
+  const auto place = ParseRedisPlace(server_->url());
+  auto listener = RedisListener::Start(
+      *place, {}, "channel", [](std::string_view) {}, [](bool) {});
+  server_->process().Pause();
+  const BootTime began = Now();
+  listener.reset();
+  EXPECT_LT(Now() - began, milliseconds(4'000));
+  server_->process().Continue();
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks in a Redis that forgets, hangs, dies and fails over. What every engine does, the
+// conformance suite asks.
+#include "oncemq/locks/redis_locks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/locks/lock_domain.h"
+#include "support/eventually.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr milliseconds kLease{400};
+
+class RedisLocksTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
+
+  static Result<std::shared_ptr<LockEngine>> OpenLocks(const RedisServer& server,
+                                                       const std::string& space = "",
+                                                       milliseconds call = milliseconds(2'000)) {
+    return OpenRedisLocks(server.url(), {.space = space, .call = call});
+  }
+  void Start(milliseconds call = milliseconds(2'000)) {
+    server_ = RedisServer::Start();
+    auto locks = OpenLocks(*server_, "", call);
+    ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+    locks_ = *std::move(locks);
+    domain_ = *LockDomain::Open(locks_, {.lease = kLease});
+  }
+  std::string Redis(const RedisCommand& command) { return Redis(*server_, command); }
+  static std::string Redis(const RedisServer& server, const RedisCommand& command) {
+    const auto client = RedisClient::Open(*ParseRedisPlace(server.url()));
+    EXPECT_TRUE(client.has_value()) << ToString(client.error());
+    const auto reply = (*client)->Run(command);
+    EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
+    return reply->kind == RedisReply::Kind::kInteger ? std::to_string(reply->integer) : reply->text;
+  }
+  std::optional<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
+    auto lease = domain_->Acquire(name, how);
+    EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
+    return lease ? *std::move(lease) : std::nullopt;
+  }
+  static void UntilTold(const std::stop_token& stop) {
+    std::atomic<bool> told{false};
+    const std::stop_callback callback(stop, [&] {
+      told = true;
+      told.notify_all();
+    });
+    told.wait(false);
+  }
+
+  std::unique_ptr<RedisServer> server_;
+  std::shared_ptr<LockEngine> locks_;
+  std::unique_ptr<LockDomain> domain_;
+};
+
+TEST_F(RedisLocksTest, NamesOfDifferentSpacesHaveNothingToDoWithEachOther) {
+  Start();
+  const auto one = LockDomain::Open(*OpenLocks(*server_, "a"));
+  const auto two = LockDomain::Open(*OpenLocks(*server_, "a:1:b"));
+  const auto first = (*one)->Acquire("1:b:c");
+  const auto second = (*two)->TryAcquire("c");
+  ASSERT_TRUE(first.has_value() && first->has_value());
+  ASSERT_TRUE(second.has_value());
+  EXPECT_TRUE(second->has_value());
+  EXPECT_EQ((*one)->engine().Names("", 10)->size(), 1u);
+}
+
+TEST_F(RedisLocksTest, AnIdleNameLeavesOneSmallKeyForAMinute) {
+  Start();
+  ASSERT_TRUE(Acquired());
+  EXPECT_EQ(Redis({"DBSIZE"}), "1");
+  const std::string key = Redis({"RANDOMKEY"});
+  EXPECT_LE(std::stoi(Redis({"STRLEN", key})), 16);
+  EXPECT_LE(std::stoll(Redis({"PTTL", key})), 60'000);
+  EXPECT_GT(std::stoll(Redis({"PTTL", key})), 0);
+  EXPECT_TRUE(locks_->Names("", 10)->empty());
+}
+
+TEST_F(RedisLocksTest, AHeldNameIsForgottenByTheServerSoonAfterItsLease) {
+  Start();
+  const auto lease = Acquired();
+  const std::string key = Redis({"RANDOMKEY"});
+  EXPECT_LE(std::stoll(Redis({"PTTL", key})), 60'000 + kLease.count());
+}
+
+TEST_F(RedisLocksTest, AServerThatMayEvictKeysIsRefused) {
+  const auto server =
+      RedisServer::Start({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
+  const auto locks = OpenLocks(*server);
+  ASSERT_FALSE(locks.has_value());
+  EXPECT_EQ(locks.error().code, Code::kInvalid);
+  EXPECT_NE(locks.error().message.find("volatile-lru"), std::string::npos);
+}
+
+TEST_F(RedisLocksTest, AClusterIsRefused) {
+  const LoopbackPort bus;
+  const auto server = RedisServer::Start(
+      {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
+  const auto locks = OpenLocks(*server);
+  ASSERT_FALSE(locks.has_value());
+  EXPECT_EQ(locks.error().code, Code::kInvalid);
+}
+
+TEST_F(RedisLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
+  Start();
+  Fence last;
+  for (int i = 0; i < 5; i++) {
+    const auto lease = Acquired();
+    ASSERT_TRUE(lease);
+    EXPECT_GT(lease->fence(), last);
+    last = lease->fence();
+    Redis({"FLUSHALL"});
+  }
+}
+
+TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
+  Start();
+  const auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  Redis({"FLUSHALL"});
+  UntilTold(lease->stop());
+  EXPECT_EQ(lease->lost(), Lost::kTaken);
+}
+
+TEST_F(RedisLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
+  Start(milliseconds(100));
+  const auto lease = Acquired();
+  ASSERT_TRUE(lease);
+  server_->process().Pause();
+  UntilTold(lease->stop());
+  EXPECT_EQ(lease->lost(), Lost::kDeadline);
+  server_->process().Continue();
+  EXPECT_TRUE(Acquired()) << "when its lease has run out there";
+}
+
+TEST_F(RedisLocksTest, AWaiterGetsItsTurnAfterTheServerWasAwayAndCameBackEmpty) {
+  Start(milliseconds(500));
+  auto holder = Acquired();
+  ASSERT_TRUE(holder);
+  std::jthread waits([&] { EXPECT_TRUE(Acquired()); });
+  ASSERT_TRUE(
+      Eventually(std::chrono::seconds(20), [&] { return locks_->Look("x")->parties.size() == 2; }));
+  server_->Kill9();
+  server_->Restart();
+}
+
+TEST_F(RedisLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
+  Start();
+  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(600)});
+  for (int round = 0; round < 5; round++) {
+    auto holder = Acquired();
+    ASSERT_TRUE(holder);
+    std::jthread waits([&] { EXPECT_TRUE(Acquired()); });
+    ASSERT_TRUE(Eventually(std::chrono::seconds(20),
+                           [&] { return locks_->Look("x")->parties.size() == 2; }));
+    Redis({"CLIENT", "KILL", "TYPE", "pubsub"});
+    EXPECT_EQ(holder->Release(), Released::kYes);
+  }
+}
+
+TEST_F(RedisLocksTest, AFenceStaysInOrderThroughAFailoverToAReplicaThatKnowsNothing) {
+  Start();
+  const auto replica =
+      RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(server_->port())});
+  // The replica hears of nothing that happens from now on.
+  replica->process().Pause();
+  const auto former = Acquired();
+  ASSERT_TRUE(former);
+  server_->Kill9();
+  replica->process().Continue();
+  replica->Promote();
+  const auto promoted = OpenLocks(*replica);
+  ASSERT_TRUE(promoted.has_value()) << ToString(promoted.error());
+  const auto domain = LockDomain::Open(*promoted);
+  const auto next = (*domain)->TryAcquire("x");
+  ASSERT_TRUE(next.has_value() && next->has_value()) << "two hold it now: only the fence tells";
+  EXPECT_GT((*next)->fence(), former->fence());
+}
+
+TEST_F(RedisLocksTest, WaitersAreLimited) {
+  server_ = RedisServer::Start();
+  const auto locks = OpenRedisLocks(server_->url(), {.max_waiters = 1});
+  ASSERT_TRUE(locks.has_value());
+  LockAsk ask{
+      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  ASSERT_TRUE((*locks)->Ask(ask));
+  ask.token = {1, 2};
+  ASSERT_TRUE((*locks)->Ask(ask));
+  ask.token = {1, 3};
+  const auto third = (*locks)->Ask(ask);
+  ASSERT_FALSE(third.has_value());
+  EXPECT_EQ(third.error().code, Code::kFull);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
