@@ -30,6 +30,11 @@ std::string Micros(milliseconds time) {
   return std::to_string(microseconds(time).count());
 }
 
+// A key outlives its hold by a minute.
+std::string Kept(milliseconds lease) {
+  return std::to_string((lease + milliseconds(60'000)).count());
+}
+
 milliseconds MillisOf(int64_t micros) {
   return std::chrono::ceil<milliseconds>(microseconds(std::max<int64_t>(0, micros)));
 }
@@ -69,13 +74,14 @@ class RedisLocks final : public LockEngine {
     const std::string token = BytesOf(ask.token);
     const std::string lease = Micros(ask.lease);
     const std::string place = Micros(ask.place);
+    const std::string kept = Kept(ask.lease);
     if (ask.queue) {
       wakes_.Expect(token);
     }
     const auto reply =
         One(scripts_.ask, ask.name,
             {token, ask.mode == LockMode::kExclusive ? "x" : "s", ask.queue ? "1" : "0",
-             ask.barge ? "1" : "0", lease, place, wakes_.channel(), ask.who, max_waiters_});
+             ask.barge ? "1" : "0", lease, place, wakes_.channel(), ask.who, max_waiters_, kept});
     if (!reply) {
       wakes_.Forget(token);  // whoever asks again expects anew
       return reply.error();
@@ -206,7 +212,7 @@ class RedisLocks final : public LockEngine {
     for (size_t i = 0; i < keys.size() && i < held->list.size(); i++) {
       const std::string& state = held->list[i].text;
       const std::string name = keys[i].text.substr(prefix_.size());
-      if (!state.empty() && (state[0] < '0' || state[0] > '9') && name > after) {
+      if (!state.empty() && state[0] != '-' && name > after) {
         names.insert(name);
       }
       if (names.size() > limit) {
@@ -234,16 +240,19 @@ class RedisLocks final : public LockEngine {
   // One call for each claim, in one round trip.
   Result<Replies> Each(const RedisScript& script, std::span<const LockClaim> claims,
                        bool with_lease) {
-    std::vector<std::string> texts;  // key, token and lease of each
-    texts.reserve(claims.size() * 3);
+    std::vector<std::string> texts;  // of each: key, token, lease, how long it is kept
+    texts.reserve(claims.size() * 4);
     std::vector<RedisCommand> lists;
     for (const LockClaim& claim : claims) {
       texts.push_back(prefix_ + std::string(claim.name));
       texts.push_back(BytesOf(claim.token));
-      texts.push_back(Micros(claim.lease));
-      lists.push_back({*(texts.end() - 3), *(texts.end() - 2)});
+      RedisCommand& list = lists.emplace_back();
+      list = {*(texts.end() - 2), *(texts.end() - 1)};
       if (with_lease) {
-        lists.back().push_back(texts.back());
+        texts.push_back(Micros(claim.lease));
+        list.push_back(texts.back());
+        texts.push_back(Kept(claim.lease));
+        list.push_back(texts.back());
       }
     }
     auto replies = client_->Call(script, 1, lists);

@@ -8,11 +8,20 @@
 namespace oncemq {
 namespace {
 
+// What a key holds is told by its first byte (docs/formats.md):
+//   -   idle: the last fence
+//   !   one holder, and nobody waits: most names, most of the time. No list is made of it.
+//   else {fence, holders, waiters}, as MessagePack
 // A holder is {token, mode, until, fence, asked back, who}, a waiter {token, mode, until, channel,
 // who}. Numbers stay below 2^53, so Lua's are exact.
-constexpr char kRead[] = R"lua(
+constexpr char kNow[] = R"lua(
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
+local raw = redis.call('GET', KEYS[1])
+local form = raw and raw:byte() or 45
+)lua";
+
+constexpr char kRead[] = R"lua(
 local fence, holders, waiters, dropped = 0, {}, {}, false
 local function alive(all)
   local left = {}
@@ -21,28 +30,33 @@ local function alive(all)
   end
   return left
 end
-local raw = redis.call('GET', KEYS[1])
-if raw then
-  if raw:byte() < 58 then
-    fence = tonumber(raw)
-  else
-    local state = cmsgpack.unpack(raw)
-    fence, holders, waiters = state[1], alive(state[2]), alive(state[3])
-  end
+if form == 33 then
+  local last, number = struct.unpack('>dd', raw, 19)
+  fence = number
+  holders = alive({{raw:sub(2, 17), raw:sub(18, 18), last, number, 0, raw:sub(35)}})
+elseif form ~= 45 then
+  local state = cmsgpack.unpack(raw)
+  fence, holders, waiters = state[1], alive(state[2]), alive(state[3])
+elseif raw then
+  fence = struct.unpack('>d', raw, 2)
 end
 )lua";
 
 // An idle name keeps its fence for a minute, for clocks that are set back.
 constexpr char kWrite[] = R"lua(
 local function write()
-  if #holders == 0 and #waiters == 0 then
-    redis.call('SET', KEYS[1], string.format('%.0f', fence), 'PX', 60000)
-    return
-  end
-  local last = now
+  local last, state = now, nil
   for _, party in ipairs(holders) do last = math.max(last, party[3]) end
   for _, party in ipairs(waiters) do last = math.max(last, party[3]) end
-  redis.call('SET', KEYS[1], cmsgpack.pack({fence, holders, waiters}), 'PX',
+  local one = holders[1]
+  if not one and #waiters == 0 then
+    state = '-' .. struct.pack('>d', fence)
+  elseif #holders == 1 and #waiters == 0 and one[5] == 0 and one[4] == fence then
+    state = '!' .. one[1] .. one[2] .. struct.pack('>dd', one[3], fence) .. one[6]
+  else
+    state = cmsgpack.pack({fence, holders, waiters})
+  end
+  redis.call('SET', KEYS[1], state, 'PX',
              string.format('%.0f', math.ceil((last - now) / 1000) + 60000))
 end
 local function holders_allow(mode)
@@ -69,6 +83,38 @@ local function remove(all, column, value)
     end
   end
   return false
+end
+)lua";
+
+// The short ways: an idle name is taken, and the only holder extends or frees.
+constexpr char kAskIdle[] = R"lua(
+if form == 45 then
+  local fence = now
+  if raw then fence = math.max(struct.unpack('>d', raw, 2) + 1, now) end
+  redis.call('SET', KEYS[1], '!' .. ARGV[1] .. ARGV[2] ..
+             struct.pack('>dd', now + ARGV[5], fence) .. ARGV[8], 'PX', ARGV[10])
+  return {1, fence, 0}
+end
+)lua";
+
+constexpr char kExtendOnly[] = R"lua(
+if form == 33 and raw:sub(2, 17) == ARGV[1] then
+  local last, fence = struct.unpack('>dd', raw, 19)
+  if last > now then
+    redis.call('SET', KEYS[1], raw:sub(1, 18) .. struct.pack('>dd', now + ARGV[2], fence) ..
+               raw:sub(35), 'PX', ARGV[3])
+    return 1
+  end
+end
+)lua";
+
+constexpr char kFreeOnly[] = R"lua(
+if form == 33 and raw:sub(2, 17) == ARGV[1] then
+  local last, fence = struct.unpack('>dd', raw, 19)
+  if last > now then
+    redis.call('SET', KEYS[1], '-' .. struct.pack('>d', fence), 'PX', 60000)
+    return 1
+  end
 end
 )lua";
 
@@ -159,8 +205,8 @@ for _, w in ipairs(waiters) do seen[#seen + 1] = {'w', w[2], 0, w[3] - now, w[5]
 return seen
 )lua";
 
-std::string Whole(const char* body) {
-  return std::string(kRead) + kWrite + body;
+std::string Whole(const char* body, const char* short_way = "") {
+  return std::string(kNow) + short_way + kRead + kWrite + body;
 }
 
 // The rules broken on purpose, in the server's language.
@@ -171,13 +217,15 @@ std::string Broken(std::string script) {
     }
   };
   if (ONCEMQ_MUTANT("redis-fence-is-a-counter")) {
-    replace("math.max(fence + 1, now)", "fence + 1");
+    replace("local fence = now", "local fence = 1");
+    replace("math.max(struct.unpack('>d', raw, 2) + 1, now)", "struct.unpack('>d', raw, 2) + 1");
   }
   if (ONCEMQ_MUTANT("redis-free-without-token")) {
-    replace("remove(holders, 1, ARGV[1])", "remove(holders, 6, 'a test')");
+    replace("form == 33 and raw:sub(2, 17) == ARGV[1]", "form == 33");
   }
   if (ONCEMQ_MUTANT("redis-ended-hold-revived")) {
     replace("if party[3] > now then", "if true then");
+    replace("if last > now then", "if true then");
   }
   if (ONCEMQ_MUTANT("redis-wakes-all")) {
     replace(
@@ -190,9 +238,9 @@ std::string Broken(std::string script) {
 }  // namespace
 
 RedisLockScripts::RedisLockScripts()
-    : ask(Broken(Whole(kAsk))),
-      extend(Broken(Whole(kExtend))),
-      free(Broken(Whole(kFree))),
+    : ask(Broken(Whole(kAsk, kAskIdle))),
+      extend(Broken(Whole(kExtend, kExtendOnly))),
+      free(Broken(Whole(kFree, kFreeOnly))),
       ask_back(Whole(kAskBack)),
       evict(Broken(Whole(kEvict))),
       look(Whole(kLook)) {}

@@ -9,9 +9,10 @@ namespace oncemq {
 
 struct RedisLockScripts {
   // Arguments: token, "x" or "s", queue, barge ("1" or "0"), lease and place in microseconds, the
-  // channel that wakes, who, most waiters. Answers {kind, fence, again}; again in microseconds.
+  // channel that wakes, who, most waiters, how long a key of one hold is kept in milliseconds.
+  // Answers {kind, fence, again}; again in microseconds.
   RedisScript ask;
-  // token, lease. 0 gone, 1 extended, 2 extended and asked back.
+  // token, lease, how long it is kept. 0 gone, 1 extended, 2 extended and asked back.
   RedisScript extend;
   // token. 1 if it held.
   RedisScript free;
