@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's scripts against the table that says what every engine does: random histories, in
+// which no time passes, are answered alike.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "lock_table.h"
+#include "oncemq/locks/redis_locks.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr BootTime kNow{microseconds(1'000'000)};
+constexpr milliseconds kLong{600'000};
+constexpr std::string_view kNames[] = {"a", "b"};
+
+class RedisTableTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
+
+  uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
+  std::string_view Name() { return kNames[Below(2)]; }
+  Token SomeToken() { return {7, 1 + Below(6)}; }
+
+  void Ask() {
+    const Token token = SomeToken();  // a repeated ask is the same ask
+    const LockAsk ask{.name = Name(),
+                      .token = token,
+                      .mode = token.attempt % 3 == 0 ? LockMode::kShared : LockMode::kExclusive,
+                      .queue = Below(4) != 0,
+                      .barge = Below(5) == 0,
+                      .lease = kLong,
+                      .place = kLong,
+                      .who = "who"};
+    const auto said = locks_->Ask(ask);
+    ASSERT_TRUE(said.has_value()) << ToString(said.error());
+    LockTable::Turns turns;
+    ASSERT_EQ(said->kind, table_.Ask(ask, kNow, turns).kind);
+  }
+  void Extend() {
+    const LockClaim claim{Name(), SomeToken(), kLong};
+    Extended said{};
+    ASSERT_TRUE(locks_->Extend({&claim, 1}, {&said, 1}));
+    LockTable::Turns turns;
+    ASSERT_EQ(said, table_.Extend(claim, kNow, turns));
+  }
+  void Free() {
+    const LockClaim claim{Name(), SomeToken()};
+    Freed said{};
+    ASSERT_TRUE(locks_->Free({&claim, 1}, {&said, 1}));
+    LockTable::Turns turns;
+    ASSERT_EQ(said, table_.Free(claim, kNow, turns));
+  }
+  void AskBack() {
+    const std::string_view name = Name();
+    ASSERT_EQ(*locks_->AskBack(name), table_.AskBack(name, kNow));
+  }
+  // Fences have other numbers here and there: the first holder of each is meant.
+  void Evict() {
+    const std::string_view name = Name();
+    const LockView real = *locks_->Look(name);
+    const LockView model = table_.Look(name, kNow);
+    if (!real.parties.empty() && real.parties.front().holds) {
+      LockTable::Turns turns;
+      ASSERT_EQ(*locks_->Evict(name, real.parties.front().fence),
+                table_.Evict(name, model.parties.front().fence, kNow, turns));
+    }
+  }
+  void Compare() {
+    for (const std::string_view name : kNames) {
+      const LockView real = *locks_->Look(name);
+      const LockView model = table_.Look(name, kNow);
+      ASSERT_EQ(real.parties.size(), model.parties.size());
+      for (size_t i = 0; i < real.parties.size(); i++) {
+        ASSERT_EQ(real.parties[i].holds, model.parties[i].holds);
+        ASSERT_EQ(real.parties[i].mode, model.parties[i].mode);
+        ASSERT_EQ(real.parties[i].who, "who");
+      }
+    }
+  }
+
+  std::mt19937 random_{20'261};
+  std::shared_ptr<LockEngine> locks_;
+  LockTable table_;
+};
+
+TEST_F(RedisTableTest, RandomHistoriesAreAnsweredAsTheTableAnswersThem) {
+  const auto server = RedisServer::Start();
+  for (int history = 0; history < 150; history++) {
+    auto locks = OpenRedisLocks(server->url(), {.space = std::to_string(history)});
+    ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+    locks_ = *std::move(locks);
+    table_ = LockTable();
+    for (int step = 0; step < 80; step++) {
+      SCOPED_TRACE("history " + std::to_string(history) + ", step " + std::to_string(step));
+      switch (Below(10)) {
+        case 0:
+          ASSERT_NO_FATAL_FAILURE(Extend());
+          break;
+        case 1:
+          ASSERT_NO_FATAL_FAILURE(AskBack());
+          break;
+        case 2:
+          ASSERT_NO_FATAL_FAILURE(Evict());
+          break;
+        case 3:
+        case 4:
+        case 5:
+          ASSERT_NO_FATAL_FAILURE(Free());
+          break;
+        default:
+          ASSERT_NO_FATAL_FAILURE(Ask());
+      }
+      ASSERT_NO_FATAL_FAILURE(Compare());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace oncemq::testing
