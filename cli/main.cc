@@ -13,6 +13,7 @@
 #include "edit_distance.h"
 #include "exit_code.h"
 #include "explain_command.h"
+#include "lock_command.h"
 #include "run_command.h"
 #include "safe_json.h"
 #include "status_command.h"
@@ -29,6 +30,7 @@ struct Arguments {
   ServicePlace place;     // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
+  LockArguments lock;
 
   WindowPlace window_place() const { return {place, directory}; }
 };
@@ -105,6 +107,45 @@ const CLI::App* AddWindow(CLI::App& app, Arguments& arguments) {
   return stat;
 }
 
+using LockAction = int (*)(const LockArguments&);
+
+struct LockCommand {
+  const CLI::App* command;
+  LockAction run;
+};
+
+std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
+  CLI::App* lock = app.add_subcommand("lock", "Look at locks, and take one away");
+  lock->require_subcommand(1);
+  std::vector<LockCommand> commands;
+  const auto add = [&](const char* name, const char* what, LockAction run) {
+    CLI::App* command = lock->add_subcommand(name, what);
+    command->add_flag("--json", arguments.json, "As JSON, one object a line");
+    commands.push_back({command, run});
+    return command;
+  };
+  add("engines", "What engines there are, and what each can do", LockEnginesCommand);
+  CLI::App* ls = add("ls", "Names that are held or waited for", LockLsCommand);
+  ls->add_option("--after", arguments.after, "Those behind this name");
+  ls->add_option("--limit", arguments.limit, "At most so many")->capture_default_str();
+  CLI::App* show = add("show", "Who holds a name, and who waits for it", LockShowCommand);
+  CLI::App* ask_back =
+      add("ask-back", "Ask the holders of a name to give it back", LockAskBackCommand);
+  CLI::App* release = add("release", "End a hold, by its fence", LockReleaseCommand);
+  release->add_option("--fence", arguments.fence, "The fence that `show` prints")->required();
+  for (CLI::App* command : {ls, show, ask_back, release}) {
+    command->add_option("--at", arguments.at,
+                        "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
+    command->add_option("--space", arguments.space, "The space of the names");
+    if (command != ls) {
+      command->add_option("name", arguments.name, "The name")->required();
+      command->add_flag("--hex", arguments.hex, "It is given as hex digits, two for each byte");
+    }
+    command->footer("Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer there.");
+  }
+  return commands;
+}
+
 CLI::App* AddExplain(CLI::App& app, Arguments& arguments) {
   CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
   explain->require_subcommand(1);
@@ -154,7 +195,8 @@ int Main(int argc, char** argv) {
       "  oncemq run -c service.yaml --handler count\n"
       "  oncemq status service.yaml\n"
       "  oncemq window show ID --socket /run/payments/admin.sock\n"
-      "  oncemq window stat -c service.yaml");
+      "  oncemq window stat -c service.yaml\n"
+      "  oncemq lock show NAME --at redis://localhost");
   app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
   Arguments arguments;
   const CLI::App* run = AddRun(app, arguments);
@@ -164,6 +206,7 @@ int Main(int argc, char** argv) {
   const CLI::App* explain = AddExplain(app, arguments);
   const CLI::App* status = AddStatus(app, arguments);
   const CLI::App* stat = AddWindow(app, arguments);
+  const std::vector<LockCommand> locks = AddLock(app, arguments.lock);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;
   }
@@ -189,6 +232,11 @@ int Main(int argc, char** argv) {
   }
   if (stat->parsed()) {
     return WindowStatCommand(arguments.window_place(), arguments.json);
+  }
+  for (const LockCommand& lock : locks) {
+    if (lock.command->parsed()) {
+      return lock.run(arguments.lock);
+    }
   }
   arguments.show.json = arguments.json;
   return WindowShowCommand(arguments.window_place(), arguments.show);
