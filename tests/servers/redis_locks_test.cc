@@ -185,6 +185,16 @@ TEST_F(RedisLocksTest, AFenceStaysInOrderThroughAFailoverToAReplicaThatKnowsNoth
   EXPECT_GT((*next)->fence(), former->fence());
 }
 
+#ifdef ONCEMQ_LOST_UPDATE
+TEST_F(RedisLocksTest, TheExamplesGoRightOverIt) {
+  server_ = RedisServer::Start();
+  for (const char* example : {ONCEMQ_LOST_UPDATE, ONCEMQ_TASK_POOL}) {
+    Process process({.command = {example, server_->url()}});
+    EXPECT_EQ(process.Wait(std::chrono::seconds(30)), 0) << example;
+  }
+}
+#endif
+
 TEST_F(RedisLocksTest, WaitersAreLimited) {
   server_ = RedisServer::Start();
   const auto locks = OpenRedisLocks(server_->url(), {.max_waiters = 1});
