@@ -13,7 +13,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr RedisTimes kShort{milliseconds(1'000), milliseconds(300)};
+constexpr RedisTimes kShort{milliseconds(1'000), milliseconds(1'500)};
 
 BootTime Now() {
   return SystemClock::Instance().Boot();

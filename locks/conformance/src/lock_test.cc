@@ -60,9 +60,15 @@ Asker LockTest::NewReader(std::string_view name) {
   return reader;
 }
 
+Asker LockTest::NewLasting() {
+  Asker asker = New();
+  asker.lasts = milliseconds(60'000);
+  return asker;
+}
+
 LockAsk LockTest::AskOf(const Asker& asker) const {
-  return {asker.name,  asker.token, asker.mode,  asker.queue,
-          asker.barge, case_.lease, case_.lease, "a test"};
+  const milliseconds lasts = asker.lasts > milliseconds(0) ? asker.lasts : case_.lease;
+  return {asker.name, asker.token, asker.mode, asker.queue, asker.barge, lasts, lasts, "a test"};
 }
 
 LockAnswer LockTest::Ask(const Asker& asker) {

@@ -50,6 +50,7 @@ struct Asker {
   LockMode mode = LockMode::kExclusive;
   bool queue = true;
   bool barge = false;
+  milliseconds lasts{0};  // its lease and its place; 0: as the engine's case says
 };
 
 // Thread safety: the calls on the engine may be made from any thread, as the engine's own.
@@ -69,6 +70,8 @@ class LockTest : public testing::Test {
   // One with a token of its own.
   Asker New(std::string_view name = "x") { return {.token = {0xC0DE, ++askers_}, .name = name}; }
   Asker NewReader(std::string_view name = "x");
+  // One that outlives the test, so that only a release or a wake moves anything.
+  Asker NewLasting();
   LockAsk AskOf(const Asker& asker) const;
 
   // Each fails the test if the call fails.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server does in one step for each call of the engine: the rules of lock_table.h, T1 to
+// What the server does in one step for each call of the engine: the rules of lock_entry.h, T1 to
 // T5, in the server's language. docs/formats.md says what a key holds.
 #pragma once
 
