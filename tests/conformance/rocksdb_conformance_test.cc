@@ -2,12 +2,10 @@
 // The local window under the conformance suite. Each window has a directory of its own; generations
 // are small, so that ids move to the history under the suite's hands.
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "oncemq/dedup/conformance/window_conformance.h"
 #include "oncemq/dedup/local_window.h"
+#include "support/temp_dir.h"
 
 namespace oncemq {
 namespace {
@@ -20,18 +18,13 @@ ManualClock& EnginesClock() {
 // The suite opens windows beside each other, and opens again only the one that it opened last.
 class Directories {
  public:
-  ~Directories() { std::filesystem::remove_all(parent_); }
-  std::string New() { return parent_ / std::to_string(++count_); }
-  std::string Last() const { return parent_ / std::to_string(count_); }
+  std::string New() { return parent_.path() / std::to_string(++count_); }
+  std::string Last() const { return parent_.path() / std::to_string(count_); }
 
  private:
-  // In memory where there is such a place: nothing here is about the disk.
-  static std::filesystem::path Base() {
-    const std::filesystem::path memory = "/dev/shm";
-    return std::filesystem::is_directory(memory) ? memory
-                                                 : std::filesystem::path(::testing::TempDir());
-  }
-  const std::filesystem::path parent_ = Base() / ("oncemq-window-" + std::to_string(getpid()));
+  // In memory where there is such a place: nothing here is about the disk. Not called by the number
+  // of the process: another one of that number may have been killed, and have left its stores.
+  const testing::TempDir parent_{testing::TempDir::Quick()};
   int count_ = 0;
 };
 

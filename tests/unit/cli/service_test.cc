@@ -121,8 +121,8 @@ TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
   const Ended wrong = Run("window show 61006 --hex" + At());
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.err, "61006 is no id in hex digits, two for each byte\n");
-  window_.reset();
   socket_.reset();
+  window_.reset();
   Offer();
   const Ended none = Run("window show x" + At());
   EXPECT_EQ(none.code, 2);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "command_fixture.h"
@@ -30,11 +31,22 @@ constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
 
 class SilentRuntime final : public Runtime {
  public:
-  RunReport Run(std::stop_token) override { return report; }
-  RunReport Report() const override { return report; }
+  RunReport Run(std::stop_token) override { return Report(); }
+  RunReport Report() const override {
+    const std::lock_guard guard(mutex_);
+    return report_;
+  }
   const std::string& guarantee() const override { return line; }
-  RunReport report;
+  // From now on; a service is asked on a thread of its own.
+  void Have(std::vector<PartitionReport> partitions) {
+    const std::lock_guard guard(mutex_);
+    report_.partitions = std::move(partitions);
+  }
   std::string line = "guarded: once per id";
+
+ private:
+  mutable std::mutex mutex_;
+  RunReport report_;
 };
 
 class WindowStat : public Command {
@@ -271,10 +283,11 @@ TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
   const auto socket =
       *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
   const std::string at = " --socket '" + Socket() + "'";
-  runtime.report.partitions = {
+  const std::vector<PartitionReport> had = {
       {.topic = "payments", .partition = 6, .status = {.phase = PartitionPhase::kActive}},
       {.topic = "payments", .partition = 7, .begun = false, .waiting = "it is \x1b held"},
       {.topic = "payments", .partition = 8, .begun = false, .stopped = "it is damaged"}};
+  runtime.Have(had);
   const std::string not_open =
       "payments [7]: its store is not open, waiting: it is \\u001b held\n"
       "payments [8]: its store is not open, stopped: it is damaged\n";
@@ -290,9 +303,9 @@ TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
       Run("window show id-1" + at).out,
       by_service + "done\nfrom payments [6], offset 1\nin the store " + Stores() + "/payments/6\n");
   window_->Close(0, 6);
-  runtime.report.partitions.resize(2);
+  runtime.Have({had[0], had[1]});
   EXPECT_THAT(Run("window stat" + at).out, HasSubstr("admin.sock\npayments [7]: its store"));
-  runtime.report.partitions.clear();
+  runtime.Have({});
   EXPECT_THAT(Run("window stat" + at).out,
               EndsWith("no store is open: no partition is assigned\n"));
 }
