@@ -273,7 +273,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("build", 480, tier_build),
     ("unit", 150, labelled("^unit$")),
     ("conformance", 60, labelled("^conformance$")),
-    ("servers", 90, labelled("^servers$", jobs=1)),
+    ("servers", 150, labelled("^servers$", jobs=1)),
     ("disk", 150, labelled("^disk$", jobs=1)),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
