@@ -127,7 +127,9 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
   add("engines", "What engines there are, and what each can do", LockEnginesCommand);
   CLI::App* ls = add("ls", "Names that are held or waited for", LockLsCommand);
   ls->add_option("--after", arguments.after, "Those behind this name");
-  ls->add_option("--limit", arguments.limit, "At most so many")->capture_default_str();
+  ls->add_option("--limit", arguments.limit, "At most so many")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   CLI::App* show = add("show", "Who holds a name, and who waits for it", LockShowCommand);
   CLI::App* ask_back =
       add("ask-back", "Ask the holders of a name to give it back", LockAskBackCommand);
@@ -139,8 +141,8 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
     command->add_option("--space", arguments.space, "The space of the names");
     if (command != ls) {
       command->add_option("name", arguments.name, "The name")->required();
-      command->add_flag("--hex", arguments.hex, "It is given as hex digits, two for each byte");
     }
+    command->add_flag("--hex", arguments.hex, "Its name is given as hex digits, two for each byte");
     command->footer("Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer there.");
   }
   return commands;

@@ -42,13 +42,13 @@ void StopCaller::Call(Shared& shared) {
 }
 
 bool StopCaller::End(milliseconds within) {
+  const Clock& clock = SystemClock::Instance();
+  const BootTime until = clock.Boot() + within;
   MutexLock lock(shared_->mutex);
-  while (shared_->alive > 0) {
-    if (shared_->changed.wait_for(shared_->mutex, within) == std::cv_status::timeout) {
-      return shared_->alive == 0;
-    }
+  while (shared_->alive > 0 && clock.Boot() < until) {
+    shared_->changed.wait_for(shared_->mutex, until - clock.Boot());
   }
-  return true;
+  return shared_->alive == 0;
 }
 
 }  // namespace oncemq

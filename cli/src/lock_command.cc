@@ -139,11 +139,15 @@ int LockEnginesCommand(const LockArguments& arguments) {
 }
 
 int LockLsCommand(const LockArguments& arguments) {
+  const auto after = arguments.hex ? BytesOfHex(arguments.after) : std::optional(arguments.after);
+  if (!after) {
+    return Refused("the name is not in hex digits, two for each byte");
+  }
   const auto locks = Open(arguments);
   if (!locks) {
     return Failed(locks.error());
   }
-  const auto names = (*locks)->Names(arguments.after, arguments.limit);
+  const auto names = (*locks)->Names(*after, arguments.limit);
   if (!names) {
     return Failed(names.error());
   }
@@ -157,7 +161,7 @@ int LockLsCommand(const LockArguments& arguments) {
     }
   }
   if (names->size() == arguments.limit) {
-    std::cerr << "there may be more: --after " << SafeText(names->back()) << "\n";
+    std::cerr << "there may be more: --hex --after " << HexOfBytes(names->back()) << "\n";
   }
   return kExitDone;
 }

@@ -94,7 +94,8 @@ bool LateHolderIsRefused(oncemq::LockDomain& domain) {
     return false;
   }
   // Its process sleeps; the store, or an operator, gives the name to the next one.
-  if (!domain.engine().Evict("account/2", (*paused)->fence())) {
+  const auto evicted = domain.engine().Evict("account/2", (*paused)->fence());
+  if (!evicted || *evicted != oncemq::Freed::kYes) {
     return false;
   }
   const auto next = domain.Acquire("account/2");

@@ -67,7 +67,8 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       return;
     }
     case LockAnswer::Kind::kBusy: {
-      owes_ = false;
+      // Nothing is left of this ask; an earlier one may still be on its way.
+      owes_ = in_doubt_;
       if (now < spin_until_) {
         PauseUntil(std::min(
             spin_until_, now + Spread(kShortestSpin * (1u << std::min(tries_, kSpinDoublings)))));
@@ -82,7 +83,9 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
 
 void AcquireState::Failed(const Error& error, BootTime now) {
   asked_ = true;
-  owes_ = owes_ || (error.effect == Effect::kUnknown && !ONCEMQ_MUTANT("nothing-owed-for-unknown"));
+  in_doubt_ =
+      in_doubt_ || (error.effect == Effect::kUnknown && !ONCEMQ_MUTANT("nothing-owed-for-unknown"));
+  owes_ = owes_ || in_doubt_;
   error_ = error;
   if (!failing_since_) {
     failing_since_ = now;

@@ -69,8 +69,9 @@ class AcquireState {
   Do doing_ = Do::kAsk;
   bool asked_ = false;
   bool owes_ = false;
-  uint32_t tries_ = 0;   // in a row without a new situation
-  BootTime again_at_{};  // of kAwait and kPause
+  bool in_doubt_ = false;  // an ask was not answered
+  uint32_t tries_ = 0;     // in a row without a new situation
+  BootTime again_at_{};    // of kAwait and kPause
   std::optional<BootTime> failing_since_;
   std::optional<Error> error_;
   Fence fence_;

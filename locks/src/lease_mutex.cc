@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/lease_mutex.h"
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <map>
@@ -14,6 +15,9 @@
 
 namespace oncemq {
 namespace {
+
+// Whoever waits longer waits as long as it takes.
+constexpr microseconds kForEver = std::chrono::hours(24 * 365 * 100);
 
 std::errc AsErrc(Code code) {
   switch (code) {
@@ -88,7 +92,7 @@ bool LeaseMutex::Take(LockMode mode, std::optional<microseconds> within) {
                      .max_hold = parts_->options.max_hold,
                      .what = parts_->options.what};
   if (within) {
-    how.until = parts_->domain.clock().Boot() + *within;
+    how.until = parts_->domain.clock().Boot() + std::min(*within, kForEver);
   }
   auto lease = parts_->domain.Acquire(parts_->name, how);
   if (!lease) {

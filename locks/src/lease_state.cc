@@ -68,6 +68,10 @@ std::optional<BootTime> LeaseState::next() const {
   return renewing_ ? next : std::min(next, renew_at_);
 }
 
+BootTime LeaseState::safe_until() const {
+  return too_long_at_ ? std::min(safe_until_, *too_long_at_) : safe_until_;
+}
+
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {
   renewing_ = false;
   const bool late = now >= safe_until_ && !ONCEMQ_MUTANT("late-renewal-revives");

@@ -44,7 +44,8 @@ class LeaseState {
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
   void End(Lost why);
 
-  BootTime safe_until() const { return safe_until_; }
+  // The end of max_hold counts, too.
+  BootTime safe_until() const;
   Lost lost() const { return lost_; }
 
  private:

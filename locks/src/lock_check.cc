@@ -10,6 +10,9 @@ constexpr milliseconds kShortestLease{20};
 // Longer ones are a hold that nobody can take over in time.
 constexpr milliseconds kLongestLease{24 * 3'600'000};
 
+// Sums with it do not overflow.
+constexpr milliseconds kForEver = std::chrono::hours(24 * 365 * 100);
+
 Error Invalid(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
@@ -49,8 +52,15 @@ Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
     return Invalid("a place in the queue lasts from 20 ms to 24 h, not " +
                    std::to_string(place.count()) + " ms");
   }
-  if (times.max_hold < milliseconds(0)) {
-    return Invalid("max_hold is negative");
+  if (times.max_hold < milliseconds(0) || times.max_hold > kForEver) {
+    return Invalid("max_hold is negative, or longer than a century; 0 is no limit");
+  }
+  return {};
+}
+
+Status CheckPatience(milliseconds patience) {
+  if (patience < milliseconds(0) || patience > kForEver) {
+    return Invalid("patience is negative, or longer than a century");
   }
   return {};
 }
@@ -78,8 +88,8 @@ Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.barge && !can.unfair) {
     return Cannot(can, "lets nobody pass those who wait");
   }
-  if (how.wait.spin < milliseconds(0)) {
-    return Invalid("nobody spins for a negative time");
+  if (how.wait.spin < milliseconds(0) || how.wait.spin > kForEver) {
+    return Invalid("nobody spins for a negative time, or longer than a century");
   }
   return {};
 }

@@ -12,6 +12,7 @@ namespace oncemq {
 
 Status CheckLockName(std::string_view name);
 Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
+Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
 Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can);
 

@@ -45,6 +45,7 @@ struct LockDomain::Parts {
   std::shared_ptr<Watchdog> watchdog;
   const uint64_t process = SecureRandom64();
   std::atomic<uint64_t> attempts{0};
+  const pid_t pid = getpid();
 
   LeaseTimes Times(const AcquireOptions& how) const {
     const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
@@ -70,6 +71,9 @@ struct LockDomain::Parts {
   }
   Result<std::optional<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
                                      const std::stop_token& stop) const;
+  static Result<std::optional<std::vector<Lease>>> TakeInTurn(LockDomain& domain,
+                                                              const std::vector<std::string>& names,
+                                                              const AcquireOptions& how);
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -89,8 +93,11 @@ Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine>
   auto watchdog = std::make_shared<Watchdog>(engine, clock);
   std::unique_ptr<Parts> parts(
       new Parts{std::move(engine), std::move(options), clock, std::move(watchdog)});
-  if (const Status fit = CheckLockTimes(parts->Times({}), parts->options.place); !fit) {
-    return fit.error();
+  for (const Status& fit : {CheckLockTimes(parts->Times({}), parts->options.place),
+                            CheckPatience(parts->options.patience)}) {
+    if (!fit) {
+      return fit.error();
+    }
   }
   if (!parts->watchdog->Start()) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
@@ -105,6 +112,10 @@ Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const Ac
     if (!fit) {
       return fit.error();
     }
+  }
+  // Two that ask by the same token are one to the store.
+  if (getpid() != parts_->pid && !ONCEMQ_MUTANT("fork-shares-its-tokens")) {
+    return Error{Code::kInvalid, Effect::kNone, "a domain is of no use behind a fork"};
   }
   const Token token{parts_->process, ++parts_->attempts};
   const std::string who = parts_->Who(how.what);
@@ -160,6 +171,22 @@ Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockA
   }
 }
 
+Result<std::optional<std::vector<Lease>>> LockDomain::Parts::TakeInTurn(
+    LockDomain& domain, const std::vector<std::string>& names, const AcquireOptions& how) {
+  std::vector<Lease> leases;
+  for (const std::string& name : names) {
+    auto lease = domain.Acquire(name, how);
+    if (!lease) {
+      return lease.error();
+    }
+    if (!*lease) {
+      return std::optional<std::vector<Lease>>();
+    }
+    leases.push_back(std::move(**lease));
+  }
+  return std::optional(std::move(leases));
+}
+
 Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, AcquireOptions how) {
   how.until = parts_->clock.Boot();
   return Acquire(name, how);
@@ -170,18 +197,19 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
   std::vector<std::string> ordered(names.begin(), names.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-  std::vector<Lease> leases;
-  for (const std::string& name : ordered) {
-    auto lease = Acquire(name, how);
-    if (!lease) {
-      return lease.error();
+  for (;;) {
+    auto all = parts_->TakeInTurn(*this, ordered, how);
+    const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
+    if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
+        std::none_of((*all)->begin(), (*all)->end(), lost)) {
+      return all;
     }
-    if (!*lease) {
+    // One of them went while another one was waited for: none, and again.
+    const bool once = how.until && *how.until <= parts_->clock.Boot();
+    if (once || how.stop.stop_requested()) {
       return std::optional<std::vector<Lease>>();
     }
-    leases.push_back(std::move(**lease));
   }
-  return std::optional(std::move(leases));
 }
 
 LockEngine& LockDomain::engine() const {

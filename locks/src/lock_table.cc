@@ -8,7 +8,9 @@
 namespace oncemq {
 
 LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
-  SweepNow(now);
+  if (entries_.size() >= sweep_at_) {
+    Sweep(now);
+  }
   const auto at = entries_.try_emplace(std::string(ask.name)).first;
   const Fence next{0, last_fence_.token + (ONCEMQ_MUTANT("fence-not-raised") ? 0 : 1)};
   const LockAnswer answer = at->second.Ask(ask, next, now, turns);
@@ -39,7 +41,12 @@ Freed LockTable::Free(const LockClaim& claim, BootTime now, Turns& turns) {
 
 size_t LockTable::AskBack(std::string_view name, BootTime now) {
   const auto at = entries_.find(name);
-  return at == entries_.end() ? 0 : at->second.AskBack(now);
+  if (at == entries_.end()) {
+    return 0;
+  }
+  const size_t asked = at->second.AskBack(now);
+  EraseIfIdle(at);
+  return asked;
 }
 
 Freed LockTable::Evict(std::string_view name, const Fence& fence, BootTime now, Turns& turns) {
@@ -85,10 +92,7 @@ void LockTable::EraseIfIdle(Entries::iterator at) {
 
 // Holders that died and whose names nobody asks for again. Each sweep is paid by as many asks as it
 // looks at names.
-void LockTable::SweepNow(BootTime now) {
-  if (entries_.size() < sweep_at_) {
-    return;
-  }
+void LockTable::Sweep(BootTime now) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto next = std::next(at);
     at->second.DropEnded(now);

@@ -28,6 +28,8 @@ class LockTable {
   LockView Look(std::string_view name, BootTime now) const;
   std::vector<std::string> Names(std::string_view after, size_t limit) const;
   size_t names() const { return entries_.size(); }
+  // Forgets the names of which nothing is left.
+  void Sweep(BootTime now);
   // Whether an ask takes room for one more name, or for one more waiter behind `limit` of them.
   bool NeedsName(const LockAsk& ask) const { return !entries_.contains(ask.name); }
   bool NeedsPlaceBehind(size_t limit, const LockAsk& ask) const;
@@ -36,7 +38,6 @@ class LockTable {
   using Entries = std::map<std::string, LockEntry, std::less<>>;
 
   void EraseIfIdle(Entries::iterator at);
-  void SweepNow(BootTime now);
 
   Entries entries_;
   // Over all names, so that nothing is kept of an idle one.

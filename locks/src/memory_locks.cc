@@ -28,6 +28,9 @@ class MemoryLocks final : public LockEngine {
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     MutexLock lock(mutex_);
     if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
+      table_.Sweep(clock_.Boot());  // some may have ended without a word
+    }
+    if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
       return Error{Code::kFull, Effect::kNone, "more names are held than max_names allows"};
     }
     if (table_.NeedsPlaceBehind(options_.max_waiters, ask)) {

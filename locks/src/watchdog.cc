@@ -54,6 +54,16 @@ void Watchdog::End() {
     }
   }
   GiveBack(held);
+  {
+    MutexLock lock(mutex_);
+    // Holds share us, so what stays here would keep itself alive.
+    to_renew_.clear();
+    owed_.clear();
+    for (const std::stop_source& stop : untold_) {
+      static_cast<void>(stops_.Request(stop));
+    }
+    untold_.clear();
+  }
   if (!stops_.End(kCallbacksMayTake)) {
     Log(LogLevel::kWarn, "locks", "a callback of a lost lease still runs");
   }
@@ -234,6 +244,15 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
     }
     return;
   }
+  // What is wrong with one name is no matter of the others in its batch.
+  const bool of_one =
+      done.error().code != Code::kUnavailable && done.error().code != Code::kTimeout;
+  if (of_one && holds.size() > 1 && !ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
+    for (const auto& hold : holds) {
+      RenewSome({hold});
+    }
+    return;
+  }
   Log(LogLevel::kWarn, "locks", "leases were not renewed",
       {{"holds", holds.size()}, {"error", ToString(done.error())}});
   MutexLock lock(mutex_);
@@ -278,7 +297,14 @@ void Watchdog::FreeOwed() {
     claims.push_back({one.name, one.token});
   }
   std::vector<Freed> freed(claims.size());
-  if (engine_->Free(claims, freed)) {
+  if (const Status done = engine_->Free(claims, freed); done) {
+    return;
+  } else if (done.error().code != Code::kUnavailable && done.error().code != Code::kTimeout) {
+    // As above: each by itself, and those that cannot be freed are left to their leases.
+    for (const LockClaim& claim : claims) {
+      Freed one{};
+      static_cast<void>(engine_->Free({&claim, 1}, {&one, 1}));
+    }
     return;
   }
   MutexLock lock(mutex_);

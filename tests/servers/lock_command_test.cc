@@ -90,6 +90,7 @@ TEST_F(LockCommand, AnAddressWithAPasswordIsNoArgument) {
   EXPECT_EQ(Run("lock ls --at redis://" + nobody.address()).code, 6);
   EXPECT_EQ(Run("lock ls --at memory:").code, 2);
   EXPECT_EQ(Run("lock ls").code, 2);
+  EXPECT_EQ(Lock("ls --limit 0").code, 2);
 }
 
 TEST_F(LockCommand, ListsTheEnginesOfThisBuild) {

@@ -127,6 +127,19 @@ TEST_F(RedisClientTest, AScriptIsSentAgainWhenTheServerForgotIt) {
   }
 }
 
+TEST(RedisErrors, AnErrorWithinAScriptIsTheSameInEveryVersion) {
+  for (const char* text :
+       {"READONLY You can't write against a read only replica.",
+        "ERR Error running script (call to f_0123): @user_script:7: @user_script: 7: -READONLY You "
+        "can't write against a read only replica."}) {
+    const Error error = RedisError(text);
+    EXPECT_EQ(error.code, Code::kUnavailable) << text;
+    EXPECT_EQ(error.effect, Effect::kNone) << text;
+  }
+  EXPECT_EQ(RedisError("ERR invalid password").code, Code::kInvalid);
+  EXPECT_EQ(RedisError("ERR something else").effect, Effect::kUnknown);
+}
+
 TEST_F(RedisClientTest, ManyThreadsShareFewConnections) {
   StartAndOpen({}, 2);
   {

@@ -109,6 +109,24 @@ TEST_F(RedisLocksTest, AClusterIsRefused) {
   EXPECT_EQ(locks.error().code, Code::kInvalid);
 }
 
+TEST_F(RedisLocksTest, WhoMayNotPublishIsStillServedInTurn) {
+  Start();
+  Redis({"ACL", "SETUSER", "app", "on", ">secret", "resetchannels", "~oncemq:lock:*", "+@all"});
+  const std::string address = server_->url().substr(std::string("redis://").size());
+  const auto locks = OpenRedisLocks("redis://app:secret@" + address);
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  const auto domain = LockDomain::Open(*locks, {.place = milliseconds(300)});
+  auto holder = (*domain)->Acquire("x");
+  ASSERT_TRUE(holder.has_value() && holder->has_value());
+  std::jthread waits([&] {
+    const auto lease = (*domain)->Acquire("x");
+    EXPECT_TRUE(lease.has_value() && lease->has_value());
+  });
+  ASSERT_TRUE(
+      Eventually(std::chrono::seconds(20), [&] { return locks_->Look("x")->parties.size() == 2; }));
+  EXPECT_EQ((*holder)->Release(), Released::kYes);
+}
+
 TEST_F(RedisLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
   Start();
   Fence last;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/locks/memory_locks.h"
@@ -27,6 +28,12 @@ class ShakyLocks final : public LockEngine {
   std::atomic<int> extends{0};
   std::atomic<int> frees{0};
 
+  // From now on a batch with this name in it fails.
+  void Spoil(std::string_view name) {
+    MutexLock lock(mutex_);
+    spoiled_ = name;
+  }
+
   const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     asks++;
@@ -40,6 +47,11 @@ class ShakyLocks final : public LockEngine {
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     extends++;
+    for (const LockClaim& claim : claims) {
+      if (Spoiled(claim.name)) {
+        return Error{Code::kInternal, Effect::kUnknown, "what is kept of a name is spoiled"};
+      }
+    }
     return With(on_extend, [&] { static_cast<void>(inner_->Extend(claims, answers)); });
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
@@ -70,7 +82,14 @@ class ShakyLocks final : public LockEngine {
     return {};
   }
 
+  bool Spoiled(std::string_view name) {
+    MutexLock lock(mutex_);
+    return !spoiled_.empty() && name == spoiled_;
+  }
+
   const std::shared_ptr<LockEngine> inner_ = MakeMemoryLocks();
+  Mutex mutex_;
+  std::string spoiled_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq::testing

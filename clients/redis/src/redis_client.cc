@@ -28,8 +28,18 @@ std::string Sha1(std::string_view text) {
   return hex;
 }
 
+// Up to version 6 an error within a script comes as "ERR Error running script (...): -READONLY
+// ...".
+std::string_view ErrorOf(std::string_view text) {
+  constexpr std::string_view kWithin = ": -";
+  const size_t at =
+      text.starts_with("ERR Error running script") ? text.rfind(kWithin) : std::string_view::npos;
+  return at == std::string_view::npos ? text : text.substr(at + kWithin.size());
+}
+
 // What a server says that is no master now, or not yet.
-bool SaysLater(std::string_view text) {
+bool SaysLater(std::string_view whole) {
+  const std::string_view text = ErrorOf(whole);
   return text.starts_with("READONLY") || text.starts_with("LOADING") ||
          text.starts_with("MASTERDOWN") || text.starts_with("UNBLOCKED");
 }
@@ -43,12 +53,14 @@ bool UnknownScript(const RedisReply& reply) {
 
 Error RedisError(std::string_view text) {
   Error error{Code::kInternal, Effect::kUnknown, "Redis: " + std::string(text)};
-  const std::string_view word = text.substr(0, text.find(' '));
+  const std::string_view told = ErrorOf(text);
+  const std::string_view word = told.substr(0, told.find(' '));
   if (SaysLater(text) || word == "BUSY" || word == "TRYAGAIN" || word == "CLUSTERDOWN" ||
       word == "MISCONF" || word == "NOREPLICAS") {
     error.code = Code::kUnavailable;
     error.effect = Effect::kNone;
-  } else if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM") {
+  } else if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM" ||
+             text.starts_with("ERR invalid password")) {
     error.code = Code::kInvalid;
     error.effect = Effect::kNone;
   } else if (word == "OOM") {
@@ -94,7 +106,8 @@ struct RedisClient::Parts {
         given_back.wait_for(mutex, until - now);
       }
     }
-    auto line = RedisLine::Open(place, times.connect);
+    const BootTime now = SystemClock::Instance().Boot();
+    auto line = RedisLine::Open(place, std::min<BootTime>(until, now + times.connect));
     if (!line) {
       Dropped();
     }
@@ -138,6 +151,10 @@ Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> c
   if (!line) {
     return line.error();
   }
+  if (SystemClock::Instance().Boot() >= until) {
+    parts_->GiveBack(*std::move(line));
+    return Error{Code::kTimeout, Effect::kNone, "connecting to Redis took all the time"};
+  }
   auto replies = (*line)->Run(commands, until);
   const bool good =
       replies && std::none_of(replies->begin(), replies->end(), [](const RedisReply& reply) {
@@ -146,6 +163,7 @@ Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> c
   if (good || ONCEMQ_MUTANT("redis-doubtful-line-used")) {
     parts_->GiveBack(*std::move(line));
   } else {
+    (*line)->Abandon();
     parts_->Dropped();
   }
   return replies;
@@ -189,7 +207,11 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
   }
   auto again = Run(whole);
   if (!again) {
-    return again.error();
+    Error error = again.error();
+    if (whole.size() < commands.size()) {
+      error.effect = Effect::kUnknown;  // the others were done
+    }
+    return error;
   }
   for (size_t i = 0; i < which.size(); i++) {
     (*replies)[which[i]] = std::move((*again)[i]);

@@ -40,6 +40,12 @@ bool Ready(int fd, short events, BootTime until) {
   }
 }
 
+// At least a little: to connect() none at all means for ever.
+timeval Left(BootTime until) {
+  const auto left = std::max<int64_t>(1'000, (until - Now()).count());
+  return {left / 1'000'000, left % 1'000'000};
+}
+
 RedisReply Convert(const redisReply& from, int depth = 0) {
   RedisReply reply;
   switch (from.type) {
@@ -82,50 +88,50 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context,
   return std::unique_ptr<RedisLine>(new RedisLine(std::move(context)));
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisHost& host, milliseconds within) {
-  const timeval time{within.count() / 1000, within.count() % 1000 * 1000};
-  return Connected(ContextPtr(redisConnectWithTimeout(host.host.c_str(), host.port, time)),
+Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisHost& host, BootTime until) {
+  return Connected(ContextPtr(redisConnectWithTimeout(host.host.c_str(), host.port, Left(until))),
                    host.host + ":" + std::to_string(host.port));
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, milliseconds within) {
+Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, BootTime until) {
   if (place.tls) {
     return Error{Code::kInvalid, Effect::kNone, "this build of oncemq has no TLS for Redis"};
   }
-  const BootTime until = Now() + within;
   Result<std::unique_ptr<RedisLine>> line = Error{};
   if (!place.socket.empty()) {
-    const timeval time{within.count() / 1000, within.count() % 1000 * 1000};
-    line = Connected(ContextPtr(redisConnectUnixWithTimeout(place.socket.c_str(), time)),
+    line = Connected(ContextPtr(redisConnectUnixWithTimeout(place.socket.c_str(), Left(until))),
                      place.socket);
   } else if (place.master.empty()) {
-    line = Connect(place.hosts.front(), within);
+    line = Connect(place.hosts.front(), until);
   } else {
-    const auto master = AskSentinels(place, within);
+    const auto master = AskSentinels(place, until);
     if (!master) {
       return master.error();
     }
-    line = Connect(*master, within);
+    line = Connect(*master, until);
   }
   if (!line) {
     return line;
   }
-  if (const Status done = (*line)->LogIn(place, until + within); !done) {
+  if (const Status done = (*line)->LogIn(place, until); !done) {
     return done.error();
   }
   return line;
 }
 
-Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, milliseconds within) {
+// Each has its share of the time, so that one that hangs keeps nobody from asking the next.
+Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime until) {
   std::string why;
+  size_t left = place.hosts.size();
   for (const RedisHost& sentinel : place.hosts) {
-    auto line = Connect(sentinel, within);
+    const BootTime share = Now() + (until - Now()) / (left-- + 1);
+    auto line = Connect(sentinel, share);
     if (!line) {
       why = line.error().message;
       continue;
     }
     const RedisCommand ask{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", place.master};
-    const auto answers = (*line)->Run({&ask, 1}, Now() + within);
+    const auto answers = (*line)->Run({&ask, 1}, share);
     if (!answers) {
       why = answers.error().message;
     } else if (const RedisReply& reply = answers->front(); reply.list.size() == 2) {
@@ -165,7 +171,9 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
     const bool may_not_ask =
         &answer == &role && place.master.empty() && !answer.text.starts_with("NOAUTH");
     if (answer.kind == RedisReply::Kind::kError && !may_not_ask) {
-      return RedisError(answer.text);
+      Error error = RedisError(answer.text);
+      error.effect = Effect::kNone;
+      return error;
     }
   }
   if (role.kind == RedisReply::Kind::kList && !role.list.empty() &&
@@ -252,6 +260,11 @@ Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
       return Unavailable(Effect::kUnknown, std::string("Redis: ") + context_->errstr);
     }
   }
+}
+
+void RedisLine::Abandon() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  setsockopt(context_->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 void RedisLine::Hang() {

@@ -20,7 +20,8 @@ namespace oncemq {
 
 class RedisLine {
  public:
-  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, milliseconds within);
+  // Looking up the name of a host is the system's, and bounded by it alone.
+  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, BootTime until);
 
   // False: the server has hung up, or said something that nobody asked for.
   bool Fresh() const;
@@ -31,6 +32,8 @@ class RedisLine {
   Result<std::optional<RedisReply>> Next(BootTime until);
   // Ends the calls that another thread is in.
   void Hang();
+  // To be closed without a trace: what the system has not sent yet is not sent later.
+  void Abandon();
 
  private:
   struct Free {
@@ -39,9 +42,9 @@ class RedisLine {
   using ContextPtr = std::unique_ptr<redisContext, Free>;
 
   explicit RedisLine(ContextPtr context) : context_(std::move(context)) {}
-  static Result<std::unique_ptr<RedisLine>> Connect(const RedisHost& host, milliseconds within);
+  static Result<std::unique_ptr<RedisLine>> Connect(const RedisHost& host, BootTime until);
   static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const std::string& where);
-  static Result<RedisHost> AskSentinels(const RedisPlace& place, milliseconds within);
+  static Result<RedisHost> AskSentinels(const RedisPlace& place, BootTime until);
   Status LogIn(const RedisPlace& place, BootTime until);
 
   const ContextPtr context_;

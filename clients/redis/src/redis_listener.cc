@@ -77,7 +77,7 @@ RedisListener::~RedisListener() {
 
 void RedisListener::Parts::Run() {
   for (milliseconds pause = kShortestPause;;) {
-    auto opened = RedisLine::Open(place, times.connect);
+    auto opened = RedisLine::Open(place, SystemClock::Instance().Boot() + times.connect);
     if (!opened) {
       Log(LogLevel::kDebug, "redis", "cannot listen", {{"error", ToString(opened.error())}});
     } else if (Use(opened->get())) {

@@ -104,7 +104,7 @@ LOCK_TEST(Always, WhoWaitsGivesUpWhenAStopIsRequested) {
 LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
   const auto domain = OpenDomain(shared_engine());
   int granted = 0;
-  constexpr int kRounds = 200;
+  constexpr int kRounds = 300;
   for (int round = 0; round < kRounds; round++) {
     auto holder = Acquired(*domain, "x");
     ASSERT_TRUE(holder);
@@ -112,15 +112,22 @@ LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
     std::jthread waits(
         [&] { granted += Acquired(*domain, "x", {.stop = stop.get_token()}).has_value() ? 1 : 0; });
     std::jthread releases([&] { holder->Release(); });
+    // Later and later; in the last rounds behind the grant, whenever that is.
     for (int spin = 0; spin < round * 50; spin++) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
+    if (round >= kRounds - 20) {
+      waits.join();
+    }
     stop.request_stop();
-    waits.join();
+    if (waits.joinable()) {
+      waits.join();
+    }
     releases.join();
     ASSERT_TRUE(Look().parties.empty()) << "round " << round;
   }
-  RecordProperty("granted", granted);
+  EXPECT_GE(granted, 20);
+  EXPECT_LT(granted, kRounds);
 }
 
 LOCK_TEST(IfFenced, AnEvictedHolderIsToldToStop) {

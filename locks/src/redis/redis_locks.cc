@@ -256,14 +256,21 @@ class RedisLocks final : public LockEngine {
       }
     }
     auto replies = client_->Call(script, 1, lists);
-    if (replies) {
-      for (const RedisReply& reply : *replies) {
-        if (reply.kind == RedisReply::Kind::kError) {
-          return RedisError(reply.text);
-        }
-      }
+    if (!replies) {
+      return replies;
     }
-    return replies;
+    const auto failed = [](const RedisReply& reply) {
+      return reply.kind == RedisReply::Kind::kError;
+    };
+    const auto first = std::find_if(replies->begin(), replies->end(), failed);
+    if (first == replies->end()) {
+      return replies;
+    }
+    Error error = RedisError(first->text);
+    if (!std::all_of(replies->begin(), replies->end(), failed)) {
+      error.effect = Effect::kUnknown;  // some were done
+    }
+    return error;
   }
 
   const std::unique_ptr<RedisClient> client_;

@@ -72,7 +72,7 @@ end
 local function wake()
   for i, waiter in ipairs(waiters) do
     if not holders_allow(waiter[2]) or not waiters_allow(i - 1, waiter[2]) then return end
-    redis.call('PUBLISH', waiter[4], waiter[1])
+    redis.pcall('PUBLISH', waiter[4], waiter[1])  -- a hint; some may not publish
   end
 end
 local function remove(all, column, value)

@@ -28,6 +28,23 @@ TEST(StopCaller, ACallbackThatBlocksKeepsNobodyWaiting) {
   EXPECT_TRUE(stops.End(milliseconds(20'000)));
 }
 
+TEST(StopCaller, TheEndIsBoundedHoweverManyCallbacksRun) {
+  StopCaller stops;
+  std::atomic<bool> go_on{false};
+  std::deque<std::stop_source> sources(3);
+  std::deque<std::stop_callback<std::function<void()>>> callbacks;
+  for (std::stop_source& source : sources) {
+    callbacks.emplace_back(source.get_token(), [&] { go_on.wait(false); });
+    ASSERT_TRUE(stops.Request(source));
+  }
+  const BootTime began = SystemClock::Instance().Boot();
+  EXPECT_FALSE(stops.End(milliseconds(50)));
+  EXPECT_LT(SystemClock::Instance().Boot() - began, milliseconds(5'000));
+  go_on = true;
+  go_on.notify_all();
+  EXPECT_TRUE(stops.End(milliseconds(20'000)));
+}
+
 TEST(StopCaller, AStopThatNoThreadCanRequestIsRequestedLater) {
   StopCaller stops;
   std::stop_source source;

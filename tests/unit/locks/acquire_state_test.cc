@@ -130,6 +130,15 @@ TEST(AcquireState, OneTryThatFailsIsAnErrorAndNoAnswer) {
   EXPECT_TRUE(state.owes()) << "it may have been granted";
 }
 
+TEST(AcquireState, AnAskThatWasNotAnsweredIsOwedThoughALaterOneIsBusy) {
+  AcquirePlan plan = Plan();
+  plan.wait = {LockWait::How::kSpin, milliseconds(5)};
+  AcquireState state(plan, kStart);
+  state.Failed(kNoReply, At(milliseconds(1)));
+  state.Answered({Kind::kBusy, {}, {}}, At(milliseconds(1)), At(milliseconds(2)));
+  EXPECT_TRUE(state.owes()) << "the first one may still be on its way";
+}
+
 TEST(AcquireState, AStoreThatFailsIsAskedAgainMoreAndMoreSlowly) {
   AcquireState state(Plan(), kStart);
   BootTime now = kStart;

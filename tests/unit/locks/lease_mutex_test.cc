@@ -80,6 +80,17 @@ TEST_F(LeaseMutexTest, ATryGivesUpInTime) {
   }).join();
 }
 
+TEST_F(LeaseMutexTest, ATryThatHasForEverIsNoTryThatHasNoTime) {
+  LeaseMutex mutex(*domain_, "x");
+  EXPECT_TRUE(mutex.try_lock_for(std::chrono::hours::max()));
+  mutex.unlock();
+  EXPECT_TRUE(mutex.try_lock_for(milliseconds::max()));
+  mutex.unlock();
+  EXPECT_TRUE(mutex.try_lock_until(std::chrono::steady_clock::time_point{}))
+      << "a moment that has passed is one try";
+  mutex.unlock();
+}
+
 TEST_F(LeaseMutexTest, ReadersShareAndAWriterWaits) {
   SharedLeaseMutex mutex(*domain_, "x");
   const std::shared_lock reads(mutex);

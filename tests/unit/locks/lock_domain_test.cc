@@ -3,6 +3,8 @@
 #include "oncemq/locks/lock_domain.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -194,14 +196,101 @@ TEST_F(LockDomainTest, AStoreThatIsDownIsAskedForAsLongAsPatienceLasts) {
   EXPECT_EQ(locks_->frees, 0) << "nothing was done there";
 }
 
-TEST_F(LockDomainTest, NobodyWaitsForAStoreThatIsDownInADestructor) {
+TEST_F(LockDomainTest, ADestructorAsksAStoreThatIsDownOnceAndGoesOn) {
   Open({});
   {
     const auto lease = Acquired();
     ASSERT_TRUE(lease);
     locks_->on_free = Fault::kRefused;
   }
+  EXPECT_GE(locks_->frees, 1);
+  auto other = domain_->Acquire("other");
   domain_.reset();
+  EXPECT_EQ((*other)->lost(), Lost::kClosed);
+}
+
+TEST_F(LockDomainTest, ADomainThatEndedKeepsNothingAlive) {
+  Open({.lease = milliseconds(60)});
+  std::weak_ptr<LockEngine> engine = locks_;
+  {
+    auto one = domain_->Acquire("one");
+    auto two = domain_->Acquire("two");
+    locks_->on_extend = Fault::kHangs;
+    while (locks_->extends < 1) {
+      std::this_thread::yield();
+    }
+    UntilTold((*two)->stop());
+    std::jthread goes_on([&] {
+      locks_->on_extend = Fault::kNone;
+      locks_->on_extend.notify_all();
+    });
+    domain_.reset();
+  }
+  EXPECT_EQ(engine.use_count(), 1) << "the test's own";
+}
+
+TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
+  Open({.lease = milliseconds(300)});
+  auto good = domain_->Acquire("good");
+  auto bad = domain_->Acquire("bad");
+  locks_->Spoil("bad");
+  UntilTold((*bad)->stop());
+  EXPECT_EQ((*bad)->lost(), Lost::kDeadline);
+  const BootTime enough = domain_->clock().Boot() + milliseconds(600);
+  while (domain_->clock().Boot() < enough && (*good)->StillMine()) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE((*good)->StillMine());
+}
+
+// While the second one is waited for, the first one's time is over.
+TEST_F(LockDomainTest, AllNamesAreHeldAtTheMomentTheyAreGivenOut) {
+  constexpr milliseconds kLongest{400};
+  Open({});
+  auto holder = domain_->Acquire("b");
+  bool all_held = false;
+  std::jthread takes([&] {
+    const std::vector<std::string> names = {"a", "b"};
+    const auto all = domain_->AcquireAll(names, {.max_hold = kLongest});
+    all_held = all && *all && (**all)[0].StillMine() && (**all)[1].StillMine();
+  });
+  while (locks_->Look("b")->parties.size() < 2) {
+    std::this_thread::yield();
+  }
+  const BootTime over = domain_->clock().Boot() + kLongest;
+  while (domain_->clock().Boot() < over) {
+    std::this_thread::yield();
+  }
+  (*holder)->Release();
+  takes.join();
+  EXPECT_TRUE(all_held);
+}
+
+TEST_F(LockDomainTest, BehindAForkADomainIsOfNoUse) {
+  Open({});
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto lease = domain_->TryAcquire("x");
+    _exit(!lease && lease.error().code == Code::kInvalid ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(LockDomainTest, WhatIsForEverDoesNotOverflow) {
+  EXPECT_FALSE(LockDomain::Open(locks_, {.patience = milliseconds::max()}));
+  Open({});
+  EXPECT_FALSE(domain_->Acquire("x", {.max_hold = milliseconds::max()}));
+  EXPECT_FALSE(domain_->Acquire("x", {.wait = {LockWait::How::kSpin, milliseconds::max()}}));
+  EXPECT_TRUE(Acquired({.until = BootTime::max()}));
+}
+
+TEST_F(LockDomainTest, AHoldIsNotSafeBeyondItsLongestTime) {
+  Open({});
+  const BootTime began = domain_->clock().Boot();
+  const auto lease = Acquired({.max_hold = milliseconds(1'000)});
+  EXPECT_LE(lease->safe_until(), began + milliseconds(2'000));
 }
 
 TEST_F(LockDomainTest, ALeaseMayOutliveItsDomain) {

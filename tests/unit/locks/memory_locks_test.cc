@@ -23,6 +23,15 @@ TEST(MemoryLocks, NamesAreLimited) {
   EXPECT_TRUE(locks->Ask(AskOf(1, "a"))) << "a name that is there takes no room";
 }
 
+TEST(MemoryLocks, NamesWhoseHoldersDiedTakeNoRoom) {
+  ManualClock clock;
+  const auto locks = MakeMemoryLocks({.max_names = 2}, clock);
+  ASSERT_TRUE(locks->Ask(AskOf(1, "a")));
+  ASSERT_TRUE(locks->Ask(AskOf(1, "b")));
+  clock.Advance(milliseconds(1'000));
+  EXPECT_TRUE(locks->Ask(AskOf(1, "c")));
+}
+
 TEST(MemoryLocks, WaitersAreLimited) {
   const auto locks = MakeMemoryLocks({.max_waiters = 1});
   ASSERT_TRUE(locks->Ask(AskOf(1, "a")));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lease: one hold of a name. Move-only, tied to no thread.
 //
-// Promise: stop() fires before the store may grant the name to anybody else, even if the store
-// hangs, because the time is counted from the *sending* of the last renewal that was acknowledged,
-// on a clock that runs on in suspend. It cannot stop code that does not look: an effect that must
-// not come from an earlier holder carries fence() and is checked at its target.
+// Promise: StillMine() turns false, and stop() is requested, before the store may grant the name to
+// anybody else, even if the store hangs, because the time is counted from the *sending* of the last
+// renewal that was acknowledged, on a clock that runs on in suspend. A process that was paused
+// finds StillMine() right at once, and stop() within half a second. Neither stops code that does
+// not look: an effect that must not come from an earlier holder carries fence() and is checked at
+// its target.
 #pragma once
 
 #include <memory>
@@ -61,7 +63,7 @@ class Lease {
   bool StillMine() const;
   Lost lost() const;
 
-  // Asks the store, one round trip; renews. False: it is lost, and stop() is requested.
+  // Asks the store, one round trip; renews. False: it is lost, and stop() will be requested.
   [[nodiscard]] Result<bool> Confirm();
   // Gives it back. Afterwards this lease holds nothing. Bounded in time.
   Released Release();

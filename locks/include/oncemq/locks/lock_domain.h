@@ -65,6 +65,7 @@ struct AcquireOptions {
 // Promise: a lease is returned only while it is safe; what an Acquire that gave up had asked for is
 // taken back, at once or as soon as the store answers. Failures: kInvalid (name, options, or what
 // the engine cannot do), else the engine's, after `patience`.
+// A process that was forked off can use no domain of its parent, nor its leases.
 // Thread safety: any thread. No call may be under way when it is destroyed. Destruction ends its
 // holds (Lost::kClosed) in bounded time; leases may outlive it and hold nothing then.
 class LockDomain {

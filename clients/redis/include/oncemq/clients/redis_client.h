@@ -2,10 +2,11 @@
 // RedisClient: commands to one Redis, from any thread; and RedisListener, which hears what is
 // published there.
 //
-// Promise: every call ends by its deadline. An Error says whether a command may have been done:
-// kNone if it was not sent or was refused, kUnknown if its answer did not come. A connection that
-// is in doubt is never used again. With sentinels each new connection asks them who is master, and
-// a server that is none is refused, so a client follows a failover by itself.
+// Promise: every call ends by its deadline, but for looking up the name of a host. An Error says
+// whether a command may have been done: kNone if it was not sent or was refused, kUnknown if its
+// answer did not come. A connection that is in doubt is never used again. With sentinels each new
+// connection asks them who is master, and a server that is none is refused, so a client follows a
+// failover by itself.
 #pragma once
 
 #include <functional>
