@@ -36,6 +36,24 @@ void WaitUntil(BootTime until, BootTime now, const std::stop_token& stop) {
   never.wait_for(mutex, stop, until - now, [] { return false; });
 }
 
+// What was taken goes again if one of them cannot be had.
+Result<std::optional<std::vector<Lease>>> TakeInTurn(LockDomain& domain,
+                                                     const std::vector<std::string>& names,
+                                                     const AcquireOptions& how) {
+  std::vector<Lease> leases;
+  for (const std::string& name : names) {
+    auto lease = domain.Acquire(name, how);
+    if (!lease) {
+      return lease.error();
+    }
+    if (!*lease) {
+      return std::optional<std::vector<Lease>>();
+    }
+    leases.push_back(std::move(**lease));
+  }
+  return std::optional(std::move(leases));
+}
+
 }  // namespace
 
 struct LockDomain::Parts {
@@ -71,9 +89,6 @@ struct LockDomain::Parts {
   }
   Result<std::optional<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
                                      const std::stop_token& stop) const;
-  static Result<std::optional<std::vector<Lease>>> TakeInTurn(LockDomain& domain,
-                                                              const std::vector<std::string>& names,
-                                                              const AcquireOptions& how);
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -171,22 +186,6 @@ Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockA
   }
 }
 
-Result<std::optional<std::vector<Lease>>> LockDomain::Parts::TakeInTurn(
-    LockDomain& domain, const std::vector<std::string>& names, const AcquireOptions& how) {
-  std::vector<Lease> leases;
-  for (const std::string& name : names) {
-    auto lease = domain.Acquire(name, how);
-    if (!lease) {
-      return lease.error();
-    }
-    if (!*lease) {
-      return std::optional<std::vector<Lease>>();
-    }
-    leases.push_back(std::move(**lease));
-  }
-  return std::optional(std::move(leases));
-}
-
 Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, AcquireOptions how) {
   how.until = parts_->clock.Boot();
   return Acquire(name, how);
@@ -198,7 +197,7 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
   for (;;) {
-    auto all = parts_->TakeInTurn(*this, ordered, how);
+    auto all = TakeInTurn(*this, ordered, how);
     const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
     if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
         std::none_of((*all)->begin(), (*all)->end(), lost)) {
