@@ -229,14 +229,24 @@ TEST_F(LockDomainTest, ADomainThatEndedKeepsNothingAlive) {
   EXPECT_EQ(engine.use_count(), 1) << "the test's own";
 }
 
+// The store keeps the first renewal waiting, so the two behind it travel together from then on.
 TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
-  Open({.lease = milliseconds(300)});
+  constexpr milliseconds kLease{900};
+  Open({.lease = kLease});
+  auto first = domain_->Acquire("first");
   auto good = domain_->Acquire("good");
   auto bad = domain_->Acquire("bad");
+  locks_->on_extend = Fault::kHangs;
+  const BootTime both_due = domain_->clock().Boot() + kLease / 2;
+  while (domain_->clock().Boot() < both_due) {
+    std::this_thread::yield();
+  }
   locks_->Spoil("bad");
+  locks_->on_extend = Fault::kNone;
+  locks_->on_extend.notify_all();
   UntilTold((*bad)->stop());
   EXPECT_EQ((*bad)->lost(), Lost::kDeadline);
-  const BootTime enough = domain_->clock().Boot() + milliseconds(600);
+  const BootTime enough = domain_->clock().Boot() + kLease;
   while (domain_->clock().Boot() < enough && (*good)->StillMine()) {
     std::this_thread::yield();
   }
