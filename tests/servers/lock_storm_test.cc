@@ -123,7 +123,7 @@ class LockStorm : public ::testing::Test {
 
 TEST_F(LockStorm, NobodyHoldsWhatAnotherHoldsWhateverIsPausedCutAndKilled) {
   const std::vector<Belief> beliefs = Play("redis", 12);
-  EXPECT_GT(beliefs.size(), 50u);
+  EXPECT_GT(beliefs.size(), 10u);
   std::set<int64_t> who;
   for (const Belief& belief : beliefs) {
     who.insert(belief.process);
