@@ -63,6 +63,23 @@ std::optional<std::string> NameOf(const LockArguments& arguments) {
   return arguments.hex ? BytesOfHex(arguments.name) : std::optional(arguments.name);
 }
 
+struct NamedPlace {
+  std::shared_ptr<LockEngine> locks;
+  std::string name;
+};
+
+Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
+  auto name = NameOf(arguments);
+  if (!name) {
+    return Error{Code::kInvalid, Effect::kNone, "the name is not in hex digits, two for each byte"};
+  }
+  auto locks = Open(arguments);
+  if (!locks) {
+    return locks.error();
+  }
+  return NamedPlace{*std::move(locks), *std::move(name)};
+}
+
 ordered_json AsJson(const LockView& view) {
   ordered_json json{{"name", view.name}, {"name_hex", HexOfBytes(view.name)}};
   json["parties"] = ordered_json::array();
@@ -167,15 +184,11 @@ int LockLsCommand(const LockArguments& arguments) {
 }
 
 int LockShowCommand(const LockArguments& arguments) {
-  const auto name = NameOf(arguments);
-  if (!name) {
-    return Refused("the name is not in hex digits, two for each byte");
+  const auto place = OpenNamed(arguments);
+  if (!place) {
+    return Failed(place.error());
   }
-  const auto locks = Open(arguments);
-  if (!locks) {
-    return Failed(locks.error());
-  }
-  const auto view = (*locks)->Look(*name);
+  const auto view = place->locks->Look(place->name);
   if (!view) {
     return Failed(view.error());
   }
@@ -184,19 +197,15 @@ int LockShowCommand(const LockArguments& arguments) {
 }
 
 int LockAskBackCommand(const LockArguments& arguments) {
-  const auto name = NameOf(arguments);
-  if (!name) {
-    return Refused("the name is not in hex digits, two for each byte");
+  const auto place = OpenNamed(arguments);
+  if (!place) {
+    return Failed(place.error());
   }
-  const auto locks = Open(arguments);
-  if (!locks) {
-    return Failed(locks.error());
-  }
-  const auto asked = (*locks)->AskBack(*name);
+  const auto asked = place->locks->AskBack(place->name);
   if (!asked) {
     return Failed(asked.error());
   }
-  Audit("lock ask-back", *name, "", std::to_string(*asked));
+  Audit("lock ask-back", place->name, "", std::to_string(*asked));
   std::cout << *asked << " asked; they hear of it when they renew\n";
   return *asked > 0 ? kExitDone : kExitFailed;
 }

@@ -71,12 +71,16 @@ void Watchdog::End() {
 
 // Once: what the store does not hear now ends with its lease.
 void Watchdog::GiveBack(const std::vector<std::shared_ptr<Hold>>& held) {
-  MutexLock lock(mutex_);
+  std::vector<Owed> owed;
+  {
+    MutexLock lock(mutex_);
+    owed.swap(owed_);
+  }
   std::vector<LockClaim> claims;
   for (const auto& hold : held) {
     claims.push_back({hold->name, hold->token});
   }
-  for (const Owed& one : owed_) {
+  for (const Owed& one : owed) {
     claims.push_back({one.name, one.token});
   }
   if (claims.empty()) {
