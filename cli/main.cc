@@ -17,6 +17,7 @@
 #include "run_command.h"
 #include "safe_json.h"
 #include "status_command.h"
+#include "store_command.h"
 #include "window_command.h"
 #include "window_stat_command.h"
 
@@ -31,6 +32,7 @@ struct Arguments {
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
   LockArguments lock;
+  StoreArguments store;
 
   WindowPlace window_place() const { return {place, directory}; }
 };
@@ -107,12 +109,72 @@ const CLI::App* AddWindow(CLI::App& app, Arguments& arguments) {
   return stat;
 }
 
+// Which catalogue of stores, and who asks there.
+void AddCatalogue(CLI::App& command, CatalogueArguments& from, bool positional = false) {
+  command.add_option(positional ? "catalogue,--catalogue" : "--catalogue", from.file,
+                     "The catalogue of stores; or ONCEMQ_CATALOGUE");
+  command.add_option("--application", from.application, "Who asks there; or ONCEMQ_APPLICATION");
+  command.add_option("--secret-file", from.secret_file,
+                     "A file of mode 0600 with its secret; or ONCEMQ_SECRET_FILE, ONCEMQ_SECRET");
+}
+
+void AddScope(CLI::App& command, CatalogueArguments& from) {
+  AddCatalogue(command, from);
+  command.add_option("--scope", from.scope, "Of the application, as the catalogue gives it");
+}
+
+struct StoreCommand {
+  const CLI::App* command;
+  int (*run)(const StoreArguments&);
+};
+
+std::vector<StoreCommand> AddStore(CLI::App& app, StoreArguments& arguments) {
+  CLI::App* store = app.add_subcommand("store", "Look into a catalogue of stores, and grant");
+  store->require_subcommand(1);
+  CLI::App* check = store->add_subcommand("check", "What a catalogue says, or what is wrong in it");
+  check->add_option("catalogue,--catalogue", arguments.from.file, "The catalogue of stores");
+  CLI::App* enrol = store->add_subcommand(
+      "register", "The line of an application for the catalogue; its secret is made if missing");
+  enrol->add_option("application", arguments.from.application, "Its name")->required();
+  enrol->add_option("--secret-file", arguments.from.secret_file, "Where its secret is, or is made")
+      ->required();
+  CLI::App* grants = store->add_subcommand(
+      "grants", "What the stores have to be told of an application; nothing is applied");
+  AddCatalogue(*grants, arguments.from, true);
+  grants->add_option("--store", arguments.store, "This store alone, to be piped to its client");
+  for (CLI::App* command : {check, grants}) {
+    command->add_flag("--json", arguments.json, "As JSON, one object a line");
+  }
+  return {{check, StoreCheckCommand}, {enrol, StoreRegisterCommand}, {grants, StoreGrantsCommand}};
+}
+
 using LockAction = int (*)(const LockArguments&);
 
 struct LockCommand {
   const CLI::App* command;
   LockAction run;
 };
+
+void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
+  command.add_option("store", arguments.name, "The store that is to come into force");
+  command.add_flag("--next", arguments.next, "The next one in order");
+  command.add_flag("--call-off", arguments.call_off, "Call off the switch that is under way");
+  command.add_option("--record", arguments.record,
+                     "Where the switch record is: file:/directory, etcd://host or the like; with a "
+                     "password: ONCEMQ_RECORD");
+  command.add_option("--store", arguments.stores,
+                     "NAME=ADDRESS of each store, in their order; with passwords: ONCEMQ_STORES, "
+                     "with blanks between them");
+  command
+      .add_option("--space", arguments.space,
+                  "The space of the names, as their services say it; '' for those that say none")
+      ->each([&](const std::string&) { arguments.space_said = true; });
+  command.add_option("--first-epoch", arguments.first_epoch,
+                     "Begin a record that was lost: above every epoch that its stores know");
+  AddScope(command, arguments.from);
+  command.add_option("--why", arguments.why, "For people who look");
+  command.footer("Exit codes: 1 failed, 2 refused, 6 no answer there.");
+}
 
 std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
   CLI::App* lock = app.add_subcommand("lock", "Look at locks, and take one away");
@@ -135,14 +197,30 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
       add("ask-back", "Ask the holders of a name to give it back", LockAskBackCommand);
   CLI::App* release = add("release", "End a hold, by its fence", LockReleaseCommand);
   release->add_option("--fence", arguments.fence, "The fence that `show` prints")->required();
-  for (CLI::App* command : {ls, show, ask_back, release}) {
+  CLI::App* election =
+      add("election", "Who leads by a name, and who stands by", LockElectionCommand);
+  election->add_flag("--resign", arguments.resign, "Ask the leader to resign");
+  CLI::App* bench =
+      add("bench", "What a lock costs there, with 1, 8 and 64 contenders", LockBenchCommand);
+  bench->add_option("--seconds", arguments.seconds, "For each of the three")
+      ->check(CLI::Range(1, 3'600))
+      ->capture_default_str();
+  AddLockSwitch(*add("switch", "Where a switch of stores stands; begin one, or call it off",
+                     LockSwitchCommand),
+                arguments);
+  for (CLI::App* command : {ls, show, ask_back, release, election, bench}) {
     command->add_option("--at", arguments.at,
                         "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
-    command->add_option("--space", arguments.space, "The space of the names");
-    if (command != ls) {
+    command->add_option("--space", arguments.space,
+                        "The space of the names, as their services say it; none if they do not");
+    AddScope(*command, arguments.from);
+    if (command != ls && command != bench) {
       command->add_option("name", arguments.name, "The name")->required();
     }
-    command->add_flag("--hex", arguments.hex, "Its name is given as hex digits, two for each byte");
+    if (command != bench) {
+      command->add_flag("--hex", arguments.hex,
+                        "Its name is given as hex digits, two for each byte");
+    }
     command->footer("Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer there.");
   }
   return commands;
@@ -198,7 +276,9 @@ int Main(int argc, char** argv) {
       "  oncemq status service.yaml\n"
       "  oncemq window show ID --socket /run/payments/admin.sock\n"
       "  oncemq window stat -c service.yaml\n"
-      "  oncemq lock show NAME --at redis://localhost");
+      "  oncemq lock show NAME --at redis://localhost --space payments\n"
+      "  oncemq lock switch b --record file:/etc/locks --store a=redis://h1 --store b=redis://h2 "
+      "--space payments");
   app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
   Arguments arguments;
   const CLI::App* run = AddRun(app, arguments);
@@ -209,6 +289,7 @@ int Main(int argc, char** argv) {
   const CLI::App* status = AddStatus(app, arguments);
   const CLI::App* stat = AddWindow(app, arguments);
   const std::vector<LockCommand> locks = AddLock(app, arguments.lock);
+  const std::vector<StoreCommand> stores = AddStore(app, arguments.store);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;
   }
@@ -238,6 +319,11 @@ int Main(int argc, char** argv) {
   for (const LockCommand& lock : locks) {
     if (lock.command->parsed()) {
       return lock.run(arguments.lock);
+    }
+  }
+  for (const StoreCommand& store : stores) {
+    if (store.command->parsed()) {
+      return store.run(arguments.store);
     }
   }
   arguments.show.json = arguments.json;

@@ -4,8 +4,8 @@
 # The installed package calls the same function, so a user needs the same libraries, no more.
 
 set(ONCEMQ_DEPENDENCIES
-    rdkafka rocksdb hiredis openssl spdlog yaml_cpp cli11 json xxhash protobuf gtest gmock
-    rapidcheck)
+    rdkafka rocksdb hiredis hiredis_ssl httplib libpq libmariadb openssl spdlog yaml_cpp cli11 json
+    xxhash protobuf zookeeper gtest gmock rapidcheck)
 
 function(_oncemq_wrap name)
   add_library(oncemq_dep_${name} INTERFACE IMPORTED GLOBAL)
@@ -44,6 +44,22 @@ function(_oncemq_find name)
     _oncemq_wrap_first(rocksdb RocksDB::rocksdb-shared RocksDB::rocksdb)
   elseif(name STREQUAL "hiredis")
     _oncemq_pkg_config(hiredis "hiredis>=0.14")
+  elseif(name STREQUAL "hiredis_ssl")
+    _oncemq_pkg_config(hiredis_ssl "hiredis_ssl>=1.0")
+    find_package(OpenSSL 3.0 REQUIRED)
+    target_link_libraries(oncemq_dep_hiredis_ssl INTERFACE OpenSSL::SSL)
+  elseif(name STREQUAL "httplib")
+    # Debian's is compiled; a newer one may be headers only, with a CMake package.
+    find_package(httplib 0.11 CONFIG QUIET)
+    if(httplib_FOUND)
+      _oncemq_wrap(httplib httplib::httplib)
+    else()
+      _oncemq_pkg_config(httplib "cpp-httplib>=0.11")
+    endif()
+  elseif(name STREQUAL "libpq")
+    _oncemq_pkg_config(libpq "libpq>=14")
+  elseif(name STREQUAL "libmariadb")
+    _oncemq_pkg_config(libmariadb "libmariadb>=3.1")
   elseif(name STREQUAL "openssl")
     find_package(OpenSSL 3.0 REQUIRED)
     _oncemq_wrap(openssl OpenSSL::Crypto)
@@ -67,6 +83,16 @@ function(_oncemq_find name)
       find_package(Protobuf 3.21 MODULE REQUIRED)
     endif()
     _oncemq_wrap(protobuf protobuf::libprotobuf)
+  elseif(name STREQUAL "zookeeper")
+    # Neither Debian's libzookeeper nor ZooKeeper's own build brings a CMake or pkg-config file.
+    find_library(ONCEMQ_ZOOKEEPER_LIBRARY zookeeper_mt REQUIRED)
+    find_path(ONCEMQ_ZOOKEEPER_INCLUDE zookeeper/zookeeper.h REQUIRED)
+    add_library(oncemq_zookeeper_mt UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(oncemq_zookeeper_mt PROPERTIES
+      IMPORTED_LOCATION ${ONCEMQ_ZOOKEEPER_LIBRARY}
+      INTERFACE_COMPILE_DEFINITIONS THREADED
+      INTERFACE_INCLUDE_DIRECTORIES ${ONCEMQ_ZOOKEEPER_INCLUDE})
+    _oncemq_wrap(zookeeper oncemq_zookeeper_mt)
   elseif(name STREQUAL "gtest")
     find_package(GTest 1.12 CONFIG REQUIRED)
     _oncemq_wrap(gtest GTest::gtest)
@@ -99,4 +125,19 @@ function(oncemq_need_of)
       oncemq_need(${CMAKE_MATCH_1})
     endif()
   endforeach()
+endfunction()
+
+# oncemq_hiredis_tls(<variable>): whether the hiredis that was found has TLS, which came with 1.0 as
+# a library of its own. One of another hiredis is not taken.
+function(oncemq_hiredis_tls variable)
+  oncemq_need(hiredis)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(oncemq_probe_hiredis_ssl QUIET "hiredis_ssl>=1.0")
+  set(found FALSE)
+  if(oncemq_probe_hiredis_ssl_FOUND
+     AND oncemq_probe_hiredis_ssl_VERSION VERSION_EQUAL oncemq_pc_hiredis_VERSION)
+    set(found TRUE)
+  endif()
+  message(STATUS "oncemq: hiredis ${oncemq_pc_hiredis_VERSION}, TLS for Redis: ${found}")
+  set(${variable} ${found} PARENT_SCOPE)
 endfunction()

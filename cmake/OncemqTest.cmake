@@ -2,8 +2,9 @@
 # How tests, benches and fuzz targets are declared.
 #
 #   oncemq_test(NAME unit_base LABELS unit SOURCES a_test.cc LIBS oncemq::base [TIMEOUT 60]
-#               [SERIAL] [ROCKSDB] [ENV A=b])
-#     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: it opens stores
+#               [SERIAL] [ROCKSDB] [WHOLE] [ENV A=b])
+#     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: it opens stores.
+#     WHOLE: all of them are one test of ctest, as they share a server that starts slowly
 #   oncemq_bench(NAME dispatch SOURCES ... LIBS ...)     program bench_dispatch
 #   oncemq_fuzz(NAME record SOURCES ... LIBS ...)        program fuzz_record, with clang only
 
@@ -38,7 +39,8 @@ function(_oncemq_test_pch)
 endfunction()
 
 function(oncemq_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL;ROCKSDB" "NAME;TIMEOUT" "LABELS;SOURCES;LIBS;ENV")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL;ROCKSDB;WHOLE" "NAME;TIMEOUT"
+                        "LABELS;SOURCES;LIBS;ENV")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_SOURCES OR NOT arg_LABELS)
     message(FATAL_ERROR "oncemq_test: NAME, LABELS and SOURCES are needed: ${ARGV}")
   endif()
@@ -61,6 +63,12 @@ function(oncemq_test)
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
+  endif()
+  if(arg_WHOLE)
+    add_test(NAME ${arg_NAME} COMMAND ${target})
+    set_tests_properties(${arg_NAME} PROPERTIES ${properties} LABELS "${arg_LABELS}" ENVIRONMENT
+                         "${arg_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    return()
   endif()
   # Names stay as GoogleTest knows them, so that they can be given to --gtest_filter.
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." NO_PRETTY_TYPES NO_PRETTY_VALUES

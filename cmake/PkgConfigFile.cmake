@@ -8,6 +8,9 @@
 # file: an installed tree may be moved.
 
 set(ONCEMQ_PC_hiredis "hiredis >= 0.14")
+set(ONCEMQ_PC_hiredis_ssl "hiredis_ssl >= 1.0, libssl >= 3.0")
+set(ONCEMQ_PC_httplib "cpp-httplib >= 0.11")
+set(ONCEMQ_PC_libmariadb "libmariadb >= 3.1")
 set(ONCEMQ_PC_openssl "libcrypto >= 3.0")
 set(ONCEMQ_PC_rocksdb "rocksdb >= 7.8")
 set(ONCEMQ_PC_spdlog "spdlog >= 1.10")
@@ -32,6 +35,10 @@ function(_oncemq_pc_names requires flags)
       else()
         list(APPEND options -lrdkafka)
       endif()
+    elseif(library STREQUAL "oncemq_dep_libpq")
+      list(APPEND options -lpq)  # for the same reason
+    elseif(library STREQUAL "oncemq_dep_zookeeper")
+      list(APPEND options -lzookeeper_mt)
     elseif(DEFINED ${known})
       list(APPEND names "${${known}}")
     else()

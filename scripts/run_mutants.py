@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the mutants of tests/mutants/mutants.txt against the build of preset `mutants`.
+"""Runs the mutants of tests/mutants/mutants.txt against the build of preset `mutants`. With
+`--of NAME` those of tests/mutants/NAME.txt against build/NAME, which somebody else has built.
 
 A line of the list is `name | command [; command] | what is broken`. A command is a test program
 and its arguments, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
@@ -18,9 +19,10 @@ import textwrap
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIST = ROOT / "tests" / "mutants" / "mutants.txt"
-BUILD = ROOT / "build" / "mutants"
-LOGS = ROOT / "build" / "test-logs" / "mutants"
+WHICH = sys.argv[2] if sys.argv[1:2] == ["--of"] else "mutants"
+LISTS = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
+BUILD = ROOT / "build" / WHICH
+LOGS = ROOT / "build" / "test-logs" / ("mutants" if WHICH == "mutants" else f"mutants-{WHICH}")
 TIMEOUT = 120
 PLACE = re.compile(r'ONCEMQ_MUTANT\("([^"]+)"\)')
 NO_TESTS = re.compile(r"Running 0 tests|doesn't match|not match any test")
@@ -33,20 +35,27 @@ class Mutant:
     broken: str
 
 
-def read_list():
+def read_list(path):
     mutants = []
-    for number, line in enumerate(LIST.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("|", 2)]
         if len(fields) != 3 or not all(fields):
-            sys.exit(f"{LIST}:{number}: expected `name | command | what is broken`")
+            sys.exit(f"{path}:{number}: expected `name | command | what is broken`")
         commands = tuple(command.strip() for command in fields[1].split(" ; "))
         mutants.append(Mutant(fields[0], commands, fields[2]))
-    names = [mutant.name for mutant in mutants]
-    for name in {name for name in names if names.count(name) > 1}:
-        sys.exit(f"{LIST}: mutant {name} is listed twice")
     return mutants
+
+
+def read_lists():
+    """Returns those of our list, and all of them; a name stands in one list, once."""
+    lists = {path.stem: read_list(path) for path in LISTS}
+    every = [mutant for mutants in lists.values() for mutant in mutants]
+    names = [mutant.name for mutant in every]
+    for name in {name for name in names if names.count(name) > 1}:
+        sys.exit(f"tests/mutants: mutant {name} is listed twice")
+    return lists[WHICH], every
 
 
 def compare_with_sources(mutants):
@@ -119,15 +128,15 @@ def try_mutant(mutant, programs):
 
 
 def main():
-    wanted = sys.argv[1:]
-    listed = read_list()
+    wanted = sys.argv[3 if sys.argv[1:2] == ["--of"] else 1:]
+    listed, every = read_lists()
     mutants = [mutant for mutant in listed if not wanted or mutant.name in wanted]
     if not mutants:
-        sys.exit("no such mutant; tests/mutants/mutants.txt names them all")
+        sys.exit(f"no such mutant; tests/mutants/{WHICH}.txt names them all")
     for old in LOGS.glob("*.log"):
         old.unlink()
     programs = find_programs()
-    problems = sorted(compare_with_sources(listed))
+    problems = sorted(compare_with_sources(every))
     bad = []
 
     def complain(text):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The style that a script can check. A rule is a function that yields findings as (file, line,
-what); a rule without findings is one passed item. Rules about C++ text read it without comments
-and strings where those would only cause false alarms.
-"""
+what); without findings it is one passed item. Rules about C++ text read it without comments and
+strings where those would only cause false alarms."""
 
 import json
 import os
@@ -32,7 +31,8 @@ THIRD_PARTY = {
     r"CLI/": "CLI11", r"xxhash": "xxHash", r"nlohmann/": "nlohmann/json",
     r"(google/protobuf/|.*\.pb\.h)": "Protobuf", r"rapidcheck": "RapidCheck",
     r"(gtest|gmock)/": "GoogleTest, GoogleMock", r"rocksdb/": "RocksDB", r"openssl/": "OpenSSL",
-    r"hiredis/": "hiredis",
+    r"hiredis/": "hiredis", r"httplib": "cpp-httplib", r"zookeeper/": "libzookeeper-mt",
+    r"libpq-fe\.h": "libpq", r"(mysql|errmsg)\.h": "MariaDB Connector/C",
 }
 
 TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)

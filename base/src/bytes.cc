@@ -124,6 +124,27 @@ std::optional<uint64_t> ParseHex(std::string_view text) {
   return value;
 }
 
+std::string HexOfBytes(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    out += Hex(static_cast<unsigned char>(c)).substr(14);
+  }
+  return out;
+}
+
+std::optional<std::string> BytesOfHex(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const std::string_view pair = text.substr(i, 2);
+    const std::optional<uint64_t> byte = pair.size() == 2 ? ParseHex(pair) : std::nullopt;
+    if (!byte) {
+      return std::nullopt;
+    }
+    out.push_back(static_cast<char>(*byte));
+  }
+  return out;
+}
+
 std::optional<int64_t> ParseDecimal(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 10);

@@ -6,6 +6,12 @@
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
+namespace {
+
+// Whose callback this thread is in.
+thread_local const void* t_calls_for = nullptr;
+
+}  // namespace
 
 bool StopCaller::Request(std::stop_source source) {
   MutexLock lock(shared_->mutex);
@@ -23,6 +29,7 @@ bool StopCaller::Request(std::stop_source source) {
 }
 
 void StopCaller::Call(Shared& shared) {
+  t_calls_for = &shared;
   for (bool inside = false;; inside = true) {
     std::stop_source source(std::nostopstate);
     {
@@ -44,11 +51,13 @@ void StopCaller::Call(Shared& shared) {
 bool StopCaller::End(milliseconds within) {
   const Clock& clock = SystemClock::Instance();
   const BootTime until = clock.Boot() + within;
+  // A callback that ends its caller does not wait for itself.
+  const uint32_t mine = t_calls_for == shared_.get() ? 1 : 0;
   MutexLock lock(shared_->mutex);
-  while (shared_->alive > 0 && clock.Boot() < until) {
+  while (shared_->alive > mine && clock.Boot() < until) {
     shared_->changed.wait_for(shared_->mutex, until - clock.Boot());
   }
-  return shared_->alive == 0;
+  return shared_->alive == mine;
 }
 
 }  // namespace oncemq

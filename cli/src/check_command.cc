@@ -7,6 +7,7 @@
 
 #include "exit_code.h"
 #include "oncemq/framework/service_file.h"
+#include "oncemq/framework/service_locks.h"
 #include "safe_json.h"
 
 namespace oncemq {
@@ -32,7 +33,12 @@ int PrintJson(const std::string& config, const Result<ServiceOptions>& options) 
 }  // namespace
 
 int CheckCommand(const std::string& config, bool json) {
-  const Result<ServiceOptions> options = LoadService(config);
+  Result<ServiceOptions> options = LoadService(config);
+  if (options) {
+    if (const Status locks = CheckServiceLocks(*options); !locks) {
+      options = Error{Code::kInvalid, Effect::kNone, "`locks`: " + locks.error().message};
+    }
+  }
   if (json) {
     return PrintJson(config, options);
   }

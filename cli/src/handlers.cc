@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "oncemq/base/bytes.h"
 #include "safe_json.h"
 #include "service_commands.h"
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_command.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include "exit_code.h"
+#include "lock_place.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/log.h"
+#include "oncemq/base/fence_text.h"
+#include "oncemq/locks/election.h"
 #include "oncemq/locks/lock_engines.h"
 #include "safe_json.h"
 #include "service_commands.h"
@@ -21,42 +20,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-int Failed(const Error& error) {
-  std::cerr << "oncemq: " << SafeText(ToString(error)) << "\n";
-  return error.code == Code::kInvalid       ? kExitUsage
-         : error.code == Code::kUnavailable ? kExitNoService
-         : error.code == Code::kTimeout     ? kExitNoService
-                                            : kExitFailed;
-}
-
 int Refused(const std::string& why) {
   std::cerr << "oncemq: " << why << "\n";
   return kExitUsage;
-}
-
-// Everybody on a host can read the arguments of a command.
-bool HasPassword(std::string_view address) {
-  return address.find('@') != std::string_view::npos;
-}
-
-Result<std::shared_ptr<LockEngine>> Open(const LockArguments& arguments) {
-  const auto refuse = [](std::string why) {
-    return Error{Code::kInvalid, Effect::kNone, std::move(why)};
-  };
-  if (HasPassword(arguments.at)) {
-    return refuse("an address with a user in it belongs into the environment, as ONCEMQ_LOCKS");
-  }
-  const char* from_environment = std::getenv("ONCEMQ_LOCKS");
-  const std::string at = !arguments.at.empty()         ? arguments.at
-                         : from_environment != nullptr ? from_environment
-                                                       : "";
-  if (at.empty()) {
-    return refuse("where are the locks? Say --at redis://host:port, or set ONCEMQ_LOCKS");
-  }
-  if (at == "memory:") {
-    return refuse("locks in memory can be seen by their own process only");
-  }
-  return OpenLockEngine(at, arguments.space);
 }
 
 std::optional<std::string> NameOf(const LockArguments& arguments) {
@@ -73,7 +39,7 @@ Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
   if (!name) {
     return Error{Code::kInvalid, Effect::kNone, "the name is not in hex digits, two for each byte"};
   }
-  auto locks = Open(arguments);
+  auto locks = OpenLocksOf(arguments);
   if (!locks) {
     return locks.error();
   }
@@ -89,7 +55,7 @@ ordered_json AsJson(const LockView& view) {
                      {"left_ms", party.left.count()},
                      {"who", party.who}};
     if (party.holds) {
-      one["fence"] = std::to_string(party.fence.token);
+      one["fence"] = ToString(party.fence);
     }
     json["parties"].push_back(std::move(one));
   }
@@ -102,21 +68,16 @@ std::string AsText(const LockView& view) {
     text += SafeText(view.name) + ": " + (party.holds ? "held" : "waited for") + ", " +
             std::string(ToString(party.mode)) + ", by " + SafeText(party.who) + ", for " +
             std::to_string(party.left.count()) + " ms more" +
-            (party.holds ? ", fence " + std::to_string(party.fence.token) : "") + "\n";
+            (!party.fence.empty() ? ", fence " + ToString(party.fence) : "") + "\n";
   }
-  return text.empty() ? SafeText(view.name) + ": nobody holds it\n" : text;
+  return text;
 }
 
-// As the admin socket does: a line for each change, with who asked for it.
-void Audit(std::string_view command, const std::string& name, const std::string& fence,
-           std::string_view result) {
-  Log(LogLevel::kInfo, "admin", "change",
-      {{"command", command},
-       {"uid", getuid()},
-       {"pid", getpid()},
-       {"name", name},
-       {"fence", fence},
-       {"result", result}});
+// Held in another space is not seen here.
+std::string NobodyHolds(const LockArguments& arguments) {
+  const std::string where =
+      arguments.from.file.empty() ? " in the space '" + arguments.space + "'" : "";
+  return "nobody holds it" + SafeText(where) + "\n";
 }
 
 std::string YesOrNo(bool can) {
@@ -133,10 +94,14 @@ int LockEnginesCommand(const LockArguments& arguments) {
                            {"fair", can.fair},
                            {"unfair", can.unfair},
                            {"shared", can.shared},
+                           {"counted", can.counted},
                            {"wakes", can.wakes},
                            {"fence", can.fence},
                            {"survives_failover", can.survives_failover},
-                           {"long_holds", can.long_holds}};
+                           {"long_holds", can.long_holds},
+                           {"seals", can.seals},
+                           {"lists", can.lists},
+                           {"epochs", can.epochs}};
     json.push_back(row);
     if (!arguments.json) {
       std::string text = std::string(can.engine) + ":";
@@ -160,18 +125,25 @@ int LockLsCommand(const LockArguments& arguments) {
   if (!after) {
     return Refused("the name is not in hex digits, two for each byte");
   }
-  const auto locks = Open(arguments);
+  const auto locks = OpenLocksOf(arguments);
   if (!locks) {
-    return Failed(locks.error());
+    return LockFailed(locks.error());
   }
   const auto names = (*locks)->Names(*after, arguments.limit);
   if (!names) {
-    return Failed(names.error());
+    return LockFailed(names.error());
   }
+  int exit = kExitDone;
   for (const std::string& name : *names) {
     const auto view = (*locks)->Look(name);
+    if (!view && view.error().code == Code::kCorrupt) {
+      // One that somebody else has written hides no other.
+      std::cerr << SafeText(name) << ": ";
+      exit = LockFailed(view.error());
+      continue;
+    }
     if (!view) {
-      return Failed(view.error());
+      return LockFailed(view.error());
     }
     if (!view->parties.empty()) {
       std::cout << (arguments.json ? SafeJson(AsJson(*view)) + "\n" : AsText(*view));
@@ -180,53 +152,59 @@ int LockLsCommand(const LockArguments& arguments) {
   if (names->size() == arguments.limit) {
     std::cerr << "there may be more: --hex --after " << HexOfBytes(names->back()) << "\n";
   }
-  return kExitDone;
+  return exit;
 }
 
 int LockShowCommand(const LockArguments& arguments) {
   const auto place = OpenNamed(arguments);
   if (!place) {
-    return Failed(place.error());
+    return LockFailed(place.error());
   }
   const auto view = place->locks->Look(place->name);
   if (!view) {
-    return Failed(view.error());
+    return LockFailed(view.error());
   }
-  std::cout << (arguments.json ? SafeJson(AsJson(*view)) + "\n" : AsText(*view));
+  if (arguments.json) {
+    std::cout << SafeJson(AsJson(*view)) << "\n";
+  } else if (view->parties.empty()) {
+    std::cout << SafeText(view->name) << ": " << NobodyHolds(arguments);
+  } else {
+    std::cout << AsText(*view);
+  }
   return kExitDone;
 }
 
 int LockAskBackCommand(const LockArguments& arguments) {
   const auto place = OpenNamed(arguments);
   if (!place) {
-    return Failed(place.error());
+    return LockFailed(place.error());
   }
   const auto asked = place->locks->AskBack(place->name);
   if (!asked) {
-    return Failed(asked.error());
+    return LockFailed(asked.error());
   }
-  Audit("lock ask-back", place->name, "", std::to_string(*asked));
+  AuditLocks("lock ask-back", place->name, "", std::to_string(*asked));
   std::cout << *asked << " asked; they hear of it when they renew\n";
   return *asked > 0 ? kExitDone : kExitFailed;
 }
 
 int LockReleaseCommand(const LockArguments& arguments) {
   const auto name = NameOf(arguments);
-  const auto fence = ParseDecimal(arguments.fence);
-  if (!name || !fence || *fence <= 0) {
+  const auto fence = ParseFence(arguments.fence);
+  if (!name || !fence || fence->empty()) {
     return Refused("release takes a name, and the fence of the hold that `lock show` prints");
   }
-  const auto locks = Open(arguments);
+  const auto locks = OpenLocksOf(arguments);
   if (!locks) {
-    return Failed(locks.error());
+    return LockFailed(locks.error());
   }
-  const auto freed = (*locks)->Evict(*name, {0, static_cast<uint64_t>(*fence)});
+  const auto freed = (*locks)->Evict(*name, *fence);
   const std::string said = !freed                  ? ToString(freed.error())
                            : *freed == Freed::kYes ? "released"
                                                    : "not held under this fence";
-  Audit("lock release", *name, arguments.fence, said);
+  AuditLocks("lock release", *name, arguments.fence, said);
   if (!freed) {
-    return Failed(freed.error());
+    return LockFailed(freed.error());
   }
   std::cout << said << "\n";
   if (*freed == Freed::kYes) {
@@ -234,6 +212,48 @@ int LockReleaseCommand(const LockArguments& arguments) {
                  "from it\n";
   }
   return *freed == Freed::kYes ? kExitDone : kExitFailed;
+}
+
+int LockElectionCommand(const LockArguments& arguments) {
+  const auto place = OpenNamed(arguments);
+  if (!place) {
+    return LockFailed(place.error());
+  }
+  const auto leader = LeaderOf(*place->locks, place->name);
+  const auto view = place->locks->Look(place->name);
+  if (!leader || !view) {
+    return LockFailed(!leader ? leader.error() : view.error());
+  }
+  if (arguments.resign) {
+    const auto asked = place->locks->AskBack(place->name);
+    if (!asked) {
+      return LockFailed(asked.error());
+    }
+    AuditLocks("lock election", place->name, "", "asked to resign: " + std::to_string(*asked));
+  }
+  ordered_json json{{"name", view->name}, {"name_hex", HexOfBytes(view->name)}};
+  json["leader"] = nullptr;
+  if (*leader) {
+    json["leader"] = {{"who", (*leader)->who},
+                      {"fence", ToString((*leader)->fence)},
+                      {"left_ms", (*leader)->left.count()}};
+  }
+  json["standing_by"] = ordered_json::array();
+  for (const LockView::Party& party : view->parties) {
+    if (!party.holds) {
+      json["standing_by"].push_back(party.who);
+    }
+  }
+  if (arguments.json) {
+    std::cout << SafeJson(json) << "\n";
+  } else if (*leader) {
+    std::cout << SafeText((*leader)->who) << " leads, fence " << ToString((*leader)->fence) << "; "
+              << json["standing_by"].size() << " standing by"
+              << (arguments.resign ? "; it was asked to resign" : "") << "\n";
+  } else {
+    std::cout << "nobody leads\n";
+  }
+  return *leader ? kExitDone : kExitFailed;
 }
 
 }  // namespace oncemq

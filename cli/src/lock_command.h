@@ -4,17 +4,30 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "catalogue_place.h"
 
 namespace oncemq {
 
 struct LockArguments {
   std::string at;  // where the locks are; empty: what ONCEMQ_LOCKS says
   std::string space;
+  bool space_said = false;
+  CatalogueArguments from;  // in place of an address and a space
   std::string name;
   bool hex = false;   // the name is given as hex digits
   std::string after;  // of ls
   uint64_t limit = 100;
-  std::string fence;  // of release
+  std::string fence;                // of release
+  bool resign = false;              // of election: ask the leader to
+  std::string record;               // of switch: where the switch record is
+  std::vector<std::string> stores;  // of switch: NAME=ADDRESS; none: what ONCEMQ_STORES says
+  std::string why;                  // of switch: for people
+  bool next = false;                // of switch: to the next store in order
+  bool call_off = false;            // of switch
+  uint32_t first_epoch = 0;         // of switch: begins a record that was lost
+  uint64_t seconds = 2;             // of bench: for each measurement
   bool json = false;
 };
 
@@ -23,5 +36,10 @@ int LockLsCommand(const LockArguments& arguments);
 int LockShowCommand(const LockArguments& arguments);
 int LockAskBackCommand(const LockArguments& arguments);
 int LockReleaseCommand(const LockArguments& arguments);
+int LockElectionCommand(const LockArguments& arguments);
+// lock_switch_command.cc
+int LockSwitchCommand(const LockArguments& arguments);
+// lock_bench_command.cc
+int LockBenchCommand(const LockArguments& arguments);
 
 }  // namespace oncemq

@@ -14,6 +14,7 @@
 #include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
 #include "oncemq/framework/service_file.h"
+#include "oncemq/framework/service_locks.h"
 #include "oncemq/framework/stop_signals.h"
 #include "open_window.h"
 #include "report.h"
@@ -52,8 +53,14 @@ int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSign
     Log(LogLevel::kError, "oncemq", "output cannot be written, stopping");
     signals.Stop();
   };
+  const auto locks = OpenServiceLocks(options);
+  if (!locks) {
+    return Refused(locks.error());
+  }
+  RuntimeOptions runtime_options = options.runtime;
+  runtime_options.locks.domain = locks->get();
   Handler handler = arguments.handler == "count" ? CountHandler() : PrintHandler(on_closed);
-  auto runtime = Runtime::Open(options.runtime, window->get(), std::move(handler));
+  auto runtime = Runtime::Open(runtime_options, window->get(), std::move(handler));
   if (!runtime) {
     return Refused(runtime.error());
   }

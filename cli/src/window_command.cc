@@ -8,6 +8,7 @@
 
 #include "exit_code.h"
 #include "not_open.h"
+#include "oncemq/base/bytes.h"
 #include "oncemq/dedup/store_look.h"
 #include "safe_json.h"
 #include "service_commands.h"

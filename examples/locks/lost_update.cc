@@ -3,7 +3,7 @@
 // time. First without a lock, then under a lease whose fence the account checks; last with a holder
 // that was paused for too long and writes when another one has the name.
 //
-//   lost_update [memory: | redis://host:port]
+//   lost_update [ADDRESS]    memory:, or that of any lock engine with fences (docs/lock_engines.md)
 #include <cstdio>
 #include <functional>
 #include <mutex>

@@ -2,7 +2,7 @@
 // One task, taken twice: two requests look into a pool for a task that nobody has, and both find
 // the same. First without a lock, then under a lease.
 //
-//   task_pool [memory: | redis://host:port]
+//   task_pool [ADDRESS]    memory:, or that of any lock engine (docs/lock_engines.md)
 #include <array>
 #include <cstdio>
 #include <functional>

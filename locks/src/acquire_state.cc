@@ -78,6 +78,13 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       }
       return;
     }
+    case LockAnswer::Kind::kSealed:
+      owes_ = in_doubt_;
+      error_ = Error{Code::kFenced, Effect::kNone,
+                     "this store grants names in epoch " + std::to_string(answer.fence.epoch) +
+                         " only: its locks are under a switchboard"};
+      doing_ = Do::kFail;
+      return;
   }
 }
 

@@ -18,13 +18,14 @@ class Watchdog;
 
 // Thread safety: what is const needs none, the rest is atomic. Only the watchdog writes.
 struct Hold {
-  Hold(std::shared_ptr<Watchdog> d, std::string_view n, const Token& t, const Fence& f,
+  Hold(std::shared_ptr<Watchdog> d, std::string_view n, const Token& t, LockMode m, const Fence& f,
        milliseconds l)
-      : watchdog(std::move(d)), name(n), token(t), fence(f), lease(l) {}
+      : watchdog(std::move(d)), name(n), token(t), mode(m), fence(f), lease(l) {}
 
   const std::shared_ptr<Watchdog> watchdog;
   const std::string name;
   const Token token;
+  const LockMode mode;
   const Fence fence;
   const milliseconds lease;
   std::stop_source stop;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hold.h"
+#include "oncemq/base/mutant.h"
 #include "watchdog.h"
 
 namespace oncemq {
@@ -36,6 +37,19 @@ std::string_view ToString(Released released) {
   return "?";
 }
 
+Status CheckFenceOf(const Lease& lease) {
+  if (lease.fence().empty()) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "this lease has no fence, so nothing can be checked"};
+  }
+  if (lease.mode() == LockMode::kCounted && !ONCEMQ_MUTANT("counted-lease-is-checked")) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "several hold this name at a time, so no one fence can check what they do; take a "
+                 "name for each of them"};
+  }
+  return {};
+}
+
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this != &other) {
     Release();
@@ -50,6 +64,10 @@ Lease::~Lease() {
 
 Fence Lease::fence() const {
   return hold_ ? hold_->fence : Fence{};
+}
+
+LockMode Lease::mode() const {
+  return hold_ ? hold_->mode : LockMode::kExclusive;
 }
 
 std::string_view Lease::name() const {
@@ -69,14 +87,16 @@ BootTime Lease::safe_until() const {
 }
 
 bool Lease::StillMine() const {
-  return hold_ && hold_->watchdog->clock().Boot() < hold_->safe_until.load();
+  return hold_ && !hold_->watchdog->ForkedOff() &&
+         (hold_->watchdog->clock().Boot() < hold_->safe_until.load() ||
+          (ONCEMQ_MUTANT("still-mine-asks-no-clock") && lost() == Lost::kNot));
 }
 
 Lost Lease::lost() const {
   return hold_ ? hold_->lost.load() : Lost::kNot;
 }
 
-Result<bool> Lease::Confirm() {
+Result<bool> Lease::Confirm() const {
   if (!hold_) {
     return false;
   }

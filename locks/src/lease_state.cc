@@ -14,9 +14,9 @@ constexpr milliseconds kGranularity{2};
 
 std::optional<BootTime> EndOfHold(const LeaseTimes& times, BootTime asked_at) {
   if (times.max_hold == milliseconds(0) || ONCEMQ_MUTANT("max-hold-not-kept")) {
-    return std::nullopt;
+    return times.ends;
   }
-  return asked_at + times.max_hold;
+  return std::min(asked_at + times.max_hold, times.ends.value_or(BootTime::max()));
 }
 
 }  // namespace
@@ -73,22 +73,39 @@ BootTime LeaseState::safe_until() const {
 }
 
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {
-  renewing_ = false;
+  RenewAt(asked_at + times_.lease / 3);
   const bool late = now >= safe_until_ && !ONCEMQ_MUTANT("late-renewal-revives");
   if (lost_ != Lost::kNot || late) {
     return;
   }
   const BootTime counted = ONCEMQ_MUTANT("counted-from-the-reply") ? now : asked_at;
   safe_until_ = std::max(safe_until_, counted + times_.Safe());
-  renew_at_ = asked_at + times_.lease / 3;
 }
 
 void LeaseState::RenewalFailed(BootTime now) {
-  renewing_ = false;
+  RenewAt(now + times_.lease / 20);
   if (ONCEMQ_MUTANT("failed-renewal-extends")) {
     safe_until_ = now + times_.Safe();
   }
-  renew_at_ = now + times_.lease / 20;
+}
+
+// An answer came. Of what was doubted meanwhile it says nothing.
+void LeaseState::RenewAt(BootTime at) {
+  renew_at_ =
+      doubted_ && !ONCEMQ_MUTANT("doubt-settled-by-an-earlier-answer") ? BootTime::min() : at;
+  renewing_ = false;
+  doubted_ = false;
+}
+
+void LeaseState::InDoubt() {
+  if (ONCEMQ_MUTANT("doubt-waits-for-its-renewal")) {
+    return;
+  }
+  if (renewing_) {
+    doubted_ = true;
+  } else {
+    renew_at_ = BootTime::min();
+  }
 }
 
 void LeaseState::End(Lost why) {

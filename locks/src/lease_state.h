@@ -6,8 +6,11 @@
 //     lease, less what clocks may differ in, less a margin for those who must stop.
 // L2  A renewal that was not acknowledged changes nothing; it is sent again.
 // L3  At that moment the hold is lost, once and for ever: a late acknowledgement changes nothing.
-// L4  It is lost at once when the store says so, when max_hold is over, or when the domain closes.
+// L4  It is lost at once when the store says so, when max_hold is over, at the moment that ends it
+//     in any case, or when the domain closes.
 // L5  What was released is renewed no more, and not told as lost.
+// L6  What the engine doubts is renewed at once, and once more if a renewal was on its way: it may
+//     have been answered before. Doubt changes nothing in what may be believed.
 #pragma once
 
 #include <optional>
@@ -20,7 +23,8 @@ namespace oncemq {
 struct LeaseTimes {
   milliseconds lease{30'000};
   milliseconds margin{3'000};
-  milliseconds max_hold{0};  // 0: no such limit
+  milliseconds max_hold{0};      // 0: no such limit
+  std::optional<BootTime> ends;  // not later than this
 
   // How long after its request a grant may be relied on.
   milliseconds Safe() const;
@@ -41,6 +45,8 @@ class LeaseState {
 
   void Renewed(BootTime asked_at, BootTime now);
   void RenewalFailed(BootTime now);
+  // The engine says that it may have ended.
+  void InDoubt();
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
   void End(Lost why);
 
@@ -49,11 +55,14 @@ class LeaseState {
   Lost lost() const { return lost_; }
 
  private:
+  void RenewAt(BootTime at);
+
   const LeaseTimes times_;
   const std::optional<BootTime> too_long_at_;
   BootTime safe_until_;
   BootTime renew_at_;
   bool renewing_ = false;  // a renewal is on its way
+  bool doubted_ = false;   // since it was sent
   Lost lost_ = Lost::kNot;
   bool told_ = false;
 };

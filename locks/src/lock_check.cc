@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_check.h"
 
+#include <array>
 #include <string>
+
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -9,6 +12,31 @@ namespace {
 constexpr milliseconds kShortestLease{20};
 // Longer ones are a hold that nobody can take over in time.
 constexpr milliseconds kLongestLease{24 * 3'600'000};
+
+// What can be needed, what offers it, and what is said of an engine that does not.
+struct Need {
+  bool LockNeeds::*asked;
+  bool LockCapabilities::*offered;
+  std::string_view lacks;
+};
+constexpr std::array kNeeds{
+    Need{&LockNeeds::processes, &LockCapabilities::processes, "does not exclude other processes"},
+    Need{&LockNeeds::fair, &LockCapabilities::fair, "cannot serve waiters in their order (fair)"},
+    Need{&LockNeeds::unfair, &LockCapabilities::unfair, "lets nobody pass those who wait"},
+    Need{&LockNeeds::shared, &LockCapabilities::shared, "has no shared locks"},
+    Need{&LockNeeds::counted, &LockCapabilities::counted, "has no counted locks"},
+    Need{&LockNeeds::wakes, &LockCapabilities::wakes,
+         "wakes nobody: waiters ask again in intervals"},
+    Need{&LockNeeds::fence, &LockCapabilities::fence, "has no fences"},
+    Need{&LockNeeds::survives_failover, &LockCapabilities::survives_failover,
+         "may forget a hold when it loses a server"},
+    Need{&LockNeeds::long_holds, &LockCapabilities::long_holds,
+         "does not suit holds of minutes and hours"},
+    Need{&LockNeeds::seals, &LockCapabilities::seals,
+         "has no seal, so it cannot be switched while names are held"},
+    Need{&LockNeeds::lists, &LockCapabilities::lists, "cannot say which names are held"},
+};
+static_assert(sizeof(LockNeeds) == kNeeds.size() * sizeof(bool), "each need has its line");
 
 // Sums with it do not overflow.
 constexpr milliseconds kForEver = std::chrono::hours(24 * 365 * 100);
@@ -24,7 +52,15 @@ Error Cannot(const LockCapabilities& can, std::string_view what) {
 }  // namespace
 
 std::string_view ToString(LockMode mode) {
-  return mode == LockMode::kExclusive ? "exclusive" : "shared";
+  switch (mode) {
+    case LockMode::kExclusive:
+      return "exclusive";
+    case LockMode::kShared:
+      return "shared";
+    case LockMode::kCounted:
+      return "counted";
+  }
+  return "?";
 }
 
 Status CheckLockName(std::string_view name) {
@@ -66,27 +102,54 @@ Status CheckPatience(milliseconds patience) {
 }
 
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can) {
-  if (needs.processes && !can.processes) {
-    return Cannot(can, "does not exclude other processes");
-  }
-  if (needs.fair && !can.fair) {
-    return Cannot(can, "cannot serve waiters in their order (fair)");
-  }
-  if (needs.shared && !can.shared) {
-    return Cannot(can, "has no shared locks");
-  }
-  if (needs.fence && !can.fence) {
-    return Cannot(can, "has no fences");
+  for (const Need& need : kNeeds) {
+    if (needs.*need.asked && !(can.*need.offered)) {
+      return Cannot(can, need.lacks);
+    }
   }
   return {};
 }
+
+Status CheckCounted(const LockAsk& ask, const LockCapabilities& can) {
+  return ask.mode == LockMode::kCounted && !can.counted ? Cannot(can, "has no counted locks")
+                                                        : Status();
+}
+
+namespace {
+
+Status CheckLimit(const AcquireOptions& how, const LockCapabilities& can) {
+  if (how.mode != LockMode::kCounted) {
+    return how.limit == 0 ? Status() : Invalid("a limit is of a counted hold: mode = kCounted");
+  }
+  if (!can.counted) {
+    return Cannot(can, "has no counted locks");
+  }
+  if (how.limit < 1 || how.limit > kMostCounted) {
+    return Invalid("the limit of a counted hold is from 1 to " + std::to_string(kMostCounted) +
+                   ", not " + std::to_string(how.limit));
+  }
+  if (how.fenced) {
+    return Invalid(
+        "one fence cannot check what several do at a time, so a counted hold is not "
+        "`fenced`");
+  }
+  return {};
+}
+
+}  // namespace
 
 Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.mode == LockMode::kShared && !can.shared) {
     return Cannot(can, "has no shared locks");
   }
+  if (const Status fit = CheckLimit(how, can); !fit) {
+    return fit;
+  }
   if (how.barge && !can.unfair) {
     return Cannot(can, "lets nobody pass those who wait");
+  }
+  if (how.fenced && !how.fence && !can.fence && !ONCEMQ_MUTANT("fenced-without-fences")) {
+    return Cannot(can, "has no fences that an effect could check");
   }
   if (how.wait.spin < milliseconds(0) || how.wait.spin > kForEver) {
     return Invalid("nobody spins for a negative time, or longer than a century");

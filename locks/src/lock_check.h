@@ -14,6 +14,8 @@ Status CheckLockName(std::string_view name);
 Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
 Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
+// For engines that are asked past a domain.
+Status CheckCounted(const LockAsk& ask, const LockCapabilities& can);
 Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can);
 
 }  // namespace oncemq

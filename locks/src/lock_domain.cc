@@ -11,8 +11,8 @@
 #include "hold.h"
 #include "lock_check.h"
 #include "oncemq/base/mutant.h"
-#include "oncemq/base/mutex.h"
 #include "oncemq/base/random.h"
+#include "oncemq/base/wait_until.h"
 #include "watchdog.h"
 
 namespace oncemq {
@@ -28,12 +28,10 @@ std::string HostAndProcess() {
   return std::string(host.data()) + "/" + std::to_string(getpid());
 }
 
-// Nobody wakes us but a stop.
-void WaitUntil(BootTime until, BootTime now, const std::stop_token& stop) {
-  Mutex mutex;
-  ConditionVariable never;
-  MutexLock lock(mutex);
-  never.wait_for(mutex, stop, until - now, [] { return false; });
+// Leads the tokens of a domain, so that no two domains of any two processes share one.
+uint64_t OfThisProcess() {
+  static std::atomic<uint64_t> domains{0};
+  return ONCEMQ_MUTANT("processes-share-their-tokens") ? ++domains : SecureRandom64();
 }
 
 // What was taken goes again if one of them cannot be had.
@@ -61,19 +59,22 @@ struct LockDomain::Parts {
   LockOptions options;
   const Clock& clock;
   std::shared_ptr<Watchdog> watchdog;
-  const uint64_t process = SecureRandom64();
+  const uint64_t process = OfThisProcess();
+  const std::string host_and_process = HostAndProcess();
   std::atomic<uint64_t> attempts{0};
   const pid_t pid = getpid();
 
   LeaseTimes Times(const AcquireOptions& how) const {
     const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
     const milliseconds margin = options.margin > milliseconds(0) ? options.margin : lease / 10;
-    return {lease, margin, how.max_hold};
+    return {lease, margin, how.max_hold, how.ends};
   }
   std::string Who(std::string_view what) const {
-    std::string who = options.who;
-    if (!what.empty()) {
-      who.append(" ").append(what);
+    std::string who = host_and_process;
+    for (const std::string_view more : {std::string_view(options.who), what}) {
+      if (!more.empty()) {
+        who.append(" ").append(more);
+      }
     }
     return who.substr(0, kLongestWho);
   }
@@ -88,12 +89,18 @@ struct LockDomain::Parts {
     }
   }
   Result<std::optional<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
-                                     const std::stop_token& stop) const;
+                                     const AcquireOptions& how) const;
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 LockDomain::~LockDomain() {
+  if (getpid() != parts_->pid) {
+    // Its threads are not here, and its connections and sessions are its parent's: nothing that
+    // ends them is safe, so they stay as long as this child.
+    static_cast<void>(parts_.release());
+    return;
+  }
   parts_->watchdog->End();
 }
 
@@ -101,9 +108,6 @@ Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine>
                                                      LockOptions options, const Clock& clock) {
   if (const Status fit = CheckNeeds(options.needs, engine->capabilities()); !fit) {
     return fit.error();
-  }
-  if (options.who.empty()) {
-    options.who = HostAndProcess();
   }
   auto watchdog = std::make_shared<Watchdog>(engine, clock);
   std::unique_ptr<Parts> parts(
@@ -135,19 +139,21 @@ Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const Ac
   const Token token{parts_->process, ++parts_->attempts};
   const std::string who = parts_->Who(how.what);
   LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.place, who};
+  ask.fenced = how.fenced;
+  ask.limit = how.limit;
   AcquireState state({times, parts_->options.place, parts_->options.patience, how.wait, how.until,
                       token.process + token.attempt},
                      parts_->clock.Boot());
-  return parts_->Drive(state, ask, times, how.stop);
+  return parts_->Drive(state, ask, times, how);
 }
 
 Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
                                                       const LeaseTimes& times,
-                                                      const std::stop_token& stop) const {
+                                                      const AcquireOptions& how) const {
   using Do = AcquireState::Do;
   for (;;) {
     const BootTime now = clock.Boot();
-    const AcquireState::Step step = state.Next(now, stop.stop_requested());
+    const AcquireState::Step step = state.Next(now, how.stop.stop_requested());
     switch (step.what) {
       case Do::kAsk:
         ask.queue = step.queue;
@@ -158,18 +164,18 @@ Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockA
         }
         break;
       case Do::kAwait:
-        if (engine->Await(ask, step.until, stop)) {
+        if (engine->Await(ask, step.until, how.stop)) {
           state.AwaitEnded();
         } else {
           state.AwaitFailed();
         }
         break;
       case Do::kPause:
-        WaitUntil(step.until, now, stop);
+        WaitUntil(step.until, now, how.stop);
         break;
       case Do::kHold: {
-        auto hold =
-            std::make_shared<Hold>(watchdog, ask.name, ask.token, state.fence(), times.lease);
+        auto hold = std::make_shared<Hold>(watchdog, ask.name, ask.token, ask.mode,
+                                           how.fence.value_or(state.fence()), times.lease);
         watchdog->Watch(hold, times, state.asked_at());
         return std::optional<Lease>(Lease(std::move(hold)));
       }

@@ -12,6 +12,10 @@ milliseconds Left(BootTime until, BootTime now) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
 }
 
+uint32_t LimitOf(const LockAsk& ask) {
+  return ask.mode == LockMode::kCounted ? std::min(ask.limit, kMostCounted) : 0;
+}
+
 }  // namespace
 
 bool LockEntry::DropEnded(BootTime now) {
@@ -19,18 +23,39 @@ bool LockEntry::DropEnded(BootTime now) {
   return std::erase_if(holders_, ended) + std::erase_if(waiters_, ended) > 0;
 }
 
-bool LockEntry::HoldersAllow(LockMode mode) const {
-  return holders_.empty() ||
-         (mode == LockMode::kShared && holders_.front().mode == LockMode::kShared);
-}
-
-bool LockEntry::WaitersAllow(size_t ahead, LockMode mode) const {
-  if (mode == LockMode::kExclusive) {
-    return ahead == 0;
+bool LockEntry::MayGo(const Newcomer& one, BootTime now) const {
+  const bool writer = one.mode == LockMode::kExclusive;
+  const bool counted = one.mode == LockMode::kCounted;
+  size_t before = 0;
+  uint32_t least = one.limit;
+  for (const Holder& holder : holders_) {
+    if (holder.until <= now || ONCEMQ_MUTANT("granted-beside-its-holder")) {
+      continue;
+    }
+    if (holder.mode != one.mode && !(counted && ONCEMQ_MUTANT("counted-beside-others"))) {
+      return false;
+    }
+    before++;
   }
-  const auto writer = [](const Waiter& waiter) { return waiter.mode == LockMode::kExclusive; };
-  const auto end = waiters_.begin() + static_cast<std::ptrdiff_t>(ahead);
-  return ONCEMQ_MUTANT("reader-passes-writer") || std::none_of(waiters_.begin(), end, writer);
+  const bool passes_all = (writer && (one.barges || ONCEMQ_MUTANT("granted-past-who-waits"))) ||
+                          (one.mode == LockMode::kShared && ONCEMQ_MUTANT("reader-passes-writer"));
+  for (size_t i = 0; i < one.ahead && !passes_all; i++) {
+    const Waiter& waiter = waiters_[i];
+    if (waiter.until <= now || (counted && ONCEMQ_MUTANT("counted-passes-waiters"))) {
+      continue;
+    }
+    if (waiter.mode != one.mode) {
+      return false;
+    }
+    if (!one.barges) {
+      before++;
+      least = ONCEMQ_MUTANT("counted-passes-a-lower-limit") ? least : std::min(least, waiter.limit);
+    }
+  }
+  if (counted) {
+    return before < least || ONCEMQ_MUTANT("counted-without-a-limit");
+  }
+  return !writer || before == 0;
 }
 
 size_t LockEntry::PlaceOf(const Token& token) const {
@@ -44,13 +69,20 @@ bool LockEntry::Knows(const Token& token) const {
   return std::any_of(holders_.begin(), holders_.end(), mine) || PlaceOf(token) < waiters_.size();
 }
 
-void LockEntry::AddTurns(Turns& turns) const {
-  for (size_t place = 0; place < waiters_.size(); place++) {
-    const Waiter& waiter = waiters_[place];
-    if (!HoldersAllow(waiter.mode) || !WaitersAllow(place, waiter.mode)) {
-      return;  // and so it is for all behind it
-    }
-    turns.push_back(waiter.token);
+// How many of the first who wait may go; nobody behind one that may not.
+size_t LockEntry::Able(BootTime now) const {
+  size_t place = 0;
+  while (place < waiters_.size() &&
+         MayGo({place, waiters_[place].mode, waiters_[place].limit}, now)) {
+    place++;
+  }
+  return place;
+}
+
+void LockEntry::AddTurns(Turns& turns, BootTime now, size_t from) const {
+  const size_t able = Able(now);
+  for (size_t place = from; place < able; place++) {
+    turns.push_back(waiters_[place].token);
   }
 }
 
@@ -66,7 +98,8 @@ milliseconds LockEntry::Again(size_t place, BootTime now) const {
   return Left(first, now);
 }
 
-LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, Turns& turns) {
+LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, Turns& turns,
+                          uint64_t home) {
   // Only what has ended can have freed the way for others.
   const bool freed = DropEnded(now);
   for (Holder& holder : holders_) {
@@ -76,30 +109,46 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
     }
   }
   const size_t place = PlaceOf(ask.token);
-  const size_t ahead = ask.barge && ask.mode == LockMode::kExclusive ? 0 : place;
   LockAnswer answer;
-  if (HoldersAllow(ask.mode) && WaitersAllow(ahead, ask.mode)) {
-    if (place < waiters_.size()) {
-      waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(place));
-    }
-    holders_.push_back({ask.token, ask.mode, fence, now + ask.lease, false, std::string(ask.who)});
+  std::optional<size_t> tell;  // those whose turn has come, from which place on
+  if (MayGo({place, ask.mode, LimitOf(ask), ask.barge}, now)) {
+    tell = Grant(ask, place, fence, now);
     answer = {LockAnswer::Kind::kGranted, fence, milliseconds(0)};
   } else if (ask.queue) {
     if (place == waiters_.size()) {
-      waiters_.push_back({ask.token, ask.mode, now + ask.place, std::string(ask.who)});
+      waiters_.push_back(
+          {ask.token, ask.mode, now + ask.place, std::string(ask.who), home, LimitOf(ask)});
     }
     waiters_[place].until = now + ask.place;
+    waiters_[place].home = home;
     answer = {LockAnswer::Kind::kQueued, {}, Again(place, now)};
   }
-  if (freed) {
-    AddTurns(turns);
+  if (freed || tell) {
+    AddTurns(turns, now, freed ? 0 : *tell);
   }
   return answer;
 }
 
+// A counted one with a low limit that waits no longer does not keep back those behind it any more,
+// whose limits are higher. They are to be told, from the place that is answered on; those before it
+// were told already.
+std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t place, const Fence& fence,
+                                       BootTime now) {
+  const bool waited = place < waiters_.size();
+  const size_t able = waited && ask.mode == LockMode::kCounted ? Able(now) : 0;
+  if (waited) {
+    waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+  holders_.push_back({ask.token, ask.mode, fence, now + ask.lease, false, std::string(ask.who)});
+  if (able == 0 || ONCEMQ_MUTANT("counted-grant-tells-nobody")) {
+    return std::nullopt;
+  }
+  return place < able ? able - 1 : able;
+}
+
 Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
   if (!ONCEMQ_MUTANT("ended-hold-revived") && DropEnded(now)) {
-    AddTurns(turns);
+    AddTurns(turns, now);
   }
   for (Holder& holder : holders_) {
     if (holder.token == claim.token) {
@@ -117,7 +166,9 @@ Freed LockEntry::Free(const Token& token, BootTime now, Turns& turns) {
   };
   const bool held = std::erase_if(holders_, ours) > 0;
   std::erase_if(waiters_, ours);
-  AddTurns(turns);
+  if (holders_.empty() || !ONCEMQ_MUTANT("freed-place-tells-nobody")) {
+    AddTurns(turns, now);
+  }
   return held ? Freed::kYes : Freed::kNotHeld;
 }
 
@@ -135,7 +186,7 @@ Freed LockEntry::Evict(const Fence& fence, BootTime now, Turns& turns) {
     return holder.fence == fence || ONCEMQ_MUTANT("evicts-whoever-holds");
   };
   const bool held = std::erase_if(holders_, meant) > 0;
-  AddTurns(turns);
+  AddTurns(turns, now);
   return held ? Freed::kYes : Freed::kNotHeld;
 }
 
@@ -144,14 +195,23 @@ bool LockEntry::MyTurn(const Token& token, BootTime now) const {
   if (place == waiters_.size() || waiters_[place].until <= now) {
     return true;  // the place has ended: asking again takes a new one
   }
-  const LockMode mode = waiters_[place].mode;
-  const auto forbids = [&](const auto& party) {
-    return party.until > now &&
-           (mode == LockMode::kExclusive || party.mode == LockMode::kExclusive);
-  };
-  const auto end = waiters_.begin() + static_cast<std::ptrdiff_t>(place);
-  return std::none_of(holders_.begin(), holders_.end(), forbids) &&
-         std::none_of(waiters_.begin(), end, forbids);
+  return MayGo({place, waiters_[place].mode, waiters_[place].limit}, now);
+}
+
+uint64_t LockEntry::HomeOf(const Token& token) const {
+  const size_t place = PlaceOf(token);
+  return place < waiters_.size() ? waiters_[place].home : 0;
+}
+
+BootTime LockEntry::ends() const {
+  BootTime last = BootTime::min();
+  for (const Holder& holder : holders_) {
+    last = std::max(last, holder.until);
+  }
+  for (const Waiter& waiter : waiters_) {
+    last = std::max(last, waiter.until);
+  }
+  return last;
 }
 
 std::vector<LockView::Party> LockEntry::Parties(BootTime now) const {

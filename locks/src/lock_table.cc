@@ -8,11 +8,14 @@
 namespace oncemq {
 
 LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
+  if (ask.epoch != epoch_ && !ONCEMQ_MUTANT("seal-not-looked-at")) {
+    return {LockAnswer::Kind::kSealed, {epoch_, 0}, milliseconds(0)};
+  }
   if (entries_.size() >= sweep_at_) {
     Sweep(now);
   }
   const auto at = entries_.try_emplace(std::string(ask.name)).first;
-  const Fence next{0, last_fence_.token + (ONCEMQ_MUTANT("fence-not-raised") ? 0 : 1)};
+  const Fence next{epoch_, last_fence_.token + (ONCEMQ_MUTANT("fence-not-raised") ? 0 : 1)};
   const LockAnswer answer = at->second.Ask(ask, next, now, turns);
   last_fence_ = std::max(last_fence_, answer.fence);
   EraseIfIdle(at);
@@ -62,6 +65,11 @@ Freed LockTable::Evict(std::string_view name, const Fence& fence, BootTime now, 
 bool LockTable::MyTurn(std::string_view name, const Token& token, BootTime now) const {
   const auto at = entries_.find(name);
   return at == entries_.end() || at->second.MyTurn(token, now);
+}
+
+uint32_t LockTable::Seal(uint32_t epoch) {
+  epoch_ = std::max(epoch_, epoch);
+  return epoch_;
 }
 
 LockView LockTable::Look(std::string_view name, BootTime now) const {

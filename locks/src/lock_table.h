@@ -24,6 +24,7 @@ class LockTable {
   size_t AskBack(std::string_view name, BootTime now);
   Freed Evict(std::string_view name, const Fence& fence, BootTime now, Turns& turns);
   bool MyTurn(std::string_view name, const Token& token, BootTime now) const;
+  uint32_t Seal(uint32_t epoch);
 
   LockView Look(std::string_view name, BootTime now) const;
   std::vector<std::string> Names(std::string_view after, size_t limit) const;
@@ -42,6 +43,7 @@ class LockTable {
   Entries entries_;
   // Over all names, so that nothing is kept of an idle one.
   Fence last_fence_;
+  uint32_t epoch_ = 0;
   size_t sweep_at_ = 1024;
 };
 

@@ -14,9 +14,11 @@ constexpr LockCapabilities kCan{.engine = "memory",
                                 .fair = true,
                                 .unfair = true,
                                 .shared = true,
+                                .counted = true,
                                 .wakes = true,
                                 .fence = true,
-                                .long_holds = true};
+                                .long_holds = true,
+                                .seals = true};
 
 class MemoryLocks final : public LockEngine {
  public:
@@ -49,7 +51,7 @@ class MemoryLocks final : public LockEngine {
       return {};
     }
     Sleeper sleeper;
-    const auto at = sleepers_.emplace(std::pair(ask.token.process, ask.token.attempt), &sleeper);
+    const auto at = sleepers_.emplace(ask.token, &sleeper);
     sleeper.changed.wait_for(mutex_, stop, until - now, [&] { return sleeper.woken; });
     sleepers_.erase(at);
     return {};
@@ -98,6 +100,11 @@ class MemoryLocks final : public LockEngine {
     return table_.Names(after, limit);
   }
 
+  Result<uint32_t> Seal(uint32_t epoch) override {
+    MutexLock lock(mutex_);
+    return table_.Seal(epoch);
+  }
+
  private:
   struct Sleeper {
     ConditionVariable changed;
@@ -106,7 +113,7 @@ class MemoryLocks final : public LockEngine {
 
   void Wake(const LockTable::Turns& turns) REQUIRES(mutex_) {
     for (const Token& token : turns) {
-      const auto [begin, end] = sleepers_.equal_range({token.process, token.attempt});
+      const auto [begin, end] = sleepers_.equal_range(token);
       for (auto at = begin; at != end && !ONCEMQ_MUTANT("nobody-woken"); ++at) {
         at->second->woken = true;
         at->second->changed.notify_one();
@@ -118,7 +125,7 @@ class MemoryLocks final : public LockEngine {
   const Clock& clock_;
   Mutex mutex_;
   LockTable table_ GUARDED_BY(mutex_);
-  std::multimap<std::pair<uint64_t, uint64_t>, Sleeper*> sleepers_ GUARDED_BY(mutex_);
+  std::multimap<Token, Sleeper*> sleepers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watchdog.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "oncemq/base/fence_text.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
@@ -20,7 +23,11 @@ constexpr size_t kLargestBatch = 100;
 }  // namespace
 
 Watchdog::Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock)
-    : engine_(std::move(engine)), clock_(clock) {}
+    : engine_(std::move(engine)), clock_(clock), pid_(getpid()), batch_(kLargestBatch) {}
+
+bool Watchdog::ForkedOff() const {
+  return getpid() != pid_ && !ONCEMQ_MUTANT("forked-child-gives-back");
+}
 
 bool Watchdog::Start() {
   time_thread_ = StartThread("oncemq-leases", [this] { WatchTime(); });
@@ -29,11 +36,13 @@ bool Watchdog::Start() {
     End();
     return false;
   }
+  engine_->Listen(*this);
   return true;
 }
 
 void Watchdog::End() {
   std::vector<std::shared_ptr<Hold>> held;
+  engine_->Unlisten(*this);
   {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -99,10 +108,17 @@ void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
   Watched& watched =
       holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}}).first->second;
   hold->safe_until.store(watched.state.safe_until());
+  // Whether it was granted before the doubt, nobody knows.
+  if (asked_at <= doubted_at_ && !ONCEMQ_MUTANT("grant-before-a-doubt-trusted")) {
+    watched.state.InDoubt();
+  }
   Place(watched);
 }
 
 Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
+  if (ForkedOff()) {
+    return Released::kNotHeld;
+  }
   {
     MutexLock lock(mutex_);
     const auto at = holds_.find(hold->token);
@@ -112,7 +128,9 @@ Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
     if (at->second.due) {
       due_.erase({*at->second.due, hold.get()});
     }
-    holds_.erase(at);
+    if (!ONCEMQ_MUTANT("released-is-watched-on")) {
+      holds_.erase(at);
+    }
     hold->safe_until.store(BootTime::min());
   }
   const LockClaim claim{hold->name, hold->token};
@@ -132,7 +150,7 @@ Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
 }
 
 Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
-  if (hold->lost.load() != Lost::kNot) {
+  if (hold->lost.load() != Lost::kNot || ForkedOff()) {
     return false;
   }
   const LockClaim claim{hold->name, hold->token, hold->lease};
@@ -142,6 +160,10 @@ Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
     return done.error();
   }
   Apply(hold, answer, asked_at);
+  if (answer == Extended::kLater) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 "not now: stores are being switched, or too few of them answer"};
+  }
   return hold->lost.load() == Lost::kNot;
 }
 
@@ -176,6 +198,16 @@ void Watchdog::WatchTime() {
   }
 }
 
+void Watchdog::HoldsAreInDoubt() {
+  MutexLock lock(mutex_);
+  const BootTime now = clock_.Boot();
+  doubted_at_ = now;
+  for (auto& [token, watched] : holds_) {
+    watched.state.InDoubt();
+    LookAt(watched, now);
+  }
+}
+
 void Watchdog::LookAt(Watched& watched, BootTime now) {
   const LeaseState::Due due = watched.state.At(now);
   if (due.lost) {
@@ -203,6 +235,10 @@ void Watchdog::Place(Watched& watched) {
 }
 
 void Watchdog::TellLost(Hold& hold, Lost why) {
+  if (why != Lost::kClosed) {
+    Log(LogLevel::kWarn, "locks", "a lease was lost",
+        {{"name", hold.name}, {"fence", ToString(hold.fence)}, {"why", ToString(why)}});
+  }
   hold.lost.store(why);
   hold.safe_until.store(BootTime::min());
   // Not here: the user's callbacks may block, or release this very lease.
@@ -222,7 +258,7 @@ void Watchdog::TalkToStore() {
       if (ending_) {
         return;
       }
-      const size_t some = std::min(kLargestBatch, to_renew_.size());
+      const size_t some = std::min(batch_, to_renew_.size());
       batch.assign(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
       to_renew_.erase(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
     }
@@ -246,6 +282,7 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
     for (size_t i = 0; i < holds.size(); i++) {
       Apply(holds[i], answers[i], asked_at);
     }
+    batch_ = std::min(kLargestBatch, batch_ + batch_ / 8 + 1);
     return;
   }
   // What is wrong with one name is no matter of the others in its batch.
@@ -256,6 +293,10 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
       RenewSome({hold});
     }
     return;
+  }
+  // Perhaps it is one of them that the store cannot get at: the next time fewer share its fate.
+  if (!of_one && !ONCEMQ_MUTANT("stuck-name-keeps-its-batch")) {
+    batch_ = std::max<size_t>(1, holds.size() / 4);
   }
   Log(LogLevel::kWarn, "locks", "leases were not renewed",
       {{"holds", holds.size()}, {"error", ToString(done.error())}});
@@ -277,6 +318,8 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
   const BootTime now = clock_.Boot();
   if (answer == Extended::kGone) {
     at->second.state.End(Lost::kTaken);
+  } else if (answer == Extended::kLater) {
+    at->second.state.RenewalFailed(now);
   } else {
     at->second.state.Renewed(asked_at, now);
   }

@@ -3,9 +3,14 @@
 // for in vain. Two threads: one talks to the store and may be kept waiting by it, the other watches
 // the time and never is.
 //
+// What the engine doubts is renewed at once.
+//
 // Thread safety: any thread. Holds share it, so it lives as long as the last lease; its threads end
-// with the domain.
+// with the domain. Behind a fork the child's copy holds nothing, and says nothing to the store:
+// connections are its parent's.
 #pragma once
+
+#include <sys/types.h>
 
 #include <map>
 #include <memory>
@@ -22,7 +27,7 @@
 
 namespace oncemq {
 
-class Watchdog {
+class Watchdog final : private DoubtListener {
  public:
   Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock);
   Watchdog(const Watchdog&) = delete;
@@ -40,6 +45,7 @@ class Watchdog {
   void TakeBack(std::string_view name, const Token& token, milliseconds lease);
 
   const Clock& clock() const { return clock_; }
+  bool ForkedOff() const;
 
  private:
   struct Watched {
@@ -53,13 +59,9 @@ class Watchdog {
     Token token;
     BootTime until;
   };
-  struct ByToken {
-    bool operator()(const Token& a, const Token& b) const {
-      return std::pair(a.process, a.attempt) < std::pair(b.process, b.attempt);
-    }
-  };
-  using Holds = std::map<Token, Watched, ByToken>;
+  using Holds = std::map<Token, Watched>;
 
+  void HoldsAreInDoubt() override;
   void WatchTime();
   void TalkToStore();
   void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
@@ -72,6 +74,7 @@ class Watchdog {
 
   const std::shared_ptr<LockEngine> engine_;
   const Clock& clock_;
+  const pid_t pid_;
   StopCaller stops_;
 
   Mutex mutex_;
@@ -83,7 +86,9 @@ class Watchdog {
   std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
   std::vector<Owed> owed_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
+  BootTime doubted_at_ GUARDED_BY(mutex_) = BootTime::min();
   bool ending_ GUARDED_BY(mutex_) = false;
+  size_t batch_;  // how many are renewed together; of the store's thread alone
   std::optional<std::thread> time_thread_;
   std::optional<std::thread> store_thread_;
 };

@@ -15,6 +15,7 @@ namespace {
     .open = [] { return Result<std::shared_ptr<LockEngine>>(MakeMemoryLocks()); },
     .pass = [](milliseconds by) { SleepFor(by); },
     .lease = milliseconds(300),
+    .giving_up_rounds = 10'000,
 });
 
 }  // namespace

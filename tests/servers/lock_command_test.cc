@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `oncemq lock ...` beside a process that holds and one that waits.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/lock_engines.h"
 #include "oncemq/locks/redis_locks.h"
+#include "oncemq/locks/switched_locks.h"
 #include "support/redis_server.h"
+#include "support/temp_dir.h"
 #include "unit/cli/command_fixture.h"
 
 namespace oncemq::testing {
@@ -19,7 +24,12 @@ class LockCommand : public Command {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     domain_ = *LockDomain::Open(*OpenRedisLocks(server_->url()),
-                                {.lease = milliseconds(3'000), .who = "host/1"});
+                                {.lease = milliseconds(3'000), .who = "payments"});
+  }
+  static std::string Here() {
+    std::array<char, 256> host{};
+    EXPECT_EQ(gethostname(host.data(), host.size() - 1), 0);
+    return std::string(host.data()) + "/" + std::to_string(getpid());
   }
   Ended Lock(const std::string& arguments) const {
     return Run("lock " + arguments + " --at " + server_->url());
@@ -40,11 +50,12 @@ TEST_F(LockCommand, ShowsWhoHoldsANameAndWhoWaits) {
                          [&] { return Shown("account/42")["parties"].size() == 2; }));
   const nlohmann::json shown = Shown("account/42");
   EXPECT_EQ(shown["parties"][0]["state"], "holds");
-  EXPECT_EQ(shown["parties"][0]["who"], "host/1 settlement");
+  EXPECT_EQ(shown["parties"][0]["who"], Here() + " payments settlement");
   EXPECT_EQ(shown["parties"][0]["fence"], std::to_string((*lease)->fence().token));
   EXPECT_EQ(shown["parties"][1]["state"], "waits");
-  EXPECT_NE(Lock("ls").out.find("account/42: held, exclusive, by host/1 settlement"),
-            std::string::npos);
+  EXPECT_NE(
+      Lock("ls").out.find("account/42: held, exclusive, by " + Here() + " payments settlement"),
+      std::string::npos);
   (*lease)->Release();
   waits.join();
 }
@@ -98,6 +109,159 @@ TEST_F(LockCommand, ListsTheEnginesOfThisBuild) {
   EXPECT_EQ(engines[0]["engine"], "memory");
   EXPECT_EQ(engines[1]["engine"], "redis");
   EXPECT_EQ(engines[1]["fence"], true);
+}
+
+TEST_F(LockCommand, SaysWhoLeadsAndAsksItToResign) {
+  EXPECT_EQ(Lock("election scheduler").code, 1) << "nobody leads";
+  auto leader = domain_->Acquire("scheduler", {.what = "shift 7"});
+  ASSERT_TRUE(leader.has_value() && leader->has_value());
+  const Ended seen = Lock("election scheduler --json");
+  EXPECT_EQ(seen.code, 0) << seen.err;
+  const auto json = nlohmann::json::parse(seen.out);
+  EXPECT_EQ(json["leader"]["who"], Here() + " payments shift 7");
+  EXPECT_EQ(json["leader"]["fence"], std::to_string((*leader)->fence().token));
+  EXPECT_TRUE(json["standing_by"].empty());
+  EXPECT_EQ(Lock("election scheduler --resign").code, 0);
+  EXPECT_TRUE(*(*leader)->Confirm());
+  EXPECT_TRUE((*leader)->asked_back().stop_requested() || Eventually(std::chrono::seconds(20), [&] {
+                return (*leader)->asked_back().stop_requested();
+              }));
+}
+
+TEST_F(LockCommand, MeasuresWhatALockCostsThere) {
+  const Ended measured = Lock("bench --seconds 1");
+  EXPECT_EQ(measured.code, 0) << measured.err;
+  for (const char* said : {"1 contender: ", "8 contenders: ", "64 contenders: ", " locks/s"}) {
+    EXPECT_NE(measured.out.find(said), std::string::npos) << measured.out;
+  }
+  EXPECT_EQ(Lock("ls").out, "") << "nothing is left behind";
+}
+
+TEST_F(LockCommand, OneKeyThatIsNotOursHidesNoOther) {
+  const auto locks = *OpenLockEngine(server_->url());
+  const auto domain = *LockDomain::Open(locks);
+  const auto lease = domain->Acquire("b");
+  Process writes({.command = {"redis-cli", "-p", std::to_string(server_->port()), "set",
+                              "oncemq:lock:0::a", "hello"}});
+  ASSERT_EQ(writes.Wait(std::chrono::seconds(30)), 0);
+  const Ended listed = Lock("ls");
+  EXPECT_NE(listed.code, 0);
+  EXPECT_NE(listed.out.find("b: held"), std::string::npos) << listed.out;
+  EXPECT_NE(listed.err.find("a: "), std::string::npos) << listed.err;
+}
+
+// As an operations team does it: register, write the catalogue, grant, and look.
+TEST_F(LockCommand, OpensLocksByACatalogueOnceTheStoreWasTold) {
+  const std::string stores = (dir_.path() / "stores.yaml").string();
+  const std::string secret = " --secret-file '" + (dir_.path() / "secret").string() + "'";
+  const std::string here =
+      " --catalogue '" + stores + "' --application payments --scope refunds" + secret;
+  std::ofstream(stores) << "stores: {redis: {address: \"" << server_->url() << "\"}}\n"
+                        << "default: {locks: redis}\napplications:\n"
+                        << Run("store register payments" + secret).out
+                        << "    scopes: {refunds: {}}\n";
+  EXPECT_NE(Run("lock ls" + here).code, 0) << "the store knows nobody of this name yet";
+  const std::string grants =
+      Run("store grants '" + stores + "' --application payments" + secret).out;
+  Process tells(
+      {.command = {"sh", "-c",
+                   "printf '%s' \"$GRANTS\" | redis-cli -p " + std::to_string(server_->port())},
+       .environment = {{"GRANTS", grants}}});
+  ASSERT_EQ(tells.Wait(std::chrono::seconds(30)), 0);
+  EXPECT_EQ(Run("lock ls" + here).code, 0);
+  const auto domain =
+      LockDomain::Open(*OpenLockEngine(server_->url(), "payments.refunds"), {.who = "refunds"});
+  const auto lease = (*domain)->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  EXPECT_NE(Run("lock ls" + here).out.find("x: held, exclusive, by " + Here() + " refunds"),
+            std::string::npos);
+  EXPECT_EQ(Run("lock ls --catalogue '" + stores + "' --application payments" + secret).out, "");
+}
+
+class LockSwitchCommand : public LockCommand {
+ protected:
+  void SetUp() override {
+    LockCommand::SetUp();
+    other_ = RedisServer::Start();
+  }
+  Ended Switch(const std::string& arguments) const {
+    return Run("lock switch " + arguments + " --record file:" + record_.path().string() +
+               " --store a=" + server_->url() + " --store b=" + other_->url() + " --space ''");
+  }
+  nlohmann::json Told(const std::string& arguments) const {
+    const Ended ended = Switch(arguments + " --json");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return nlohmann::json::parse(ended.out);
+  }
+  std::shared_ptr<SwitchedLocks> OpenService() const {
+    const auto store = [](const std::string& name, const std::string& url) {
+      return NamedLocks{name, RedisLockCapabilities(), [url] { return OpenRedisLocks(url); }};
+    };
+    SwitchboardOptions options;
+    options.config_lease = milliseconds(400);
+    options.longest = milliseconds(600);
+    return *SwitchedLocks::Open({store("a", server_->url()), store("b", other_->url())},
+                                *OpenFileSwitchStore(record_.path()), options);
+  }
+
+  std::unique_ptr<RedisServer> other_;
+  const TempDir record_;
+};
+
+TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
+  const Ended nothing = Switch("b");
+  EXPECT_EQ(nothing.code, 2) << "no service has written a record yet";
+  const auto service = OpenService();
+  const auto domain = *LockDomain::Open(service, {.lease = milliseconds(600)});
+  auto lease = domain->Acquire("account/42");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  EXPECT_EQ(Told("")["in_force"], "a");
+  const auto begun = Told("b --why upgrade");
+  EXPECT_EQ(begun["phase"], "both");
+  EXPECT_EQ(begun["target"], "b");
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Told("")["in_force"] == "b"; }));
+  EXPECT_TRUE(*(*lease)->Confirm()) << "the hold has moved";
+  EXPECT_FALSE((*lease)->stop().stop_requested());
+  EXPECT_EQ((*lease)->Release(), Released::kYes);
+}
+
+TEST_F(LockSwitchCommand, ALostRecordIsBegunAgainAboveWhatItsStoresKnow) {
+  auto service = OpenService();
+  ASSERT_EQ(Switch("b").code, 0);
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Told("")["in_force"] == "b"; }));
+  service.reset();
+  std::filesystem::remove(record_.path() / "record");
+  EXPECT_EQ(Switch("").code, 2) << "a look begins none";
+  const Ended begun = Switch("--first-epoch 8");
+  EXPECT_NE(begun.out.find("a is in force, epoch 8"), std::string::npos) << begun.out << begun.err;
+  service = OpenService();
+  const auto domain = *LockDomain::Open(service);
+  const auto lease = domain->TryAcquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value()) << ToString(lease.error());
+  EXPECT_EQ((*lease)->fence().epoch, 8u);
+}
+
+TEST_F(LockSwitchCommand, ASwitchIsOfASpaceThatIsSaid) {
+  const Ended refused = Run("lock switch --record file:" + record_.path().string() +
+                            " --store a=" + server_->url() + " --store b=" + other_->url());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--space"), std::string::npos) << refused.err;
+}
+
+TEST_F(LockSwitchCommand, ASwitchIsCalledOff) {
+  const auto service = OpenService();
+  EXPECT_EQ(Switch("--call-off").code, 2) << "none is under way";
+  EXPECT_EQ(Told("--next")["target"], "b");
+  EXPECT_EQ(Told("--call-off")["in_force"], "a");
+  EXPECT_EQ(Switch("b --next").code, 2);
+  EXPECT_EQ(Switch("c").code, 2) << "nobody knows it";
+}
+
+TEST_F(LockSwitchCommand, PasswordsAreRefusedOnTheCommandLine) {
+  const Ended refused = Run("lock switch --record file:" + record_.path().string() +
+                            " --store a=redis://u:secret@h --space ''");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.err.find("secret"), std::string::npos) << refused.err;
 }
 
 }  // namespace

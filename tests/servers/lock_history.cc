@@ -12,7 +12,8 @@ namespace {
 
 std::string Told(const Belief& belief) {
   return "process " + std::to_string(belief.process) + " from " + std::to_string(belief.from) +
-         " to " + std::to_string(belief.to) + " under fence " + std::to_string(belief.fence);
+         " to " + std::to_string(belief.to) + " under fence " + std::to_string(belief.fence.epoch) +
+         "/" + std::to_string(belief.fence.token);
 }
 
 std::map<std::string, std::vector<Belief>> ByName(std::vector<Belief> beliefs) {
@@ -26,31 +27,57 @@ std::map<std::string, std::vector<Belief>> ByName(std::vector<Belief> beliefs) {
   return by_name;
 }
 
-// Of each name the first two neighbours in time that `are` wrong.
+// Of each name the first two neighbours in time that `are` wrong, unless they share.
 template <class Wrong>
 std::vector<std::string> Neighbours(std::vector<Belief> beliefs, const char* what,
                                     const Wrong& are) {
   std::vector<std::string> found;
   for (const auto& [name, all] : ByName(std::move(beliefs))) {
-    const Belief* last = nullptr;  // the one that believed longest so far
+    // Those that believed longest so far: of all, and of those that do not share.
+    const Belief* last = nullptr;
+    const Belief* last_alone = nullptr;
     for (const Belief& belief : all) {
-      if (last != nullptr && are(*last, belief)) {
-        found.push_back(name + " " + what + ": " + Told(*last) + "; " + Told(belief));
+      const Belief* before = belief.shared ? last_alone : last;
+      if (before != nullptr && are(*before, belief)) {
+        found.push_back(name + " " + what + ": " + Told(*before) + "; " + Told(belief));
         break;
       }
       if (last == nullptr || belief.to > last->to) {
         last = &belief;
+      }
+      if (!belief.shared && (last_alone == nullptr || belief.to > last_alone->to)) {
+        last_alone = &belief;
       }
     }
   }
   return found;
 }
 
+// Those that are counted and believed at a moment, and the highest limit of them.
+struct Crowd {
+  size_t count = 0;
+  uint32_t limit = 0;
+};
+
+Crowd CrowdAt(const std::vector<Belief>& beliefs, int64_t moment) {
+  Crowd crowd;
+  for (const Belief& belief : beliefs) {
+    if (belief.limit > 0 && belief.from <= moment && moment <= belief.to) {
+      crowd.count++;
+      crowd.limit = std::max(crowd.limit, belief.limit);
+    }
+  }
+  return crowd;
+}
+
 }  // namespace
 
 std::string LineOf(const Belief& belief) {
-  return std::to_string(belief.process) + " " + belief.name + " " + std::to_string(belief.fence) +
-         " " + std::to_string(belief.from) + " " + std::to_string(belief.to) + "\n";
+  return std::to_string(belief.process) + " " + belief.name + " " +
+         std::to_string(belief.fence.epoch) + " " + std::to_string(belief.fence.token) + " " +
+         std::to_string(belief.from) + " " + std::to_string(belief.to) + " " +
+         std::to_string(static_cast<int>(belief.shared)) + " " + std::to_string(belief.limit) +
+         "\n";
 }
 
 std::vector<Belief> ReadBeliefs(const std::filesystem::path& file) {
@@ -60,7 +87,8 @@ std::vector<Belief> ReadBeliefs(const std::filesystem::path& file) {
     std::istringstream words(line);
     Belief belief;
     // A process that is killed may leave half a line.
-    if (words >> belief.process >> belief.name >> belief.fence >> belief.from >> belief.to) {
+    if (words >> belief.process >> belief.name >> belief.fence.epoch >> belief.fence.token >>
+        belief.from >> belief.to >> belief.shared >> belief.limit) {
       last[{belief.process, belief.name, belief.from}] = belief;
     }
   }
@@ -76,9 +104,35 @@ std::vector<std::string> Overlaps(std::vector<Belief> beliefs) {
                     [](const Belief& a, const Belief& b) { return b.from <= a.to; });
 }
 
+std::vector<std::string> TooMany(const std::vector<Belief>& beliefs) {
+  std::vector<std::string> found;
+  for (const auto& [name, all] : ByName(beliefs)) {
+    for (const Belief& belief : all) {
+      const Crowd crowd = CrowdAt(all, belief.from);
+      if (belief.limit > 0 && crowd.count > crowd.limit) {
+        found.push_back(name + " is held by " + std::to_string(crowd.count) + " of " +
+                        std::to_string(crowd.limit) + ": " + Told(belief));
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+size_t MostAtATime(const std::vector<Belief>& beliefs) {
+  size_t most = 0;
+  for (const auto& [name, all] : ByName(beliefs)) {
+    for (const Belief& belief : all) {
+      most = std::max(most, CrowdAt(all, belief.from).count);
+    }
+  }
+  return most;
+}
+
 std::vector<std::string> FencesOutOfOrder(std::vector<Belief> beliefs) {
-  return Neighbours(std::move(beliefs), "has fences out of order",
-                    [](const Belief& a, const Belief& b) { return b.fence <= a.fence; });
+  return Neighbours(
+      std::move(beliefs), "has fences out of order",
+      [](const Belief& a, const Belief& b) { return !b.fence.empty() && b.fence <= a.fence; });
 }
 
 }  // namespace oncemq::testing

@@ -1,99 +1,278 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of several processes that want the same names: acquires, holds for a while, releases, and
-// writes down what it believes while it believes it.
+// One of several processes that want the same names: acquires, holds for a while, does effects
+// under its fence, releases, and writes down what it believes while it believes it, and each call
+// to the store. It plays until there is a file `end` in its directory.
 //
-//   lock_player ENGINE REDIS SECONDS SEED CLOCK_ERROR_MS FILE
+//   lock_player KEY=VALUE...      player_options.h
+//
+// Exit code 3: the name that it was to keep was lost.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 
+#include "effect_sink.h"
 #include "lock_history.h"
-#include "museum.h"
 #include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/lock_engines.h"
+#include "oncemq/locks/switched_locks.h"
+#include "player_options.h"
+#include "recording_locks.h"
+#ifdef ONCEMQ_WITH_ETCD
+#include "oncemq/locks/etcd_locks.h"
+#endif
+#ifdef ONCEMQ_WITH_MARIADB
+#include "oncemq/locks/mariadb_locks.h"
+#endif
+#ifdef ONCEMQ_WITH_MEMCACHED
+#include "oncemq/locks/memcached_locks.h"
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/locks/postgres_locks.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "museum.h"
 #include "oncemq/locks/redis_locks.h"
+#include "oncemq/locks/redlock_locks.h"
+#endif
+#ifdef ONCEMQ_WITH_ZOOKEEPER
+#include "oncemq/locks/zookeeper_locks.h"
+#endif
 
 namespace oncemq::testing {
 namespace {
 
-// Short, so that many end while somebody is paused.
-constexpr milliseconds kLease{200};
+using Engine = Result<std::shared_ptr<LockEngine>>;
 
 int64_t Now() {
   return SystemClock::Instance().Boot().time_since_epoch().count();
 }
 
-Result<std::shared_ptr<LockEngine>> OpenEngine(const std::string& engine, const char* redis,
-                                               milliseconds clock_error) {
-  if (engine == "redis") {
-    return OpenRedisLocks(redis, {.call = milliseconds(60)});
+// A switch record that one process can read no longer.
+class CutSwitchStore final : public SwitchStore {
+ public:
+  CutSwitchStore(std::shared_ptr<SwitchStore> inner, std::filesystem::path cut)
+      : inner_(std::move(inner)), cut_(std::move(cut)) {}
+  Result<Text> Read() override { return Cut() ? Failed() : inner_->Read(); }
+  Result<bool> Swap(std::string_view text, uint64_t version) override {
+    return Cut() ? Failed() : inner_->Swap(text, version);
   }
-  return OpenExhibit(engine, redis, clock_error);
+  Status Await(uint64_t version, BootTime until, const std::stop_token& stop) override {
+    return Cut() ? Failed() : inner_->Await(version, until, stop);
+  }
+  Status Say(std::string_view who, std::string_view word) override {
+    return Cut() ? Failed() : inner_->Say(who, word);
+  }
+  Result<std::map<std::string, std::string>> Hear() override {
+    return Cut() ? Failed() : inner_->Hear();
+  }
+  Status Bury(std::string_view who) override { return Cut() ? Failed() : inner_->Bury(who); }
+
+ private:
+  bool Cut() const { return std::filesystem::exists(cut_); }
+  static Error Failed() { return {Code::kUnavailable, Effect::kNone, "cut off from the record"}; }
+  const std::shared_ptr<SwitchStore> inner_;
+  const std::filesystem::path cut_;
+};
+
+// With calls as short as the leases are.
+Engine OpenAddress(const std::string& address, const PlayerOptions& options) {
+  const std::string scheme = address.substr(0, address.find(':'));
+#ifdef ONCEMQ_WITH_ETCD
+  if (scheme == "etcd") {
+    return OpenEtcdLocks(
+        address, {.call = options.call,
+                  .session = std::chrono::duration_cast<std::chrono::seconds>(options.session)});
+  }
+#endif
+#ifdef ONCEMQ_WITH_MARIADB
+  if (scheme == "mariadb") {
+    return OpenMariadbLocks(address, {.call = options.call});
+  }
+#endif
+#ifdef ONCEMQ_WITH_MEMCACHED
+  if (scheme == "memcached") {
+    return OpenMemcachedLocks(address, {.call = options.call});
+  }
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+  if (scheme == "postgres") {
+    return OpenPostgresLocks(address, {.call = options.call});
+  }
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+  if (scheme == "redis") {
+    return OpenRedisLocks(address, {.call = options.call});
+  }
+  if (scheme == "redlock") {
+    return OpenRedlock(address, {.connect = options.call, .call = options.call});
+  }
+#endif
+#ifdef ONCEMQ_WITH_ZOOKEEPER
+  if (scheme == "zookeeper") {
+    return OpenZooKeeperLocks(
+        address,
+        {.connect = milliseconds(1'000), .call = options.call, .session = options.session});
+  }
+#endif
+  return OpenLockEngine(address);
+}
+
+Engine OpenEngine(const PlayerOptions& options) {
+#ifdef ONCEMQ_WITH_REDIS
+  if (!options.exhibit.empty()) {
+    return OpenExhibit(options.exhibit, options.at, options.clock_error);
+  }
+#endif
+  if (options.stores.empty()) {
+    return OpenAddress(options.at, options);
+  }
+  const auto opened = OpenFileSwitchStore(options.directory / "switch");
+  if (!opened) {
+    return opened.error();
+  }
+  std::shared_ptr<SwitchStore> record = *opened;
+  if (options.goes_blind) {
+    record = std::make_shared<CutSwitchStore>(record, options.directory / "blind");
+  }
+  std::vector<NamedLocks> stores;
+  for (const auto& [name, address] : options.stores) {
+    stores.push_back({name, CapabilitiesAt(address).value_or(LockCapabilities{}),
+                      [address, options] { return OpenAddress(address, options); }});
+  }
+  SwitchboardOptions board;
+  board.config_lease = options.config_lease;
+  board.longest = options.longest;
+  board.automatic = options.votes;
+  // As short as the leases are.
+  board.breaker = {.failures = 3, .span = milliseconds(300), .probe = milliseconds(200)};
+  board.dwell = milliseconds(500);
+  auto switched = SwitchedLocks::Open(stores, record, board);
+  return switched ? Engine(*std::move(switched)) : switched.error();
 }
 
 class Player {
  public:
-  Player(LockDomain& domain, int file, uint32_t seed)
-      : domain_(domain), file_(file), random_(seed) {}
+  Player(LockDomain& domain, const PlayerOptions& options)
+      : domain_(domain),
+        options_(options),
+        sink_(options.directory),
+        file_(open((options.directory / "beliefs").c_str(),
+                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
+        random_(static_cast<uint32_t>(options.seed)) {}
+  ~Player() { close(file_); }
+
+  bool Ended() const { return std::filesystem::exists(options_.directory / "end"); }
 
   void Play() {
-    Belief belief{.process = getpid(), .name = std::string(1, static_cast<char>('a' + Below(3)))};
-    auto lease = domain_.Acquire(belief.name,
-                                 {.until = domain_.clock().Boot() + milliseconds(50 + Below(300))});
-    if (!lease || !*lease) {
-      return;
+    const LockMode mode = Mode();
+    const uint32_t limit = mode == LockMode::kCounted ? options_.limit : 0;
+    const std::string name(1, static_cast<char>('a' + Below(options_.names)));
+    auto lease = domain_.Acquire(name, {.mode = mode,
+                                        .until = domain_.clock().Boot() + milliseconds(50) +
+                                                 milliseconds(Below(options_.wait.count())),
+                                        .limit = limit});
+    if (lease && *lease) {
+      // Half of them are short: many hand-overs.
+      const milliseconds time(Below(Below(2) == 0 ? 10 : options_.hold.count()));
+      Hold(**lease, limit, Now() + microseconds(time).count());
     }
-    belief.fence = (*lease)->fence().token;
-    const int64_t until = Now() + microseconds(milliseconds(Below(900))).count();
+  }
+
+  // True: it was held all the time.
+  bool Keep() {
+    while (!Ended()) {
+      auto lease = domain_.Acquire(options_.keeps);
+      if (lease && *lease) {
+        Hold(**lease, 0, LockCall::kNever);
+        return (*lease)->StillMine() && !(*lease)->stop().stop_requested();
+      }
+    }
+    return false;
+  }
+
+ private:
+  uint32_t Below(int64_t limit) { return static_cast<uint32_t>(random_() % limit); }
+
+  LockMode Mode() {
+    const LockCapabilities& can = domain_.engine().capabilities();
+    const auto chance = static_cast<int>(Below(100));
+    if (chance < options_.readers) {
+      return can.shared ? LockMode::kShared : LockMode::kExclusive;
+    }
+    return can.counted && chance < options_.readers + options_.counted ? LockMode::kCounted
+                                                                       : LockMode::kExclusive;
+  }
+
+  void Hold(const Lease& lease, uint32_t limit, int64_t until) {
+    const bool shared = lease.mode() != LockMode::kExclusive;
+    Belief belief{.process = getpid(),
+                  .name = std::string(lease.name()),
+                  .fence = lease.fence(),
+                  .shared = shared,
+                  .limit = limit};
     do {
-      // Asked, then looked at the clock: it believed at that moment at the latest.
+      // Looked at the clock, then asked: it believed at that moment at the latest.
       const int64_t now = Now();
-      if (!(*lease)->StillMine()) {
+      if (!lease.StillMine()) {
         break;
       }
       belief.from = belief.from == 0 ? now : belief.from;
       belief.to = now;
-      Write(belief);
-      SleepFor(milliseconds(Below(3)));
-    } while (Now() < until);
+      const std::string line = LineOf(belief);
+      if (write(file_, line.data(), line.size()) < 0) {
+        std::perror("lock_player");
+      }
+      if (!shared && !lease.fence().empty() && Below(8) == 0) {
+        Act(lease);
+      }
+      SleepFor(milliseconds(options_.keeps.empty() ? Below(3) : 20));
+    } while (Now() < until && !(Ended() && !options_.keeps.empty()));
   }
 
- private:
-  uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
-  void Write(const Belief& belief) const {
-    const std::string line = LineOf(belief);
-    if (write(file_, line.data(), line.size()) < 0) {
-      std::perror("lock_player");
+  // Whatever happens in between: only the fence protects it.
+  void Act(const Lease& lease) {
+    const std::string name(lease.name());
+    const auto count = sink_.Begin(name, lease.fence());
+    SleepFor(milliseconds(Below(20)));
+    if (count) {
+      static_cast<void>(sink_.Write(name, lease.fence(), *count + 1));
     }
   }
 
   LockDomain& domain_;
+  const PlayerOptions options_;
+  const EffectSink sink_;
   const int file_;
   std::mt19937 random_;
 };
 
-int Main(char** argv) {
-  const int64_t end = Now() + int64_t{std::atoi(argv[3])} * 1'000'000;
-  auto engine = OpenEngine(argv[1], argv[2], milliseconds(std::atoi(argv[5])));
-  while (!engine && Now() < end) {  // there may be trouble from the start
-    SleepFor(milliseconds(50));
-    engine = OpenEngine(argv[1], argv[2], milliseconds(std::atoi(argv[5])));
+int Main(const PlayerOptions& options) {
+  auto engine = OpenEngine(options);
+  while (!engine && !std::filesystem::exists(options.directory / "end")) {
+    SleepFor(milliseconds(50));  // there may be trouble from the start
+    engine = OpenEngine(options);
   }
   if (!engine) {
     std::fprintf(stderr, "lock_player: %s\n", ToString(engine.error()).c_str());
     return 1;
   }
-  const auto domain =
-      LockDomain::Open(*engine, {.lease = kLease, .place = kLease, .patience = milliseconds(100)});
-  const int file = open(argv[6], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  Player player(**domain, file, static_cast<uint32_t>(std::atoi(argv[4])));
-  while (Now() < end) {
+  const auto domain = LockDomain::Open(
+      std::make_shared<RecordingLocks>(*engine, options.directory / "calls"),
+      {.lease = options.lease, .place = options.place, .patience = milliseconds(100)});
+  if (!domain) {
+    std::fprintf(stderr, "lock_player: %s\n", ToString(domain.error()).c_str());
+    return 1;
+  }
+  Player player(**domain, options);
+  if (!options.keeps.empty()) {
+    return player.Keep() ? 0 : 3;
+  }
+  while (!player.Ended()) {
     player.Play();
   }
-  close(file);
   return 0;
 }
 
@@ -101,5 +280,6 @@ int Main(char** argv) {
 }  // namespace oncemq::testing
 
 int main(int argc, char** argv) {
-  return argc == 7 ? oncemq::testing::Main(argv) : 2;
+  return oncemq::testing::Main(
+      oncemq::testing::ParsePlayerOptions(std::vector<std::string>(argv + 1, argv + argc)));
 }

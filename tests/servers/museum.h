@@ -5,6 +5,10 @@
 //   read-then-write   looks whether the key is there, then sets it: two look before one sets
 //   blind-delete      SET NX PX, released by DEL: whoever was late deletes the next one's
 //   client-clocks     the value is when it ends, judged by whoever looks, on its own clock
+//   readers-judge     the same, and whoever finds it ended writes over it; right clocks do not help
+//   no-fence          right on one server, by token and script; a failover loses it, and nothing
+//                     tells the one that held from the one that holds
+//   all-woken         the same, and each release wakes all who wait
 #pragma once
 
 #include <memory>

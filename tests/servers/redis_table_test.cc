@@ -22,18 +22,26 @@ class RedisTableTest : public ::testing::Test {
 
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
   std::string_view Name() { return kNames[Below(2)]; }
-  Token SomeToken() { return {7, 1 + Below(6)}; }
+  Token SomeToken() { return {7, 1 + Below(9)}; }
+  // A repeated ask is the same ask: what it wants goes by its token. More than half are counted.
+  static LockMode ModeOf(const Token& token) {
+    return token.attempt > 4        ? LockMode::kCounted
+           : token.attempt % 3 == 0 ? LockMode::kShared
+                                    : LockMode::kExclusive;
+  }
+  static uint32_t LimitOf(const Token& token) { return token.attempt % 4 + 1; }
 
   void Ask() {
-    const Token token = SomeToken();  // a repeated ask is the same ask
+    const Token token = SomeToken();
     const LockAsk ask{.name = Name(),
                       .token = token,
-                      .mode = token.attempt % 3 == 0 ? LockMode::kShared : LockMode::kExclusive,
+                      .mode = ModeOf(token),
                       .queue = Below(4) != 0,
                       .barge = Below(5) == 0,
                       .lease = kLong,
                       .place = kLong,
-                      .who = "who"};
+                      .who = "who",
+                      .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
     const auto said = locks_->Ask(ask);
     ASSERT_TRUE(said.has_value()) << ToString(said.error());
     LockTable::Turns turns;

@@ -4,10 +4,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "oncemq/base/mutex.h"
+#include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/memory_locks.h"
 
 namespace oncemq::testing {
@@ -24,21 +28,36 @@ class ShakyLocks final : public LockEngine {
   std::atomic<Fault> on_await{Fault::kNone};
   std::atomic<Fault> on_extend{Fault::kNone};
   std::atomic<Fault> on_free{Fault::kNone};
+  std::function<void()> when_granted = [] {};  // before the asker hears of it; set before
+  LockDoubts doubts;
   std::atomic<int> asks{0};
   std::atomic<int> extends{0};
   std::atomic<int> frees{0};
 
+  // Before it is used: what it says that it can.
+  void Claim(const LockCapabilities& can) { can_ = can; }
+
   // From now on a batch with this name in it fails.
-  void Spoil(std::string_view name) {
+  void Spoil(std::string_view name, Code code = Code::kInternal) {
     MutexLock lock(mutex_);
     spoiled_ = name;
+    code_ = code;
   }
 
-  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
+  // Whether its lease was to be extended, since the last time that this was asked.
+  bool Renewed(std::string_view name) {
+    MutexLock lock(mutex_);
+    return renewed_.erase(std::string(name)) > 0;
+  }
+
+  const LockCapabilities& capabilities() const override { return can_; }
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     asks++;
     Result<LockAnswer> answer = LockAnswer{};
     const Status done = With(on_ask, [&] { answer = inner_->Ask(ask); });
+    if (answer && answer->kind == LockAnswer::Kind::kGranted) {
+      when_granted();
+    }
     return done ? answer : Result<LockAnswer>(done.error());
   }
   Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
@@ -48,8 +67,9 @@ class ShakyLocks final : public LockEngine {
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     extends++;
     for (const LockClaim& claim : claims) {
-      if (Spoiled(claim.name)) {
-        return Error{Code::kInternal, Effect::kUnknown, "what is kept of a name is spoiled"};
+      Note(claim.name);
+      if (const auto code = Spoiled(claim.name)) {
+        return Error{*code, Effect::kUnknown, "what is kept of a name is spoiled"};
       }
     }
     return With(on_extend, [&] { static_cast<void>(inner_->Extend(claims, answers)); });
@@ -66,6 +86,9 @@ class ShakyLocks final : public LockEngine {
   Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
     return inner_->Names(after, limit);
   }
+  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
+  void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
+  void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
 
  private:
   template <class Call>
@@ -82,14 +105,22 @@ class ShakyLocks final : public LockEngine {
     return {};
   }
 
-  bool Spoiled(std::string_view name) {
+  void Note(std::string_view name) {
     MutexLock lock(mutex_);
-    return !spoiled_.empty() && name == spoiled_;
+    renewed_.emplace(name);
+  }
+  std::optional<Code> Spoiled(std::string_view name) {
+    MutexLock lock(mutex_);
+    const bool spoiled = !spoiled_.empty() && name == spoiled_;
+    return spoiled ? std::optional(code_) : std::nullopt;
   }
 
   const std::shared_ptr<LockEngine> inner_ = MakeMemoryLocks();
+  LockCapabilities can_ = inner_->capabilities();
   Mutex mutex_;
+  std::set<std::string> renewed_ GUARDED_BY(mutex_);
   std::string spoiled_ GUARDED_BY(mutex_);
+  Code code_ GUARDED_BY(mutex_) = Code::kInternal;
 };
 
 }  // namespace oncemq::testing

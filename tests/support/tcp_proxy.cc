@@ -55,18 +55,24 @@ void TcpProxy::Run() {
     if (mode != Mode::kSilent) {
       for (const Link& link : links_) {
         waits.push_back({link.client, POLLIN, 0});
-        waits.push_back({link.server, POLLIN, 0});
+        waits.push_back({mode == Mode::kHoldReplies ? -1 : link.server, POLLIN, 0});
       }
     }
-    if (poll(waits.data(), waits.size(), kLookEveryMs) <= 0) {
+    if (poll(waits.data(), waits.size(), kLookEveryMs) < 0) {
       continue;
     }
     for (size_t i = links_.size(); i-- > 0 && mode != Mode::kSilent;) {
       const Link link = links_[i];
-      const bool said = waits[1 + 2 * i].revents != 0;
-      const bool answered = waits[2 + 2 * i].revents != 0;
-      if ((said && !Carry(link.client, link.server, false)) ||
-          (answered && !Carry(link.server, link.client, mode == Mode::kSwallowReplies))) {
+      bool ended = link.to != to_ || link.cuts != cuts_;
+      if (!ended && waits[1 + 2 * i].revents != 0) {
+        const size_t said = Carry(link.client, link.server, false);
+        said_ += said;
+        ended = said == 0;
+      }
+      if (!ended && waits[2 + 2 * i].revents != 0) {
+        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies) == 0;
+      }
+      if (ended) {
         close(link.client);
         close(link.server);
         links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -79,9 +85,11 @@ void TcpProxy::Run() {
 }
 
 void TcpProxy::Accept() {
+  const uint64_t cuts = cuts_;
   const int client = accept4(listens_, nullptr, nullptr, SOCK_CLOEXEC);
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = Loopback(to_);
+  const uint16_t to = to_;
+  const sockaddr_in address = Loopback(to);
   if (client < 0 ||
       connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     close(client);
@@ -91,24 +99,24 @@ void TcpProxy::Accept() {
   const int yes = 1;
   setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  links_.push_back({client, server});
+  links_.push_back({client, server, to, cuts});
 }
 
-bool TcpProxy::Carry(int from, int to, bool swallow) const {
+size_t TcpProxy::Carry(int from, int to, bool swallow) {
   std::array<char, 65536> bytes;
   const ssize_t length = recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (length <= 0) {
-    return false;
+    return 0;
   }
   for (ssize_t sent = 0; sent < length && !swallow;) {
     const ssize_t some =
         send(to, bytes.data() + sent, static_cast<size_t>(length - sent), MSG_NOSIGNAL);
     if (some <= 0) {
-      return false;
+      return 0;
     }
     sent += some;
   }
-  return true;
+  return static_cast<size_t>(length);
 }
 
 }  // namespace oncemq::testing

@@ -15,8 +15,9 @@ class TcpProxy {
  public:
   enum class Mode {
     kPass,
-    kSilent,         // nothing goes either way, and no connection ends; it goes on later
-    kSwallowReplies  // what the client says arrives, what the server says is lost
+    kSilent,          // nothing goes either way, and no connection ends; it goes on later
+    kSwallowReplies,  // what the client says arrives, what the server says is lost
+    kHoldReplies      // what the client says arrives, what the server says comes later
   };
 
   explicit TcpProxy(uint16_t to);
@@ -26,18 +27,28 @@ class TcpProxy {
 
   uint16_t port() const { return port_; }
   void Set(Mode mode) { mode_ = mode; }
+  // Another server is reached from now on; what was connected is cut.
+  void PointTo(uint16_t port) { to_ = port; }
+  // Whatever is connected now.
+  void Cut() { cuts_++; }
+  // How many bytes clients have said that went on to a server.
+  uint64_t said() const { return said_; }
 
  private:
   struct Link {
     int client;
     int server;
+    uint16_t to;
+    uint64_t cuts;  // before it
   };
   void Run();
   void Accept();
-  // False: one side has hung up.
-  bool Carry(int from, int to, bool swallow) const;
+  // How many bytes; none: one side has hung up.
+  static size_t Carry(int from, int to, bool swallow);
 
-  const uint16_t to_;
+  std::atomic<uint16_t> to_;
+  std::atomic<uint64_t> cuts_{0};
+  std::atomic<uint64_t> said_{0};
   uint16_t port_ = 0;
   int listens_ = -1;
   std::vector<Link> links_;  // the thread's

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "oncemq/base/check.h"
+#include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
-#include "oncemq/base/mutex.h"
 #include "redis_line.h"
 
 namespace oncemq {
@@ -63,6 +63,9 @@ Error RedisError(std::string_view text) {
              text.starts_with("ERR invalid password")) {
     error.code = Code::kInvalid;
     error.effect = Effect::kNone;
+  } else if (word == "ONCEMQ") {  // of our scripts, before they wrote anything
+    error.code = Code::kCorrupt;
+    error.effect = Effect::kNone;
   } else if (word == "OOM") {
     error.code = Code::kFull;
     error.effect = Effect::kNone;
@@ -77,51 +80,16 @@ RedisScript::~RedisScript() = default;
 struct RedisClient::Parts {
   const RedisPlace place;
   const RedisTimes times;
-  const size_t max_connections;
-  Mutex mutex;
-  ConditionVariable given_back;
-  std::vector<std::unique_ptr<RedisLine>> idle GUARDED_BY(mutex);
-  size_t open GUARDED_BY(mutex) = 0;
+  LinePool<RedisLine> pool;
 
   Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
-    {
-      MutexLock lock(mutex);
-      for (;;) {
-        while (!idle.empty()) {
-          auto line = std::move(idle.back());
-          idle.pop_back();
-          if (line->Fresh() || ONCEMQ_MUTANT("redis-dead-line-used")) {
-            return line;
-          }
-          open--;
-        }
-        if (open < max_connections) {
-          open++;
-          break;
-        }
-        const BootTime now = SystemClock::Instance().Boot();
-        if (now >= until) {
-          return Error{Code::kTimeout, Effect::kNone, "all connections to Redis are in use"};
-        }
-        given_back.wait_for(mutex, until - now);
-      }
-    }
-    const BootTime now = SystemClock::Instance().Boot();
-    auto line = RedisLine::Open(place, std::min<BootTime>(until, now + times.connect));
-    if (!line) {
-      Dropped();
-    }
-    return line;
-  }
-  void GiveBack(std::unique_ptr<RedisLine> line) {
-    MutexLock lock(mutex);
-    idle.push_back(std::move(line));
-    given_back.notify_one();
-  }
-  void Dropped() {
-    MutexLock lock(mutex);
-    open--;
-    given_back.notify_one();
+    return pool.Borrow(
+        until,
+        [](RedisLine& line) { return line.Fresh() || ONCEMQ_MUTANT("redis-dead-line-used"); },
+        [&] {
+          return RedisLine::Open(
+              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
+        });
   }
 };
 
@@ -135,13 +103,12 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
   if (place.hosts.empty() && place.socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
-  std::unique_ptr<Parts> parts(
-      new Parts{place, times, std::max<size_t>(1, max_connections), {}, {}, {}});
+  std::unique_ptr<Parts> parts(new Parts{place, times, LinePool<RedisLine>(max_connections)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();
   }
-  parts->GiveBack(*std::move(first));
+  parts->pool.GiveBack(*std::move(first));
   return std::unique_ptr<RedisClient>(new RedisClient(std::move(parts)));
 }
 
@@ -152,7 +119,7 @@ Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> c
     return line.error();
   }
   if (SystemClock::Instance().Boot() >= until) {
-    parts_->GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(line));
     return Error{Code::kTimeout, Effect::kNone, "connecting to Redis took all the time"};
   }
   auto replies = (*line)->Run(commands, until);
@@ -161,10 +128,10 @@ Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> c
         return reply.kind == RedisReply::Kind::kError && SaysLater(reply.text);
       });
   if (good || ONCEMQ_MUTANT("redis-doubtful-line-used")) {
-    parts_->GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(line));
   } else {
     (*line)->Abandon();
-    parts_->Dropped();
+    parts_->pool.Dropped();
   }
   return replies;
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redis_line.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
+#include "redis_wait.h"
 
 namespace oncemq {
 namespace {
 
-constexpr int kDeepest = 8;  // lists in lists; ours have two
+constexpr int kDeepest = 8;           // lists in lists; ours have two
+constexpr size_t kMostReads = 2'048;  // of an answer, each of 16 KiB
+constexpr size_t kLongestList = 1'000'000;
 
 Error Unavailable(Effect effect, std::string why) {
   return {Code::kUnavailable, effect, std::move(why)};
@@ -25,25 +25,50 @@ BootTime Now() {
   return SystemClock::Instance().Boot();
 }
 
-// Waits until the descriptor is ready, or `until`. False: it isn't.
-bool Ready(int fd, short events, BootTime until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Now()).count();
-    pollfd waits{fd, events, 0};
-    const int done = poll(&waits, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000)));
-    if (done > 0) {
-      return true;
-    }
-    if (left <= 0 || (done < 0 && errno != EINTR)) {
-      return false;
-    }
-  }
-}
-
 // At least a little: to connect() none at all means for ever.
 timeval Left(BootTime until) {
   const auto left = std::max<int64_t>(1'000, (until - Now()).count());
   return {left / 1'000'000, left % 1'000'000};
+}
+
+// Before anything is sent: how TLS is to be says nobody who does not want it.
+Status CheckTls(const RedisPlace& place) {
+  const bool said = !place.ca_file.empty() || !place.certificate_file.empty() ||
+                    !place.key_file.empty() || !place.server_name.empty();
+  const char* wrong = nullptr;
+  if (!place.tls) {
+    wrong = said ? "what is said of TLS needs an address that wants it" : nullptr;
+  } else if (!place.socket.empty()) {
+    wrong = "there is no TLS through a socket of the file system";
+  } else if (place.certificate_file.empty() != place.key_file.empty()) {
+    wrong = "a certificate of ours and its key go together";
+  }
+  if (wrong != nullptr) {
+    return Error{Code::kInvalid, Effect::kNone, std::string("the address of a Redis: ") + wrong};
+  }
+  return place.tls ? RedisTlsIsBuilt() : Status();
+}
+
+// hiredis takes as much memory as the head of a list names. The count is an int before 1.0.
+template <class Count>
+struct Lists {
+  static inline void* (*create)(const redisReadTask*, Count) = nullptr;
+  static void* Create(const redisReadTask* task, Count count) {
+    return static_cast<size_t>(count) > kLongestList ? nullptr : create(task, count);
+  }
+  static redisReplyObjectFunctions Bounded(redisReplyObjectFunctions all) {
+    create = all.createArray;
+    all.createArray = &Create;
+    return all;
+  }
+};
+template <class Count>
+Lists<Count> ListsOf(void* (*)(const redisReadTask*, Count));
+
+void BoundLists(redisContext& connection) {
+  using Ours = decltype(ListsOf(redisReplyObjectFunctions{}.createArray));
+  static redisReplyObjectFunctions bounded = Ours::Bounded(*connection.reader->fn);
+  connection.reader->fn = &bounded;
 }
 
 RedisReply Convert(const redisReply& from, int depth = 0) {
@@ -77,38 +102,51 @@ RedisReply Convert(const redisReply& from, int depth = 0) {
 
 }  // namespace
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context,
-                                                        const std::string& where) {
+Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context, const RedisPlace& place,
+                                                        const RedisHost& host, BootTime until) {
+  const std::string where = place.socket.empty()
+                                ? host.host + ":" + std::to_string(host.port) + ": "
+                                : place.socket + ": ";
   if (context == nullptr) {
-    return Unavailable(Effect::kNone, where + ": no memory for a connection");
+    return Unavailable(Effect::kNone, where + "no memory for a connection");
   }
   if (context->err != 0) {
-    return Unavailable(Effect::kNone, where + ": " + context->errstr);
+    return Unavailable(Effect::kNone, where + context->errstr);
   }
-  return std::unique_ptr<RedisLine>(new RedisLine(std::move(context)));
+  BoundLists(*context);
+  if (!place.tls || ONCEMQ_MUTANT("redis-tls-left-out")) {
+    auto plain = PlainRedisWire(*context);
+    return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), std::move(plain)));
+  }
+  auto wire = TlsRedisWire(*context, place, host.host, until);
+  if (!wire) {
+    return Error{wire.error().code, Effect::kNone, where + wire.error().message};
+  }
+  return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), *std::move(wire)));
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisHost& host, BootTime until) {
+Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisPlace& place,
+                                                      const RedisHost& host, BootTime until) {
   return Connected(ContextPtr(redisConnectWithTimeout(host.host.c_str(), host.port, Left(until))),
-                   host.host + ":" + std::to_string(host.port));
+                   place, host, until);
 }
 
 Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, BootTime until) {
-  if (place.tls) {
-    return Error{Code::kInvalid, Effect::kNone, "this build of oncemq has no TLS for Redis"};
+  if (const Status sound = CheckTls(place); !sound) {
+    return sound.error();
   }
   Result<std::unique_ptr<RedisLine>> line = Error{};
   if (!place.socket.empty()) {
     line = Connected(ContextPtr(redisConnectUnixWithTimeout(place.socket.c_str(), Left(until))),
-                     place.socket);
+                     place, {}, until);
   } else if (place.master.empty()) {
-    line = Connect(place.hosts.front(), until);
+    line = Connect(place, place.hosts.front(), until);
   } else {
     const auto master = AskSentinels(place, until);
     if (!master) {
       return master.error();
     }
-    line = Connect(*master, until);
+    line = Connect(place, *master, until);
   }
   if (!line) {
     return line;
@@ -125,7 +163,7 @@ Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime unti
   size_t left = place.hosts.size();
   for (const RedisHost& sentinel : place.hosts) {
     const BootTime share = Now() + (until - Now()) / (left-- + 1);
-    auto line = Connect(sentinel, share);
+    auto line = Connect(place, sentinel, share);
     if (!line) {
       why = line.error().message;
       continue;
@@ -183,9 +221,8 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
   return {};
 }
 
-bool RedisLine::Fresh() const {
-  pollfd waits{context_->fd, POLLIN, 0};
-  return poll(&waits, 1, 0) == 0;
+bool RedisLine::Fresh() {
+  return wire_->Fresh();
 }
 
 Result<std::vector<RedisReply>> RedisLine::Run(std::span<const RedisCommand> commands,
@@ -225,16 +262,14 @@ Status RedisLine::Send(std::span<const RedisCommand> commands, BootTime until) {
     out.append(formatted, static_cast<size_t>(length));
     redisFreeCommand(formatted);
   }
-  // Not hiredis' own: a connection that is gone would end the process by a signal.
   for (size_t sent = 0; sent < out.size();) {
-    const ssize_t some =
-        send(context_->fd, out.data() + sent, out.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (some >= 0) {
-      sent += static_cast<size_t>(some);
-    } else if (errno != EAGAIN && errno != EINTR) {
+    const auto some = wire_->Send(std::string_view(out).substr(sent));
+    if (!some) {
       return Unavailable(sent == 0 ? Effect::kNone : Effect::kUnknown,
-                         std::string("Redis: ") + std::strerror(errno));
-    } else if (!Ready(context_->fd, POLLOUT, until)) {
+                         "Redis: " + some.error().message);
+    }
+    sent += some->bytes;
+    if (some->wait != 0 && !WaitReady(context_->fd, some->wait, until)) {
       return Error{Code::kTimeout, sent == 0 ? Effect::kNone : Effect::kUnknown,
                    "Redis takes nothing"};
     }
@@ -243,7 +278,10 @@ Status RedisLine::Send(std::span<const RedisCommand> commands, BootTime until) {
 }
 
 Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
-  for (;;) {
+  for (size_t reads = 0;; reads++) {
+    if (reads == kMostReads) {
+      return Error{Code::kCorrupt, Effect::kUnknown, "Redis answered more than 32 MB"};
+    }
     void* raw = nullptr;
     if (redisGetReplyFromReader(context_.get(), &raw) != REDIS_OK) {
       return Unavailable(Effect::kUnknown, std::string("Redis: ") + context_->errstr);
@@ -253,11 +291,12 @@ Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
       freeReplyObject(raw);
       return std::optional(std::move(reply));
     }
-    if (!Ready(context_->fd, POLLIN, until)) {
+    const bool there = wire_->Pending() || WaitReady(context_->fd, POLLIN, until);
+    if (!there || (reads > 0 && SystemClock::Instance().Boot() >= until)) {
       return std::optional<RedisReply>();
     }
-    if (redisBufferRead(context_.get()) != REDIS_OK) {
-      return Unavailable(Effect::kUnknown, std::string("Redis: ") + context_->errstr);
+    if (const Status read = wire_->Read(); !read) {
+      return Unavailable(Effect::kUnknown, "Redis: " + read.error().message);
     }
   }
 }

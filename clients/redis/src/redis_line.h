@@ -15,6 +15,7 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/clients/redis_client.h"
+#include "redis_wire.h"
 
 namespace oncemq {
 
@@ -24,7 +25,7 @@ class RedisLine {
   static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, BootTime until);
 
   // False: the server has hung up, or said something that nobody asked for.
-  bool Fresh() const;
+  bool Fresh();
   Result<std::vector<RedisReply>> Run(std::span<const RedisCommand> commands, BootTime until);
 
   Status Send(std::span<const RedisCommand> commands, BootTime until);
@@ -41,13 +42,18 @@ class RedisLine {
   };
   using ContextPtr = std::unique_ptr<redisContext, Free>;
 
-  explicit RedisLine(ContextPtr context) : context_(std::move(context)) {}
-  static Result<std::unique_ptr<RedisLine>> Connect(const RedisHost& host, BootTime until);
-  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const std::string& where);
+  RedisLine(ContextPtr context, std::unique_ptr<RedisWire> wire)
+      : context_(std::move(context)), wire_(std::move(wire)) {}
+  // To one host of the place, or to the master that its sentinels name; by TLS if it says so.
+  static Result<std::unique_ptr<RedisLine>> Connect(const RedisPlace& place, const RedisHost& host,
+                                                    BootTime until);
+  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const RedisPlace& place,
+                                                      const RedisHost& host, BootTime until);
   static Result<RedisHost> AskSentinels(const RedisPlace& place, BootTime until);
   Status LogIn(const RedisPlace& place, BootTime until);
 
   const ContextPtr context_;
+  const std::unique_ptr<RedisWire> wire_;
 };
 
 }  // namespace oncemq

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/bytes.h"
 
 namespace oncemq {
@@ -12,61 +13,10 @@ Error Invalid(const std::string& why) {
   return {Code::kInvalid, Effect::kNone, "the address of a Redis: " + why};
 }
 
-std::optional<std::string> Decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] != '%') {
-      out.push_back(text[i]);
-      continue;
-    }
-    const auto byte = text.size() - i > 2 ? ParseHex(text.substr(i + 1, 2)) : std::nullopt;
-    if (!byte) {
-      return std::nullopt;
-    }
-    out.push_back(static_cast<char>(*byte));
-    i += 2;
-  }
-  return out;
-}
-
-// Cuts `text` at the first `mark`; what is behind it, or nothing if it isn't there.
-std::optional<std::string_view> CutAt(std::string_view& text, char mark) {
-  const size_t at = text.find(mark);
-  if (at == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::string_view rest = text.substr(at + 1);
-  text = text.substr(0, at);
-  return rest;
-}
-
 Result<RedisHost> ParseHost(std::string_view text, uint16_t port) {
-  RedisHost host{.host = "", .port = port};
-  std::optional<std::string_view> number;
-  if (text.starts_with('[')) {  // IPv6
-    text.remove_prefix(1);
-    const auto behind = CutAt(text, ']');
-    if (!behind || (!behind->empty() && !behind->starts_with(':'))) {
-      return Invalid("a [ without its ]");
-    }
-    if (!behind->empty()) {
-      number = behind->substr(1);
-    }
-  } else {
-    number = CutAt(text, ':');
-  }
-  if (text.empty()) {
-    return Invalid("a host is missing");
-  }
-  host.host = text;
-  if (number) {
-    const auto value = ParseDecimal(*number);
-    if (!value || *value < 1 || *value > 65535) {
-      return Invalid("a port is a number from 1 to 65535");
-    }
-    host.port = static_cast<uint16_t>(*value);
-  }
-  return host;
+  auto host = ParseHostAndPort(text, port);
+  return host ? Result<RedisHost>({.host = std::move(host->host), .port = host->port})
+              : Invalid(host.error().message);
 }
 
 Status ParseDatabase(std::string_view text, RedisPlace& place) {
@@ -78,29 +28,48 @@ Status ParseDatabase(std::string_view text, RedisPlace& place) {
   return {};
 }
 
-// Takes "user:password@" off the front.
 Status ParseWho(std::string_view& text, RedisPlace& place) {
-  const size_t at = text.substr(0, text.find('/')).rfind('@');
-  if (at == std::string_view::npos) {
-    return {};
+  auto who = CutUser(text);
+  if (!who) {
+    return Invalid(who.error().message);
   }
-  std::string_view user = text.substr(0, at);
-  text.remove_prefix(at + 1);
-  const auto password = CutAt(user, ':');
-  const auto plain_user = Decoded(user);
-  const auto plain_password = Decoded(password.value_or(""));
-  if (!plain_user || !plain_password) {
-    return Invalid("a % in user or password is not followed by two hexadecimal digits");
+  if (*who) {
+    place.user = std::move((*who)->user);
+    place.password = std::move((*who)->password);
   }
-  place.user = *plain_user;
-  place.password = *plain_password;
+  return {};
+}
+
+// ca=...&cert=... Each once, and none empty: that would mean something else than it looks like.
+Status ParseTls(std::string_view text, RedisPlace& place) {
+  for (std::optional<std::string_view> rest = text; rest;) {
+    std::string_view one = *rest;
+    rest = CutAt(one, '&');
+    const auto value = CutAt(one, '=');
+    std::string* into = one == "ca"            ? &place.ca_file
+                        : one == "cert"        ? &place.certificate_file
+                        : one == "key"         ? &place.key_file
+                        : one == "server_name" ? &place.server_name
+                                               : nullptr;
+    if (into == nullptr) {
+      return Invalid("of TLS only ca=, cert=, key= and server_name= can be said");
+    }
+    const auto plain = PercentDecoded(value.value_or(""));
+    if (!plain || plain->empty() || !into->empty()) {
+      return Invalid(std::string(one) + "= is empty, not well encoded, or there twice");
+    }
+    *into = *plain;
+  }
+  if (place.certificate_file.empty() != place.key_file.empty()) {
+    return Invalid("cert= and key= go together");
+  }
   return {};
 }
 
 Result<RedisPlace> ParseSocket(std::string_view text) {
   RedisPlace place;
   const auto query = CutAt(text, '?');
-  const auto path = Decoded(text);
+  const auto path = PercentDecoded(text);
   if (!path || path->empty()) {
     return Invalid("the path of a socket is missing, or not well encoded");
   }
@@ -122,25 +91,34 @@ Result<RedisPlace> ParseRedisPlace(std::string_view url) {
   constexpr std::string_view kPlain = "redis://";
   constexpr std::string_view kTls = "rediss://";
   constexpr std::string_view kSentinel = "redis-sentinel://";
+  constexpr std::string_view kTlsSentinel = "rediss-sentinel://";
   constexpr std::string_view kSocket = "unix://";
   if (url.starts_with(kSocket)) {
     return ParseSocket(url.substr(kSocket.size()));
   }
   RedisPlace place;
-  const bool sentinel = url.starts_with(kSentinel);
-  place.tls = url.starts_with(kTls);
+  const bool sentinel = url.starts_with(kSentinel) || url.starts_with(kTlsSentinel);
+  place.tls = url.starts_with(kTls) || url.starts_with(kTlsSentinel);
   if (!sentinel && !place.tls && !url.starts_with(kPlain)) {
-    return Invalid("it begins with redis://, rediss://, redis-sentinel:// or unix://");
+    return Invalid(
+        "it begins with redis://, rediss://, redis-sentinel://, rediss-sentinel:// or unix://");
   }
-  url.remove_prefix((sentinel ? kSentinel : place.tls ? kTls : kPlain).size());
+  url.remove_prefix(url.find("://") + 3);
   if (const Status done = ParseWho(url, place); !done) {
+    return done.error();
+  }
+  const auto query = CutAt(url, '?');
+  if (query && !place.tls) {
+    return Invalid("behind a ? stands what is said of TLS, and that needs rediss://");
+  }
+  if (const Status done = query ? ParseTls(*query, place) : Status(); !done) {
     return done.error();
   }
   auto path = CutAt(url, '/');
   if (sentinel) {
     std::string_view master = path.value_or("");
     path = CutAt(master, '/');
-    const auto plain = Decoded(master);
+    const auto plain = PercentDecoded(master);
     if (!plain || plain->empty()) {
       return Invalid("behind the sentinels stands a / and what they call the master");
     }
@@ -156,7 +134,7 @@ Result<RedisPlace> ParseRedisPlace(std::string_view url) {
     place.hosts.push_back(*std::move(host));
   }
   if (!sentinel && place.hosts.size() > 1) {
-    return Invalid("several hosts are for redis-sentinel:// only");
+    return Invalid("several hosts are for sentinels only");
   }
   if (path && !path->empty()) {
     if (const Status done = ParseDatabase(*path, place); !done) {
@@ -170,9 +148,8 @@ std::string ToString(const RedisPlace& place) {
   if (!place.socket.empty()) {
     return "unix://" + place.socket + "?db=" + std::to_string(place.database);
   }
-  std::string text = !place.master.empty() ? "redis-sentinel://"
-                     : place.tls           ? "rediss://"
-                                           : "redis://";
+  std::string text = place.tls ? "rediss" : "redis";
+  text.append(place.master.empty() ? "://" : "-sentinel://");
   for (size_t i = 0; i < place.hosts.size(); i++) {
     const bool ipv6 = place.hosts[i].host.find(':') != std::string::npos;
     text.append(i == 0 ? "" : ",").append(ipv6 ? "[" : "").append(place.hosts[i].host);

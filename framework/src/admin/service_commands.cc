@@ -153,27 +153,6 @@ Result<ordered_json> StatOf(const AdminSubject& subject) {
 
 }  // namespace
 
-std::string HexOfBytes(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) {
-    out += Hex(static_cast<unsigned char>(c)).substr(14);
-  }
-  return out;
-}
-
-std::optional<std::string> BytesOfHex(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    const std::string_view pair = text.substr(i, 2);
-    const std::optional<uint64_t> byte = pair.size() == 2 ? ParseHex(pair) : std::nullopt;
-    if (!byte) {
-      return std::nullopt;
-    }
-    out.push_back(static_cast<char>(*byte));
-  }
-  return out;
-}
-
 void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
   commands.Add({.name = "status", .run = [subject](const json& arguments) -> Result<ordered_json> {
                   if (const Status none = TakesNothing(arguments); !none) {

@@ -12,8 +12,4 @@ namespace oncemq {
 // What `subject` points to outlives the commands.
 void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject);
 
-// The bytes of hex digits in pairs.
-std::string HexOfBytes(std::string_view bytes);
-std::optional<std::string> BytesOfHex(std::string_view text);
-
 }  // namespace oncemq

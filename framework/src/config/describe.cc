@@ -179,6 +179,44 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   lines.Add("incomplete", policy == IncompletePolicy::kStop ? "stop" : "run");
 }
 
+// A store's address may have a user in it.
+std::string WithoutUser(std::string_view address) {
+  const size_t at = address.rfind('@');
+  size_t begin = address.find(':') + 1;
+  begin += address.substr(begin).starts_with("//") ? 2 : 0;
+  if (at == std::string_view::npos || begin > at) {
+    return std::string(at == std::string_view::npos ? address : "(not shown)");
+  }
+  return std::string(address.substr(0, begin)) + "(not shown)" + std::string(address.substr(at));
+}
+
+void DescribeLocks(const ServiceOptions& options, Lines& lines) {
+  const ServiceLocks& locks = options.locks;
+  const LockUse& use = options.runtime.locks;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) {
+      lines.Add(name, Value(value));
+    }
+  };
+  if (!locks.any() && !use.elided) {
+    return;
+  }
+  lines.Head("locks");
+  if (use.elided) {
+    lines.Add("elided", "true");
+    lines.Add("names_partition_owned", use.names_partition_owned ? "true" : "false");
+    lines.Add("effects_check_fences", use.effects_check_fences ? "true" : "false");
+    return;
+  }
+  add("catalogue", locks.catalogue);
+  add("application", locks.application);
+  add("scope", locks.scope);
+  add("secret", locks.secret.empty() ? "" : "(not shown)");
+  add("at", WithoutUser(locks.at));
+  add("space", locks.space);
+  lines.Add("lease", locks.lease);
+}
+
 void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {
   lines.Head("runtime");
   lines.Add("workers", uint64_t{runtime.workers});
@@ -218,6 +256,7 @@ std::string Describe(const ServiceOptions& options) {
   const bool journal = runtime.policy.reject == RejectPolicy::kJournal;
   lines.Add("reject", journal ? "{journal: " + Value(runtime.journal) + "}" : "stop", 0);
   DescribeLimits(runtime, lines);
+  DescribeLocks(options, lines);
   lines.Head("log");
   lines.Add("level", Name(options.log.level));
   lines.Add("format", Name(options.log.format));

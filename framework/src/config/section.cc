@@ -115,6 +115,14 @@ Section::Section(const YAML::Node& node, std::string path, const ConfigSources& 
   }
 }
 
+std::vector<std::string_view> Section::Names() const {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries_) {
+    names.push_back(entry.name);
+  }
+  return names;
+}
+
 const Section::Entry* Section::Find(std::string_view name) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.name == name; });
@@ -175,13 +183,21 @@ std::optional<std::string> Section::Scalar(const YAML::Node& node, const std::st
   return *std::move(value);
 }
 
-std::optional<std::string> Section::ScalarOf(std::string_view name) {
+std::optional<std::string> Section::ScalarOf(std::string_view name, SecretPlace place) {
   const Entry* entry = Ask(name);
-  return entry != nullptr ? Scalar(entry->value, Shown(name), SecretPlace::kNo) : std::nullopt;
+  return entry != nullptr ? Scalar(entry->value, Shown(name), place) : std::nullopt;
 }
 
 bool Section::Text(std::string_view name, std::string& out) {
-  std::optional<std::string> value = ScalarOf(name);
+  return TextAt(name, out, SecretPlace::kNo);
+}
+
+bool Section::Secret(std::string_view name, std::string& out) {
+  return TextAt(name, out, SecretPlace::kYes);
+}
+
+bool Section::TextAt(std::string_view name, std::string& out, SecretPlace place) {
+  std::optional<std::string> value = ScalarOf(name, place);
   if (value && value->empty()) {
     Blame(name, "is empty");
     return false;

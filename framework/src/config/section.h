@@ -72,6 +72,8 @@ class Section {
   Section(const YAML::Node& node, std::string path, const ConfigSources& sources,
           Findings& findings);
 
+  // Of a mapping with free keys; they live as long as the section.
+  std::vector<std::string_view> Names() const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   void Require(std::string_view name, std::string_view why);
   // A finding at the value, or at the section when the key is absent.
@@ -83,6 +85,8 @@ class Section {
 
   // Each reads the key if it is there. True: the option has a new value.
   bool Text(std::string_view name, std::string& out);
+  // One that is never shown, so it may come from a file.
+  bool Secret(std::string_view name, std::string& out);
   bool Texts(std::string_view name, std::vector<std::string>& out);  // one text, or a list
   // A text that names a file: a relative one lies in the folder of the service file.
   bool Path(std::string_view name, std::string& out);
@@ -123,7 +127,8 @@ class Section {
   std::string Shown(std::string_view name) const { return "`" + PathOf(name) + "`"; }
   std::optional<std::string> Scalar(const YAML::Node& node, const std::string& what,
                                     SecretPlace place);
-  std::optional<std::string> ScalarOf(std::string_view name);
+  std::optional<std::string> ScalarOf(std::string_view name, SecretPlace place = SecretPlace::kNo);
+  bool TextAt(std::string_view name, std::string& out, SecretPlace place);
   std::optional<uint64_t> NumberOf(std::string_view name, uint64_t least, uint64_t most);
   std::optional<std::chrono::milliseconds> DurationOf(std::string_view name,
                                                       std::chrono::milliseconds least,
@@ -136,7 +141,7 @@ class Section {
   Findings& findings_;
   bool is_map_ = true;  // of what is no mapping, nothing is missing either
   std::vector<Entry> entries_;
-  std::vector<std::string_view> asked_;  // names are literals of the reading code
+  std::vector<std::string_view> asked_;  // literals of the reading code, or names of entries
 };
 
 template <class N>

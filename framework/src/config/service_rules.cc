@@ -9,6 +9,8 @@
 #include "kafka_properties.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
+#include "oncemq/clients/store_catalogue.h"
+#include "oncemq/locks/lock_engines.h"
 #include "quoted.h"
 #include "units.h"
 
@@ -151,6 +153,53 @@ void CheckWindow(const ServiceOptions& options, Rules& rules) {
                "window.id", "must name the header that carries the id");
 }
 
+// Rule 50, as Runtime::Open has it.
+void CheckElision(const ServiceOptions& options, Rules& rules) {
+  const LockUse& use = options.runtime.locks;
+  const std::optional<Level> level = LevelOf(options);
+  rules.Demand(use.elided || !use.names_partition_owned, "locks.names_partition_owned",
+               "is a statement for `locks.elided` only");
+  rules.Demand(use.elided || !use.effects_check_fences, "locks.effects_check_fences",
+               "is a statement for `locks.elided` only");
+  if (!use.elided) {
+    return;
+  }
+  rules.Demand(use.names_partition_owned, "locks.names_partition_owned",
+               "must be `true` where locks are elided: whoever takes a name does so in one "
+               "partition (rule 50)");
+  rules.Demand(level == Level::kAtomic || (level == Level::kGuarded && use.effects_check_fences),
+               "locks.elided",
+               "needs effects that are checked: the level atomic, or guarded with "
+               "`effects_check_fences: true` (rule 50)");
+}
+
+void CheckLocks(const ServiceOptions& options, Rules& rules) {
+  const ServiceLocks& locks = options.locks;
+  const bool catalogue = !locks.catalogue.empty();
+  const bool one = !locks.at.empty();
+  const bool elided = options.runtime.locks.elided;
+  rules.Demand(static_cast<int>(catalogue) + static_cast<int>(one) + static_cast<int>(elided) <= 1,
+               "locks", "names a `catalogue`, a store `at`, or is `elided`: one of these");
+  for (const auto& [path, text] : {std::pair("locks.application", &locks.application),
+                                   {"locks.scope", &locks.scope},
+                                   {"locks.secret", &locks.secret}}) {
+    rules.Demand(text->empty() || catalogue, path, "has no meaning without `locks.catalogue`");
+  }
+  rules.Demand(locks.space.empty() || one, "locks.space",
+               "has no meaning without `locks.at`: in a catalogue the application has its own");
+  rules.Demand(!catalogue || IsApplicationName(locks.application), "locks.application",
+               "must be the name under which the catalogue knows this service");
+  rules.Demand(locks.scope.empty() || IsApplicationName(locks.scope), "locks.scope",
+               "must be one that the catalogue gives this application");
+  rules.Demand(!catalogue || !locks.secret.empty(), "locks.secret",
+               "must be said, best as `${file:/path}`: the application proves itself by it");
+  if (one) {
+    const auto can = CapabilitiesAt(locks.at);
+    rules.Demand(can.has_value(), "locks.at", can ? "" : ": " + can.error().message);
+  }
+  CheckElision(options, rules);
+}
+
 }  // namespace
 
 std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
@@ -160,6 +209,7 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
   CheckTimes(options, rules);
   CheckLimits(options, rules);
   CheckWindow(options, rules);
+  CheckLocks(options, rules);
   for (const auto& [path, name] :
        {std::pair<std::string_view, std::string_view>{"scope.app", runtime.app},
         {"scope.namespace", runtime.name_space},

@@ -280,6 +280,23 @@ void ReadLimits(Section limits, ServiceOptions& options) {
   options.memory.max_open = std::max(options.memory.max_open, core.in_flight);
 }
 
+// One of three ways, each with keys of its own; that it is one of them, the rules say.
+void ReadLocks(Section section, ServiceOptions& options) {
+  ServiceLocks& locks = options.locks;
+  LockUse& use = options.runtime.locks;
+  section.Path("catalogue", locks.catalogue);
+  section.Text("application", locks.application);
+  section.Text("scope", locks.scope);
+  section.Secret("secret", locks.secret);
+  section.Secret("at", locks.at);  // it may hold a password
+  section.Text("space", locks.space);
+  section.Duration("lease", locks.lease, 100ms, 1h);
+  section.Choice("elided", use.elided, kYesNo);
+  section.Choice("names_partition_owned", use.names_partition_owned, kYesNo);
+  section.Choice("effects_check_fences", use.effects_check_fences, kYesNo);
+  section.Finish();
+}
+
 void ReadLog(Section log, LogOptions& options) {
   log.Choice("level", options.level, kLogLevels);
   log.Choice("format", options.format, kLogFormats);
@@ -311,6 +328,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   ReadReject(file, runtime);
   ReadRuntime(file.Sub("runtime"), runtime);
   ReadLimits(file.Sub("limits"), options);
+  ReadLocks(file.Sub("locks"), options);
   ReadLog(file.Sub("log"), options.log);
   ReadAdmin(file.Sub("admin"), options.admin);
   file.Finish(PropertyHint);

@@ -12,6 +12,7 @@
 #include "kafka_properties.h"
 #include "kafka_source.h"
 #include "keeper.h"
+#include "lock_use.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/stop_caller.h"
@@ -28,7 +29,7 @@ class KafkaRuntime final : public Runtime {
  public:
   KafkaRuntime(const RuntimeOptions& options, Window* window, Handler handler,
                std::unique_ptr<Wake> wake, std::unique_ptr<Journal> journal,
-               std::unique_ptr<KafkaSource> source)
+               std::unique_ptr<KafkaSource> source, OpenedLocks locks)
       : options_(options),
         guarantee_(GuaranteeLine(window != nullptr ? &window->capabilities() : nullptr,
                                  options.missing_id, options.one_host)),
@@ -36,6 +37,7 @@ class KafkaRuntime final : public Runtime {
         handler_(std::make_shared<const Handler>(std::move(handler))),
         wake_(std::move(wake)),
         journal_(std::move(journal)),
+        locks_(std::move(locks)),
         source_(source.get()),
         loop_(std::make_shared<PollLoop>(options_, std::move(source))) {
     Log(LogLevel::kInfo, "runtime", "opened",
@@ -49,7 +51,7 @@ class KafkaRuntime final : public Runtime {
     const Clock& clock = SystemClock::Instance();
     const auto poll = [loop = loop_] { loop->Poll(); };
     StopCaller stops;
-    Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors()}, *wake_,
+    Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors(), locks_.source}, *wake_,
               options_.spare_workers);
     auto keeper = std::make_unique<Keeper>(
         Keeper::Options{options_.poll_budget, options_.renew_every}, window_, clock,
@@ -93,6 +95,7 @@ class KafkaRuntime final : public Runtime {
   const std::shared_ptr<const Handler> handler_;
   const std::unique_ptr<Wake> wake_;
   const std::unique_ptr<Journal> journal_;
+  const OpenedLocks locks_;
   KafkaSource* const source_;  // the loop's
   bool ran_ = false;
   const std::shared_ptr<PollLoop> loop_;
@@ -301,13 +304,17 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (window != nullptr) {
     needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};
   }
+  auto locks = OpenLocks(options.locks, options.policy.level);
+  if (!locks) {
+    return locks.error();
+  }
   auto source = KafkaSource::Open(options, needs, (*wake)->fd(), SystemClock::Instance());
   if (!source) {
     return source.error();
   }
   return std::unique_ptr<Runtime>(
       std::make_unique<KafkaRuntime>(options, window, std::move(handler), *std::move(wake),
-                                     std::move(journal), *std::move(source)));
+                                     std::move(journal), *std::move(source), *std::move(locks)));
 }
 
 }  // namespace

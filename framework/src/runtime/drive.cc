@@ -6,6 +6,7 @@
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -60,15 +61,42 @@ bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
   return true;
 }
 
+// An answer that was found under a lease that is lost stands for nothing.
+Outcome CallUnderLocks(Job& job, const Handler& handler, const Message& message, Context& context) {
+  Outcome outcome = CallHandler(handler, message, context);
+  if (job.locks.any() && !job.locks.AllMine() && !ONCEMQ_MUTANT("done-under-a-lost-lease"))
+      [[unlikely]] {
+    Log(LogLevel::kWarn, "handler", "a lease of the handler was lost; the message is retried",
+        {{"topic", message.topic()},
+         {"partition", message.partition()},
+         {"offset", message.offset()}});
+    return Retry{};
+  }
+  return outcome;
+}
+
 Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Context& context) {
   EffectBatch* const effects = job.effects.get();
   if (effects == nullptr) {
-    return CallHandler(handler, message, context);
+    return CallUnderLocks(job, handler, message, context);
   }
   effects->Begin();
-  Outcome outcome = CallHandler(handler, message, context);
+  Outcome outcome = CallUnderLocks(job, handler, message, context);
   std::holds_alternative<Done>(outcome) ? effects->Keep() : effects->Undo();
   return outcome;
+}
+
+// At the level atomic the effects are still to be written, so the names are kept until then, and
+// no other message is handled meanwhile: it might want one that is kept.
+void GiveNamesBack(Job& job) {
+  if (!job.locks.any()) {
+    return;
+  }
+  if (job.machine.Atomic() && !ONCEMQ_MUTANT("names-free-before-the-write")) {
+    job.machine.StopHandling();
+  } else {
+    job.locks.Release();
+  }
 }
 
 // Calls the handler for everything that is granted. False: abandoned meanwhile.
@@ -94,13 +122,15 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     }
     const Message& message = job.view->Show(item.message);
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
-                    job.watch.stop(), job.effects.get());
+                    job.watch.stop(), job.effects.get(), &job.locks);
+    job.locks.Begin(tools.locks, message, item.own, machine.safe_until());
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     job.watch.Leave();
     if (!machine.Handled(std::move(outcome))) [[unlikely]] {
       LogDropped(message, machine.policy().max_result_bytes);
     }
+    GiveNamesBack(job);
     if (job.watch.stop_handling()) [[unlikely]] {
       machine.StopHandling();
     }
@@ -136,6 +166,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         break;
       case RunStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
+          job.locks.Release();
           return Driven::kAbandoned;
         }
         break;
@@ -145,6 +176,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
             machine.Atomic() ? window->CompleteWith(*job.effects, machine.completions(), changes)
                              : window->Complete(machine.completions(), changes)));
         job.effects.reset();
+        job.locks.Release();
         break;
       case RunStep::kJournal: {
         const auto first = tools.journal->Append(machine.journal_entries());
@@ -159,6 +191,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
             told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case RunStep::kSettled:
+        job.locks.Release();
         job.watch.End();
         return Driven::kSettled;
     }

@@ -15,6 +15,7 @@ struct DriveTools {
   Journal* journal = nullptr;  // may be nullptr, with RejectPolicy::kStop
   const Clock* clock = nullptr;
   StoreErrors* errors = nullptr;
+  LockSource locks = {};
 };
 
 enum class Driven : uint8_t {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "message_locks.h"
 #include "oncemq/framework/run_machine.h"
 #include "run_watch.h"
 #include "source.h"
@@ -23,6 +24,7 @@ struct Job {
   RunWatch watch;
   std::unique_ptr<MessageView> view;
   std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
+  MessageLocks locks;                    // of the handler's call
   PartitionId partition = 0;             // of the run
   std::optional<Error> failed;           // window or journal did not do what the run asked for
   bool on_worker = false;

@@ -14,10 +14,14 @@ LOCK_TEST(Always, TheEngineIsWhatItSaysItIs) {
   EXPECT_EQ(said.fair, can().fair);
   EXPECT_EQ(said.unfair, can().unfair);
   EXPECT_EQ(said.shared, can().shared);
+  EXPECT_EQ(said.counted, can().counted);
   EXPECT_EQ(said.wakes, can().wakes);
   EXPECT_EQ(said.fence, can().fence);
   EXPECT_EQ(said.survives_failover, can().survives_failover);
   EXPECT_EQ(said.long_holds, can().long_holds);
+  EXPECT_EQ(said.seals, can().seals);
+  EXPECT_EQ(said.lists, can().lists);
+  EXPECT_EQ(said.epochs, can().epochs);
 }
 
 LOCK_TEST(Always, AFreeNameIsGranted) {

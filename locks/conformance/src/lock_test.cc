@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_test.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <string>
 
@@ -54,10 +56,22 @@ void LockTest::SetUp() {
   engine_ = *std::move(opened);
 }
 
+int LockTest::rounds() const {
+  const char* all = std::getenv("ONCEMQ_GIVING_UP_ROUNDS");
+  return all == nullptr ? case_.giving_up_rounds : std::max(1, std::atoi(all));
+}
+
 Asker LockTest::NewReader(std::string_view name) {
   Asker reader = New(name);
   reader.mode = LockMode::kShared;
   return reader;
+}
+
+Asker LockTest::NewCounted(uint32_t limit) {
+  Asker counted = NewLasting();
+  counted.mode = LockMode::kCounted;
+  counted.limit = limit;
+  return counted;
 }
 
 Asker LockTest::NewLasting() {
@@ -68,7 +82,8 @@ Asker LockTest::NewLasting() {
 
 LockAsk LockTest::AskOf(const Asker& asker) const {
   const milliseconds lasts = asker.lasts > milliseconds(0) ? asker.lasts : case_.lease;
-  return {asker.name, asker.token, asker.mode, asker.queue, asker.barge, lasts, lasts, "a test"};
+  return {asker.name, asker.token, asker.mode,  asker.queue, asker.barge, lasts,
+          lasts,      "a test",    asker.epoch, false,       asker.limit};
 }
 
 LockAnswer LockTest::Ask(const Asker& asker) {

@@ -34,8 +34,32 @@ inline bool IfSharedAndFair(const LockCapabilities& can) {
 inline bool IfSharedAndUnfair(const LockCapabilities& can) {
   return can.shared && can.fair && can.unfair;
 }
+inline bool IfCounted(const LockCapabilities& can) {
+  return can.counted && can.fair && can.fence;
+}
+inline bool IfNotCounted(const LockCapabilities& can) {
+  return !can.counted;
+}
+inline bool IfCountedAndShared(const LockCapabilities& can) {
+  return IfCounted(can) && can.shared;
+}
+inline bool IfCountedAndUnfair(const LockCapabilities& can) {
+  return IfCounted(can) && can.unfair;
+}
+inline bool IfCountedAndWakes(const LockCapabilities& can) {
+  return IfCounted(can) && can.wakes;
+}
 inline bool IfFenced(const LockCapabilities& can) {
   return can.fence;
+}
+inline bool IfSeals(const LockCapabilities& can) {
+  return can.seals;
+}
+inline bool IfSealsAndFenced(const LockCapabilities& can) {
+  return can.seals && can.fence;
+}
+inline bool IfLists(const LockCapabilities& can) {
+  return can.lists;
 }
 inline bool IfWakes(const LockCapabilities& can) {
   return can.wakes && can.fair;
@@ -51,6 +75,8 @@ struct Asker {
   bool queue = true;
   bool barge = false;
   milliseconds lasts{0};  // its lease and its place; 0: as the engine's case says
+  uint32_t epoch = 0;
+  uint32_t limit = 0;  // of a counted one
 };
 
 // Thread safety: the calls on the engine may be made from any thread, as the engine's own.
@@ -65,11 +91,13 @@ class LockTest : public testing::Test {
   const std::shared_ptr<LockEngine>& shared_engine() { return engine_; }
   const LockCapabilities& can() const { return case_.capabilities; }
   milliseconds lease() const { return case_.lease; }
+  int rounds() const;
   void Pass(milliseconds by) { case_.pass(by); }
 
   // One with a token of its own.
   Asker New(std::string_view name = "x") { return {.token = {0xC0DE, ++askers_}, .name = name}; }
   Asker NewReader(std::string_view name = "x");
+  Asker NewCounted(uint32_t limit);
   // One that outlives the test, so that only a release or a wake moves anything.
   Asker NewLasting();
   LockAsk AskOf(const Asker& asker) const;

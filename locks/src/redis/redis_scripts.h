@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server does in one step for each call of the engine: the rules of lock_entry.h, T1 to
-// T5, in the server's language. docs/formats.md says what a key holds.
+// T6, in the server's language. docs/formats.md says what a key holds.
 #pragma once
 
 #include "oncemq/clients/redis_client.h"
@@ -8,9 +8,10 @@
 namespace oncemq {
 
 struct RedisLockScripts {
-  // Arguments: token, "x" or "s", queue, barge ("1" or "0"), lease and place in microseconds, the
-  // channel that wakes, who, most waiters, how long a key of one hold is kept in milliseconds.
-  // Answers {kind, fence, again}; again in microseconds.
+  // Keys: of the name, and of the seal. Arguments: token, "x", "s" or "c", queue, barge ("1" or
+  // "0"), lease and place in microseconds, the channel that wakes, who, most waiters, how long a
+  // key of one hold is kept in milliseconds, epoch, and the limit of a counted ask. Answers {kind,
+  // fence, again, epoch}; again in microseconds.
   RedisScript ask;
   // token, lease, how long it is kept. 0 gone, 1 extended, 2 extended and asked back.
   RedisScript extend;
@@ -18,10 +19,15 @@ struct RedisLockScripts {
   RedisScript free;
   // Nothing. How many holders.
   RedisScript ask_back;
-  // fence. 1 if it held.
+  // fence, its epoch. 1 if it held.
   RedisScript evict;
-  // Nothing. For each holder, then for each waiter: {"h" or "w", mode, fence, left, who}.
+  // Nothing. For each holder, then for each waiter: {"h" or "w", mode, fence, left, who,
+  // epoch}.
   RedisScript look;
+  // Nothing. For each holder: {token, left, who}.
+  RedisScript tokens;
+  // Key: of the seal. An epoch. Answers the one in force.
+  RedisScript seal;
 
   RedisLockScripts();
 };
@@ -31,5 +37,6 @@ inline constexpr int64_t kRedisBusy = 0;
 inline constexpr int64_t kRedisGranted = 1;
 inline constexpr int64_t kRedisQueued = 2;
 inline constexpr int64_t kRedisFull = 3;
+inline constexpr int64_t kRedisSealed = 4;
 
 }  // namespace oncemq

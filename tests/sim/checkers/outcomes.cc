@@ -24,14 +24,14 @@ class Outcomes final : public Checker {
       case Op::kClaim:
         if (record.phase == Phase::kOk) {
           Claim(record);
-        } else if (released_.contains(Key(record.token))) {
+        } else if (released_.contains(record.token)) {
           Broken("a token is sent for a second grant after its release (rule 53)");
         }
         break;
       case Op::kRelease:
         if (made) {
-          granted_.erase(Key(record.token));
-          released_.insert(Key(record.token));
+          granted_.erase(record.token);
+          released_.insert(record.token);
         }
         break;
       case Op::kComplete:
@@ -90,8 +90,6 @@ class Outcomes final : public Checker {
 
  private:
   using Delivery = std::tuple<ActorId, int32_t, int64_t>;
-  using TokenKey = std::pair<uint64_t, uint64_t>;
-  static TokenKey Key(const Token& token) { return {token.process, token.attempt}; }
 
   std::pair<ActorId, uint32_t> Scope(const Record& record) const {
     const bool shared = PlacementOf(evidence_.config) == Placement::kShared ||
@@ -107,9 +105,8 @@ class Outcomes final : public Checker {
   void Claim(const Record& record) {
     const auto answer = static_cast<Answer>(record.value);
     if (answer == Answer::kGranted) {
-      granted_.insert(Key(record.token));
-      if (!used_.try_emplace(Key(record.token), record.id).second &&
-          used_[Key(record.token)] != record.id) {
+      granted_.insert(record.token);
+      if (!used_.try_emplace(record.token, record.id).second && used_[record.token] != record.id) {
         Broken("one token was used for two ids (rule 53)");
       }
     } else if (answer == Answer::kDuplicate) {
@@ -119,7 +116,7 @@ class Outcomes final : public Checker {
 
   void Handle(const Record& record) {
     if (record.phase == Phase::kInvoke) {
-      if (Passes(evidence_.config, record.id) == granted_.contains(Key(record.token))) {
+      if (Passes(evidence_.config, record.id) == granted_.contains(record.token)) {
         Broken("the handler of d" + std::to_string(record.delivery) + " starts " +
                (Passes(evidence_.config, record.id) ? "with a claim, and has no id"
                                                     : "without a claim"));
@@ -166,9 +163,9 @@ class Outcomes final : public Checker {
     }
   }
 
-  std::set<TokenKey> granted_;
-  std::set<TokenKey> released_;
-  std::map<TokenKey, uint32_t> used_;
+  std::set<Token> granted_;
+  std::set<Token> released_;
+  std::map<Token, uint32_t> used_;
   std::set<std::pair<ActorId, uint32_t>> done_;
   std::map<std::pair<ActorId, uint32_t>, uint32_t> payload_;  // that was applied
   std::set<Delivery> completed_;

@@ -21,7 +21,7 @@ class Waiting final : public Checker {
     switch (record.op) {
       case Op::kClaim:
         if (record.phase == Phase::kInvoke) {
-          claimant_[Key(record.token)] = record.delivery;
+          claimant_[record.token] = record.delivery;
         } else if (made) {
           Grant(record);
         }
@@ -31,7 +31,7 @@ class Waiting final : public Checker {
       case Op::kPark:
         // A store that was closed has none of it any more.
         if (made || (HasStores(evidence_.config) && record.phase == Phase::kOk)) {
-          Forget(Key(record.token));
+          Forget(record.token);
         }
         break;
       case Op::kSettle:
@@ -45,11 +45,8 @@ class Waiting final : public Checker {
   }
 
  private:
-  using TokenKey = std::pair<uint64_t, uint64_t>;
-  static TokenKey Key(const Token& token) { return {token.process, token.attempt}; }
-
   void Grant(const Record& record) {
-    const TokenKey token = Key(record.token);
+    const Token token = record.token;
     // A takeover ends the claim that was there.
     const std::pair<ActorId, uint32_t> id{Shared() ? kWorld : record.process, record.id};
     if (const auto before = by_id_.find(id); before != by_id_.end() && before->second != token) {
@@ -64,7 +61,7 @@ class Waiting final : public Checker {
     }
   }
 
-  void Forget(const TokenKey& token) {
+  void Forget(const Token& token) {
     const auto found = held_.find(token);
     if (found != held_.end()) {
       tokens_[found->second].erase(token);
@@ -85,10 +82,10 @@ class Waiting final : public Checker {
            (HasStores(evidence_.config) && evidence_.config.hosts == 0);
   }
 
-  std::map<TokenKey, uint32_t> claimant_;          // delivery that a token was sent for
-  std::map<TokenKey, uint32_t> held_;              // and now holds a claim
-  std::map<uint32_t, std::set<TokenKey>> tokens_;  // by delivery
-  std::map<std::pair<ActorId, uint32_t>, TokenKey> by_id_;
+  std::map<Token, uint32_t> claimant_;          // delivery that a token was sent for
+  std::map<Token, uint32_t> held_;              // and now holds a claim
+  std::map<uint32_t, std::set<Token>> tokens_;  // by delivery
+  std::map<std::pair<ActorId, uint32_t>, Token> by_id_;
 };
 
 }  // namespace

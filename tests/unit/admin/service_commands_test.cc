@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service_commands.h"
+#include "oncemq/base/bytes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

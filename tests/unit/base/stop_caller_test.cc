@@ -28,6 +28,22 @@ TEST(StopCaller, ACallbackThatBlocksKeepsNobodyWaiting) {
   EXPECT_TRUE(stops.End(milliseconds(20'000)));
 }
 
+TEST(StopCaller, ACallbackThatEndsItsCallerDoesNotWaitForItself) {
+  StopCaller stops;
+  std::stop_source source;
+  std::atomic<int> ended{-1};
+  const std::stop_callback ends(source.get_token(), [&] {
+    ended = stops.End(milliseconds(60'000)) ? 1 : 0;
+    ended.notify_all();
+  });
+  const BootTime began = SystemClock::Instance().Boot();
+  ASSERT_TRUE(stops.Request(source));
+  ended.wait(-1);
+  EXPECT_EQ(ended, 1);
+  EXPECT_LT(SystemClock::Instance().Boot() - began, milliseconds(30'000));
+  EXPECT_TRUE(stops.End(milliseconds(20'000)));
+}
+
 TEST(StopCaller, TheEndIsBoundedHoweverManyCallbacksRun) {
   StopCaller stops;
   std::atomic<bool> go_on{false};

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "oncemq/base/bytes.h"
 #include "service_commands.h"
 
 namespace oncemq {

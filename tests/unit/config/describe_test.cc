@@ -28,7 +28,11 @@ TEST(Describe, IsAFileThatGivesTheSameOptions) {
             "         missing_id: coordinates}\n"
             "order: {mode: unordered}\nreject: {journal: '/var/my journal'}\n"
             "limits: {in_flight_bytes: 3MiB}\nlog: {level: warn, format: text, file: l}\n"
-            "admin: {socket: '/run/my service/s'}\n"),
+            "admin: {socket: '/run/my service/s'}\n"
+            "locks: {catalogue: '/etc/my stores', application: pay, secret: 'x: y', lease: 9s}\n"),
+        kMinimalService + "locks: {at: 'redis://u:p@h/1', space: 'a b'}\n",
+        kMinimalService +
+            "locks: {elided: true, names_partition_owned: true, effects_check_fences: true}\n",
         std::string("kafka: {brokers: k1, group: g, start: 2026-11-21T10:00:00.5+02:00}\n"
                     "topics: p\n"
                     "window: {engine: memory, level: guarded, ids: partition_owned,\n"
@@ -93,10 +97,12 @@ TEST(Describe, TheReferenceFileShowsEveryKeyWithItsDefault) {
   EXPECT_EQ(with_all_keys->runtime.kafka.properties.size(), 2u);
   EXPECT_NE(with_all_keys->log.file, "");
   EXPECT_NE(with_all_keys->admin.socket, "");
+  EXPECT_EQ(with_all_keys->locks.secret, "secret");
   // These have no default to show.
   with_all_keys->runtime.kafka.properties.clear();
   with_all_keys->log.file.clear();
   with_all_keys->admin.socket.clear();
+  with_all_keys->locks = {};
   const std::string described = Describe(*as_it_stands);
   EXPECT_EQ(Describe(*with_all_keys), described);
   std::istringstream lines(described);

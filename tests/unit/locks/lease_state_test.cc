@@ -37,6 +37,42 @@ TEST(LeaseState, CountsARenewalFromItsSending) {
   EXPECT_EQ(state.safe_until(), At(milliseconds(333) + kSafe));
 }
 
+TEST(LeaseState, IsRenewedAtOnceWhenItIsInDoubt) {
+  LeaseState state(kTimes, kStart);
+  EXPECT_FALSE(state.At(At(milliseconds(1))).renew);
+  state.InDoubt();
+  EXPECT_EQ(state.safe_until(), At(kSafe)) << "doubt is no answer";
+  EXPECT_TRUE(state.At(At(milliseconds(1))).renew);
+  state.Renewed(At(milliseconds(1)), At(milliseconds(2)));
+  EXPECT_EQ(state.next(), At(milliseconds(334))) << "it is settled";
+}
+
+TEST(LeaseState, ADoubtBehindTheSendingOfARenewalIsSettledByTheNextOne) {
+  for (const bool answered : {true, false}) {
+    LeaseState state(kTimes, kStart);
+    ASSERT_TRUE(state.At(At(milliseconds(333))).renew);
+    state.InDoubt();
+    EXPECT_FALSE(state.At(At(milliseconds(334))).renew) << "one is on its way";
+    if (answered) {
+      state.Renewed(At(milliseconds(333)), At(milliseconds(335)));
+    } else {
+      state.RenewalFailed(At(milliseconds(335)));
+    }
+    EXPECT_TRUE(state.At(At(milliseconds(335))).renew);
+    state.Renewed(At(milliseconds(335)), At(milliseconds(336)));
+    EXPECT_EQ(state.next(), At(milliseconds(668)));
+  }
+}
+
+TEST(LeaseState, WhatIsLostStaysLostInDoubt) {
+  LeaseState state(kTimes, kStart);
+  state.End(Lost::kTaken);
+  EXPECT_TRUE(state.At(kStart).lost);
+  state.InDoubt();
+  EXPECT_FALSE(state.At(kStart).renew);
+  EXPECT_FALSE(state.next());
+}
+
 TEST(LeaseState, IsLostAtItsDeadlineAndSaysSoOnce) {
   LeaseState state(kTimes, kStart);
   EXPECT_FALSE(state.At(At(kSafe - milliseconds(1))).lost);
@@ -81,6 +117,18 @@ TEST(LeaseState, IsLostWhenTheStoreEndsIt) {
   EXPECT_EQ(state.At(At(milliseconds(1))).lost, Lost::kTaken);
   state.End(Lost::kClosed);
   EXPECT_EQ(state.lost(), Lost::kTaken) << "the first reason stays";
+}
+
+TEST(LeaseState, IsLostAtTheMomentThatEndsItOrWhenItWasHeldForTooLong) {
+  LeaseTimes times;
+  times.ends = At(milliseconds(700));
+  EXPECT_EQ(LeaseState(times, At(milliseconds(600))).safe_until(), At(milliseconds(700)));
+  times.max_hold = milliseconds(50);
+  EXPECT_EQ(LeaseState(times, At(milliseconds(600))).safe_until(), At(milliseconds(650)));
+  times.max_hold = milliseconds(5'000);
+  LeaseState state(times, At(milliseconds(0)));
+  EXPECT_EQ(state.At(At(milliseconds(699))).lost, std::nullopt);
+  EXPECT_EQ(state.At(At(milliseconds(700))).lost, Lost::kTooLong);
 }
 
 TEST(LeaseState, IsLostWhenItWasHeldForTooLongHoweverWellItIsRenewed) {

@@ -3,9 +3,9 @@
 #include "oncemq/locks/lock_domain.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <thread>
 
 #include "oncemq/locks/memory_locks.h"
@@ -97,6 +97,16 @@ TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
   EXPECT_EQ(lease->Release(), Released::kYes);
 }
 
+TEST_F(LockDomainTest, WhatWasReleasedIsNotToldAsLost) {
+  Open({});
+  std::optional<Lease> lease = Acquired();
+  ASSERT_TRUE(lease);
+  const std::stop_token stop = lease->stop();
+  EXPECT_EQ(lease->Release(), Released::kYes);
+  domain_.reset();
+  EXPECT_FALSE(stop.stop_requested());
+}
+
 TEST_F(LockDomainTest, ATryWhoseReplyWasLostLeavesNothingBehind) {
   Open({});
   locks_->on_ask = Fault::kLostReply;
@@ -134,6 +144,17 @@ TEST_F(LockDomainTest, AReleaseWhoseReplyWasLostIsUnknown) {
   locks_->on_free = Fault::kLostReply;
   EXPECT_EQ(lease->Release(), Released::kUnknown);
   EXPECT_EQ(Parties(), 0u);
+}
+
+// As in a process that was stopped for a while: its watchdog has not run yet.
+TEST_F(LockDomainTest, AHolderThatWasPausedBelievesNothingBeforeItsWatchdogRuns) {
+  ManualClock clock;
+  const auto domain = *LockDomain::Open(locks_, {.lease = milliseconds(30'000)}, clock);
+  const auto lease = domain->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  EXPECT_TRUE((*lease)->StillMine());
+  clock.Advance(milliseconds(30'000));
+  EXPECT_FALSE((*lease)->StillMine());
 }
 
 TEST_F(LockDomainTest, AHolderIsToldToStopBeforeTheStoreGrantsToOthers) {
@@ -253,6 +274,26 @@ TEST_F(LockDomainTest, ABadNameInABatchLosesNoOther) {
   EXPECT_TRUE((*good)->StillMine());
 }
 
+// A store that cannot get at one name, as if that were down, fails each call with that name in it.
+TEST_F(LockDomainTest, ANameThatKeepsTheStoreBusyLosesFewOthers) {
+  constexpr milliseconds kLease{3'000};
+  constexpr size_t kNames = 64;
+  Open({.lease = kLease});
+  std::vector<Lease> leases;
+  for (size_t i = 0; i < kNames; i++) {
+    leases.push_back(std::move(**domain_->Acquire("name " + std::to_string(i))));
+  }
+  locks_->Spoil("name 40", Code::kTimeout);
+  UntilTold(leases[40].stop());
+  const BootTime enough = domain_->clock().Boot() + kLease;
+  while (domain_->clock().Boot() < enough) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(std::count_if(leases.begin(), leases.end(),
+                          [](const Lease& lease) { return lease.StillMine(); }),
+            static_cast<std::ptrdiff_t>(kNames - 1));
+}
+
 // While the second one is waited for, the first one's time is over.
 TEST_F(LockDomainTest, AllNamesAreHeldAtTheMomentTheyAreGivenOut) {
   constexpr milliseconds kLongest{400};
@@ -276,16 +317,32 @@ TEST_F(LockDomainTest, AllNamesAreHeldAtTheMomentTheyAreGivenOut) {
   EXPECT_TRUE(all_held);
 }
 
-TEST_F(LockDomainTest, BehindAForkADomainIsOfNoUse) {
+TEST_F(LockDomainTest, EffectsThatCheckFencesNeedAnEngineThatHasSome) {
+  LockCapabilities can = locks_->capabilities();
+  can.fence = false;
+  locks_->Claim(can);
   Open({});
-  const pid_t child = fork();
-  if (child == 0) {
-    const auto lease = domain_->TryAcquire("x");
-    _exit(!lease && lease.error().code == Code::kInvalid ? 0 : 1);
+  AcquireOptions how;
+  how.fenced = true;
+  EXPECT_EQ(domain_->Acquire("x", how).error().code, Code::kInvalid);
+  how.fence = Fence{0, 7};  // from elsewhere
+  EXPECT_TRUE(Acquired(how));
+}
+
+TEST_F(LockDomainTest, AHoldIsNotSafeBeyondTheMomentThatEndsItHoweverLongItWasWaitedFor) {
+  Open({});
+  AcquireOptions how;
+  how.ends = domain_->clock().Boot() + milliseconds(2'000);
+  auto holder = Acquired();
+  std::optional<Lease> waited;
+  std::jthread waits([&] { waited = Acquired(how); });
+  while (Parties() < 2) {
+    std::this_thread::yield();
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  holder->Release();
+  waits.join();
+  ASSERT_TRUE(waited);
+  EXPECT_LE(waited->safe_until(), *how.ends);
 }
 
 TEST_F(LockDomainTest, WhatIsForEverDoesNotOverflow) {
@@ -313,9 +370,19 @@ TEST_F(LockDomainTest, ALeaseMayOutliveItsDomain) {
 }
 
 TEST_F(LockDomainTest, WhoHoldsCanBeSeen) {
-  Open({.who = "host/1"});
-  const auto lease = Acquired({.what = "settlement 7/42"});
-  EXPECT_EQ(locks_->Look("x")->parties.at(0).who, "host/1 settlement 7/42");
+  std::array<char, 256> host{};
+  ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
+  const std::string here = std::string(host.data()) + "/" + std::to_string(getpid());
+  const auto seen = [&](const std::string& who, std::string_view what) {
+    Open({.who = who});
+    const auto lease = Acquired({.what = what});
+    return locks_->Look("x")->parties.at(0).who;
+  };
+  EXPECT_EQ(seen("", ""), here);
+  EXPECT_EQ(seen("", "settlement 7/42"), here + " settlement 7/42");
+  EXPECT_EQ(seen("payments", ""), here + " payments");
+  EXPECT_EQ(seen("payments", "settlement 7/42"), here + " payments settlement 7/42");
+  EXPECT_TRUE(seen(std::string(1'000, 'x'), "").starts_with(here + " xxx"));
 }
 
 TEST_F(LockDomainTest, AMovedLeaseIsHeldOnce) {

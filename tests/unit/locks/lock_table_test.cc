@@ -18,6 +18,12 @@ class LockTableTest : public testing::Test {
   static LockAsk AskOf(uint64_t token, std::string_view name = "x") {
     return {.name = name, .token = {1, token}, .lease = kLease, .place = kLease};
   }
+  static LockAsk Counted(uint64_t token, uint32_t limit) {
+    LockAsk ask = AskOf(token);
+    ask.mode = LockMode::kCounted;
+    ask.limit = limit;
+    return ask;
+  }
   LockAnswer Ask(const LockAsk& ask) {
     turns_.clear();
     return table_.Ask(ask, now_, turns_);
@@ -75,6 +81,60 @@ TEST_F(LockTableTest, AReleaseIsTheTurnOfAllReadersUpToTheNextWriter) {
   }
   ASSERT_EQ(Free(1), Freed::kYes);
   EXPECT_EQ(turns_, Of({2, 3}));
+}
+
+TEST_F(LockTableTest, AFreedPlaceIsTheTurnOfOne) {
+  for (const uint64_t token : {1, 2, 3, 4, 5}) {
+    Ask(Counted(token, 2));
+  }
+  ASSERT_EQ(Free(1), Freed::kYes);
+  EXPECT_EQ(turns_, Of({3}));
+  EXPECT_EQ(Ask(Counted(3, 2)).kind, Kind::kGranted);
+  EXPECT_EQ(turns_, Of({})) << "nobody else's";
+  ASSERT_EQ(Free(2), Freed::kYes);
+  EXPECT_EQ(turns_, Of({4}));
+  EXPECT_TRUE(table_.MyTurn("x", {1, 4}, now_));
+  EXPECT_FALSE(table_.MyTurn("x", {1, 5}, now_));
+}
+
+TEST_F(LockTableTest, AWritersReleaseIsTheTurnOfAsManyAsTheirLimitSays) {
+  Ask(AskOf(1));
+  for (const uint64_t token : {2, 3, 4}) {
+    Ask(Counted(token, 2));
+  }
+  ASSERT_EQ(Free(1), Freed::kYes);
+  EXPECT_EQ(turns_, Of({2, 3}));
+}
+
+TEST_F(LockTableTest, OneWithALowLimitKeepsOthersBackUntilItIsGranted) {
+  Ask(Counted(1, 4));
+  Ask(Counted(2, 1));
+  Ask(Counted(3, 4));
+  Ask(Counted(4, 4));
+  ASSERT_EQ(Free(1), Freed::kYes);
+  EXPECT_EQ(turns_, Of({2}));
+  EXPECT_EQ(Ask(Counted(2, 1)).kind, Kind::kGranted);
+  EXPECT_EQ(turns_, Of({3, 4}));
+}
+
+TEST_F(LockTableTest, OneWithALowLimitKeepsOthersBackUntilItGivesUp) {
+  Ask(Counted(1, 4));
+  Ask(Counted(2, 1));
+  Ask(Counted(3, 4));
+  ASSERT_EQ(Free(2), Freed::kNotHeld);
+  EXPECT_EQ(turns_, Of({3}));
+}
+
+TEST_F(LockTableTest, PlacesThatEndWithoutAWordAreSeen) {
+  Ask(Counted(1, 2));
+  now_ += kLease / 2;
+  Ask(Counted(2, 2));
+  Ask(Counted(3, 2));
+  EXPECT_FALSE(table_.MyTurn("x", {1, 3}, now_));
+  now_ += kLease / 2;
+  EXPECT_TRUE(table_.MyTurn("x", {1, 3}, now_));
+  EXPECT_EQ(Ask(Counted(4, 2)).kind, Kind::kQueued) << "the place is the other's";
+  EXPECT_EQ(turns_, Of({3}));
 }
 
 TEST_F(LockTableTest, ATurnIsSeenByWhoeverLooks) {

@@ -17,7 +17,8 @@ namespace oncemq::testing {
 
 class RunningLoop {
  public:
-  RunningLoop(RuntimeOptions options, Window* window, Handler handler, Journal* journal = nullptr)
+  RunningLoop(RuntimeOptions options, Window* window, Handler handler, Journal* journal = nullptr,
+              const LockSource& locks = {})
       : wake_(*Wake::Open()), script_(*wake_) {
     options.policy.window = window != nullptr;
     if (window != nullptr) {
@@ -26,7 +27,7 @@ class RunningLoop {
     const Clock& clock = SystemClock::Instance();
     loop_ = std::make_shared<PollLoop>(options, std::make_unique<ScriptedSource>(script_));
     crew_.emplace(std::make_shared<const Handler>(std::move(handler)),
-                  DriveTools{window, journal, &clock, &loop_->errors()}, *wake_,
+                  DriveTools{window, journal, &clock, &loop_->errors(), locks}, *wake_,
                   options.spare_workers);
     const auto poll = [loop = loop_] { loop->Poll(); };
     keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every}, window, clock,

@@ -34,6 +34,9 @@ std::optional<std::string> Base64Decode(std::string_view text);
 
 std::string Hex(uint64_t value);
 std::optional<uint64_t> ParseHex(std::string_view text);
+// Two digits for each byte.
+std::string HexOfBytes(std::string_view bytes);
+std::optional<std::string> BytesOfHex(std::string_view text);
 std::optional<int64_t> ParseDecimal(std::string_view text);
 
 // CRC-32C (Castagnoli): finds damage, proves nothing about origin.

@@ -20,6 +20,9 @@ namespace oncemq {
 class ONCEMQ_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() ONCEMQ_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+  bool try_lock() ONCEMQ_THREAD_ANNOTATION(try_acquire_capability(true)) {
+    return mutex_.try_lock();
+  }
   void unlock() ONCEMQ_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
 
  private:

@@ -24,7 +24,7 @@ class StopCaller {
   // False: the system gives no thread for it; nothing was requested.
   [[nodiscard]] bool Request(std::stop_source source);
   // Precondition: nothing is requested any more. False: after `within` callbacks still run, and
-  // their threads are let go.
+  // their threads are let go. Also for a callback to call: it does not wait for itself.
   [[nodiscard]] bool End(milliseconds within);
 
  private:

@@ -4,6 +4,7 @@
 // lost reply sends the same token and recognises itself; nobody else's retry can.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace oncemq {
@@ -12,7 +13,7 @@ struct Token {
   uint64_t process = 0;
   uint64_t attempt = 0;
   bool empty() const { return process == 0 && attempt == 0; }
-  friend bool operator==(const Token&, const Token&) = default;
+  friend auto operator<=>(const Token&, const Token&) = default;
 };
 
 }  // namespace oncemq

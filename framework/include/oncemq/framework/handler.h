@@ -14,12 +14,16 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/token.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/framework/outcome.h"
+#include "oncemq/locks/lock_domain.h"
 
 namespace oncemq {
 
@@ -41,18 +45,21 @@ class Message {
   ~Message() = default;
 };
 
+class MessageLocks;
+
 // What the runtime knows about this call.
 class Context {
  public:
   Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
-          const std::stop_token& stop, Effects* effects = nullptr)
+          const std::stop_token& stop, Effects* effects = nullptr, MessageLocks* locks = nullptr)
       : id_(id),
         token_(token),
         own_(own),
         attempt_(attempt),
         uncertain_(uncertain),
         stop_(stop),
-        effects_(effects) {}
+        effects_(effects),
+        locks_(locks) {}
 
   // Names the operation. A guarded target stores it in the same write as the effect. Empty without
   // a window, and for a message that passes without an id (MissingId::kPass): then it names
@@ -76,6 +83,20 @@ class Context {
   // Where to write the effect, at the level atomic; nullptr at the others.
   Effects* effects() const { return effects_; }
 
+  // Waits for the name and holds it until the handler has returned; at the level atomic until its
+  // effects are written. nullptr: not granted, because stop() was requested or as `how` says. A
+  // name that this call holds already is the same lease. Effects that must not come from an earlier
+  // holder carry the lease's fence (docs/locks.md).
+  // A lease that is lost before the handler returns: whatever it answers, the message is not
+  // completed and comes again, uncertain. Failures: kInvalid (no locks in RuntimeOptions), else
+  // LockDomain's.
+  Result<const Lease*> Lock(std::string_view name, AcquireOptions how = {});
+  // All of them or, if one is not granted, none: an empty list. Handlers that take several names
+  // one by one may wait for each other for ever; this takes them in one order for all. kInvalid if
+  // this call holds any lease already.
+  Result<std::vector<const Lease*>> LockAll(std::span<const std::string> names,
+                                            AcquireOptions how = {});
+
  private:
   std::string_view id_;
   Token token_;
@@ -85,6 +106,7 @@ class Context {
   const std::stop_token&
       stop_;  // the run's: a copy for each message would cost two shared counters
   Effects* effects_;
+  MessageLocks* locks_;
 };
 
 using Handler = std::function<Outcome(const Message&, Context&)>;

@@ -88,6 +88,8 @@ class RunMachine {
   // Takes over the run's items (swapped, so that buffers are reused).
   void Start(Run& run);
   RunStep step() const { return step_; }
+  // Of the run: past it no new effect may start.
+  BootTime safe_until() const { return safe_until_; }
   const RunPolicy& policy() const { return policy_; }
 
   std::span<const RestoreRequest> restores() const { return restores_; }

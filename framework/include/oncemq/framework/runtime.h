@@ -75,6 +75,22 @@ enum class NullKey : uint8_t {
   kOneLane,    // with Order::kKey: in order among themselves, in each partition
 };
 
+// Where Context::Lock takes names from: a domain, or the assignment of the partition itself. Never
+// both: they do not exclude each other.
+struct LockUse {
+  LockDomain* domain = nullptr;  // borrowed
+  // Rule 50: who owns the partition holds the name, and no store is asked. The lease's fence is the
+  // ownership fence, and it ends with the assignment's. Its handlers still wait for each other.
+  bool elided = false;
+  // Your statement that whoever takes a name does so in a handler of one and the same partition;
+  // elision demands it. Replays and outside actors go through that partition.
+  bool names_partition_owned = false;
+  // Your statement that every effect checks the fence at its target; elision demands it at the
+  // level guarded: two may hold a name between session timeout and notice, and only fences part
+  // them.
+  bool effects_check_fences = false;
+};
+
 struct RuntimeOptions {
   KafkaOptions kafka;
   // Its scope is filled in from app / namespace / group / handler.
@@ -123,6 +139,7 @@ struct RuntimeOptions {
   // And where these do not suffice. Nothing: kStop for a window on disk, which is there to know,
   // and kRun for one in memory, which forgets with its process anyway.
   std::optional<IncompletePolicy> incomplete;
+  LockUse locks;
   // File for refused messages, with RejectPolicy::kJournal; a relative name is taken from the
   // working directory.
   std::string journal;

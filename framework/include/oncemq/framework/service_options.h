@@ -15,8 +15,22 @@
 
 namespace oncemq {
 
+// Where the handlers of a service take names from: a catalogue of stores, or one store; or neither.
+struct ServiceLocks {
+  std::string catalogue;  // file (store_file.h); with these three
+  std::string application;
+  std::string scope;   // empty: the application itself
+  std::string secret;  // never shown
+  std::string at;      // the address of one store, with this one
+  std::string space;
+  milliseconds lease{30'000};
+
+  bool any() const { return !catalogue.empty() || !at.empty(); }
+};
+
 struct ServiceOptions {
-  // What the runtime gets. Level and window of its policy follow from the two fields below.
+  // What the runtime gets. Level and window of its policy follow from the two fields below, and the
+  // domain of its locks is opened by OpenServiceLocks (service_locks.h).
   RuntimeOptions runtime;
   // Where finished ids are remembered; kNone keeps order and commits, and suppresses nothing.
   enum class Engine : unsigned char { kNone, kMemory, kRocksDb } engine = Engine::kNone;
@@ -24,6 +38,7 @@ struct ServiceOptions {
   MemoryWindowOptions memory;
   // And the windows on disk, one for each partition (OpenPartitionWindows).
   LocalWindowOptions local;
+  ServiceLocks locks;
   LogOptions log;
   // Where the running service can be asked; nowhere, if nothing is said.
   AdminOptions admin;

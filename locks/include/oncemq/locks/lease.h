@@ -7,6 +7,12 @@
 // finds StillMine() right at once, and stop() within half a second. Neither stops code that does
 // not look: an effect that must not come from an earlier holder carries fence() and is checked at
 // its target.
+// It holds as long as the store keeps what it granted. One that forgets grants the name again while
+// its former holder believes, until its next renewal, a third of the lease at most: a Redis that
+// fails over or restarts without its last writes, a database that lost its last commits, a
+// memcached that restarts, masters of redlock that forget. (Where a hold ends with a session or a
+// connection, he is told when that does.) What engines with fences grant then still carries greater
+// ones.
 #pragma once
 
 #include <memory>
@@ -50,12 +56,16 @@ class Lease {
   // Releases, in bounded time.
   ~Lease();
 
-  // The same for the whole hold. Empty if the engine has none.
+  // The same for the whole hold. Empty if the engine has none. Of a counted hold it tells which
+  // grant came later, and no more: those who hold beside it have greater and smaller ones, so no
+  // target that remembers one fence can check it, and ours refuse to.
   Fence fence() const;
+  LockMode mode() const;
   std::string_view name() const;
   // Requested when the hold is lost, at safe_until() at the latest. Not by a release.
   std::stop_token stop() const;
-  // Requested when somebody asks the holder to give it back; seen with the next renewal.
+  // Requested when somebody asks the holder to give it back. Seen with the next renewal, so up to
+  // a third of the lease later.
   std::stop_token asked_back() const;
   // When stop() fires unless the next renewal is acknowledged.
   BootTime safe_until() const;
@@ -64,12 +74,16 @@ class Lease {
   Lost lost() const;
 
   // Asks the store, one round trip; renews. False: it is lost, and stop() will be requested.
-  [[nodiscard]] Result<bool> Confirm();
+  [[nodiscard]] Result<bool> Confirm() const;
   // Gives it back. Afterwards this lease holds nothing. Bounded in time.
   Released Release();
 
  private:
   std::shared_ptr<Hold> hold_;
 };
+
+// Whether a target that remembers the greatest fence can check what is done under this lease.
+// kInvalid: it has no fence, or it is a counted one, which others are held beside.
+[[nodiscard]] Status CheckFenceOf(const Lease& lease);
 
 }  // namespace oncemq

@@ -36,6 +36,13 @@ struct LeaseMutexOptions {
   std::string what;          // what it is for
 };
 
+// What does not fit is as good as for ever.
+template <class Rep, class Period>
+microseconds BoundedWait(const std::chrono::duration<Rep, Period>& within) {
+  constexpr std::chrono::hours kLongest(24 * 365 * 100);
+  return within >= kLongest ? microseconds(kLongest) : std::chrono::ceil<microseconds>(within);
+}
+
 // Lockable and TimedLockable. A thread that holds it must not lock it again, and unlocks what it
 // locked itself.
 //
@@ -55,7 +62,7 @@ class LeaseMutex {
   bool try_lock() { return Take(LockMode::kExclusive, microseconds(0)); }
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& within) {
-    return Take(LockMode::kExclusive, Bounded(within));
+    return Take(LockMode::kExclusive, BoundedWait(within));
   }
   template <class OfClock, class Duration>
   bool try_lock_until(const std::chrono::time_point<OfClock, Duration>& until) {
@@ -69,20 +76,12 @@ class LeaseMutex {
 
  protected:
   LeaseMutex(LockDomain& domain, std::string name, LeaseMutexOptions options, bool reentrant);
-  // What does not fit is as good as for ever.
-  template <class Rep, class Period>
-  static microseconds Bounded(const std::chrono::duration<Rep, Period>& within) {
-    constexpr std::chrono::hours kLongest(24 * 365 * 100);
-    return within >= kLongest ? microseconds(kLongest) : std::chrono::ceil<microseconds>(within);
-  }
   // False: not granted `within` that time.
   bool Take(LockMode mode, std::optional<microseconds> within);
   void GiveBack();
 
  private:
-  struct Held;
   struct Parts;
-  Held& Mine();
 
   const std::unique_ptr<Parts> parts_;
 };
@@ -96,7 +95,7 @@ class SharedLeaseMutex : public LeaseMutex {
   bool try_lock_shared() { return Take(LockMode::kShared, microseconds(0)); }
   template <class Rep, class Period>
   bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& within) {
-    return Take(LockMode::kShared, Bounded(within));
+    return Take(LockMode::kShared, BoundedWait(within));
   }
   template <class OfClock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<OfClock, Duration>& until) {

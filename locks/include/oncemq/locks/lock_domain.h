@@ -23,12 +23,20 @@
 
 namespace oncemq {
 
-// What an engine must be able to do; a domain over one that cannot is not opened.
+// What an engine must be able to do; a domain over one that cannot is not opened, and the error
+// says what is lacking. Each is the capability of its name.
 struct LockNeeds {
   bool processes = false;
   bool fair = false;
+  bool unfair = false;
   bool shared = false;
+  bool counted = false;
+  bool wakes = false;
   bool fence = false;
+  bool survives_failover = false;
+  bool long_holds = false;
+  bool seals = false;
+  bool lists = false;
 };
 
 struct LockOptions {
@@ -37,13 +45,13 @@ struct LockOptions {
   milliseconds margin{0};         // kept for those who must stop; 0: a tenth of the lease
   milliseconds place{5'000};      // how long a place in the queue outlives its waiter
   milliseconds patience{10'000};  // how long a store that fails is asked again, in one Acquire
-  std::string who;                // for people; empty: host and process
+  std::string who;                // for people, behind host and process
 };
 
 // How to wait for a name that others have.
 struct LockWait {
   enum class How : unsigned char {
-    kBlock,          // in the store's queue, woken by it
+    kBlock,          // in the store's queue, woken by it; without one: asks in growing intervals
     kSpin,           // ask again and again, for `spin`, then give up
     kSpinThenBlock,  // for `spin`, then in the queue
   };
@@ -57,16 +65,30 @@ struct AcquireOptions {
   bool barge = false;             // pass those who wait, where the engine lets one
   std::optional<BootTime> until;  // give up then; one that has passed: a single try
   std::stop_token stop;           // give up when it is requested
+  bool fenced = false;            // every effect under the lease checks its fence: need not wait
+                                  // while a store that failed is being left
   milliseconds lease{0};          // 0: as the domain says
   milliseconds max_hold{0};       // the hold is lost after that, however well it is renewed; 0: no
-  std::string_view what;          // what it is for, added to `who`
+  std::optional<BootTime> ends;   // the same at a moment, however long the name was waited for
+  std::string_view what;          // what it is for; people see host, process, `who`, this
+  std::optional<Fence> fence;     // in place of the engine's: where those that others can compare
+                                  // come from elsewhere
+  uint32_t limit = 0;             // with kCounted, from 1 to kMostCounted: how many may hold at a
+                                  // time, this one included
 };
 
+// Counted: each ask is judged by its own limit against all who hold and all who wait before it,
+// whatever limits those came with; of the limit nothing is kept but with those who wait. So asks of
+// a name should agree on it. While they differ, an ask with a low limit waits until so few hold,
+// and those behind it wait for it, also where their limits are higher.
+//
 // Promise: a lease is returned only while it is safe; what an Acquire that gave up had asked for is
 // taken back, at once or as soon as the store answers. Failures: kInvalid (name, options, or what
 // the engine cannot do), else the engine's, after `patience`.
-// A process that was forked off can use no domain of its parent, nor its leases.
-// Thread safety: any thread. No call may be under way when it is destroyed. Destruction ends its
+// A process that was forked off can use no domain of its parent: there its leases hold nothing, and
+// neither they nor the domain say anything to the store when they end.
+// Thread safety: any thread; one that waits must not be cancelled (pthread_cancel), but asked by
+// `stop`. No call may be under way when it is destroyed. Destruction ends its
 // holds (Lost::kClosed) in bounded time; leases may outlive it and hold nothing then.
 class LockDomain {
  public:
@@ -93,7 +115,7 @@ class LockDomain {
   struct Parts;
   explicit LockDomain(std::unique_ptr<Parts> parts);
 
-  const std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace oncemq

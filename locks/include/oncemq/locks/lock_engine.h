@@ -19,7 +19,15 @@
 
 namespace oncemq {
 
-enum class LockMode : unsigned char { kExclusive, kShared };
+enum class LockMode : unsigned char {
+  kExclusive,
+  kShared,
+  // A semaphore. Holds of a name are granted as long as fewer than the ask's own limit are there.
+  // They exclude the other modes. Several hold at a time, each under a fence of its own, so a
+  // target that remembers one fence cannot guard what they do: the latest one would shut out those
+  // who hold beside it.
+  kCounted,
+};
 std::string_view ToString(LockMode mode);
 
 // What an engine can do. Conformance suite, start-up check and the listing of engines read it.
@@ -29,14 +37,20 @@ struct LockCapabilities {
   bool fair = false;               // serves waiters in the order in which they came
   bool unfair = false;             // lets a newcomer pass those who wait, if it asks for that
   bool shared = false;             // knows readers and writers
+  bool counted = false;            // grants a name to as many as an ask allows
   bool wakes = false;              // tells a waiter when its turn may have come
   bool fence = false;              // each grant of a name has a greater fence than all before it
   bool survives_failover = false;  // a grant outlives the loss of one server of the store
   bool long_holds = false;         // suits holds of minutes and hours
+  bool seals = false;              // can refuse those who did not hear of a switch
+  bool lists = true;               // can say which names are held; else Names() is kInvalid
+  bool epochs = true;              // answers asks of a switchboard, which come in its epochs
 };
 
 // The longest name; names are bytes, any of them.
 inline constexpr size_t kLongestLockName = 1024;
+// The highest limit of a counted hold: all that is held of a name is looked at in each ask.
+inline constexpr uint32_t kMostCounted = 1'000;
 
 struct LockAsk {
   std::string_view name;
@@ -45,10 +59,13 @@ struct LockAsk {
   Token token;
   LockMode mode = LockMode::kExclusive;
   bool queue = true;     // false: granted now, or nothing is left behind
-  bool barge = false;    // may pass those who wait; a reader never passes a writer
+  bool barge = false;    // may pass those who wait; those who can hold together pass no others
   milliseconds lease;    // how long a grant lasts unless it is extended
   milliseconds place;    // how long a place in the queue lasts unless it is asked for again
   std::string_view who;  // told to people who ask who holds or waits
+  uint32_t epoch = 0;    // of the switchboard, as the asker knows it; leads the fence
+  bool fenced = false;   // all that is done under the hold is checked by its fence
+  uint32_t limit = 0;    // of a counted one, from 1: how many may hold, with this one
 };
 
 struct LockAnswer {
@@ -56,9 +73,10 @@ struct LockAnswer {
     kGranted,
     kQueued,  // has a place; ask again when woken, and before the place ends
     kBusy,    // others have it, or wait before it; nothing is left behind
+    kSealed,  // asked in another epoch than the store is sealed with; nothing was changed
   };
   Kind kind = Kind::kBusy;
-  Fence fence;            // of a grant; empty if the engine has none
+  Fence fence;            // of a grant; empty if the engine has none. Sealed: the store's epoch
   milliseconds again{0};  // not granted: then what is ahead may have ended without a word
 };
 
@@ -73,6 +91,7 @@ enum class Extended : unsigned char {
   kYes,
   kAskedBack,  // extended; somebody asks for it
   kGone,       // ended, evicted or never there; nothing was changed
+  kLater,  // not now: stores are being switched, or too few of them answer. It runs on as it was
 };
 enum class Freed : unsigned char {
   kYes,
@@ -92,9 +111,21 @@ struct LockView {
   std::vector<Party> parties;  // holders, then waiters in their order
 };
 
-// Promise: at most one exclusive hold of a name, or any number of shared ones, that the store would
-// extend. Every call is bounded in time and idempotent by its tokens. An Error says whether the
-// call may have taken effect; it is never an answer.
+// Is told by an engine that holds may have ended. A hint: whether one has, Extend answers.
+// Whoever implements it returns soon, calls no engine, and waits for no mutex that somebody keeps
+// while he calls one. So an engine may tell it from any thread, its own mutexes held.
+class DoubtListener {
+ public:
+  virtual void HoldsAreInDoubt() = 0;
+
+ protected:
+  ~DoubtListener() = default;
+};
+
+// Promise: at most one exclusive hold of a name, or any number of shared ones, or counted ones, no
+// more than the last granted of those there are allowed, that the store would extend. Every call is
+// bounded in time and idempotent by its tokens. An Error says whether the call may have taken
+// effect; it is never an answer.
 // Thread safety: any thread.
 class LockEngine {
  public:
@@ -116,6 +147,19 @@ class LockEngine {
   virtual Result<LockView> Look(std::string_view name) = 0;
   // Names in byte order, those behind `after`, at most `limit`.
   virtual Result<std::vector<std::string>> Names(std::string_view after, size_t limit) = 0;
+
+  // From its answer on, only asks of this epoch are granted, and their fences begin with it; what
+  // is held stays held. It never goes back: an earlier epoch changes nothing, so 0 is a question.
+  // Answers the epoch in force; 0 as long as nobody has sealed the store.
+  virtual Result<uint32_t> Seal(uint32_t epoch) = 0;
+
+  // The listener is told when the engine learns by itself that what was granted before now may have
+  // ended: the session or the connection that it hung on is gone. It may be told in vain. Engines
+  // that learn nothing by themselves tell nothing. LockDoubts keeps the listeners of an engine.
+  virtual void Listen(DoubtListener& /*listener*/) {}
+  // Waits until nobody tells it any more, so no listener may call this. One that does not listen is
+  // no error.
+  virtual void Unlisten(DoubtListener& /*listener*/) {}
 };
 
 }  // namespace oncemq

@@ -15,8 +15,12 @@ namespace oncemq {
 // What this build has, and what each can do.
 std::vector<LockCapabilities> LockEngines();
 
-// "memory:", or what redis_locks.h says of a Redis. Names of different spaces have nothing to do
-// with each other. Failures: kInvalid (never with a password in it), else the engine's.
+// Of the engine that has such addresses; whether anything is there is not asked.
+Result<LockCapabilities> CapabilitiesAt(std::string_view address);
+
+// "memory:", or what the header of an engine says of its addresses (docs/lock_engines.md lists
+// them). Names of different spaces have nothing to do with each other. Failures: kInvalid (never
+// with a password in it), else the engine's.
 Result<std::shared_ptr<LockEngine>> OpenLockEngine(std::string_view address,
                                                    const std::string& space = "");
 

@@ -31,7 +31,8 @@ LockCapabilities RedisLockCapabilities();
 // for leaves one small key for a minute.
 //
 // The address: redis://[user[:password]@]host[:port][/database], unix:///path[?db=database], or
-// redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database].
+// redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]. Over TLS:
+// rediss:// and rediss-sentinel://, with what redis_place.h knows behind a ?.
 // Failures: kInvalid for what can't be used: a cluster, a server older than 5.0, one that may evict
 // keys (maxmemory-policy); wrong addresses, names and passwords, which are never repeated.
 // Thread safety: any thread.

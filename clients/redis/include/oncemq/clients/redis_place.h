@@ -2,11 +2,12 @@
 // RedisPlace: where a Redis is, and who we are there.
 //
 //   redis://[user[:password]@]host[:port][/database]
-//   rediss://...                                  the same over TLS
 //   redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]
+//   rediss://...[?tls], rediss-sentinel://...[?tls]   the same over TLS, to the sentinels too
 //   unix:///path/to/socket[?db=database]
 //
-// User, password, master and path may be percent-encoded.
+// tls: some of ca=FILE, cert=FILE and key=FILE, server_name=NAME, with & between them.
+// User, password, master, path, files and names may be percent-encoded.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,15 @@ struct RedisPlace {
   std::vector<RedisHost> hosts;  // one; or the sentinels that know the master
   std::string master;            // what the sentinels call it; empty: no sentinels
   std::string socket;            // instead of a host
+  // With TLS the server must show a certificate of a known authority for its host, or it is
+  // refused. There is no way around that.
   bool tls = false;
-  std::string ca_file;   // of TLS; empty: the system's
-  std::string user;      // empty: the default user
-  std::string password;  // empty: none is asked for
+  std::string ca_file;           // the authorities; empty: the system's
+  std::string certificate_file;  // ours, if the server wants one, in PEM
+  std::string key_file;          // its key, in PEM and without a password
+  std::string server_name;       // stands in the certificate; empty: the host that we connect to
+  std::string user;              // empty: the default user
+  std::string password;          // empty: none is asked for
   int database = 0;
 };
 

@@ -34,6 +34,9 @@ struct LockEngineCase {
   std::function<void(milliseconds)> pass;
   // The shortest lease that a test may rely on while it makes a few calls.
   milliseconds lease{1'000};
+  // How often an attempt is given up around its grant. ONCEMQ_GIVING_UP_ROUNDS in the environment
+  // says it for all engines.
+  int giving_up_rounds = 300;
 };
 
 // Registers the tests that apply. Call it while static objects are initialised, or before

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// LinePool: connections to a server, at most so many, opened when they are needed and used again.
+// Who waits for one gets it in the order of coming, so nobody's call is passed by others' until its
+// time is over.
+// Thread safety: any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/base/result.h"
+
+namespace oncemq {
+
+template <class Line>
+class LinePool {
+ public:
+  explicit LinePool(size_t most) : most_(std::max<size_t>(1, most)) {}
+  LinePool(const LinePool&) = delete;
+  LinePool& operator=(const LinePool&) = delete;
+
+  // One that is `fresh`, or what `open` makes. Whoever has it gives it back, or says that it was
+  // dropped. Failure: of `open`, or kTimeout: others have all of them until then.
+  template <class Fresh, class Open>
+  Result<std::unique_ptr<Line>> Borrow(BootTime until, const Fresh& fresh, const Open& open) {
+    {
+      MutexLock lock(mutex_);
+      while (!idle_.empty()) {
+        auto line = std::move(idle_.back());
+        idle_.pop_back();
+        if (fresh(*line)) {
+          return line;
+        }
+        open_--;
+      }
+      if (open_ < most_) {
+        open_++;
+      } else {
+        Waiter mine;
+        waiting_.push_back(&mine);
+        mine.changed.wait_for(mutex_, until - SystemClock::Instance().Boot(),
+                              [&] { return mine.served; });
+        if (!mine.served) {
+          waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &mine));
+          return Error{Code::kTimeout, Effect::kNone, "all connections are in use"};
+        }
+        if (mine.line && fresh(*mine.line)) {
+          return std::move(mine.line);
+        }
+      }
+    }
+    auto line = open();
+    if (!line) {
+      Dropped();
+    }
+    return line;
+  }
+
+  void GiveBack(std::unique_ptr<Line> line) {
+    MutexLock lock(mutex_);
+    if (waiting_.empty()) {
+      idle_.push_back(std::move(line));
+    } else {
+      Serve(std::move(line));
+    }
+  }
+  void Dropped() {
+    MutexLock lock(mutex_);
+    if (waiting_.empty()) {
+      open_--;
+    } else {
+      Serve(nullptr);  // it opens one in its place
+    }
+  }
+
+  size_t waiting() {
+    MutexLock lock(mutex_);
+    return waiting_.size();
+  }
+
+ private:
+  struct Waiter {
+    ConditionVariable changed;
+    std::unique_ptr<Line> line;
+    bool served = false;
+  };
+
+  void Serve(std::unique_ptr<Line> line) REQUIRES(mutex_) {
+    const size_t next = ONCEMQ_MUTANT("last-comer-served-first") ? waiting_.size() - 1 : 0;
+    Waiter& first = *waiting_[next];
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(next));
+    first.line = std::move(line);
+    first.served = true;
+    first.changed.notify_one();
+  }
+
+  const size_t most_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Line>> idle_ GUARDED_BY(mutex_);
+  std::deque<Waiter*> waiting_ GUARDED_BY(mutex_);
+  size_t open_ GUARDED_BY(mutex_) = 0;  // or being opened
+};
+
+}  // namespace oncemq

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Switchboard: which of several stores is in force, as far as this process may believe it, and the
+// switch from one to another. The rules are those of switch_record.h, switch_copy.h and
+// switch_votes.h; here is the thread that lives by them: it reads the record in time, ends switches
+// whose wait is over, says that this process lives, and counts votes. It never waits for one of the
+// stores: another thread asks and seals them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/circuit_breaker.h"
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/base/switch_record.h"
+#include "oncemq/base/switch_store.h"
+
+namespace oncemq {
+
+// When the record cannot be read for longer than the configuration lease.
+enum class WhenBlind : unsigned char {
+  kStrict,     // nothing is granted or extended any more
+  kAvailable,  // go on by the last copy. A drain that somebody begins meanwhile may overlap with
+               // what this process holds: only fences tell them apart
+};
+
+struct SwitchboardOptions {
+  std::vector<std::string> stores;  // those that this process knows; the first is the main one
+  std::string who;                  // names this process among those who vote; empty: by chance
+  // Of the first record, if there is none yet; then the record decides.
+  milliseconds config_lease{10'000};
+  milliseconds longest{30'000};
+  uint32_t first_epoch = 1;  // behind a record that was lost: above all that stores are sealed with
+  WhenBlind when_blind = WhenBlind::kStrict;
+  // A quorum of those who live may leave a store that fails them all, for the next in order that
+  // answers.
+  bool automatic = true;
+  BreakerOptions breaker;
+  milliseconds dwell{60'000};  // no automatic switch for so long after a change
+  // Makes a store refuse those of an earlier epoch; may fail: those who ask seal it, too.
+  std::function<Status(std::string_view store, uint32_t epoch)> seal;
+  // Whether a store answers, by a question that does nothing: V4 rests on it, so an automatic
+  // switch between several stores needs it.
+  std::function<Status(std::string_view store)> probe;
+  // Where the two above are called, one call after another. Empty: on a thread of the
+  // switchboard's own. Else it outlives the switchboard, and what it has not begun by then it
+  // drops.
+  std::function<void(std::function<void()> call)> aside;
+};
+
+struct SwitchProgress {
+  SwitchRecord record;
+  bool good = false;                 // the copy is young enough to act by it
+  std::optional<milliseconds> left;  // until a switch under way can end; none is: nothing
+  size_t living = 0;                 // processes that voted or might have
+};
+
+// Thread safety: any thread. Nothing may be under way when it is destroyed; that takes as long as
+// one call of the SwitchStore and one of a store at most.
+class Switchboard {
+ public:
+  // Failures: kInvalid for options; else the store's, which must answer once.
+  static Result<std::unique_ptr<Switchboard>> Open(std::shared_ptr<SwitchStore> store,
+                                                   SwitchboardOptions options,
+                                                   const Clock& clock = SystemClock::Instance());
+  ~Switchboard();
+  Switchboard(const Switchboard&) = delete;
+  Switchboard& operator=(const Switchboard&) = delete;
+
+  // What this process may act by now. kUnavailable: it has heard nothing for too long.
+  Result<SwitchRecord> InForce() const;
+  SwitchProgress Progress() const;
+  // Requested when another record is seen than the last one.
+  std::stop_token changed() const;
+  // There is news, says a store: reads the record soon.
+  void Look();
+
+  // Begins, or calls off, in the record itself: true for everybody who reads it from now on.
+  Result<SwitchRecord> Begin(std::string_view to, SwitchMode mode, std::string_view why);
+  Result<SwitchRecord> CallOff(std::string_view why);
+  // The store after the one in force, in the order of the options, around the end.
+  std::string Next() const;
+
+  // Of each call to a store: whether it may be made, and whether it was answered.
+  bool Lets(std::string_view store);
+  void Report(std::string_view store, bool answered);
+
+ private:
+  struct Parts;
+  explicit Switchboard(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace oncemq

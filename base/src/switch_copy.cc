@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/base/switch_copy.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+// As for leases: clocks differ, and tick.
+milliseconds Safe(milliseconds lease) {
+  return std::max(milliseconds(0), lease - lease / 1000 - milliseconds(2));
+}
+
+}  // namespace
+
+bool SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
+  if (record.epoch < record_.epoch && !ONCEMQ_MUTANT("record-goes-back")) {
+    return false;
+  }
+  const BootTime counted_from = ONCEMQ_MUTANT("copy-counted-from-the-reply") ? now : asked_at;
+  good_until_ = std::max(good_until_, counted_from + Safe(record.config_lease));
+  if (record == record_) {
+    return false;
+  }
+  record_ = record;
+  seen_at_ = now;
+  return true;
+}
+
+std::optional<BootTime> SwitchCopy::may_end_at() const {
+  if (record_.mode == SwitchMode::kSingle) {
+    return std::nullopt;
+  }
+  return seen_at_ + HowLongToEnd(record_);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/base/switch_store.h"
+
+#include <algorithm>
+
+#include "oncemq/base/wait_until.h"
+
+namespace oncemq {
+
+Status SwitchStore::AwaitByLooking(uint64_t version, BootTime until, const std::stop_token& stop,
+                                   milliseconds between_looks) {
+  for (;;) {
+    const auto there = Read();
+    const BootTime now = SystemClock::Instance().Boot();
+    if (!there || there->version != version || now >= until || stop.stop_requested()) {
+      return there ? Status() : Status(there.error());
+    }
+    WaitUntil(std::min<BootTime>(until, now + between_looks), now, stop);
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/base/switchboard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/random.h"
+#include "oncemq/base/start_thread.h"
+#include "switchboard_parts.h"
+
+namespace oncemq {
+namespace {
+
+Error Unknown(std::string_view store) {
+  return {Code::kInvalid, Effect::kNone,
+          "this process knows no store by the name " + std::string(store)};
+}
+
+Error WentBack(uint32_t seen, const std::string& now) {
+  return {Code::kCorrupt, Effect::kNone,
+          "the switch record was of epoch " + std::to_string(seen) + ", and " + now +
+              ": whoever keeps it has lost something"};
+}
+
+Status CheckOptions(const SwitchboardOptions& options) {
+  const auto invalid = [](const char* why) { return Error{Code::kInvalid, Effect::kNone, why}; };
+  if (options.stores.empty() ||
+      !std::all_of(options.stores.begin(), options.stores.end(), IsStoreName)) {
+    return invalid("a switchboard needs stores, called by 1 to 64 of a-z, 0-9, '-', '_' and '.'");
+  }
+  for (const milliseconds time : {options.config_lease, options.longest}) {
+    if (time < milliseconds(20) || time > std::chrono::hours(24)) {
+      return invalid("configuration lease and longest lease last from 20 ms to 24 h");
+    }
+  }
+  if (options.automatic && options.stores.size() > 1 && !options.probe) {
+    return invalid("an automatic switch takes a way to ask whether a store answers");
+  }
+  return {};
+}
+
+}  // namespace
+
+// Reads once, and writes the first record where there is none. Never one in place of a record that
+// was seen: holds were granted by that, perhaps in another store.
+Status Switchboard::Parts::Read() {
+  const BootTime asked_at = clock.Boot();
+  uint32_t seen = 0;
+  {
+    MutexLock lock(mutex);
+    seen = copy.record().epoch;
+  }
+  auto text = store->Read();
+  if (text && text->text.empty() && seen > 0 && !ONCEMQ_MUTANT("lost-record-begun-anew")) {
+    return WentBack(seen, "it is gone");
+  }
+  if (text && text->text.empty()) {
+    const SwitchRecord first{std::max(options.first_epoch, 1u),
+                             SwitchMode::kSingle,
+                             options.stores.front(),
+                             "",
+                             options.config_lease,
+                             options.longest,
+                             "the first record"};
+    if (const auto swapped = store->Swap(Format(first), text->version); !swapped) {
+      return swapped.error();
+    }
+    text = store->Read();
+  }
+  if (!text) {
+    return text.error();
+  }
+  const auto record = ParseSwitchRecord(text->text);
+  if (!record) {
+    return record.error();
+  }
+  std::stop_source before;
+  {
+    MutexLock lock(mutex);
+    if (record->epoch < copy.record().epoch && !ONCEMQ_MUTANT("record-goes-back")) {
+      return WentBack(copy.record().epoch, "it is of epoch " + std::to_string(record->epoch));
+    }
+    version = text->version;
+    if (!copy.Saw(*record, asked_at, clock.Boot())) {
+      return {};
+    }
+    before = std::exchange(changed, std::stop_source());
+  }
+  Log(LogLevel::kInfo, "switchboard", "record",
+      {{"epoch", record->epoch},
+       {"mode", ToString(record->mode)},
+       {"from", record->from},
+       {"to", record->to},
+       {"why", record->why}});
+  before.request_stop();
+  return {};
+}
+
+Result<SwitchRecord> Switchboard::Parts::Change(
+    const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step) {
+  const auto text = store->Read();
+  if (!text) {
+    return text.error();
+  }
+  const auto before = ParseSwitchRecord(text->text);
+  if (!before) {
+    return before.error();
+  }
+  const auto next = step(*before);
+  if (!next) {
+    return next.error();
+  }
+  const auto swapped = store->Swap(Format(*next), text->version);
+  if (!swapped) {
+    return swapped.error();
+  }
+  if (!*swapped) {
+    return Error{Code::kFenced, Effect::kNone, "somebody else changed the record at the same time"};
+  }
+  static_cast<void>(Read());
+  RunAside([this, from = *before, to = *next] { Seal(from, to); });
+  return *next;
+}
+
+void Switchboard::Parts::RunAside(std::function<void()> call) {
+  aside ? aside->Run(std::move(call)) : options.aside(std::move(call));
+}
+
+void Switchboard::Parts::Seal(const SwitchRecord& before, const SwitchRecord& now) const {
+  if (!options.seal) {
+    return;
+  }
+  // A store that is left because it fails cannot be sealed; nobody waits for it.
+  const bool drained = before.mode == SwitchMode::kDrain || now.mode == SwitchMode::kDrain;
+  for (const std::string& name : {now.from, now.to, before.from}) {
+    const bool left = name == before.from && drained;
+    if (!name.empty() && Knows(name) && !left) {
+      static_cast<void>(options.seal(name, now.epoch));
+    }
+  }
+}
+
+std::string Switchboard::Parts::After(std::string_view name) const {
+  const auto at = std::find(options.stores.begin(), options.stores.end(), name);
+  return at == options.stores.end() || at + 1 == options.stores.end() ? options.stores.front()
+                                                                      : *(at + 1);
+}
+
+Switchboard::Switchboard(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Result<std::unique_ptr<Switchboard>> Switchboard::Open(std::shared_ptr<SwitchStore> store,
+                                                       SwitchboardOptions options,
+                                                       const Clock& clock) {
+  if (const Status fit = CheckOptions(options); !fit) {
+    return fit.error();
+  }
+  if (options.who.empty()) {
+    options.who = Hex(SecureRandom64());
+  }
+  auto parts = std::make_unique<Parts>(std::move(store), std::move(options), clock);
+  if (const Status read = parts->Read(); !read) {
+    return read.error();
+  }
+  if (!parts->options.aside) {
+    parts->aside = Aside::Start();
+  }
+  if (!parts->options.aside && !parts->aside) {
+    return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
+  }
+  parts->thread = StartThread("oncemq-switch", [p = parts.get()] { p->Run(); });
+  if (!parts->thread) {
+    return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
+  }
+  return std::unique_ptr<Switchboard>(new Switchboard(std::move(parts)));
+}
+
+Switchboard::~Switchboard() {
+  {
+    MutexLock lock(parts_->mutex);
+    parts_->ending = true;
+    parts_->nudge.request_stop();
+  }
+  parts_->thread->join();
+  parts_->aside.reset();
+  if (parts_->options.automatic) {
+    parts_->ballot.Leave();
+  }
+}
+
+Result<SwitchRecord> Switchboard::InForce() const {
+  MutexLock lock(parts_->mutex);
+  const SwitchRecord& record = parts_->copy.record();
+  if (parts_->options.when_blind == WhenBlind::kStrict &&
+      !parts_->copy.good(parts_->clock.Boot()) && !ONCEMQ_MUTANT("blind-goes-on")) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 "nothing was heard of the switchboard for longer than its configuration lease"};
+  }
+  for (const std::string& name : {record.from, record.to}) {
+    if (!name.empty() && !parts_->Knows(name)) {
+      return Unknown(name);
+    }
+  }
+  return record;
+}
+
+SwitchProgress Switchboard::Progress() const {
+  MutexLock lock(parts_->mutex);
+  const BootTime now = parts_->clock.Boot();
+  SwitchProgress progress{parts_->copy.record(), parts_->copy.good(now), std::nullopt,
+                          parts_->ballot.living()};
+  if (const auto end = parts_->copy.may_end_at()) {
+    progress.left = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*end - now));
+  }
+  return progress;
+}
+
+std::stop_token Switchboard::changed() const {
+  MutexLock lock(parts_->mutex);
+  return parts_->changed.get_token();
+}
+
+void Switchboard::Look() {
+  MutexLock lock(parts_->mutex);
+  parts_->nudge.request_stop();
+}
+
+Result<SwitchRecord> Switchboard::Begin(std::string_view to, SwitchMode mode,
+                                        std::string_view why) {
+  if (!parts_->Knows(to)) {
+    return Unknown(to);
+  }
+  return parts_->Change([&](const SwitchRecord& now) { return BeginSwitch(now, to, mode, why); });
+}
+
+Result<SwitchRecord> Switchboard::CallOff(std::string_view why) {
+  return parts_->Change([&](const SwitchRecord& now) { return CallOffSwitch(now, why); });
+}
+
+std::string Switchboard::Next() const {
+  MutexLock lock(parts_->mutex);
+  return parts_->After(parts_->copy.record().from);
+}
+
+bool Switchboard::Lets(std::string_view store) {
+  return parts_->Lets(store);
+}
+
+void Switchboard::Report(std::string_view store, bool answered) {
+  parts_->Report(store, answered);
+}
+
+bool Switchboard::Parts::Lets(std::string_view name) {
+  MutexLock lock(mutex);
+  const auto at = breakers.find(name);
+  return at == breakers.end() || at->second.Lets(clock.Boot());
+}
+
+void Switchboard::Parts::Report(std::string_view name, bool answered) {
+  MutexLock lock(mutex);
+  auto at = breakers.find(name);
+  if (at == breakers.end()) {
+    if (answered) {
+      return;
+    }
+    at = breakers.emplace(name, CircuitBreaker(options.breaker)).first;
+  }
+  if (answered) {
+    at->second.Succeeded();
+  } else {
+    at->second.Failed(clock.Boot());
+  }
+}
+
+}  // namespace oncemq

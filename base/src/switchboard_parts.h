@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Switchboard is made of: what it is asked is in switchboard.cc, what its thread does in
+// switchboard_turns.cc.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "aside.h"
+#include "ballot.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/base/switch_copy.h"
+#include "oncemq/base/switchboard.h"
+
+namespace oncemq {
+
+struct Switchboard::Parts {
+  Parts(std::shared_ptr<SwitchStore> in, SwitchboardOptions with, const Clock& by)
+      : store(std::move(in)), options(std::move(with)), clock(by), ballot(store, options.who) {}
+
+  // An answer of another store than the one in force.
+  struct Found {
+    uint32_t epoch;
+    std::string store;
+    BootTime asked_at;
+  };
+
+  Status Read();
+  Result<SwitchRecord> Change(const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step);
+  void Run();
+  void Turn();
+  void EndWhatIsDue(BootTime now);
+  void Vote(BootTime now);
+  void Wait();
+  void Seal(const SwitchRecord& before, const SwitchRecord& now) const;
+  std::optional<std::string> Target(const SwitchRecord& record);
+  std::optional<std::string> TakeFound(const SwitchRecord& record);
+  void AskAround(const SwitchRecord& record);
+  bool Lets(std::string_view name);
+  void Report(std::string_view name, bool answered);
+  void RunAside(std::function<void()> call);
+  bool Knows(std::string_view name) const {
+    return std::find(options.stores.begin(), options.stores.end(), name) != options.stores.end();
+  }
+  std::string After(std::string_view name) const;
+
+  const std::shared_ptr<SwitchStore> store;
+  const SwitchboardOptions options;
+  const Clock& clock;
+
+  mutable Mutex mutex;
+  SwitchCopy copy GUARDED_BY(mutex);
+  uint64_t version GUARDED_BY(mutex) = 0;
+  std::stop_source changed GUARDED_BY(mutex);
+  std::stop_source nudge GUARDED_BY(mutex);  // ends the wait of the thread
+  bool ending GUARDED_BY(mutex) = false;
+  std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
+  bool asking GUARDED_BY(mutex) = false;  // who answers
+  std::optional<Found> found GUARDED_BY(mutex);
+  Ballot ballot;
+  std::unique_ptr<Aside> aside;  // none: the options have one
+  std::optional<std::thread> thread;
+};
+
+}  // namespace oncemq

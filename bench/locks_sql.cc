@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does a lock in a SQL database cost? Floor: the statements that it needs, by the same client:
+// a look and a write of one row, twice. The servers are child processes on loopback, whose disks
+// are not waited for (fsync is off).
+//
+// A hand-off stands beside a raw pair.
+#include <memory>
+
+#include "lock_bench.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/clients/postgres_client.h"
+#include "oncemq/locks/postgres_locks.h"
+#include "support/postgres_server.h"
+#endif
+#ifdef ONCEMQ_WITH_MARIADB
+#include "oncemq/clients/mariadb_client.h"
+#include "oncemq/locks/mariadb_locks.h"
+#include "support/mariadb_server.h"
+#endif
+
+namespace oncemq::bench {
+namespace {
+
+struct Database {
+  std::string name;
+  std::unique_ptr<LockDomain> one;
+  std::unique_ptr<LockDomain> two;
+  std::unique_ptr<SqlClient> raw;
+  std::string_view look;
+  std::string_view write;
+
+  void RawPair() const {
+    for (int i = 0; i < 2; i++) {
+      Need(raw->Run({look, {int64_t{1}}}).has_value(), "the look failed");
+      Need(raw->Run({write, {int64_t{i}, int64_t{1}}}).has_value(), "the write failed");
+    }
+  }
+};
+
+template <class Open>
+std::unique_ptr<LockDomain> DomainOf(const Open& open) {
+  auto locks = open();
+  Need(locks.has_value(), "no engine");
+  return *LockDomain::Open(*std::move(locks));
+}
+
+void Measure(const Database& in, Report& report) {
+  Need(in.raw->Run({"CREATE TABLE bench_row (id bigint PRIMARY KEY, n bigint)"}).has_value(),
+       "no table");
+  Need(in.raw->Run({"INSERT INTO bench_row VALUES (1, 0)"}).has_value(), "no row");
+  const auto pair = [&] {
+    const double begin = WallSeconds();
+    in.RawPair();
+    return (WallSeconds() - begin) * 1e6;
+  };
+  MeasureLocks({.name = in.name + ": ",
+                .one = *in.one,
+                .two = *in.two,
+                .raw = [&] { in.RawPair(); },
+                .wake = pair,
+                .pairs = 150,
+                .hand_offs = 200},
+               report);
+}
+
+int Main(int argc, char** argv) {
+  Report report("locks/sql", argc, argv);
+#ifdef ONCEMQ_WITH_POSTGRES
+  if (const auto missing = testing::PostgresServer::Missing()) {
+    Need(false, missing->c_str());
+  }
+  const auto postgres = testing::PostgresServer::Start();
+  const auto in_postgres = [&] {
+    return OpenPostgresLocks(postgres->url(), {.call = milliseconds(20'000)});
+  };
+  Measure({"postgres", DomainOf(in_postgres), DomainOf(in_postgres),
+           *OpenPostgres(*ParsePostgresPlace(postgres->url())),
+           "SELECT n FROM bench_row WHERE id = $1", "UPDATE bench_row SET n = $1 WHERE id = $2"},
+          report);
+#endif
+#ifdef ONCEMQ_WITH_MARIADB
+  if (const auto missing = testing::MariadbServer::Missing()) {
+    Need(false, missing->c_str());
+  }
+  const auto mariadb = testing::MariadbServer::Start();
+  const auto in_mariadb = [&] {
+    return OpenMariadbLocks(mariadb->url(), {.call = milliseconds(20'000)});
+  };
+  Measure({"mariadb", DomainOf(in_mariadb), DomainOf(in_mariadb),
+           *OpenMariadb(*ParseMariadbPlace(mariadb->url())), "SELECT n FROM bench_row WHERE id = ?",
+           "UPDATE bench_row SET n = ? WHERE id = ?"},
+          report);
+#endif
+  return 0;
+}
+
+}  // namespace
+}  // namespace oncemq::bench
+
+int main(int argc, char** argv) {
+  return oncemq::bench::Main(argc, argv);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_place.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <utility>
+
+#include "exit_code.h"
+#include "oncemq/base/log.h"
+#include "oncemq/locks/catalogue_locks.h"
+#include "oncemq/locks/lock_engines.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+Error Refused(std::string why) {
+  return {Code::kInvalid, Effect::kNone, std::move(why)};
+}
+
+Result<std::shared_ptr<LockEngine>> OpenByCatalogue(const CatalogueArguments& from) {
+  const auto catalogue = CatalogueOf(from);
+  const auto who = catalogue ? IdentityOf(from) : catalogue.error();
+  const auto access = who ? Authorise(*catalogue, *who, from.scope) : who.error();
+  if (!access) {
+    return access.error();
+  }
+  for (const GrantedStore& store : access->locks) {
+    if (store.address == "memory:") {
+      return Refused("locks in memory can be seen by their own process only");
+    }
+  }
+  if (!access->record) {
+    return OpenCatalogueLocks(*catalogue, *who, from.scope);
+  }
+  SwitchboardOptions options;
+  options.automatic = false;  // a command has no vote
+  auto switched = OpenCatalogueSwitch(*catalogue, *who, from.scope, options, true);
+  if (!switched) {
+    return switched.error();
+  }
+  return std::shared_ptr<LockEngine>(*std::move(switched));
+}
+
+}  // namespace
+
+int LockFailed(const Error& error) {
+  std::cerr << "oncemq: " << SafeText(ToString(error)) << "\n";
+  return error.code == Code::kInvalid       ? kExitUsage
+         : error.code == Code::kUnavailable ? kExitNoService
+         : error.code == Code::kTimeout     ? kExitNoService
+                                            : kExitFailed;
+}
+
+bool HasPassword(std::string_view address) {
+  const size_t scheme = address.find("://");
+  const size_t user = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const size_t at = address.rfind('@');
+  return at != std::string_view::npos && at > user &&
+         address.substr(user, at - user).find(':') != std::string_view::npos;
+}
+
+Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) {
+  if (HasPassword(arguments.at)) {
+    return Refused(
+        "an address with a password in it belongs into the environment, as ONCEMQ_LOCKS");
+  }
+  const char* from_environment = std::getenv("ONCEMQ_LOCKS");
+  const bool by_name =
+      !arguments.from.file.empty() ||
+      (arguments.at.empty() && from_environment == nullptr && NamesCatalogue(arguments.from));
+  if (by_name && (!arguments.at.empty() || !arguments.space.empty())) {
+    return Refused("a catalogue says address and space by itself: no --at, no --space");
+  }
+  if (by_name) {
+    return OpenByCatalogue(arguments.from);
+  }
+  const std::string at = !arguments.at.empty()         ? arguments.at
+                         : from_environment != nullptr ? from_environment
+                                                       : "";
+  if (at.empty()) {
+    return Refused(
+        "where are the locks? Say --at redis://host:port or --catalogue FILE, or set ONCEMQ_LOCKS");
+  }
+  if (at == "memory:") {
+    return Refused("locks in memory can be seen by their own process only");
+  }
+  return OpenLockEngine(at, arguments.space);
+}
+
+void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
+                std::string_view result) {
+  Log(LogLevel::kInfo, "admin", "change",
+      {{"command", command},
+       {"uid", getuid()},
+       {"pid", getpid()},
+       {"name", name},
+       {"fence", fence},
+       {"result", result}});
+}
+
+}  // namespace oncemq

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the locks are that a command is about, and how it fails.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lock_command.h"
+#include "oncemq/base/result.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+// Tells people, and says which exit code that is.
+int LockFailed(const Error& error);
+// Everybody on a host can read the arguments of a command.
+bool HasPassword(std::string_view address);
+// Opens what --at or --catalogue says, else ONCEMQ_LOCKS or ONCEMQ_CATALOGUE. Where several stores
+// are switched it casts no vote, and does not begin.
+Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);
+// As the admin socket does: a line for each change, with who asked for it.
+void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
+                std::string_view result);
+
+}  // namespace oncemq

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A SqlClient of one MariaDB.
+//
+//   mariadb://user[:password]@host[:port]/database
+//   mariadb://user[:password]@/database?socket=/path/of/the/socket
+//
+// Limits: no TLS yet. While it connects, and only then, a server that speaks very slowly may keep a
+// call for a few times as long as it may take.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "oncemq/base/result.h"
+#include "oncemq/clients/sql_client.h"
+#include "oncemq/clients/sql_place.h"
+
+namespace oncemq {
+
+// `scheme`: what it begins with, for users who tell several ways to use a database apart by it.
+Result<SqlPlace> ParseMariadbPlace(std::string_view url, std::string_view scheme = "mariadb");
+
+// A server that takes no writes is refused. Sessions are REPEATABLE READ and strict; they end
+// statements of their own that run for longer than a call, and wait for a row for a second less.
+Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times = {},
+                                               size_t max_connections = 16);
+
+}  // namespace oncemq

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/clients/mariadb_client.h"
+
+#include <array>
+#include <mutex>
+
+#include "mariadb_line.h"
+
+namespace oncemq {
+
+Result<SqlPlace> ParseMariadbPlace(std::string_view url, std::string_view scheme) {
+  constexpr std::array<std::string_view, 1> kParameters{"socket"};
+  return ParseSqlPlace(url, {scheme, 3306, "socket", kParameters});
+}
+
+Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times,
+                                               size_t max_connections) {
+  // Not safe to be done by two at once, as it would be by the first connections.
+  static std::once_flag once;
+  std::call_once(once, [] { mysql_library_init(0, nullptr, nullptr); });
+  auto deadlines = Deadlines::Start();
+  if (!deadlines) {
+    return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
+  }
+  const auto open = [place, call = times.call,
+                     deadlines](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
+    auto line = MariadbLine::Open(place, call, deadlines, until);
+    if (!line) {
+      return line.error();
+    }
+    return std::unique_ptr<SqlLine>(*std::move(line));
+  };
+  return SqlClient::Open(SqlDialect::kMariadb, open, times, max_connections);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mariadb_line.h"
+
+#include <errmsg.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+// More are prepared and forgotten.
+constexpr size_t kMostPrepared = 64;
+// The server's own errors are below, the client's from here on.
+constexpr unsigned int kFirstOfClient = 2'000;
+constexpr unsigned int kFirstOfServerAgain = 3'000;
+// The server ends the connection, and may have done the statement before.
+constexpr std::array<unsigned int, 2> kEnded{1053, 1927};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+unsigned int Seconds(microseconds time) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+  return static_cast<unsigned int>(std::clamp<int64_t>(seconds, 1, 3'600));
+}
+
+bool OfClient(unsigned int number) {
+  return number >= kFirstOfClient && number < kFirstOfServerAgain;
+}
+
+// What a column of a result is read into. The client turns numbers into text.
+struct Column {
+  std::vector<char> bytes;
+  unsigned long length = 0;
+  my_bool null = 0;
+};
+
+struct FreeResult {
+  void operator()(MYSQL_RES* result) const { mysql_free_result(result); }
+};
+using TablePtr = std::unique_ptr<MYSQL_RES, FreeResult>;
+
+}  // namespace
+
+Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, milliseconds call,
+                                                       std::shared_ptr<Deadlines> deadlines,
+                                                       BootTime until) {
+  ConnectionPtr connection(mysql_init(nullptr));
+  if (!connection) {
+    return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to MariaDB"};
+  }
+  const unsigned int connect = Seconds(until - Now());
+  const unsigned int longest = Seconds(call);
+  const unsigned int no_files = 0;
+  const unsigned int tcp = MYSQL_PROTOCOL_TCP;
+  mysql_options(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &connect);
+  // Behind the deadline, which ends a call: these are for the time in which there is none.
+  const unsigned int late = longest + 2;
+  mysql_options(connection.get(), MYSQL_OPT_READ_TIMEOUT, &late);
+  mysql_options(connection.get(), MYSQL_OPT_WRITE_TIMEOUT, &late);
+  mysql_options(connection.get(), MYSQL_OPT_LOCAL_INFILE, &no_files);
+  mysql_options(connection.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  const std::string socket(place.Parameter("socket"));
+  if (socket.empty()) {
+    mysql_options(connection.get(), MYSQL_OPT_PROTOCOL, &tcp);
+  }
+  if (mysql_real_connect(connection.get(), socket.empty() ? place.host.c_str() : nullptr,
+                         place.user.c_str(), place.password.c_str(), place.database.c_str(),
+                         place.port, socket.empty() ? nullptr : socket.c_str(), 0) == nullptr) {
+    const unsigned int number = mysql_errno(connection.get());
+    Error error = OfClient(number)
+                      ? Error{Code::kUnavailable, Effect::kNone, mysql_error(connection.get())}
+                      : SqlError({mysql_sqlstate(connection.get()), static_cast<int>(number),
+                                  mysql_error(connection.get())});
+    error.message = "MariaDB: " + error.message;
+    return error;
+  }
+  std::unique_ptr<MariadbLine> line(new MariadbLine(std::move(connection), std::move(deadlines)));
+  // Where others read without a lock, this level takes one: swaps rely on it.
+  const std::string_view isolation =
+      ONCEMQ_MUTANT("mariadb-read-committed")
+          ? "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+          : "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+  // Whoever waits for a row hears of it before the call is over, and nothing was done.
+  const std::string sets =
+      "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
+      "innodb_lock_wait_timeout = " +
+      std::to_string(std::max(1U, longest - 1)) +
+      ", max_statement_time = " + std::to_string(longest);
+  for (const std::string_view text :
+       {isolation, std::string_view(sets), std::string_view("SELECT @@global.read_only")}) {
+    const SqlStatement statement{text};
+    const auto done = line->Run({&statement, 1}, until);
+    if (!done || done->refusal) {
+      Error error = done ? SqlError(*done->refusal) : done.error();
+      error.effect = Effect::kNone;  // nothing of the caller's was sent
+      return error;
+    }
+    const auto& rows = done->answers.front().rows;
+    if (!rows.empty() && rows[0][0] != "0" && !ONCEMQ_MUTANT("mariadb-replica-taken")) {
+      return Error{Code::kUnavailable, Effect::kNone, "this MariaDB takes no writes"};
+    }
+  }
+  return line;
+}
+
+MariadbLine::~MariadbLine() {
+  if (broken_) {
+    // Whatever is said for good-bye goes nowhere, at once.
+    shutdown(mysql_get_socket(connection_.get()), SHUT_RDWR);
+  }
+}
+
+bool MariadbLine::Fresh() {
+  pollfd waits{mysql_get_socket(connection_.get()), POLLIN, 0};
+  return poll(&waits, 1, 0) == 0;
+}
+
+Result<SqlOutcome> MariadbLine::Run(std::span<const SqlStatement> statements, BootTime until) {
+  const Deadlines::Guard guard(*deadlines_, mysql_get_socket(connection_.get()), until);
+  SqlOutcome outcome;
+  const bool several = statements.size() > 1;
+  SqlOutcome frame;  // of what stands around them
+  Status done = several ? Plain("START TRANSACTION", frame) : Status();
+  for (size_t i = 0; i < statements.size() && done && !outcome.refusal; i++) {
+    done = One(statements[i], outcome);
+  }
+  if (several && done) {
+    done = Plain(outcome.refusal ? "ROLLBACK" : "COMMIT", frame);
+  }
+  if (done && frame.refusal && !outcome.refusal) {
+    outcome.refusal = frame.refusal;
+  }
+  if (!done) {
+    Error error = done.error();
+    if (guard.over()) {
+      error.code = Code::kTimeout;
+      error.message = "MariaDB did not answer in time";
+    }
+    return error;
+  }
+  if (outcome.refusal) {
+    outcome.answers.clear();
+  }
+  return outcome;
+}
+
+Status MariadbLine::Failed(unsigned int number, const char* state, const char* text,
+                           SqlOutcome& outcome) {
+  if (OfClient(number) || std::find(kEnded.begin(), kEnded.end(), number) != kEnded.end()) {
+    broken_ = true;
+    return Error{Code::kUnavailable, Effect::kUnknown, std::string("MariaDB: ") + text};
+  }
+  outcome.refusal = SqlRefusal{state, static_cast<int>(number), text};
+  return {};
+}
+
+Status MariadbLine::One(const SqlStatement& statement, SqlOutcome& outcome) {
+  const std::string text(statement.text);
+  if (statement.values.empty()) {
+    return Plain(text, outcome);
+  }
+  const auto found = Find(text, outcome);
+  if (!found) {
+    return found.error();
+  }
+  return *found == nullptr ? Status() : Prepared(*found, statement, outcome);
+}
+
+// Null: refused.
+Result<MYSQL_STMT*> MariadbLine::Find(const std::string& text, SqlOutcome& outcome) {
+  if (const auto at = prepared_.find(text); at != prepared_.end()) {
+    return at->second.get();
+  }
+  if (prepared_.size() >= kMostPrepared) {
+    prepared_.erase(prepared_.begin());
+  }
+  StatementPtr statement(mysql_stmt_init(connection_.get()));
+  if (!statement) {
+    return Error{Code::kUnavailable, Effect::kNone, "no memory for a statement"};
+  }
+  MYSQL_STMT* raw = statement.get();
+  const my_bool lengths = 1;
+  mysql_stmt_attr_set(raw, STMT_ATTR_UPDATE_MAX_LENGTH, &lengths);
+  if (mysql_stmt_prepare(raw, text.data(), text.size()) != 0) {
+    const Status failed =
+        Failed(mysql_stmt_errno(raw), mysql_stmt_sqlstate(raw), mysql_stmt_error(raw), outcome);
+    if (!failed) {
+      Error error = failed.error();
+      error.effect = Effect::kNone;  // nothing was executed
+      return error;
+    }
+    return nullptr;
+  }
+  prepared_.emplace(text, std::move(statement));
+  return raw;
+}
+
+Status MariadbLine::Plain(const std::string& text, SqlOutcome& outcome) {
+  MYSQL* connection = connection_.get();
+  TablePtr table;
+  if (mysql_real_query(connection, text.data(), text.size()) == 0) {
+    table.reset(mysql_store_result(connection));
+  }
+  if (mysql_errno(connection) != 0) {
+    return Failed(mysql_errno(connection), mysql_sqlstate(connection), mysql_error(connection),
+                  outcome);
+  }
+  SqlAnswer& answer = outcome.answers.emplace_back();
+  if (!table) {
+    answer.affected = mysql_affected_rows(connection);
+    return {};
+  }
+  while (MYSQL_ROW row = mysql_fetch_row(table.get())) {
+    const unsigned long* lengths = mysql_fetch_lengths(table.get());
+    SqlRow& cells = answer.rows.emplace_back();
+    for (unsigned int i = 0; i < mysql_num_fields(table.get()); i++) {
+      cells.push_back(row[i] == nullptr ? SqlCell() : std::string(row[i], lengths[i]));
+    }
+  }
+  return {};
+}
+
+Status MariadbLine::Prepared(MYSQL_STMT* statement, const SqlStatement& values,
+                             SqlOutcome& outcome) {
+  const auto failed = [&] {
+    return Failed(mysql_stmt_errno(statement), mysql_stmt_sqlstate(statement),
+                  mysql_stmt_error(statement), outcome);
+  };
+  if (mysql_stmt_param_count(statement) != values.values.size()) {
+    return Error{Code::kInternal, Effect::kNone, "a statement has not as many values as places"};
+  }
+  std::vector<int64_t> numbers(values.values.size());
+  std::vector<MYSQL_BIND> binds(values.values.size());
+  for (size_t i = 0; i < binds.size(); i++) {
+    if (const auto* number = std::get_if<int64_t>(&values.values[i])) {
+      numbers[i] = *number;
+      binds[i].buffer_type = MYSQL_TYPE_LONGLONG;
+      binds[i].buffer = &numbers[i];
+    } else {
+      const auto bytes = std::get<std::string_view>(values.values[i]);
+      binds[i].buffer_type = MYSQL_TYPE_BLOB;
+      binds[i].buffer = const_cast<char*>(bytes.data() == nullptr ? "" : bytes.data());
+      binds[i].buffer_length = bytes.size();
+      binds[i].length_value = bytes.size();
+      binds[i].length = &binds[i].length_value;
+    }
+  }
+  if (mysql_stmt_bind_param(statement, binds.data()) != 0 || mysql_stmt_execute(statement) != 0 ||
+      (mysql_stmt_field_count(statement) > 0 && mysql_stmt_store_result(statement) != 0)) {
+    return failed();
+  }
+  SqlAnswer answer;
+  const unsigned int fields = mysql_stmt_field_count(statement);
+  if (fields == 0) {
+    answer.affected = mysql_stmt_affected_rows(statement);
+    outcome.answers.push_back(std::move(answer));
+    return {};
+  }
+  const TablePtr head(mysql_stmt_result_metadata(statement));
+  std::vector<Column> columns(fields);
+  std::vector<MYSQL_BIND> outs(fields);
+  for (unsigned int i = 0; i < fields; i++) {
+    columns[i].bytes.resize(mysql_fetch_field_direct(head.get(), i)->max_length + 1);
+    outs[i].buffer_type = MYSQL_TYPE_STRING;
+    outs[i].buffer = columns[i].bytes.data();
+    outs[i].buffer_length = columns[i].bytes.size();
+    outs[i].length = &columns[i].length;
+    outs[i].is_null = &columns[i].null;
+  }
+  bool good = mysql_stmt_bind_result(statement, outs.data()) == 0;
+  while (good && mysql_stmt_fetch(statement) == 0) {
+    SqlRow& cells = answer.rows.emplace_back();
+    for (const Column& column : columns) {
+      const size_t length = std::min<size_t>(column.length, column.bytes.size());
+      cells.push_back(column.null != 0 ? SqlCell() : std::string(column.bytes.data(), length));
+    }
+  }
+  good = good && answer.rows.size() == mysql_stmt_num_rows(statement);
+  mysql_stmt_free_result(statement);
+  if (!good) {
+    broken_ = true;
+    return Error{Code::kCorrupt, Effect::kUnknown, "MariaDB: a result that cannot be read"};
+  }
+  outcome.answers.push_back(std::move(answer));
+  return {};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/clients/memcached_client.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "memcached_line.h"
+#include "memcached_words.h"
+#include "oncemq/base/line_pool.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/mutex.h"
+
+namespace oncemq {
+
+struct MemcachedClient::Parts {
+  const MemcachedPlace place;
+  const MemcachedTimes times;
+  LinePool<MemcachedLine> pool;
+  Mutex mutex;
+  uint64_t last_number GUARDED_BY(mutex) = 0;
+
+  Result<std::unique_ptr<MemcachedLine>> Borrow(BootTime until) {
+    return pool.Borrow(
+        until,
+        [](const MemcachedLine& line) {
+          return line.Fresh() || ONCEMQ_MUTANT("memcached-dead-line-used");
+        },
+        [&] {
+          return MemcachedLine::Open(
+              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
+        });
+  }
+  // So many numbers, from the answer on.
+  uint64_t Numbers(size_t count) {
+    MutexLock lock(mutex);
+    last_number = (last_number + count) % 1'000'000'000;
+    return last_number;
+  }
+
+  // One question and its answer, which `read` takes off the line.
+  Status Talk(const std::string& question,
+              const std::function<Status(MemcachedLine&, BootTime)>& read) {
+    const BootTime until = SystemClock::Instance().Boot() + times.call;
+    auto line = Borrow(until);
+    if (!line) {
+      return line.error();
+    }
+    Status done = (*line)->Send(question, until);
+    if (done) {
+      done = read(**line, until);
+    }
+    if (done || ONCEMQ_MUTANT("memcached-doubtful-line-used")) {
+      pool.GiveBack(*std::move(line));
+    } else {
+      (*line)->Abandon();
+      pool.Dropped();
+    }
+    return done;
+  }
+};
+
+MemcachedClient::MemcachedClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+MemcachedClient::~MemcachedClient() = default;
+
+Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedPlace& place,
+                                                               const MemcachedTimes& times,
+                                                               size_t max_connections) {
+  if (place.host.empty()) {
+    return Error{Code::kInvalid, Effect::kNone, "the address of a memcached is missing"};
+  }
+  std::unique_ptr<Parts> parts(
+      new Parts{place, times, LinePool<MemcachedLine>(max_connections), {}, {}});
+  auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
+  if (!first) {
+    return first.error();
+  }
+  parts->pool.GiveBack(*std::move(first));
+  return std::unique_ptr<MemcachedClient>(new MemcachedClient(std::move(parts)));
+}
+
+Result<std::vector<MemcachedReply>> MemcachedClient::Run(
+    std::span<const MemcachedCommand> commands) {
+  const uint64_t first = parts_->Numbers(commands.size());
+  std::string question;
+  for (size_t i = 0; i < commands.size(); i++) {
+    AppendCommand(question, commands[i], first + i);
+  }
+  std::vector<MemcachedReply> replies;
+  const Status done = parts_->Talk(question, [&](MemcachedLine& line, BootTime until) -> Status {
+    for (size_t i = 0; i < commands.size(); i++) {
+      const auto text = line.Line(until);
+      if (!text) {
+        return text.error();
+      }
+      auto head = ParseHead(*text, commands[i].kind, first + i);
+      if (!head) {
+        // The others may have been done.
+        if (std::any_of(commands.begin(), commands.end(), [&](const MemcachedCommand& other) {
+              return &other != &commands[i] && other.kind != MemcachedCommand::Kind::kGet;
+            })) {
+          head.error().effect = Effect::kUnknown;
+        }
+        return head.error();
+      }
+      if (head->block) {
+        auto block = line.Block(*head->block, until);
+        if (!block) {
+          return block.error();
+        }
+        head->reply.value = *std::move(block);
+      }
+      replies.push_back(std::move(head->reply));
+    }
+    return {};
+  });
+  if (!done) {
+    return done.error();
+  }
+  return replies;
+}
+
+Result<MemcachedReply> MemcachedClient::Run(const MemcachedCommand& command) {
+  auto replies = Run(std::span(&command, 1));
+  if (!replies) {
+    return replies.error();
+  }
+  return std::move(replies->front());
+}
+
+Result<std::string> MemcachedClient::Version() {
+  std::string version;
+  const Status done =
+      parts_->Talk("version\r\n", [&](MemcachedLine& line, BootTime until) -> Status {
+        const auto text = line.Line(until);
+        if (!text) {
+          return text.error();
+        }
+        constexpr std::string_view kVersion = "VERSION ";
+        if (!text->starts_with(kVersion)) {
+          return Error{Code::kCorrupt, Effect::kNone, "this is no memcached, or it wants a login"};
+        }
+        version = text->substr(kVersion.size());
+        return {};
+      });
+  if (!done) {
+    return done.error();
+  }
+  return version;
+}
+
+Result<std::map<std::string, std::string>> MemcachedClient::Settings() {
+  std::map<std::string, std::string> settings;
+  const Status done =
+      parts_->Talk("stats settings\r\n", [&](MemcachedLine& line, BootTime until) -> Status {
+        for (;;) {
+          const auto text = line.Line(until);
+          if (!text) {
+            return text.error();
+          }
+          if (*text == "END") {
+            return {};
+          }
+          const size_t behind_name = text->find(' ', 5);
+          if (!text->starts_with("STAT ") || behind_name == std::string::npos) {
+            return Error{Code::kCorrupt, Effect::kNone, "memcached does not tell its settings"};
+          }
+          settings[text->substr(5, behind_name - 5)] = text->substr(behind_name + 1);
+        }
+      });
+  if (!done) {
+    return done.error();
+  }
+  return settings;
+}
+
+}  // namespace oncemq

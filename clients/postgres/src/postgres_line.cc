@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "postgres_line.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/hash.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+constexpr Oid kInt8 = 20;
+constexpr Oid kBytea = 17;
+// More are sent whole each time.
+constexpr size_t kMostPrepared = 64;
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+// Waits until the descriptor is ready, or `until`. False: it isn't.
+bool Ready(int fd, short events, BootTime until) {
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(until - Now()).count();
+    pollfd waits{fd, events, 0};
+    const int done = poll(&waits, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000)));
+    if (done > 0) {
+      return true;
+    }
+    if (left <= 0 || (done < 0 && errno != EINTR)) {
+      return false;
+    }
+  }
+}
+
+// One line, without what libpq adds for a terminal.
+std::string OneLine(const char* text) {
+  std::string line(text == nullptr ? "" : text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string NameOf(std::string_view text) {
+  return "oncemq_" + Hex(StableHash(text));
+}
+
+SqlCell CellOf(const PGresult* result, int row, int column) {
+  if (PQgetisnull(result, row, column) != 0) {
+    return std::nullopt;
+  }
+  const char* value = PQgetvalue(result, row, column);
+  if (PQftype(result, column) != kBytea) {
+    return std::string(value, static_cast<size_t>(PQgetlength(result, row, column)));
+  }
+  size_t length = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> plain(
+      PQunescapeBytea(reinterpret_cast<const unsigned char*>(value), &length), PQfreemem);
+  return std::string(reinterpret_cast<const char*>(plain.get()), plain ? length : 0);
+}
+
+SqlAnswer AnswerOf(PGresult* result) {
+  SqlAnswer answer;
+  answer.affected = static_cast<uint64_t>(ParseDecimal(PQcmdTuples(result)).value_or(0));
+  for (int row = 0; row < PQntuples(result); row++) {
+    SqlRow& cells = answer.rows.emplace_back();
+    for (int column = 0; column < PQnfields(result); column++) {
+      cells.push_back(CellOf(result, row, column));
+    }
+  }
+  return answer;
+}
+
+std::string FieldOf(const PGresult* result, int field) {
+  return OneLine(PQresultErrorField(result, field));
+}
+
+// The values of a statement as libpq wants them.
+struct Values {
+  explicit Values(const std::vector<SqlValue>& values) {
+    numbers.reserve(values.size());
+    for (const SqlValue& value : values) {
+      const bool number = std::holds_alternative<int64_t>(value);
+      if (number) {
+        numbers.push_back(std::to_string(std::get<int64_t>(value)));
+      }
+      const std::string_view bytes =
+          number ? std::string_view(numbers.back()) : std::get<std::string_view>(value);
+      types.push_back(number ? kInt8 : kBytea);
+      texts.push_back(bytes.data() == nullptr ? "" : bytes.data());  // none at all would be NULL
+      lengths.push_back(static_cast<int>(bytes.size()));
+      formats.push_back(number ? 0 : 1);
+    }
+  }
+  int size() const { return static_cast<int>(texts.size()); }
+
+  std::vector<std::string> numbers;
+  std::vector<Oid> types;
+  std::vector<const char*> texts;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+}  // namespace
+
+Error PostgresLine::Broken(Effect effect) const {
+  return {Code::kUnavailable, effect, "PostgreSQL: " + OneLine(PQerrorMessage(connection_.get()))};
+}
+
+Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place, milliseconds call,
+                                                         BootTime until) {
+  const std::string port = std::to_string(place.port);
+  const std::string socket(place.Parameter("host"));
+  const std::string mode(place.Parameter("sslmode"));
+  const std::string ca(place.Parameter("sslrootcert"));
+  std::vector<const char*> names;
+  std::vector<const char*> values;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      names.push_back(name);
+      values.push_back(value.c_str());
+    }
+  };
+  const std::string own = "oncemq";
+  const std::string writable = "read-write";
+  add("host", place.host.empty() ? socket : place.host);
+  add("port", port);
+  add("user", place.user);
+  add("password", place.password);
+  add("dbname", place.database);
+  add("sslmode", mode);
+  add("sslrootcert", ca);
+  add("application_name", own);
+  if (!ONCEMQ_MUTANT("postgres-standby-taken")) {
+    add("target_session_attrs", writable);
+  }
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+  PGconn* connection = PQconnectStartParams(names.data(), values.data(), 0);
+  if (connection == nullptr) {
+    return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to PostgreSQL"};
+  }
+  std::unique_ptr<PostgresLine> line(new PostgresLine(connection));
+  if (const Status done = line->Connect(until); !done) {
+    return done.error();
+  }
+  // Another isolation would look at the store before it has waited for what it must see.
+  const std::string longest = std::to_string(call.count());
+  const SqlStatement sets{
+      "SELECT set_config('default_transaction_isolation', 'read committed', false), "
+      "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
+      "set_config('bytea_output', 'hex', false)",
+      {std::string_view(longest)}};
+  const auto set = line->Run({&sets, 1}, until);
+  if (!set || set->refusal) {
+    Error error = set ? SqlError(*set->refusal) : set.error();
+    error.effect = Effect::kNone;  // nothing of the caller's was sent
+    return error;
+  }
+  return line;
+}
+
+Status PostgresLine::Connect(BootTime until) {
+  PGconn* connection = connection_.get();
+  // libpq would write them to the standard error.
+  PQsetNoticeReceiver(
+      connection, [](void*, const PGresult*) {}, nullptr);
+  PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
+  while (PQstatus(connection) != CONNECTION_BAD && wants != PGRES_POLLING_OK &&
+         wants != PGRES_POLLING_FAILED) {
+    if (!Ready(PQsocket(connection), wants == PGRES_POLLING_READING ? POLLIN : POLLOUT, until)) {
+      return Error{Code::kTimeout, Effect::kNone, "PostgreSQL lets nobody in, in time"};
+    }
+    wants = PQconnectPoll(connection);
+  }
+  if (wants != PGRES_POLLING_OK) {
+    Error error = Broken(Effect::kNone);
+    const std::string_view why = error.message;
+    // A connection that failed has no SQLSTATE. These are libpq's words, which are not translated
+    // without a catalogue, and a guess at worst: the code only says whether to try again.
+    for (const std::string_view wrong :
+         {"authentication failed", "no password supplied", "does not exist", "no pg_hba.conf"}) {
+      if (why.find(wrong) != std::string_view::npos) {
+        error.code = Code::kInvalid;
+      }
+    }
+    return error;
+  }
+  if (PQsetnonblocking(connection, 1) != 0 || PQenterPipelineMode(connection) != 1) {
+    return Broken(Effect::kNone);
+  }
+  return {};
+}
+
+bool PostgresLine::Fresh() {
+  pollfd waits{PQsocket(connection_.get()), POLLIN, 0};
+  return poll(&waits, 1, 0) == 0;
+}
+
+bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked) {
+  PGconn* connection = connection_.get();
+  const Values values(statement.values);
+  const std::string text(statement.text);
+  const bool known = prepared_.contains(text);
+  if (!known && (prepared_.size() >= kMostPrepared || statement.values.empty())) {
+    asked.push_back({});
+    return PQsendQueryParams(connection, text.c_str(), values.size(), values.types.data(),
+                             values.texts.data(), values.lengths.data(), values.formats.data(),
+                             0) == 1;
+  }
+  const std::string name = NameOf(text);
+  const bool twice = std::any_of(asked.begin(), asked.end(),
+                                 [&](const Asked& step) { return step.prepares == text; });
+  if (!known && !twice) {
+    asked.push_back({text});
+    if (PQsendPrepare(connection, name.c_str(), text.c_str(), values.size(), values.types.data()) !=
+        1) {
+      return false;
+    }
+  }
+  asked.push_back({});
+  return PQsendQueryPrepared(connection, name.c_str(), values.size(), values.texts.data(),
+                             values.lengths.data(), values.formats.data(), 0) == 1;
+}
+
+Result<SqlOutcome> PostgresLine::Run(std::span<const SqlStatement> statements, BootTime until) {
+  std::vector<Asked> asked;
+  for (const SqlStatement& statement : statements) {
+    if (!Send(statement, asked)) {
+      // A part of it may be on its way; without its end the server does none of it.
+      return Broken(Effect::kNone);
+    }
+  }
+  if (PQpipelineSync(connection_.get()) != 1) {
+    return Broken(Effect::kUnknown);
+  }
+  if (const Status sent = Flush(until); !sent) {
+    return sent.error();
+  }
+  return Collect(asked, until);
+}
+
+// Reads too: a server that can't get rid of its answers takes nothing more.
+Status PostgresLine::Flush(BootTime until) {
+  PGconn* connection = connection_.get();
+  for (;;) {
+    const int left = PQflush(connection);
+    if (left == 0) {
+      return {};
+    }
+    if (left < 0) {
+      return Broken(Effect::kUnknown);
+    }
+    if (!Ready(PQsocket(connection), POLLIN | POLLOUT, until)) {
+      return Error{Code::kTimeout, Effect::kUnknown, "PostgreSQL takes nothing"};
+    }
+    if (PQconsumeInput(connection) != 1) {
+      return Broken(Effect::kUnknown);
+    }
+  }
+}
+
+Result<PostgresLine::ResultPtr> PostgresLine::Next(BootTime until) {
+  PGconn* connection = connection_.get();
+  while (PQisBusy(connection) != 0) {
+    if (!Ready(PQsocket(connection), POLLIN, until)) {
+      return Error{Code::kTimeout, Effect::kUnknown, "PostgreSQL did not answer in time"};
+    }
+    if (PQconsumeInput(connection) != 1) {
+      return Broken(Effect::kUnknown);
+    }
+  }
+  return ResultPtr(PQgetResult(connection));
+}
+
+// Until the end of the pipeline is answered: the server commits there, and not before.
+Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTime until) {
+  SqlOutcome outcome;
+  size_t at = 0;
+  for (bool between = false;;) {
+    auto next = Next(until);
+    if (!next) {
+      return next.error();
+    }
+    PGresult* result = next->get();
+    if (result == nullptr) {
+      if (std::exchange(between, true)) {
+        return Broken(Effect::kUnknown);  // libpq has nothing more to say: the line is gone
+      }
+      at++;
+      continue;
+    }
+    between = false;
+    switch (PQresultStatus(result)) {
+      case PGRES_PIPELINE_SYNC:
+        return outcome;
+      case PGRES_PIPELINE_ABORTED:
+        break;
+      case PGRES_COMMAND_OK:
+      case PGRES_TUPLES_OK:
+        if (at < asked.size() && !asked[at].prepares.empty()) {
+          prepared_.insert(asked[at].prepares);
+        } else {
+          outcome.answers.push_back(AnswerOf(result));
+        }
+        if (ONCEMQ_MUTANT("postgres-answered-before-the-commit") &&
+            outcome.answers.size() == asked.size()) {
+          return outcome;
+        }
+        break;
+      default: {
+        const std::string state = FieldOf(result, PG_DIAG_SQLSTATE);
+        const std::string severity = FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+        if (state.empty() || severity == "FATAL" || severity == "PANIC") {
+          // The server ends the connection, and may have committed before it was told to.
+          return Error{Code::kUnavailable, Effect::kUnknown,
+                       "PostgreSQL: " + OneLine(PQresultErrorMessage(result))};
+        }
+        outcome.answers.clear();
+        outcome.refusal = SqlRefusal{state, 0, FieldOf(result, PG_DIAG_MESSAGE_PRIMARY)};
+      }
+    }
+  }
+}
+
+Result<std::optional<std::string>> PostgresLine::Heard(BootTime until) {
+  PGconn* connection = connection_.get();
+  for (;;) {
+    const std::unique_ptr<PGnotify, void (*)(void*)> notice(PQnotifies(connection), PQfreemem);
+    if (notice) {
+      return std::optional(std::string(notice->extra == nullptr ? "" : notice->extra));
+    }
+    if (!Ready(PQsocket(connection), POLLIN, until)) {
+      return std::optional<std::string>();
+    }
+    if (PQconsumeInput(connection) != 1) {
+      return Broken(Effect::kUnknown);
+    }
+  }
+}
+
+void PostgresLine::Hang() {
+  shutdown(PQsocket(connection_.get()), SHUT_RDWR);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/base/start_thread.h"
+#include "oncemq/clients/postgres_client.h"
+#include "postgres_line.h"
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kShortestPause{20};
+constexpr milliseconds kLongestPause{1'000};
+// A network that is cut says nothing: after so long a silence the server is asked for a word.
+constexpr milliseconds kSilence{2'000};
+constexpr size_t kLongestChannel = 63;
+
+}  // namespace
+
+struct PostgresListener::Parts {
+  const SqlPlace place;
+  const SqlTimes times;
+  const std::string channel;
+  const std::function<void(std::string_view)> heard;
+  const std::function<void(bool)> connected;
+  Mutex mutex;
+  ConditionVariable ends;
+  bool ending GUARDED_BY(mutex) = false;
+  PostgresLine* line GUARDED_BY(mutex) = nullptr;
+  std::optional<std::thread> thread;
+
+  void Run();
+  bool Listen(PostgresLine& on);
+  bool Use(PostgresLine* now) {
+    MutexLock lock(mutex);
+    line = now;
+    return !ending;
+  }
+};
+
+PostgresListener::PostgresListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+std::unique_ptr<PostgresListener> PostgresListener::Start(
+    const SqlPlace& place, const SqlTimes& times, const std::string& channel,
+    std::function<void(std::string_view)> heard, std::function<void(bool)> connected) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  if (channel.empty() || channel.size() > kLongestChannel ||
+      channel.find_first_not_of(kLetters) != std::string::npos) {
+    return nullptr;
+  }
+  std::unique_ptr<Parts> parts(new Parts{
+      place, times, channel, std::move(heard), std::move(connected), {}, {}, false, nullptr, {}});
+  parts->thread = StartThread("oncemq-postgres", [raw = parts.get()] { raw->Run(); });
+  if (!parts->thread) {
+    return nullptr;
+  }
+  return std::unique_ptr<PostgresListener>(new PostgresListener(std::move(parts)));
+}
+
+PostgresListener::~PostgresListener() {
+  {
+    MutexLock lock(parts_->mutex);
+    parts_->ending = true;
+    if (parts_->line != nullptr) {
+      parts_->line->Hang();
+    }
+    parts_->ends.notify_all();
+  }
+  parts_->thread->join();
+}
+
+void PostgresListener::Parts::Run() {
+  for (milliseconds pause = kShortestPause;;) {
+    auto opened =
+        PostgresLine::Open(place, times.call, SystemClock::Instance().Boot() + times.connect);
+    if (!opened) {
+      Log(LogLevel::kDebug, "postgres", "cannot listen", {{"error", ToString(opened.error())}});
+    } else if (Use(opened->get())) {
+      pause = Listen(**opened) ? kShortestPause : pause;
+      connected(false);
+    }
+    Use(nullptr);
+    MutexLock lock(mutex);
+    if (!ending) {
+      ends.wait_for(mutex, pause);
+    }
+    if (ending) {
+      return;
+    }
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+// Until the line is of no use. False: it never heard anything.
+bool PostgresListener::Parts::Listen(PostgresLine& on) {
+  const Clock& clock = SystemClock::Instance();
+  // An identifier can't be a parameter; this one was looked at letter by letter.
+  const std::string text = "LISTEN " + channel;
+  const SqlStatement listen{text};
+  const SqlStatement word{"SELECT 1"};
+  const auto listens = on.Run({&listen, 1}, clock.Boot() + times.call);
+  if (!listens || listens->refusal) {
+    const Error error = listens ? SqlError(*listens->refusal) : listens.error();
+    Log(LogLevel::kWarn, "postgres", "cannot listen", {{"error", ToString(error)}});
+    return false;
+  }
+  connected(true);
+  for (;;) {
+    const auto next = on.Heard(clock.Boot() + kSilence);
+    if (!next) {
+      return true;
+    }
+    if (*next) {
+      heard(**next);
+      continue;
+    }
+    const auto said = on.Run({&word, 1}, clock.Boot() + times.call);
+    if (!said || said->refusal) {
+      return true;
+    }
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SqlClient: statements to one SQL database, from any thread, over a few connections.
+//
+// Promise: every call ends by its deadline, but for looking up the name of a host. An Error says
+// whether something may have been done: kNone if it was not sent or was refused, kUnknown if its
+// answer did not come. A connection that is in doubt is never used again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/clients/sql_session.h"
+
+namespace oncemq {
+
+struct SqlTimes {
+  milliseconds connect{1'000};
+  milliseconds call{2'000};  // waiting for a connection included
+};
+
+// What the server said no to: nothing came of it.
+struct SqlRefusal {
+  std::string state;  // SQLSTATE
+  int number = 0;     // of MariaDB
+  std::string text;
+};
+
+// As an Error.
+Error SqlError(const SqlRefusal& refusal);
+
+// All statements of one call are one transaction: all their answers, or a refusal and none.
+struct SqlOutcome {
+  std::vector<SqlAnswer> answers;
+  std::optional<SqlRefusal> refusal;
+};
+
+// One connection, logged in, to a server that takes writes. After an Error it is of no use.
+// Thread safety: one thread at a time.
+class SqlLine {
+ public:
+  virtual ~SqlLine() = default;
+  // False: the server has hung up, or said something that nobody asked for.
+  virtual bool Fresh() = 0;
+  // Several are one transaction, unless they begin and end one themselves.
+  virtual Result<SqlOutcome> Run(std::span<const SqlStatement> statements, BootTime until) = 0;
+};
+
+class SqlClient;
+
+// One transaction. It is rolled back, by hanging up, if it was not committed.
+// Thread safety: one thread at a time.
+class SqlTransaction final : public SqlSession {
+ public:
+  ~SqlTransaction() override;
+  SqlTransaction(const SqlTransaction&) = delete;
+  SqlTransaction& operator=(const SqlTransaction&) = delete;
+
+  SqlDialect dialect() const override;
+  // Behind an Error nothing works but its end.
+  Result<SqlAnswer> Run(const SqlStatement& statement) override;
+  // An Error with Effect::kUnknown: it may be committed, or not.
+  Status Commit();
+
+ private:
+  friend class SqlClient;
+  SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line);
+
+  SqlClient& client_;
+  std::unique_ptr<SqlLine> line_;  // none: it has ended
+};
+
+// Thread safety: any thread.
+class SqlClient final : public SqlSession {
+ public:
+  using OpenLine = std::function<Result<std::unique_ptr<SqlLine>>(BootTime until)>;
+
+  // Connects once, so that a wrong place or password shows at the start.
+  static Result<std::unique_ptr<SqlClient>> Open(SqlDialect dialect, OpenLine open_line,
+                                                 const SqlTimes& times, size_t max_connections);
+  ~SqlClient() override;
+  SqlClient(const SqlClient&) = delete;
+  SqlClient& operator=(const SqlClient&) = delete;
+
+  SqlDialect dialect() const override;
+  // One; a refusal is an Error here.
+  Result<SqlAnswer> Run(const SqlStatement& statement) override;
+  // As one transaction.
+  Result<SqlOutcome> Try(std::span<const SqlStatement> statements);
+
+  // Over one connection, which nobody else uses meanwhile. It must not outlive the client.
+  Result<std::unique_ptr<SqlTransaction>> Begin();
+  // One more connection, for the caller alone, to be destroyed by it.
+  Result<std::unique_ptr<SqlLine>> OpenOwn();
+
+ private:
+  friend class SqlTransaction;
+  struct Parts;
+  explicit SqlClient(std::shared_ptr<Parts> parts);
+
+  const std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/clients/sql_client.h"
+
+#include <algorithm>
+#include <array>
+
+#include "oncemq/base/line_pool.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+// What MariaDB tells apart by its number only.
+enum : int {
+  kTooManyConnections = 1040,
+  kWrongDatabase = 1044,
+  kWrongPassword = 1045,
+  kGoesDown = 1053,
+  kNoDatabase = 1049,
+  kDiskFull = 1021,
+  kMayNotOnTable = 1142,
+  kNoTable = 1146,
+  kLockWait = 1205,
+  kReadOnlyTable = 1036,
+  kReadOnlyOption = 1290,
+  kReadOnlyTransaction = 1792,
+  kReadOnlyMode = 1836,
+  kTooLong = 1969,
+};
+
+template <size_t n>
+bool IsOneOf(int number, const std::array<int, n>& numbers) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+bool Begins(const SqlRefusal& refusal, std::string_view state) {
+  return refusal.state.starts_with(state);
+}
+
+// A server that takes no writes now, or is going down: the next connection may find a better one.
+bool SaysLater(const SqlRefusal& refusal) {
+  return Begins(refusal, "25006") || Begins(refusal, "57P") || Begins(refusal, "08") ||
+         IsOneOf(refusal.number, std::array{+kGoesDown, +kReadOnlyTable, +kReadOnlyOption,
+                                            +kReadOnlyTransaction, +kReadOnlyMode});
+}
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+}  // namespace
+
+Error SqlError(const SqlRefusal& refusal) {
+  Error error{Code::kInternal, Effect::kNone, "the database refuses: " + refusal.text};
+  if (SaysLater(refusal) || Begins(refusal, "40") || Begins(refusal, "55P03") ||
+      Begins(refusal, "53300") ||
+      IsOneOf(refusal.number, std::array{+kTooManyConnections, +kLockWait})) {
+    error.code = Code::kUnavailable;
+  } else if (Begins(refusal, "57014") || refusal.number == kTooLong) {
+    error.code = Code::kTimeout;
+  } else if (Begins(refusal, "53") || refusal.number == kDiskFull) {
+    error.code = Code::kFull;
+  } else if (Begins(refusal, "28") || Begins(refusal, "3D") || Begins(refusal, "42501") ||
+             Begins(refusal, "42P01") ||
+             IsOneOf(refusal.number, std::array{+kWrongDatabase, +kWrongPassword, +kNoDatabase,
+                                                +kMayNotOnTable, +kNoTable})) {
+    error.code = Code::kInvalid;
+  }
+  return error;
+}
+
+struct SqlClient::Parts {
+  const SqlDialect dialect;
+  const OpenLine open_line;
+  const SqlTimes times;
+  LinePool<SqlLine> pool;
+
+  Result<std::unique_ptr<SqlLine>> Borrow(BootTime until) {
+    return pool.Borrow(
+        until, [](SqlLine& line) { return line.Fresh() || ONCEMQ_MUTANT("sql-dead-line-used"); },
+        [&] { return open_line(std::min<BootTime>(until, Now() + times.connect)); });
+  }
+  Result<SqlOutcome> Run(std::unique_ptr<SqlLine> line, std::span<const SqlStatement> statements,
+                         BootTime until) {
+    auto outcome = line->Run(statements, until);
+    const bool good = outcome && !(outcome->refusal && SaysLater(*outcome->refusal));
+    if (good || ONCEMQ_MUTANT("sql-doubtful-line-used")) {
+      pool.GiveBack(std::move(line));
+    } else {
+      line.reset();
+      pool.Dropped();
+    }
+    return outcome;
+  }
+};
+
+SqlClient::SqlClient(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+SqlClient::~SqlClient() = default;
+
+SqlDialect SqlClient::dialect() const {
+  return parts_->dialect;
+}
+
+Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine open_line,
+                                                   const SqlTimes& times, size_t max_connections) {
+  std::shared_ptr<Parts> parts(
+      new Parts{dialect, std::move(open_line), times, LinePool<SqlLine>(max_connections)});
+  auto first = parts->Borrow(Now() + times.call);
+  if (!first) {
+    return first.error();
+  }
+  parts->pool.GiveBack(*std::move(first));
+  return std::unique_ptr<SqlClient>(new SqlClient(std::move(parts)));
+}
+
+Result<SqlOutcome> SqlClient::Try(std::span<const SqlStatement> statements) {
+  const BootTime until = Now() + parts_->times.call;
+  auto line = parts_->Borrow(until);
+  if (!line) {
+    return line.error();
+  }
+  if (Now() >= until) {
+    parts_->pool.GiveBack(*std::move(line));
+    return Error{Code::kTimeout, Effect::kNone, "connecting to the database took all the time"};
+  }
+  return parts_->Run(*std::move(line), statements, until);
+}
+
+Result<SqlAnswer> SqlClient::Run(const SqlStatement& statement) {
+  auto outcome = Try({&statement, 1});
+  if (!outcome) {
+    return outcome.error();
+  }
+  if (outcome->refusal) {
+    return SqlError(*outcome->refusal);
+  }
+  return std::move(outcome->answers.front());
+}
+
+Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
+  const BootTime until = Now() + parts_->times.call;
+  auto line = parts_->Borrow(until);
+  if (!line) {
+    return line.error();
+  }
+  std::unique_ptr<SqlTransaction> transaction(new SqlTransaction(*this, *std::move(line)));
+  const auto began = transaction->Run({"START TRANSACTION"});
+  if (!began) {
+    return began.error();
+  }
+  return transaction;
+}
+
+Result<std::unique_ptr<SqlLine>> SqlClient::OpenOwn() {
+  return parts_->open_line(Now() + parts_->times.connect);
+}
+
+SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line)
+    : client_(client), line_(std::move(line)) {}
+
+SqlTransaction::~SqlTransaction() {
+  if (line_) {
+    line_.reset();
+    client_.parts_->pool.Dropped();
+  }
+}
+
+SqlDialect SqlTransaction::dialect() const {
+  return client_.dialect();
+}
+
+Result<SqlAnswer> SqlTransaction::Run(const SqlStatement& statement) {
+  if (!line_) {
+    return Error{Code::kInvalid, Effect::kNone, "the transaction has ended"};
+  }
+  auto outcome = line_->Run({&statement, 1}, Now() + client_.parts_->times.call);
+  if (outcome && !outcome->refusal) {
+    return std::move(outcome->answers.front());
+  }
+  // Whatever was done is rolled back with the connection.
+  line_.reset();
+  client_.parts_->pool.Dropped();
+  Error error = outcome ? SqlError(*outcome->refusal) : outcome.error();
+  error.effect = Effect::kNone;
+  return error;
+}
+
+Status SqlTransaction::Commit() {
+  if (!line_) {
+    return Error{Code::kInvalid, Effect::kNone, "the transaction has ended"};
+  }
+  const SqlStatement commit{"COMMIT"};
+  const auto outcome =
+      client_.parts_->Run(std::move(line_), {&commit, 1}, Now() + client_.parts_->times.call);
+  line_.reset();
+  if (!outcome) {
+    return outcome.error();
+  }
+  if (outcome->refusal) {
+    return SqlError(*outcome->refusal);
+  }
+  return {};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// FencedEffects: the rows of a handler at the level atomic (context.effects()), written under a
+// lock: what an earlier holder of the name writes is refused.
+//
+//   const auto lease = context.Lock("account/42");
+//   if (!lease || *lease == nullptr) return Retry{};      // the store did not answer; not granted
+//   auto rows = FencedEffects::Begin(*context.effects(), **lease);
+//   if (!rows) return Retry{};                            // the store did not answer
+//   if (!*rows) return Retry{};                           // a later holder was here
+//   const auto balance = (*rows)->Get("account/42");
+//
+// The fence is raised before anything is read, in the same batch as the effects. A row that
+// remembers it is kept for each name, for ever; it belongs to the partition, as all rows do: it
+// orders the holders that this partition has seen. Its key begins with NUL and `oncemq/fence/`;
+// such keys are refused here, and context.effects(), which asks for no lease, must leave them
+// alone. Thread safety: as Effects.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/effects.h"
+#include "oncemq/locks/lease.h"
+
+namespace oncemq {
+
+class FencedEffects {
+ public:
+  // Nothing: refused, a later holder was here. kInvalid: the lease has no fence, or is
+  // a counted one, beside which others are held.
+  static Result<std::optional<FencedEffects>> Begin(Effects& effects, const Lease& lease);
+
+  // As Effects; kFenced once the lease is lost; kInvalid for a key of the rows of fences.
+  Result<std::optional<std::string>> Get(std::string_view key);
+  Status Put(std::string_view key, std::string_view value);
+  Status Delete(std::string_view key);
+  Status Add(std::string_view key, int64_t delta);
+
+ private:
+  FencedEffects(Effects& effects, const Lease& lease) : effects_(&effects), lease_(&lease) {}
+  Status May(std::string_view key) const;
+
+  Effects* effects_;
+  const Lease* lease_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a service file says of locks, opened.
+//
+//   auto locks = OpenServiceLocks(*options);
+//   if (!locks) { ... }
+//   options->runtime.locks.domain = locks->get();  // nullptr: the file names no store
+//   auto runtime = Runtime::Open(options->runtime, window->get(), OnPayment);
+#pragma once
+
+#include <memory>
+
+#include "oncemq/base/result.h"
+#include "oncemq/framework/service_options.h"
+#include "oncemq/locks/lock_domain.h"
+
+namespace oncemq {
+
+// nullptr: the options say no store. It must outlive the runtime. Failures: kInvalid for what is
+// refused, by the catalogue or by a store; kNotFound where there is no such catalogue; else the
+// engine's. No secret is in them. Thread safety: any thread.
+Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options);
+
+// The same as far as no store has to be asked: the catalogue is read, and the application is
+// registered, proves itself and may use its scope.
+Status CheckServiceLocks(const ServiceOptions& options);
+
+}  // namespace oncemq

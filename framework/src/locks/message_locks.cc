@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "message_locks.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+#include "oncemq/framework/handler.h"
+
+namespace oncemq {
+namespace {
+
+Error Invalid(const char* why) {
+  return {Code::kInvalid, Effect::kNone, why};
+}
+
+}  // namespace
+
+// The hold of an elided name ends with the assignment, as far as it reached when the call began.
+Result<bool> MessageLocks::Prepare(AcquireOptions& how, std::string& what) {
+  if (source_.domain == nullptr) {
+    return Invalid("this service has no locks: RuntimeOptions::locks");
+  }
+  what = std::string(message_->topic()) + "/" + std::to_string(message_->partition()) + "@" +
+         std::to_string(message_->offset());
+  if (!how.what.empty()) {
+    what.append(" ").append(how.what);
+  }
+  how.what = what;
+  if (!source_.elided) {
+    return true;
+  }
+  how.fence = Fence{0, own_};
+  if (safe_until_ == BootTime::max() || ONCEMQ_MUTANT("elided-lease-without-end")) {
+    return true;
+  }
+  how.ends = std::min(how.ends.value_or(safe_until_), safe_until_);
+  how.until = std::min(how.until.value_or(safe_until_), safe_until_);
+  return source_.domain->clock().Boot() < safe_until_;
+}
+
+Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions how) {
+  for (const Lease& lease : leases_) {
+    if (lease.name() == name && lease.StillMine()) {
+      const bool enough = lease.mode() == how.mode || lease.mode() == LockMode::kExclusive ||
+                          ONCEMQ_MUTANT("shared-lease-taken-for-exclusive");
+      return enough ? Result<const Lease*>(&lease)
+                    : Invalid(
+                          "this handler has the name in another mode: two that wait for each "
+                          "other to let go would wait for ever");
+    }
+  }
+  std::string what;
+  const auto ready = Prepare(how, what);
+  if (!ready) {
+    return ready.error();
+  }
+  if (!*ready) {
+    return nullptr;
+  }
+  auto lease = source_.domain->Acquire(name, how);
+  if (!lease) {
+    return lease.error();
+  }
+  if (!*lease) {
+    return nullptr;
+  }
+  return &leases_.emplace_back(std::move(**lease));
+}
+
+Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::string> names,
+                                                        AcquireOptions how) {
+  std::vector<const Lease*> taken;
+  if (any()) {
+    return Invalid("LockAll comes before any other lock of a handler, or two wait for each other");
+  }
+  std::string what;
+  const auto ready = Prepare(how, what);
+  if (!ready) {
+    return ready.error();
+  }
+  if (!*ready) {
+    return taken;
+  }
+  auto leases = source_.domain->AcquireAll(names, how);
+  if (!leases) {
+    return leases.error();
+  }
+  if (*leases) {
+    for (Lease& lease : **leases) {
+      taken.push_back(&leases_.emplace_back(std::move(lease)));
+    }
+  }
+  return taken;
+}
+
+bool MessageLocks::AllMine() const {
+  return std::all_of(leases_.begin(), leases_.end(),
+                     [](const Lease& lease) { return lease.StillMine(); });
+}
+
+}  // namespace oncemq

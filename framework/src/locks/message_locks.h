@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// MessageLocks: the names that one call of a handler has taken. They are given back behind it.
+// Thread safety: none; belongs to the handler's call. Its leases may outlive their domain.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/locks/lock_domain.h"
+
+namespace oncemq {
+
+class Message;
+
+// Where names are taken from. Without a domain: from nowhere.
+struct LockSource {
+  LockDomain* domain = nullptr;
+  bool elided = false;  // rule 50: the domain is of this process alone
+};
+
+class MessageLocks {
+ public:
+  // For the call that is about to come. What belongs to it outlives it.
+  void Begin(const LockSource& source, const Message& message, Own own, BootTime safe_until) {
+    source_ = source;
+    message_ = &message;
+    own_ = own;
+    safe_until_ = safe_until;
+  }
+
+  Result<const Lease*> Take(std::string_view name, AcquireOptions how);
+  Result<std::vector<const Lease*>> TakeAll(std::span<const std::string> names, AcquireOptions how);
+  bool any() const { return !leases_.empty(); }
+  bool AllMine() const;
+  void Release() { leases_.clear(); }
+
+ private:
+  // Fills in what the source adds. False: the assignment has ended, nothing is granted.
+  Result<bool> Prepare(AcquireOptions& how, std::string& what);
+
+  LockSource source_;
+  const Message* message_ = nullptr;
+  Own own_ = 0;
+  BootTime safe_until_{};
+  std::deque<Lease> leases_;  // handlers point to them
+};
+
+}  // namespace oncemq

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds that are counted: several of a name at a time, and no more than an ask allows.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "lock_test.h"
+
+namespace oncemq::conformance {
+namespace {
+
+// Longer than any test takes: what ends such a wait is a wake.
+constexpr milliseconds kLong{10'000};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+LOCK_TEST(IfNotCounted, ACountedAskIsRefusedWhereNobodyCounts) {
+  const Result<LockAnswer> answer = engine().Ask(AskOf(NewCounted(2)));
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, Code::kInvalid);
+  EXPECT_EQ(answer.error().effect, Effect::kNone);
+}
+
+LOCK_TEST(IfCounted, AsManyHoldANameAsTheLimitSays) {
+  Fence last;
+  for (int i = 0; i < 3; i++) {
+    const LockAnswer answer = Ask(NewCounted(3));
+    ASSERT_EQ(answer.kind, Kind::kGranted) << i;
+    EXPECT_GT(answer.fence, last) << "each has a fence of its own";
+    last = answer.fence;
+  }
+  Asker busy = NewCounted(3);
+  busy.queue = false;
+  EXPECT_EQ(Ask(busy).kind, Kind::kBusy);
+  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kQueued);
+  const LockView view = Look();
+  ASSERT_EQ(view.parties.size(), 4u);
+  for (size_t i = 0; i < 4; i++) {
+    EXPECT_EQ(view.parties[i].holds, i < 3);
+    EXPECT_EQ(view.parties[i].mode, LockMode::kCounted);
+  }
+}
+
+LOCK_TEST(IfCounted, ALimitOfOneExcludesLikeAWriter) {
+  const Asker holder = NewCounted(1);
+  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  const Asker next = NewCounted(1);
+  EXPECT_EQ(Ask(next).kind, Kind::kQueued);
+  ASSERT_EQ(Free(holder), Freed::kYes);
+  EXPECT_EQ(Ask(next).kind, Kind::kGranted);
+}
+
+LOCK_TEST(IfCounted, ACountedHoldAndAWriterExcludeEachOther) {
+  const Asker one = NewCounted(3);
+  const Asker writer = NewLasting();
+  const Asker late = NewCounted(3);
+  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(writer).kind, Kind::kQueued);
+  EXPECT_EQ(Ask(late).kind, Kind::kQueued) << "those who keep coming would starve the writer";
+  ASSERT_EQ(Free(one), Freed::kYes);
+  ASSERT_EQ(Ask(writer).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
+  ASSERT_EQ(Free(writer), Freed::kYes);
+  EXPECT_EQ(Ask(late).kind, Kind::kGranted);
+}
+
+LOCK_TEST(IfCountedAndShared, ACountedHoldAndAReaderExcludeEachOther) {
+  const Asker counted = NewCounted(3);
+  const Asker reader = NewReader();
+  const Asker late = NewCounted(3);
+  ASSERT_EQ(Ask(counted).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(reader).kind, Kind::kQueued);
+  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
+  ASSERT_EQ(Free(counted), Freed::kYes);
+  ASSERT_EQ(Ask(reader).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(late).kind, Kind::kQueued);
+  EXPECT_EQ(Ask(NewReader()).kind, Kind::kQueued) << "a reader does not pass one that waits";
+}
+
+LOCK_TEST(IfCounted, AFreedPlaceIsForTheFirstWhoWaits) {
+  const Asker one = NewCounted(2);
+  const Asker two = NewCounted(2);
+  const Asker first = NewCounted(2);
+  const Asker second = NewCounted(2);
+  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
+  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Free(one), Freed::kYes);
+  EXPECT_EQ(Ask(second).kind, Kind::kQueued);
+  EXPECT_EQ(Ask(NewCounted(2)).kind, Kind::kQueued) << "nor is it for a newcomer";
+  EXPECT_EQ(Ask(first).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(second).kind, Kind::kQueued);
+}
+
+LOCK_TEST(IfCounted, EachOfThoseWhoseTurnItIsMayAskFirst) {
+  const Asker one = NewCounted(2);
+  const Asker two = NewCounted(2);
+  const Asker first = NewCounted(2);
+  const Asker second = NewCounted(2);
+  for (const Asker& asker : {one, two}) {
+    ASSERT_EQ(Ask(asker).kind, Kind::kGranted);
+  }
+  ASSERT_EQ(Ask(first).kind, Kind::kQueued);
+  ASSERT_EQ(Ask(second).kind, Kind::kQueued);
+  ASSERT_EQ(Free(one), Freed::kYes);
+  ASSERT_EQ(Free(two), Freed::kYes);
+  EXPECT_EQ(Ask(second).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(first).kind, Kind::kGranted) << "its place was kept";
+}
+
+LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
+  Asker one = NewCounted(2);
+  Asker two = NewCounted(2);
+  one.lasts = two.lasts = lease();
+  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+  const Fence fence = Ask(two).fence;
+  Pass(lease() / 2);
+  ASSERT_EQ(Extend(two), Extended::kYes);
+  Pass(lease() * 3 / 4);
+  EXPECT_EQ(Extend(one), Extended::kGone);
+  EXPECT_EQ(Extend(two), Extended::kYes);
+  EXPECT_EQ(Ask(two).fence, fence) << "a repeated ask finds its own hold";
+  EXPECT_EQ(Ask(NewCounted(2)).kind, Kind::kGranted);
+  EXPECT_NE(Ask(NewCounted(2)).kind, Kind::kGranted);
+}
+
+LOCK_TEST(IfCounted, AnEvictionAndAnAskBackMeanTheRightHolds) {
+  const Asker one = NewCounted(2);
+  const Asker two = NewCounted(2);
+  const Fence fence = Ask(one).fence;
+  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
+  EXPECT_EQ(*engine().AskBack("x"), 2u);
+  EXPECT_EQ(Extend(two), Extended::kAskedBack);
+  EXPECT_EQ(*engine().Evict("x", fence), Freed::kYes);
+  EXPECT_EQ(Extend(one), Extended::kGone);
+  EXPECT_EQ(Extend(two), Extended::kAskedBack);
+}
+
+// Nothing is kept of a limit but with those who wait.
+LOCK_TEST(IfCounted, EachAskIsJudgedByItsOwnLimit) {
+  ASSERT_EQ(Ask(NewCounted(1)).kind, Kind::kGranted);
+  const Asker three = NewCounted(3);
+  ASSERT_EQ(Ask(three).kind, Kind::kGranted);
+  Asker two = NewCounted(2);
+  two.queue = false;
+  EXPECT_EQ(Ask(two).kind, Kind::kBusy);
+  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(NewCounted(3)).kind, Kind::kQueued);
+}
+
+LOCK_TEST(IfCounted, WhoWaitsWithALowLimitIsNotPassedByHigherOnes) {
+  const Asker one = NewCounted(4);
+  const Asker two = NewCounted(4);
+  const Asker low = NewCounted(1);
+  const Asker high = NewCounted(4);
+  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(low).kind, Kind::kQueued);
+  ASSERT_EQ(Ask(high).kind, Kind::kQueued) << "there is room for it, and it would starve the other";
+  ASSERT_EQ(Free(one), Freed::kYes);
+  EXPECT_EQ(Ask(high).kind, Kind::kQueued);
+  ASSERT_EQ(Free(two), Freed::kYes);
+  EXPECT_EQ(Ask(high).kind, Kind::kQueued) << "with it there would be no place for the first";
+  EXPECT_EQ(Ask(low).kind, Kind::kGranted);
+  EXPECT_EQ(Ask(high).kind, Kind::kGranted) << "it is judged by its own limit now";
+}
+
+LOCK_TEST(IfCountedAndUnfair, ABargingOnePassesThoseOfItsModeOnly) {
+  const Asker one = NewCounted(2);
+  const Asker two = NewCounted(2);
+  ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(two).kind, Kind::kGranted);
+  ASSERT_EQ(Ask(NewCounted(2)).kind, Kind::kQueued);
+  Asker barging = NewCounted(2);
+  barging.barge = true;
+  barging.queue = false;
+  EXPECT_EQ(Ask(barging).kind, Kind::kBusy);
+  ASSERT_EQ(Free(one), Freed::kYes);
+  EXPECT_EQ(Ask(barging).kind, Kind::kGranted);
+  ASSERT_EQ(Free(barging), Freed::kYes);
+  ASSERT_EQ(Ask(NewLasting()).kind, Kind::kQueued);
+  barging = NewCounted(2);
+  barging.barge = true;
+  barging.queue = false;
+  EXPECT_EQ(Ask(barging).kind, Kind::kBusy) << "a writer waits";
+}
+
+// More than once: an engine that begins to listen for its first waiter wakes it to be sure.
+LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesTheFirstWhoWaits) {
+  for (int round = 0; round < 3; round++) {
+    const Asker one = NewCounted(2);
+    const Asker two = NewCounted(2);
+    const Asker waiter = NewCounted(2);
+    ASSERT_EQ(Ask(one).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(two).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
+    ASSERT_EQ(Free(one), Freed::kYes);
+    const BootTime began = Now();
+    Await(waiter, kLong);
+    ASSERT_LT(Now() - began, kLong / 2) << round;
+    ASSERT_EQ(Ask(waiter).kind, Kind::kGranted);
+    ASSERT_EQ(Free(waiter), Freed::kYes);
+    ASSERT_EQ(Free(two), Freed::kYes);
+  }
+}
+
+LOCK_TEST(IfCountedAndWakes, WhenALowLimitWaitsNoLongerThoseBehindAreWoken) {
+  for (int round = 0; round < 3; round++) {
+    const Asker holder = NewCounted(4);
+    const Asker low = NewCounted(1);
+    const Asker high = NewCounted(4);
+    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+    ASSERT_EQ(Ask(low).kind, Kind::kQueued);
+    ASSERT_EQ(Ask(high).kind, Kind::kQueued);
+    ASSERT_EQ(Free(holder), Freed::kYes);
+    ASSERT_EQ(Ask(low).kind, Kind::kGranted);
+    const BootTime began = Now();
+    Await(high, kLong);
+    ASSERT_LT(Now() - began, kLong / 2) << round;
+    ASSERT_EQ(Ask(high).kind, Kind::kGranted);
+    ASSERT_EQ(Free(high), Freed::kYes);
+    ASSERT_EQ(Free(low), Freed::kYes);
+  }
+}
+
+// A herd of n would be woken n * n / 2 times.
+LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
+  constexpr size_t kWaiters = 12;
+  const Asker holders[] = {NewCounted(3), NewCounted(3), NewCounted(3)};
+  for (const Asker& holder : holders) {
+    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+  }
+  std::vector<Asker> waiters;
+  for (size_t i = 0; i < kWaiters; i++) {
+    waiters.push_back(NewCounted(3));
+    ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+  }
+  std::atomic<size_t> wakes{0};
+  std::vector<std::jthread> threads;
+  for (const Asker& waiter : waiters) {
+    threads.emplace_back([&, waiter] {
+      do {
+        Await(waiter, kLong);
+        wakes++;
+      } while (Ask(waiter).kind != Kind::kGranted && !HasFailure());
+      EXPECT_EQ(Free(waiter), Freed::kYes);
+    });
+  }
+  for (const Asker& holder : holders) {
+    ASSERT_EQ(Free(holder), Freed::kYes);
+  }
+  threads.clear();
+  EXPECT_LE(wakes.load(), kWaiters * 3) << "each was woken in its turn";
+}
+
+}  // namespace
+}  // namespace oncemq::conformance

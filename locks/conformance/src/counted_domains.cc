@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counted leases over the engine, as a service uses them.
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "lock_test.h"
+#include "oncemq/locks/lease_semaphore.h"
+
+namespace oncemq::conformance {
+namespace {
+
+std::unique_ptr<LockDomain> OpenDomain(const std::shared_ptr<LockEngine>& engine) {
+  auto domain = LockDomain::Open(engine);
+  EXPECT_TRUE(domain.has_value()) << ToString(domain.error());
+  return domain ? *std::move(domain) : nullptr;
+}
+
+std::optional<Lease> Acquired(LockDomain& domain, AcquireOptions how) {
+  how.mode = LockMode::kCounted;
+  auto lease = domain.Acquire("x", how);
+  EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
+  return lease ? *std::move(lease) : std::nullopt;
+}
+
+// Two domains are two processes for the store.
+LOCK_TEST(IfCounted, NeverMoreHoldThanTheLimitSays) {
+  constexpr int kThreads = 6;
+  constexpr int kRounds = 15;
+  constexpr int kLimit = 3;
+  const auto one = OpenDomain(shared_engine());
+  const auto two = OpenDomain(shared_engine());
+  std::atomic<int> holding{0};
+  std::atomic<int> most{0};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      LeaseSemaphore permits(t % 2 == 0 ? *one : *two, "x", kLimit);
+      for (int i = 0; i < kRounds; i++) {
+        permits.acquire();
+        const int now = ++holding;
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::yield();
+        holding--;
+        permits.release();
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_LE(most.load(), kLimit);
+  EXPECT_TRUE(Look().parties.empty());
+}
+
+LOCK_TEST(IfCounted, EachCountedLeaseIsReleasedByItself) {
+  const auto domain = OpenDomain(shared_engine());
+  auto one = Acquired(*domain, {.limit = 2});
+  auto two = Acquired(*domain, {.limit = 2});
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->mode(), LockMode::kCounted);
+  EXPECT_LT(one->fence(), two->fence());
+  EXPECT_FALSE(Acquired(*domain, {.until = BootTime::min(), .limit = 2}));
+  EXPECT_EQ(one->Release(), Released::kYes);
+  EXPECT_TRUE(*two->Confirm());
+  EXPECT_TRUE(Acquired(*domain, {.until = BootTime::min(), .limit = 2}));
+}
+
+// As GivingUpAroundTheGrantLeavesNothingBehind, beside a hold that stays.
+LOCK_TEST(IfCounted, GivingUpACountedPlaceAroundItsGrantLeavesNothingBehind) {
+  const auto domain = OpenDomain(shared_engine());
+  const auto stays = Acquired(*domain, {.limit = 2});
+  int granted = 0;
+  const auto play = [&](std::optional<microseconds> gives_up) {
+    auto holder = Acquired(*domain, {.limit = 2});
+    const BootTime began = domain->clock().Boot();
+    std::stop_source stop;
+    std::jthread waits([&] {
+      granted += Acquired(*domain, {.stop = stop.get_token(), .limit = 2}).has_value() ? 1 : 0;
+    });
+    std::jthread releases([&] { holder->Release(); });
+    while (gives_up && domain->clock().Boot() < began + *gives_up) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    if (gives_up) {
+      stop.request_stop();
+    }
+    waits.join();
+    releases.join();
+    EXPECT_EQ(Look().parties.size(), 1u);
+    return domain->clock().Boot() - began;
+  };
+  microseconds longest{0};
+  constexpr int kMeasured = 10;
+  for (int i = 0; i < kMeasured; i++) {
+    longest = std::max(longest, play(std::nullopt));
+  }
+  EXPECT_EQ(granted, kMeasured);
+  const microseconds last = std::min(longest * 2, microseconds(20'000));
+  const int all = std::max(1, rounds() / 3);
+  for (int round = 0; round < all && !HasFailure(); round++) {
+    play(last * round / all);
+  }
+  EXPECT_TRUE(stays->StillMine());
+}
+
+}  // namespace
+}  // namespace oncemq::conformance

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fence of a lease in the transaction of its effect: whoever was overtaken changes nothing.
+//
+//   auto transaction = client->Begin();          // the table: MakeFenceTable, once
+//   if (!transaction) { return; }
+//   const auto installed = InstallFence(**transaction, lease);   // before anything is read
+//   if (!installed || *installed != FenceInstalled::kYes) { return; }
+//   ... read and write what the lease protects, in the same transaction ...
+//   if (!(*transaction)->Commit()) { ... it may have been written: look ... }
+//
+// It comes *before* the reading. A check at the write alone loses an update: the former holder
+// writes what it has read before, and nobody has raised the fence yet.
+#pragma once
+
+#include <string_view>
+
+#include "oncemq/base/result.h"
+#include "oncemq/clients/sql_session.h"
+#include "oncemq/locks/lease.h"
+
+namespace oncemq {
+
+enum class FenceInstalled : unsigned char {
+  kYes,        // nobody passes until the transaction ends, and nobody with a lower fence ever
+  kOvertaken,  // a later holder was here: do nothing, and roll back
+  kLost,       // the lease is not ours any more; the database was not asked
+};
+
+// Makes the table oncemq_fences_v1 where it is missing; once, by a role that may.
+Status MakeFenceTable(SqlSession& session);
+
+// Raises the fence that the database keeps for the lease's name to the lease's own, and locks its
+// row until the transaction ends. So `transaction` is one: a session that commits each statement by
+// itself is protected from nothing. Two names never meet there, unless two spaces of locks or two
+// engines guard the same database by the same name; give such targets names of their own.
+// Failures: kInvalid for a lease without a fence, and for a counted one, beside which others are
+// held; the session's. Roll back behind any.
+Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease);
+
+}  // namespace oncemq

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SwitchedLocks: one lock engine over several, of which one is in force; which, a switchboard says,
+// and a running service can be moved from one to another. Cerberus' switchEngine().
+//
+// Limits, first. A planned switch needs both stores to answer and to seal; holds move to the other
+// store, and nobody notices. A store that is gone is drained: for the configuration lease and the
+// longest lease nothing is granted but to those whose effects are all fenced (AcquireOptions::
+// fenced), because its holders may still believe. The record must be kept elsewhere than in the
+// store that is left. Nobody may ask a store of a switchboard past it: the seal refuses them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/switchboard.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+// A store that a switchboard can bring into force.
+struct NamedLocks {
+  std::string name;
+  LockCapabilities capabilities;
+  // Called until it succeeds, when the store is first needed: a service starts though one of its
+  // stores is down.
+  std::function<Result<std::shared_ptr<LockEngine>>()> open;
+};
+
+// Where a switch stands.
+struct LockSwitch {
+  std::string in_force;
+  std::string target;  // empty: no switch is under way
+  SwitchMode phase = SwitchMode::kSingle;
+  uint32_t epoch = 0;
+  // In a planned switch only: holds that have not moved yet, of the first 1,000 names in byte
+  // order. Nothing: a store did not answer, or half a second was not enough to look at these.
+  std::optional<size_t> holds_left;
+  std::optional<milliseconds> left;  // until the target alone is in force
+};
+
+// Promise, beyond LockEngine's: what is granted by one store is granted by no other, whichever
+// stores are in force meanwhile; fences of a later epoch are greater. What it can do is what all of
+// its stores can, so any of them may come into force. Thread safety: any thread.
+class SwitchedLocks final : public LockEngine {
+ public:
+  // The order of the stores is that of SwitchEngine(); the first is the main one. Of `options`, the
+  // stores, the seal and the probe are filled in here. Failures: kInvalid, also for an engine that
+  // cannot be one of several (LockCapabilities::epochs); else those of the record.
+  static Result<std::shared_ptr<SwitchedLocks>> Open(std::vector<NamedLocks> stores,
+                                                     std::shared_ptr<SwitchStore> record,
+                                                     SwitchboardOptions options = {},
+                                                     const Clock& clock = SystemClock::Instance());
+  ~SwitchedLocks() override;
+
+  // To the next store in order, or to this one. Planned if both stores answer and seal, else by a
+  // drain. Asks both stores a question, changes the record, counts holds_left, which takes half a
+  // second and three calls of a store at most, and returns: the switch goes on by itself, in
+  // whichever process lives. Failures: kInvalid, kUnavailable (the target does not answer, or the
+  // record), kFenced (somebody else was quicker).
+  Result<LockSwitch> SwitchEngine(std::string_view why);
+  Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why);
+  // Until the target alone is in force.
+  Result<LockSwitch> CallOff(std::string_view why);
+  // Counts holds_left anew.
+  LockSwitch Progress();
+
+  const LockCapabilities& capabilities() const override;
+  Result<LockAnswer> Ask(const LockAsk& ask) override;
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override;
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
+  Result<size_t> AskBack(std::string_view name) override;
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override;
+  Result<LockView> Look(std::string_view name) override;
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
+  // It is the switchboard that seals: kInvalid.
+  Result<uint32_t> Seal(uint32_t epoch) override;
+  // What each of its stores doubts is passed on.
+  void Listen(DoubtListener& listener) override;
+  void Unlisten(DoubtListener& listener) override;
+
+ private:
+  struct Parts;
+  explicit SwitchedLocks(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the locks say to etcd, each one step of the store, and what its answers mean. Without I/O.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "etcd_claims.h"
+#include "etcd_keys.h"
+#include "etcd_session.h"
+#include "oncemq/clients/etcd_client.h"
+
+namespace oncemq {
+
+// The gateway's price is the length of what is said. So a new ask takes the short way first, which
+// is for a name that nobody wants.
+enum class EtcdWay : unsigned char { kShort, kLong };
+
+// Takes a place in the line of a name; without a queue only if that grants it.
+EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
+                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most);
+
+struct EtcdAskAnswer {
+  enum class Kind : unsigned char {
+    kLine,     // asked: `mine`, or nothing was left behind
+    kSealed,   // in `epoch`, another one than was asked in
+    kWanted,   // somebody wants the name: the long way is needed
+    kNoTicket  // the session is another one now, or gone
+  };
+  Kind kind = Kind::kLine;
+  std::optional<EtcdEntry> mine;      // none: there is none
+  bool fresh = false;                 // this ask made it
+  uint32_t epoch = 0;                 // of the one that made it
+  std::vector<EtcdEntry> line;        // keys, as they came
+  size_t length = 0;                  // of the whole line
+  std::optional<int64_t> generation;  // of the session; none: it is gone
+};
+// None: it is not ours.
+std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const LockAsk& ask,
+                                             const std::string& key,
+                                             const EtcdSession::Ticket& ticket, EtcdWay way);
+
+// Removes all of them, each by its incarnation. Those in doubt whatever they are, together with
+// every ask that was sent before; `ticket` is needed for that.
+EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
+                      const std::optional<EtcdSession::Ticket>& ticket);
+// Whether the one at this place was there. `voids`: as in the question.
+bool EtcdRemoved(const EtcdAnswer& answer, size_t place, bool voids);
+
+// All of a line, with its values.
+EtcdOp EtcdLineOf(const std::string& prefix, size_t most);
+std::vector<LockMode> EtcdModesOf(const std::vector<EtcdEntry>& line);
+// If it is still the same one.
+EtcdCompare EtcdSame(const std::string& key, int64_t created);
+
+// None: no epoch.
+std::optional<uint32_t> EtcdEpochOf(const std::vector<EtcdEntry>& seal);
+
+}  // namespace oncemq

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "etcd_locks.h"
+
+#include <algorithm>
+
+#include "lock_check.h"
+#include "lock_line.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kLargestBatch = 100;  // etcd takes 128 operations at a time
+constexpr int kTries = 5;
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+milliseconds Left(BootTime until, BootTime now) {
+  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
+}
+
+Error Strange() {
+  return {Code::kCorrupt, Effect::kUnknown, "etcd has something there that is not ours"};
+}
+
+Error Moving() {
+  return {Code::kUnavailable, Effect::kUnknown, "etcd changes its leader again and again"};
+}
+
+}  // namespace
+
+Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string& key, EtcdWay way) {
+  using Answer = EtcdAskAnswer::Kind;
+  bool asked = false;
+  const auto failed = [&](Error error) {
+    error.effect = asked ? Effect::kUnknown : error.effect;
+    return error;
+  };
+  for (int tries = 0; tries < kTries; tries++) {
+    if (!session_.Allows(ask.epoch)) {
+      return failed({Code::kCorrupt, Effect::kNone,
+                     "etcd went back to an earlier state, so fences would repeat: it is to be "
+                     "sealed with a higher epoch"});
+    }
+    const auto ticket = session_.Until(Now() + ask.lease);
+    if (!ticket) {
+      return failed(ticket.error());
+    }
+    const auto answer = client_->Run(EtcdAskTxn(keys_, ask, key, *ticket, way, most_ + 1));
+    if (!answer) {
+      return failed(answer.error());
+    }
+    auto read = EtcdAskAnswerOf(*answer, ask, key, *ticket, way);
+    if (!read) {
+      return Strange();
+    }
+    asked = asked || read->mine;
+    way = EtcdWay::kLong;
+    if (read->kind == Answer::kNoTicket) {
+      session_.Found(*ticket, read->generation);
+    }
+    const bool proven = session_.Proves(answer->header, *ticket) && session_.Allows(ask.epoch);
+    const bool busy = !ask.queue && ask.mode == LockMode::kExclusive;
+    if (!proven || read->kind == Answer::kNoTicket || (read->kind == Answer::kWanted && !busy)) {
+      continue;
+    }
+    if (!read->mine || read->mine->lease == ticket->lease) {
+      return *std::move(read);
+    }
+    // Of a session that is given up: nobody acknowledges that any more.
+    const auto removed =
+        Remove({{ask.token, {.key = read->mine->key, .created = read->mine->created}}});
+    if (!removed) {
+      return failed(removed.error());
+    }
+  }
+  return failed(Moving());
+}
+
+Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
+  if (const Status fit = CheckCounted(ask, capabilities()); !fit) {
+    return fit.error();
+  }
+  if (ask.lease > session_.LongestLease()) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "with this session etcd holds names for " +
+                     std::to_string(session_.LongestLease().count()) + " ms at most"};
+  }
+  const std::string key = keys_.Ask(ask.name, ask.mode, ask.token);
+  EtcdWay way = EtcdWay::kLong;
+  for (int tries = 0;; tries++) {
+    if (const Status done = RemoveOverdue(); !done) {
+      return done.error();
+    }
+    MutexLock lock(mutex_);
+    way = claims_.Find(ask.token) ? EtcdWay::kLong : EtcdWay::kShort;
+    if (claims_.Asking(ask.token, key, Now())) {
+      break;
+    }
+    if (tries >= kTries) {
+      return Error{Code::kUnavailable, Effect::kNone, "what had ended is not removed yet"};
+    }
+  }
+  const auto answer = AskStore(ask, key, way);
+  MutexLock lock(mutex_);
+  if (!answer && answer.error().effect == Effect::kUnknown) {
+    claims_.Unknown(ask.token, Now() + std::max(ask.lease, ask.place));
+    Changed();
+    return answer.error();
+  }
+  if (!answer || answer->kind == EtcdAskAnswer::Kind::kSealed) {
+    claims_.NotAsked(ask.token);
+    return answer ? Result<LockAnswer>(
+                        LockAnswer{LockAnswer::Kind::kSealed, {answer->epoch, 0}, milliseconds(0)})
+                  : answer.error();
+  }
+  if (!answer->mine) {
+    claims_.HasNothing(ask.token);
+    return LockAnswer{};
+  }
+  return InLine(ask, *answer);
+}
+
+// Its place in the line says what came of it.
+Result<LockAnswer> EtcdLocks::InLine(const LockAsk& ask, const EtcdAskAnswer& answer) {
+  const BootTime now = Now();
+  const EtcdEntry& mine = *answer.mine;
+  EtcdClaim claim{.key = mine.key, .created = mine.created};
+  const auto same = [&](const EtcdEntry& entry) { return entry.key == mine.key; };
+  const auto at = std::find_if(answer.line.begin(), answer.line.end(), same);
+  const auto ahead =
+      at == answer.line.end()
+          ? std::nullopt
+          : WaitsFor(EtcdModesOf(answer.line), static_cast<size_t>(at - answer.line.begin()));
+  const bool full = at == answer.line.end() || (ahead && answer.fresh && answer.length > most_);
+  if (full) {
+    claims_.Has(ask.token, claim, now);  // to be removed, at once
+    Changed();
+    return Error{Code::kFull, Effect::kNone, "more want this name than max_waiters allows"};
+  }
+  if (!ahead) {
+    claim.granted = true;
+    claims_.Has(ask.token, claim, now + ask.lease);
+    Changed();
+    return LockAnswer{LockAnswer::Kind::kGranted,
+                      {answer.epoch, static_cast<uint64_t>(mine.created)},
+                      milliseconds(0)};
+  }
+  const EtcdEntry& before = answer.line[*ahead];
+  claim.ahead = before.key;
+  claim.ahead_created = before.created;
+  const auto kept = claims_.UntilOf(mine.key);
+  claims_.Has(ask.token, claim, ask.queue ? now + ask.place : kept.value_or(now));
+  Changed();
+  if (!ask.queue) {
+    return LockAnswer{};  // the place that it had before stays
+  }
+  const auto ends = claims_.UntilOf(before.key);
+  return LockAnswer{
+      LockAnswer::Kind::kQueued, {}, ends ? Left(*ends, now) : session_.LongestLease()};
+}
+
+// Asks for a watch first, and looks then: what happens in between is seen by one of them. A watch
+// from an earlier revision would be found late by the server, a tenth of a second as a rule.
+Status EtcdLocks::Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) {
+  std::optional<EtcdClaim> claim;
+  {
+    MutexLock lock(mutex_);
+    claim = claims_.Find(ask.token);
+  }
+  if (!claim || claim->ahead.empty()) {
+    return {};  // it waits for nobody
+  }
+  EtcdWatch what{.key = claim->ahead, .puts = false};
+  if (ONCEMQ_MUTANT("etcd-watch-from-the-past")) {
+    what.from = claim->ahead_created;
+  }
+  Status looked;
+  const Status watched = client_->Watch(what, until, stop, [&](const EtcdEvent& event) {
+    if (event.kind != EtcdEvent::Kind::kBegun || ONCEMQ_MUTANT("etcd-watch-without-a-look")) {
+      return event.kind == EtcdEvent::Kind::kBegun;
+    }
+    const auto there =
+        client_->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = claim->ahead, .keys_only = true});
+    if (!there) {
+      looked = there.error();
+      return false;
+    }
+    const auto& entries =
+        there->replies.empty() ? std::vector<EtcdEntry>() : there->replies.front().entries;
+    return !entries.empty() && entries.front().created == claim->ahead_created;
+  });
+  return watched ? looked : watched;
+}
+
+Status EtcdLocks::Extend(std::span<const LockClaim> claims, std::span<Extended> answers) {
+  for (size_t from = 0; from < claims.size(); from += kLargestBatch) {
+    const size_t some = std::min(kLargestBatch, claims.size() - from);
+    if (const Status done = ExtendSome(claims.subspan(from, some), answers.subspan(from, some));
+        !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers) {
+  std::vector<std::optional<EtcdClaim>> held(claims.size());
+  milliseconds lease{0};
+  for (const LockClaim& claim : claims) {
+    lease = std::max(lease, claim.lease);
+  }
+  if (lease > session_.LongestLease()) {
+    return Error{Code::kInvalid, Effect::kNone, "longer than the session of etcd allows"};
+  }
+  EtcdTxn look;
+  {
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < claims.size(); i++) {
+      answers[i] = Extended::kGone;
+      if (claims_.Extending(claims[i].token, Now())) {
+        held[i] = claims_.Find(claims[i].token);
+        look.then.push_back({.kind = EtcdOp::Kind::kRange, .key = held[i]->key});
+      }
+    }
+  }
+  if (look.then.empty()) {
+    return {};
+  }
+  const auto seen = LookInSession(look, lease);
+  MutexLock lock(mutex_);
+  for (size_t i = 0, reply = 0; i < claims.size(); i++) {
+    if (!held[i]) {
+      continue;
+    }
+    std::optional<BootTime> until;
+    const auto& entries = seen ? seen->first.replies[reply].entries : std::vector<EtcdEntry>();
+    if (!entries.empty() && entries[0].created == held[i]->created &&
+        entries[0].lease == seen->second) {
+      const auto asked = EtcdAskedOf(entries[0].value);
+      answers[i] = asked && asked->back ? Extended::kAskedBack : Extended::kYes;
+      until = Now() + claims[i].lease;
+    }
+    claims_.Extended(claims[i].token, until);
+    reply++;
+  }
+  Changed();
+  return seen ? Status() : seen.error();
+}
+
+Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& look,
+                                                                milliseconds lease) {
+  for (int tries = 0; tries < kTries; tries++) {
+    const auto ticket = session_.Until(Now() + lease);
+    if (!ticket) {
+      return ticket.error();
+    }
+    auto answer = client_->Run(look);
+    if (!answer) {
+      return answer.error();
+    }
+    if (answer->replies.size() != look.then.size()) {
+      return Strange();
+    }
+    if (session_.Proves(answer->header, *ticket)) {
+      return std::pair(*std::move(answer), ticket->lease);
+    }
+  }
+  return Moving();
+}
+
+Status EtcdLocks::Free(std::span<const LockClaim> claims, std::span<Freed> answers) {
+  for (size_t from = 0; from < claims.size(); from += kLargestBatch) {
+    std::vector<std::pair<Token, EtcdClaim>> some;
+    std::vector<std::pair<size_t, bool>> whose;
+    {
+      MutexLock lock(mutex_);
+      for (size_t i = from; i < std::min(claims.size(), from + kLargestBatch); i++) {
+        answers[i] = Freed::kNotHeld;
+        if (const auto claim = claims_.Find(claims[i].token)) {
+          some.push_back({claims[i].token, *claim});
+          whose.push_back({i, claims_.Holds(claims[i].token, Now())});
+        }
+      }
+    }
+    if (some.empty()) {
+      continue;
+    }
+    const auto removed = Remove(some);
+    if (!removed) {
+      Error error = removed.error();
+      error.effect = from > 0 ? Effect::kUnknown : error.effect;  // some were removed before
+      return error;
+    }
+    for (size_t i = 0; i < whose.size(); i++) {
+      if (whose[i].second && (*removed)[i]) {
+        answers[whose[i].first] = Freed::kYes;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace oncemq

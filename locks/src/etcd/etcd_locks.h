@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// EtcdLocks: see oncemq/locks/etcd_locks.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "etcd_asks.h"
+#include "etcd_claims.h"
+#include "etcd_keys.h"
+#include "etcd_session.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/etcd_locks.h"
+#include "oncemq/locks/lock_doubts.h"
+
+namespace oncemq {
+
+class EtcdLocks final : public LockEngine {
+ public:
+  EtcdLocks(std::unique_ptr<EtcdClient> client, const EtcdLockOptions& options);
+  ~EtcdLocks() override;
+  EtcdLocks(const EtcdLocks&) = delete;
+  EtcdLocks& operator=(const EtcdLocks&) = delete;
+  // False: the system gives no thread.
+  [[nodiscard]] bool Start();
+
+  const LockCapabilities& capabilities() const override;
+  Result<LockAnswer> Ask(const LockAsk& ask) override;
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override;
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override;
+  Result<size_t> AskBack(std::string_view name) override;
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override;
+  Result<LockView> Look(std::string_view name) override;
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override;
+  Result<uint32_t> Seal(uint32_t epoch) override;
+  void Listen(DoubtListener& listener) override { doubts_.Listen(listener); }
+  void Unlisten(DoubtListener& listener) override { doubts_.Unlisten(listener); }
+
+ private:
+  // Those who hold a name and those who wait for it, as they came, up to the limit.
+  struct Line {
+    std::vector<EtcdEntry> entries;
+    std::vector<EtcdAsked> asked;
+    std::vector<bool> holds;
+  };
+
+  void Keep();
+  bool KeepOnce() REQUIRES(mutex_);
+  void Changed() REQUIRES(mutex_);
+  Status RemoveOverdue();
+  Result<std::vector<bool>> Remove(const std::vector<std::pair<Token, EtcdClaim>>& claims);
+  Result<EtcdAskAnswer> AskStore(const LockAsk& ask, const std::string& key, EtcdWay way);
+  Result<LockAnswer> InLine(const LockAsk& ask, const EtcdAskAnswer& answer) REQUIRES(mutex_);
+  Status ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers);
+  // The answer proves that the session lives so long; with the session.
+  Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease);
+  Result<Line> LineOf(std::string_view name);
+
+  const std::unique_ptr<EtcdClient> client_;
+  const EtcdLockKeys keys_;
+  const size_t most_;  // of a line
+  LockDoubts doubts_;
+  EtcdSession session_;
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  EtcdClaims claims_ GUARDED_BY(mutex_);
+  BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::optional<std::thread> keeper_;
+};
+
+}  // namespace oncemq

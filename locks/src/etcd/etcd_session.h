@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// EtcdSession: the one lease of etcd that all asks of an engine hang on, and what is known of it.
+//
+// Its key carries a generation, the revision that wrote it last. Every ask compares it, so whoever
+// writes the key anew makes void what was asked before and is still on its way.
+//
+// A member that was leader until a moment ago may acknowledge a lease that is no more its to keep.
+// So an acknowledgement counts only together with an answer of the same term that came after it.
+// Thread safety: any thread.
+#pragma once
+
+#include <optional>
+
+#include "etcd_keys.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/lock_doubts.h"
+
+namespace oncemq {
+
+class EtcdSession {
+ public:
+  struct Ticket {
+    int64_t lease = 0;
+    std::string key;
+    int64_t generation = 0;
+    int64_t seen = 0;   // the latest revision, as of now
+    uint64_t term = 0;  // in which it was acknowledged
+  };
+
+  // `doubts` are told when it is found gone.
+  EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
+              milliseconds patience, LockDoubts& doubts);
+
+  // A session that lives until then, if an answer of its term proves it. Asks the store if needed.
+  Result<Ticket> Until(BootTime until);
+  // The same, without asking: none if there is no session.
+  std::optional<Ticket> Known();
+  // Acknowledges it, if it is time; a new one is not made.
+  Status KeepAlive();
+  std::optional<BootTime> next_keep_alive();
+  void End();
+
+  // Of every answer. False: it proves nothing for the ticket, ask again.
+  [[nodiscard]] bool Proves(const EtcdHeader& header, const Ticket& ticket);
+  // What was found at the key of the session, none if it is gone.
+  void Found(const Ticket& ticket, std::optional<int64_t> generation);
+
+  // Before and behind every ask. False: the store has gone back, and may repeat the fences that it
+  // gave in this epoch.
+  [[nodiscard]] bool Allows(uint32_t epoch);
+
+  milliseconds LongestLease() const { return milliseconds(ttl_) * 3 / 4; }
+
+ private:
+  Status Renew(int64_t lease);
+  BootTime NextKeepAlive() const REQUIRES(mutex_);
+  void IsGone() REQUIRES(mutex_);
+  void Saw(const EtcdHeader& header, int64_t seen) REQUIRES(mutex_);
+
+  EtcdClient& client_;
+  const EtcdLockKeys& keys_;
+  const std::chrono::seconds ttl_;
+  const milliseconds patience_;
+  LockDoubts& doubts_;
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool asking_ GUARDED_BY(mutex_) = false;          // somebody makes or acknowledges it
+  uint64_t asked_ GUARDED_BY(mutex_) = 0;           // how often somebody has
+  std::optional<Error> failed_ GUARDED_BY(mutex_);  // the last time
+  Ticket ticket_ GUARDED_BY(mutex_);
+  BootTime until_ GUARDED_BY(mutex_) = BootTime::min();  // it lives, as far as acknowledged
+  BootTime sent_ GUARDED_BY(mutex_) = BootTime::min();
+  uint64_t cluster_ GUARDED_BY(mutex_) = 0;
+  int64_t highest_epoch_ GUARDED_BY(mutex_) = 0;  // that was asked in
+  int64_t dead_epoch_ GUARDED_BY(mutex_) = -1;    // the same, when the store went back
+};
+
+}  // namespace oncemq

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "held_lease.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+// Whoever waits longer waits as long as it takes.
+constexpr microseconds kForEver = std::chrono::hours(24 * 365 * 100);
+
+std::errc AsErrc(Code code) {
+  switch (code) {
+    case Code::kInvalid:
+      return std::errc::invalid_argument;
+    case Code::kTimeout:
+      return std::errc::timed_out;
+    case Code::kFull:
+      return std::errc::no_buffer_space;
+    case Code::kFenced:
+    case Code::kNotFound:
+      return std::errc::owner_dead;
+    case Code::kUnavailable:
+    case Code::kCorrupt:
+    case Code::kInternal:
+      return std::errc::io_error;
+  }
+  return std::errc::io_error;
+}
+
+}  // namespace
+
+void ThrowFromFacade(std::errc code, const std::string& what) {
+  throw std::system_error(std::make_error_code(code), what);
+}
+
+std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
+                                   const LeaseMutexOptions& options, AcquireOptions how,
+                                   std::optional<microseconds> within) {
+  how.wait = options.wait;
+  how.barge = options.barge;
+  how.lease = options.lease;
+  how.max_hold = options.max_hold;
+  how.what = options.what;
+  if (within) {
+    how.until = domain.clock().Boot() + std::min(*within, kForEver);
+  }
+  auto lease = domain.Acquire(name, how);
+  if (!lease) {
+    ThrowFromFacade(AsErrc(lease.error().code), name + ": " + ToString(lease.error()));
+  }
+  return *std::move(lease);
+}
+
+void HeldLease::Keep(Lease taken, OnLost on_lost) {
+  lease = std::move(taken);
+  if (on_lost == OnLost::kTerminate) {
+    end_process.emplace(lease.stop(), [name = std::string(lease.name())] {
+      Log(LogLevel::kError, "locks", "the process ends, because a lease was lost",
+          {{"name", name}});
+      StopLogging();
+      std::terminate();
+    });
+  }
+}
+
+void HeldLease::GiveBack(const std::string& name) {
+  const Lost lost = lease.lost();
+  if (lease.Release() != Released::kYes) {
+    Log(LogLevel::kWarn, "locks", "what is unlocked was not held any more",
+        {{"name", name}, {"why", ToString(lost)}});
+  }
+}
+
+Lease& HeldLease::Mine(const std::string& name, OnLost on_lost) {
+  if (on_lost == OnLost::kThrow && !lease.StillMine()) {
+    ThrowFromFacade(std::errc::owner_dead,
+                    name + ": the lease was lost: " + std::string(ToString(lease.lost())));
+  }
+  return lease;
+}
+
+}  // namespace oncemq

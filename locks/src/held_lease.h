@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeldLease: what the facades of the standard library's words keep of a hold, and how they fail:
+// by std::system_error, the only way that these words have.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+
+#include "oncemq/locks/lease_mutex.h"
+
+namespace oncemq {
+
+[[noreturn]] void ThrowFromFacade(std::errc code, const std::string& what);
+
+// None: not granted `within` that time; without it, none never comes. Throws.
+std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
+                                   const LeaseMutexOptions& options, AcquireOptions how,
+                                   std::optional<microseconds> within);
+
+// Stays where it is. Thread safety: none.
+struct HeldLease {
+  Lease lease;
+  uint32_t depth = 1;
+  // With kTerminate. Behind the lease, so that it goes first.
+  std::optional<std::stop_callback<std::function<void()>>> end_process;
+
+  void Keep(Lease taken, OnLost on_lost);
+  // Says in the log if it was lost.
+  void GiveBack(const std::string& name);
+  // Throws with kThrow if it is lost.
+  Lease& Mine(const std::string& name, OnLost on_lost);
+};
+
+}  // namespace oncemq

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session_claims.h"
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+
+SessionClaims::Claim SessionClaims::Begin(const Token& token, std::string_view name, uint32_t epoch,
+                                          BootTime until) {
+  Claim claim;
+  claim.number = ++last_number_;
+  claim.name = name;
+  claim.epoch = epoch;
+  claim.until = until;
+  claims_.insert_or_assign(token, claim);
+  numbers_[claim.number] = token;
+  ends_.insert({until, token});
+  return claim;
+}
+
+SessionClaims::Ending SessionClaims::Erase(std::map<Token, Claim>::iterator at) {
+  const auto& [token, claim] = *at;
+  Ending ending{claim.number, token, claim.name, claim.node, false};
+  numbers_.erase(claim.number);
+  ends_.erase({claim.until, token});
+  claims_.erase(at);
+  return ending;
+}
+
+const SessionClaims::Claim* SessionClaims::Find(const Token& token, BootTime now) {
+  const auto at = claims_.find(token);
+  if (at == claims_.end()) {
+    return nullptr;
+  }
+  if (at->second.until <= now && !ONCEMQ_MUTANT("session-claim-revived")) {
+    const Ending ending = Erase(at);
+    left_.emplace(ending.number, ending);
+    return nullptr;
+  }
+  return &at->second;
+}
+
+const SessionClaims::Claim* SessionClaims::Numbered(uint64_t number, BootTime now) {
+  const auto at = numbers_.find(number);
+  return at == numbers_.end() ? nullptr : Find(at->second, now);
+}
+
+SessionClaims::Claim* SessionClaims::Same(const Token& token, uint64_t number) {
+  const auto at = claims_.find(token);
+  return at == claims_.end() || at->second.number != number ? nullptr : &at->second;
+}
+
+void SessionClaims::Move(const Token& token, Claim& claim, BootTime until) {
+  ends_.erase({claim.until, token});
+  claim.until = until;
+  ends_.insert({until, token});
+}
+
+bool SessionClaims::LiesAt(const Token& token, uint64_t number, std::string_view node) {
+  Claim* claim = Same(token, number);
+  if (claim != nullptr) {
+    claim->node = node;
+  }
+  return claim != nullptr;
+}
+
+bool SessionClaims::Holds(const Token& token, uint64_t number, const Fence& fence, BootTime until) {
+  Claim* claim = Same(token, number);
+  if (claim != nullptr) {
+    claim->holds = true;
+    claim->fence = fence;
+    Move(token, *claim, until);
+  }
+  return claim != nullptr;
+}
+
+bool SessionClaims::Keep(const Token& token, uint64_t number, BootTime until) {
+  Claim* claim = Same(token, number);
+  if (claim != nullptr) {
+    Move(token, *claim, until);
+  }
+  return claim != nullptr;
+}
+
+bool SessionClaims::IsAskedBack(const Token& token, uint64_t number) {
+  Claim* claim = Same(token, number);
+  if (claim != nullptr) {
+    claim->asked_back = true;
+  }
+  return claim != nullptr;
+}
+
+void SessionClaims::Lost(const Token& token, uint64_t number) {
+  if (Same(token, number) != nullptr) {
+    Erase(claims_.find(token));
+  }
+}
+
+std::optional<SessionClaims::Ending> SessionClaims::GiveUp(const Token& token, BootTime now) {
+  if (const Claim* claim = Find(token, now)) {
+    const bool held = claim->holds;
+    Ending ending = Erase(claims_.find(token));
+    ending.held = held;
+    return deleting_.emplace(ending.number, ending).first->second;
+  }
+  // Given up before, and the store did not say that it is gone.
+  for (const auto* ended : {&left_, &deleting_}) {
+    for (const auto& [number, ending] : *ended) {
+      if (ending.token == token) {
+        return ending;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<SessionClaims::Ending> SessionClaims::Due(BootTime now) {
+  while (!ends_.empty() && ends_.begin()->first <= now) {
+    const Ending ending = Erase(claims_.find(ends_.begin()->second));
+    left_.emplace(ending.number, ending);
+  }
+  std::vector<Ending> due;
+  due.reserve(left_.size());
+  for (const auto& [number, ending] : left_) {
+    if (!ending.node.empty() || !ONCEMQ_MUTANT("claim-without-a-node-forgotten")) {
+      due.push_back(ending);
+    }
+  }
+  deleting_.merge(left_);
+  return due;
+}
+
+void SessionClaims::Gone(uint64_t number) {
+  left_.erase(number);
+  deleting_.erase(number);
+}
+
+void SessionClaims::Failed(uint64_t number) {
+  if (auto one = deleting_.extract(number); !one.empty() && !ONCEMQ_MUTANT("ending-tried-once")) {
+    left_.insert(std::move(one));
+  }
+}
+
+void SessionClaims::Clear() {
+  claims_.clear();
+  numbers_.clear();
+  ends_.clear();
+  left_.clear();
+  deleting_.clear();
+}
+
+std::optional<BootTime> SessionClaims::next() const {
+  return ends_.empty() ? std::nullopt : std::optional(ends_.begin()->first);
+}
+
+}  // namespace oncemq

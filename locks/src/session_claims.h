@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SessionClaims: holds and places in a store that ends what is there with the session that made it,
+// not with a lease. Whoever keeps the session keeps the leases too: this knows each claim, where it
+// lies in the store, and when it is to be deleted there. Without clock or I/O.
+//
+// C1  A claim whose time is over, or that was given up, is never found again (T4).
+// C2  What lies in the store for it is handed out for deletion, to one at a time, again and again
+//     until it is known to be gone: what was left behind would hold the name for ever.
+// C3  A claim that the store may have without our knowing where is handed out too.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/fence.h"
+#include "oncemq/base/token.h"
+
+namespace oncemq {
+
+class SessionClaims {
+ public:
+  struct Claim {
+    uint64_t number = 0;  // of this claim and no other one of the session
+    std::string name;
+    std::string node;  // where it lies; empty: nowhere, or nobody told us where
+    bool holds = false;
+    bool asked_back = false;
+    uint32_t epoch = 0;
+    Fence fence;
+    BootTime until{};
+  };
+  // To be deleted.
+  struct Ending {
+    uint64_t number = 0;
+    Token token;
+    std::string name;
+    std::string node;
+    bool held = false;  // until it was given up
+  };
+
+  // A new place, in doubt until it has a node. There is no claim of this token.
+  Claim Begin(const Token& token, std::string_view name, uint32_t epoch, BootTime until);
+  // A claim that lives, to be read until the next call; none: it ended, or never was.
+  const Claim* Find(const Token& token, BootTime now);
+  const Claim* Numbered(uint64_t number, BootTime now);
+
+  // Each is false, and does nothing, if this very claim has ended.
+  bool LiesAt(const Token& token, uint64_t number, std::string_view node);
+  bool Holds(const Token& token, uint64_t number, const Fence& fence, BootTime until);
+  bool Keep(const Token& token, uint64_t number, BootTime until);
+  bool IsAskedBack(const Token& token, uint64_t number);
+  // It is not in the store any more.
+  void Lost(const Token& token, uint64_t number);
+
+  // Gives a claim up, or what is left of it, for whoever asks to delete.
+  std::optional<Ending> GiveUp(const Token& token, BootTime now);
+  // All that is to be deleted and that nobody deletes.
+  std::vector<Ending> Due(BootTime now);
+  // What came of it.
+  void Gone(uint64_t number);
+  void Failed(uint64_t number);
+  // With the session all of it ended.
+  void Clear();
+
+  // When the first claim ends by itself.
+  std::optional<BootTime> next() const;
+  // Whether anything waits for another try.
+  bool failing() const { return !left_.empty(); }
+  size_t size() const { return claims_.size() + left_.size() + deleting_.size(); }
+
+ private:
+  Claim* Same(const Token& token, uint64_t number);
+  void Move(const Token& token, Claim& claim, BootTime until);
+  Ending Erase(std::map<Token, Claim>::iterator at);
+
+  uint64_t last_number_ = 0;
+  std::map<Token, Claim> claims_;
+  std::map<uint64_t, Token> numbers_;          // of claims_
+  std::set<std::pair<BootTime, Token>> ends_;  // of claims_
+  std::map<uint64_t, Ending> left_;            // by number: nobody deletes it
+  std::map<uint64_t, Ending> deleting_;
+};
+
+}  // namespace oncemq

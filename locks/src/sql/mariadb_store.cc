@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mariadb_store.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "oncemq/base/mutant.h"
+#include "oncemq/clients/mariadb_client.h"
+#include "sql_numbers.h"
+#include "sql_tables.h"
+
+namespace oncemq {
+namespace {
+
+enum : int { kDuplicate = 1062, kNoTable = 1146, kLockWait = 1205, kDeadlock = 1213 };
+
+// A swap reads the row of the seal in the statement that writes. At REPEATABLE READ such a read
+// takes a shared lock and sees what is committed last, not what was when the statement began; the
+// seal takes that row for itself. So whichever is second waits for the first, and sees it. The row
+// is there always: opening the store makes it.
+struct Texts {
+  explicit Texts(const std::string& clock)
+      : read("SELECT l.version, l.fence, l.state, " + clock +
+             ", s.epoch FROM (SELECT 1 AS one) AS o LEFT JOIN oncemq_locks_v1 AS l "
+             "ON l.space = ? AND l.name = ? LEFT JOIN oncemq_lock_seals_v1 AS s ON s.space = ?"),
+        insert(
+            "INSERT INTO oncemq_locks_v1 (version, fence, ends, state, space, name) "
+            "SELECT ?, ?, ?, ?, s.space, ? FROM oncemq_lock_seals_v1 AS s WHERE s.space = ? "
+            "AND (? < 0 OR s.epoch = ?) AND " +
+            clock + " < ?"),
+        update(
+            "UPDATE oncemq_locks_v1 AS l JOIN oncemq_lock_seals_v1 AS s ON s.space = l.space "
+            "SET l.version = ?, l.fence = ?, l.ends = ?, l.state = ? "
+            "WHERE l.name = ? AND l.space = ? AND (? < 0 OR s.epoch = ?) AND " +
+            clock + " < ? AND l.version = ?"),
+        sweep("DELETE FROM oncemq_locks_v1 WHERE space = ? AND name > ? AND name <= ? AND ends < " +
+              clock + " - ?"),
+        names("SELECT name FROM oncemq_locks_v1 WHERE space = ? AND name > ? AND ends > " + clock +
+              " ORDER BY name LIMIT ?") {}
+
+  const std::string read;
+  const std::string insert;
+  const std::string update;
+  const std::string sweep;
+  const std::string names;
+};
+
+constexpr std::string_view kPortion =
+    "SELECT name FROM oncemq_locks_v1 WHERE space = ? AND name > ? ORDER BY name LIMIT 1 OFFSET ?";
+constexpr std::string_view kLast =
+    "SELECT name FROM oncemq_locks_v1 WHERE space = ? AND name > ? ORDER BY name DESC LIMIT 1";
+constexpr std::string_view kMakeSeal =
+    "INSERT IGNORE INTO oncemq_lock_seals_v1 (space, epoch) VALUES (?, 0)";
+constexpr std::string_view kSeal =
+    "INSERT INTO oncemq_lock_seals_v1 (space, epoch) VALUES (?, ?) "
+    "ON DUPLICATE KEY UPDATE epoch = GREATEST(epoch, VALUES(epoch))";
+constexpr std::string_view kSealed = "SELECT epoch FROM oncemq_lock_seals_v1 WHERE space = ?";
+
+class MariadbStore final : public SqlStore {
+ public:
+  MariadbStore(std::unique_ptr<SqlClient> client, const MariadbStoreOptions& options)
+      : client_(std::move(client)), space_(options.space), texts_(options.clock) {}
+
+  Status MakeTables();
+
+  Result<std::vector<SqlSeen>> Read(std::span<const std::string_view> names) override {
+    std::vector<SqlSeen> all;
+    for (const std::string_view name : names) {
+      auto answer = client_->Run({texts_.read, {space_, name, space_}});
+      auto seen = answer ? SeenOf(*answer) : Result<SqlSeen>(answer.error());
+      if (!seen) {
+        Error error = seen.error();
+        error.effect = Effect::kNone;
+        return error;
+      }
+      all.push_back(*std::move(seen));
+    }
+    return all;
+  }
+
+  // Each by itself: in one transaction the rows of the first ones would stay locked while messages
+  // of the others travel.
+  Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps) override {
+    std::vector<bool> done;
+    for (const SqlSwap& swap : swaps) {
+      const auto one = SwapOne(swap);
+      if (!one) {
+        Error error = one.error();
+        error.effect = done.empty() ? error.effect : Effect::kUnknown;
+        return error;
+      }
+      done.push_back(*one);
+    }
+    return done;
+  }
+
+  Result<std::string> Sweep(std::string_view after) override {
+    auto last = OneName(kPortion, {space_, after, kSqlPortion - 1});
+    const bool end = last && !*last;
+    if (end) {
+      last = OneName(kLast, {space_, after});
+    }
+    if (!last) {
+      return last.error();
+    }
+    if (!*last) {
+      return std::string();
+    }
+    const auto swept = client_->Run(
+        {texts_.sweep, {space_, after, std::string_view(**last), int64_t{kSqlKept.count()}}});
+    if (!swept) {
+      return swept.error();
+    }
+    return end ? std::string() : **last;
+  }
+
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
+    const auto most =
+        static_cast<int64_t>(std::min<size_t>(limit, std::numeric_limits<int32_t>::max()));
+    const auto answer = client_->Run({texts_.names, {space_, after, most}});
+    if (!answer) {
+      return answer.error();
+    }
+    std::vector<std::string> names;
+    for (const SqlRow& row : answer->rows) {
+      names.push_back(row.at(0).value_or(""));
+    }
+    return names;
+  }
+
+  Result<uint32_t> Seal(uint32_t epoch) override {
+    if (epoch > 0) {
+      const auto sealed = client_->Run({kSeal, {space_, int64_t{epoch}}});
+      if (!sealed) {
+        return sealed.error();
+      }
+    }
+    const auto now = client_->Run({kSealed, {space_}});
+    return now ? Result<uint32_t>(static_cast<uint32_t>(NumberOf(*now, 0, 0))) : now.error();
+  }
+
+  std::shared_ptr<void> Listen(uint64_t, std::function<void(const Token&)>,
+                               std::function<void()>) override {
+    return nullptr;  // nothing is told here
+  }
+
+ private:
+  Result<bool> SwapOne(const SqlSwap& swap) {
+    const int64_t epoch =
+        swap.epoch && !ONCEMQ_MUTANT("mariadb-seal-not-in-the-swap") ? int64_t{*swap.epoch} : -1;
+    SqlStatement statement{
+        swap.from == 0 ? texts_.insert : texts_.update,
+        {swap.to, static_cast<int64_t>(swap.fence), MicrosOf(swap.ends),
+         std::string_view(swap.state), swap.name, space_, epoch, epoch, FreshUntil(swap)}};
+    if (swap.from != 0) {
+      statement.values.emplace_back(swap.from);
+    }
+    const auto outcome = client_->Try({&statement, 1});
+    if (!outcome) {
+      return outcome.error();
+    }
+    if (!outcome->refusal) {
+      return outcome->answers.front().affected == 1;
+    }
+    const int number = outcome->refusal->number;
+    // Somebody else was first, or is still at it: nothing was done.
+    if (number == kDuplicate || number == kLockWait || number == kDeadlock) {
+      return false;
+    }
+    return SqlError(*outcome->refusal);
+  }
+
+  Result<std::optional<std::string>> OneName(std::string_view text, std::vector<SqlValue> values) {
+    const auto answer = client_->Run({text, std::move(values)});
+    if (!answer) {
+      return answer.error();
+    }
+    return answer->rows.empty() ? std::optional<std::string>() : answer->rows[0][0];
+  }
+
+  const std::unique_ptr<SqlClient> client_;
+  const std::string space_;
+  const Texts texts_;
+};
+
+// Those who may not are told what somebody else has to do for them.
+Status MariadbStore::MakeTables() {
+  const SqlStatement probe{texts_.read, {space_, std::string_view("a"), space_}};
+  const auto there = client_->Try({&probe, 1});
+  if (!there) {
+    return there.error();
+  }
+  if (there->refusal && there->refusal->number != kNoTable) {
+    return SqlError(*there->refusal);
+  }
+  for (const std::string_view table : {kMariadbLocksTable, kMariadbSealsTable}) {
+    const auto made = there->refusal ? client_->Run({table}) : Result<SqlAnswer>(SqlAnswer{});
+    if (!made) {
+      Error error = made.error();
+      error.message += "; locks need these tables: " + std::string(kMariadbLocksTable) + "; " +
+                       std::string(kMariadbSealsTable);
+      return error;
+    }
+  }
+  const auto sealed = client_->Run({kSealed, {space_}});
+  if (!sealed || !sealed->rows.empty()) {
+    return sealed ? Status() : sealed.error();
+  }
+  const auto made = client_->Run({kMakeSeal, {space_}});
+  return made ? Status() : made.error();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlPlace& place,
+                                                   const MariadbStoreOptions& options) {
+  if (options.space.size() > kLongestSqlSpace) {
+    return Error{Code::kInvalid, Effect::kNone, "the space of locks in SQL has at most 255 bytes"};
+  }
+  auto client = OpenMariadb(place, options.times, options.max_connections);
+  if (!client) {
+    return client.error();
+  }
+  auto store = std::make_unique<MariadbStore>(*std::move(client), options);
+  if (const Status made = store->MakeTables(); !made) {
+    return made.error();
+  }
+  return std::unique_ptr<SqlStore>(std::move(store));
+}
+
+}  // namespace oncemq

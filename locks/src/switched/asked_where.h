@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// AskedWhere: what this process has asked for, and where: by it a hold can be asked for once more
+// in the store that it moves to, and given back wherever it may be.
+// Thread safety: any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/locks/lock_engine.h"
+
+namespace oncemq {
+
+class AskedWhere {
+ public:
+  struct Entry {
+    LockMode mode = LockMode::kExclusive;
+    std::string who;
+    bool fenced = false;
+    uint32_t epoch = 0;                      // in which it was asked for last
+    std::map<std::string, BootTime> stores;  // that may know it, until they have forgotten it
+    std::string waits_at;                    // in whose queue; empty: in none
+    BootTime until{};                        // all of its stores have forgotten it by then
+    bool given_back = false;                 // or about to be
+
+    bool MayBeAt(const std::string& store, BootTime now) const {
+      const auto at = stores.find(store);
+      return at != stores.end() && at->second > now;
+    }
+  };
+
+  // From now on `store` may know of it: by an ask, or because a hold of ours moves there. None: it
+  // is not ours any more, and must not be asked for.
+  void Add(const LockAsk& ask, const std::string& store, BootTime now);
+  std::optional<Entry> Moves(const LockClaim& claim, const std::string& store, uint32_t epoch,
+                             BootTime now);
+  void WaitsAt(const LockAsk& ask, const std::string& store, BootTime now);
+  void Extended(const LockClaim& claim, const std::vector<std::string>& stores, BootTime now);
+  std::optional<Entry> Find(const Token& token) const;
+  // Its stores are about to be told. Whatever moves it meanwhile has to take that back.
+  std::optional<Entry> GivesBack(const Token& token);
+  void Forget(const Token& token);
+
+ private:
+  Entry& At(const LockAsk& ask, BootTime now) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::map<Token, Entry> entries_ GUARDED_BY(mutex_);
+  size_t sweep_at_ GUARDED_BY(mutex_) = 1024;
+};
+
+}  // namespace oncemq

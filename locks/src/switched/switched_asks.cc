@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking and waiting, through the stores that grant.
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/wait_until.h"
+#include "switched_parts.h"
+
+namespace oncemq {
+namespace {
+
+using Kind = LockAnswer::Kind;
+
+Error Unavailable(std::string why) {
+  return {Code::kUnavailable, Effect::kNone, std::move(why)};
+}
+
+}  // namespace
+
+// While a store that failed is left, its holders may still believe. Waiting is all there is.
+LockAnswer SwitchedLocks::Parts::Drained(const LockAsk& ask) {
+  if (!ask.queue) {
+    return {};
+  }
+  where.WaitsAt(ask, "", clock.Boot());
+  return {Kind::kQueued, {}, board->Progress().left.value_or(milliseconds(0))};
+}
+
+Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const LockAsk& ask,
+                                                bool gives_fence) {
+  for (int tries = 0; tries < 3; tries++) {
+    const auto answer = store.Do(*board, [&](LockEngine& engine) { return engine.Ask(ask); });
+    if (!answer) {
+      return answer;
+    }
+    if (answer->kind == Kind::kSealed) {
+      if (answer->fence.epoch > ask.epoch) {
+        board->Look();
+        return Unavailable("the store " + store.name() + " knows of a later switch, of epoch " +
+                           std::to_string(answer->fence.epoch) + ", than the record, of epoch " +
+                           std::to_string(ask.epoch) +
+                           "; if that stays so, the record was lost (docs/locks.md)");
+      }
+      const auto sealed =
+          store.Do(*board, [&](LockEngine& engine) { return engine.Seal(ask.epoch); });
+      if (!sealed) {
+        return sealed.error();
+      }
+      continue;
+    }
+    // A grant whose reply was lost before a switch: its fence may be less than one given since.
+    if (answer->kind == Kind::kGranted && gives_fence && store.can().fence &&
+        answer->fence.epoch != ask.epoch && !ONCEMQ_MUTANT("earlier-epoch-taken")) {
+      if (const Status undone = Undo({store.name()}, 1, ask); !undone) {
+        return undone.error();
+      }
+      continue;
+    }
+    return answer;
+  }
+  return Unavailable("the store " + store.name() + " is being switched");
+}
+
+Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted, const LockAsk& ask) {
+  const LockClaim claim{ask.name, ask.token};
+  for (size_t i = 0; i < granted && !ONCEMQ_MUTANT("first-store-not-given-back"); i++) {
+    Freed freed{};
+    if (const Status done = Store(grants[i]).Do(*board,
+                                                [&](LockEngine& engine) {
+                                                  return engine.Free({&claim, 1}, {&freed, 1});
+                                                });
+        !done) {
+      return Error{done.error().code, Effect::kUnknown, done.error().message};
+    }
+  }
+  return {};
+}
+
+Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  if (ask.lease > record->longest) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "this switchboard allows leases of " + std::to_string(record->longest.count()) +
+                     " ms at most"};
+  }
+  LockAsk inner = ask;
+  inner.epoch = record->epoch;
+  const StoreNames grants = StoresThatGrant(*record, ask.fenced);
+  if (grants.empty()) {
+    return parts_->Drained(inner);
+  }
+  LockAnswer granted;
+  for (size_t i = 0; i < grants.size(); i++) {
+    parts_->where.Add(inner, grants[i], parts_->clock.Boot());
+    auto answer = parts_->AskOne(parts_->Store(grants[i]), inner, i == 0);
+    if (!answer) {
+      if (i > 0) {
+        parts_->TargetFails(*record);
+      }
+      return answer;
+    }
+    if (answer->kind == Kind::kQueued) {
+      parts_->where.WaitsAt(inner, grants[i], parts_->clock.Boot());
+      if (i > 0) {
+        answer->again = std::min(answer->again, ask.lease / 3);  // to keep what is granted
+      }
+      return answer;
+    }
+    if (answer->kind == Kind::kBusy) {
+      if (const Status undone = parts_->Undo(grants, i, inner); !undone) {
+        return undone.error();
+      }
+      parts_->where.Forget(ask.token);
+      return answer;
+    }
+    granted = i == 0 ? *answer : granted;
+  }
+  return granted;
+}
+
+Status SwitchedLocks::Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) {
+  const std::stop_token changed = parts_->board->changed();
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  const auto entry = parts_->where.Find(ask.token);
+  if (!entry || entry->epoch != record->epoch) {
+    return {};  // asking again decides
+  }
+  std::stop_source either;
+  const auto request = [&either] { either.request_stop(); };
+  const std::stop_callback on_stop(stop, request);
+  const std::stop_callback on_change(changed, request);
+  if (entry->waits_at.empty()) {
+    WaitUntil(until, parts_->clock.Boot(), either.get_token());
+    return {};
+  }
+  LockAsk inner = ask;
+  inner.epoch = record->epoch;
+  return parts_->Store(entry->waits_at).Do(*parts_->board, [&](LockEngine& engine) {
+    return engine.Await(inner, until, either.get_token());
+  });
+}
+
+}  // namespace oncemq

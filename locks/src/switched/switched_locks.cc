@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/switched_locks.h"
+
+#include <algorithm>
+
+#include "oncemq/base/log.h"
+#include "switched_parts.h"
+
+namespace oncemq {
+namespace {
+
+// Whoever counts longer than that, or more names, keeps those waiting who asked for a switch.
+constexpr size_t kMostNamesCounted = 1'000;
+constexpr milliseconds kLongestCount{500};
+
+LockCapabilities WhatAllCan(const std::vector<NamedLocks>& stores) {
+  LockCapabilities all = stores.front().capabilities;
+  for (const NamedLocks& store : stores) {
+    const LockCapabilities& can = store.capabilities;
+    all.processes = all.processes && can.processes;
+    all.fair = all.fair && can.fair;
+    all.unfair = all.unfair && can.unfair;
+    all.shared = all.shared && can.shared;
+    all.counted = all.counted && can.counted;
+    all.wakes = all.wakes && can.wakes;
+    all.fence = all.fence && can.fence;
+    all.survives_failover = all.survives_failover && can.survives_failover;
+    all.long_holds = all.long_holds && can.long_holds;
+    all.lists = all.lists && can.lists;
+  }
+  all.engine = "switched";
+  all.epochs = false;  // it asks in those of its own switchboard
+  all.seals = false;   // not by those who use it
+  return all;
+}
+
+}  // namespace
+
+SwitchedLocks::SwitchedLocks(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+SwitchedLocks::~SwitchedLocks() = default;
+
+Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLocks> stores,
+                                                           std::shared_ptr<SwitchStore> record,
+                                                           SwitchboardOptions options,
+                                                           const Clock& clock) {
+  if (stores.empty()) {
+    return Error{Code::kInvalid, Effect::kNone, "locks that are switched need a store"};
+  }
+  std::unique_ptr<Parts> parts(new Parts{clock, {}, {}, WhatAllCan(stores), {}, {}, {}, nullptr});
+  options.stores.clear();
+  for (NamedLocks& store : stores) {
+    if (HasStore(options.stores, store.name)) {
+      return Error{Code::kInvalid, Effect::kNone, "two stores are called " + store.name};
+    }
+    if (!store.capabilities.epochs) {
+      return Error{Code::kInvalid, Effect::kNone,
+                   "the store " + store.name + " cannot be switched to or from: " +
+                       std::string(store.capabilities.engine) + " knows no epochs"};
+    }
+    options.stores.push_back(store.name);
+    parts->stores.push_back(std::make_unique<SwitchedStore>(std::move(store), parts->doubts));
+  }
+  options.seal = [p = parts.get()](std::string_view name, uint32_t epoch) -> Status {
+    SwitchedStore& store = p->Store(name);
+    if (!store.can().seals) {
+      return {};
+    }
+    const auto sealed = store.Seal(epoch);
+    return sealed ? Status() : Status(sealed.error());
+  };
+  options.probe = [p = parts.get()](std::string_view name) { return p->Store(name).Answers(); };
+  auto board = Switchboard::Open(std::move(record), std::move(options), clock);
+  if (!board) {
+    return board.error();
+  }
+  parts->board = *std::move(board);
+  return std::shared_ptr<SwitchedLocks>(new SwitchedLocks(std::move(parts)));
+}
+
+const LockCapabilities& SwitchedLocks::capabilities() const {
+  return parts_->can;
+}
+
+void SwitchedLocks::Listen(DoubtListener& listener) {
+  parts_->doubts.Listen(listener);
+}
+
+void SwitchedLocks::Unlisten(DoubtListener& listener) {
+  parts_->doubts.Unlisten(listener);
+}
+
+// The holds of the store that is left that the other one does not know yet, name by name.
+std::optional<size_t> SwitchedLocks::Parts::HoldsLeft(const SwitchRecord& record) {
+  if (record.mode != SwitchMode::kBoth || !Has(record.from) || !Has(record.to)) {
+    return std::nullopt;
+  }
+  const BootTime give_up = clock.Boot() + kLongestCount;
+  const auto names = Store(record.from).Do(*board, [&](LockEngine& engine) {
+    return engine.Names("", kMostNamesCounted);
+  });
+  if (!names) {
+    return std::nullopt;
+  }
+  const auto held = [&](const std::string& store,
+                        const std::string& name) -> std::optional<size_t> {
+    const auto view =
+        Store(store).Do(*board, [&](LockEngine& engine) { return engine.Look(name); });
+    if (!view) {
+      return std::nullopt;
+    }
+    return static_cast<size_t>(std::count_if(view->parties.begin(), view->parties.end(),
+                                             [](const auto& party) { return party.holds; }));
+  };
+  size_t left = 0;
+  for (const std::string& name : *names) {
+    if (clock.Boot() >= give_up) {
+      return std::nullopt;
+    }
+    const auto here = held(record.from, name);
+    const auto there = held(record.to, name);
+    if (!here || !there) {
+      return std::nullopt;
+    }
+    left += *here > *there ? *here - *there : 0;
+  }
+  return left;
+}
+
+LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
+  LockSwitch told{record.from, record.to, record.mode, record.epoch, HoldsLeft(record), {}};
+  const SwitchProgress progress = board->Progress();
+  if (record.mode != SwitchMode::kSingle) {
+    told.left = progress.record == record ? progress.left : std::optional(HowLongToEnd(record));
+  }
+  return told;
+}
+
+Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view why) {
+  return SwitchEngine(parts_->board->Next(), why);
+}
+
+Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::string_view why) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  if (record->mode == SwitchMode::kSingle && record->from == name) {
+    return parts_->Told(*record);
+  }
+  const auto known = std::find_if(parts_->stores.begin(), parts_->stores.end(),
+                                  [&](const auto& store) { return store->name() == name; });
+  if (known == parts_->stores.end()) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "there is no store by the name " + std::string(name)};
+  }
+  const auto answers = [&](SwitchedStore& store) {
+    return store.Do(*parts_->board, [](LockEngine& engine) {
+      // A question that every store can answer.
+      const auto seen = engine.Look("oncemq");
+      return seen ? Status() : Status(seen.error());
+    });
+  };
+  if (const Status there = answers(**known); !there) {
+    return there.error();
+  }
+  SwitchedStore& from = parts_->Store(record->from);
+  const bool planned = from.can().seals && (*known)->can().seals && answers(from).has_value();
+  const auto begun =
+      parts_->board->Begin(name, planned ? SwitchMode::kBoth : SwitchMode::kDrain, why);
+  return begun ? Result<LockSwitch>(parts_->Told(*begun)) : begun.error();
+}
+
+Result<LockSwitch> SwitchedLocks::CallOff(std::string_view why) {
+  const auto record = parts_->board->CallOff(why);
+  return record ? Result<LockSwitch>(parts_->Told(*record)) : record.error();
+}
+
+LockSwitch SwitchedLocks::Progress() {
+  return parts_->Told(parts_->board->Progress().record);
+}
+
+Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  return parts_->Front(*record).Do(*parts_->board,
+                                   [&](LockEngine& engine) { return engine.AskBack(name); });
+}
+
+Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  return parts_->Front(*record).Do(*parts_->board,
+                                   [&](LockEngine& engine) { return engine.Evict(name, fence); });
+}
+
+Result<LockView> SwitchedLocks::Look(std::string_view name) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  return parts_->Front(*record).Do(*parts_->board,
+                                   [&](LockEngine& engine) { return engine.Look(name); });
+}
+
+Result<std::vector<std::string>> SwitchedLocks::Names(std::string_view after, size_t limit) {
+  const auto record = parts_->board->InForce();
+  if (!record) {
+    return record.error();
+  }
+  return parts_->Front(*record).Do(*parts_->board,
+                                   [&](LockEngine& engine) { return engine.Names(after, limit); });
+}
+
+Result<uint32_t> SwitchedLocks::Seal(uint32_t) {
+  return Error{Code::kInvalid, Effect::kNone, "the stores of a switchboard are sealed by it"};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What SwitchedLocks is made of; its parts are in switched_asks.cc, switched_holds.cc and
+// switched_locks.cc.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "asked_where.h"
+#include "oncemq/base/mutex.h"
+#include "switched_store.h"
+
+namespace oncemq {
+
+using StoreNames = std::vector<std::string>;
+
+inline bool HasStore(const StoreNames& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+struct SwitchedLocks::Parts {
+  // A record may name stores that this process was not told of.
+  bool Has(std::string_view name) const {
+    return std::any_of(stores.begin(), stores.end(),
+                       [&](const auto& store) { return store->name() == name; });
+  }
+  // Precondition: there is one.
+  SwitchedStore& Store(std::string_view name) {
+    return **std::find_if(stores.begin(), stores.end(),
+                          [&](const auto& store) { return store->name() == name; });
+  }
+  SwitchedStore& Front(const SwitchRecord& record) {
+    return Store(record.mode == SwitchMode::kDrain ? record.to : record.from);
+  }
+  LockAnswer Drained(const LockAsk& ask);
+  // `where` knows already that it may be there.
+  Result<LockAnswer> AskOne(SwitchedStore& store, const LockAsk& ask, bool gives_fence);
+  Status Undo(const StoreNames& grants, size_t granted, const LockAsk& ask);
+  Status ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
+                  std::span<Extended> answers);
+  Extended Move(SwitchedStore& to, const SwitchRecord& record, const LockClaim& claim,
+                Extended answer);
+  Status ExtendDrained(const SwitchRecord& record, std::span<const LockClaim> claims,
+                       std::span<Extended> answers);
+  void ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
+                    std::span<const LockClaim> claims, std::span<Extended> answers);
+  void TargetFails(const SwitchRecord& record);
+  std::optional<size_t> HoldsLeft(const SwitchRecord& record);
+  LockSwitch Told(const SwitchRecord& record);
+
+  const Clock& clock;
+  LockDoubts doubts;
+  std::vector<std::unique_ptr<SwitchedStore>> stores;
+  LockCapabilities can;
+  AskedWhere where;
+  Mutex mutex;
+  std::optional<BootTime> target_fails_since GUARDED_BY(mutex);
+  std::unique_ptr<Switchboard> board;  // last: its thread seals the stores
+};
+
+}  // namespace oncemq

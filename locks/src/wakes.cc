@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wakes.h"
+
+#include <algorithm>
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kShortestLook{20};
+constexpr milliseconds kLongestLook{250};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+}  // namespace
+
+void Wakes::Expect(const Token& token) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<Waiter>& waiter = waiters_[token];
+  if (!waiter) {
+    waiter = std::make_shared<Waiter>();
+  }
+  waiter->woken = false;
+}
+
+void Wakes::Forget(const Token& token) {
+  MutexLock lock(mutex_);
+  waiters_.erase(token);
+}
+
+void Wakes::Wake(const Token& token) {
+  MutexLock lock(mutex_);
+  if (const auto waiter = Find(token)) {
+    waiter->woken = true;
+    waiter->changed.notify_all();
+  }
+}
+
+void Wakes::WakeAll() {
+  MutexLock lock(mutex_);
+  for (auto& [token, waiter] : waiters_) {
+    waiter->woken = true;
+    waiter->changed.notify_all();
+  }
+}
+
+std::shared_ptr<Wakes::Waiter> Wakes::Find(const Token& token) {
+  const auto at = waiters_.find(token);
+  return at == waiters_.end() ? nullptr : at->second;
+}
+
+void Wakes::Await(const Token& token, BootTime until, const std::stop_token& stop) {
+  MutexLock lock(mutex_);
+  const auto waiter = Find(token);
+  if (!waiter) {
+    return;  // nobody expects anything
+  }
+  waiter->changed.wait_for(mutex_, stop, until - Now(), [&] { return waiter->woken; });
+  waiter->woken = false;
+}
+
+std::vector<Token> Wakes::WhoWaitsFor(std::string_view name) {
+  std::vector<Token> tokens;
+  for (const auto& [token, waiter] : waiters_) {
+    if (waiter->name == name) {
+      tokens.push_back(token);
+    }
+  }
+  return tokens;
+}
+
+// Whoever goes passes the looking on.
+void Wakes::PassOn(std::string_view name) {
+  if (looked_at_.contains(name)) {
+    return;
+  }
+  for (const auto& [token, waiter] : waiters_) {
+    if (waiter->name == name) {
+      waiter->changed.notify_all();
+    }
+  }
+}
+
+Status Wakes::AwaitLooking(std::string_view name, const Token& token, BootTime until,
+                           const std::stop_token& stop, const Looks& looks) {
+  for (milliseconds pause = kShortestLook;; pause = std::min(pause * 3 / 2, kLongestLook)) {
+    std::vector<Token> waiting;
+    {
+      MutexLock lock(mutex_);
+      const auto waiter = Find(token);
+      if (!waiter) {
+        PassOn(name);
+        return {};
+      }
+      waiter->name = name;
+      const auto mine = [&, looked_at = &looked_at_] {
+        return waiter->woken || !looked_at->contains(name);
+      };
+      waiter->changed.wait_for(mutex_, stop, until - Now(), mine);
+      const bool look = !waiter->woken && !looked_at_.contains(name);
+      if (look) {
+        looked_at_.emplace(name);
+        waiter->changed.wait_for(mutex_, stop, std::min<microseconds>(pause, until - Now()),
+                                 [&] { return waiter->woken; });
+      }
+      if (waiter->woken || stop.stop_requested() || Now() >= until) {
+        waiter->woken = false;
+        waiter->name.clear();
+        if (look) {
+          looked_at_.erase(looked_at_.find(name));
+        }
+        PassOn(name);
+        return {};
+      }
+      if (!look) {
+        continue;
+      }
+      waiting = WhoWaitsFor(name);
+    }
+    const auto turns = looks(waiting);
+    MutexLock lock(mutex_);
+    for (const Token& turn : turns.value_or(std::vector<Token>())) {
+      if (const auto woken = Find(turn)) {
+        woken->woken = true;
+        woken->changed.notify_all();
+      }
+    }
+    // It looks again itself, after a longer pause.
+    looked_at_.erase(looked_at_.find(name));
+    if (!turns) {
+      PassOn(name);
+      return turns.error();
+    }
+  }
+}
+
+}  // namespace oncemq

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zookeeper_ask.h"
+
+#include <algorithm>
+
+#include "lock_line.h"
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+using Call = ZooKeeperCall;
+using Reply = ZooKeeperReply;
+using Kind = LockAnswer::Kind;
+
+// Each look again means that somebody else came or went between two flights.
+constexpr int kMostLooks = 20;
+
+}  // namespace
+
+ZooKeeperAsk::ZooKeeperAsk(ZooKeeperLife& life, const LockAsk& ask, size_t max_waiters)
+    : life_(life),
+      ask_(ask),
+      max_waiters_(max_waiters),
+      path_(life.paths().Name(ask.name)),
+      began_(SystemClock::Instance().Boot()) {}
+
+Result<LockAnswer> ZooKeeperAsk::Run() {
+  for (int look = 0; look < kMostLooks; look++) {
+    const Answer answer = Once();
+    if (!answer) {
+      return answer.error();
+    }
+    if (*answer) {
+      return **answer;
+    }
+  }
+  return Error{Code::kUnavailable, Effect::kUnknown, "those who ask for this name change too fast"};
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
+  const auto claim = life_.With([&](SessionClaims& claims) {
+    const Claim* found = claims.Find(ask_.token, SystemClock::Instance().Boot());
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  });
+  if (!claim) {
+    return TakePlace();
+  }
+  if (claim->node.empty()) {
+    return FindNode(*claim);
+  }
+  return claim->holds ? Confirm(*claim) : LookAhead(*claim);
+}
+
+// What we know may be old, so it is read again before anybody is refused.
+ZooKeeperAsk::Answer ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& seal) const {
+  auto known = life_.KnownSeal();
+  if (known && known->epoch != ask_.epoch) {
+    known = life_.ReadSeal();
+  }
+  if (!known) {
+    return known.error();
+  }
+  seal = *known;
+  if (seal.epoch == ask_.epoch) {
+    return std::optional<LockAnswer>();
+  }
+  return std::optional(LockAnswer{Kind::kSealed, Fence{seal.epoch, 0}, milliseconds(0)});
+}
+
+// The store's word that the seal is as we know it, and our node there. As it is written, no server
+// that lost its ensemble can give it.
+Call ZooKeeperAsk::Check(const Claim& claim, int32_t seal_version) const {
+  const Call seal{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal_version};
+  const Call node{.kind = Call::Kind::kCheck, .path = claim.node};
+  return {.kind = Call::Kind::kMulti, .steps = {seal, node}};
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
+  ZooKeeperLife::Seal seal;
+  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
+    return sealed;
+  }
+  if (!ask_.queue && !looked_) {
+    // Most who do not queue are refused: without a write, and without standing in anybody's way.
+    const auto line = life_.Line(ask_.name);
+    if (!line) {
+      return line.error();
+    }
+    std::vector<LockMode> modes = ModesOf(*line);
+    modes.push_back(ask_.mode);
+    if (WaitsFor(modes, modes.size() - 1)) {
+      return std::optional(LockAnswer{});
+    }
+    looked_ = true;
+  }
+  const BootTime ends = began_ + std::max(ask_.lease, ask_.place);
+  const Claim claim = life_.With(
+      [&](SessionClaims& claims) { return claims.Begin(ask_.token, ask_.name, ask_.epoch, ends); });
+  const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
+  const Call make{.kind = Call::Kind::kCreate,
+                  .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim.number),
+                  .data = ToText({ask_.epoch, ask_.lease, ask_.place, std::string(ask_.who)}),
+                  .mode = Call::Mode::kEphemeralSequential};
+  std::vector<Call> calls;
+  if (no_container_) {
+    calls.push_back({.kind = Call::Kind::kCreate,
+                     .path = path_,
+                     .mode = ONCEMQ_MUTANT("zookeeper-names-stay") ? Call::Mode::kPersistent
+                                                                   : Call::Mode::kContainer});
+  }
+  calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make}});
+  calls.push_back({.kind = Call::Kind::kChildren, .path = path_});
+  const auto replies = life_.Run(calls);
+  if (!replies) {
+    if (replies.error().effect == Effect::kNone) {
+      life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    }
+    return replies.error();
+  }
+  return Made(claim, *(replies->end() - 2), replies->back());
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi,
+                                        const Reply& children) {
+  if (multi.kind != Reply::Kind::kDone) {
+    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    if (multi.step == 0) {
+      life_.ForgetSeal();
+    }
+    if (no_container_ && multi.step == 0) {
+      // One that was never used would not go by itself.
+      const auto gone = life_.Run(Call{.kind = Call::Kind::kDelete, .path = path_});
+      if (!gone) {
+        return gone.error();
+      }
+    }
+    no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
+    return std::optional<LockAnswer>();
+  }
+  const auto line = life_.Ordered(ask_.name, children.children);
+  if (!line) {
+    return line.error();
+  }
+  const auto mine = [&](const ZooKeeperNode& node) {
+    return node.session == life_.id() && node.number == claim.number;
+  };
+  const auto at = std::find_if(line->begin(), line->end(), mine);
+  if (at == line->end()) {
+    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    return std::optional<LockAnswer>();  // somebody deleted it already
+  }
+  Claim placed = claim;
+  placed.node = PathOf(*at);
+  life_.With(
+      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
+  return Decide(placed, *line, children.stat.children_changed);
+}
+
+// Z3.
+ZooKeeperAsk::Answer ZooKeeperAsk::FindNode(const Claim& claim) {
+  const auto line = life_.Line(ask_.name);
+  if (!line) {
+    return line.error();
+  }
+  const auto mine = [&](const ZooKeeperNode& node) {
+    return node.session == life_.id() && node.number == claim.number &&
+           !ONCEMQ_MUTANT("zookeeper-lost-node-made-again");
+  };
+  const auto at = std::find_if(line->begin(), line->end(), mine);
+  life_.With([&](SessionClaims& claims) {
+    if (at == line->end()) {
+      claims.Lost(ask_.token, claim.number);
+    } else {
+      claims.LiesAt(ask_.token, claim.number, PathOf(*at));
+    }
+  });
+  return std::optional<LockAnswer>();
+}
+
+// Whoever was woken expects its turn, so the check travels with the look.
+ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
+  const bool woken = life_.waits().Woken(ask_.token);
+  ZooKeeperLife::Seal seal;
+  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
+    return sealed;
+  }
+  std::vector<Call> calls{{.kind = Call::Kind::kChildren, .path = path_}};
+  if (woken) {
+    calls.push_back(Check(claim, seal.version));
+    calls.push_back({.path = claim.node});
+  } else {
+    calls.push_back({.kind = Call::Kind::kGet, .path = life_.paths().seal});
+  }
+  const auto replies = life_.Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  const auto line = life_.Ordered(ask_.name, replies->front().children);
+  if (!line) {
+    return line.error();
+  }
+  if (!woken && ParseEpoch((*replies)[1].data) != ask_.epoch) {
+    life_.ForgetSeal();
+    return std::optional<LockAnswer>();
+  }
+  const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
+  const auto at = std::find_if(line->begin(), line->end(), mine);
+  if (at == line->end()) {
+    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    return std::optional<LockAnswer>();  // deleted by somebody: a new place
+  }
+  if (claim.epoch != ask_.epoch) {
+    return GiveUp(std::nullopt);  // of another epoch than its fence would be
+  }
+  const auto place = static_cast<size_t>(at - line->begin());
+  if (woken && !WaitsFor(ModesOf(*line), place)) {
+    return Confirmed(claim, (*replies)[1], (*replies)[2]);
+  }
+  return Decide(claim, *line, std::nullopt);
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
+                                          const std::vector<ZooKeeperNode>& line,
+                                          std::optional<uint64_t> unchanged_since) {
+  const std::vector<LockMode> modes = ModesOf(line);
+  const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
+  const auto place =
+      static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
+  const auto ahead = WaitsFor(modes, place);
+  if (!ahead || ONCEMQ_MUTANT("zookeeper-granted-behind-others")) {
+    return unchanged_since ? GrantNew(claim, *unchanged_since) : Confirm(claim);
+  }
+  if (!ask_.queue) {
+    return GiveUp(std::nullopt);
+  }
+  size_t holders = 0;
+  while (!WaitsFor(modes, holders)) {
+    holders++;
+  }
+  if (place - holders >= max_waiters_) {
+    return GiveUp(
+        Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"});
+  }
+  return Watch(claim, line, *ahead);
+}
+
+// Z2, the usual case: since our node was made nobody came or went.
+ZooKeeperAsk::Answer ZooKeeperAsk::GrantNew(const Claim& claim, uint64_t unchanged_since) {
+  const auto node = life_.Run(Call{.path = claim.node});
+  if (!node) {
+    return node.error();
+  }
+  if (node->kind == Reply::Kind::kDone && node->stat.created == unchanged_since) {
+    return Granted(claim, node->stat.created);
+  }
+  return Confirm(claim);
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {
+  ZooKeeperLife::Seal seal;
+  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
+    return sealed;
+  }
+  const Call calls[] = {Check(claim, seal.version), {.path = claim.node}};
+  const auto replies = life_.Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  return Confirmed(claim, (*replies)[0], (*replies)[1]);
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Confirmed(const Claim& claim, const Reply& check,
+                                             const Reply& node) {
+  const bool checked =
+      check.kind == Reply::Kind::kDone || ONCEMQ_MUTANT("zookeeper-grant-unchecked");
+  if (checked && node.kind == Reply::Kind::kDone) {
+    return Granted(claim, node.stat.created);
+  }
+  if (check.kind != Reply::Kind::kDone && check.step == 0) {
+    life_.ForgetSeal();
+  } else {
+    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+  }
+  return std::optional<LockAnswer>();
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Granted(const Claim& claim, uint64_t created) {
+  life_.waits().Forget(ask_.token);
+  const Fence fence{claim.epoch, created};
+  const BootTime until = began_ + ask_.lease;
+  const bool lives = life_.With(
+      [&](SessionClaims& claims) { return claims.Holds(ask_.token, claim.number, fence, until); });
+  if (!lives) {
+    return std::optional<LockAnswer>();  // it took longer than it was to last
+  }
+  return std::optional(LockAnswer{Kind::kGranted, fence, milliseconds(0)});
+}
+
+ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line,
+                                         size_t ahead) {
+  const std::string path = PathOf(line[ahead]);
+  life_.waits().Expect(ask_.token, path);
+  const auto reply = life_.Run(Call{.kind = Call::Kind::kGet, .path = path, .watch = true});
+  if (!reply) {
+    life_.waits().Forget(ask_.token);
+    return reply.error();
+  }
+  if (reply->kind != Reply::Kind::kDone) {
+    return std::optional<LockAnswer>();  // Z4
+  }
+  const auto words = ParseWords(reply->data);
+  const bool holds = !WaitsFor(ModesOf(line), ahead);
+  const milliseconds lasts = words ? (holds ? words->lease : words->place) : ask_.place;
+  const bool lives = life_.With([&](SessionClaims& claims) {
+    return claims.Keep(ask_.token, claim.number, began_ + ask_.place);
+  });
+  if (!lives) {
+    return std::optional<LockAnswer>();
+  }
+  return std::optional(LockAnswer{Kind::kQueued, {}, std::max(milliseconds(1), lasts)});
+}
+
+// Busy, or the error, once nothing is left behind.
+ZooKeeperAsk::Answer ZooKeeperAsk::GiveUp(std::optional<Error> why) {
+  life_.waits().Forget(ask_.token);
+  const auto ending = life_.With([&](SessionClaims& claims) {
+    return claims.GiveUp(ask_.token, SystemClock::Instance().Boot());
+  });
+  if (const auto gone = life_.Delete({&ending, 1}); !gone) {
+    return gone.error();
+  }
+  if (why) {
+    return *why;
+  }
+  return ask_.queue ? std::optional<LockAnswer>() : std::optional(LockAnswer{});
+}
+
+}  // namespace oncemq

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZooKeeperAsk: one ask, from its first flight to the answer.
+//
+// Z1  A place is a node that nobody passes. A name is granted where nobody is ahead that forbids
+// it. Z2  The grant and a check of the seal are one: the check is made with the node, and nobody
+// came or
+//     went since; or it is made by a write of its own, behind the look that found nobody ahead.
+// Z3  An ask whose answer was lost looks for its node before it makes one.
+// Z4  Who is ahead and goes before we watch it costs another look, never the place.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zookeeper_life.h"
+
+namespace oncemq {
+
+class ZooKeeperAsk {
+ public:
+  ZooKeeperAsk(ZooKeeperLife& life, const LockAsk& ask, size_t max_waiters);
+  Result<LockAnswer> Run();
+
+ private:
+  // None: what was found has changed meanwhile; look again.
+  using Answer = Result<std::optional<LockAnswer>>;
+  using Claim = SessionClaims::Claim;
+
+  Answer Once();
+  Answer TakePlace();
+  Answer Made(const Claim& claim, const ZooKeeperReply& multi, const ZooKeeperReply& children);
+  Answer FindNode(const Claim& claim);
+  Answer LookAhead(const Claim& claim);
+  Answer Decide(const Claim& claim, const std::vector<ZooKeeperNode>& line,
+                std::optional<uint64_t> unchanged_since);
+  Answer GrantNew(const Claim& claim, uint64_t unchanged_since);
+  Answer Confirm(const Claim& claim);
+  Answer Confirmed(const Claim& claim, const ZooKeeperReply& check, const ZooKeeperReply& node);
+  Answer Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line, size_t ahead);
+  Answer GiveUp(std::optional<Error> why);
+  Answer Granted(const Claim& claim, uint64_t created);
+
+  Answer Sealed(ZooKeeperLife::Seal& seal) const;
+  ZooKeeperCall Check(const Claim& claim, int32_t seal_version) const;
+  std::string PathOf(const ZooKeeperNode& node) const { return path_ + "/" + node.child; }
+
+  ZooKeeperLife& life_;
+  const LockAsk& ask_;
+  const size_t max_waiters_;
+  const std::string path_;
+  const BootTime began_;
+  bool no_container_ = false;  // the store has nothing of this name
+  bool looked_ = false;        // nobody was ahead
+};
+
+}  // namespace oncemq

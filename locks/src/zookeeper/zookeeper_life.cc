@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zookeeper_life.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+using Call = ZooKeeperCall;
+using Reply = ZooKeeperReply;
+
+}  // namespace
+
+Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperLife::Start(const ZooKeeperPlace& place,
+                                                            const ZooKeeperTimes& times,
+                                                            const ZooKeeperPaths& paths,
+                                                            LockDoubts& doubts) {
+  const std::shared_ptr<ZooKeeperLife> life(new ZooKeeperLife(times, paths, doubts));
+  auto session = ZooKeeperSession::Start(
+      place, times,
+      {[raw = life.get()](std::string_view path) { raw->waits_.Changed(path); },
+       [raw = life.get()] { raw->Ended(); }});
+  if (!session) {
+    return session.error();
+  }
+  life->session_ = *std::move(session);
+  return life;
+}
+
+ZooKeeperLife::~ZooKeeperLife() = default;
+
+// The servers delete what was ours. Whoever waits asks again, in another session.
+void ZooKeeperLife::Ended() {
+  With([](SessionClaims& claims) { claims.Clear(); });
+  waits_.WakeAll();
+  if (!ONCEMQ_MUTANT("zookeeper-session-end-not-told")) {
+    doubts_.HoldsAreInDoubt();
+  }
+}
+
+Result<Reply> ZooKeeperLife::Run(const Call& call) {
+  auto replies = session_->Run({&call, 1});
+  if (!replies) {
+    return replies.error();
+  }
+  return std::move(replies->front());
+}
+
+Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Line(std::string_view name) {
+  const std::string path = paths_.Name(name);
+  const Call calls[] = {{.kind = Call::Kind::kSync, .path = path},
+                        {.kind = Call::Kind::kChildren, .path = path}};
+  const auto replies = session_->Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  return Ordered(name, (*replies)[1].children);
+}
+
+// A container that gave out all of its numbers repeats them; it takes two thousand million asks
+// without a pause of a minute to come there.
+Result<std::vector<ZooKeeperNode>> ZooKeeperLife::Ordered(
+    std::string_view name, const std::vector<std::string>& children) {
+  std::vector<ZooKeeperNode> line = LineOf(children);
+  if (!OutOfNumbers(line)) {
+    return line;
+  }
+  std::vector<Call> calls;
+  for (const ZooKeeperNode& node : line) {
+    calls.push_back({.path = paths_.Name(name) + "/" + node.child});
+  }
+  const auto replies = session_->Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  std::vector<std::pair<uint64_t, ZooKeeperNode>> made;
+  for (size_t i = 0; i < line.size(); i++) {
+    if ((*replies)[i].kind == Reply::Kind::kDone) {
+      made.emplace_back((*replies)[i].stat.created, std::move(line[i]));
+    }
+  }
+  std::sort(made.begin(), made.end(),
+            [](const auto& one, const auto& other) { return one.first < other.first; });
+  line.clear();
+  for (auto& [created, node] : made) {
+    line.push_back(std::move(node));
+  }
+  return line;
+}
+
+Result<ZooKeeperLife::Seal> ZooKeeperLife::KnownSeal() {
+  {
+    MutexLock lock(mutex_);
+    if (seal_) {
+      return *seal_;
+    }
+  }
+  return ReadSeal();
+}
+
+Result<ZooKeeperLife::Seal> ZooKeeperLife::ReadSeal() {
+  const Call calls[] = {{.kind = Call::Kind::kSync, .path = paths_.seal},
+                        {.kind = Call::Kind::kGet, .path = paths_.seal}};
+  auto replies = session_->Run(calls);
+  if (replies && (*replies)[1].kind == Reply::Kind::kNoNode) {
+    if (const Status made = MakeRoot(); !made) {
+      return made.error();
+    }
+    replies = session_->Run(calls);
+  }
+  if (!replies) {
+    return replies.error();
+  }
+  const Reply& read = (*replies)[1];
+  const auto epoch = ParseEpoch(read.data);
+  if (read.kind != Reply::Kind::kDone || !epoch) {
+    return Error{Code::kCorrupt, Effect::kNone, "the seal in ZooKeeper is not ours"};
+  }
+  MutexLock lock(mutex_);
+  seal_ = Seal{*epoch, read.stat.version};
+  return *seal_;
+}
+
+void ZooKeeperLife::ForgetSeal() {
+  MutexLock lock(mutex_);
+  seal_.reset();
+}
+
+Status ZooKeeperLife::MakeRoot() {
+  std::vector<Call> calls;
+  for (const std::string& path : paths_.above) {
+    calls.push_back({.kind = Call::Kind::kCreate, .path = path});
+  }
+  calls.push_back({.kind = Call::Kind::kCreate, .path = paths_.root});
+  calls.push_back({.kind = Call::Kind::kCreate, .path = paths_.seal, .data = "0"});
+  const auto replies = session_->Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  if (replies->front().kind == Reply::Kind::kNoNode) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "locks in this ZooKeeper: the path behind its hosts is not there"};
+  }
+  return {};
+}
+
+void ZooKeeperLife::EndDue(bool patient) {
+  const BootTime now = SystemClock::Instance().Boot();
+  const auto due = With([now](SessionClaims& claims) { return claims.Due(now); });
+  std::vector<std::optional<SessionClaims::Ending>> unknown;
+  for (const SessionClaims::Ending& ending : due) {
+    waits_.Drop(ending.token);
+    if (!ending.node.empty()) {
+      DeleteSoon(ending);
+    } else if (patient) {
+      unknown.emplace_back(ending);
+    } else {
+      With([&](SessionClaims& claims) { claims.Failed(ending.number); });
+    }
+  }
+  if (!unknown.empty()) {
+    static_cast<void>(Delete(unknown));
+  }
+}
+
+void ZooKeeperLife::DeleteSoon(const SessionClaims::Ending& ending) {
+  const Call call{.kind = Call::Kind::kDelete, .path = ending.node};
+  session_->Send(call, [this, number = ending.number](const Result<Reply>& reply) {
+    With([&](SessionClaims& claims) { reply ? claims.Gone(number) : claims.Failed(number); });
+  });
+}
+
+// One for each; without a path where nothing is left to delete.
+Result<std::vector<Call>> ZooKeeperLife::Deletions(
+    std::span<const std::optional<SessionClaims::Ending>> endings) {
+  std::vector<Call> calls;
+  for (const auto& ending : endings) {
+    Call call{.kind = Call::Kind::kDelete, .path = ending ? ending->node : std::string()};
+    if (ending && call.path.empty()) {
+      const auto line = Line(ending->name);
+      if (!line) {
+        return line.error();
+      }
+      for (const ZooKeeperNode& node : *line) {
+        if (node.session == id() && node.number == ending->number) {
+          call.path = paths_.Name(ending->name) + "/" + node.child;
+        }
+      }
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+Result<std::vector<bool>> ZooKeeperLife::Delete(
+    std::span<const std::optional<SessionClaims::Ending>> endings) {
+  const auto deletions = Deletions(endings);
+  std::vector<Call> calls;
+  std::vector<size_t> places;  // of the calls among the endings
+  for (size_t i = 0; deletions && i < endings.size(); i++) {
+    if (!(*deletions)[i].path.empty()) {
+      calls.push_back((*deletions)[i]);
+      places.push_back(i);
+    }
+  }
+  const auto replies = !deletions      ? deletions.error()
+                       : calls.empty() ? Result(std::vector<Reply>())
+                                       : session_->Run(calls);
+  With([&](SessionClaims& claims) {
+    for (const auto& ending : endings) {
+      if (ending) {
+        replies ? claims.Gone(ending->number) : claims.Failed(ending->number);
+      }
+    }
+  });
+  if (!replies) {
+    return replies.error();
+  }
+  std::vector<bool> held(endings.size(), false);
+  for (size_t i = 0; i < calls.size(); i++) {
+    held[places[i]] = endings[places[i]]->held && (*replies)[i].kind == Reply::Kind::kDone;
+  }
+  return held;
+}
+
+void ZooKeeperLife::Beat() {
+  session_->Send({.path = paths_.root}, [](const Result<Reply>&) {});
+}
+
+}  // namespace oncemq

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zookeeper_renewal.h"
+
+#include <algorithm>
+
+#include "oncemq/base/mutant.h"
+
+namespace oncemq {
+namespace {
+
+using Call = ZooKeeperCall;
+using Reply = ZooKeeperReply;
+
+constexpr size_t kLargestCheck = 100;  // claims in one transaction
+
+}  // namespace
+
+ZooKeeperRenewal::ZooKeeperRenewal(ZooKeeperLife& life, std::span<const LockClaim> claims,
+                                   std::span<Extended> answers)
+    : life_(life), claims_(claims), answers_(answers) {}
+
+// Before anything is sent: whoever waits for the answer counts from then, too.
+void ZooKeeperRenewal::Extend() {
+  const BootTime now = SystemClock::Instance().Boot();
+  life_.With([&](SessionClaims& claims) {
+    for (size_t i = 0; i < claims_.size(); i++) {
+      const auto* claim = claims.Find(claims_[i].token, now);
+      if (claim != nullptr && claim->holds) {
+        held_.push_back({i, claim->number, claim->node, claim->asked_back});
+        claims.Keep(claims_[i].token, held_.back().number, now + claims_[i].lease);
+      }
+    }
+  });
+}
+
+// Its holder made the node, and whoever asks it back writes there: so the version tells.
+Call ZooKeeperRenewal::Check(std::span<const Held> some) const {
+  if (ONCEMQ_MUTANT("zookeeper-renewed-by-a-read")) {
+    return {.path = some.front().node};
+  }
+  Call call{.kind = Call::Kind::kMulti};
+  for (const Held& held : some) {
+    call.steps.push_back(
+        {.kind = Call::Kind::kCheck, .path = held.node, .version = held.asked_back ? -1 : 0});
+  }
+  return call;
+}
+
+Status ZooKeeperRenewal::Run() {
+  Extend();
+  if (held_.empty()) {
+    return {};
+  }
+  std::vector<std::span<const Held>> parts;
+  std::vector<Call> calls;
+  for (size_t at = 0; at < held_.size(); at += kLargestCheck) {
+    parts.push_back(std::span(held_).subspan(at, std::min(kLargestCheck, held_.size() - at)));
+    calls.push_back(Check(parts.back()));
+  }
+  for (const Held& held : held_) {
+    answers_[held.at] = held.asked_back ? Extended::kAskedBack : Extended::kYes;
+  }
+  if (ONCEMQ_MUTANT("zookeeper-renewed-by-memory")) {
+    return {};
+  }
+  const auto replies = life_.Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  for (size_t i = 0; i < parts.size(); i++) {
+    if ((*replies)[i].kind != Reply::Kind::kDone) {
+      if (const Status done = RunEach(parts[i]); !done) {
+        return done;
+      }
+    }
+  }
+  return {};
+}
+
+// One of them is not as we know it.
+Status ZooKeeperRenewal::RunEach(std::span<const Held> some) {
+  std::vector<Call> calls;
+  for (const Held& held : some) {
+    calls.push_back(Check({&held, 1}));
+  }
+  const auto replies = life_.Run(calls);
+  if (!replies) {
+    return replies.error();
+  }
+  life_.With([&](SessionClaims& claims) {
+    for (size_t i = 0; i < some.size(); i++) {
+      const LockClaim& claim = claims_[some[i].at];
+      if ((*replies)[i].kind == Reply::Kind::kNoNode) {
+        answers_[some[i].at] = Extended::kGone;
+        claims.Lost(claim.token, some[i].number);
+      } else if ((*replies)[i].kind == Reply::Kind::kBadVersion) {
+        answers_[some[i].at] = Extended::kAskedBack;
+        claims.IsAskedBack(claim.token, some[i].number);
+      }
+    }
+  });
+  return {};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the locks in etcd begin with. Each test has a server of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/etcd_locks.h"
+#include "oncemq/locks/lock_domain.h"
+#include "support/etcd_server.h"
+#include "support/tcp_proxy.h"
+
+namespace oncemq::testing {
+
+class EtcdLocksTest : public ::testing::Test {
+ protected:
+  using Kind = LockAnswer::Kind;
+  static constexpr milliseconds kLease{400};
+  static constexpr std::chrono::seconds kLong{30};
+
+  void SetUp() override { ONCEMQ_REQUIRE_ETCD(); }
+
+  static BootTime Now() { return SystemClock::Instance().Boot(); }
+  static std::string Local(uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+  static std::shared_ptr<LockEngine> Opened(const std::string& url,
+                                            const EtcdLockOptions& options = {}) {
+    auto locks = OpenEtcdLocks(url, options);
+    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    return locks ? *std::move(locks) : nullptr;
+  }
+  void Start(const EtcdLockOptions& options = {}) {
+    server_ = EtcdServer::Start();
+    locks_ = Opened(server_->url(), options);
+    domain_ = *LockDomain::Open(locks_, {.lease = kLease});
+  }
+
+  LockAsk New(std::string_view name = "x", milliseconds lease = milliseconds(20'000)) {
+    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .place = lease};
+  }
+  static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token};
+    Freed freed{};
+    const Status done = locks.Free({&claim, 1}, {&freed, 1});
+    return done ? Result<Freed>(freed) : done.error();
+  }
+  static Result<Extended> Extend(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, ask.lease};
+    Extended extended{};
+    const Status done = locks.Extend({&claim, 1}, {&extended, 1});
+    return done ? Result<Extended>(extended) : done.error();
+  }
+  static LockAnswer Ask(LockEngine& locks, const LockAsk& ask) {
+    const auto answer = locks.Ask(ask);
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer.value_or(LockAnswer{});
+  }
+  std::optional<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
+    auto lease = domain_->Acquire(name, how);
+    EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
+    return lease ? *std::move(lease) : std::nullopt;
+  }
+  static void UntilTold(const std::stop_token& stop) {
+    std::atomic<bool> told{false};
+    const std::stop_callback callback(stop, [&] {
+      told = true;
+      told.notify_all();
+    });
+    told.wait(false);
+  }
+  // How many keys there are.
+  int64_t Keys() const {
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+    const std::string all(1, '\0');
+    const auto answer = (*client)->Run(
+        EtcdOp{.kind = EtcdOp::Kind::kRange, .key = all, .end = all, .keys_only = true});
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->replies.at(0).count : -1;
+  }
+
+  std::unique_ptr<EtcdServer> server_;
+  std::shared_ptr<LockEngine> locks_;
+  std::unique_ptr<LockDomain> domain_;
+  uint64_t askers_ = 0;
+};
+
+}  // namespace oncemq::testing

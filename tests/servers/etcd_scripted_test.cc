@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client and the locks against what looks like an etcd and is none, or not a good one.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/etcd_locks.h"
+#include "scripted_etcd.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr EtcdTimes kShort{milliseconds(300), milliseconds(300)};
+constexpr std::chrono::seconds kDripsFor{12};
+
+std::string Status(const std::string& version = "3.4.23") {
+  return "{" + ScriptedEtcd::Header(1, 2) + R"(,"version":")" + version + "\"}";
+}
+
+TEST(ScriptedEtcdTest, AnOlderOneIsRefused) {
+  for (const char* version : {"3.3.27", "2.9.9", "", "rubbish", "3"}) {
+    const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort);
+    ASSERT_FALSE(client.has_value()) << version;
+    EXPECT_EQ(client.error().code, Code::kInvalid) << version;
+  }
+  for (const char* version : {"3.4.0", "3.10.1", "4.0.0"}) {
+    const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
+    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort)) << version;
+  }
+}
+
+TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
+  const std::string huge(size_t{33} << 20, ' ');
+  for (const std::string& answer :
+       {std::string(), std::string("rubbish"), std::string("[]"), huge}) {
+    const ScriptedEtcd etcd([&](const std::string& path, const auto&) {
+      return path == "/v3/kv/txn" ? answer : Status();
+    });
+    const auto client =
+        EtcdClient::Open(*ParseEtcdPlace(etcd.url()), {milliseconds(1'000), milliseconds(9'000)});
+    ASSERT_TRUE(client.has_value());
+    const auto txn = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
+    ASSERT_FALSE(txn.has_value());
+    EXPECT_EQ(txn.error().effect, Effect::kUnknown);
+  }
+}
+
+TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
+  ScriptedEtcd etcd([](const auto&, const auto&) { return Status(); });
+  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort);
+  ASSERT_TRUE(client.has_value());
+  etcd.Drip();
+  const Clock& clock = SystemClock::Instance();
+  const BootTime began = clock.Boot();
+  const auto slow = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
+  ASSERT_FALSE(slow.has_value());
+  EXPECT_EQ(slow.error().effect, Effect::kUnknown);
+  EXPECT_LT(clock.Boot() - began, kDripsFor * 2 / 3);
+}
+
+// One that was leader until a moment ago acknowledges the session; the ask is answered in the term
+// of the next leader, who may have ended it.
+TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
+  std::atomic<int> kept{0};
+  std::atomic<int> asked{0};
+  const ScriptedEtcd etcd([&](const std::string& path, const std::string& json) -> std::string {
+    if (path == "/v3/lease/grant") {
+      return "{" + ScriptedEtcd::Header(5, 2) + R"(,"ID":"77","TTL":"40"})";
+    }
+    if (path == "/v3/lease/keepalive") {
+      kept++;
+      return R"({"result":{)" + ScriptedEtcd::Header(9, 3) + R"(,"ID":"77","TTL":"40"}})";
+    }
+    if (path != "/v3/kv/txn") {
+      return Status();
+    }
+    if (json.find("request_range") == std::string::npos) {  // the key of the session
+      return "{" + ScriptedEtcd::Header(6, 2) +
+             R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
+    }
+    if (++asked == 1) {  // the short way
+      return "{" + ScriptedEtcd::Header(9, 3) +
+             R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
+    }
+    constexpr std::string_view kPut = R"("request_put":{"key":")";
+    const size_t at = json.find(kPut) + kPut.size();
+    const std::string mine = R"({"response_range":{"kvs":[{"key":")" +
+                             json.substr(at, json.find('"', at) - at) +
+                             R"(","create_revision":"9","lease":"77",)" +
+                             R"("value":"MAAAAAAAAAAAAAAAAA=="}],"count":"1"}})";
+    return "{" + ScriptedEtcd::Header(9, 3) +
+           R"(,"succeeded":true,"responses":[{"response_txn":{"responses":[)" + mine + "]}}," +
+           mine + "]}";
+  });
+  const auto locks = OpenEtcdLocks(etcd.url());
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  const LockAsk ask{
+      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  const auto answer = (*locks)->Ask(ask);
+  ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
+  EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
+  EXPECT_EQ(answer->fence.token, 9u);
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(asked, 2);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holders whose session or connection is ended from the store's side learn it long before they
+// would have renewed.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "oncemq/locks/lock_domain.h"
+#include "support/tcp_proxy.h"
+#include "support/told_within.h"
+
+#ifdef ONCEMQ_WITH_ETCD
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/etcd_locks.h"
+#include "support/etcd_server.h"
+#endif
+#ifdef ONCEMQ_WITH_MARIADB
+#include "oncemq/clients/mariadb_client.h"
+#include "oncemq/locks/mariadb_locks.h"
+#include "support/mariadb_server.h"
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/clients/postgres_client.h"
+#include "oncemq/locks/postgres_locks.h"
+#include "support/postgres_server.h"
+#endif
+#ifdef ONCEMQ_WITH_ZOOKEEPER
+#include "oncemq/locks/zookeeper_locks.h"
+#include "support/zookeeper_server.h"
+#include "support/zookeeper_session_end.h"
+#endif
+
+namespace oncemq::testing {
+namespace {
+
+constexpr milliseconds kLease{60'000};
+constexpr milliseconds kSession{100'000};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+// `end` ends what the hold hangs on.
+void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
+                          const std::function<void()>& end) {
+  ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
+  const auto domain = *LockDomain::Open(*engine, {.lease = kLease});
+  const BootTime asked = Now();
+  const auto lease = domain->Acquire("x");
+  ASSERT_TRUE(lease && *lease);
+  ASSERT_NO_FATAL_FAILURE(end());
+  const BootTime ended = Now();
+  EXPECT_TRUE(ToldWithin((*lease)->stop(), kLease / 4));
+  const BootTime told = Now();
+  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_LT(told - asked, kLease / 3) << "then it would have renewed";
+  ::testing::Test::RecordProperty("told_after_ms",
+                                  std::chrono::floor<milliseconds>(told - ended).count());
+}
+
+#ifdef ONCEMQ_WITH_ZOOKEEPER
+TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
+  ONCEMQ_REQUIRE_ZOOKEEPER();
+  const auto server = ZooKeeperServer::Start();
+  TcpProxy network(server->port());
+  const std::string url = "zookeeper://127.0.0.1:" + std::to_string(network.port());
+  IsToldBeforeItRenews(OpenZooKeeperLocks(url, {.session = kSession}), [&] {
+    const std::string dump = server->Say("dump");
+    const size_t at = dump.find("\n0x", dump.find("Sessions with Ephemerals"));
+    ASSERT_NE(at, std::string::npos) << dump;
+    const uint64_t id = std::stoull(dump.substr(at + 3), nullptr, 16);
+    // Its owner would take it back while it is being closed, and the server leave it unanswered.
+    network.Set(TcpProxy::Mode::kSilent);
+    ASSERT_TRUE(EndZooKeeperSession(server->port(), id));
+    network.Set(TcpProxy::Mode::kPass);
+  });
+}
+#endif
+
+#ifdef ONCEMQ_WITH_ETCD
+TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
+  ONCEMQ_REQUIRE_ETCD();
+  const auto server = EtcdServer::Start();
+  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()));
+  IsToldBeforeItRenews(
+      OpenEtcdLocks(server->url(),
+                    {.session = std::chrono::duration_cast<std::chrono::seconds>(kSession)}),
+      [&] {
+        const std::string all(1, '\0');
+        const auto keys =
+            (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = all, .end = all});
+        ASSERT_TRUE(keys.has_value()) << ToString(keys.error());
+        std::set<int64_t> leases;
+        for (const EtcdEntry& entry : keys->replies.at(0).entries) {
+          leases.insert(entry.lease);
+        }
+        leases.erase(0);
+        ASSERT_EQ(leases.size(), 1u);
+        ASSERT_TRUE((*client)->Revoke(*leases.begin()));
+      });
+}
+#endif
+
+#ifdef ONCEMQ_WITH_POSTGRES
+TEST(LockDoubts, APostgresThatEndsTheConnection) {
+  ONCEMQ_REQUIRE_POSTGRES();
+  const auto server = PostgresServer::Start();
+  const auto client = OpenPostgres(*ParsePostgresPlace(server->url()), {}, 1);
+  ASSERT_TRUE(client.has_value());
+  std::string url = server->url();
+  url.replace(0, url.find(':'), "postgres-advisory");
+  IsToldBeforeItRenews(OpenPostgresAdvisoryLocks(url), [&] {
+    const auto ended = (*client)->Run(
+        {"SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'"});
+    ASSERT_TRUE(ended.has_value()) << ToString(ended.error());
+    ASSERT_EQ(ended->rows.at(0).at(0), "1");
+  });
+}
+#endif
+
+#ifdef ONCEMQ_WITH_MARIADB
+TEST(LockDoubts, AMariadbThatEndsTheConnection) {
+  ONCEMQ_REQUIRE_MARIADB();
+  const auto server = MariadbServer::Start();
+  const auto client = OpenMariadb(*ParseMariadbPlace(server->url()), {}, 1);
+  ASSERT_TRUE(client.has_value());
+  std::string url = server->url();
+  url.replace(0, url.find(':'), "mariadb-get-lock");
+  IsToldBeforeItRenews(OpenMariadbGetLockLocks(url), [&] {
+    const auto others = (*client)->Run(
+        {"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
+         "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)"});
+    ASSERT_TRUE(others.has_value()) << ToString(others.error());
+    ASSERT_FALSE(others->rows.empty());
+    for (const auto& row : others->rows) {
+      ASSERT_TRUE((*client)->Run({"KILL " + *row.at(0)}));
+    }
+  });
+}
+#endif
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The museum: what is known to be wrong has to be convicted, by each judge that finds nothing in
+// our engines.
+#include <atomic>
+#include <thread>
+
+#include "lock_storm.h"
+#include "museum.h"
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/redis_locks.h"
+#include "support/eventually.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+class LockMuseum : public LockStorm {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
+
+  void ExpectConviction(const std::string& exhibit) {
+    const auto server = StormEngines().front().start(true);
+    MakeNetworks(server->ports());
+    for (size_t i = 0; i < kPlayers; i++) {
+      PlayerOptions player = NewPlayer();
+      player.exhibit = exhibit;
+      player.hold = milliseconds(900);
+      player.clock_error = milliseconds(i % 2 == 0 ? 5'000 : -5'000);
+      server->Put(player, PortsOf(i));
+      Join(player);
+    }
+    Trouble(
+        milliseconds(0), [&] { AnyTrouble(*server); },
+        [this] { return !Overlaps(Beliefs()).empty(); });
+    End();
+    EXPECT_FALSE(NotLinear(Calls()).empty()) << "the other judge found nothing";
+  }
+};
+
+TEST_F(LockMuseum, ReadThenWriteIsConvicted) {
+  ExpectConviction("read-then-write");
+}
+
+TEST_F(LockMuseum, BlindDeleteIsConvicted) {
+  ExpectConviction("blind-delete");
+}
+
+TEST_F(LockMuseum, ClientClocksAreConvicted) {
+  ExpectConviction("client-clocks");
+}
+
+TEST_F(LockMuseum, ReadersThatJudgeAreConvictedThoughTheirClocksAreRight) {
+  ExpectConviction("readers-judge");
+}
+
+// Counts how often somebody who waits is woken.
+class CountingLocks final : public LockEngine {
+ public:
+  struct Counts {
+    std::atomic<int> waiting{0};  // now
+    std::atomic<int> wakes{0};
+  };
+  CountingLocks(std::shared_ptr<LockEngine> inner, Counts& counts)
+      : inner_(std::move(inner)), counts_(counts) {}
+
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+    counts_.waiting++;
+    const Status done = inner_->Await(ask, until, stop);
+    counts_.waiting--;
+    counts_.wakes += SystemClock::Instance().Boot() < until ? 1 : 0;
+    return done;
+  }
+  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<LockAnswer> Ask(const LockAsk& ask) override { return inner_->Ask(ask); }
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    return inner_->Extend(claims, answers);
+  }
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
+    return inner_->Free(claims, answers);
+  }
+  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
+    return inner_->Evict(name, fence);
+  }
+  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
+    return inner_->Names(after, limit);
+  }
+  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
+
+ private:
+  const std::shared_ptr<LockEngine> inner_;
+  Counts& counts_;
+};
+
+constexpr int kWaiters = 12;
+
+// Each has an engine of its own, as processes have, and gives the name on when all the others wait.
+int WakesOfHandOvers(const std::function<Result<std::shared_ptr<LockEngine>>()>& open_engine) {
+  CountingLocks::Counts counts;
+  std::atomic<int> had_it{0};
+  const auto take_and_give = [&] {
+    const auto engine = open_engine();
+    ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
+    const auto domain = *LockDomain::Open(std::make_shared<CountingLocks>(*engine, counts),
+                                          {.place = milliseconds(9'000)});
+    auto lease = domain->Acquire("x");
+    ASSERT_TRUE(lease.has_value() && lease->has_value());
+    const int others = kWaiters - had_it++;
+    // All that were woken wait again, and those that will be soon.
+    EXPECT_TRUE(Eventually(std::chrono::seconds(60), [&] {
+      SleepFor(milliseconds(15));
+      return counts.waiting == others;
+    }));
+    (*lease)->Release();
+  };
+  std::vector<std::jthread> all;
+  for (int i = 0; i <= kWaiters; i++) {
+    all.emplace_back(take_and_give);
+  }
+  all.clear();
+  return counts.wakes;
+}
+
+TEST_F(LockMuseum, TheHerdIsConvictedByItsWakes) {
+  const auto server = RedisServer::Start();
+  // 12 + 11 + ... + 1, less those whose wakes came together because the machine was slow.
+  int herd = 0;
+  for (int round = 0; round < 12 && herd <= 4 * kWaiters; round++) {
+    herd =
+        WakesOfHandOvers([&] { return OpenExhibit("all-woken", server->url(), milliseconds(0)); });
+  }
+  EXPECT_GT(herd, 4 * kWaiters);
+  // One for each hand-over, and one for each that began to listen.
+  const int ours = WakesOfHandOvers([&] { return OpenRedisLocks(server->url()); });
+  EXPECT_LE(ours, 2 * kWaiters);
+  EXPECT_GE(ours, kWaiters);
+  RecordProperty("herd", herd);
+  RecordProperty("ours", ours);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

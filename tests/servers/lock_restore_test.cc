@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// An etcd that is restored from what it was a while ago counts from there again, under load: its
+// names go on elsewhere meanwhile, and come back with an epoch that leads all fences.
+#include "oncemq/clients/etcd_client.h"
+#include "oncemq/locks/etcd_locks.h"
+#include "support/etcd_server.h"
+#include "switch_storm.h"
+
+namespace oncemq::testing {
+namespace {
+
+class LockRestore : public SwitchStorm {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_ETCD();
+    x_ = EtcdServer::Start();
+    y_ = EtcdServer::Start();
+    PlayerOptions like = NewPlayer();
+    like.longest = milliseconds(500);
+    OpenOperator(Named("x", *x_), Named("y", *y_), like);
+    like.session = milliseconds(2'000);
+    like.readers = 25;
+    rules_.fences_of_asks = true;
+    JoinAll(like, "etcd", x_->port(), y_->port());
+  }
+  static NamedLocks Named(const char* name, const EtcdServer& server) {
+    return {name, EtcdLockCapabilities(), [url = server.url()] { return OpenEtcdLocks(url); }};
+  }
+  int64_t Revision() const {
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(x_->url()));
+    const auto answer = client ? (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = "none"})
+                               : client.error();
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->header.revision : 0;
+  }
+
+  std::unique_ptr<EtcdServer> x_;
+  std::unique_ptr<EtcdServer> y_;
+};
+
+TEST_F(LockRestore, AStoreThatWasRestoredIsSealedAnewAndItsFencesStayInOrder) {
+  TroubleFor(HowLong(milliseconds(300)));
+  x_->Save();
+  const int64_t saved = Revision();
+  Trouble(
+      milliseconds(500), [this] { TroubleOne(); }, [&] { return Revision() > saved + 50; });
+  const int64_t lost = Revision();
+  x_->Kill9();
+  SwitchTo("y", SwitchMode::kDrain);
+  TroubleFor(milliseconds(300));
+  x_->Restore();
+  EXPECT_LT(Revision(), lost) << "it did not go back";
+  SwitchTo("x", SwitchMode::kBoth);
+  TroubleFor(milliseconds(500));
+  End();
+  ExpectExclusion();
+  EXPECT_GE(EpochsOfGrants().size(), 3u);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores are switched under load, there and back, planned and because one is gone: nobody believes
+// what another one does, a long hold outlives planned switches, and a process that cannot read the
+// record stops by itself.
+#include <fstream>
+
+#include "oncemq/base/switch_store.h"
+#include "oncemq/base/switch_votes.h"
+#include "oncemq/locks/redis_locks.h"
+#include "support/loopback_port.h"
+#include "support/redis_server.h"
+#include "switch_storm.h"
+
+namespace oncemq::testing {
+namespace {
+
+class LockSwitches : public SwitchStorm {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    for (auto* server : {&x_, &y_}) {
+      *server = RedisServer::Start({"--appendonly", "yes", "--appendfsync", "always"});
+    }
+    OpenOperator(Named("x", *x_), Named("y", *y_), NewPlayer());
+  }
+  void JoinThose(milliseconds lease, milliseconds hold) {
+    PlayerOptions player = NewPlayer();
+    player.lease = lease;
+    player.hold = hold;
+    player.readers = 25;
+    JoinAll(player, "redis", x_->port(), y_->port());
+  }
+  static NamedLocks Named(const char* name, const RedisServer& server) {
+    return {name, RedisLockCapabilities(), [url = server.url()] { return OpenRedisLocks(url); }};
+  }
+  // One that no trouble comes to.
+  PlayerOptions Quiet() {
+    PlayerOptions player = NewPlayer();
+    player.call = milliseconds(2'000);
+    player.stores = {{"x", x_->url()}, {"y", y_->url()}};
+    return player;
+  }
+
+  std::unique_ptr<RedisServer> x_;
+  std::unique_ptr<RedisServer> y_;
+};
+
+TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
+  JoinThose(milliseconds(200), milliseconds(400));
+  PlayerOptions keeper = Quiet();
+  keeper.keeps = "long";
+  keeper.lease = keeper.longest;
+  const int64_t keeps = Join(keeper).pid();
+  PlayerOptions blind = Quiet();
+  blind.goes_blind = true;
+  const int64_t cut_off = Join(blind).pid();
+  TroubleFor(HowLong(milliseconds(500)));
+  SwitchTo("y", SwitchMode::kBoth);
+
+  std::ofstream(dir_.path() / "blind").flush();
+  const int64_t blind_at = Now();
+  // No store is sealed yet: it is its own copy of the record that forbids.
+  Trouble(
+      blind.config_lease * 2, [this] { TroubleOne(); }, [] { return true; });
+  SwitchTo("x", SwitchMode::kBoth);
+  TroubleFor(milliseconds(500));
+  End();  // the keeper answers whether its stop token fired
+
+  ExpectExclusion();
+  std::set<Fence> kept;
+  for (const Belief& belief : Beliefs()) {
+    if (belief.process == keeps) {
+      kept.insert(belief.fence);
+    }
+  }
+  EXPECT_EQ(kept.size(), 1u) << "one lease from the beginning to the end";
+  EXPECT_GE(EpochsOfGrants().size(), 3u);
+  ExpectNothingBehind(cut_off, blind_at + microseconds(blind.config_lease).count());
+}
+
+TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
+  // Long leases: when the store is killed, its holders go on believing.
+  JoinThose(milliseconds(3'000), milliseconds(3'000));
+  TroubleFor(HowLong(milliseconds(500)));
+  x_->Kill9();
+  SwitchTo("y", SwitchMode::kDrain);
+  TroubleFor(milliseconds(500));
+  // With what was held in it when it was killed.
+  x_->Restart();
+  SwitchTo("x", SwitchMode::kBoth);
+  TroubleFor(milliseconds(500));
+  End();
+  ExpectExclusion();
+  EXPECT_GE(EpochsOfGrants().size(), 3u);
+}
+
+// Nobody orders anything here: stores fail, and those who play vote.
+class LockVotes : public LockSwitches {
+ protected:
+  static constexpr milliseconds kLongest{500};
+
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    for (auto* server : {&x_, &y_}) {
+      *server = RedisServer::Start({"--appendonly", "yes", "--appendfsync", "always"});
+    }
+    PlayerOptions like = NewPlayer();
+    like.longest = kLongest;
+    OpenOperator(Named("x", *x_), Named("y", *y_), like);
+    like.votes = true;
+    like.readers = 25;
+    // A machine with much else to do fails nobody.
+    like.call = milliseconds(5'000);
+    JoinAll(like, "redis", x_->port(), y_->port());
+  }
+  // How many want to leave the store in force.
+  size_t Votes() const {
+    const auto said = (*OpenFileSwitchStore(dir_.path() / "switch"))->Hear();
+    size_t votes = 0;
+    for (const auto& [who, word] : said ? *said : std::map<std::string, std::string>()) {
+      const auto beat = ParseSwitchBeat(word);
+      votes += beat && beat->leaves != 0 ? 1 : 0;
+    }
+    return votes;
+  }
+  void PauseSomebody() {
+    PauseAPlayer();
+    SleepFor(milliseconds(Below(100)));
+  }
+};
+
+TEST_F(LockVotes, AStoreThatFailsOneIsKeptAndOneThatFailsAllIsLeftWithoutWhoIsCutOff) {
+  PlayerOptions blind = Quiet();
+  blind.longest = kLongest;
+  blind.votes = true;
+  blind.goes_blind = true;
+  const int64_t cut_off = Join(blind).pid();
+  const auto trouble = [this] { PauseSomebody(); };
+  Trouble(HowLong(milliseconds(500)), trouble, [this] { return EverybodyHadATurn(); });
+
+  // Nobody listens where its network leads to now.
+  const LoopbackPort nobody;
+  networks_[0]->PointTo(nobody.number());
+  Trouble(milliseconds(0), trouble, [this] { return Votes() == 1; });
+  Trouble(blind.config_lease, trouble, [] { return true; });
+  EXPECT_EQ(operator_->Progress().in_force, "x") << "one vote of five";
+  EXPECT_EQ(EpochsOfGrants(), std::set<uint32_t>{1});
+  networks_[0]->PointTo(x_->port());
+
+  std::ofstream(dir_.path() / "blind").flush();
+  const int64_t blind_at = Now();
+  x_->Kill9();
+  UntilInForce("y");
+  TroubleFor(milliseconds(500));
+  // With what was held in it when it was killed.
+  x_->Restart();
+  y_->Kill9();
+  UntilInForce("x");
+  TroubleFor(milliseconds(500));
+  End();
+
+  ExpectExclusion();
+  EXPECT_GE(EpochsOfGrants().size(), 3u) << "there and back";
+  ExpectNothingBehind(cut_off, blind_at + microseconds(blind.config_lease).count());
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks in a memcached that forgets, hangs, dies and is full. What every engine does, the
+// conformance suite asks.
+#include "oncemq/locks/memcached_locks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "oncemq/clients/memcached_client.h"
+#include "oncemq/locks/lock_domain.h"
+#include "support/eventually.h"
+#include "support/memcached_server.h"
+#include "support/tcp_proxy.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Kind = LockAnswer::Kind;
+
+constexpr milliseconds kLong{60'000};
+constexpr milliseconds kLease{400};
+constexpr std::chrono::seconds kPatience{20};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+class MemcachedLocksTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_MEMCACHED(); }
+
+  static std::shared_ptr<LockEngine> Open(const std::string& url,
+                                          const MemcachedLockOptions& options = {}) {
+    auto locks = OpenMemcachedLocks(url, options);
+    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    return locks ? *std::move(locks) : nullptr;
+  }
+  void Start(std::vector<std::string> arguments = {"-M"}) {
+    server_ = MemcachedServer::Start(std::move(arguments));
+    locks_ = Open(server_->url());
+  }
+  LockAsk New(milliseconds lease = kLong, std::string_view name = "x") {
+    return {.name = name, .token = {9, ++asks_}, .lease = lease, .place = lease, .who = "a test"};
+  }
+  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
+    const auto answer = locks.Ask(ask);
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->kind : Kind::kSealed;
+  }
+  static Extended Extend(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, ask.lease};
+    Extended answer = Extended::kGone;
+    const Status done = locks.Extend({&claim, 1}, {&answer, 1});
+    EXPECT_TRUE(done.has_value()) << ToString(done.error());
+    return answer;
+  }
+  static Freed Free(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, {}};
+    Freed answer = Freed::kNotHeld;
+    const Status done = locks.Free({&claim, 1}, {&answer, 1});
+    EXPECT_TRUE(done.has_value()) << ToString(done.error());
+    return answer;
+  }
+  static void UntilTold(const std::stop_token& stop) {
+    std::atomic<bool> told{false};
+    const std::stop_callback callback(stop, [&] {
+      told = true;
+      told.notify_all();
+    });
+    told.wait(false);
+  }
+  // Until there is room for nothing, of any size that a lock has.
+  void Fill() {
+    const auto client = *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()));
+    for (size_t size = 20'000; size >= 1; size = size * 9 / 10) {
+      const std::string value(size, 'v');
+      for (int i = 0;; i++) {
+        const std::string key = "fill:" + std::to_string(size) + ":" + std::to_string(i);
+        const auto stored = client->Run({MemcachedCommand::Kind::kAdd, key, value});
+        if (!stored) {
+          ASSERT_EQ(stored.error().code, Code::kFull) << ToString(stored.error());
+          break;
+        }
+      }
+    }
+  }
+
+  std::unique_ptr<MemcachedServer> server_;
+  std::shared_ptr<LockEngine> locks_;
+  uint64_t asks_ = 0;
+};
+
+TEST_F(MemcachedLocksTest, AServerThatMayEvictIsRefusedUnlessTheAddressAllowsIt) {
+  const auto server = MemcachedServer::Start({});
+  const auto locks = OpenMemcachedLocks(server->url());
+  ASSERT_FALSE(locks.has_value());
+  EXPECT_EQ(locks.error().code, Code::kInvalid);
+  EXPECT_TRUE(OpenMemcachedLocks(server->url() + "?evicts=allowed").has_value());
+  EXPECT_EQ(OpenMemcachedLocks(server->url() + "?evicts=yes").error().code, Code::kInvalid);
+}
+
+TEST_F(MemcachedLocksTest, AServerWithoutVersionsIsRefused) {
+  const auto server = MemcachedServer::Start({"-M", "-C"});
+  const auto locks = OpenMemcachedLocks(server->url());
+  ASSERT_FALSE(locks.has_value());
+  EXPECT_EQ(locks.error().code, Code::kInvalid);
+}
+
+// The server's clock has whole seconds: what is kept for one is gone at the next tick.
+TEST_F(MemcachedLocksTest, NobodyElseIsGrantedANameBeforeItsLeaseIsOver) {
+  Start();
+  const auto other = Open(server_->url());
+  for (int round = 0; round < 2; round++) {
+    const BootTime sent = Now();
+    ASSERT_EQ(Asked(*locks_, New(milliseconds(1'000))), Kind::kGranted);
+    const LockAsk next = New(milliseconds(1'000));
+    EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+    EXPECT_GE(Now() - sent, milliseconds(1'000)) << round;
+    ASSERT_EQ(Free(*other, next), Freed::kYes);
+    SleepFor(milliseconds(70));  // another moment of the server's second
+  }
+}
+
+// What waits for a server that is paused is served by a clock that stands where the pause began.
+TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
+  Start();
+  const auto other = Open(server_->url());
+  ASSERT_EQ(Asked(*locks_, New(kLong, "before")), Kind::kGranted);
+  server_->process().Pause();
+  SleepFor(milliseconds(6'000));
+  const LockAsk ask = New(milliseconds(1'000));
+  BootTime until;
+  std::jthread asks([&] {
+    for (bool granted = false; !granted;) {
+      until = Now() + ask.lease;
+      const auto answer = locks_->Ask(ask);
+      granted = answer && answer->kind == Kind::kGranted;
+    }
+  });
+  SleepFor(milliseconds(100));
+  server_->process().Continue();
+  asks.join();
+  const LockAsk next = New();
+  ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+  EXPECT_GE(Now(), until);
+}
+
+TEST_F(MemcachedLocksTest, ADeadHoldersNameComesFreeSoonAfterItsLease) {
+  Start();
+  ASSERT_EQ(Asked(*locks_, New(milliseconds(500))), Kind::kGranted);
+  const auto other = Open(server_->url());
+  EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, New()) == Kind::kGranted; }));
+}
+
+TEST_F(MemcachedLocksTest, AHoldThatEndedIsNotExtendedThoughTheServerHasItStill) {
+  Start();
+  const LockAsk ask = New(milliseconds(200));
+  ASSERT_EQ(Asked(*locks_, ask), Kind::kGranted);
+  SleepFor(milliseconds(210));
+  EXPECT_EQ(Extend(*locks_, ask), Extended::kGone);
+  EXPECT_TRUE(locks_->Look("x")->parties.empty());
+}
+
+// A former holder's release that comes late finds another one, also one of another process.
+TEST_F(MemcachedLocksTest, ALateReleaseDoesNotHitTheNextHolder) {
+  Start();
+  const auto other = Open(server_->url());
+  const LockAsk former = New(milliseconds(300));
+  ASSERT_EQ(Asked(*locks_, former), Kind::kGranted);
+  const LockAsk next = New();
+  ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
+  EXPECT_EQ(Free(*locks_, former), Freed::kNotHeld);
+  EXPECT_EQ(Extend(*other, next), Extended::kYes);
+}
+
+// A newer command (ms) would drop what lies there when there is no room for what is to come.
+TEST_F(MemcachedLocksTest, AFullServerFreesNobodyAndGrantsNothing) {
+  Start({"-M", "-m", "2", "-o", "no_lru_crawler"});
+  const LockAsk holder = New();
+  ASSERT_EQ(Asked(*locks_, holder), Kind::kGranted);
+  Fill();
+  const auto other = Open(server_->url());
+  for (int i = 0; i < 3; i++) {
+    const auto answer = other->Ask(New());
+    EXPECT_TRUE(!answer.has_value() || answer->kind == Kind::kBusy);
+  }
+  ASSERT_EQ(other->Look("x")->parties.size(), 1u) << "the contender took the holder's place";
+  const auto elsewhere = other->Ask(New(kLong, "y"));
+  ASSERT_FALSE(elsewhere.has_value());
+  EXPECT_EQ(elsewhere.error().code, Code::kFull);
+  EXPECT_EQ(elsewhere.error().effect, Effect::kNone);
+  EXPECT_EQ(Free(*locks_, holder), Freed::kYes) << "giving back needs no room";
+}
+
+TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
+  Start();
+  ASSERT_EQ(Asked(*locks_, New(kLong, "a")), Kind::kGranted);
+  const auto client = *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()));
+  const std::string of_a = MemcachedKey("oncemq:lock:0:", "0::a");
+  const std::string of_b = MemcachedKey("oncemq:lock:0:", "0::b");
+  const auto a = client->Run({MemcachedCommand::Kind::kGet, of_a});
+  ASSERT_TRUE(a.has_value() && a->kind == MemcachedReply::Kind::kFound);
+  ASSERT_TRUE(
+      client->Run({MemcachedCommand::Kind::kAdd, of_b, a->value, std::chrono::seconds(60)}));
+  const auto answer = locks_->Ask(New(kLong, "b"));
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, Code::kCorrupt);
+  EXPECT_FALSE(locks_->Look("b").has_value());
+}
+
+TEST_F(MemcachedLocksTest, EpochsHaveNothingToDoWithEachOtherAndNothingIsSealed) {
+  Start();
+  ASSERT_EQ(Asked(*locks_, New()), Kind::kGranted);
+  LockAsk later = New();
+  later.epoch = 3;
+  EXPECT_EQ(Asked(*locks_, later), Kind::kGranted);
+  EXPECT_EQ(Extend(*locks_, later), Extended::kYes);
+  EXPECT_EQ(*locks_->AskBack("x"), 1u);
+  EXPECT_EQ(Extend(*locks_, later), Extended::kAskedBack);
+  EXPECT_EQ(Free(*locks_, later), Freed::kYes);
+  EXPECT_EQ(locks_->Seal(4).error().code, Code::kInvalid);
+  EXPECT_EQ(locks_->Names("", 10).error().code, Code::kInvalid);
+}
+
+TEST_F(MemcachedLocksTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
+  Start();
+  const auto other = Open(server_->url());
+  const std::string names[] = {std::string(1'024, '\xff'),
+                               std::string(1'023, '\xff'),
+                               "//",
+                               "/",
+                               std::string("\0", 1),
+                               std::string("\0\0", 2),
+                               "\"'",
+                               " ",
+                               "noreply",
+                               "x 0 1 1\r\nget x"};
+  for (const std::string& name : names) {
+    ASSERT_EQ(Asked(*locks_, New(kLong, name)), Kind::kGranted) << name;
+  }
+  for (const std::string& name : names) {
+    EXPECT_EQ(Asked(*other, New(kLong, name)), Kind::kBusy) << name;
+  }
+}
+
+TEST_F(MemcachedLocksTest, NamesOfDifferentSpacesHaveNothingToDoWithEachOther) {
+  Start();
+  const auto one = Open(server_->url(), {.space = "a"});
+  const auto two = Open(server_->url(), {.space = "a:1:b"});
+  EXPECT_EQ(Asked(*one, New(kLong, "1:b:c")), Kind::kGranted);
+  EXPECT_EQ(Asked(*two, New(kLong, "c")), Kind::kGranted);
+}
+
+TEST_F(MemcachedLocksTest, AHolderIsToldWhenTheServerForgotIt) {
+  Start();
+  const auto domain = LockDomain::Open(locks_, {.lease = kLease});
+  const auto lease = (*domain)->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  server_->Kill9();
+  server_->Restart();
+  UntilTold((*lease)->stop());
+  EXPECT_EQ((*lease)->lost(), Lost::kTaken);
+  EXPECT_TRUE((*domain)->TryAcquire("x")->has_value());
+}
+
+TEST_F(MemcachedLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
+  Start();
+  locks_ = Open(server_->url(), {.call = milliseconds(100)});
+  auto domain = LockDomain::Open(locks_, {.lease = kLease});
+  const auto lease = (*domain)->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  server_->process().Pause();
+  UntilTold((*lease)->stop());
+  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  const BootTime began = Now();
+  (*domain).reset();
+  EXPECT_LT(Now() - began, milliseconds(10'000));
+  server_->process().Continue();
+}
+
+TEST_F(MemcachedLocksTest, AGrantWhoseReplyWasLostIsFoundAgainAndTakenBack) {
+  Start();
+  TcpProxy network(server_->port());
+  const auto locks =
+      Open("memcached://127.0.0.1:" + std::to_string(network.port()), {.call = milliseconds(300)});
+  const LockAsk ask = New();
+  network.Set(TcpProxy::Mode::kSwallowReplies);
+  const auto lost = locks->Ask(ask);
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_EQ(lost.error().effect, Effect::kUnknown);
+  ASSERT_EQ(locks_->Look("x")->parties.size(), 1u);
+  network.Set(TcpProxy::Mode::kPass);
+  EXPECT_EQ(Asked(*locks, ask), Kind::kGranted) << "it recognises itself";
+  network.Set(TcpProxy::Mode::kSwallowReplies);
+  const LockClaim claim{ask.name, ask.token, {}};
+  Freed freed = Freed::kYes;
+  EXPECT_FALSE(locks->Free({&claim, 1}, {&freed, 1}).has_value());
+  network.Set(TcpProxy::Mode::kPass);
+  static_cast<void>(Free(*locks, ask));
+  EXPECT_TRUE(locks_->Look("x")->parties.empty());
+}
+
+TEST_F(MemcachedLocksTest, TwoEnginesThatFightForANameTakeTurns) {
+  Start();
+  int balance = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&] {
+      const auto domain = LockDomain::Open(Open(server_->url()));
+      for (int i = 0; i < 15; i++) {
+        const auto lease = (*domain)->Acquire("account");
+        ASSERT_TRUE(lease.has_value() && lease->has_value());
+        const int read = balance;
+        std::this_thread::yield();
+        balance = read + 1;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(balance, 60);
+}
+
+TEST_F(MemcachedLocksTest, WhatIsNoHoldOfOursIsReportedAndLeftAlone) {
+  Start();
+  const std::string key = MemcachedKey("oncemq:lock:0:", "0::x");
+  ASSERT_TRUE(server_->Say("set " + key + " 0 60 4\r\njunk").starts_with("STORED"));
+  EXPECT_EQ(locks_->Ask(New()).error().code, Code::kCorrupt);
+  EXPECT_TRUE(server_->Say("get " + key).starts_with("VALUE"));
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the locks in PostgreSQL do, and those of its sessions.
+#include "oncemq/locks/postgres_locks.h"
+
+#include <thread>
+
+#include "oncemq/locks/lock_domain.h"
+#include "postgres_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+using PostgresLocksTest = PostgresTest;
+
+const PostgresLockOptions kPatiently{.connect = kPatient.connect, .call = kPatient.call};
+
+TEST_F(PostgresLocksTest, WhoMayNotMakeTheTablesIsToldHowTheyAreMade) {
+  StartOwn();
+  Run({"CREATE ROLE app LOGIN PASSWORD 'secret'"});
+  Run({"REVOKE CREATE ON SCHEMA public FROM PUBLIC"});
+  std::string url = server_->url();
+  url.replace(url.find("oncemq"), 6, "app");
+  const auto refused = OpenPostgresLocks(url, kPatiently);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  EXPECT_NE(refused.error().message.find("CREATE TABLE"), std::string::npos);
+  ASSERT_TRUE(OpenPostgresLocks(server_->url(), kPatiently));
+  Run({"GRANT SELECT, INSERT, UPDATE, DELETE ON oncemq_locks_v1, oncemq_lock_seals_v1 TO app"});
+  const auto locks = OpenPostgresLocks(url, kPatiently);
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  EXPECT_TRUE((*locks)->Ask(
+      {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)}));
+}
+
+TEST_F(PostgresLocksTest, ManyWhoMakeTheTablesAtOnceAllFindThem) {
+  StartOwn();
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 6; t++) {
+    threads.emplace_back([&] {
+      const auto locks = OpenPostgresLocks(server_->url(), kPatiently);
+      EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    });
+  }
+}
+
+// A session that sees the database as it was at its first look would look too early.
+TEST_F(PostgresLocksTest, TheIsolationOfTheRoleDoesNotMatter) {
+  StartOwn({"default_transaction_isolation=serializable"});
+  OpenClient();
+  EXPECT_EQ(One({"SHOW transaction_isolation"}), "read committed");
+}
+
+TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
+  auto locks = OpenPostgresLocks(server_->url(), {.space = "cut", .connect = kPatient.connect});
+  auto others = OpenPostgresLocks(server_->url(), {.space = "cut", .connect = kPatient.connect});
+  ASSERT_TRUE(locks.has_value() && others.has_value());
+  const auto domain = LockDomain::Open(*locks, {.place = milliseconds(600)});
+  const auto other = LockDomain::Open(*others);
+  for (int round = 0; round < 5; round++) {
+    auto holder = (*other)->Acquire("x");
+    ASSERT_TRUE(holder.has_value() && holder->has_value());
+    std::jthread waits([&] {
+      const auto lease = (*domain)->Acquire("x");
+      EXPECT_TRUE(lease.has_value() && lease->has_value());
+    });
+    ASSERT_TRUE(Eventually(kPatience, [&] { return (*locks)->Look("x")->parties.size() == 2; }));
+    Terminate("query LIKE 'LISTEN%' OR query = 'SELECT 1'");
+    EXPECT_EQ((*holder)->Release(), Released::kYes);
+  }
+}
+
+class PostgresAdvisoryTest : public PostgresTest {
+ protected:
+  std::shared_ptr<LockEngine> OpenLocks() {
+    std::string url = server_->url();
+    url.replace(0, url.find(':'), "postgres-advisory");
+    auto locks = OpenPostgresAdvisoryLocks(
+        url, {.space = "sessions", .connect = kPatient.connect, .call = kPatient.call});
+    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    return locks ? *std::move(locks) : nullptr;
+  }
+  static LockAnswer::Kind Asked(LockEngine& locks, uint64_t attempt, milliseconds lease) {
+    const auto answer = locks.Ask(
+        {.name = "x", .token = {1, attempt}, .queue = false, .lease = lease, .place = lease});
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->kind : LockAnswer::Kind::kSealed;
+  }
+};
+
+TEST_F(PostgresAdvisoryTest, TwoProcessesExcludeEachOther) {
+  const auto one = OpenLocks();
+  const auto two = OpenLocks();
+  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
+  EXPECT_EQ(Asked(*two, 2, milliseconds(60'000)), LockAnswer::Kind::kBusy);
+  const LockClaim claim{"x", {1, 1}};
+  Freed freed{};
+  ASSERT_TRUE(one->Free({&claim, 1}, {&freed, 1}));
+  EXPECT_EQ(freed, Freed::kYes);
+  EXPECT_EQ(Asked(*two, 2, milliseconds(60'000)), LockAnswer::Kind::kGranted);
+}
+
+TEST_F(PostgresAdvisoryTest, AHoldThatNobodyExtendsEndsForOthersToo) {
+  const auto one = OpenLocks();
+  const auto two = OpenLocks();
+  ASSERT_EQ(Asked(*one, 1, milliseconds(100)), LockAnswer::Kind::kGranted);
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    return Asked(*two, 2, milliseconds(60'000)) == LockAnswer::Kind::kGranted;
+  }));
+}
+
+TEST_F(PostgresAdvisoryTest, AHoldDiesWithItsConnectionAndIsNotExtended) {
+  const auto one = OpenLocks();
+  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
+  const LockClaim claim{"x", {1, 1}, milliseconds(60'000)};
+  Extended extended{};
+  ASSERT_TRUE(one->Extend({&claim, 1}, {&extended, 1}));
+  EXPECT_EQ(extended, Extended::kYes);
+  Terminate();
+  ASSERT_TRUE(one->Extend({&claim, 1}, {&extended, 1}));
+  EXPECT_EQ(extended, Extended::kGone);
+  EXPECT_EQ(Asked(*OpenLocks(), 2, milliseconds(60'000)), LockAnswer::Kind::kGranted);
+}
+
+TEST_F(PostgresAdvisoryTest, OnlyTheTokenOfTheGrantFreesAndAsksAgain) {
+  const auto one = OpenLocks();
+  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
+  Freed freed{};
+  const LockClaim other{"x", {1, 2}};
+  ASSERT_TRUE(one->Free({&other, 1}, {&freed, 1}));
+  EXPECT_EQ(freed, Freed::kNotHeld);
+  EXPECT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted) << "it is the same";
+  EXPECT_EQ(one->Look("x")->parties.size(), 1u);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine whose calls and answers are written down in a file that several processes share.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+
+#include "lock_calls.h"
+
+namespace oncemq::testing {
+
+// Thread safety: as LockEngine.
+class RecordingLocks final : public LockEngine {
+ public:
+  RecordingLocks(std::shared_ptr<LockEngine> inner, const std::filesystem::path& file)
+      : inner_(std::move(inner)),
+        file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
+  ~RecordingLocks() override { close(file_); }
+
+  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    Call call = Asked(LockCall::What::kAsk, ask.name, ask.token, ask.lease, ask.mode, ask.limit);
+    const auto answer = inner_->Ask(ask);
+    using Kind = LockAnswer::Kind;
+    if (answer && answer->kind == Kind::kGranted) {
+      call.said.fence = answer->fence;
+    }
+    Answered(call, !answer                          ? InDoubt(answer.error())
+                   : answer->kind == Kind::kGranted ? LockCall::Answer::kGranted
+                   : answer->kind == Kind::kQueued  ? LockCall::Answer::kQueued
+                                                    : LockCall::Answer::kNothing);
+    return answer;
+  }
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+    return inner_->Await(ask, until, stop);
+  }
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    std::vector<Call> calls = AskedAll(LockCall::What::kExtend, claims);
+    const Status done = inner_->Extend(claims, answers);
+    for (size_t i = 0; i < claims.size(); i++) {
+      Answered(calls[i], !done                            ? InDoubt(done.error())
+                         : answers[i] == Extended::kGone  ? LockCall::Answer::kGone
+                         : answers[i] == Extended::kLater ? LockCall::Answer::kNothing
+                                                          : LockCall::Answer::kExtended);
+    }
+    return done;
+  }
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
+    std::vector<Call> calls = AskedAll(LockCall::What::kFree, claims);
+    const Status done = inner_->Free(claims, answers);
+    for (size_t i = 0; i < claims.size(); i++) {
+      Answered(calls[i], !done                       ? InDoubt(done.error())
+                         : answers[i] == Freed::kYes ? LockCall::Answer::kFreed
+                                                     : LockCall::Answer::kNotHeld);
+    }
+    return done;
+  }
+  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
+    return inner_->Evict(name, fence);
+  }
+  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
+    return inner_->Names(after, limit);
+  }
+  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
+  void Listen(DoubtListener& listener) override { inner_->Listen(listener); }
+  void Unlisten(DoubtListener& listener) override { inner_->Unlisten(listener); }
+
+ private:
+  struct Call {
+    LockCall said;
+    uint64_t number;
+  };
+
+  static int64_t Now() { return SystemClock::Instance().Boot().time_since_epoch().count(); }
+  static LockCall::Answer InDoubt(const Error& error) {
+    return error.effect == Effect::kNone ? LockCall::Answer::kNothing : LockCall::Answer::kOpen;
+  }
+  void Write(const std::string& line) const {
+    static_cast<void>(!write(file_, line.data(), line.size()));
+  }
+  Call Asked(LockCall::What what, std::string_view name, const Token& token, milliseconds lease,
+             LockMode mode = LockMode::kExclusive, uint32_t limit = 0) {
+    Call call{{.process = getpid(),
+               .name = std::string(name),
+               .token = token,
+               .what = what,
+               .mode = mode,
+               .lease = microseconds(lease).count(),
+               .asked_at = Now(),
+               .limit = limit},
+              ++numbers_};
+    Write(AskedLine(call.said, call.number));
+    return call;
+  }
+  std::vector<Call> AskedAll(LockCall::What what, std::span<const LockClaim> claims) {
+    std::vector<Call> calls;
+    for (const LockClaim& claim : claims) {
+      calls.push_back(Asked(what, claim.name, claim.token, claim.lease));
+    }
+    return calls;
+  }
+  // What is open stays as it is in the file.
+  void Answered(Call& call, LockCall::Answer answer) const {
+    call.said.answered_at = Now();
+    call.said.answer = answer;
+    if (answer != LockCall::Answer::kOpen) {
+      Write(AnsweredLine(call.said, call.number));
+    }
+  }
+
+  const std::shared_ptr<LockEngine> inner_;
+  const int file_;
+  std::atomic<uint64_t> numbers_{0};
+};
+
+}  // namespace oncemq::testing

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What many names leave behind in Redis that were locked once: one small key each that goes by
+// itself.
+//
+//   ONCEMQ_LOCK_NAMES=1000000    a million of them (20,000)
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/redis_locks.h"
+#include "sim/how_much.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+struct Keys {
+  size_t count = 0;
+  size_t without_end = 0;  // those that would stay for ever
+  size_t late = 0;         // those that stay for longer than a minute behind the last lease
+  size_t large = 0;
+};
+
+class RedisNamesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    server_ = RedisServer::Start();
+    auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    ASSERT_TRUE(client.has_value()) << ToString(client.error());
+    client_ = *std::move(client);
+  }
+
+  Keys Scan(milliseconds latest) {
+    Keys keys;
+    std::string cursor = "0";
+    const std::string most = std::to_string(latest.count());
+    do {
+      const std::vector<RedisCommand> calls{{cursor, most}};
+      const auto page = client_->Call(scan_, 0, calls);
+      EXPECT_TRUE(page.has_value()) << ToString(page.error());
+      if (!page || page->front().list.size() != 5) {
+        ADD_FAILURE() << "the keys cannot be listed";
+        break;
+      }
+      const std::vector<RedisReply>& said = page->front().list;
+      cursor = said[0].text;
+      keys.count += static_cast<size_t>(said[1].integer);
+      keys.without_end += static_cast<size_t>(said[2].integer);
+      keys.late += static_cast<size_t>(said[3].integer);
+      keys.large += static_cast<size_t>(said[4].integer);
+    } while (cursor != "0");
+    return keys;
+  }
+
+  std::unique_ptr<RedisServer> server_;
+  std::unique_ptr<RedisClient> client_;
+  const RedisScript scan_{R"lua(
+local page = redis.call('SCAN', ARGV[1], 'COUNT', 1000)
+local without_end, late, large = 0, 0, 0
+for _, key in ipairs(page[2]) do
+  local left = redis.call('PTTL', key)
+  if left == -1 then without_end = without_end + 1 end
+  if left > tonumber(ARGV[2]) then late = late + 1 end
+  if redis.call('STRLEN', key) > 16 then large = large + 1 end
+end
+return {page[1], #page[2], without_end, late, large}
+)lua"};
+};
+
+TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
+  const int names = static_cast<int>(sim::FromEnvironment("ONCEMQ_LOCK_NAMES", 20'000));
+  const auto locks = OpenRedisLocks(server_->url());
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  {
+    const auto domain = LockDomain::Open(*locks);
+    std::atomic<int> next{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; t++) {
+      threads.emplace_back([&] {
+        for (int i = next++; i < names; i = next++) {
+          auto lease = (*domain)->Acquire("account/" + std::to_string(i));
+          ASSERT_TRUE(lease.has_value() && lease->has_value());
+          ASSERT_EQ((*lease)->Release(), Released::kYes);
+        }
+      });
+    }
+  }
+  const Keys keys = Scan(milliseconds(60'000));
+  EXPECT_GT(keys.count, 0u);
+  EXPECT_LE(keys.count, static_cast<size_t>(names));
+  EXPECT_EQ(keys.without_end, 0u);
+  EXPECT_EQ(keys.late, 0u);
+  EXPECT_EQ(keys.large, 0u);
+  EXPECT_TRUE((*locks)->Names("", 10)->empty());
+}
+
+// Holders and waiters that died, holds that were evicted or asked back: no way leaves a key that
+// stays.
+TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
+  const auto locks = OpenRedisLocks(server_->url());
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  constexpr milliseconds kLease{5'000};
+  uint64_t tokens = 0;
+  for (int i = 0; i < 600; i++) {
+    const std::string name = "n" + std::to_string(i);
+    LockAsk ask{.name = name,
+                .token = {1, ++tokens},
+                .mode = i % 2 == 0 ? LockMode::kExclusive : LockMode::kShared,
+                .lease = kLease,
+                .place = kLease,
+                .who = std::string_view("somebody with a name that is rather long")};
+    const auto held = (*locks)->Ask(ask);
+    ASSERT_TRUE(held.has_value());
+    const LockClaim claim{name, ask.token, kLease};
+    ask.token = {1, ++tokens};
+    ASSERT_TRUE((*locks)->Ask(ask).has_value());  // waits, or shares
+    Extended extended{};
+    Freed freed{};
+    switch (i % 6) {
+      case 0:
+        ASSERT_TRUE((*locks)->Evict(name, held->fence).has_value());
+        break;
+      case 1:
+        ASSERT_TRUE((*locks)->AskBack(name).has_value());
+        break;
+      case 2:
+        ASSERT_TRUE((*locks)->Extend({&claim, 1}, {&extended, 1}).has_value());
+        break;
+      case 3:
+        ASSERT_TRUE((*locks)->Free({&claim, 1}, {&freed, 1}).has_value());
+        break;
+      case 4:
+        ASSERT_TRUE((*locks)->Ask(ask).has_value());
+        break;
+      default:
+        break;  // both die
+    }
+  }
+  const Keys keys = Scan(milliseconds(60'000) + kLease);
+  EXPECT_EQ(keys.count, 600u);
+  EXPECT_EQ(keys.without_end, 0u);
+  EXPECT_EQ(keys.late, 0u);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

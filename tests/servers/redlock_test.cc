@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks over five masters that are killed, paused, emptied and cut off. What every engine does, the
+// conformance suite asks.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/redlock_locks.h"
+#include "support/eventually.h"
+#include "support/redis_masters.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Kind = LockAnswer::Kind;
+
+constexpr milliseconds kLong{60'000};
+constexpr std::chrono::seconds kPatience{20};
+
+BootTime Now() {
+  return SystemClock::Instance().Boot();
+}
+
+class RedlockTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    masters_ = std::make_unique<RedisMasters>(5);
+  }
+
+  static std::shared_ptr<LockEngine> Open(const std::string& url,
+                                          milliseconds call = milliseconds(500)) {
+    auto locks = OpenRedlock(url, {.call = call});
+    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    return locks ? *std::move(locks) : nullptr;
+  }
+  std::shared_ptr<LockEngine> Open() { return Open(masters_->url()); }
+  LockAsk New(milliseconds lease = kLong, std::string_view name = "x", uint32_t epoch = 0) {
+    return {.name = name,
+            .token = {7, ++asks_},
+            .lease = lease,
+            .place = lease,
+            .who = "a test",
+            .epoch = epoch};
+  }
+  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
+    const auto answer = locks.Ask(ask);
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->kind : Kind::kQueued;
+  }
+  static Extended Extend(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, ask.lease};
+    Extended answer = Extended::kGone;
+    const Status done = locks.Extend({&claim, 1}, {&answer, 1});
+    EXPECT_TRUE(done.has_value()) << ToString(done.error());
+    return answer;
+  }
+  static Freed Free(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, {}};
+    Freed answer = Freed::kNotHeld;
+    const Status done = locks.Free({&claim, 1}, {&answer, 1});
+    EXPECT_TRUE(done.has_value()) << ToString(done.error());
+    return answer;
+  }
+  std::string Redis(size_t master, const RedisCommand& command) {
+    const auto client = RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()));
+    EXPECT_TRUE(client.has_value()) << ToString(client.error());
+    const auto reply = (*client)->Run(command);
+    EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
+    return reply->text;
+  }
+  // Whether somebody holds "x" there.
+  bool HeldAt(size_t master) {
+    const std::string state = Redis(master, {"GET", "oncemq:redlock:0::x"});
+    return !state.empty() && state[0] != '-';
+  }
+  // A grant is one when a majority has said so; the others may still be on their way.
+  void UntilHeldAt(std::initializer_list<size_t> which) {
+    for (const size_t master : which) {
+      ASSERT_TRUE(Eventually(kPatience, [&] { return HeldAt(master); })) << master;
+    }
+  }
+  void Forget(std::initializer_list<size_t> which) {
+    for (const size_t master : which) {
+      Redis(master, {"FLUSHALL"});
+    }
+  }
+  // Many times, so that a wait for those that are away would be seen: each takes half a second.
+  void TakeAndGiveBack(LockEngine& locks) {
+    const BootTime began = Now();
+    for (int i = 0; i < 50; i++) {
+      const LockAsk ask = New();
+      ASSERT_EQ(Asked(locks, ask), Kind::kGranted);
+      ASSERT_EQ(Free(locks, ask), Freed::kYes);
+    }
+    const auto took = std::chrono::duration_cast<milliseconds>(Now() - began);
+    RecordProperty("pairs_50_ms", std::to_string(took.count()));
+    EXPECT_LT(took, milliseconds(10'000));
+  }
+
+  std::unique_ptr<RedisMasters> masters_;
+  uint64_t asks_ = 0;
+};
+
+TEST_F(RedlockTest, TwoMastersThatAreGoneHoldNobodyUp) {
+  const auto locks = Open();
+  (*masters_)[0].Kill9();
+  (*masters_)[1].Kill9();
+  TakeAndGiveBack(*locks);
+  TakeAndGiveBack(*Open());
+}
+
+TEST_F(RedlockTest, TwoMastersThatHangHoldNobodyUpAndAreToldLater) {
+  const auto locks = Open();
+  TakeAndGiveBack(*locks);  // they know the scripts then, so what waits for them will be done
+  (*masters_)[0].process().Pause();
+  (*masters_)[1].process().Pause();
+  TakeAndGiveBack(*locks);
+  EXPECT_TRUE(locks->Look("x")->parties.empty());
+  (*masters_)[0].process().Continue();
+  (*masters_)[1].process().Continue();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
+}
+
+// What hung gets an ask that waited in its socket, and then what was given back meanwhile.
+TEST_F(RedlockTest, AMasterThatHungIsToldWhatWasGivenBackMeanwhile) {
+  const auto locks = Open();
+  TakeAndGiveBack(*locks);
+  (*masters_)[0].process().Pause();
+  const LockAsk ask = New();
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  ASSERT_EQ(Free(*locks, ask), Freed::kYes);
+  (*masters_)[0].process().Continue();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1); }));
+}
+
+TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
+  const auto locks = Open();
+  for (const size_t master : {0u, 1u, 2u}) {
+    (*masters_)[master].Kill9();
+  }
+  for (int i = 0; i < 3; i++) {
+    const auto answer = locks->Ask(New());
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_EQ(answer.error().code, Code::kUnavailable);
+    EXPECT_FALSE(HeldAt(3));
+    EXPECT_FALSE(HeldAt(4));
+  }
+  EXPECT_FALSE(locks->Seal(1).has_value());
+  EXPECT_FALSE(locks->Look("x").has_value());
+  EXPECT_FALSE(locks->Names("", 10).has_value());
+  const auto late = OpenRedlock(masters_->url());
+  ASSERT_FALSE(late.has_value());
+  EXPECT_EQ(late.error().code, Code::kUnavailable);
+  (*masters_)[0].Restart();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Ask(New()).has_value(); }));
+}
+
+TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
+  const auto locks = Open();
+  ASSERT_EQ(Asked(*locks, New()), Kind::kGranted);
+  UntilHeldAt({0, 1, 2, 3, 4});
+  Forget({3, 4});
+  EXPECT_EQ(Asked(*locks, New()), Kind::kBusy);
+  EXPECT_FALSE(HeldAt(3));
+  EXPECT_FALSE(HeldAt(4));
+  EXPECT_TRUE(HeldAt(0));
+}
+
+TEST_F(RedlockTest, AVoteThatSplitIsNobodysAndTheNameComesFree) {
+  const auto locks = Open();
+  const LockAsk one = New();
+  const LockAsk two = New();
+  const LockAsk three = New();
+  ASSERT_EQ(Asked(*locks, one), Kind::kGranted);
+  UntilHeldAt({0, 1, 2, 3, 4});
+  Forget({2, 3, 4});
+  ASSERT_EQ(Asked(*locks, two), Kind::kGranted) << "a majority forgot the first one";
+  UntilHeldAt({2, 3, 4});
+  Forget({4});
+  EXPECT_EQ(Asked(*locks, three), Kind::kBusy);
+  EXPECT_TRUE(locks->Look("x")->parties.empty());
+  EXPECT_EQ(Extend(*locks, one), Extended::kGone);
+  EXPECT_EQ(Extend(*locks, two), Extended::kGone);
+  EXPECT_EQ(Asked(*locks, three), Kind::kGranted) << "what was of no use is given back";
+}
+
+TEST_F(RedlockTest, ThoseWhoSplitTheMastersGoOnInTheEnd) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 15;
+  std::atomic<int> inside{0};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; t++) {
+    threads.emplace_back([&] {
+      const auto locks = Open();
+      const auto domain = LockDomain::Open(locks);
+      for (int i = 0; i < kRounds; i++) {
+        auto lease = (*domain)->Acquire("x");
+        ASSERT_TRUE(lease.has_value()) << ToString(lease.error());
+        ASSERT_TRUE(lease->has_value());
+        EXPECT_EQ(++inside, 1);
+        inside--;
+      }
+    });
+  }
+}
+
+TEST_F(RedlockTest, AHoldThatAMinorityForgotGoesOnAndReturnsToIt) {
+  const auto locks = Open();
+  const LockAsk ask = New();
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  UntilHeldAt({0, 1, 2, 3, 4});
+  Forget({0, 1});
+  EXPECT_EQ(Extend(*locks, ask), Extended::kYes);
+  EXPECT_TRUE(Eventually(kPatience, [&] { return HeldAt(0) && HeldAt(1); }));
+  Forget({3, 4});
+  EXPECT_EQ(Extend(*locks, ask), Extended::kYes);
+  EXPECT_EQ(Free(*locks, ask), Freed::kYes);
+  EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(3); }));
+}
+
+TEST_F(RedlockTest, AHoldThatAMajorityForgotIsGoneEverywhere) {
+  const auto locks = Open();
+  const LockAsk ask = New();
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  UntilHeldAt({0, 1, 2, 3, 4});
+  Forget({0, 1, 2});
+  EXPECT_EQ(Extend(*locks, ask), Extended::kGone);
+  EXPECT_TRUE(Eventually(kPatience, [&] { return !HeldAt(3) && !HeldAt(4); }));
+  EXPECT_FALSE(HeldAt(0)) << "an extension brings nothing back";
+  EXPECT_EQ(Extend(*locks, ask), Extended::kGone);
+}
+
+TEST_F(RedlockTest, AHoldThatOneMasterForgotIsNotLostWhileOthersAreAway) {
+  const auto locks = Open();
+  const LockAsk ask = New();
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  UntilHeldAt({0, 1, 2, 3, 4});
+  Forget({0});
+  (*masters_)[3].process().Pause();
+  (*masters_)[4].process().Pause();
+  EXPECT_EQ(Extend(*locks, ask), Extended::kLater) << "those who are away may have it";
+  (*masters_)[3].process().Continue();
+  (*masters_)[4].process().Continue();
+  EXPECT_TRUE(Eventually(kPatience, [&] { return Extend(*locks, ask) == Extended::kYes; }));
+}
+
+// The masters have it for a little longer than its holder, who must not count on that.
+TEST_F(RedlockTest, AHoldHasEndedWhenItsHolderSaysSo) {
+  const auto locks = Open();
+  const LockAsk ask = New(milliseconds(3'000));
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  SleepFor(milliseconds(3'005));
+  EXPECT_EQ(Extend(*locks, ask), Extended::kGone);
+}
+
+TEST_F(RedlockTest, GrantsWhoseRepliesWereLostAreTakenBack) {
+  const auto locks = Open(masters_->url_through_networks());
+  TakeAndGiveBack(*locks);
+  for (const size_t master : {0u, 1u, 2u}) {
+    masters_->network(master).Set(TcpProxy::Mode::kSwallowReplies);
+  }
+  const auto answer = locks->Ask(New());
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().effect, Effect::kUnknown);
+  EXPECT_FALSE(HeldAt(3));
+  EXPECT_FALSE(HeldAt(4));
+  for (const size_t master : {0u, 1u, 2u}) {
+    masters_->network(master).Set(TcpProxy::Mode::kPass);
+  }
+  ASSERT_TRUE(Eventually(kPatience, [&] { return !HeldAt(0) && !HeldAt(1) && !HeldAt(2); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Ask(New()).has_value(); }));
+}
+
+TEST_F(RedlockTest, AGrantThatComesWhenItsLeaseIsOverIsNone) {
+  const auto locks = Open(masters_->url(), milliseconds(10'000));
+  TakeAndGiveBack(*locks);
+  for (const size_t master : {0u, 1u, 2u}) {
+    (*masters_)[master].process().Pause();
+  }
+  std::jthread asks([&] {
+    const auto answer = locks->Ask(New(milliseconds(200)));
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_EQ(answer.error().code, Code::kTimeout);
+    EXPECT_EQ(answer.error().effect, Effect::kNone) << "it is taken back before the answer";
+  });
+  SleepFor(milliseconds(400));
+  for (const size_t master : {0u, 1u, 2u}) {
+    (*masters_)[master].process().Continue();
+  }
+}
+
+TEST_F(RedlockTest, AHolderIsToldInTimeWhenAMajorityHangs) {
+  const auto locks = Open(masters_->url(), milliseconds(100));
+  auto domain = LockDomain::Open(locks, {.lease = milliseconds(400)});
+  auto lease = (*domain)->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  for (const size_t master : {0u, 1u, 2u}) {
+    (*masters_)[master].process().Pause();
+  }
+  std::atomic<bool> told{false};
+  const std::stop_callback callback((*lease)->stop(), [&] {
+    told = true;
+    told.notify_all();
+  });
+  told.wait(false);
+  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  const BootTime began = Now();
+  (*domain).reset();
+  EXPECT_LT(Now() - began, milliseconds(10'000)) << "masters that hang do not keep us";
+}
+
+TEST_F(RedlockTest, AMasterThatWasAwayHearsOfTheSeal) {
+  const auto locks = Open();
+  (*masters_)[0].Kill9();
+  (*masters_)[1].Kill9();
+  ASSERT_EQ(locks->Seal(7).value_or(0u), 7u);
+  (*masters_)[0].Restart();
+  (*masters_)[1].Restart();
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    const LockAsk ask = New(kLong, "x", 7);
+    EXPECT_EQ(Asked(*locks, ask), Kind::kGranted);
+    EXPECT_EQ(Free(*locks, ask), Freed::kYes);
+    return Redis(0, {"GET", "oncemq:redlock:seal:"}) == "7" &&
+           Redis(1, {"GET", "oncemq:redlock:seal:"}) == "7";
+  }));
+  EXPECT_EQ(Asked(*locks, New()), Kind::kSealed);
+}
+
+TEST_F(RedlockTest, ASealThatOnlyAMinorityHeardOfIsToldToAll) {
+  const auto locks = Open();
+  Redis(4, {"SET", "oncemq:redlock:seal:", "9"});
+  EXPECT_EQ(Asked(*locks, New()), Kind::kGranted) << "four masters do not know it";
+  EXPECT_EQ(locks->Seal(0).value_or(0u), 9u);
+  EXPECT_EQ(Redis(0, {"GET", "oncemq:redlock:seal:"}), "9");
+  EXPECT_EQ(Asked(*locks, New()), Kind::kSealed);
+}
+
+TEST_F(RedlockTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
+  const auto locks = Open();
+  const auto other = Open();
+  const std::string names[] = {std::string(1'024, '\xff'),
+                               std::string(1'023, '\xff'),
+                               "//",
+                               "/",
+                               std::string("\0", 1),
+                               std::string("\0\0", 2),
+                               "\"'",
+                               " ",
+                               "noreply",
+                               "x 0 1 1\r\nget x"};
+  for (const std::string& name : names) {
+    ASSERT_EQ(Asked(*locks, New(kLong, name)), Kind::kGranted) << name;
+  }
+  for (const std::string& name : names) {
+    EXPECT_EQ(Asked(*other, New(kLong, name)), Kind::kBusy) << name;
+  }
+}
+
+TEST_F(RedlockTest, TwoAddressesThatLeadToOneServerAreRefused) {
+  const std::string url = masters_->url();
+  const auto locks =
+      OpenRedlock(url.substr(0, url.rfind(':') + 1) + std::to_string(masters_->network(0).port()));
+  ASSERT_FALSE(locks.has_value());
+  EXPECT_EQ(locks.error().code, Code::kInvalid);
+}
+
+TEST_F(RedlockTest, AMasterThatMayEvictIsRefusedAndNoPasswordIsRepeated) {
+  Redis(2, {"CONFIG", "SET", "maxmemory", "100mb"});
+  Redis(2, {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  const auto evicts = OpenRedlock(masters_->url());
+  ASSERT_FALSE(evicts.has_value());
+  EXPECT_EQ(evicts.error().code, Code::kInvalid);
+  const std::string hosts = masters_->url().substr(std::string("redlock://").size());
+  const auto wrong = OpenRedlock("redlock://nobody:secret@" + hosts);
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(ToString(wrong.error()).find("secret"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "switch_storm.h"
+
+#include <filesystem>
+
+#include "oncemq/base/switch_store.h"
+
+namespace oncemq::testing {
+
+void SwitchStorm::OpenOperator(const NamedLocks& x, const NamedLocks& y,
+                               const PlayerOptions& like) {
+  std::filesystem::create_directory(dir_.path() / "switch");
+  SwitchboardOptions board;
+  board.config_lease = like.config_lease;
+  board.longest = like.longest;
+  board.automatic = false;
+  auto locks = SwitchedLocks::Open({x, y}, *OpenFileSwitchStore(dir_.path() / "switch"), board);
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  operator_ = *std::move(locks);
+}
+
+void SwitchStorm::JoinAll(const PlayerOptions& like, const std::string& scheme, uint16_t x,
+                          uint16_t y) {
+  MakeNetworks({x});
+  for (const auto& to_x : networks_) {
+    to_y_.push_back(std::make_unique<TcpProxy>(y));
+    PlayerOptions player = like;
+    player.seed = NewPlayer().seed;
+    player.stores = {{"x", Url(scheme, to_x->port())}, {"y", Url(scheme, to_y_.back()->port())}};
+    Join(player);
+  }
+}
+
+void SwitchStorm::TroubleOne() {
+  if (Below(2) == 0) {
+    PauseAPlayer();
+  } else {
+    const size_t which = Below(kPlayers);
+    const auto mode = Below(2) == 0 ? TcpProxy::Mode::kSilent : TcpProxy::Mode::kSwallowReplies;
+    networks_[which]->Set(mode);
+    to_y_[which]->Set(mode);
+    SleepFor(Moment() / 2);
+    networks_[which]->Set(TcpProxy::Mode::kPass);
+    to_y_[which]->Set(TcpProxy::Mode::kPass);
+  }
+  SleepFor(milliseconds(Below(200)));
+}
+
+void SwitchStorm::TroubleFor(milliseconds time) {
+  const size_t before = Beliefs().size();
+  Trouble(
+      time, [this] { TroubleOne(); },
+      [&] { return EverybodyHadATurn() && Beliefs().size() > before; });
+}
+
+void SwitchStorm::SwitchTo(const std::string& name, SwitchMode by) {
+  bool begun = false;
+  const auto done = [&] {
+    const LockSwitch at = operator_->Progress();
+    if (at.phase != SwitchMode::kSingle || at.in_force == name) {
+      return at.phase == SwitchMode::kSingle;
+    }
+    if (const auto now = operator_->SwitchEngine(name, "the storm")) {
+      EXPECT_EQ(now->phase, by);
+      begun = true;
+    }
+    return false;
+  };
+  done();
+  Trouble(
+      milliseconds(0), [this] { TroubleOne(); }, done);
+  EXPECT_TRUE(begun);
+}
+
+void SwitchStorm::UntilInForce(const std::string& name) {
+  Trouble(
+      milliseconds(0), [this] { TroubleOne(); },
+      [&] {
+        const LockSwitch at = operator_->Progress();
+        return at.phase == SwitchMode::kSingle && at.in_force == name;
+      });
+}
+
+std::set<uint32_t> SwitchStorm::EpochsOfGrants() const {
+  std::set<uint32_t> epochs;
+  for (const Belief& belief : Beliefs()) {
+    epochs.insert(belief.fence.epoch);
+  }
+  return epochs;
+}
+
+void SwitchStorm::ExpectNothingBehind(int64_t process, int64_t at) const {
+  size_t refused = 0;
+  for (const LockCall& call : Calls()) {
+    if (call.process == process && call.asked_at > at) {
+      refused++;
+      EXPECT_NE(call.answer, LockCall::Answer::kGranted) << ToString(call);
+      EXPECT_NE(call.answer, LockCall::Answer::kExtended) << ToString(call);
+    }
+  }
+  EXPECT_GT(refused, 0u) << "it did not ask any more";
+}
+
+}  // namespace oncemq::testing

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks in a ZooKeeper that hangs, dies, comes back, ends sessions and loses answers.
+#include <atomic>
+#include <fstream>
+#include <sstream>
+
+#include "oncemq/locks/lock_domain.h"
+#include "zookeeper_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+// Longer than any server takes to come back.
+constexpr milliseconds kSession{30'000};
+
+TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
+  TcpProxy proxy(Server().port());
+  const Locks cut = OpenLocks(Through(proxy), milliseconds(2'000));
+  const Locks other = OpenLocks();
+  const LockAsk mine = AskOf(1, "x", milliseconds(1'400));
+  ASSERT_EQ(Asked(*cut, mine), Kind::kGranted);
+  ASSERT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kQueued);
+  proxy.Set(TcpProxy::Mode::kSilent);
+  const auto unknown = Extend(*cut, mine);
+  ASSERT_FALSE(unknown.has_value()) << "it cannot know";
+  EXPECT_TRUE(other->Await(AskOf(2), SystemClock::Instance().Boot() + kLong, {}));
+  EXPECT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kGranted);
+  proxy.Set(TcpProxy::Mode::kPass);
+  EXPECT_EQ(ExtendSoon(*cut, mine), Extended::kGone);
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*cut, mine).has_value(); }));
+  EXPECT_TRUE(Granted(*cut, AskOf(3, "y", milliseconds(1'400)))) << "in another session";
+  EXPECT_EQ(*Extend(*other, AskOf(2)), Extended::kYes);
+}
+
+TEST_F(ZooKeeperLocksTest, AProcessThatIsPausedIsFollowedAndLearnsIt) {
+  const TempDir dir;
+  const auto said = [file = dir.path() / "said"] {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  Process holder({.command = {ONCEMQ_ZOOKEEPER_HOLDER, Server().url(), "paused"},
+                  .log_file = dir.path() / "said"});
+  ASSERT_TRUE(Eventually(kSoon, [&] { return said() == "held\n"; }));
+  const auto locks = OpenZooKeeperLocks(Server().url());
+  ASSERT_TRUE(locks.has_value());
+  EXPECT_EQ(Asked(**locks, AskOf(1, "paused")), Kind::kQueued);
+  holder.Pause();
+  EXPECT_TRUE(Granted(**locks, AskOf(1, "paused", milliseconds(20'000))));
+  holder.Continue();
+  EXPECT_EQ(holder.Wait(kSoon), 0);
+  EXPECT_TRUE(said().ends_with("lost\n")) << said();
+}
+
+TEST_F(ZooKeeperLocksTest, AProcessThatIsKilledIsFollowed) {
+  const TempDir dir;
+  Process holder({.command = {ONCEMQ_ZOOKEEPER_HOLDER, Server().url(), "killed"},
+                  .log_file = dir.path() / "said"});
+  const auto locks = OpenZooKeeperLocks(Server().url());
+  ASSERT_TRUE(locks.has_value());
+  ASSERT_TRUE(Eventually(kSoon, [&] { return Parties(**locks, "killed") == 1; }));
+  EXPECT_EQ(Asked(**locks, AskOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
+  holder.Kill9();
+  EXPECT_TRUE((*locks)->Await(AskOf(1, "killed"), SystemClock::Instance().Boot() + kLong, {}));
+  EXPECT_EQ(Asked(**locks, AskOf(1, "killed")), Kind::kGranted);
+}
+
+// Curator #1121: what a dying session left has our token, and is not ours.
+TEST_F(ZooKeeperLocksTest, WhatAnotherSessionLeftIsNotAdopted) {
+  const Locks former = OpenLocks();
+  const Locks next = OpenLocks();
+  ASSERT_EQ(Asked(*former, AskOf(1, "x", kLong)), Kind::kGranted);
+  EXPECT_EQ(Asked(*next, AskOf(1, "x", kLong)), Kind::kQueued);
+  EXPECT_EQ(Parties(*next), 2u);
+  EXPECT_EQ(*Free(*former, AskOf(1)), Freed::kYes);
+  EXPECT_EQ(Asked(*next, AskOf(1, "x", kLong)), Kind::kGranted);
+}
+
+TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
+  const auto server = ZooKeeperServer::Start();
+  TcpProxy network(server->port());
+  const Locks locks = OpenLocks(Through(network), kSession);
+  const LockAsk holder = AskOf(1);
+  const auto granted = locks->Ask(holder);
+  ASSERT_TRUE(granted.has_value());
+  ASSERT_EQ(Asked(*locks, AskOf(2)), Kind::kQueued);
+  const LoopbackPort nobody;  // who comes too early may be left without an answer
+  network.PointTo(nobody.number());
+  server->Kill9();
+  EXPECT_FALSE(Extend(*locks, holder).has_value());
+  server->Restart();
+  network.PointTo(server->port());
+  EXPECT_EQ(ExtendSoon(*locks, holder), Extended::kYes);
+  const auto again = locks->Ask(holder);
+  ASSERT_TRUE(again.has_value()) << ToString(again.error());
+  EXPECT_EQ(again->fence, granted->fence);
+  EXPECT_EQ(*Free(*locks, holder), Freed::kYes);
+  EXPECT_TRUE(locks->Await(AskOf(2), SystemClock::Instance().Boot() + kLong, {}))
+      << "the client watches again";
+  const auto next = locks->Ask(AskOf(2));
+  ASSERT_TRUE(next.has_value() && next->kind == Kind::kGranted);
+  EXPECT_GT(next->fence, granted->fence);
+}
+
+class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
+ protected:
+  void SetUp() override {
+    ZooKeeperLocksTest::SetUp();
+    if (IsSkipped() || HasFailure()) {
+      return;
+    }
+    proxy_ = std::make_unique<TcpProxy>(Server().port());
+    locks_ = OpenLocks(Through(*proxy_), milliseconds(8'000));
+    other_ = OpenLocks();
+    // The way there is known.
+    ASSERT_EQ(Asked(*locks_, AskOf(99, "x", milliseconds(6'000))), Kind::kGranted);
+    ASSERT_EQ(*Free(*locks_, AskOf(99)), Freed::kYes);
+  }
+  // The node of the ask is there, and we do not know.
+  void LoseTheAnswer(const LockAsk& ask) {
+    proxy_->Set(TcpProxy::Mode::kSwallowReplies);
+    const auto lost = locks_->Ask(ask);
+    ASSERT_FALSE(lost.has_value());
+    EXPECT_EQ(lost.error().effect, Effect::kUnknown);
+    ASSERT_EQ(Parties(*other_), 1u);
+    proxy_->Set(TcpProxy::Mode::kPass);
+  }
+
+  std::unique_ptr<TcpProxy> proxy_;
+  Locks locks_;
+  Locks other_;
+};
+
+TEST_F(ZooKeeperLostAnswersTest, AnAskIsFoundAgainAndNeverDoubled) {
+  const LockAsk ask = AskOf(1, "x", milliseconds(6'000));
+  LoseTheAnswer(ask);
+  EXPECT_TRUE(Granted(*locks_, ask));
+  EXPECT_EQ(Parties(*other_), 1u);
+  EXPECT_EQ(*Free(*locks_, ask), Freed::kYes);
+  EXPECT_EQ(Parties(*other_), 0u);
+}
+
+TEST_F(ZooKeeperLostAnswersTest, AnAskThatIsGivenUpLeavesNothing) {
+  const LockAsk ask = AskOf(1, "x", milliseconds(6'000));
+  LoseTheAnswer(ask);
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*locks_, ask).has_value(); }));
+  EXPECT_EQ(Parties(*other_), 0u);
+}
+
+TEST_F(ZooKeeperLostAnswersTest, AnAskOfWhichNobodyHearsAgainEndsByItself) {
+  LoseTheAnswer(AskOf(1, "x", milliseconds(300)));
+  EXPECT_TRUE(Granted(*other_, AskOf(2, "x", kLong)));
+}
+
+// Curator #1193: a release that failed leaves its node, and all who come wait for ever.
+TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
+  const auto server = ZooKeeperServer::Start();
+  TcpProxy network(server->port());
+  const Locks locks = OpenLocks(Through(network), kSession);
+  const Locks other = OpenLocks(Through(network), kSession);
+  ASSERT_EQ(Asked(*locks, AskOf(1)), Kind::kGranted);
+  ASSERT_EQ(Asked(*other, AskOf(2)), Kind::kQueued);
+  const LoopbackPort nobody;
+  network.PointTo(nobody.number());
+  server->Kill9();
+  ASSERT_FALSE(locks->Seal(0).has_value());  // so nothing is sent any more
+  const auto freed = Free(*locks, AskOf(1));
+  ASSERT_FALSE(freed.has_value());
+  EXPECT_EQ(freed.error().effect, Effect::kUnknown) << "the hold ended here";
+  server->Restart();
+  network.PointTo(server->port());
+  EXPECT_TRUE(Granted(*other, AskOf(2))) << "nobody asked for it again";
+}
+
+TEST_F(ZooKeeperLocksTest, AnEngineEndsInBoundedTimeWhenTheServerHangs) {
+  TcpProxy proxy(Server().port());
+  Locks locks = OpenLocks(Through(proxy));
+  ASSERT_EQ(Asked(*locks, AskOf(1)), Kind::kGranted);
+  proxy.Set(TcpProxy::Mode::kSilent);
+  const BootTime began = SystemClock::Instance().Boot();
+  locks.reset();
+  EXPECT_LT(SystemClock::Instance().Boot() - began, std::chrono::seconds(20));
+}
+
+TEST_F(ZooKeeperLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
+  const auto server = ZooKeeperServer::Start();
+  const Locks locks = OpenLocks(server->url());
+  const auto domain = LockDomain::Open(locks, {.lease = milliseconds(500)});
+  auto lease = (*domain)->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  server->process().Pause();
+  std::atomic<bool> told{false};
+  const std::stop_callback on_stop((*lease)->stop(), [&] {
+    told = true;
+    told.notify_all();
+  });
+  told.wait(false);
+  EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
+  server->process().Continue();
+  EXPECT_TRUE(Eventually(kSoon, [&] {
+    const auto again = (*domain)->TryAcquire("x");
+    return again && *again;
+  })) << "though the server keeps the session";
+}
+
+}  // namespace
+}  // namespace oncemq::testing

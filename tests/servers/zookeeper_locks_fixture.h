@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines over one ZooKeeper for all tests of a program, and a space for each test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "oncemq/clients/zookeeper_session.h"
+#include "oncemq/locks/zookeeper_locks.h"
+#include "support/eventually.h"
+#include "support/tcp_proxy.h"
+#include "support/zookeeper_server.h"
+
+namespace oncemq::testing {
+
+using Kind = LockAnswer::Kind;
+using Locks = std::shared_ptr<LockEngine>;
+
+inline constexpr std::chrono::seconds kSoon{30};
+inline constexpr milliseconds kLong{60'000};
+
+inline LockAsk AskOf(uint64_t who, std::string_view name = "x",
+                     milliseconds lasts = milliseconds(20'000)) {
+  return {.name = name, .token = {0xC0DE, who}, .lease = lasts, .place = lasts, .who = "a test"};
+}
+
+class ZooKeeperLocksTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_ZOOKEEPER(); }
+
+  static ZooKeeperServer& Server() {
+    static const auto server = ZooKeeperServer::Start();
+    return *server;
+  }
+  static std::string Through(const TcpProxy& proxy) {
+    return "zookeeper://127.0.0.1:" + std::to_string(proxy.port());
+  }
+  // A space for each test, so that they have nothing to do with each other.
+  static std::string Space() {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+  static Locks OpenLocks(const std::string& url, milliseconds session = milliseconds(100'000)) {
+    auto locks = OpenZooKeeperLocks(
+        url, {.space = Space(), .call = milliseconds(1'000), .session = session});
+    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+    return locks ? *std::move(locks) : nullptr;
+  }
+  static Locks OpenLocks() { return OpenLocks(Server().url()); }
+
+  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
+    const auto answer = locks.Ask(ask);
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer ? answer->kind : Kind::kBusy;
+  }
+  static Result<Extended> Extend(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token, ask.lease};
+    Extended answer{};
+    const Status done = locks.Extend({&claim, 1}, {&answer, 1});
+    return done ? Result(answer) : done.error();
+  }
+  // Once the store answers.
+  static Extended ExtendSoon(LockEngine& locks, const LockAsk& ask) {
+    Result<Extended> last = Extended::kGone;
+    EXPECT_TRUE(Eventually(kSoon, [&] {
+      last = Extend(locks, ask);
+      return last.has_value();
+    })) << ToString(last.error());
+    return last.value_or(Extended::kGone);
+  }
+  static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
+    const LockClaim claim{ask.name, ask.token};
+    Freed answer{};
+    const Status done = locks.Free({&claim, 1}, {&answer, 1});
+    return done ? Result(answer) : done.error();
+  }
+  static size_t Parties(LockEngine& locks, std::string_view name = "x") {
+    const auto view = locks.Look(name);
+    EXPECT_TRUE(view.has_value()) << ToString(view.error());
+    return view ? view->parties.size() : 99;
+  }
+  static bool Granted(LockEngine& locks, const LockAsk& ask) {
+    return Eventually(kSoon, [&] {
+      const auto answer = locks.Ask(ask);
+      return answer && answer->kind == Kind::kGranted;
+    });
+  }
+  // A look behind the engine.
+  static std::unique_ptr<ZooKeeperSession> Raw() { return Raw(Server().url()); }
+  static std::unique_ptr<ZooKeeperSession> Raw(const std::string& url) {
+    auto session =
+        ZooKeeperSession::Start(*ParseZooKeeperPlace(url), {}, {[](std::string_view) {}, [] {}});
+    EXPECT_TRUE((*session)->Connected(milliseconds(10'000)));
+    return *std::move(session);
+  }
+  static ZooKeeperReply Run(ZooKeeperSession& session, const ZooKeeperCall& call) {
+    const auto replies = session.Run({&call, 1});
+    EXPECT_TRUE(replies.has_value()) << ToString(replies.error());
+    return replies ? replies->front() : ZooKeeperReply{};
+  }
+};
+
+}  // namespace oncemq::testing

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real MariaDB as a child process, on a free port of 127.0.0.1, its data in a temporary
+// directory.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loopback_port.h"
+#include "process.h"
+#include "require_backend.h"
+#include "temp_dir.h"
+
+namespace oncemq::testing {
+
+// Every call that can fail throws std::runtime_error, with the end of the server's log.
+// Thread safety: one thread at a time, and start it from a thread that stays (see Process).
+// Blocks: Start and Restart, bounded.
+class MariadbServer {
+ public:
+  // Why no MariaDB can be started here; nothing when one can.
+  static std::optional<std::string> Missing();
+
+  // `arguments` as of the program's command line: "--read-only". The user is oncemq, who may do
+  // everything, with the password "secret", in the database test.
+  static std::unique_ptr<MariadbServer> Start(std::vector<std::string> arguments = {});
+
+  uint16_t port() const { return port_.number(); }
+  std::string url() const { return UrlAt(port_.number()); }
+  // The same by another way, as a proxy.
+  static std::string UrlAt(uint16_t port);
+  Process& process() { return *process_; }
+
+  void Kill9() { process_->Kill9(); }
+  // On the same port, with the data that are on disk.
+  void Restart();
+
+ private:
+  explicit MariadbServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {}
+  void Initialise();
+  bool Answers() const;
+  std::string LogText() const;
+
+  const std::vector<std::string> arguments_;
+  const TempDir dir_{TempDir::Quick()};  // a disk that others use is slow
+  const LoopbackPort port_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace oncemq::testing
+
+#define ONCEMQ_REQUIRE_MARIADB() ONCEMQ_REQUIRE_BACKEND(::oncemq::testing::MariadbServer::Missing())

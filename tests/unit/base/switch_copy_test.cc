@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/base/switch_copy.h"
+
+#include <gtest/gtest.h>
+
+namespace oncemq {
+namespace {
+
+constexpr BootTime kStart{milliseconds(100'000)};
+constexpr milliseconds kLease{10'000};
+
+SwitchRecord Single(uint32_t epoch) {
+  return {.epoch = epoch, .from = "a"};
+}
+
+TEST(SwitchCopy, IsOfNoUseBeforeAnythingWasSeen) {
+  EXPECT_FALSE(SwitchCopy().good(kStart));
+  EXPECT_EQ(SwitchCopy().may_end_at(), std::nullopt);
+}
+
+TEST(SwitchCopy, IsGoodForALeaseFromTheSendingOfTheQuestion) {
+  SwitchCopy copy;
+  EXPECT_TRUE(copy.Saw(Single(1), kStart, kStart + milliseconds(4'000)));
+  EXPECT_TRUE(copy.good(kStart + kLease - milliseconds(20)));
+  EXPECT_FALSE(copy.good(kStart + kLease));
+  EXPECT_FALSE(copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001)))
+      << "nothing new";
+  EXPECT_TRUE(copy.good(kStart + kLease));
+}
+
+TEST(SwitchCopy, AQuestionThatWasOvertakenMakesNothingOlder) {
+  SwitchCopy copy;
+  copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001));
+  const BootTime good = copy.good_until();
+  copy.Saw(Single(1), kStart, kStart + milliseconds(6'000));
+  EXPECT_EQ(copy.good_until(), good);
+}
+
+TEST(SwitchCopy, ARecordThatGoesBackIsNotBelieved) {
+  SwitchCopy copy;
+  copy.Saw(Single(5), kStart, kStart);
+  const BootTime good = copy.good_until();
+  EXPECT_FALSE(copy.Saw(Single(4), kStart + milliseconds(9'000), kStart + milliseconds(9'001)));
+  EXPECT_EQ(copy.record().epoch, 5u);
+  EXPECT_EQ(copy.good_until(), good);
+}
+
+TEST(SwitchCopy, ASwitchEndsWhenOldCopiesAndTheirLeasesAreOver) {
+  SwitchCopy copy;
+  const SwitchRecord both = *BeginSwitch(Single(1), "b", SwitchMode::kBoth, "");
+  const BootTime seen = kStart + milliseconds(70);
+  EXPECT_TRUE(copy.Saw(both, kStart, seen));
+  ASSERT_TRUE(copy.may_end_at().has_value());
+  EXPECT_EQ(*copy.may_end_at(), seen + both.config_lease + both.longest);
+  copy.Saw(both, seen, seen + milliseconds(10));
+  EXPECT_EQ(*copy.may_end_at(), seen + both.config_lease + both.longest) << "seen again";
+  copy.Saw(*EndSwitch(both, ""), seen, seen);
+  EXPECT_EQ(copy.may_end_at(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace oncemq

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which store an automatic switch leads to, and that nobody waits for a store who keeps a time.
+#include <deque>
+
+#include "switchboard_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+class SwitchboardTargetTest : public SwitchboardTest {
+ protected:
+  // What asks a store is kept until the test lets it go.
+  SwitchboardOptions HeldBack() {
+    SwitchboardOptions options = Options();
+    options.aside = [this](std::function<void()> call) {
+      MutexLock lock(mutex_);
+      aside_.push_back(std::move(call));
+    };
+    return options;
+  }
+  size_t RunAside() {
+    std::deque<std::function<void()>> calls;
+    {
+      MutexLock lock(mutex_);
+      calls.swap(aside_);
+    }
+    for (const auto& call : calls) {
+      call();
+    }
+    return calls.size();
+  }
+  void Answering(std::set<std::string, std::less<>> stores) {
+    MutexLock lock(mutex_);
+    answers_ = std::move(stores);
+    probed_.clear();
+  }
+  std::vector<std::string> Probed() {
+    MutexLock lock(mutex_);
+    return probed_;
+  }
+
+  std::deque<std::function<void()>> aside_ GUARDED_BY(mutex_);
+};
+
+TEST_F(SwitchboardTargetTest, WhoReachesNoStoreStaysWithTheOneInForce) {
+  Process p = Open();
+  Pass(milliseconds(60'000), {&p});
+  Answering({});
+  Fails(p, "a");
+  Pass(milliseconds(300'000), {&p});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+  EXPECT_EQ(p.board->InForce()->epoch, 1u);
+  p.board->Report("a", true);
+  EXPECT_TRUE(p.board->Lets("a")) << "it is back, and nobody had left it";
+}
+
+TEST_F(SwitchboardTargetTest, AStoreThatDoesNotAnswerIsPassed) {
+  Process p = Open();
+  Pass(milliseconds(60'000), {&p});
+  Answering({"c"});
+  Fails(p, "a");
+  Pass(milliseconds(2'000), {&p});
+  EXPECT_EQ(Probed(), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
+  EXPECT_EQ(p.board->InForce()->to, "c");
+}
+
+TEST_F(SwitchboardTargetTest, AStoreThatKeepsFailingIsNotEvenAsked) {
+  SwitchboardOptions options = Options();
+  options.breaker.probe = std::chrono::hours(1);
+  Process p = Open(options);
+  Pass(milliseconds(60'000), {&p});
+  Answering({"b", "c"});
+  Fails(p, "b");
+  Fails(p, "a");
+  Pass(milliseconds(2'000), {&p});
+  EXPECT_EQ(Probed(), std::vector<std::string>{"c"});
+  EXPECT_EQ(p.board->InForce()->to, "c");
+}
+
+TEST_F(SwitchboardTargetTest, ItIsAVoterWithAnAnswerThatBegins) {
+  Process p = Open();
+  SwitchboardOptions cut_off = Options();
+  cut_off.probe = [](std::string_view) -> Status {
+    return Error{Code::kUnavailable, Effect::kNone, "cut off from all"};
+  };
+  Process q = Open(cut_off);
+  Pass(milliseconds(60'000), {&p, &q});
+  Fails(p, "a");
+  Fails(q, "a");
+  Pass(milliseconds(20'000), {&q});
+  EXPECT_EQ(q.board->InForce()->mode, SwitchMode::kSingle);
+  Pass(milliseconds(4'000), {&p, &q});
+  EXPECT_EQ(q.board->InForce()->mode, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchboardTargetTest, TheRecordIsReadWhileAStoreIsAsked) {
+  Process p = Open(HeldBack());
+  Pass(milliseconds(60'000), {&p});
+  Fails(p, "a");
+  Pass(milliseconds(20'000), {&p});
+  EXPECT_TRUE(p.board->Progress().good);
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+  EXPECT_EQ(RunAside(), 1u) << "one question at a time";
+  p.view->Turn();
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchboardTargetTest, AnAnswerThatTookTooLongCountsForNothing) {
+  SwitchboardOptions options = HeldBack();
+  options.probe = [this](std::string_view) -> Status {
+    clock_.Advance(milliseconds(10'000));
+    return {};
+  };
+  Process p = Open(options);
+  Pass(milliseconds(60'000), {&p});
+  Fails(p, "a");
+  Pass(milliseconds(2'000), {&p});
+  ASSERT_EQ(RunAside(), 1u);
+  p.view->Turn();
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+}
+
+TEST_F(SwitchboardTargetTest, TheRecordIsReadBeforeAStoreIsSealed) {
+  Process p = Open(HeldBack());
+  Process q = Open(HeldBack());
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
+  Pass(kWait + milliseconds(2'000), {&q});
+  EXPECT_EQ(q.board->InForce()->from, "b") << "and it ended";
+  {
+    MutexLock lock(mutex_);
+    EXPECT_TRUE(sealed_.empty());
+  }
+  RunAside();
+  MutexLock lock(mutex_);
+  EXPECT_EQ(sealed_["a"], 3u);
+  EXPECT_EQ(sealed_["b"], 3u);
+}
+
+TEST_F(SwitchboardTargetTest, StoresAreSealedOnAThreadOfItsOwn) {
+  SwitchboardOptions options = Options();
+  options.aside = nullptr;
+  ConditionVariable sealed;
+  bool let = false;
+  int seals = 0;
+  options.seal = [&](std::string_view, uint32_t) -> Status {
+    MutexLock lock(mutex_);
+    sealed.wait(mutex_, [&] { return let; });
+    seals++;
+    sealed.notify_all();
+    return {};
+  };
+  Process p = Open(options);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Pass(milliseconds(20'000), {&p});
+  EXPECT_TRUE(p.board->Progress().good);
+  MutexLock lock(mutex_);
+  let = true;
+  sealed.notify_all();
+  sealed.wait(mutex_, [&] { return seals >= 2; });
+}
+
+TEST_F(SwitchboardTargetTest, AnAutomaticSwitchTakesAWayToAsk) {
+  SwitchboardOptions options = Options();
+  options.probe = nullptr;
+  const auto board = Switchboard::Open(std::make_shared<SwitchStoreView>(shared_), options, clock_);
+  ASSERT_FALSE(board.has_value());
+  EXPECT_EQ(board.error().code, Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a child has of the locks of its parent.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/memory_locks.h"
+
+namespace oncemq {
+namespace {
+
+TEST(ForkedDomain, BehindAForkADomainIsOfNoUse) {
+  const auto locks = MakeMemoryLocks();
+  auto domain = *LockDomain::Open(locks);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto lease = domain->TryAcquire("x");
+    _exit(!lease && lease.error().code == Code::kInvalid ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// The child's copy of a lease, and of the domain, would speak over its parent's connections.
+TEST(ForkedDomain, AChildThatEndsGivesNothingOfItsParentsBack) {
+  const auto locks = MakeMemoryLocks();
+  auto domain = *LockDomain::Open(locks);
+  auto lease = *domain->Acquire("x");
+  ASSERT_TRUE(lease);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool inert = !lease->StillMine() && lease->Confirm().value_or(true) == false &&
+                       lease->Release() == Released::kNotHeld;
+    domain.reset();
+    // Memory locks are of each process: in the child's, nobody has freed the name either.
+    _exit(inert && locks->Look("x")->parties.size() == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(lease->StillMine());
+}
+
+}  // namespace
+}  // namespace oncemq

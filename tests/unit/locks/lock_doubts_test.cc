@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A domain whose engine says that holds may have ended.
+#include "oncemq/locks/lock_doubts.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "oncemq/locks/lock_domain.h"
+#include "support/shaky_locks.h"
+#include "support/told_within.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Fault = ShakyLocks::Fault;
+
+// A lease that is not renewed within any test, and how long is waited for what comes at once.
+constexpr milliseconds kLong{600'000};
+constexpr milliseconds kSoon{20'000};
+
+class LockDoubtsTest : public ::testing::Test {
+ protected:
+  const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
+  std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(locks_, {.lease = kLong});
+};
+
+TEST_F(LockDoubtsTest, WhatTheEngineDoubtsIsLookedAtLongBeforeItsRenewal) {
+  const auto gone = domain_->Acquire("gone");
+  const auto stays = domain_->Acquire("stays");
+  ASSERT_EQ(*locks_->Evict("gone", (*gone)->fence()), Freed::kYes);
+  locks_->doubts.HoldsAreInDoubt();
+  EXPECT_TRUE(ToldWithin((*gone)->stop(), kSoon));
+  EXPECT_EQ((*gone)->lost(), Lost::kTaken);
+  EXPECT_TRUE((*stays)->StillMine()) << "a doubt by itself ends nothing";
+}
+
+// The engine learns of the end before the asker learns of the grant.
+TEST_F(LockDoubtsTest, AGrantThatIsInDoubtBeforeItIsHeardOfIsLookedAt) {
+  locks_->when_granted = [&] {
+    EXPECT_EQ(*locks_->Evict("x", locks_->Look("x")->parties.at(0).fence), Freed::kYes);
+    locks_->doubts.HoldsAreInDoubt();
+  };
+  const auto lease = domain_->Acquire("x");
+  ASSERT_TRUE(lease && *lease);
+  EXPECT_TRUE(ToldWithin((*lease)->stop(), kSoon));
+}
+
+// The answer that is on its way was given before.
+TEST_F(LockDoubtsTest, ADoubtDuringARenewalIsLookedAtBehindIt) {
+  const auto lease = domain_->Acquire("x");
+  ASSERT_TRUE(lease && *lease);
+  locks_->on_extend = Fault::kHangs;
+  locks_->doubts.HoldsAreInDoubt();
+  while (locks_->extends < 1) {
+    std::this_thread::yield();
+  }
+  locks_->doubts.HoldsAreInDoubt();
+  locks_->on_extend = Fault::kNone;
+  locks_->on_extend.notify_all();
+  while (locks_->extends < 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE((*lease)->StillMine());
+}
+
+TEST_F(LockDoubtsTest, ADomainThatEndedIsToldNothing) {
+  domain_.reset();
+  locks_->doubts.HoldsAreInDoubt();
+  EXPECT_EQ(locks_->extends, 0);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_entry_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace oncemq {
+namespace {
+
+constexpr BootTime kNow{microseconds(1'700'000'000'000'000)};
+
+LockAsk AskOf(uint64_t attempt, LockMode mode = LockMode::kExclusive) {
+  return {.name = "x",
+          .token = {std::numeric_limits<uint64_t>::max(), attempt},
+          .mode = mode,
+          .lease = milliseconds(1'000),
+          .place = milliseconds(2'000),
+          .who = "host/1"};
+}
+
+// One writer that was asked back, and behind it a reader and a writer who wait.
+LockEntry Busy() {
+  LockEntry entry;
+  LockEntry::Turns turns;
+  entry.Ask(AskOf(1), {3, 1'000'000}, kNow, turns);
+  entry.AskBack(kNow);
+  entry.Ask(AskOf(2, LockMode::kShared), {}, kNow, turns, 77);
+  entry.Ask(AskOf(3), {}, kNow, turns, std::numeric_limits<uint64_t>::max());
+  return entry;
+}
+
+TEST(LockEntryCodec, AnIdleEntryHasNoBytes) {
+  EXPECT_EQ(EncodeLockEntry({}), "");
+  const auto entry = DecodeLockEntry("");
+  ASSERT_TRUE(entry);
+  EXPECT_TRUE(entry->idle());
+}
+
+TEST(LockEntryCodec, WhatComesBackBehavesAsWhatWasWritten) {
+  const std::string bytes = EncodeLockEntry(Busy());
+  auto entry = DecodeLockEntry(bytes);
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(EncodeLockEntry(*entry), bytes);
+  const auto parties = entry->Parties(kNow);
+  ASSERT_EQ(parties.size(), 3u);
+  EXPECT_TRUE(parties[0].holds);
+  EXPECT_EQ(parties[0].fence, (Fence{3, 1'000'000}));
+  EXPECT_EQ(parties[0].who, "host/1");
+  EXPECT_EQ(parties[0].left, milliseconds(1'000));
+  EXPECT_EQ(parties[1].mode, LockMode::kShared);
+  EXPECT_EQ(parties[2].left, milliseconds(2'000));
+  EXPECT_EQ(entry->HomeOf(AskOf(2).token), 77u);
+  EXPECT_EQ(entry->HomeOf(AskOf(3).token), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(entry->ends(), kNow + milliseconds(2'000));
+  LockEntry::Turns turns;
+  EXPECT_EQ(entry->Extend({"x", AskOf(1).token, milliseconds(1'000)}, kNow, turns),
+            Extended::kAskedBack);
+  EXPECT_EQ(entry->Free(AskOf(1).token, kNow, turns), Freed::kYes);
+  EXPECT_EQ(turns, (LockEntry::Turns{AskOf(2).token}));
+}
+
+// What docs/formats.md says, byte by byte.
+TEST(LockEntryCodec, VersionOneStaysAsItIs) {
+  LockEntry entry;
+  LockEntry::Turns turns;
+  LockAsk ask = AskOf(1);
+  ask.token = {5, 6};
+  ask.who = "w";
+  entry.Ask(ask, {2, 9}, BootTime(microseconds(1)) - milliseconds(1'000), turns);
+  ask.token = {7, 8};
+  ask.mode = LockMode::kShared;
+  entry.Ask(ask, {}, BootTime(microseconds(2)) - milliseconds(2'000), turns, 4);
+  EXPECT_EQ(EncodeLockEntry(entry), std::string("\x01\x01\x05\x06\x00\x01\x01w\x02\x09"
+                                                "\x01\x07\x08\x01\x02\x01w\x04",
+                                                18));
+}
+
+// Two that hold together, asked back one of them, and one that waits.
+LockEntry Counted() {
+  LockEntry entry;
+  LockEntry::Turns turns;
+  for (const uint64_t attempt : {1, 2, 3}) {
+    LockAsk ask = AskOf(attempt, LockMode::kCounted);
+    ask.token.process = 5;
+    ask.limit = 2;
+    ask.who = "w";
+    entry.Ask(ask, {2, attempt},
+              BootTime(microseconds(1)) - milliseconds(attempt == 3 ? 2'000 : 1'000), turns, 4);
+  }
+  return entry;
+}
+
+// Whoever knows version 1 only refuses a name that is counted, and goes on with all others.
+TEST(LockEntryCodec, OneWithCountedPartiesIsOfVersionTwo) {
+  const std::string bytes = EncodeLockEntry(Counted());
+  EXPECT_EQ(bytes, std::string("\x02\x02\x05\x01\x04\x01\x01w\x02\x01\x05\x02\x04\x01\x01w\x02\x02"
+                               "\x01\x05\x03\x04\x01\x01w\x04\x02",
+                               27));
+  auto entry = DecodeLockEntry(bytes);
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(EncodeLockEntry(*entry), bytes);
+  const auto parties = entry->Parties(BootTime(microseconds(0)));
+  ASSERT_EQ(parties.size(), 3u);
+  EXPECT_EQ(parties[0].mode, LockMode::kCounted);
+  EXPECT_EQ(parties[2].mode, LockMode::kCounted);
+  LockEntry::Turns turns;
+  EXPECT_FALSE(entry->MyTurn({5, 3}, BootTime(microseconds(0)))) << "its limit came along";
+  EXPECT_EQ(entry->Free({5, 1}, BootTime(microseconds(0)), turns), Freed::kYes);
+  EXPECT_EQ(turns, (LockEntry::Turns{{5, 3}}));
+}
+
+TEST(LockEntryCodec, WhatCannotBeCountedIsRefused) {
+  const std::string good = EncodeLockEntry(Counted());
+  const auto with = [&](size_t at, char byte) {
+    std::string bytes = good;
+    bytes[at] = byte;
+    return DecodeLockEntry(bytes).has_value();
+  };
+  EXPECT_TRUE(with(4, 6)) << "asked back";
+  EXPECT_FALSE(with(0, 1)) << "a flag that version 1 does not know";
+  EXPECT_FALSE(with(4, 5)) << "shared, too";
+  EXPECT_FALSE(with(4, 1)) << "a reader beside a counted one";
+  EXPECT_FALSE(with(4, 0)) << "a writer beside a counted one";
+  EXPECT_FALSE(with(21, 6)) << "one that waits is not asked back";
+  const std::string most = good.substr(0, 26) + "\xe8\x07";
+  EXPECT_TRUE(DecodeLockEntry(most)) << "1,000";
+  EXPECT_FALSE(DecodeLockEntry(good.substr(0, 26) + "\xe9\x07"));
+  for (size_t length = 1; length < good.size(); length++) {
+    EXPECT_FALSE(DecodeLockEntry(good.substr(0, length))) << length;
+  }
+}
+
+TEST(LockEntryCodec, EachCutIsRefused) {
+  const std::string bytes = EncodeLockEntry(Busy());
+  for (size_t length = 1; length < bytes.size(); length++) {
+    EXPECT_FALSE(DecodeLockEntry(bytes.substr(0, length))) << length;
+  }
+  EXPECT_FALSE(DecodeLockEntry(bytes + '\0')) << "and so is more";
+}
+
+TEST(LockEntryCodec, WhatNoEncoderWritesIsRefused) {
+  const std::string good = EncodeLockEntry(Busy());
+  std::string version = good;
+  version[0] = 3;
+  EXPECT_FALSE(DecodeLockEntry(version));
+  EXPECT_FALSE(DecodeLockEntry(std::string("\x01\x00\x00", 3))) << "an idle one has no bytes";
+  const std::string holder("\x05\x06\x00\x01\x01w\x02\x09", 8);
+  const std::string one = std::string("\x01\x01", 2) + holder + std::string(1, '\0');
+  EXPECT_TRUE(DecodeLockEntry(one));
+  const std::string two = std::string("\x01\x02", 2) + holder + holder + std::string(1, '\0');
+  EXPECT_FALSE(DecodeLockEntry(two)) << "two writers";
+  std::string flags = one;
+  flags[4] = 4;
+  EXPECT_FALSE(DecodeLockEntry(flags)) << "a flag that nobody knows";
+  const std::string many("\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
+  EXPECT_FALSE(DecodeLockEntry(many)) << "more holders than bytes";
+}
+
+TEST(LockEntryCodec, AnyBytesGiveAnEntryOrNone) {
+  std::mt19937 random{7};
+  const std::string plain = EncodeLockEntry(Busy());
+  const std::string counted = EncodeLockEntry(Counted());
+  for (int i = 0; i < 40'000; i++) {
+    std::string bytes = i % 2 == 0 ? plain : counted;
+    for (unsigned flips = 1 + random() % 4; flips > 0; flips--) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    if (const auto entry = DecodeLockEntry(bytes)) {
+      EXPECT_TRUE(DecodeLockEntry(EncodeLockEntry(*entry)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace oncemq

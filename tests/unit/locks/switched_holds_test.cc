@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of holds, and of what is left of them, through switches.
+#include "switched_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+// Longer than it is believed after its last renewal, and in so many others' company that whatever
+// is not renewed is forgotten.
+TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
+  Process p = Open();
+  p.stores["a"]->cut = true;
+  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  LockAsk held = New();
+  held.fenced = true;
+  held.lease = held.place = milliseconds(6'000);
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  Pass(milliseconds(20'000), {&p}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
+  for (int i = 0; i < 1'100; i++) {
+    const std::string name = "another " + std::to_string(i);
+    LockAsk other = New(name);
+    other.fenced = true;
+    ASSERT_EQ(Ask(p, other), Kind::kGranted);
+  }
+  ASSERT_EQ(p.locks->Progress().phase, SwitchMode::kDrain);
+  EXPECT_EQ(Extend(p, held), Extended::kYes);
+}
+
+TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  int calls = 0;
+  p.stores["b"]->on_its_way = [&] {
+    // The call that extends goes there and back, then the one that asks is on its way.
+    if (++calls == 3) {
+      EXPECT_EQ(Free(p, held), Freed::kYes);
+    }
+  };
+  Extend(p, held);
+  ASSERT_GT(calls, 3);
+  EXPECT_FALSE(Held("a"));
+  EXPECT_FALSE(Held("b"));
+}
+
+TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  int calls = 0;
+  p.stores["b"]->on_its_way = [&] {
+    if (++calls == 2) {
+      EXPECT_EQ(Free(p, held), Freed::kYes);
+    }
+  };
+  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  EXPECT_EQ(calls, 2);
+  EXPECT_FALSE(Held("b"));
+}
+
+TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(Extend(p, held), Extended::kYes);
+  ASSERT_TRUE(Held("b"));
+  ASSERT_EQ(p.locks->CallOff("")->phase, SwitchMode::kSingle);
+  EXPECT_EQ(Free(p, held), Freed::kYes);
+  EXPECT_FALSE(Held("b"));
+  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  EXPECT_EQ(Ask(p, New()), Kind::kGranted);
+}
+
+TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_EQ(Extend(p, held), Extended::kYes);
+  ASSERT_TRUE(p.locks->CallOff("").has_value());
+  p.stores["b"]->cut = true;
+  EXPECT_EQ(Free(p, held), Freed::kYes);
+}
+
+// A record may name stores that this process was not told of.
+TEST_F(SwitchedLocksTest, WhoKnowsOtherStoresThanTheRecordSaysSoAndTouchesNone) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  const auto view = std::make_shared<SwitchStoreView>(shared_);
+  std::vector<NamedLocks> named{{"c", MemoryLockCapabilities(), [this] {
+                                   return Result<std::shared_ptr<LockEngine>>(stores_.at("a"));
+                                 }}};
+  const auto stranger =
+      SwitchedLocks::Open(named, view, {.breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
+  ASSERT_TRUE(stranger.has_value()) << ToString(stranger.error());
+  EXPECT_EQ((*stranger)->Ask(New()).error().code, Code::kInvalid);
+  EXPECT_EQ((*stranger)->Progress().holds_left, std::nullopt);
+  EXPECT_EQ((*stranger)->Progress().target, "b");
+  const LockClaim claim{"x", {1, 1}};
+  Freed answer{};
+  EXPECT_TRUE((*stranger)->Free({&claim, 1}, {&answer, 1}));
+  EXPECT_EQ(answer, Freed::kNotHeld);
+}
+
+}  // namespace
+}  // namespace oncemq::testing

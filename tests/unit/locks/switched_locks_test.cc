@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/locks/switched_locks.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/lock_engines.h"
+#include "switched_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+TEST_F(SwitchedLocksTest, TheFirstStoreIsInForce) {
+  Process p = Open();
+  const LockAsk ask = New();
+  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+  EXPECT_TRUE(Held("a"));
+  EXPECT_FALSE(Held("b"));
+  EXPECT_EQ(Free(p, ask), Freed::kYes);
+  EXPECT_FALSE(Held("a"));
+}
+
+TEST_F(SwitchedLocksTest, WhatAStoreDoubtsIsPassedOnToThoseWhoListen) {
+  struct Counts final : DoubtListener {
+    void HoldsAreInDoubt() override { told++; }
+    int told = 0;
+  } counts;
+  Process p = Open();
+  p.locks->Listen(counts);
+  EXPECT_EQ(Ask(p, New()), Kind::kGranted);
+  p.stores["a"]->doubts.HoldsAreInDoubt();
+  EXPECT_EQ(counts.told, 1);
+  p.locks->Unlisten(counts);
+  p.stores["a"]->doubts.HoldsAreInDoubt();
+  EXPECT_EQ(counts.told, 1);
+  p.locks.reset();
+  p.stores["a"]->doubts.HoldsAreInDoubt();
+}
+
+TEST_F(SwitchedLocksTest, WhoKnowsNoSwitchboardIsRefusedByTheStore) {
+  Process p = Open();
+  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
+  EXPECT_EQ(stores_.at("a")->Ask(New("y"))->kind, Kind::kSealed);
+}
+
+TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
+  Process p = Open();
+  Process q = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  const auto begun = q.locks->SwitchEngine("b", "an upgrade");
+  ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
+  EXPECT_EQ(begun->in_force, "a");
+  EXPECT_EQ(begun->target, "b");
+  EXPECT_EQ(begun->phase, SwitchMode::kBoth);
+  EXPECT_EQ(begun->holds_left, 1u);
+  EXPECT_EQ(begun->left, milliseconds(40'000));
+  Pass(milliseconds(42'000), {&p, &q}, [&] {
+    EXPECT_EQ(Extend(p, held), Extended::kYes);
+    EXPECT_NE(Ask(q, New()), Kind::kGranted);
+  });
+  EXPECT_EQ(q.locks->Progress().in_force, "b");
+  EXPECT_EQ(q.locks->Progress().phase, SwitchMode::kSingle);
+  Pass(milliseconds(60'000), {&p, &q}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
+  EXPECT_FALSE(Held("a"));
+  EXPECT_TRUE(Held("b"));
+  EXPECT_EQ(Free(p, held), Freed::kYes);
+  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+}
+
+TEST_F(SwitchedLocksTest, HoldsThatHaveMovedAreNotLeft) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("").has_value()) << "the next in order";
+  EXPECT_EQ(p.locks->Progress().holds_left, 1u);
+  EXPECT_EQ(Extend(p, held), Extended::kYes);
+  EXPECT_EQ(p.locks->Progress().holds_left, 0u);
+}
+
+TEST_F(SwitchedLocksTest, CountedHoldsMoveAlsoWhereTheirLimitsDiffer) {
+  Process p = Open();
+  Process q = Open();
+  const auto counted = [&](uint32_t limit) {
+    LockAsk ask = New();
+    ask.mode = LockMode::kCounted;
+    ask.limit = limit;
+    return ask;
+  };
+  const LockAsk first = counted(1);
+  const LockAsk second = counted(2);
+  ASSERT_EQ(Ask(p, first), Kind::kGranted);
+  ASSERT_EQ(Ask(q, second), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  Pass(milliseconds(42'000), {&p, &q}, [&] {
+    EXPECT_EQ(Extend(q, second), Extended::kYes);
+    EXPECT_EQ(Extend(p, first), Extended::kYes) << "others were there before it";
+    EXPECT_EQ(Ask(q, counted(2)), Kind::kBusy);
+    EXPECT_EQ(Ask(q, New()), Kind::kBusy);
+  });
+  EXPECT_EQ(p.locks->Progress().in_force, "b");
+  EXPECT_EQ(stores_.at("b")->Look("x")->parties.size(), 2u);
+  EXPECT_EQ(Ask(q, counted(2)), Kind::kBusy);
+  EXPECT_EQ(Ask(q, counted(3)), Kind::kGranted);
+}
+
+TEST_F(SwitchedLocksTest, NobodyWaitsLongForTheNumberOfHoldsThatAreLeft) {
+  Process p = Open();
+  for (int i = 0; i < 100; i++) {
+    const std::string name = "name " + std::to_string(i);
+    ASSERT_EQ(Ask(p, New(name)), Kind::kGranted);
+  }
+  for (const auto& [name, store] : p.stores) {
+    store->on_its_way = [this] { clock_.Advance(milliseconds(10)); };
+  }
+  const BootTime before = clock_.Boot();
+  const auto begun = p.locks->SwitchEngine("b", "");
+  ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
+  EXPECT_FALSE(begun->holds_left.has_value());
+  EXPECT_LT(clock_.Boot() - before, milliseconds(1'000));
+  for (const auto& [name, store] : p.stores) {
+    store->on_its_way = [] {};
+  }
+  EXPECT_EQ(p.locks->Progress().holds_left, 100u);
+}
+
+TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  clock_.Advance(kLease);
+  p.view->Turn();
+  EXPECT_EQ(Extend(p, held), Extended::kGone);
+  EXPECT_FALSE(Held("b"));
+}
+
+TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  const LockAsk ask = New();
+  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+  EXPECT_TRUE(Held("a"));
+  EXPECT_TRUE(Held("b"));
+  EXPECT_EQ(Free(p, ask), Freed::kYes);
+  EXPECT_FALSE(Held("a"));
+  EXPECT_FALSE(Held("b"));
+}
+
+TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  LockAsk other = New();
+  other.epoch = *stores_.at("b")->Seal(0);
+  ASSERT_EQ(stores_.at("b")->Ask(other)->kind, Kind::kGranted);
+  EXPECT_EQ(Ask(p, New()), Kind::kBusy);
+  EXPECT_FALSE(Held("a"));
+}
+
+TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
+  Process p = Open();
+  Fence last;
+  for (int switches = 0; switches < 4; switches++) {
+    for (int i = 0; i < 3; i++) {
+      const LockAsk ask = New();
+      const auto answer = p.locks->Ask(ask);
+      ASSERT_TRUE(answer.has_value());
+      ASSERT_EQ(answer->kind, Kind::kGranted);
+      EXPECT_GT(answer->fence, last);
+      last = answer->fence;
+      Free(p, ask);
+      Pass(milliseconds(22'000), {&p});
+    }
+    if (p.locks->Progress().phase == SwitchMode::kSingle) {
+      ASSERT_TRUE(p.locks->SwitchEngine("").has_value());
+    }
+  }
+}
+
+TEST_F(SwitchedLocksTest, AGrantWhoseReplyWasLostBeforeASwitchIsAskedForAnew) {
+  Process p = Open();
+  ASSERT_EQ(Ask(p, New("y")), Kind::kGranted) << "and so the store is sealed";
+  const LockAsk ask = New();
+  p.stores["a"]->loses_replies = true;
+  EXPECT_FALSE(p.locks->Ask(ask).has_value());
+  p.stores["a"]->loses_replies = false;
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  const auto answer = p.locks->Ask(ask);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->kind, Kind::kGranted);
+  EXPECT_EQ(answer->fence.epoch, 2u);
+}
+
+TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
+  Process p = Open();
+  Process q = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  p.stores["a"]->cut = q.stores["a"]->cut = true;
+  const auto begun = q.locks->SwitchEngine("b", "the store is gone");
+  ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
+  EXPECT_EQ(begun->phase, SwitchMode::kDrain);
+  p.view->Turn();
+  EXPECT_EQ(Extend(p, held), Extended::kLater) << "it runs out by itself";
+  EXPECT_EQ(Ask(q, New()), Kind::kBusy);
+  LockAsk queued = New();
+  queued.queue = true;
+  EXPECT_EQ(Ask(q, queued), Kind::kQueued);
+  Pass(milliseconds(38'000), {&p, &q}, [&] { EXPECT_EQ(Ask(q, New()), Kind::kBusy); });
+  Pass(milliseconds(4'000), {&p, &q});
+  EXPECT_EQ(Ask(q, queued), Kind::kGranted);
+  EXPECT_EQ(Extend(p, held), Extended::kGone);
+}
+
+TEST_F(SwitchedLocksTest, WhatIsFencedGoesOnAtOnce) {
+  Process p = Open();
+  LockAsk held = New();
+  held.fenced = true;
+  const auto before = p.locks->Ask(held);
+  p.stores["a"]->cut = true;
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  LockAsk next = New();
+  next.fenced = true;
+  const auto after = p.locks->Ask(next);
+  ASSERT_TRUE(after.has_value()) << ToString(after.error());
+  EXPECT_EQ(after->kind, Kind::kGranted);
+  EXPECT_GT(after->fence, before->fence);
+  EXPECT_EQ(Extend(p, next), Extended::kYes);
+  EXPECT_EQ(Extend(p, held), Extended::kLater);
+}
+
+TEST_F(SwitchedLocksTest, ATargetThatDoesNotAnswerIsNotSwitchedTo) {
+  Process p = Open();
+  p.stores["b"]->cut = true;
+  const auto begun = p.locks->SwitchEngine("b", "");
+  ASSERT_FALSE(begun.has_value());
+  EXPECT_EQ(begun.error().code, Code::kUnavailable);
+  EXPECT_EQ(p.locks->SwitchEngine("c", "").error().code, Code::kInvalid);
+  EXPECT_EQ(p.locks->SwitchEngine("a", "")->phase, SwitchMode::kSingle) << "it is in force";
+}
+
+TEST_F(SwitchedLocksTest, AStoreWithoutSealsIsReachedByADrainOnly) {
+  LockCapabilities can = MemoryLockCapabilities();
+  can.seals = false;
+  Process p = Open(can);
+  EXPECT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  p.stores["b"]->cut = true;
+  for (int i = 0; i < 4; i++) {
+    static_cast<void>(Extend(p, held));
+    clock_.Advance(kTurn);
+    p.view->Turn();
+  }
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
+  EXPECT_EQ(p.locks->Progress().in_force, "a");
+  EXPECT_EQ(Extend(p, held), Extended::kYes);
+}
+
+TEST_F(SwitchedLocksTest, WhoIsCutOffFromTheRecordGetsNothingMore) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  p.view->Cut(true);
+  Pass(milliseconds(12'000), {&p});
+  EXPECT_EQ(p.locks->Ask(New()).error().code, Code::kUnavailable);
+  const LockClaim claim{held.name, held.token, held.lease};
+  Extended answer{};
+  EXPECT_FALSE(p.locks->Extend({&claim, 1}, {&answer, 1}).has_value());
+  EXPECT_EQ(Free(p, held), Freed::kYes) << "giving back harms nobody";
+}
+
+TEST_F(SwitchedLocksTest, ALeaseLongerThanTheSwitchboardWaitsForIsRefused) {
+  Process p = Open();
+  LockAsk ask = New();
+  ask.lease = kLease + milliseconds(1);
+  EXPECT_EQ(p.locks->Ask(ask).error().code, Code::kInvalid);
+}
+
+TEST_F(SwitchedLocksTest, AChangeOfTheRecordEndsAWait) {
+  Process p = Open();
+  Process q = Open();
+  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
+  LockAsk waiter = New();
+  waiter.queue = true;
+  ASSERT_EQ(Ask(q, waiter), Kind::kQueued);
+  std::thread waits([&] {
+    EXPECT_TRUE(q.locks->Await(waiter, clock_.Boot() + std::chrono::hours(1), {}).has_value());
+  });
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  q.view->Turn();
+  waits.join();
+  EXPECT_EQ(Ask(q, waiter), Kind::kQueued);
+}
+
+TEST_F(SwitchedLocksTest, ItCanDoWhatAllOfItsStoresCan) {
+  LockCapabilities can = MemoryLockCapabilities();
+  can.fence = false;
+  Process p = Open(can);
+  LockOptions options;
+  options.needs.fence = true;
+  EXPECT_EQ(LockDomain::Open(p.locks, options).error().code, Code::kInvalid);
+  EXPECT_TRUE(LockDomain::Open(p.locks).has_value());
+}
+
+TEST_F(SwitchedLocksTest, AnEngineWithoutEpochsIsNoStoreOfASwitchboard) {
+  const auto view = std::make_shared<SwitchStoreView>(shared_);
+  const auto never = []() -> Result<std::shared_ptr<LockEngine>> {
+    ADD_FAILURE() << "opened";
+    return MakeMemoryLocks();
+  };
+  for (const char* address : {"postgres-advisory://h/d", "mariadb-get-lock://u@h/d"}) {
+    const auto can = CapabilitiesAt(address);
+    if (!can) {
+      continue;  // not in this build
+    }
+    for (const bool first : {true, false}) {
+      std::vector<NamedLocks> stores{{"a", MemoryLockCapabilities(), never}};
+      stores.insert(first ? stores.begin() : stores.end(), {"session", *can, never});
+      const auto locks = SwitchedLocks::Open(stores, view, {}, clock_);
+      ASSERT_FALSE(locks.has_value()) << address;
+      EXPECT_EQ(locks.error().code, Code::kInvalid);
+      EXPECT_NE(locks.error().message.find("session"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(SwitchedLocksTest, AServiceStartsThoughItsMainStoreIsDown) {
+  const auto view = std::make_shared<SwitchStoreView>(shared_);
+  bool down = true;
+  const auto open = [&]() -> Result<std::shared_ptr<LockEngine>> {
+    if (down) {
+      return Error{Code::kUnavailable, Effect::kNone, "down"};
+    }
+    return stores_.at("a");
+  };
+  const auto locks = SwitchedLocks::Open({{"a", MemoryLockCapabilities(), open}}, view, {}, clock_);
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  EXPECT_EQ((*locks)->Ask(New()).error().code, Code::kUnavailable);
+  down = false;
+  EXPECT_EQ((*locks)->Ask(New())->kind, Kind::kGranted);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
