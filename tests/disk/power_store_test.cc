@@ -24,6 +24,7 @@
 #include "support/power/power_loss.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "torn_manifest.h"
 
 namespace oncemq::testing {
 namespace {
@@ -54,9 +55,7 @@ struct SaidOfRows {
 
 void CheckRows(const fs::path& root, const SaidOfRows& said, Keep keep) {
   auto store = RocksStore::Open(PowerStoreOptions(root / "store"));
-  // A clear stop: see docs/operations.md, A torn MANIFEST.
-  if (!store && keep == Keep::kAny && store.error().code == Code::kCorrupt &&
-      store.error().message.find("MANIFEST-") != std::string::npos) {
+  if (!store && IsTornManifest(store.error(), keep)) {
     return;
   }
   ASSERT_TRUE(store) << "a loss of power is no damage: " << ToString(store.error());

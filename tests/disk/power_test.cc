@@ -21,6 +21,7 @@
 #include "support/power/power_loss.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "torn_manifest.h"
 
 namespace oncemq::testing {
 namespace {
@@ -155,14 +156,11 @@ class DiskPower : public ::testing::TestWithParam<Setting> {
     }
   }
 
-  // False: the store says that its MANIFEST is damaged. RocksDB takes a record of it of which a
-  // later sector has arrived and an earlier one has not for damage, and not for its end: a clear
-  // stop, and no short store.
+  // False: a clear stop, and no short store.
   bool Check(const fs::path& root, const Said& said, Left* left, Keep keep) {
     const ManualClock clock;
     auto window = OpenLocalWindow(Options(root), clock);
-    if (!window && keep != Keep::kSynced && window.error().code == Code::kCorrupt &&
-        window.error().message.find("MANIFEST-") != std::string::npos) {
+    if (!window && IsTornManifest(window.error(), keep)) {
       return false;
     }
     CheckOpen(std::move(window), said, left);
