@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <optional>
-#include <thread>
 
+#include "oncemq/base/line_listener.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutex.h"
-#include "oncemq/base/start_thread.h"
 #include "oncemq/clients/postgres_client.h"
 #include "postgres_line.h"
 
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kShortestPause{20};
-constexpr milliseconds kLongestPause{1'000};
 // A network that is cut says nothing: after so long a silence the server is asked for a word.
 constexpr milliseconds kSilence{2'000};
 constexpr size_t kLongestChannel = 63;
@@ -26,19 +21,9 @@ struct PostgresListener::Parts {
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
-  Mutex mutex;
-  ConditionVariable ends;
-  bool ending GUARDED_BY(mutex) = false;
-  PostgresLine* line GUARDED_BY(mutex) = nullptr;
-  std::optional<std::thread> thread;
+  std::optional<LineListener<PostgresLine>> listener;
 
-  void Run();
   bool Listen(PostgresLine& on);
-  bool Use(PostgresLine* now) {
-    MutexLock lock(mutex);
-    line = now;
-    return !ending;
-  }
 };
 
 PostgresListener::PostgresListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -51,48 +36,25 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
       channel.find_first_not_of(kLetters) != std::string::npos) {
     return nullptr;
   }
-  std::unique_ptr<Parts> parts(new Parts{
-      place, times, channel, std::move(heard), std::move(connected), {}, {}, false, nullptr, {}});
-  parts->thread = StartThread("oncemq-postgres", [raw = parts.get()] { raw->Run(); });
-  if (!parts->thread) {
+  std::unique_ptr<Parts> parts(
+      new Parts{place, times, channel, std::move(heard), std::move(connected), {}});
+  Parts* const raw = parts.get();
+  parts->listener.emplace(LineListener<PostgresLine>::Calls{
+      .area = "postgres",
+      .open =
+          [raw] {
+            return PostgresLine::Open(raw->place, raw->times.call,
+                                      SystemClock::Instance().Boot() + raw->times.connect);
+          },
+      .listen = [raw](PostgresLine& on) { return raw->Listen(on); },
+      .lost = [raw] { raw->connected(false); }});
+  if (!parts->listener->Start("oncemq-postgres")) {
     return nullptr;
   }
   return std::unique_ptr<PostgresListener>(new PostgresListener(std::move(parts)));
 }
 
-PostgresListener::~PostgresListener() {
-  {
-    MutexLock lock(parts_->mutex);
-    parts_->ending = true;
-    if (parts_->line != nullptr) {
-      parts_->line->Hang();
-    }
-    parts_->ends.notify_all();
-  }
-  parts_->thread->join();
-}
-
-void PostgresListener::Parts::Run() {
-  for (milliseconds pause = kShortestPause;;) {
-    auto opened =
-        PostgresLine::Open(place, times.call, SystemClock::Instance().Boot() + times.connect);
-    if (!opened) {
-      Log(LogLevel::kDebug, "postgres", "cannot listen", {{"error", ToString(opened.error())}});
-    } else if (Use(opened->get())) {
-      pause = Listen(**opened) ? kShortestPause : pause;
-      connected(false);
-    }
-    Use(nullptr);
-    MutexLock lock(mutex);
-    if (!ending) {
-      ends.wait_for(mutex, pause);
-    }
-    if (ending) {
-      return;
-    }
-    pause = std::min(pause * 2, kLongestPause);
-  }
-}
+PostgresListener::~PostgresListener() = default;
 
 // Until the line is of no use. False: it never heard anything.
 bool PostgresListener::Parts::Listen(PostgresLine& on) {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <optional>
-#include <thread>
 
+#include "oncemq/base/line_listener.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutex.h"
-#include "oncemq/base/start_thread.h"
 #include "oncemq/clients/redis_client.h"
 #include "redis_line.h"
 
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kShortestPause{20};
-constexpr milliseconds kLongestPause{1'000};
 // A network that is cut says nothing: after so long a silence the server is asked for a word.
 constexpr milliseconds kSilence{2'000};
 
@@ -25,19 +20,9 @@ struct RedisListener::Parts {
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
-  Mutex mutex;
-  ConditionVariable ends;
-  bool ending GUARDED_BY(mutex) = false;
-  RedisLine* line GUARDED_BY(mutex) = nullptr;
-  std::optional<std::thread> thread;
+  std::optional<LineListener<RedisLine>> listener;
 
-  void Run();
   bool Listen(RedisLine& on);
-  bool Use(RedisLine* now) {
-    MutexLock lock(mutex);
-    line = now;
-    return !ending;
-  }
 };
 
 RedisListener::RedisListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -46,55 +31,24 @@ std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
                                                     const RedisTimes& times, std::string channel,
                                                     std::function<void(std::string_view)> heard,
                                                     std::function<void(bool)> connected) {
-  std::unique_ptr<Parts> parts(new Parts{place,
-                                         times,
-                                         std::move(channel),
-                                         std::move(heard),
-                                         std::move(connected),
-                                         {},
-                                         {},
-                                         false,
-                                         nullptr,
-                                         {}});
-  parts->thread = StartThread("oncemq-redis", [raw = parts.get()] { raw->Run(); });
-  if (!parts->thread) {
+  std::unique_ptr<Parts> parts(
+      new Parts{place, times, std::move(channel), std::move(heard), std::move(connected), {}});
+  Parts* const raw = parts.get();
+  parts->listener.emplace(LineListener<RedisLine>::Calls{
+      .area = "redis",
+      .open =
+          [raw] {
+            return RedisLine::Open(raw->place, SystemClock::Instance().Boot() + raw->times.connect);
+          },
+      .listen = [raw](RedisLine& on) { return raw->Listen(on); },
+      .lost = [raw] { raw->connected(false); }});
+  if (!parts->listener->Start("oncemq-redis")) {
     return nullptr;
   }
   return std::unique_ptr<RedisListener>(new RedisListener(std::move(parts)));
 }
 
-RedisListener::~RedisListener() {
-  {
-    MutexLock lock(parts_->mutex);
-    parts_->ending = true;
-    if (parts_->line != nullptr) {
-      parts_->line->Hang();
-    }
-    parts_->ends.notify_all();
-  }
-  parts_->thread->join();
-}
-
-void RedisListener::Parts::Run() {
-  for (milliseconds pause = kShortestPause;;) {
-    auto opened = RedisLine::Open(place, SystemClock::Instance().Boot() + times.connect);
-    if (!opened) {
-      Log(LogLevel::kDebug, "redis", "cannot listen", {{"error", ToString(opened.error())}});
-    } else if (Use(opened->get())) {
-      pause = Listen(**opened) ? kShortestPause : pause;
-      connected(false);
-    }
-    Use(nullptr);
-    MutexLock lock(mutex);
-    if (!ending) {
-      ends.wait_for(mutex, pause);
-    }
-    if (ending) {
-      return;
-    }
-    pause = std::min(pause * 2, kLongestPause);
-  }
-}
+RedisListener::~RedisListener() = default;
 
 // Until the line is of no use. False: it never heard anything.
 bool RedisListener::Parts::Listen(RedisLine& on) {
