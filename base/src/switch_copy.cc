@@ -15,18 +15,18 @@ milliseconds Safe(milliseconds lease) {
 
 }  // namespace
 
-bool SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
+SwitchCopy::Seen SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
   if (record.epoch < record_.epoch && !ONCEMQ_MUTANT("record-goes-back")) {
-    return false;
+    return Seen::kWentBack;
   }
   const BootTime counted_from = ONCEMQ_MUTANT("copy-counted-from-the-reply") ? now : asked_at;
   good_until_ = std::max(good_until_, counted_from + Safe(record.config_lease));
   if (record == record_) {
-    return false;
+    return Seen::kSame;
   }
   record_ = record;
   seen_at_ = now;
-  return true;
+  return Seen::kNews;
 }
 
 std::optional<BootTime> SwitchCopy::may_end_at() const {

@@ -80,11 +80,12 @@ Status Switchboard::Parts::Read() {
   std::stop_source before;
   {
     MutexLock lock(mutex);
-    if (record->epoch < copy.record().epoch && !ONCEMQ_MUTANT("record-goes-back")) {
+    const auto seen = copy.Saw(*record, asked_at, clock.Boot());
+    if (seen == SwitchCopy::Seen::kWentBack) {
       return WentBack(copy.record().epoch, "it is of epoch " + std::to_string(record->epoch));
     }
     version = text->version;
-    if (!copy.Saw(*record, asked_at, clock.Boot())) {
+    if (seen == SwitchCopy::Seen::kSame) {
       return {};
     }
     before = std::exchange(changed, std::stop_source());

@@ -6,6 +6,8 @@
 namespace oncemq {
 namespace {
 
+using Seen = SwitchCopy::Seen;
+
 constexpr BootTime kStart{milliseconds(100'000)};
 constexpr milliseconds kLease{10'000};
 
@@ -20,10 +22,11 @@ TEST(SwitchCopy, IsOfNoUseBeforeAnythingWasSeen) {
 
 TEST(SwitchCopy, IsGoodForALeaseFromTheSendingOfTheQuestion) {
   SwitchCopy copy;
-  EXPECT_TRUE(copy.Saw(Single(1), kStart, kStart + milliseconds(4'000)));
+  EXPECT_EQ(copy.Saw(Single(1), kStart, kStart + milliseconds(4'000)), Seen::kNews);
   EXPECT_TRUE(copy.good(kStart + kLease - milliseconds(20)));
   EXPECT_FALSE(copy.good(kStart + kLease));
-  EXPECT_FALSE(copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001)))
+  EXPECT_EQ(copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001)),
+            Seen::kSame)
       << "nothing new";
   EXPECT_TRUE(copy.good(kStart + kLease));
 }
@@ -40,7 +43,8 @@ TEST(SwitchCopy, ARecordThatGoesBackIsNotBelieved) {
   SwitchCopy copy;
   copy.Saw(Single(5), kStart, kStart);
   const BootTime good = copy.good_until();
-  EXPECT_FALSE(copy.Saw(Single(4), kStart + milliseconds(9'000), kStart + milliseconds(9'001)));
+  EXPECT_EQ(copy.Saw(Single(4), kStart + milliseconds(9'000), kStart + milliseconds(9'001)),
+            Seen::kWentBack);
   EXPECT_EQ(copy.record().epoch, 5u);
   EXPECT_EQ(copy.good_until(), good);
 }
@@ -49,7 +53,7 @@ TEST(SwitchCopy, ASwitchEndsWhenOldCopiesAndTheirLeasesAreOver) {
   SwitchCopy copy;
   const SwitchRecord both = *BeginSwitch(Single(1), "b", SwitchMode::kBoth, "");
   const BootTime seen = kStart + milliseconds(70);
-  EXPECT_TRUE(copy.Saw(both, kStart, seen));
+  EXPECT_EQ(copy.Saw(both, kStart, seen), Seen::kNews);
   ASSERT_TRUE(copy.may_end_at().has_value());
   EXPECT_EQ(*copy.may_end_at(), seen + both.config_lease + both.longest);
   copy.Saw(both, seen, seen + milliseconds(10));

@@ -11,10 +11,14 @@ namespace oncemq {
 
 class SwitchCopy {
  public:
-  // A question that was sent at `asked_at` was answered at `now`. A record of an earlier epoch than
-  // one that was seen changes nothing: who answers so has lost something.
-  // True: it is another record than before.
-  bool Saw(const SwitchRecord& record, BootTime asked_at, BootTime now);
+  enum class Seen : unsigned char {
+    kSame,
+    kNews,      // it is another record than before
+    kWentBack,  // of an earlier epoch than one that was seen: who answers so has lost something.
+                // Nothing was changed
+  };
+  // A question that was sent at `asked_at` was answered at `now`.
+  Seen Saw(const SwitchRecord& record, BootTime asked_at, BootTime now);
 
   // S1.
   bool good(BootTime now) const { return now < good_until_; }
