@@ -247,7 +247,8 @@ def script(path, *arguments):
             count.fail(f"{path} ended with exit code {code} and no summary\n{tail(output)}")
             return count
         count.passed, failed, count.skipped = map(int, found[-1])
-        count.notes += [line for line in output.splitlines() if "not covered" in line]
+        count.notes += [line for line in output.splitlines()
+                        if "not covered" in line or line.startswith("caught late")]
         if failed or code != 0:
             count.failed = max(1, failed)
             told = "\n".join(BAD.findall(output))
