@@ -12,6 +12,7 @@
 #include "lock_place.h"
 #include "oncemq/clients/store_secret.h"
 #include "oncemq/framework/store_file.h"
+#include "oncemq/locks/catalogue_locks.h"
 #include "oncemq/locks/lock_grants.h"
 #include "safe_json.h"
 
@@ -80,10 +81,17 @@ int StoreCheckCommand(const StoreArguments& arguments) {
                 << (store.anybody ? "  (refuses nobody)" : "") << "\n";
     }
   }
+  int code = kExitDone;
   TellAccess(*catalogue, [&](const auto& application, const auto& scope, const StorePlan& plan) {
     const std::string space = SpaceOf(application, scope);
+    const auto can = CatalogueCapabilities(*catalogue, plan);
     ordered_json one{{"application", application}, {"scope", scope}, {"space", space}};
     one.update(AsJson(plan));
+    if (!can) {
+      one["error"] = can.error().message;
+      std::cerr << space << ": " << can.error().message << "\n";
+      code = kExitUsage;
+    }
     json["access"].push_back(std::move(one));
     if (!arguments.json) {
       std::cout << application << (scope.empty() ? "" : ", scope " + scope) << ": " << AsText(plan)
@@ -93,7 +101,7 @@ int StoreCheckCommand(const StoreArguments& arguments) {
   if (arguments.json) {
     std::cout << SafeJson(json) << "\n";
   }
-  return kExitDone;
+  return code;
 }
 
 int StoreRegisterCommand(const StoreArguments& arguments) {

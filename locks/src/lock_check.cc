@@ -10,8 +10,6 @@ namespace oncemq {
 namespace {
 
 constexpr milliseconds kShortestLease{20};
-// Longer ones are a hold that nobody can take over in time.
-constexpr milliseconds kLongestLease{24 * 3'600'000};
 
 // What can be needed, what offers it, and what is said of an engine that does not.
 struct Need {
@@ -90,6 +88,13 @@ Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
   }
   if (times.max_hold < milliseconds(0) || times.max_hold > kForEver) {
     return Invalid("max_hold is negative, or longer than a century; 0 is no limit");
+  }
+  return {};
+}
+
+Status CheckLease(milliseconds lease, const LockCapabilities& can) {
+  if (lease > can.longest_lease && !ONCEMQ_MUTANT("locks-any-lease")) {
+    return Cannot(can, "has leases of up to " + std::to_string(can.longest_lease.count()) + " ms");
   }
   return {};
 }

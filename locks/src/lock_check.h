@@ -12,6 +12,7 @@ namespace oncemq {
 
 Status CheckLockName(std::string_view name);
 Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
+Status CheckLease(milliseconds lease, const LockCapabilities& can);
 Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
 // For engines that are asked past a domain.

@@ -52,6 +52,12 @@ Result<std::optional<std::vector<Lease>>> TakeInTurn(LockDomain& domain,
   return std::optional(std::move(leases));
 }
 
+LeaseTimes TimesOf(const LockOptions& options, const AcquireOptions& how) {
+  const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
+  const milliseconds margin = options.margin > milliseconds(0) ? options.margin : lease / 10;
+  return {lease, margin, how.max_hold, how.ends};
+}
+
 }  // namespace
 
 struct LockDomain::Parts {
@@ -64,11 +70,7 @@ struct LockDomain::Parts {
   std::atomic<uint64_t> attempts{0};
   const pid_t pid = getpid();
 
-  LeaseTimes Times(const AcquireOptions& how) const {
-    const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
-    const milliseconds margin = options.margin > milliseconds(0) ? options.margin : lease / 10;
-    return {lease, margin, how.max_hold, how.ends};
-  }
+  LeaseTimes Times(const AcquireOptions& how) const { return TimesOf(options, how); }
   std::string Who(std::string_view what) const {
     std::string who = host_and_process;
     for (const std::string_view more : {std::string_view(options.who), what}) {
@@ -104,20 +106,25 @@ LockDomain::~LockDomain() {
   parts_->watchdog->End();
 }
 
+Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can) {
+  for (const Status& fit :
+       {CheckNeeds(options.needs, can), CheckLockTimes(TimesOf(options, {}), options.place),
+        CheckLease(options.lease, can), CheckPatience(options.patience)}) {
+    if (!fit) {
+      return fit;
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine> engine,
                                                      LockOptions options, const Clock& clock) {
-  if (const Status fit = CheckNeeds(options.needs, engine->capabilities()); !fit) {
+  if (const Status fit = CheckLockOptions(options, engine->capabilities()); !fit) {
     return fit.error();
   }
   auto watchdog = std::make_shared<Watchdog>(engine, clock);
   std::unique_ptr<Parts> parts(
       new Parts{std::move(engine), std::move(options), clock, std::move(watchdog)});
-  for (const Status& fit : {CheckLockTimes(parts->Times({}), parts->options.place),
-                            CheckPatience(parts->options.patience)}) {
-    if (!fit) {
-      return fit.error();
-    }
-  }
   if (!parts->watchdog->Start()) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
@@ -127,6 +134,7 @@ Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine>
 Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const AcquireOptions& how) {
   const LeaseTimes times = parts_->Times(how);
   for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
+                            CheckLease(times.lease, parts_->engine->capabilities()),
                             CheckAcquire(how, parts_->engine->capabilities())}) {
     if (!fit) {
       return fit.error();

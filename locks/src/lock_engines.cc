@@ -17,6 +17,7 @@
 #include "oncemq/locks/postgres_locks.h"
 #endif
 #ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/clients/redis_client.h"
 #include "oncemq/locks/redis_locks.h"
 #include "oncemq/locks/redlock_locks.h"
 #endif
@@ -92,6 +93,19 @@ const Entry* EntryOf(std::string_view address) {
   return nullptr;
 }
 
+// What is lacking here for such an address, whoever stands there.
+Status Usable(std::string_view address) {
+#ifdef ONCEMQ_WITH_REDIS
+  for (const std::string_view scheme : {"rediss:", "rediss-sentinel:", "redlocks:"}) {
+    if (address.starts_with(scheme)) {
+      return RedisTlsIsBuilt();
+    }
+  }
+#endif
+  static_cast<void>(address);
+  return {};
+}
+
 Error Nowhere() {
   return {Code::kInvalid, Effect::kNone, "this build has no locks at such an address"};
 }
@@ -110,7 +124,11 @@ std::vector<LockCapabilities> LockEngines() {
 
 Result<LockCapabilities> CapabilitiesAt(std::string_view address) {
   const Entry* entry = EntryOf(address);
-  return entry != nullptr ? Result<LockCapabilities>(entry->can()) : Nowhere();
+  if (entry == nullptr) {
+    return Nowhere();
+  }
+  const Status usable = Usable(address);
+  return usable ? Result<LockCapabilities>(entry->can()) : usable.error();
 }
 
 Result<std::shared_ptr<LockEngine>> OpenLockEngine(std::string_view address,

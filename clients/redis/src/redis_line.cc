@@ -8,6 +8,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/clients/redis_client.h"
 #include "redis_wait.h"
 
 namespace oncemq {

@@ -5,10 +5,6 @@
 
 namespace oncemq {
 
-bool RedisHasTls() {
-  return false;
-}
-
 Status RedisTlsIsBuilt() {
   const std::string version = std::to_string(HIREDIS_MAJOR) + "." + std::to_string(HIREDIS_MINOR) +
                               "." + std::to_string(HIREDIS_PATCH);

@@ -204,10 +204,6 @@ class Tls final : public RedisWire {
 
 }  // namespace
 
-bool RedisHasTls() {
-  return true;
-}
-
 Status RedisTlsIsBuilt() {
   return {};
 }

@@ -41,9 +41,6 @@ class RedisWire {
 
 std::unique_ptr<RedisWire> PlainRedisWire(redisContext& connection);
 
-// Whether this build has TLS. Failure: kInvalid, what is missing.
-Status RedisTlsIsBuilt();
-
 // The handshake, which ends by `until` whatever the server does. Files are read each time, so they
 // may be renewed. `host`: who must be there, unless the place names another.
 // Failures, with effect kNone: kInvalid for what is not built, files that are of no use and a

@@ -19,6 +19,22 @@ Result<std::shared_ptr<LockEngine>> OpenEngine(const ServiceLocks& locks) {
   return OpenCatalogueLocks(*catalogue, {locks.application, locks.secret}, locks.scope);
 }
 
+Result<LockCapabilities> CapabilitiesOf(const ServiceLocks& locks) {
+  if (locks.catalogue.empty()) {
+    return CapabilitiesAt(locks.at);
+  }
+  const auto catalogue = LoadStores(locks.catalogue);
+  if (!catalogue) {
+    return catalogue.error();
+  }
+  const auto access = Authorise(*catalogue, {locks.application, locks.secret}, locks.scope);
+  if (!access) {
+    return access.error();
+  }
+  const StoreApplication& application = catalogue->applications.find(locks.application)->second;
+  return CatalogueCapabilities(*catalogue, *PlanOf(*catalogue, application, locks.scope));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options) {
@@ -33,16 +49,11 @@ Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& optio
 }
 
 Status CheckServiceLocks(const ServiceOptions& options) {
-  const ServiceLocks& locks = options.locks;
-  if (locks.catalogue.empty()) {
+  if (!options.locks.any()) {
     return {};
   }
-  const auto catalogue = LoadStores(locks.catalogue);
-  if (!catalogue) {
-    return catalogue.error();
-  }
-  const auto access = Authorise(*catalogue, {locks.application, locks.secret}, locks.scope);
-  return access ? Status() : Status(access.error());
+  const auto can = CapabilitiesOf(options.locks);
+  return can ? CheckLockOptions({.lease = options.locks.lease}, *can) : Status(can.error());
 }
 
 }  // namespace oncemq

@@ -14,6 +14,10 @@ Error Invalid(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
 }
 
+Error Of(std::string_view store, const Error& error) {
+  return {error.code, error.effect, "the store " + std::string(store) + ": " + error.message};
+}
+
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
                                                     const SwitchboardOptions& switching,
                                                     bool only_begun) {
@@ -21,7 +25,7 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
   for (const GrantedStore& store : access.locks) {
     const auto can = CapabilitiesAt(store.address);
     if (!can) {
-      return can.error();
+      return Of(store.name, can.error());
     }
     stores.push_back({store.name, *can, [address = store.address, space = access.space] {
                         return OpenLockEngine(address, space);
@@ -47,6 +51,25 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
 }
 
 }  // namespace
+
+Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
+                                               const StorePlan& plan) {
+  std::vector<NamedLocks> stores;
+  for (const std::string& name : plan.locks) {
+    const auto store = catalogue.stores.find(name);
+    const auto can = store != catalogue.stores.end()
+                         ? CapabilitiesAt(store->second.address)
+                         : Error{Code::kInvalid, Effect::kNone, "the catalogue has none"};
+    if (!can) {
+      return Of(name, can.error());
+    }
+    stores.push_back({name, *can, nullptr});
+  }
+  if (plan.record.empty() && stores.size() == 1) {
+    return stores.front().capabilities;
+  }
+  return SwitchedCapabilities(stores);
+}
 
 Result<std::shared_ptr<LockEngine>> OpenCatalogueLocks(const StoreCatalogue& catalogue,
                                                        const StoreIdentity& who,

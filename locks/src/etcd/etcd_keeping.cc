@@ -19,10 +19,17 @@ BootTime Now() {
   return SystemClock::Instance().Boot();
 }
 
+LockCapabilities Of(const EtcdLockOptions& options) {
+  LockCapabilities can = EtcdLockCapabilities();
+  can.longest_lease = EtcdLongestLease(options.session);
+  return can;
+}
+
 }  // namespace
 
 EtcdLocks::EtcdLocks(std::unique_ptr<EtcdClient> client, const EtcdLockOptions& options)
-    : client_(std::move(client)),
+    : can_(Of(options)),
+      client_(std::move(client)),
       keys_(options.space),
       most_(options.max_waiters + 1),
       session_(*client_, keys_, options.session, options.call, doubts_) {}
@@ -42,11 +49,6 @@ EtcdLocks::~EtcdLocks() {
 bool EtcdLocks::Start() {
   keeper_ = StartThread("oncemq-etcd", [this] { Keep(); });
   return keeper_.has_value();
-}
-
-const LockCapabilities& EtcdLocks::capabilities() const {
-  static const LockCapabilities can = EtcdLockCapabilities();
-  return can;
 }
 
 // Acknowledges the session, and removes what nobody extended.

@@ -28,7 +28,7 @@ class EtcdLocks final : public LockEngine {
   // False: the system gives no thread.
   [[nodiscard]] bool Start();
 
-  const LockCapabilities& capabilities() const override;
+  const LockCapabilities& capabilities() const override { return can_; }
   Result<LockAnswer> Ask(const LockAsk& ask) override;
   Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override;
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override;
@@ -61,6 +61,7 @@ class EtcdLocks final : public LockEngine {
   Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease);
   Result<Line> LineOf(std::string_view name);
 
+  const LockCapabilities can_;
   const std::unique_ptr<EtcdClient> client_;
   const EtcdLockKeys keys_;
   const size_t most_;  // of a line

@@ -200,7 +200,8 @@ LockCapabilities EtcdLockCapabilities() {
           .fence = true,
           .survives_failover = true,
           .long_holds = true,
-          .seals = true};
+          .seals = true,
+          .longest_lease = EtcdLongestLease(EtcdLockOptions().session)};
 }
 
 Result<std::shared_ptr<LockEngine>> OpenEtcdLocks(std::string_view address,

@@ -18,6 +18,11 @@
 
 namespace oncemq {
 
+// A hold ends before the session that it hangs on can, also when that is renewed late.
+constexpr milliseconds EtcdLongestLease(std::chrono::seconds session) {
+  return milliseconds(session) * 3 / 4;
+}
+
 class EtcdSession {
  public:
   struct Ticket {
@@ -50,7 +55,7 @@ class EtcdSession {
   // gave in this epoch.
   [[nodiscard]] bool Allows(uint32_t epoch);
 
-  milliseconds LongestLease() const { return milliseconds(ttl_) * 3 / 4; }
+  milliseconds LongestLease() const { return EtcdLongestLease(ttl_); }
 
  private:
   Status Renew(int64_t lease);

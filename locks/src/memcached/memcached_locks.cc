@@ -26,7 +26,7 @@ constexpr LockCapabilities kCan{
 // Somebody else changed the key between a look and a change; so often in turn that is no chance.
 constexpr int kRounds = 8;
 constexpr size_t kLargestBatch = 64;
-constexpr milliseconds kLongestLease = kMemcachedLongest - seconds(5);
+constexpr milliseconds kLongestKept = kMemcachedLongest - seconds(5);
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
@@ -54,7 +54,7 @@ class MemcachedLocks final : public LockEngine {
     if (ask.mode != LockMode::kExclusive) {
       return MemcachedCannot("has exclusive locks only");
     }
-    if (ask.lease > kLongestLease) {
+    if (ask.lease > kLongestKept) {
       return MemcachedCannot("has leases of up to 30 days");
     }
     Seen(ask.epoch);
@@ -118,7 +118,7 @@ class MemcachedLocks final : public LockEngine {
     const BootTime sent = Now();
     std::vector<Open> open;
     for (size_t i = 0; i < claims.size(); i++) {
-      if (claims[i].lease > kLongestLease) {
+      if (claims[i].lease > kLongestKept) {
         return MemcachedCannot("has leases of up to 30 days");
       }
       answers[i] = Extended::kGone;

@@ -13,8 +13,34 @@ namespace {
 constexpr size_t kMostNamesCounted = 1'000;
 constexpr milliseconds kLongestCount{500};
 
-LockCapabilities WhatAllCan(const std::vector<NamedLocks>& stores) {
+Status CheckStores(const std::vector<NamedLocks>& stores) {
+  if (stores.empty()) {
+    return Error{Code::kInvalid, Effect::kNone, "locks that are switched need a store"};
+  }
+  StoreNames names;
+  for (const NamedLocks& store : stores) {
+    if (HasStore(names, store.name)) {
+      return Error{Code::kInvalid, Effect::kNone, "two stores are called " + store.name};
+    }
+    if (!store.capabilities.epochs) {
+      return Error{Code::kInvalid, Effect::kNone,
+                   "the store " + store.name + " cannot be switched to or from: " +
+                       std::string(store.capabilities.engine) + " knows no epochs"};
+    }
+    names.push_back(store.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores,
+                                              milliseconds longest) {
+  if (const Status fit = CheckStores(stores); !fit) {
+    return fit.error();
+  }
   LockCapabilities all = stores.front().capabilities;
+  all.longest_lease = longest;
   for (const NamedLocks& store : stores) {
     const LockCapabilities& can = store.capabilities;
     all.processes = all.processes && can.processes;
@@ -27,14 +53,13 @@ LockCapabilities WhatAllCan(const std::vector<NamedLocks>& stores) {
     all.survives_failover = all.survives_failover && can.survives_failover;
     all.long_holds = all.long_holds && can.long_holds;
     all.lists = all.lists && can.lists;
+    all.longest_lease = std::min(all.longest_lease, can.longest_lease);
   }
   all.engine = "switched";
   all.epochs = false;  // it asks in those of its own switchboard
   all.seals = false;   // not by those who use it
   return all;
 }
-
-}  // namespace
 
 SwitchedLocks::SwitchedLocks(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SwitchedLocks::~SwitchedLocks() = default;
@@ -43,20 +68,13 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
                                                            std::shared_ptr<SwitchStore> record,
                                                            SwitchboardOptions options,
                                                            const Clock& clock) {
-  if (stores.empty()) {
-    return Error{Code::kInvalid, Effect::kNone, "locks that are switched need a store"};
+  auto can = SwitchedCapabilities(stores, kLongestLease);
+  if (!can) {
+    return can.error();
   }
-  std::unique_ptr<Parts> parts(new Parts{clock, {}, {}, WhatAllCan(stores), {}, {}, {}, nullptr});
+  std::unique_ptr<Parts> parts(new Parts{clock, {}, {}, *can, {}, {}, {}, nullptr});
   options.stores.clear();
   for (NamedLocks& store : stores) {
-    if (HasStore(options.stores, store.name)) {
-      return Error{Code::kInvalid, Effect::kNone, "two stores are called " + store.name};
-    }
-    if (!store.capabilities.epochs) {
-      return Error{Code::kInvalid, Effect::kNone,
-                   "the store " + store.name + " cannot be switched to or from: " +
-                       std::string(store.capabilities.engine) + " knows no epochs"};
-    }
     options.stores.push_back(store.name);
     parts->stores.push_back(std::make_unique<SwitchedStore>(std::move(store), parts->doubts));
   }
@@ -74,6 +92,8 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
     return board.error();
   }
   parts->board = *std::move(board);
+  // The record says what is allowed, whoever wrote it.
+  parts->can.longest_lease = std::min(can->longest_lease, parts->board->Progress().record.longest);
   return std::shared_ptr<SwitchedLocks>(new SwitchedLocks(std::move(parts)));
 }
 

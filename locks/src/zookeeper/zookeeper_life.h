@@ -19,6 +19,11 @@
 
 namespace oncemq {
 
+// One that the session is sure to outlive, counted from whatever we sent last.
+constexpr milliseconds LongestLeaseIn(milliseconds session) {
+  return session * 3 / 4;
+}
+
 class ZooKeeperLife {
  public:
   struct Seal {
@@ -41,8 +46,7 @@ class ZooKeeperLife {
   // Once it is connected.
   Status Connected(milliseconds within) const { return session_->Connected(within); }
   Status Connected() const { return Connected(times_.call); }
-  // A lease that the session is sure to outlive, counted from whatever we sent last.
-  milliseconds LongestLease() const { return session_->timeout() * 3 / 4; }
+  milliseconds LongestLease() const { return LongestLeaseIn(session_->timeout()); }
   milliseconds Heartbeat() const {
     const milliseconds timeout = session_->timeout();
     return (timeout > milliseconds(0) ? timeout : times_.session) / 5;

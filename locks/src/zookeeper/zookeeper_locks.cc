@@ -28,7 +28,14 @@ constexpr LockCapabilities kCan{.engine = "zookeeper",
                                 .fence = true,
                                 .survives_failover = true,
                                 .long_holds = true,
-                                .seals = true};
+                                .seals = true,
+                                .longest_lease = LongestLeaseIn(ZooKeeperLockOptions().session)};
+
+LockCapabilities Of(const ZooKeeperLockOptions& options) {
+  LockCapabilities can = kCan;
+  can.longest_lease = LongestLeaseIn(options.session);
+  return can;
+}
 
 // One of those who ask for a name, as the store has it.
 struct Asker {
@@ -45,13 +52,14 @@ struct Asker {
 class ZooKeeperLocks final : public LockEngine {
  public:
   ZooKeeperLocks(const ZooKeeperPlace& place, const ZooKeeperLockOptions& options)
-      : max_waiters_(options.max_waiters),
+      : can_(Of(options)),
+        max_waiters_(options.max_waiters),
         keeper_(place, {options.connect, options.call, options.session},
                 ZooKeeperPaths(options.space), doubts_) {}
 
   Status Open(milliseconds connect) { return keeper_.Open(connect); }
 
-  const LockCapabilities& capabilities() const override { return kCan; }
+  const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     if (const Status fit = CheckCounted(ask, kCan); !fit) {
@@ -331,6 +339,7 @@ class ZooKeeperLocks final : public LockEngine {
     return held;
   }
 
+  const LockCapabilities can_;
   const size_t max_waiters_;
   LockDoubts doubts_;
   ZooKeeperKeeper keeper_;

@@ -75,6 +75,16 @@ TEST_F(StoreCommand, SaysWhatACatalogueMeansOrWhatIsWrong) {
   EXPECT_EQ(Run("store check").code, 2);
 }
 
+TEST_F(StoreCommand, RefusesAPlanWhoseStoresCannotBeSwitched) {
+  std::string text = ReadAll(stores_) + "    locks: [redis, held]\n    record: keeper\n";
+  text.insert(text.find("  zk:"),
+              "  held: {address: \"postgres-advisory://127.0.0.1:1/d\", anybody: true}\n");
+  std::ofstream(stores_) << text;
+  const Ended check = Run("store check '" + stores_.string() + "'");
+  EXPECT_EQ(check.code, 2) << check.out;
+  EXPECT_THAT(check.err, HasSubstr("payments: the store held cannot be switched to or from"));
+}
+
 TEST_F(StoreCommand, PrintsStatementsOnStandardOutputAndNoSecret) {
   const Ended grants = Run("store grants" + Here());
   EXPECT_EQ(grants.code, 0) << grants.err;

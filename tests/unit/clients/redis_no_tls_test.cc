@@ -8,7 +8,7 @@ namespace oncemq {
 namespace {
 
 TEST(RedisWithoutTls, AnAddressThatWantsItIsRefusedAndToldWhatIsMissing) {
-  EXPECT_FALSE(RedisHasTls());
+  EXPECT_FALSE(RedisTlsIsBuilt());
   for (const char* url :
        {"rediss://u:hunter2@127.0.0.1:1", "rediss-sentinel://:hunter2@127.0.0.1:1/orders"}) {
     const auto place = ParseRedisPlace(url);

@@ -98,11 +98,27 @@ TEST(ServiceLocks, OneStoreIsOpenedWithItsLease) {
   EXPECT_LE((*locks)->engine().Look("x")->parties[0].left, milliseconds(9'000));
 }
 
+TEST(ServiceLocks, ACheckRefusesWhatAStartWouldAndAsksNobody) {
+  for (const auto& [locks, why] :
+       {std::pair("{at: \"etcd://127.0.0.1:1\", lease: 31s}", "30000 ms"),
+        {"{at: \"zookeeper://127.0.0.1:1\", lease: 10min}", "30000 ms"}}) {
+    const Status checked = CheckServiceLocks(Accepted(locks));
+    ASSERT_FALSE(checked) << locks;
+    EXPECT_EQ(checked.error().code, Code::kInvalid);
+    EXPECT_THAT(checked.error().message, HasSubstr(why));
+  }
+  EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"etcd://127.0.0.1:1\", lease: 30s}")));
+  EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"redis://127.0.0.1:1\", lease: 10min}")));
+}
+
 class CatalogueService : public ::testing::Test {
  protected:
-  ServiceOptions Options(const std::string& more) const {
+  ServiceOptions Options(const std::string& more, const std::string& plan = "here") const {
     std::ofstream(dir_.path() / "stores.yaml")
-        << "stores:\n  here: {address: \"memory:\", anybody: true}\ndefault: {locks: here}\n"
+        << "stores:\n  here: {address: \"memory:\", anybody: true}\n"
+        << "  there: {address: \"memory:\", anybody: true}\n"
+        << "  record: {address: \"file:" << dir_.path().string() << "\", anybody: true}\n"
+        << "default: {locks: " << plan << (plan == "here" ? "" : ", record: record") << "}\n"
         << "applications:\n  payments: {secret: " << digest_ << ", scopes: {refunds: {}}}\n";
     return Accepted("{catalogue: '" + (dir_.path() / "stores.yaml").string() + "', " + more + "}");
   }
@@ -118,6 +134,13 @@ TEST_F(CatalogueService, OpensTheStoresThatItWasGiven) {
   const auto locks = OpenServiceLocks(options);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   EXPECT_TRUE((*locks)->TryAcquire("x")->has_value());
+}
+
+TEST_F(CatalogueService, RefusesALeaseThatItsSwitchboardWouldNotAllow) {
+  const ServiceOptions options = Options(
+      "application: payments, lease: 31s, secret: " + std::string(kSecret), "[here, there]");
+  EXPECT_THAT(ToString(CheckServiceLocks(options).error()), HasSubstr("30000 ms"));
+  EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("30000 ms"));
 }
 
 TEST_F(CatalogueService, IsRefusedWhereItWasGivenNone) {

@@ -63,5 +63,13 @@ TEST(LockCheck, ADomainIsNotOpenedOverAnEngineThatLacksANeed) {
   EXPECT_EQ(domain.error().message, "the engine memory may forget a hold when it loses a server");
 }
 
+TEST(LockCheck, ALeaseIsAsLongAsTheEngineHasAtMost) {
+  const LockCapabilities can{.engine = "nobody's", .longest_lease = milliseconds(9'000)};
+  EXPECT_TRUE(CheckLockOptions({.lease = milliseconds(9'000)}, can));
+  const Status longer = CheckLockOptions({.lease = milliseconds(9'001)}, can);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().message, "the engine nobody's has leases of up to 9000 ms");
+}
+
 }  // namespace
 }  // namespace oncemq

@@ -39,6 +39,17 @@ TEST_F(SwitchedLocksTest, WhatAStoreDoubtsIsPassedOnToThoseWhoListen) {
   p.stores["a"]->doubts.HoldsAreInDoubt();
 }
 
+TEST_F(SwitchedLocksTest, TheRecordSaysHowLongALeaseMayBe) {
+  Process p = Open();
+  EXPECT_EQ(p.locks->capabilities().longest_lease, milliseconds(30'000));
+  const auto domain = LockDomain::Open(p.locks, {.lease = milliseconds(30'000)}, clock_);
+  ASSERT_TRUE(domain.has_value());
+  EXPECT_FALSE(LockDomain::Open(p.locks, {.lease = milliseconds(30'001)}, clock_).has_value());
+  const auto longer = (*domain)->TryAcquire("x", {.lease = milliseconds(30'001)});
+  ASSERT_FALSE(longer.has_value());
+  EXPECT_EQ(longer.error().code, Code::kInvalid);
+}
+
 TEST_F(SwitchedLocksTest, WhoKnowsNoSwitchboardIsRefusedByTheStore) {
   Process p = Open();
   ASSERT_EQ(Ask(p, New()), Kind::kGranted);

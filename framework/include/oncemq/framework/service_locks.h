@@ -20,8 +20,9 @@ namespace oncemq {
 // engine's. No secret is in them. Thread safety: any thread.
 Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options);
 
-// The same as far as no store has to be asked: the catalogue is read, and the application is
-// registered, proves itself and may use its scope.
+// The same as far as no store has to be asked: the catalogue is read; the application is
+// registered, proves itself and may use its scope; the stores can be opened here, together, with
+// this lease.
 Status CheckServiceLocks(const ServiceOptions& options);
 
 }  // namespace oncemq

@@ -15,10 +15,16 @@
 #include "oncemq/base/result.h"
 #include "oncemq/base/switchboard.h"
 #include "oncemq/clients/store_access.h"
+#include "oncemq/clients/store_catalogue.h"
 #include "oncemq/locks/lock_engine.h"
 #include "oncemq/locks/switched_locks.h"
 
 namespace oncemq {
+
+// What the locks of a plan can do, nobody asked. Failures: kInvalid, for stores that this build
+// cannot open, or that cannot be switched from one to another.
+Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
+                                               const StorePlan& plan);
 
 // One engine; several, or one with a record, as SwitchedLocks whose first store is the main one.
 // Its switchboard is called as the space is. `switching`: its stores and its seal are filled in.

@@ -77,6 +77,9 @@ struct AcquireOptions {
                                   // time, this one included
 };
 
+// Whether a domain of these options could be opened over such an engine: kInvalid, what is wrong.
+Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can);
+
 // Counted: each ask is judged by its own limit against all who hold and all who wait before it,
 // whatever limits those came with; of the limit nothing is kept but with those who wait. So asks of
 // a name should agree on it. While they differ, an ask with a low limit waits until so few hold,

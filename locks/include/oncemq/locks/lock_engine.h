@@ -30,6 +30,9 @@ enum class LockMode : unsigned char {
 };
 std::string_view ToString(LockMode mode);
 
+// Longer ones are a hold that nobody can take over in time.
+inline constexpr milliseconds kLongestLease = std::chrono::hours(24);
+
 // What an engine can do. Conformance suite, start-up check and the listing of engines read it.
 struct LockCapabilities {
   std::string_view engine;         // "memory", "redis", ...
@@ -45,6 +48,8 @@ struct LockCapabilities {
   bool seals = false;              // can refuse those who did not hear of a switch
   bool lists = true;               // can say which names are held; else Names() is kInvalid
   bool epochs = true;              // answers asks of a switchboard, which come in its epochs
+  // Longer ones are refused. A store may allow less still, which is known when it was asked.
+  milliseconds longest_lease = kLongestLease;
 };
 
 // The longest name; names are bytes, any of them.

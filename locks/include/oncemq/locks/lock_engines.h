@@ -15,7 +15,8 @@ namespace oncemq {
 // What this build has, and what each can do.
 std::vector<LockCapabilities> LockEngines();
 
-// Of the engine that has such addresses; whether anything is there is not asked.
+// Of the engine that has such addresses; whether anything is there is not asked. kInvalid where
+// this build has none, or lacks what it needs for them (TLS).
 Result<LockCapabilities> CapabilitiesAt(std::string_view address);
 
 // "memory:", or what the header of an engine says of its addresses (docs/lock_engines.md lists

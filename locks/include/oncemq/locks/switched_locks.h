@@ -29,6 +29,12 @@ struct NamedLocks {
   std::function<Result<std::shared_ptr<LockEngine>>()> open;
 };
 
+// What all of them can, behind a switchboard that allows leases up to `longest`. kInvalid where
+// they cannot be switched: two of a name, or an engine that cannot be one of several
+// (LockCapabilities::epochs).
+Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores,
+                                              milliseconds longest = SwitchboardOptions().longest);
+
 // Where a switch stands.
 struct LockSwitch {
   std::string in_force;
@@ -47,8 +53,8 @@ struct LockSwitch {
 class SwitchedLocks final : public LockEngine {
  public:
   // The order of the stores is that of SwitchEngine(); the first is the main one. Of `options`, the
-  // stores, the seal and the probe are filled in here. Failures: kInvalid, also for an engine that
-  // cannot be one of several (LockCapabilities::epochs); else those of the record.
+  // stores, the seal and the probe are filled in here. Failures: those of
+  // SwitchedCapabilities(), and of the record.
   static Result<std::shared_ptr<SwitchedLocks>> Open(std::vector<NamedLocks> stores,
                                                      std::shared_ptr<SwitchStore> record,
                                                      SwitchboardOptions options = {},

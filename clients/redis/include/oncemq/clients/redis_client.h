@@ -102,9 +102,9 @@ class RedisListener {
   const std::unique_ptr<Parts> parts_;
 };
 
-// Whether this build can reach a Redis by TLS. Otherwise an address that wants it is refused when
-// it is opened.
-bool RedisHasTls();
+// Whether this build can reach a Redis by TLS. kInvalid, what is missing: an address that wants it
+// is refused when it is opened.
+Status RedisTlsIsBuilt();
 
 // What an answer of kind kError is as an Error.
 Error RedisError(std::string_view text);
