@@ -137,8 +137,13 @@ TEST_F(ZooKeeperLocksTest, APredecessorThatGoesBetweenTheListAndTheWatchCostsNoT
     const LockAsk ahead = AskOf(2 * round);
     const LockAsk behind = AskOf(2 * round + 1);
     ASSERT_EQ(Asked(*first, ahead), Kind::kGranted);
-    std::jthread frees([&] { EXPECT_EQ(*Free(*first, ahead), Freed::kYes); });
-    const BootTime until = SystemClock::Instance().Boot() + kLong;
+    std::jthread frees([&, late = std::chrono::microseconds(10 * round)] {
+      const auto at = std::chrono::steady_clock::now() + late;
+      while (std::chrono::steady_clock::now() < at) {
+      }
+      EXPECT_EQ(*Free(*first, ahead), Freed::kYes);
+    });
+    const BootTime until = SystemClock::Instance().Boot() + milliseconds(15'000);
     Kind kind = Asked(*second, behind);
     while (kind == Kind::kQueued && SystemClock::Instance().Boot() < until) {
       ASSERT_TRUE(second->Await(behind, until, {}));
