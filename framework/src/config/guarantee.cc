@@ -215,6 +215,7 @@ std::string ExplainGuarantee(const ServiceOptions& options) {
     }
   }
   SayOrder(runtime, limits, holds);
+  SayLocks(options, limits, holds);
   holds.Say("A commit never passes an unfinished message, so none is lost.");
   SayRefused(options, holds);
   return limits.Take() + "\n" + holds.Take();

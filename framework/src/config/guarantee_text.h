@@ -61,4 +61,7 @@ void SayIds(const RuntimeOptions& runtime, GuaranteeText& text);
 void SayDiskLimits(const ServiceOptions& options, GuaranteeText& text);
 void SayAtomic(GuaranteeText& limits, GuaranteeText& holds);
 
+// Of the names that handlers lock; nothing where they lock none.
+void SayLocks(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
+
 }  // namespace oncemq

@@ -7,6 +7,7 @@
 
 #include "minimal_service.h"
 #include "oncemq/framework/service_options.h"
+#include "oncemq/locks/lock_engines.h"
 
 namespace oncemq {
 namespace {
@@ -95,6 +96,25 @@ TEST(Guarantee, OrderIsSaidWithItsReach) {
   EXPECT_THAT(Explained(kMinimalService + "order: {mode: unordered}\n"), HasSubstr("in any order"));
   EXPECT_THAT(Explained(kMinimalService + "order: {mode: partition}\n"),
               HasSubstr("Messages of one partition are handled one at a time"));
+}
+
+TEST(Guarantee, LocksAreSaidWithWhatTheirStoreCannotDo) {
+  EXPECT_THAT(Explained(kMinimalService), Not(HasSubstr("lease")));
+  const std::string memory = Explained(kMinimalService + "locks: {at: \"memory:\", lease: 9s}\n");
+  EXPECT_THAT(memory, HasSubstr("exclude nobody outside of this process"));
+  EXPECT_THAT(memory, HasSubstr("not renewed for 9s is lost"));
+  EXPECT_LT(memory.find("not renewed"), memory.find("A name is given to one handler at a time"));
+  if (const auto redis = CapabilitiesAt("redis://h")) {
+    EXPECT_THAT(
+        Explained(kMinimalService + "locks: {at: \"redis://h\"}\n"),
+        HasSubstr("forgotten with a server that is lost: two may hold a name then, and only "
+                  "their fences"));
+  }
+  const std::string elided = Explained(kMinimalService +
+                                       "locks: {elided: true, names_partition_owned: true, "
+                                       "effects_check_fences: true}\n");
+  EXPECT_THAT(elided, HasSubstr("Two members may hold a name at a time"));
+  EXPECT_THAT(elided, HasSubstr("you said `effects_check_fences`"));
 }
 
 TEST(Guarantee, SaysWhatBecomesOfARefusedMessage) {
