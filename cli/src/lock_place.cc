@@ -35,9 +35,7 @@ Result<std::shared_ptr<LockEngine>> OpenByCatalogue(const CatalogueArguments& fr
   if (!access->record) {
     return OpenCatalogueLocks(*catalogue, *who, from.scope);
   }
-  SwitchboardOptions options;
-  options.automatic = false;  // a command has no vote
-  auto switched = OpenCatalogueSwitch(*catalogue, *who, from.scope, options, true);
+  auto switched = OpenCatalogueSwitch(*catalogue, *who, from.scope, WithoutVote(), true);
   if (!switched) {
     return switched.error();
   }
@@ -88,6 +86,12 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
     return Refused("locks in memory can be seen by their own process only");
   }
   return OpenLockEngine(at, arguments.space);
+}
+
+SwitchboardOptions WithoutVote() {
+  SwitchboardOptions options;
+  options.automatic = false;
+  return options;
 }
 
 void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,

@@ -8,6 +8,7 @@
 
 #include "lock_command.h"
 #include "oncemq/base/result.h"
+#include "oncemq/base/switchboard.h"
 #include "oncemq/locks/lock_engine.h"
 
 namespace oncemq {
@@ -19,6 +20,8 @@ bool HasPassword(std::string_view address);
 // Opens what --at or --catalogue says, else ONCEMQ_LOCKS or ONCEMQ_CATALOGUE. Where several stores
 // are switched it casts no vote, and does not begin.
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);
+// How a command opens a switchboard: its own calls are no reason to leave a store.
+SwitchboardOptions WithoutVote();
 // As the admin socket does: a line for each change, with who asked for it.
 void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
                 std::string_view result);

@@ -66,9 +66,7 @@ Result<std::shared_ptr<SwitchedLocks>> OpenByCatalogue(const CatalogueArguments&
   if (!who) {
     return who.error();
   }
-  SwitchboardOptions options;
-  options.automatic = false;  // a command has no vote
-  return OpenCatalogueSwitch(*catalogue, *who, from.scope, options, true);
+  return OpenCatalogueSwitch(*catalogue, *who, from.scope, WithoutVote(), true);
 }
 
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& arguments) {
@@ -105,9 +103,8 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& argumen
         "there is no switch record yet; the first service writes it. One that was lost is begun "
         "again with --first-epoch");
   }
-  SwitchboardOptions options;
+  SwitchboardOptions options = WithoutVote();
   options.first_epoch = arguments.first_epoch;
-  options.automatic = false;  // a command has no vote
   return SwitchedLocks::Open(*std::move(stores), *record, options);
 }
 
