@@ -80,12 +80,12 @@ Status Switchboard::Parts::Read() {
   std::stop_source before;
   {
     MutexLock lock(mutex);
-    const auto seen = copy.Saw(*record, asked_at, clock.Boot());
-    if (seen == SwitchCopy::Seen::kWentBack) {
+    const auto saw = copy.Saw(*record, asked_at, clock.Boot());
+    if (saw == SwitchCopy::Seen::kWentBack) {
       return WentBack(copy.record().epoch, "it is of epoch " + std::to_string(record->epoch));
     }
     version = text->version;
-    if (seen == SwitchCopy::Seen::kSame) {
+    if (saw == SwitchCopy::Seen::kSame) {
       return {};
     }
     before = std::exchange(changed, std::stop_source());

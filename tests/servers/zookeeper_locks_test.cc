@@ -137,9 +137,8 @@ TEST_F(ZooKeeperLocksTest, APredecessorThatGoesBetweenTheListAndTheWatchCostsNoT
     const LockAsk ahead = AskOf(2 * round);
     const LockAsk behind = AskOf(2 * round + 1);
     ASSERT_EQ(Asked(*first, ahead), Kind::kGranted);
-    std::jthread frees([&, late = std::chrono::microseconds(10 * round)] {
-      const auto at = std::chrono::steady_clock::now() + late;
-      while (std::chrono::steady_clock::now() < at) {
+    std::jthread frees([&, at = SystemClock::Instance().Boot() + microseconds(10 * round)] {
+      while (SystemClock::Instance().Boot() < at) {
       }
       EXPECT_EQ(*Free(*first, ahead), Freed::kYes);
     });

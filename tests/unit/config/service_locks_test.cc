@@ -101,14 +101,14 @@ TEST(ServiceLocks, OneStoreIsOpenedWithItsLease) {
 TEST(ServiceLocks, ACheckRefusesWhatAStartWouldAndAsksNobody) {
   for (const auto& [locks, why] :
        {std::pair("{at: \"etcd://127.0.0.1:1\", lease: 31s}", "30000 ms"),
-        {"{at: \"zookeeper://127.0.0.1:1\", lease: 10min}", "30000 ms"}}) {
+        {"{at: \"zookeeper://127.0.0.1:1\", lease: 10m}", "30000 ms"}}) {
     const Status checked = CheckServiceLocks(Accepted(locks));
     ASSERT_FALSE(checked) << locks;
     EXPECT_EQ(checked.error().code, Code::kInvalid);
     EXPECT_THAT(checked.error().message, HasSubstr(why));
   }
   EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"etcd://127.0.0.1:1\", lease: 30s}")));
-  EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"redis://127.0.0.1:1\", lease: 10min}")));
+  EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"redis://127.0.0.1:1\", lease: 10m}")));
 }
 
 class CatalogueService : public ::testing::Test {
