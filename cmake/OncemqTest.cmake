@@ -5,6 +5,8 @@
 #               [SERIAL] [ROCKSDB] [WHOLE] [ENV A=b])
 #     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: it opens stores.
 #     WHOLE: all of them are one test of ctest, as they share a server that starts slowly
+#   oncemq_test_again(NAME many OF unit_base FILTER Log.* LABELS large ENV A=b TIMEOUT 60)
+#     one more test of ctest: some of that program's, at another size
 #   oncemq_bench(NAME dispatch SOURCES ... LIBS ...)     program bench_dispatch
 #   oncemq_fuzz(NAME record SOURCES ... LIBS ...)        program fuzz_record, with clang only
 
@@ -81,6 +83,18 @@ endforeach()
 ]=])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
                ${CMAKE_CURRENT_BINARY_DIR}/${target}_lists.cmake)
+endfunction()
+
+# Where the program is not built there is no such test.
+function(oncemq_test_again)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;OF;FILTER;TIMEOUT" "LABELS;ENV")
+  if(NOT TARGET test_${arg_OF})
+    return()
+  endif()
+  add_test(NAME ${arg_NAME} COMMAND test_${arg_OF} --gtest_filter=${arg_FILTER})
+  set_tests_properties(${arg_NAME} PROPERTIES
+    TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENV}"
+    SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" FAIL_REGULAR_EXPRESSION "Running 0 tests")
 endfunction()
 
 function(oncemq_bench)

@@ -193,41 +193,6 @@ def tier_storms(run):
     return ctest(run, "dev", "^storm$", jobs=1, env=rounds)
 
 
-# What locks leave behind, at full size: program, tests, and how many rounds. Engines that know no
-# queue ask again in intervals, so each of their rounds takes long.
-MANY_LOCKS = [
-    ("servers/test_redis", "RedisNames*", 0),
-    *((f"conformance/test_conformance_{store}_locks", f"{store}_locks/*GivingUp*", 10000)
-      for store in ("etcd", "mariadb", "postgres", "redis", "zookeeper")),
-    ("conformance/test_conformance_mariadb_locks", "mariadb_get_lock/*GivingUp*", 2000),
-    ("conformance/test_conformance_postgres_locks", "postgres_advisory/*GivingUp*", 2000),
-    ("conformance/test_conformance_memcached_locks", "*GivingUp*", 2000),
-    ("conformance/test_conformance_redlock", "*GivingUp*", 2000),
-]
-
-
-def tier_locks(run):
-    """A million names, and attempts that are given up around their grant."""
-    count = build(run, "dev")
-    for path, tests, rounds in MANY_LOCKS if count.failed == 0 else []:
-        program = ROOT / "build/dev/tests" / path
-        name = f"{program.name} {tests}"
-        if not program.exists():
-            count.skipped += 1
-            count.notes.append(f"skipped: {name}: not in this build")
-            continue
-        env = {"ONCEMQ_GIVING_UP_ROUNDS": str(rounds), "ONCEMQ_LOCK_NAMES": "1000000"}
-        code, output = run.command([program, f"--gtest_filter={tests}"], env=env)
-        if code != 0 or "Running 0 tests" in output:
-            count.fail(f"{name}: exit code {code}\n{tail(output)}")
-        elif "[  SKIPPED ]" in output:
-            count.skipped += 1
-            count.notes.append(f"skipped: {name}")
-        else:
-            count.passed += 1
-    return count
-
-
 def tier_seeds(run):
     seeds = {"ONCEMQ_SIM_SEEDS": str(max(run.options.seeds, 20000))}
     return ctest(run, "dev", "^sim$", env=seeds, exclude="^(storm|large)$")
@@ -324,7 +289,7 @@ FULL_TIERS = [
     ("tsan", 600, labelled(SANITIZED, preset="tsan", env=few_seeds(25))),
     ("seeds", 300, tier_seeds),
     ("storms", 480, tier_storms),
-    ("locks", 1200, tier_locks),
+    ("locks", 900, labelled("^locks$")),
     ("large", 120, labelled("^large$", jobs=1, exclude=None)),
     ("hiredis", 300, script("scripts/check_hiredis")),
     ("fuzz", 420, script("scripts/fuzz")),
