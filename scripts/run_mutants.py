@@ -118,26 +118,18 @@ def check_unbroken(command, programs):
     return ""
 
 
-def try_once(mutant, programs):
-    """Returns (caught, what to say)."""
-    for command in mutant.commands:
-        code, output, took = run(command, mutant.name, programs)
-        if code is None:
-            return False, f"{command}: neither passed nor failed in {TIMEOUT} s"
-        if code not in (0, 127):
-            first = re.search(r"\[  FAILED  \] (\S+)", output)
-            where = first.group(1).rstrip(",") if first else f"exit code {code}"
-            return True, f"by {where} in {took:.1f} s"
-    return False, "every test passed"
-
-
 def try_mutant(mutant, programs):
     """Returns (at which look it was caught or 0, what to say)."""
     for look in range(1, LOOKS + 1):
-        caught, how = try_once(mutant, programs)
-        if caught:
-            return look, how
-    return 0, f"{how}, {LOOKS} times"
+        for command in mutant.commands:
+            code, output, took = run(command, mutant.name, programs)
+            if code is None:
+                return 0, f"{command}: neither passed nor failed in {TIMEOUT} s"
+            if code not in (0, 127):
+                first = re.search(r"\[  FAILED  \] (\S+)", output)
+                where = first.group(1).rstrip(",") if first else f"exit code {code}"
+                return look, f"by {where} in {took:.1f} s"
+    return 0, f"every test passed, {LOOKS} times"
 
 
 def main():
