@@ -23,7 +23,7 @@ class ElectionTest : public ::testing::Test {
  protected:
   const std::shared_ptr<ShakyLocks> engine_ = std::make_shared<ShakyLocks>();
   const std::unique_ptr<LockDomain> domain_ =
-      *LockDomain::Open(engine_, {.lease = milliseconds(500)});
+      *LockDomain::Open(engine_, {.lease = milliseconds(3'000)});
 };
 
 TEST_F(ElectionTest, OneLeadsAndTheNextOneTakesOverWhenItResigns) {
