@@ -190,11 +190,14 @@ TEST_F(RunAgainstKafka, AServiceOnDiskKnowsAfterItsEndWhatItKnewBefore) {
     SendTwice(50);
     Process process({.command = ShellLine("--handler count --json >'" + out().string() + "'")});
     ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100 * round; }));
-    const auto running = AskAt("window stat" + file);
+    nlohmann::json running;
+    ASSERT_TRUE(Eventually(30s, [&] {  // the acknowledgement, and the next round
+      running = AskAt("window stat" + file);
+      return AskAt("window stat" + stores) == running;
+    })) << "they say whom to ask";
     EXPECT_EQ(running["from"], "service");
     EXPECT_EQ(running["stores"].size(), 2u);
     EXPECT_EQ(ids(running), 50);
-    EXPECT_EQ(AskAt("window stat" + stores), running) << "they say whom to ask";
     ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
     EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
     const auto report = nlohmann::json::parse(ReadAll(out()));
