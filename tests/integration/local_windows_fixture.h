@@ -58,7 +58,7 @@ class LocalWindowsTest : public KafkaRuntimeTest {
   RunReport RunToTheEnd(int64_t sent, const RuntimeOptions& options) {
     const auto window = Stores();
     RunningMember member(options, window.get(), Effect());
-    EXPECT_TRUE(Eventually(seconds(30), [&] { return Finished(member.Now()) == sent; }));
+    EXPECT_TRUE(Eventually(seconds(90), [&] { return Finished(member.Now()) == sent; }));
     return member.Stop();
   }
   RunReport RunToTheEnd(int64_t sent) { return RunToTheEnd(sent, LocalOptions()); }
