@@ -103,6 +103,7 @@ class FinishedIds {
   void Freeze();
   void MergeIfMany();
   void MergeAll();
+  bool MergeInTurn();
   enum class Merged : uint8_t { kOne, kNone, kFailed };
   Merged MergeOne();
   static Merged Failed(const Error& error);
@@ -124,8 +125,9 @@ class FinishedIds {
   const MergeRules rules_;
   std::atomic<bool> closing_{false};
   bool merging_ = false;
-  uint32_t pause_ = 0;       // generations from one failure to the next attempt
-  uint32_t pause_left_ = 0;  // of these
+  bool merge_again_ = false;  // a generation was put away meanwhile
+  uint32_t pause_ = 0;        // generations from one failure to the next attempt
+  uint32_t pause_left_ = 0;   // of these
   uint64_t failed_merges_ = 0;
   std::thread merger_;
   LookTotals totals_;

@@ -29,7 +29,11 @@ void LowerPriority() {
 
 // Whoever finds the turn taken asks again behind the next generation.
 void FinishedIds::MergeIfMany() {
-  if (merging_ || closing_ || pause_left_ > 0 || history_.buckets() <= rules_.few) {
+  if (closing_ || pause_left_ > 0 || history_.buckets() <= rules_.few) {
+    return;
+  }
+  if (merging_) {
+    merge_again_ = true;
     return;
   }
   if (merger_.joinable()) {
@@ -45,19 +49,32 @@ void FinishedIds::MergeIfMany() {
 
 void FinishedIds::MergeAll() {
   LowerPriority();
+  while (!MergeInTurn()) {
+  }
+}
+
+// False: there may be more by now.
+bool FinishedIds::MergeInTurn() {
   Merged last = Merged::kNone;
+  bool ours = false;
   if (const std::unique_lock turn(Turn(), std::try_to_lock); turn.owns_lock()) {
+    ours = true;
     do {
       last = MergeOne();
     } while (last == Merged::kOne);
   }
   MutexLock lock(mutex_);
+  // Between the last choice and this moment a busy machine may have put many generations away.
+  if (std::exchange(merge_again_, false) && ours && last == Merged::kNone && !closing_) {
+    return false;
+  }
   constexpr uint32_t kLongestPause = 32;
   pause_ = last == Merged::kFailed ? std::clamp(pause_ * 2, 1u, kLongestPause) : 0;
   pause_left_ = pause_;
   failed_merges_ += last == Merged::kFailed ? 1 : 0;
   merging_ = false;
   frozen_gone_.notify_all();
+  return true;
 }
 
 FinishedIds::Merged FinishedIds::MergeOne() {
