@@ -12,6 +12,7 @@
 
 #include "ledger_rows.h"
 #include "oncemq/framework/commit_metadata.h"
+#include "power_cut.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/power/power_loss.h"
@@ -93,7 +94,7 @@ void CrashStorm::LoseThePower() {
   loss.ReadRecord();
   loss.ReplayTo(loss.entries());
   constexpr Keep kKeeps[] = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
-  loss.Build(kKeeps[random_() % std::size(kKeeps)], random_(), left);
+  CutThePower(loss, kKeeps[random_() % std::size(kKeeps)], random_, left);
   std::filesystem::remove_all(stores);
   std::filesystem::rename(left, stores);
   sights_.power_losses++;

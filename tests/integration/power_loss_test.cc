@@ -10,6 +10,7 @@
 #include "guarded_target.h"
 #include "ledger_rows.h"
 #include "member_process.h"
+#include "power_cut.h"
 #include "storm.h"
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
@@ -78,7 +79,7 @@ class KafkaPowerLoss : public ::testing::TestWithParam<std::string> {
     loss.ReplayTo(loss.entries());
     const auto left = dir_.path() / "left";
     const Keep keeps[] = {Keep::kSynced, Keep::kBefore, Keep::kBeforeOwn, Keep::kAny};
-    loss.Build(keeps[number % 4], random_(), left);
+    CutThePower(loss, keeps[number % 4], random_, left);
     lost_bytes_ += BytesLost(stores, left);
     std::filesystem::remove_all(stores);
     std::filesystem::rename(left, stores);
