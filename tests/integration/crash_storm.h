@@ -13,6 +13,7 @@
 
 #include "guarded_target.h"
 #include "member_process.h"
+#include "oncemq/base/clock.h"
 #include "storm.h"
 #include "support/kafka_broker.h"
 #include "support/process.h"
@@ -95,7 +96,7 @@ class CrashStorm {
   // Waits for its first call.
   void AwaitWork(const Member& member);
   Member& AnyMember();
-  void NoteUnshown(uint32_t member);
+  void NoteUnshown(uint32_t member, BootTime died);
   void Judge();
   void JudgeTarget();
   void JudgeCalls();
@@ -120,7 +121,8 @@ class CrashStorm {
   uint32_t started_ = 0;
   uint32_t fed_ = 0;
   uint32_t feeds_ = 1;
-  size_t unshown_ = 0;  // calls of dead members that no commit had shown when they died
+  size_t unshown_ = 0;     // calls of dead members that no commit had shown when they died
+  bool too_late_ = false;  // somebody else may have begun before that was looked at
   StormSights sights_;
 };
 
