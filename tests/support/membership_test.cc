@@ -47,7 +47,7 @@ TEST_F(GroupMembership, AMemberThatOnlyCommitsStaysUntilASessionAfterItsLastComm
   const BootTime joined = Now();
   BootTime sent = joined;
   for (int64_t offset = 0; sent < joined + 2 * kSession; offset++) {
-    SleepFor(kSession / 3);
+    SleepFor(kSession / 6);
     sent = Now();
     ASSERT_EQ(member.Commit(topic_, 0, offset), kNoError);
   }
