@@ -153,7 +153,7 @@ std::string EtcdServer::Say(const std::string& request) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{2, 0};
+  const timeval patience{kStarts.count() / 2, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string said;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&

@@ -69,7 +69,7 @@ std::string MemcachedServer::Say(const std::string& line) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{1, 0};
+  const timeval patience{kStarts.count(), 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const std::string sent = line + "\r\n";
   std::array<char, 1024> said{};

@@ -88,9 +88,10 @@ void RedisServer::Restart() {
   }
 }
 
-// Any word of it will do: it may want a password.
+// Any word of it will do, as it may want a password, but that it is not ready yet.
 bool RedisServer::Answers() const {
-  return !Say("PING").empty();
+  const std::string said = Say("PING");
+  return !said.empty() && !said.starts_with("-LOADING");
 }
 
 void RedisServer::Promote() {
@@ -105,7 +106,7 @@ std::string RedisServer::Say(const std::string& line) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{1, 0};
+  const timeval patience{kStarts.count(), 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const std::string sent = line + "\r\n";
   std::array<char, 64> said{};
