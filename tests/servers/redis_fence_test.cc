@@ -17,8 +17,9 @@ class RedisFenceTest : public ::testing::Test {
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()));
-    locks_ = *OpenRedisLocks(server_->url());
+    constexpr milliseconds kPatience{20'000};
+    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()), {kPatience, kPatience});
+    locks_ = *OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
     domain_ = *LockDomain::Open(locks_);
     fence_.emplace(*client_, "fence:account");
   }

@@ -17,6 +17,9 @@
 namespace oncemq::testing {
 namespace {
 
+// Of one question and its answer. None is to end by it, of so many.
+constexpr milliseconds kPatience{30'000};
+
 struct Keys {
   size_t count = 0;
   size_t without_end = 0;  // those that would stay for ever
@@ -29,7 +32,7 @@ class RedisNamesTest : public ::testing::Test {
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    auto client = RedisClient::Open(*ParseRedisPlace(server_->url()), {kPatience, kPatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
   }
@@ -73,7 +76,7 @@ return {page[1], #page[2], without_end, late, large}
 
 TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
   const int names = static_cast<int>(sim::FromEnvironment("ONCEMQ_LOCK_NAMES", 20'000));
-  const auto locks = OpenRedisLocks(server_->url());
+  const auto locks = OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   {
     const auto domain = LockDomain::Open(*locks);
@@ -101,7 +104,7 @@ TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
 // Holders and waiters that died, holds that were evicted or asked back: no way leaves a key that
 // stays.
 TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
-  const auto locks = OpenRedisLocks(server_->url());
+  const auto locks = OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   constexpr milliseconds kLease{5'000};
   uint64_t tokens = 0;

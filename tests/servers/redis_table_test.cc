@@ -97,7 +97,10 @@ class RedisTableTest : public ::testing::Test {
 TEST_F(RedisTableTest, RandomHistoriesAreAnsweredAsTheTableAnswersThem) {
   const auto server = RedisServer::Start();
   for (int history = 0; history < 150; history++) {
-    auto locks = OpenRedisLocks(server->url(), {.space = std::to_string(history)});
+    // None of so many questions is to end by its time.
+    auto locks = OpenRedisLocks(server->url(), {.space = std::to_string(history),
+                                                .connect = milliseconds(30'000),
+                                                .call = milliseconds(30'000)});
     ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
     locks_ = *std::move(locks);
     table_ = LockTable();

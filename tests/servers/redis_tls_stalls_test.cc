@@ -17,8 +17,10 @@ namespace oncemq::testing {
 namespace {
 
 constexpr RedisTimes kShort{milliseconds(400), milliseconds(600)};
-// Far above that, for slow machines, and far below for ever.
-constexpr milliseconds kBounded{10'000};
+// The same where some calls are to be answered.
+constexpr RedisTimes kAnswered{milliseconds(3'000), milliseconds(3'000)};
+// Far above both, for slow machines, and far below for ever.
+constexpr milliseconds kBounded{20'000};
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
@@ -143,7 +145,7 @@ TEST(RedisTlsStalls, AServerThatFallsSilentBehindTheHandshake) {
   TcpProxy network(server.port());
   const std::string url =
       "rediss://127.0.0.1:" + std::to_string(network.port()) + "?ca=" + authority.file().string();
-  const auto client = RedisClient::Open(*ParseRedisPlace(url), kShort);
+  const auto client = RedisClient::Open(*ParseRedisPlace(url), kAnswered);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
   network.Set(TcpProxy::Mode::kSwallowReplies);
   const BootTime began = Now();
