@@ -17,12 +17,15 @@ using Command = MemcachedCommand;
 using Kind = MemcachedReply::Kind;
 
 constexpr std::chrono::seconds kLong{600};
+constexpr MemcachedTimes kPatient{milliseconds(20'000), milliseconds(20'000)};
+// Of calls that end by it. Enough for those that are to be answered, on a slow machine.
+constexpr MemcachedTimes kShort{milliseconds(3'000), milliseconds(3'000)};
 
 class MemcachedClientTest : public ::testing::Test {
  protected:
   void SetUp() override { ONCEMQ_REQUIRE_MEMCACHED(); }
 
-  void Start(const MemcachedTimes& times = {}, size_t connections = 16) {
+  void Start(const MemcachedTimes& times = kPatient, size_t connections = 16) {
     server_ = MemcachedServer::Start();
     auto client = MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), times, connections);
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
@@ -89,8 +92,7 @@ TEST_F(MemcachedClientTest, ALateAnswerIsNotTakenForThatOfTheNextCall) {
   Run({Command::Kind::kAdd, "a", "of a", kLong});
   Run({Command::Kind::kAdd, "b", "of b", kLong});
   TcpProxy network(server_->port());
-  client_ = *MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()},
-                                   {milliseconds(3'000), milliseconds(3'000)}, 1);
+  client_ = *MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()}, kShort, 1);
   network.Set(TcpProxy::Mode::kHoldReplies);
   const auto silent = client_->Run({Command::Kind::kGet, "a"});
   ASSERT_FALSE(silent.has_value());
@@ -122,8 +124,7 @@ TEST_F(MemcachedClientTest, TheFirstCallAfterTheServerCameBackIsAnswered) {
 TEST_F(MemcachedClientTest, ANetworkThatFallsSilentEndsTheCallInTime) {
   server_ = MemcachedServer::Start();
   TcpProxy network(server_->port());
-  const auto client = MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()},
-                                            {milliseconds(300), milliseconds(300)});
+  const auto client = MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()}, kShort);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
   ASSERT_TRUE((*client)->Run({Command::Kind::kAdd, "k", "v", kLong}).has_value());
   network.Set(TcpProxy::Mode::kSilent);
