@@ -14,7 +14,9 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr EtcdTimes kShort{milliseconds(500), milliseconds(700)};
+constexpr EtcdTimes kPatient{milliseconds(10'000), milliseconds(20'000)};
+// Of calls that end by it. Enough for those that are to be answered, on a slow machine.
+constexpr EtcdTimes kShort{milliseconds(2'000), milliseconds(3'000)};
 constexpr std::chrono::seconds kLong{30};
 
 BootTime Now() {
@@ -34,17 +36,18 @@ class EtcdClientTest : public ::testing::Test {
   void SetUp() override { ONCEMQ_REQUIRE_ETCD(); }
 
   static Result<std::unique_ptr<EtcdClient>> Open(const std::string& url,
-                                                  const EtcdTimes& times = {}) {
+                                                  const EtcdTimes& times = kPatient) {
     const auto place = ParseEtcdPlace(url);
     EXPECT_TRUE(place.has_value()) << ToString(place.error());
     return EtcdClient::Open(*place, times);
   }
-  static std::unique_ptr<EtcdClient> Opened(const std::string& url, const EtcdTimes& times = {}) {
+  static std::unique_ptr<EtcdClient> Opened(const std::string& url,
+                                            const EtcdTimes& times = kPatient) {
     auto client = Open(url, times);
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     return client ? *std::move(client) : nullptr;
   }
-  void StartAndOpen(const EtcdTimes& times = {}) {
+  void StartAndOpen(const EtcdTimes& times = kPatient) {
     server_ = EtcdServer::Start();
     client_ = Opened(server_->url(), times);
   }

@@ -10,7 +10,8 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr EtcdLockOptions kImpatient{.connect = milliseconds(300), .call = milliseconds(500)};
+// For calls that end by it. Enough for those that are to be answered, on a slow machine.
+constexpr EtcdLockOptions kImpatient{.connect = milliseconds(2'000), .call = milliseconds(3'000)};
 
 class EtcdFailuresTest : public EtcdLocksTest {
  protected:
@@ -50,7 +51,10 @@ TEST_F(EtcdFailuresTest, AnAskThatIsInDoubtEndsByItself) {
   network_->Set(TcpProxy::Mode::kSwallowReplies);
   ASSERT_FALSE(locks_->Ask(New("x", kLease)).has_value());
   network_->Set(TcpProxy::Mode::kPass);
-  EXPECT_TRUE(Eventually(kLong, [&] { return other_->Look("x")->parties.empty(); }));
+  EXPECT_TRUE(Eventually(kLong, [&] {
+    const auto view = other_->Look("x");
+    return view && view->parties.empty();
+  }));
 }
 
 // etcd#22082: the first unlock was done, its reply was lost, and the second ends the next hold.
@@ -103,7 +107,7 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
 
 TEST_F(EtcdFailuresTest, AHolderThatWasCutOffForLongerThanItsSessionIsGone) {
   EtcdLockOptions options = kImpatient;
-  options.session = std::chrono::seconds(2);
+  options.session = std::chrono::seconds(4);
   StartBehindNetwork(options);
   const LockAsk former = New("x", milliseconds(1'500));
   const Fence fence = Ask(*locks_, former).fence;
@@ -156,12 +160,17 @@ TEST_F(EtcdFailuresTest, AWaiterGetsItsTurnAfterTheServerWasAway) {
   auto holder = Acquired();
   ASSERT_TRUE(holder);
   std::jthread waits([&] { EXPECT_TRUE(Acquired()); });
-  ASSERT_TRUE(Eventually(kLong, [&] { return locks_->Look("x")->parties.size() == 2; }));
+  ASSERT_TRUE(Eventually(kLong, [&] {
+    const auto view = locks_->Look("x");
+    return view && view->parties.size() == 2;
+  }));
   server_->Kill9();
   server_->Restart();
   EXPECT_EQ(holder->Release(), Released::kYes);
 }
 
+// Those that are left may elect a leader at any moment, also for having been slow: what was not
+// answered is asked again.
 TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
   auto members = EtcdServer::StartCluster(3);
   std::string url = "etcd://";
@@ -169,18 +178,22 @@ TEST_F(EtcdFailuresTest, AMemberThatIsLostCostsNoHold) {
     url += (member == members.front() ? "" : ",") + Local(member->port());
   }
   locks_ = Opened(url);
-  const LockAsk holder = New();
-  Fence last = Ask(*locks_, holder).fence;
+  const LockAsk holder = New("x", kLong);
+  Result<LockAnswer> granted = Error{};
+  ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(holder)).has_value(); }));
+  Fence last = granted->fence;
   for (size_t lost = 0; lost < members.size(); lost++) {
     members[lost]->Kill9();
-    ASSERT_TRUE(Eventually(kLong, [&] { return Extend(*locks_, holder).has_value(); }));
-    EXPECT_EQ(*Extend(*locks_, holder), Extended::kYes) << lost;
+    Result<Extended> extended = Error{};
+    ASSERT_TRUE(
+        Eventually(kLong, [&] { return (extended = Extend(*locks_, holder)).has_value(); }));
+    EXPECT_EQ(*extended, Extended::kYes) << lost;
     const LockAsk another = New("y");
-    const LockAnswer granted = Ask(*locks_, another);
-    ASSERT_EQ(granted.kind, Kind::kGranted);
-    EXPECT_GT(granted.fence, last);
-    last = granted.fence;
-    EXPECT_EQ(*Free(*locks_, another), Freed::kYes);
+    ASSERT_TRUE(Eventually(kLong, [&] { return (granted = locks_->Ask(another)).has_value(); }));
+    ASSERT_EQ(granted->kind, Kind::kGranted) << "the one before was freed";
+    EXPECT_GT(granted->fence, last);
+    last = granted->fence;
+    EXPECT_TRUE(Eventually(kLong, [&] { return Free(*locks_, another).has_value(); }));
     members[lost]->Restart();
   }
 }

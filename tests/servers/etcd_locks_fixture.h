@@ -20,20 +20,24 @@ namespace oncemq::testing {
 class EtcdLocksTest : public ::testing::Test {
  protected:
   using Kind = LockAnswer::Kind;
-  static constexpr milliseconds kLease{400};
+  // Long against a moment in which the machine does something else.
+  static constexpr milliseconds kLease{2'500};
   static constexpr std::chrono::seconds kLong{30};
 
   void SetUp() override { ONCEMQ_REQUIRE_ETCD(); }
 
   static BootTime Now() { return SystemClock::Instance().Boot(); }
   static std::string Local(uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+  static EtcdLockOptions Patient() {
+    return {.connect = milliseconds(10'000), .call = milliseconds(10'000)};
+  }
   static std::shared_ptr<LockEngine> Opened(const std::string& url,
-                                            const EtcdLockOptions& options = {}) {
+                                            const EtcdLockOptions& options = Patient()) {
     auto locks = OpenEtcdLocks(url, options);
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     return locks ? *std::move(locks) : nullptr;
   }
-  void Start(const EtcdLockOptions& options = {}) {
+  void Start(const EtcdLockOptions& options = Patient()) {
     server_ = EtcdServer::Start();
     locks_ = Opened(server_->url(), options);
     domain_ = *LockDomain::Open(locks_, {.lease = kLease});
@@ -74,7 +78,7 @@ class EtcdLocksTest : public ::testing::Test {
   }
   // How many keys there are.
   int64_t Keys() const {
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()), {kLong, kLong});
     const std::string all(1, '\0');
     const auto answer = (*client)->Run(
         EtcdOp{.kind = EtcdOp::Kind::kRange, .key = all, .end = all, .keys_only = true});

@@ -12,7 +12,8 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr EtcdTimes kShort{milliseconds(300), milliseconds(300)};
+constexpr EtcdTimes kPatient{milliseconds(20'000), milliseconds(20'000)};
+constexpr EtcdTimes kShort{milliseconds(1'500), milliseconds(1'500)};
 constexpr std::chrono::seconds kDripsFor{12};
 
 std::string Status(const std::string& version = "3.4.23") {
@@ -22,13 +23,13 @@ std::string Status(const std::string& version = "3.4.23") {
 TEST(ScriptedEtcdTest, AnOlderOneIsRefused) {
   for (const char* version : {"3.3.27", "2.9.9", "", "rubbish", "3"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort);
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient);
     ASSERT_FALSE(client.has_value()) << version;
     EXPECT_EQ(client.error().code, Code::kInvalid) << version;
   }
   for (const char* version : {"3.4.0", "3.10.1", "4.0.0"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort)) << version;
+    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient)) << version;
   }
 }
 
@@ -39,8 +40,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
     const ScriptedEtcd etcd([&](const std::string& path, const auto&) {
       return path == "/v3/kv/txn" ? answer : Status();
     });
-    const auto client =
-        EtcdClient::Open(*ParseEtcdPlace(etcd.url()), {milliseconds(1'000), milliseconds(9'000)});
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient);
     ASSERT_TRUE(client.has_value());
     const auto txn = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
     ASSERT_FALSE(txn.has_value());
@@ -65,6 +65,7 @@ TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
 // of the next leader, who may have ended it.
 TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   std::atomic<int> kept{0};
+  std::atomic<int> kept_before{0};  // the second ask; a session is kept by itself, too
   std::atomic<int> asked{0};
   const ScriptedEtcd etcd([&](const std::string& path, const std::string& json) -> std::string {
     if (path == "/v3/lease/grant") {
@@ -85,6 +86,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
       return "{" + ScriptedEtcd::Header(9, 3) +
              R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
     }
+    kept_before = kept.load();
     constexpr std::string_view kPut = R"("request_put":{"key":")";
     const size_t at = json.find(kPut) + kPut.size();
     const std::string mine = R"({"response_range":{"kvs":[{"key":")" +
@@ -95,7 +97,8 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
            R"(,"succeeded":true,"responses":[{"response_txn":{"responses":[)" + mine + "]}}," +
            mine + "]}";
   });
-  const auto locks = OpenEtcdLocks(etcd.url());
+  const auto locks =
+      OpenEtcdLocks(etcd.url(), {.connect = kPatient.connect, .call = kPatient.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   const LockAsk ask{
       .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
@@ -103,7 +106,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
   EXPECT_EQ(answer->fence.token, 9u);
-  EXPECT_EQ(kept, 1);
+  EXPECT_GE(kept_before, 1);
   EXPECT_EQ(asked, 2);
 }
 
