@@ -18,13 +18,14 @@
 namespace oncemq::testing {
 namespace {
 
+constexpr std::chrono::seconds kPatience{60};
+
 class LockCommand : public Command {
  protected:
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    domain_ = *LockDomain::Open(*OpenRedisLocks(server_->url()),
-                                {.lease = milliseconds(3'000), .who = "payments"});
+    domain_ = *LockDomain::Open(*OpenRedisLocks(server_->url()), {.who = "payments"});
   }
   static std::string Here() {
     std::array<char, 256> host{};
@@ -46,8 +47,7 @@ TEST_F(LockCommand, ShowsWhoHoldsANameAndWhoWaits) {
   auto lease = domain_->Acquire("account/42", {.what = "settlement"});
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   std::jthread waits([&] { EXPECT_TRUE(domain_->Acquire("account/42").has_value()); });
-  ASSERT_TRUE(Eventually(std::chrono::seconds(20),
-                         [&] { return Shown("account/42")["parties"].size() == 2; }));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return Shown("account/42")["parties"].size() == 2; }));
   const nlohmann::json shown = Shown("account/42");
   EXPECT_EQ(shown["parties"][0]["state"], "holds");
   EXPECT_EQ(shown["parties"][0]["who"], Here() + " payments settlement");
@@ -79,8 +79,7 @@ TEST_F(LockCommand, AsksAHolderBack) {
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   EXPECT_EQ(Lock("ask-back x").code, 0);
   EXPECT_TRUE(*(*lease)->Confirm());
-  EXPECT_TRUE(Eventually(std::chrono::seconds(20),
-                         [&] { return (*lease)->asked_back().stop_requested(); }));
+  EXPECT_TRUE(Eventually(kPatience, [&] { return (*lease)->asked_back().stop_requested(); }));
   EXPECT_EQ(Lock("ask-back nobody").code, 1);
 }
 
@@ -123,9 +122,8 @@ TEST_F(LockCommand, SaysWhoLeadsAndAsksItToResign) {
   EXPECT_TRUE(json["standing_by"].empty());
   EXPECT_EQ(Lock("election scheduler --resign").code, 0);
   EXPECT_TRUE(*(*leader)->Confirm());
-  EXPECT_TRUE((*leader)->asked_back().stop_requested() || Eventually(std::chrono::seconds(20), [&] {
-                return (*leader)->asked_back().stop_requested();
-              }));
+  EXPECT_TRUE((*leader)->asked_back().stop_requested() ||
+              Eventually(kPatience, [&] { return (*leader)->asked_back().stop_requested(); }));
 }
 
 TEST_F(LockCommand, MeasuresWhatALockCostsThere) {
@@ -193,13 +191,14 @@ class LockSwitchCommand : public LockCommand {
     EXPECT_EQ(ended.code, 0) << ended.err;
     return nlohmann::json::parse(ended.out);
   }
-  std::shared_ptr<SwitchedLocks> OpenService() const {
+  // A switch takes `longest` and what the configuration lease adds.
+  std::shared_ptr<SwitchedLocks> OpenService(milliseconds longest = milliseconds(3'000)) const {
     const auto store = [](const std::string& name, const std::string& url) {
       return NamedLocks{name, RedisLockCapabilities(), [url] { return OpenRedisLocks(url); }};
     };
     SwitchboardOptions options;
-    options.config_lease = milliseconds(400);
-    options.longest = milliseconds(600);
+    options.config_lease = milliseconds(2'000);
+    options.longest = longest;
     return *SwitchedLocks::Open({store("a", server_->url()), store("b", other_->url())},
                                 *OpenFileSwitchStore(record_.path()), options);
   }
@@ -212,15 +211,19 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
   const Ended nothing = Switch("b");
   EXPECT_EQ(nothing.code, 2) << "no service has written a record yet";
   const auto service = OpenService();
-  const auto domain = *LockDomain::Open(service, {.lease = milliseconds(600)});
+  const auto domain = *LockDomain::Open(service, {.lease = milliseconds(3'000)});
   auto lease = domain->Acquire("account/42");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   EXPECT_EQ(Told("")["in_force"], "a");
   const auto begun = Told("b --why upgrade");
   EXPECT_EQ(begun["phase"], "both");
   EXPECT_EQ(begun["target"], "b");
-  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Told("")["in_force"] == "b"; }));
-  EXPECT_TRUE(*(*lease)->Confirm()) << "the hold has moved";
+  EXPECT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
+  // The service may read the record later than the command does.
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    const auto mine = (*lease)->Confirm();
+    return mine && *mine;
+  })) << "the hold has moved";
   EXPECT_FALSE((*lease)->stop().stop_requested());
   EXPECT_EQ((*lease)->Release(), Released::kYes);
 }
@@ -228,7 +231,7 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
 TEST_F(LockSwitchCommand, ALostRecordIsBegunAgainAboveWhatItsStoresKnow) {
   auto service = OpenService();
   ASSERT_EQ(Switch("b").code, 0);
-  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Told("")["in_force"] == "b"; }));
+  ASSERT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
   service.reset();
   std::filesystem::remove(record_.path() / "record");
   EXPECT_EQ(Switch("").code, 2) << "a look begins none";
@@ -249,7 +252,7 @@ TEST_F(LockSwitchCommand, ASwitchIsOfASpaceThatIsSaid) {
 }
 
 TEST_F(LockSwitchCommand, ASwitchIsCalledOff) {
-  const auto service = OpenService();
+  const auto service = OpenService(kPatience);  // it is not over when it is called off
   EXPECT_EQ(Switch("--call-off").code, 2) << "none is under way";
   EXPECT_EQ(Told("--next")["target"], "b");
   EXPECT_EQ(Told("--call-off")["in_force"], "a");
