@@ -5,6 +5,8 @@
 #include <atomic>
 #include <string>
 
+#include "etcd/etcd_keys.h"
+#include "oncemq/base/bytes.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/etcd_locks.h"
 #include "scripted_etcd.h"
@@ -108,6 +110,66 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   EXPECT_EQ(answer->fence.token, 9u);
   EXPECT_GE(kept_before, 1);
   EXPECT_EQ(asked, 2);
+}
+
+// The server would find a watch from an earlier revision late, a tenth of a second as a rule.
+TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
+  const LockAsk ask{
+      .name = "x", .token = {1, 2}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  const EtcdLockKeys keys("");
+  const auto entry = [](const std::string& key, const std::string& facts) {
+    return R"({"key":")" + Base64Encode(key) + R"(",)" + facts + "}";
+  };
+  const std::string line =
+      entry(keys.Ask(ask.name, ask.mode, {1, 1}), R"("create_revision":"8")") + "," +
+      entry(keys.Ask(ask.name, ask.mode, ask.token), R"("create_revision":"9")");
+  const std::string session = entry(keys.Session(77), R"("mod_revision":"6")");
+  std::atomic<int> asked{0};
+  std::atomic<int> watches{0};
+  std::atomic<int> from_the_past{0};
+  const ScriptedEtcd etcd([&](const std::string& path, const std::string& json) -> std::string {
+    if (path == "/v3/lease/grant") {
+      return "{" + ScriptedEtcd::Header(5, 2) + R"(,"ID":"77","TTL":"40"})";
+    }
+    if (path == "/v3/lease/keepalive") {
+      return R"({"result":{)" + ScriptedEtcd::Header(9, 2) + R"(,"ID":"77","TTL":"40"}})";
+    }
+    if (path == "/v3/watch") {
+      watches++;
+      from_the_past += json.find("start_revision") == std::string::npos ? 0 : 1;
+      return R"({"result":{)" + ScriptedEtcd::Header(9, 2) + R"(,"created":true}})" + "\n";
+    }
+    if (path != "/v3/kv/txn") {
+      return Status();
+    }
+    if (json.find("request_range") == std::string::npos) {  // the key of the session
+      return "{" + ScriptedEtcd::Header(6, 2) +
+             R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
+    }
+    if (json.find("request_put") == std::string::npos) {  // whoever was ahead is gone
+      return "{" + ScriptedEtcd::Header(9, 2) +
+             R"(,"succeeded":true,"responses":[{"response_range":{}}]})";
+    }
+    if (++asked == 1) {  // the short way
+      return "{" + ScriptedEtcd::Header(8, 2) +
+             R"(,"responses":[{"response_range":{}},{"response_range":{"count":"1","kvs":[)" +
+             session + "]}}]}";
+    }
+    return "{" + ScriptedEtcd::Header(9, 2) +
+           R"(,"succeeded":true,"responses":[{"response_txn":{"succeeded":true,"responses":)" +
+           R"([{"response_put":{}}]}},{"response_range":{"count":"2","kvs":[)" + line + "]}}]}";
+  });
+  const auto locks =
+      OpenEtcdLocks(etcd.url(), {.connect = milliseconds(20'000), .call = milliseconds(20'000)});
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  const auto answer = (*locks)->Ask(ask);
+  ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
+  ASSERT_EQ(answer->kind, LockAnswer::Kind::kQueued);
+  const BootTime until = SystemClock::Instance().Boot() + std::chrono::seconds(30);
+  const auto waited = (*locks)->Await(ask, until, {});
+  EXPECT_TRUE(waited.has_value()) << ToString(waited.error());
+  EXPECT_EQ(watches, 1);
+  EXPECT_EQ(from_the_past, 0);
 }
 
 }  // namespace
