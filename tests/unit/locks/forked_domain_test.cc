@@ -1,14 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a child has of the locks of its parent.
+// What a child has of the locks of its parent, and what no two processes share.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <memory>
+#include <vector>
 
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/memory_locks.h"
 
 namespace oncemq {
 namespace {
+
+// Memory locks that keep the last token by which they were asked.
+class SeenTokens final : public LockEngine {
+ public:
+  Token last;
+
+  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    last = ask.token;
+    return inner_->Ask(ask);
+  }
+  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+    return inner_->Await(ask, until, stop);
+  }
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    return inner_->Extend(claims, answers);
+  }
+  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
+    return inner_->Free(claims, answers);
+  }
+  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
+  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
+    return inner_->Evict(name, fence);
+  }
+  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
+  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
+    return inner_->Names(after, limit);
+  }
+  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
+
+ private:
+  const std::shared_ptr<LockEngine> inner_ = MakeMemoryLocks();
+};
 
 TEST(ForkedDomain, BehindAForkADomainIsOfNoUse) {
   const auto locks = MakeMemoryLocks();
@@ -41,6 +77,20 @@ TEST(ForkedDomain, AChildThatEndsGivesNothingOfItsParentsBack) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(lease->StillMine());
+}
+
+// Processes that count would begin alike. Of numbers that are drawn one in 2^32 is as small.
+TEST(LockTokens, WhatLeadsThemIsDrawnAndNotCounted) {
+  const auto locks = std::make_shared<SeenTokens>();
+  std::vector<uint64_t> leads;
+  for (int i = 0; i < 2; i++) {
+    const auto domain = *LockDomain::Open(locks);
+    const auto lease = domain->TryAcquire("x");
+    ASSERT_TRUE(lease.has_value() && lease->has_value());
+    leads.push_back(locks->last.process);
+    EXPECT_GT(leads.back(), uint64_t{1} << 32);
+  }
+  EXPECT_NE(leads[0], leads[1]);
 }
 
 }  // namespace
