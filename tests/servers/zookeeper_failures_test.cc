@@ -3,6 +3,7 @@
 #include <atomic>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "oncemq/locks/lock_domain.h"
 #include "zookeeper_locks_fixture.h"
@@ -100,6 +101,31 @@ TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   const auto next = locks->Ask(AskOf(2));
   ASSERT_TRUE(next.has_value() && next->kind == Kind::kGranted);
   EXPECT_GT(next->fence, granted->fence);
+}
+
+// The list was made while somebody was ahead, and comes when that one has gone: there is nothing
+// to watch.
+TEST_F(ZooKeeperLocksTest, AListThatNamesSomebodyWhoIsGoneCostsNoTurn) {
+  TcpProxy network(Server().port());
+  const auto late = OpenZooKeeperLocks(
+      Through(network),
+      {.space = Space(), .call = milliseconds(20'000), .session = milliseconds(100'000)});
+  ASSERT_TRUE(late.has_value()) << ToString(late.error());
+  const Locks other = OpenLocks();
+  ASSERT_EQ(Asked(**late, AskOf(1'000)), Kind::kGranted);  // the way there is known
+  ASSERT_EQ(*Free(**late, AskOf(1'000)), Freed::kYes);
+  for (uint64_t round = 1; round <= 5 && !HasFailure(); round++) {
+    const LockAsk ahead = AskOf(2 * round);
+    const LockAsk behind = AskOf(2 * round + 1);
+    ASSERT_EQ(Asked(*other, ahead), Kind::kGranted);
+    network.Set(TcpProxy::Mode::kHoldReplies);
+    std::jthread asks([&] { EXPECT_EQ(Asked(**late, behind), Kind::kGranted); });
+    EXPECT_TRUE(Eventually(kSoon, [&] { return Parties(*other) == 2; }));
+    EXPECT_EQ(*Free(*other, ahead), Freed::kYes);
+    network.Set(TcpProxy::Mode::kPass);
+    asks.join();
+    EXPECT_EQ(*Free(**late, behind), Freed::kYes);
+  }
 }
 
 class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
