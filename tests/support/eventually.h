@@ -8,7 +8,8 @@
 namespace oncemq::testing {
 
 // Asks `condition` until it holds or `timeout` is over; true when it held. It is asked at least
-// once, and at least once after the time is over, so a starved machine gets its last chance.
+// once, and at least once after the time is over, so a starved machine gets its last chance. With a
+// mutant chosen long times are a third, and 10 s at least.
 // Never for our own threads: those are joined or signalled.
 // Thread safety: any thread.
 bool Eventually(std::chrono::milliseconds timeout, const std::function<bool()>& condition);
