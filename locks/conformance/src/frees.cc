@@ -41,7 +41,7 @@ LOCK_TEST(Always, ABatchIsAnsweredOneByOne) {
   ASSERT_EQ(Free(gone), Freed::kYes);
   std::vector<LockClaim> claims;
   for (const Asker& asker : {held, never, gone, too}) {
-    claims.push_back({asker.name, asker.token, lease()});
+    claims.push_back({asker.name, asker.token, kLasting});
   }
   std::vector<Extended> extended(claims.size());
   ASSERT_TRUE(engine().Extend(claims, extended));
@@ -108,7 +108,7 @@ LOCK_TEST(IfFair, ALookShowsHoldersAndThoseWhoWait) {
   EXPECT_EQ(view.parties[0].fence, granted.fence);
   EXPECT_EQ(view.parties[0].who, "a test");
   EXPECT_GT(view.parties[0].left, milliseconds(0));
-  EXPECT_LE(view.parties[0].left, lease());
+  EXPECT_LE(view.parties[0].left, kLasting);
   EXPECT_FALSE(view.parties[1].holds);
   EXPECT_EQ(view.parties[1].who, "a test");
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -67,6 +68,9 @@ inline bool IfWakes(const LockCapabilities& can) {
 
 using Kind = LockAnswer::Kind;
 
+// Outlives every test: only a release, an eviction or a wake moves anything.
+constexpr milliseconds kLasting{60'000};
+
 // One who asks. Tests say what it differs in.
 struct Asker {
   Token token;
@@ -74,7 +78,7 @@ struct Asker {
   LockMode mode = LockMode::kExclusive;
   bool queue = true;
   bool barge = false;
-  milliseconds lasts{0};  // its lease and its place; 0: as the engine's case says
+  milliseconds lasts{kLasting};  // its lease and its place
   uint32_t epoch = 0;
   uint32_t limit = 0;  // of a counted one
 };
@@ -98,9 +102,14 @@ class LockTest : public testing::Test {
   Asker New(std::string_view name = "x") { return {.token = {0xC0DE, ++askers_}, .name = name}; }
   Asker NewReader(std::string_view name = "x");
   Asker NewCounted(uint32_t limit);
-  // One that outlives the test, so that only a release or a wake moves anything.
-  Asker NewLasting();
-  LockAsk AskOf(const Asker& asker) const;
+  // One whose hold or place ends by itself.
+  Asker NewBrief(milliseconds lasts);
+  static LockAsk AskOf(const Asker& asker);
+  // Where a machine stands still for as long as a lease, nobody can say what must be held then.
+  // `round` gets a lease and answers whether all that it judged was in time; it judges nothing
+  // else. It is played once where it was, else again with longer leases. Fails the test if it never
+  // is.
+  void UntilInTime(const std::function<bool(milliseconds)>& round);
 
   // Each fails the test if the call fails.
   LockAnswer Ask(const Asker& asker);
@@ -108,8 +117,8 @@ class LockTest : public testing::Test {
   Freed Free(const Asker& asker);
   void Await(const Asker& asker, milliseconds within, const std::stop_token& stop = {});
   LockView Look(std::string_view name = "x");
-  // Asks until granted, waiting as a queued one does.
-  void AskUntilGranted(const Asker& asker);
+  // Asks until granted, and not for ever: some engines hear a moment later that a hold has ended.
+  LockAnswer AskUntilGranted(const Asker& asker);
 
  private:
   const LockEngineCase& case_;

@@ -19,8 +19,8 @@ BootTime Now() {
 // Many times, so that some of the waiters sleep when their turn comes.
 LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
   for (int round = 0; round < 20; round++) {
-    const Asker holder = NewLasting();
-    const Asker waiter = NewLasting();
+    const Asker holder = New();
+    const Asker waiter = New();
     ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
     ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
     std::atomic<bool> waiting{false};
@@ -46,8 +46,8 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
 }
 
 LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
-  const Asker holder = NewLasting();
-  const Asker waiter = NewLasting();
+  const Asker holder = New();
+  const Asker waiter = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
@@ -57,9 +57,9 @@ LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
 }
 
 LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
-  const Asker holder = NewLasting();
-  const Asker first = NewLasting();
-  const Asker second = NewLasting();
+  const Asker holder = New();
+  const Asker first = New();
+  const Asker second = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(second).kind, Kind::kQueued);
@@ -74,8 +74,8 @@ LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
 
 // It may end early, as a wake is a hint; not again and again.
 LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
-  ASSERT_EQ(Ask(NewLasting()).kind, Kind::kGranted);
-  const Asker waiter = NewLasting();
+  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  const Asker waiter = New();
   const BootTime until = Now() + milliseconds(50);
   int waits = 0;
   for (; Now() < until; waits++) {
@@ -87,8 +87,8 @@ LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
 }
 
 LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
-  ASSERT_EQ(Ask(NewLasting()).kind, Kind::kGranted);
-  const Asker waiter = NewLasting();
+  ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
+  const Asker waiter = New();
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   std::stop_source stop;
   const BootTime began = Now();
@@ -101,11 +101,11 @@ LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
 // A herd of n would be woken n * n / 2 times.
 LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
-  const Asker holder = NewLasting();
+  const Asker holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   std::vector<Asker> waiters;
   for (size_t i = 0; i < kWaiters; i++) {
-    waiters.push_back(NewLasting());
+    waiters.push_back(New());
     ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
   }
   std::atomic<size_t> wakes{0};

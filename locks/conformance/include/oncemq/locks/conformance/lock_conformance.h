@@ -32,7 +32,8 @@ struct LockEngineCase {
   std::function<Result<std::shared_ptr<LockEngine>>()> open;
   // Lets so much time pass for the store: moves its clock, or waits.
   std::function<void(milliseconds)> pass;
-  // The shortest lease that a test may rely on while it makes a few calls.
+  // The lease with which tests let holds and places end; four calls should take less. Where the
+  // machine stands still they take longer ones.
   milliseconds lease{1'000};
   // How often an attempt is given up around its grant. ONCEMQ_GIVING_UP_ROUNDS in the environment
   // says it for all engines.
