@@ -98,33 +98,33 @@ LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
   EXPECT_LT(Now() - began, kLong / 2);
 }
 
-// A herd of n would be woken n * n / 2 times.
+// A herd of n would be woken n * n / 2 times; fewer where some wakes come together, as on a slow
+// machine. So more than one round.
 LOCK_TEST(IfWakes, AHandOverWakesOneAndNotAll) {
   constexpr size_t kWaiters = 12;
-  const Asker holder = New();
-  ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  std::vector<Asker> waiters;
-  for (size_t i = 0; i < kWaiters; i++) {
-    waiters.push_back(New());
-    ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+  for (int round = 0; round < 4 && !HasFailure(); round++) {
+    const Asker holder = New();
+    ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
+    std::vector<Asker> waiters;
+    for (size_t i = 0; i < kWaiters; i++) {
+      waiters.push_back(New());
+      ASSERT_EQ(Ask(waiters.back()).kind, Kind::kQueued);
+    }
+    std::atomic<size_t> wakes{0};
+    std::vector<std::jthread> threads;
+    for (const Asker& waiter : waiters) {
+      threads.emplace_back([&, waiter] {
+        do {
+          Await(waiter, kLong);
+          wakes++;
+        } while (Ask(waiter).kind != Kind::kGranted && !HasFailure());
+        EXPECT_EQ(Free(waiter), Freed::kYes);
+      });
+    }
+    ASSERT_EQ(Free(holder), Freed::kYes);
+    threads.clear();
+    EXPECT_LE(wakes.load(), kWaiters * 3) << "each was woken in its turn";
   }
-  std::atomic<size_t> wakes{0};
-  std::vector<std::jthread> threads;
-  for (const Asker& waiter : waiters) {
-    threads.emplace_back([&, waiter] {
-      for (;;) {
-        Await(waiter, lease() / 3);
-        wakes++;
-        if (Ask(waiter).kind == Kind::kGranted) {
-          break;
-        }
-      }
-      EXPECT_EQ(Free(waiter), Freed::kYes);
-    });
-  }
-  ASSERT_EQ(Free(holder), Freed::kYes);
-  threads.clear();
-  EXPECT_LE(wakes.load(), kWaiters * 3) << "places were kept, and each was woken in its turn";
 }
 
 }  // namespace
