@@ -12,7 +12,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr milliseconds kLease{600};
+constexpr milliseconds kLease{60'000};  // longer than a machine stands still
 constexpr std::chrono::seconds kPatience{60};
 
 class SqlLocksTest : public SqlTest {
@@ -112,7 +112,8 @@ TEST_P(SqlLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
 }
 
 TEST_P(SqlLocksTest, AHolderIsToldWhenTheServerForgotIt) {
-  const auto domain = Domain(OpenLocks());
+  // By its next renewal, a third of this later.
+  const auto domain = Domain(OpenLocks(), {.lease = milliseconds(6'000)});
   const auto lease = Acquired(*domain);
   ASSERT_TRUE(lease);
   Forget();
@@ -292,10 +293,10 @@ TEST_P(SqlLocksTest, AnAskWhoseAnswersAreLostIsRepeatedAndIsTheSameOne) {
 
 TEST_P(SqlLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   StartOwn();
-  const auto domain = Domain(OpenLocks(milliseconds(1'000)));
+  const auto domain = Domain(OpenLocks(), {.lease = milliseconds(600)});
   const auto lease = Acquired(*domain);
   ASSERT_TRUE(lease);
-  world_->Pause();
+  world_->Pause();  // its calls hang for longer than it has
   UntilTold(lease->stop());
   EXPECT_EQ(lease->lost(), Lost::kDeadline);
   world_->Continue();
@@ -307,7 +308,7 @@ TEST_P(SqlLocksTest, WhatIsHeldStaysHeldWhenTheServerIsKilledAndComesBack) {
   const auto locks = OpenLocks();
   const auto first = locks->Ask(AskOf(1));
   ASSERT_TRUE(first.has_value()) << ToString(first.error());
-  const auto domain = Domain(locks);
+  const auto domain = Domain(locks, {.patience = std::chrono::minutes(3)});
   std::jthread waits([&] { EXPECT_TRUE(Acquired(*domain)); });
   ASSERT_TRUE(Waits(*locks));
   world_->Kill9();
