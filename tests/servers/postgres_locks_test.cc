@@ -51,8 +51,9 @@ TEST_F(PostgresLocksTest, TheIsolationOfTheRoleDoesNotMatter) {
 }
 
 TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
-  auto locks = OpenPostgresLocks(server_->url(), {.space = "cut", .connect = kPatient.connect});
-  auto others = OpenPostgresLocks(server_->url(), {.space = "cut", .connect = kPatient.connect});
+  const PostgresLockOptions cut{.space = "cut", .connect = kPatient.connect, .call = kPatient.call};
+  auto locks = OpenPostgresLocks(server_->url(), cut);
+  auto others = OpenPostgresLocks(server_->url(), cut);
   ASSERT_TRUE(locks.has_value() && others.has_value());
   const auto domain = LockDomain::Open(*locks, {.place = milliseconds(600)});
   const auto other = LockDomain::Open(*others);
@@ -71,11 +72,13 @@ TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
 
 class PostgresAdvisoryTest : public PostgresTest {
  protected:
+  // Those of one test. What a former one held ends a moment after its connection.
   std::shared_ptr<LockEngine> OpenLocks() {
+    const std::string space = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::string url = server_->url();
     url.replace(0, url.find(':'), "postgres-advisory");
     auto locks = OpenPostgresAdvisoryLocks(
-        url, {.space = "sessions", .connect = kPatient.connect, .call = kPatient.call});
+        url, {.space = space, .connect = kPatient.connect, .call = kPatient.call});
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     return locks ? *std::move(locks) : nullptr;
   }
