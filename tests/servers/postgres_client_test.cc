@@ -137,8 +137,7 @@ TEST_F(PostgresClientTest, ALateAnswerIsNotTakenForThatOfTheNextCall) {
   SqlPlace place = *ParsePostgresPlace(server_->url());
   TcpProxy network(place.port);
   place.port = network.port();
-  const auto client =
-      *OpenPostgres(place, {.connect = milliseconds(3'000), .call = milliseconds(3'000)}, 1);
+  const auto client = *OpenPostgres(place, {.connect = kShort.connect, .call = kShort.call}, 1);
   network.Set(TcpProxy::Mode::kHoldReplies);
   EXPECT_EQ(client->Run({"SELECT 1"}).error().code, Code::kTimeout);
   const uint64_t said = network.said();
@@ -204,7 +203,7 @@ TEST_F(PostgresClientTest, AListenerHearsAgainAfterItsConnectionWasCut) {
   std::atomic<int> connected{0};
   std::atomic<int> heard{0};
   const auto listener = PostgresListener::Start(
-      *ParsePostgresPlace(server_->url()), {}, "channel_1",
+      *ParsePostgresPlace(server_->url()), kPatient, "channel_1",
       [&](std::string_view text) {
         EXPECT_EQ(text, "word");
         heard++;
@@ -237,7 +236,7 @@ TEST_F(PostgresClientTest, AListenerOfAServerThatHangsEndsAtOnce) {
   StartOwn();
   std::atomic<bool> connected{false};
   auto listener = PostgresListener::Start(
-      *ParsePostgresPlace(server_->url()), {}, "channel", [](std::string_view) {},
+      *ParsePostgresPlace(server_->url()), kPatient, "channel", [](std::string_view) {},
       [&](bool) {
         connected = true;
         connected.notify_all();
@@ -246,7 +245,7 @@ TEST_F(PostgresClientTest, AListenerOfAServerThatHangsEndsAtOnce) {
   server_->Pause();
   const BootTime began = Now();
   listener.reset();
-  EXPECT_LT(Now() - began, milliseconds(4'000));
+  EXPECT_LT(Now() - began, kPatient.call / 2);  // one that waits for the server has a call to wait
   server_->Continue();
 }
 
