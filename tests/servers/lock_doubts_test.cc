@@ -36,6 +36,8 @@ namespace {
 
 constexpr milliseconds kLease{60'000};
 constexpr milliseconds kSession{100'000};
+constexpr milliseconds kConnect{10'000};
+constexpr milliseconds kCall{5'000};
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
@@ -65,14 +67,14 @@ TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
   const std::string url = "zookeeper://127.0.0.1:" + std::to_string(network.port());
-  IsToldBeforeItRenews(OpenZooKeeperLocks(url, {.session = kSession}), [&] {
+  IsToldBeforeItRenews(OpenZooKeeperLocks(url, {.call = kCall, .session = kSession}), [&] {
     const std::string dump = server->Say("dump");
     const size_t at = dump.find("\n0x", dump.find("Sessions with Ephemerals"));
     ASSERT_NE(at, std::string::npos) << dump;
     const uint64_t id = std::stoull(dump.substr(at + 3), nullptr, 16);
     // Its owner would take it back while it is being closed, and the server leave it unanswered.
     network.Set(TcpProxy::Mode::kSilent);
-    ASSERT_TRUE(EndZooKeeperSession(server->port(), id));
+    ASSERT_TRUE(EndZooKeeperSession(server->port(), id, std::chrono::seconds(10)));
     network.Set(TcpProxy::Mode::kPass);
   });
 }
@@ -85,7 +87,9 @@ TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
   const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()));
   IsToldBeforeItRenews(
       OpenEtcdLocks(server->url(),
-                    {.session = std::chrono::duration_cast<std::chrono::seconds>(kSession)}),
+                    {.connect = kConnect,
+                     .call = kCall,
+                     .session = std::chrono::duration_cast<std::chrono::seconds>(kSession)}),
       [&] {
         const std::string all(1, '\0');
         const auto keys =
@@ -106,11 +110,11 @@ TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
 TEST(LockDoubts, APostgresThatEndsTheConnection) {
   ONCEMQ_REQUIRE_POSTGRES();
   const auto server = PostgresServer::Start();
-  const auto client = OpenPostgres(*ParsePostgresPlace(server->url()), {}, 1);
+  const auto client = OpenPostgres(*ParsePostgresPlace(server->url()), {kConnect, kCall}, 1);
   ASSERT_TRUE(client.has_value());
   std::string url = server->url();
   url.replace(0, url.find(':'), "postgres-advisory");
-  IsToldBeforeItRenews(OpenPostgresAdvisoryLocks(url), [&] {
+  IsToldBeforeItRenews(OpenPostgresAdvisoryLocks(url, {.connect = kConnect, .call = kCall}), [&] {
     const auto ended = (*client)->Run(
         {"SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'"});
     ASSERT_TRUE(ended.has_value()) << ToString(ended.error());
@@ -123,11 +127,11 @@ TEST(LockDoubts, APostgresThatEndsTheConnection) {
 TEST(LockDoubts, AMariadbThatEndsTheConnection) {
   ONCEMQ_REQUIRE_MARIADB();
   const auto server = MariadbServer::Start();
-  const auto client = OpenMariadb(*ParseMariadbPlace(server->url()), {}, 1);
+  const auto client = OpenMariadb(*ParseMariadbPlace(server->url()), {kConnect, kCall}, 1);
   ASSERT_TRUE(client.has_value());
   std::string url = server->url();
   url.replace(0, url.find(':'), "mariadb-get-lock");
-  IsToldBeforeItRenews(OpenMariadbGetLockLocks(url), [&] {
+  IsToldBeforeItRenews(OpenMariadbGetLockLocks(url, {.connect = kConnect, .call = kCall}), [&] {
     const auto others = (*client)->Run(
         {"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
          "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)"});

@@ -84,14 +84,14 @@ bool TakeOverAndClose(int fd, uint64_t id) {
 
 }  // namespace
 
-bool EndZooKeeperSession(uint16_t port, uint64_t id) {
+bool EndZooKeeperSession(uint16_t port, uint64_t id, std::chrono::seconds patience) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{2, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const timeval limit{patience.count(), 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   const bool ended =
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       TakeOverAndClose(fd, id);

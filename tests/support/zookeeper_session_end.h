@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace oncemq::testing {
@@ -9,6 +10,7 @@ namespace oncemq::testing {
 // it hears of that. True when the server says so, or knows of no such session. A client that
 // connects again meanwhile may take it back, or be left without answers until it has waited enough.
 // Thread safety: any thread. Blocks, bounded.
-bool EndZooKeeperSession(uint16_t port, uint64_t id);
+bool EndZooKeeperSession(uint16_t port, uint64_t id,
+                         std::chrono::seconds patience = std::chrono::seconds(2));
 
 }  // namespace oncemq::testing
