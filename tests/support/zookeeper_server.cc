@@ -17,7 +17,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{60};
+constexpr std::chrono::seconds kStarts{180};
 // For an answer of one that starts: some questions are never answered.
 constexpr std::chrono::milliseconds kPatience{200};
 // Of Debian's libzookeeper-java; it names what it needs itself. The second one writes its log.

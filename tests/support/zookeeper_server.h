@@ -38,7 +38,7 @@ class ZooKeeperServer {
   void Restart();
   bool Leads() const;
   // What it answers to one of its words of four letters: "mntr".
-  std::string Say(const std::string& word) const { return Say(word, std::chrono::seconds(2)); }
+  std::string Say(const std::string& word) const { return Say(word, std::chrono::seconds(20)); }
   // Lines as they are typed into its own client, by nobody in particular. What it answers.
   std::string Shell(const std::vector<std::string>& lines) const;
   // A number out of "mntr": Number("zk_watch_count").
