@@ -19,6 +19,7 @@ using Call = ZooKeeperCall;
 using Reply = ZooKeeperReply;
 
 constexpr std::chrono::seconds kSoon{30};
+constexpr ZooKeeperTimes kPatient{.call = milliseconds(20'000)};
 
 class ZooKeeperSessionTest : public ::testing::Test {
  protected:
@@ -29,7 +30,7 @@ class ZooKeeperSessionTest : public ::testing::Test {
     return *server;
   }
   std::unique_ptr<ZooKeeperSession> Started(const std::string& url,
-                                            const ZooKeeperTimes& times = {}) {
+                                            const ZooKeeperTimes& times = kPatient) {
     const auto place = ParseZooKeeperPlace(url);
     EXPECT_TRUE(place.has_value()) << ToString(place.error());
     auto session = ZooKeeperSession::Start(*place, times,
@@ -39,7 +40,7 @@ class ZooKeeperSessionTest : public ::testing::Test {
                                             },
                                             [this] { ends_++; }});
     EXPECT_TRUE(session.has_value()) << ToString(session.error());
-    const Status connected = (*session)->Connected(std::chrono::seconds(10));
+    const Status connected = (*session)->Connected(std::chrono::seconds(30));
     EXPECT_TRUE(connected.has_value()) << ToString(connected.error());
     return *std::move(session);
   }
@@ -175,7 +176,7 @@ TEST_F(ZooKeeperSessionTest, ASessionOutlivesItsServer) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
   const auto session = Started("zookeeper://127.0.0.1:" + std::to_string(network.port()),
-                               {.call = milliseconds(500)});
+                               {.call = milliseconds(3'000), .session = milliseconds(100'000)});
   One(*session, {.kind = Call::Kind::kCreate, .path = "/e", .mode = Call::Mode::kEphemeral});
   const uint64_t id = session->id();
   const LoopbackPort nobody;  // who comes too early may be left without an answer
@@ -193,7 +194,7 @@ TEST_F(ZooKeeperSessionTest, ASessionOutlivesItsServer) {
 TEST_F(ZooKeeperSessionTest, ASessionThatTheServerEndedIsOverForGood) {
   TcpProxy proxy(Server().port());
   const auto session = Started("zookeeper://127.0.0.1:" + std::to_string(proxy.port()),
-                               {.call = milliseconds(200), .session = milliseconds(1'000)});
+                               {.call = milliseconds(3'000), .session = milliseconds(4'000)});
   const auto other = Started(url());
   One(*session, {.kind = Call::Kind::kCreate, .path = "/gone", .mode = Call::Mode::kEphemeral});
   proxy.Set(TcpProxy::Mode::kSilent);
@@ -202,7 +203,7 @@ TEST_F(ZooKeeperSessionTest, ASessionThatTheServerEndedIsOverForGood) {
   EXPECT_FALSE(session->ended()) << "it cannot know";
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_TRUE(Eventually(kSoon, [&] { return session->ended(); }));
-  EXPECT_EQ(ends_, 1);
+  EXPECT_TRUE(Eventually(kSoon, [&] { return ends_ == 1; })) << "it is told a moment later";
   const auto answer = session->Run({&exists, 1});
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().code, Code::kUnavailable);
