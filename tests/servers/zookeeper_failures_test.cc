@@ -11,14 +11,15 @@
 namespace oncemq::testing {
 namespace {
 
-// Longer than any server takes to come back.
-constexpr milliseconds kSession{30'000};
+// Longer than any server takes to come back. Calls fail meanwhile.
+constexpr milliseconds kSession{100'000};
+constexpr milliseconds kMeanwhile{5'000};
 
 TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
   TcpProxy proxy(Server().port());
-  const Locks cut = OpenLocks(Through(proxy), milliseconds(2'000));
+  const Locks cut = OpenLocks(Through(proxy), milliseconds(6'000), kInVain);
   const Locks other = OpenLocks();
-  const LockAsk mine = AskOf(1, "x", milliseconds(1'400));
+  const LockAsk mine = AskOf(1, "x", milliseconds(4'400));
   ASSERT_EQ(Asked(*cut, mine), Kind::kGranted);
   ASSERT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kQueued);
   proxy.Set(TcpProxy::Mode::kSilent);
@@ -29,7 +30,7 @@ TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
   proxy.Set(TcpProxy::Mode::kPass);
   EXPECT_EQ(ExtendSoon(*cut, mine), Extended::kGone);
   EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*cut, mine).has_value(); }));
-  EXPECT_TRUE(Granted(*cut, AskOf(3, "y", milliseconds(1'400)))) << "in another session";
+  EXPECT_TRUE(Granted(*cut, AskOf(3, "y", milliseconds(4'400)))) << "in another session";
   EXPECT_EQ(*Extend(*other, AskOf(2)), Extended::kYes);
 }
 
@@ -43,7 +44,7 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsPausedIsFollowedAndLearnsIt) {
   Process holder({.command = {ONCEMQ_ZOOKEEPER_HOLDER, Server().url(), "paused"},
                   .log_file = dir.path() / "said"});
   ASSERT_TRUE(Eventually(kSoon, [&] { return said() == "held\n"; }));
-  const auto locks = OpenZooKeeperLocks(Server().url());
+  const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
   EXPECT_EQ(Asked(**locks, AskOf(1, "paused")), Kind::kQueued);
   holder.Pause();
@@ -57,7 +58,7 @@ TEST_F(ZooKeeperLocksTest, AProcessThatIsKilledIsFollowed) {
   const TempDir dir;
   Process holder({.command = {ONCEMQ_ZOOKEEPER_HOLDER, Server().url(), "killed"},
                   .log_file = dir.path() / "said"});
-  const auto locks = OpenZooKeeperLocks(Server().url());
+  const auto locks = OpenZooKeeperLocks(Server().url(), {.call = kCall});
   ASSERT_TRUE(locks.has_value());
   ASSERT_TRUE(Eventually(kSoon, [&] { return Parties(**locks, "killed") == 1; }));
   EXPECT_EQ(Asked(**locks, AskOf(1, "killed", milliseconds(20'000))), Kind::kQueued);
@@ -80,11 +81,12 @@ TEST_F(ZooKeeperLocksTest, WhatAnotherSessionLeftIsNotAdopted) {
 TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
-  const Locks locks = OpenLocks(Through(network), kSession);
-  const LockAsk holder = AskOf(1);
+  const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
+  const LockAsk holder = AskOf(1, "x", kLong);
+  const LockAsk waiter = AskOf(2, "x", kLong);
   const auto granted = locks->Ask(holder);
   ASSERT_TRUE(granted.has_value());
-  ASSERT_EQ(Asked(*locks, AskOf(2)), Kind::kQueued);
+  ASSERT_EQ(Asked(*locks, waiter), Kind::kQueued);
   const LoopbackPort nobody;  // who comes too early may be left without an answer
   network.PointTo(nobody.number());
   server->Kill9();
@@ -96,9 +98,9 @@ TEST_F(ZooKeeperLocksTest, HoldsAndPlacesOutliveTheirServer) {
   ASSERT_TRUE(again.has_value()) << ToString(again.error());
   EXPECT_EQ(again->fence, granted->fence);
   EXPECT_EQ(*Free(*locks, holder), Freed::kYes);
-  EXPECT_TRUE(locks->Await(AskOf(2), SystemClock::Instance().Boot() + kLong, {}))
+  EXPECT_TRUE(locks->Await(waiter, SystemClock::Instance().Boot() + kLong, {}))
       << "the client watches again";
-  const auto next = locks->Ask(AskOf(2));
+  const auto next = locks->Ask(waiter);
   ASSERT_TRUE(next.has_value() && next->kind == Kind::kGranted);
   EXPECT_GT(next->fence, granted->fence);
 }
@@ -130,16 +132,18 @@ TEST_F(ZooKeeperLocksTest, AListThatNamesSomebodyWhoIsGoneCostsNoTurn) {
 
 class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
  protected:
+  static constexpr milliseconds kLasts{12'000};
+
   void SetUp() override {
     ZooKeeperLocksTest::SetUp();
     if (IsSkipped() || HasFailure()) {
       return;
     }
     proxy_ = std::make_unique<TcpProxy>(Server().port());
-    locks_ = OpenLocks(Through(*proxy_), milliseconds(8'000));
+    locks_ = OpenLocks(Through(*proxy_), milliseconds(16'000), kInVain);
     other_ = OpenLocks();
     // The way there is known.
-    ASSERT_EQ(Asked(*locks_, AskOf(99, "x", milliseconds(6'000))), Kind::kGranted);
+    ASSERT_EQ(Asked(*locks_, AskOf(99, "x", kLasts)), Kind::kGranted);
     ASSERT_EQ(*Free(*locks_, AskOf(99)), Freed::kYes);
   }
   // The node of the ask is there, and we do not know.
@@ -158,7 +162,7 @@ class ZooKeeperLostAnswersTest : public ZooKeeperLocksTest {
 };
 
 TEST_F(ZooKeeperLostAnswersTest, AnAskIsFoundAgainAndNeverDoubled) {
-  const LockAsk ask = AskOf(1, "x", milliseconds(6'000));
+  const LockAsk ask = AskOf(1, "x", kLasts);
   LoseTheAnswer(ask);
   EXPECT_TRUE(Granted(*locks_, ask));
   EXPECT_EQ(Parties(*other_), 1u);
@@ -167,7 +171,7 @@ TEST_F(ZooKeeperLostAnswersTest, AnAskIsFoundAgainAndNeverDoubled) {
 }
 
 TEST_F(ZooKeeperLostAnswersTest, AnAskThatIsGivenUpLeavesNothing) {
-  const LockAsk ask = AskOf(1, "x", milliseconds(6'000));
+  const LockAsk ask = AskOf(1, "x", kLasts);
   LoseTheAnswer(ask);
   EXPECT_TRUE(Eventually(kSoon, [&] { return Free(*locks_, ask).has_value(); }));
   EXPECT_EQ(Parties(*other_), 0u);
@@ -182,10 +186,10 @@ TEST_F(ZooKeeperLostAnswersTest, AnAskOfWhichNobodyHearsAgainEndsByItself) {
 TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
   const auto server = ZooKeeperServer::Start();
   TcpProxy network(server->port());
-  const Locks locks = OpenLocks(Through(network), kSession);
-  const Locks other = OpenLocks(Through(network), kSession);
-  ASSERT_EQ(Asked(*locks, AskOf(1)), Kind::kGranted);
-  ASSERT_EQ(Asked(*other, AskOf(2)), Kind::kQueued);
+  const Locks locks = OpenLocks(Through(network), kSession, kMeanwhile);
+  const Locks other = OpenLocks(Through(network), kSession, kMeanwhile);
+  ASSERT_EQ(Asked(*locks, AskOf(1, "x", kLong)), Kind::kGranted);
+  ASSERT_EQ(Asked(*other, AskOf(2, "x", kLong)), Kind::kQueued);
   const LoopbackPort nobody;
   network.PointTo(nobody.number());
   server->Kill9();
@@ -195,12 +199,12 @@ TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
   EXPECT_EQ(freed.error().effect, Effect::kUnknown) << "the hold ended here";
   server->Restart();
   network.PointTo(server->port());
-  EXPECT_TRUE(Granted(*other, AskOf(2))) << "nobody asked for it again";
+  EXPECT_TRUE(Granted(*other, AskOf(2, "x", kLong))) << "nobody asked for it again";
 }
 
 TEST_F(ZooKeeperLocksTest, AnEngineEndsInBoundedTimeWhenTheServerHangs) {
   TcpProxy proxy(Server().port());
-  Locks locks = OpenLocks(Through(proxy));
+  Locks locks = OpenLocks(Through(proxy), kSession, kInVain);
   ASSERT_EQ(Asked(*locks, AskOf(1)), Kind::kGranted);
   proxy.Set(TcpProxy::Mode::kSilent);
   const BootTime began = SystemClock::Instance().Boot();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zookeeper_holder ADDRESS NAME: takes the name in a session of two seconds, says "held", and says
+// zookeeper_holder ADDRESS NAME: takes the name in a session of six seconds, says "held", and says
 // why it lost it when it has.
 #include <atomic>
 #include <cstdio>
@@ -13,12 +13,13 @@ int main(int count, char** arguments) {
     return 2;
   }
   const auto engine = oncemq::OpenZooKeeperLocks(
-      arguments[1], {.call = milliseconds(500), .session = milliseconds(2'000)});
+      arguments[1], {.call = milliseconds(1'500), .session = milliseconds(6'000)});
   if (!engine) {
     std::fprintf(stderr, "%s\n", ToString(engine.error()).c_str());
     return 1;
   }
-  const auto domain = oncemq::LockDomain::Open(*engine, {.lease = milliseconds(1'200)});
+  const milliseconds lasts(4'400);
+  const auto domain = oncemq::LockDomain::Open(*engine, {.lease = lasts});
   const auto lease = (*domain)->Acquire(arguments[2]);
   if (!lease || !*lease) {
     return 1;
@@ -32,11 +33,8 @@ int main(int count, char** arguments) {
   });
   told.wait(false);
   // It counts its own time, and the store says the same.
-  const oncemq::LockAsk ask{.name = arguments[2],
-                            .token = {1, 1},
-                            .queue = false,
-                            .lease = milliseconds(1'200),
-                            .place = milliseconds(1'200)};
+  const oncemq::LockAsk ask{
+      .name = arguments[2], .token = {1, 1}, .queue = false, .lease = lasts, .place = lasts};
   const auto other = (*engine)->Ask(ask);
   std::puts(other && other->kind == oncemq::LockAnswer::Kind::kGranted ? "lost, and free" : "lost");
   return 0;

@@ -20,6 +20,9 @@ using Locks = std::shared_ptr<LockEngine>;
 
 inline constexpr std::chrono::seconds kSoon{30};
 inline constexpr milliseconds kLong{60'000};
+// One question and its answer: where a server answers, and where none will.
+inline constexpr milliseconds kCall{20'000};
+inline constexpr milliseconds kInVain{2'500};
 
 inline LockAsk AskOf(uint64_t who, std::string_view name = "x",
                      milliseconds lasts = milliseconds(20'000)) {
@@ -41,9 +44,10 @@ class ZooKeeperLocksTest : public ::testing::Test {
   static std::string Space() {
     return ::testing::UnitTest::GetInstance()->current_test_info()->name();
   }
-  static Locks OpenLocks(const std::string& url, milliseconds session = milliseconds(100'000)) {
+  static Locks OpenLocks(const std::string& url, milliseconds session = milliseconds(100'000),
+                         milliseconds call = kCall) {
     auto locks = OpenZooKeeperLocks(
-        url, {.space = Space(), .call = milliseconds(1'000), .session = session});
+        url, {.space = Space(), .connect = milliseconds(30'000), .call = call, .session = session});
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     return locks ? *std::move(locks) : nullptr;
   }
@@ -89,9 +93,9 @@ class ZooKeeperLocksTest : public ::testing::Test {
   // A look behind the engine.
   static std::unique_ptr<ZooKeeperSession> Raw() { return Raw(Server().url()); }
   static std::unique_ptr<ZooKeeperSession> Raw(const std::string& url) {
-    auto session =
-        ZooKeeperSession::Start(*ParseZooKeeperPlace(url), {}, {[](std::string_view) {}, [] {}});
-    EXPECT_TRUE((*session)->Connected(milliseconds(10'000)));
+    auto session = ZooKeeperSession::Start(*ParseZooKeeperPlace(url), {.call = kCall},
+                                           {[](std::string_view) {}, [] {}});
+    EXPECT_TRUE((*session)->Connected(milliseconds(30'000)));
     return *std::move(session);
   }
   static ZooKeeperReply Run(ZooKeeperSession& session, const ZooKeeperCall& call) {
