@@ -21,12 +21,19 @@ class LockSwitches : public SwitchStorm {
     for (auto* server : {&x_, &y_}) {
       *server = RedisServer::Start({"--appendonly", "yes", "--appendfsync", "always"});
     }
-    OpenOperator(Named("x", *x_), Named("y", *y_), NewPlayer());
+  }
+  // Before those who play.
+  void AllowLeasesOf(milliseconds longest) {
+    longest_ = longest;
+    PlayerOptions like = NewPlayer();
+    like.longest = longest;
+    OpenOperator(Named("x", *x_), Named("y", *y_), like);
   }
   void JoinThose(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
     player.lease = lease;
     player.hold = hold;
+    player.longest = longest_;
     player.readers = 25;
     JoinAll(player, "redis", x_->port(), y_->port());
   }
@@ -37,15 +44,19 @@ class LockSwitches : public SwitchStorm {
   PlayerOptions Quiet() {
     PlayerOptions player = NewPlayer();
     player.call = milliseconds(2'000);
+    player.longest = longest_;
     player.stores = {{"x", x_->url()}, {"y", y_->url()}};
     return player;
   }
 
+  milliseconds longest_{3'000};
   std::unique_ptr<RedisServer> x_;
   std::unique_ptr<RedisServer> y_;
 };
 
 TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
+  // The keeper's, which it has to renew also where a machine stands still.
+  AllowLeasesOf(milliseconds(6'000));
   JoinThose(milliseconds(200), milliseconds(400));
   PlayerOptions keeper = Quiet();
   keeper.keeps = "long";
@@ -79,6 +90,7 @@ TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
 }
 
 TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
+  AllowLeasesOf(milliseconds(3'000));
   // Long leases: when the store is killed, its holders go on believing.
   JoinThose(milliseconds(3'000), milliseconds(3'000));
   TroubleFor(HowLong(milliseconds(500)));
