@@ -11,6 +11,8 @@
 namespace oncemq {
 namespace {
 
+constexpr milliseconds kPatience{10'000};
+
 testing::EtcdServer& Server() {
   static const auto server = testing::EtcdServer::Start();
   return *server;
@@ -20,6 +22,8 @@ Result<std::shared_ptr<LockEngine>> OpenLocks() {
   static std::atomic<int> spaces{0};
   // The suite asks for leases of a minute.
   return OpenEtcdLocks(Server().url(), {.space = "test/" + std::to_string(++spaces),
+                                        .connect = kPatience,
+                                        .call = kPatience,
                                         .session = std::chrono::seconds(90)});
 }
 

@@ -11,10 +11,14 @@
 namespace oncemq {
 namespace {
 
+constexpr milliseconds kPatience{10'000};
+
 Result<std::shared_ptr<LockEngine>> OpenLocks() {
   static const auto server = testing::MemcachedServer::Start();
   static std::atomic<int> spaces{0};
-  return OpenMemcachedLocks(server->url(), {.space = "test/" + std::to_string(++spaces)});
+  return OpenMemcachedLocks(
+      server->url(),
+      {.space = "test/" + std::to_string(++spaces), .connect = kPatience, .call = kPatience});
 }
 
 // Without a server the suite is one test that says so.

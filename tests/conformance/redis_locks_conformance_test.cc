@@ -11,6 +11,8 @@
 namespace oncemq {
 namespace {
 
+constexpr milliseconds kPatience{10'000};
+
 testing::RedisServer& Server() {
   static const auto server = testing::RedisServer::Start();
   return *server;
@@ -18,7 +20,9 @@ testing::RedisServer& Server() {
 
 Result<std::shared_ptr<LockEngine>> OpenLocks() {
   static std::atomic<int> spaces{0};
-  return OpenRedisLocks(Server().url(), {.space = "test/" + std::to_string(++spaces)});
+  return OpenRedisLocks(
+      Server().url(),
+      {.space = "test/" + std::to_string(++spaces), .connect = kPatience, .call = kPatience});
 }
 
 // Without a server the suite is one test that says so.

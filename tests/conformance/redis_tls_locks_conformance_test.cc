@@ -11,6 +11,8 @@
 namespace oncemq {
 namespace {
 
+constexpr milliseconds kPatience{10'000};
+
 testing::RedisTlsServer& Server() {
   static testing::TlsAuthority authority;
   static testing::RedisTlsServer server(authority);
@@ -19,7 +21,9 @@ testing::RedisTlsServer& Server() {
 
 Result<std::shared_ptr<LockEngine>> OpenLocks() {
   static std::atomic<int> spaces{0};
-  return OpenRedisLocks(Server().url(), {.space = "test/" + std::to_string(++spaces)});
+  return OpenRedisLocks(
+      Server().url(),
+      {.space = "test/" + std::to_string(++spaces), .connect = kPatience, .call = kPatience});
 }
 
 // Without a server the suite is one test that says so.

@@ -11,6 +11,8 @@
 namespace oncemq {
 namespace {
 
+constexpr milliseconds kPatience{10'000};
+
 testing::ZooKeeperServer& Server() {
   static const auto server = testing::ZooKeeperServer::Start();
   return *server;
@@ -19,6 +21,8 @@ testing::ZooKeeperServer& Server() {
 Result<std::shared_ptr<LockEngine>> OpenLocks() {
   static std::atomic<int> spaces{0};
   return OpenZooKeeperLocks(Server().url(), {.space = "test/" + std::to_string(++spaces),
+                                             .connect = kPatience,
+                                             .call = kPatience,
                                              .session = milliseconds(100'000)});
 }
 
