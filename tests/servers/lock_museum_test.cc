@@ -132,7 +132,8 @@ TEST_F(LockMuseum, TheHerdIsConvictedByItsWakes) {
   }
   EXPECT_GT(herd, 4 * kWaiters);
   // One for each hand-over, and one for each that began to listen.
-  const int ours = WakesOfHandOvers([&] { return OpenRedisLocks(server->url()); });
+  const RedisLockOptions patient{.connect = milliseconds(10'000), .call = milliseconds(10'000)};
+  const int ours = WakesOfHandOvers([&] { return OpenRedisLocks(server->url(), patient); });
   EXPECT_LE(ours, 2 * kWaiters);
   EXPECT_GE(ours, kWaiters);
   RecordProperty("herd", herd);
