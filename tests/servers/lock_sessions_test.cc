@@ -40,7 +40,7 @@ class LockSessions : public LockStorm {
   // Each player has had another one than its first.
   bool Enough(size_t sessions) {
     Sessions();
-    return EverybodyHadATurn() && seen_.size() >= sessions;
+    return EverybodyHadATurn() && !Ledger().empty() && seen_.size() >= sessions;
   }
 
   std::unique_ptr<ZooKeeperServer> server_;

@@ -39,7 +39,11 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
       Join(player);
     }
   }
-  virtual bool Enough() const { return Beliefs().size() > 10 && EverybodyHadATurn(); }
+  // Where there are fences, effects are judged.
+  virtual bool Enough() const {
+    return Beliefs().size() > 10 && EverybodyHadATurn() &&
+           (!GetParam().can.fence || !Ledger().empty());
+  }
   void PlayWith(const std::function<void()>& trouble, milliseconds at_least = kShort) {
     Trouble(HowLong(std::max(at_least, 15 * lease_)), trouble, [this] { return Enough(); });
     End();
