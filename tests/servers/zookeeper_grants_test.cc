@@ -35,9 +35,10 @@ class ZooKeeperGrants : public GrantsTest {
     return catalogue;
   }
   static std::unique_ptr<ZooKeeperSession> Raw(const std::string& address) {
-    auto session = ZooKeeperSession::Start(*ParseZooKeeperPlace(address), {},
-                                           {[](std::string_view) {}, [] {}});
-    EXPECT_TRUE((*session)->Connected(milliseconds(10'000)));
+    auto session =
+        ZooKeeperSession::Start(*ParseZooKeeperPlace(address), {.call = milliseconds(20'000)},
+                                {[](std::string_view) {}, [] {}});
+    EXPECT_TRUE((*session)->Connected(milliseconds(30'000)));
     return *std::move(session);
   }
   // Every kind of call on a node of payments.
