@@ -101,7 +101,8 @@ int LockEnginesCommand(const LockArguments& arguments) {
                            {"long_holds", can.long_holds},
                            {"seals", can.seals},
                            {"lists", can.lists},
-                           {"epochs", can.epochs}};
+                           {"epochs", can.epochs},
+                           {"longest_lease_ms", can.longest_lease.count()}};
     json.push_back(row);
     if (!arguments.json) {
       std::string text = std::string(can.engine) + ":";
@@ -110,6 +111,9 @@ int LockEnginesCommand(const LockArguments& arguments) {
           text.append(" ").append(key).append(" ").append(YesOrNo(value.get<bool>())).append(",");
         }
       }
+      text.append(" leases up to ")
+          .append(std::to_string(can.longest_lease.count()))
+          .append(" ms ");
       text.back() = '\n';
       std::cout << text;
     }

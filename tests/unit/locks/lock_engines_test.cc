@@ -52,6 +52,9 @@ std::string RowOf(const LockCapabilities& can) {
         can.survives_failover, can.long_holds, can.seals, can.lists, can.epochs}) {
     row += able ? " yes |" : " no |";
   }
+  const auto seconds = can.longest_lease.count() / 1'000;
+  row += seconds >= 3'600 ? " " + std::to_string(seconds / 3'600) + " h |"
+                          : " " + std::to_string(seconds) + " s |";
   return row + "\n";
 }
 
