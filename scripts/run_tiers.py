@@ -174,16 +174,25 @@ def ctest(run, preset, labels, jobs=2, env=None, exclude=None):
     return count
 
 
-def labelled(labels, jobs=2, preset="dev", env=None, exclude="^(storm|large)$"):
-    return lambda run: ctest(run, preset, labels, jobs, env, exclude)
+LONG = "^(storm|large)$"
+
+
+def labelled(labels, jobs=2, exclude=LONG):
+    return lambda run: ctest(run, "dev", labels, jobs, exclude=exclude)
 
 
 SANITIZED = "^(unit|conformance|servers|disk|sim|kafka-sanitize)$"
 
 
-def few_seeds(one_of):
-    """The simulator's share under a sanitizer: it is five to fifty times slower there."""
-    return {"ONCEMQ_SIM_SEEDS": "200", "ONCEMQ_SIM_ONE_OF": str(one_of)}
+def sanitized(preset, one_of):
+    """Of the simulator a share, as it is five to fifty times slower there."""
+    few_seeds = {"ONCEMQ_SIM_SEEDS": "200", "ONCEMQ_SIM_ONE_OF": str(one_of)}
+
+    def tier(run):
+        run.command(["scripts/kafka-fetch"])
+        return ctest(run, preset, SANITIZED, env=few_seeds, exclude=LONG)
+
+    return tier
 
 
 def tier_storms(run):
@@ -195,7 +204,7 @@ def tier_storms(run):
 
 def tier_seeds(run):
     seeds = {"ONCEMQ_SIM_SEEDS": str(max(run.options.seeds, 20000))}
-    return ctest(run, "dev", "^sim$", env=seeds, exclude="^(storm|large)$")
+    return ctest(run, "dev", "^sim$", env=seeds, exclude=LONG)
 
 
 # Tiers that count for themselves ----------------------------------------------------------------
@@ -247,7 +256,7 @@ def tier_kafka(run):
         if code != 0:
             count.notes.append(f"not covered: {fetch}: exit code {code}: {tail(output, 2)}")
     count.add(ctest(run, "dev", "^kafka$", jobs=1, env={"ONCEMQ_SHORT_ROUNDS": str(rounds)},
-                    exclude="^(storm|large)$"))
+                    exclude=LONG))
     return count
 
 
@@ -285,8 +294,8 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [
-    ("asan-ubsan", 720, labelled(SANITIZED, preset="asan-ubsan", env=few_seeds(4))),
-    ("tsan", 600, labelled(SANITIZED, preset="tsan", env=few_seeds(25))),
+    ("asan-ubsan", 720, sanitized("asan-ubsan", 4)),
+    ("tsan", 600, sanitized("tsan", 25)),
     ("seeds", 300, tier_seeds),
     ("storms", 480, tier_storms),
     ("locks", 900, labelled("^locks$")),
