@@ -162,15 +162,19 @@ TEST_F(RedlockTest, WithoutAMajorityNothingIsGrantedAndNothingLeftBehind) {
   EXPECT_TRUE(Eventually(kPatience, [&] { return locks->Ask(New()).has_value(); }));
 }
 
+// More than once, as those who granted may also answer too late to be heard.
 TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
   const auto locks = Open();
-  ASSERT_EQ(Asked(*locks, New()), Kind::kGranted);
-  UntilHeldAt({0, 1, 2, 3, 4});
-  Forget({3, 4});
-  EXPECT_EQ(Asked(*locks, New()), Kind::kBusy);
-  EXPECT_FALSE(HeldAt(3));
-  EXPECT_FALSE(HeldAt(4));
-  EXPECT_TRUE(HeldAt(0));
+  const LockAsk holder = New();
+  for (int round = 0; round < 10; round++) {
+    ASSERT_EQ(Asked(*locks, holder), Kind::kGranted);
+    UntilHeldAt({0, 1, 2, 3, 4});
+    Forget({3, 4});
+    EXPECT_EQ(Asked(*locks, New()), Kind::kBusy);
+    ASSERT_FALSE(HeldAt(3));
+    ASSERT_FALSE(HeldAt(4));
+    ASSERT_TRUE(HeldAt(0));
+  }
 }
 
 TEST_F(RedlockTest, AVoteThatSplitIsNobodysAndTheNameComesFree) {
