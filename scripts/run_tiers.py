@@ -294,8 +294,8 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("demo", 100, tier_demo),
 ]
 FULL_TIERS = [
-    ("asan-ubsan", 720, sanitized("asan-ubsan", 4)),
-    ("tsan", 600, sanitized("tsan", 25)),
+    ("asan-ubsan", 1200, sanitized("asan-ubsan", 4)),
+    ("tsan", 1200, sanitized("tsan", 25)),
     ("seeds", 300, tier_seeds),
     ("storms", 480, tier_storms),
     ("locks", 900, labelled("^locks$")),

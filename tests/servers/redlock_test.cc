@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks over five masters that are killed, paused, emptied and cut off. What every engine does, the
-// conformance suite asks.
+// Locks over five masters that are killed, paused, emptied and cut off; the rest is in the suite.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -171,9 +170,7 @@ TEST_F(RedlockTest, ATryThatLosesLeavesNothingWhereItWon) {
     UntilHeldAt({0, 1, 2, 3, 4});
     Forget({3, 4});
     EXPECT_EQ(Asked(*locks, New()), Kind::kBusy);
-    ASSERT_FALSE(HeldAt(3));
-    ASSERT_FALSE(HeldAt(4));
-    ASSERT_TRUE(HeldAt(0));
+    ASSERT_TRUE(HeldAt(0) && !HeldAt(3) && !HeldAt(4));
   }
 }
 
