@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "oncemq/base/wait_ready.h"
+
 namespace oncemq {
 namespace {
 
@@ -21,21 +23,6 @@ constexpr size_t kLongestLine = 4'096;
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
-}
-
-// Waits until the descriptor is ready, or `until`. False: it isn't.
-bool Ready(int fd, short events, BootTime until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Now()).count();
-    pollfd waits{fd, events, 0};
-    const int done = poll(&waits, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000)));
-    if (done > 0) {
-      return true;
-    }
-    if (left <= 0 || (done < 0 && errno != EINTR)) {
-      return false;
-    }
-  }
 }
 
 Error Unavailable(Effect effect, const std::string& why) {
@@ -57,7 +44,7 @@ Result<int> ConnectTo(const addrinfo& address, BootTime until) {
     why = errno;
     if (why == EINPROGRESS) {
       socklen_t length = sizeof why;
-      if (!Ready(fd, POLLOUT, until)) {
+      if (!WaitReady(fd, POLLOUT, until)) {
         why = ETIMEDOUT;
       } else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &length) != 0) {
         why = errno;
@@ -115,7 +102,7 @@ Status MemcachedLine::Send(std::string_view bytes, BootTime until) {
       sent += static_cast<size_t>(some);
     } else if (errno != EAGAIN && errno != EINTR) {
       return Unavailable(effect, std::strerror(errno));
-    } else if (!Ready(fd_, POLLOUT, until)) {
+    } else if (!WaitReady(fd_, POLLOUT, until)) {
       return Error{Code::kTimeout, effect, "memcached takes nothing"};
     }
   }
@@ -124,7 +111,7 @@ Status MemcachedLine::Send(std::string_view bytes, BootTime until) {
 
 Status MemcachedLine::Read(BootTime until) {
   // Also for a server that never stops talking.
-  if (Now() >= until || !Ready(fd_, POLLIN, until)) {
+  if (Now() >= until || !WaitReady(fd_, POLLIN, until)) {
     return Error{Code::kTimeout, Effect::kUnknown, "memcached did not answer in time"};
   }
   std::array<char, 16'384> bytes;

@@ -5,12 +5,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/wait_ready.h"
 
 namespace oncemq {
 namespace {
@@ -19,25 +19,6 @@ constexpr Oid kInt8 = 20;
 constexpr Oid kBytea = 17;
 // More are sent whole each time.
 constexpr size_t kMostPrepared = 64;
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
-// Waits until the descriptor is ready, or `until`. False: it isn't.
-bool Ready(int fd, short events, BootTime until) {
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Now()).count();
-    pollfd waits{fd, events, 0};
-    const int done = poll(&waits, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000)));
-    if (done > 0) {
-      return true;
-    }
-    if (left <= 0 || (done < 0 && errno != EINTR)) {
-      return false;
-    }
-  }
-}
 
 // One line, without what libpq adds for a terminal.
 std::string OneLine(const char* text) {
@@ -174,7 +155,8 @@ Status PostgresLine::Connect(BootTime until) {
   PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
   while (PQstatus(connection) != CONNECTION_BAD && wants != PGRES_POLLING_OK &&
          wants != PGRES_POLLING_FAILED) {
-    if (!Ready(PQsocket(connection), wants == PGRES_POLLING_READING ? POLLIN : POLLOUT, until)) {
+    if (!WaitReady(PQsocket(connection), wants == PGRES_POLLING_READING ? POLLIN : POLLOUT,
+                   until)) {
       return Error{Code::kTimeout, Effect::kNone, "PostgreSQL lets nobody in, in time"};
     }
     wants = PQconnectPoll(connection);
@@ -257,7 +239,7 @@ Status PostgresLine::Flush(BootTime until) {
     if (left < 0) {
       return Broken(Effect::kUnknown);
     }
-    if (!Ready(PQsocket(connection), POLLIN | POLLOUT, until)) {
+    if (!WaitReady(PQsocket(connection), POLLIN | POLLOUT, until)) {
       return Error{Code::kTimeout, Effect::kUnknown, "PostgreSQL takes nothing"};
     }
     if (PQconsumeInput(connection) != 1) {
@@ -269,7 +251,7 @@ Status PostgresLine::Flush(BootTime until) {
 Result<PostgresLine::ResultPtr> PostgresLine::Next(BootTime until) {
   PGconn* connection = connection_.get();
   while (PQisBusy(connection) != 0) {
-    if (!Ready(PQsocket(connection), POLLIN, until)) {
+    if (!WaitReady(PQsocket(connection), POLLIN, until)) {
       return Error{Code::kTimeout, Effect::kUnknown, "PostgreSQL did not answer in time"};
     }
     if (PQconsumeInput(connection) != 1) {
@@ -336,7 +318,7 @@ Result<std::optional<std::string>> PostgresLine::Heard(BootTime until) {
     if (notice) {
       return std::optional(std::string(notice->extra == nullptr ? "" : notice->extra));
     }
-    if (!Ready(PQsocket(connection), POLLIN, until)) {
+    if (!WaitReady(PQsocket(connection), POLLIN, until)) {
       return std::optional<std::string>();
     }
     if (PQconsumeInput(connection) != 1) {

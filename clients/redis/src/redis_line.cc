@@ -8,8 +8,8 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/redis_client.h"
-#include "redis_wait.h"
 
 namespace oncemq {
 namespace {

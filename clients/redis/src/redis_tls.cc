@@ -16,8 +16,8 @@
 
 #include "no_pipe_signal.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/redis_client.h"
-#include "redis_wait.h"
 
 namespace oncemq {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting at a socket, as all that speaks to a Redis does it.
+// WaitReady: a wait at a socket.
 // Thread safety: any thread.
 #pragma once
 
