@@ -32,14 +32,7 @@ Result<std::shared_ptr<LockEngine>> OpenByCatalogue(const CatalogueArguments& fr
       return Refused("locks in memory can be seen by their own process only");
     }
   }
-  if (!access->record) {
-    return OpenCatalogueLocks(*catalogue, *who, from.scope);
-  }
-  auto switched = OpenCatalogueSwitch(*catalogue, *who, from.scope, WithoutVote(), true);
-  if (!switched) {
-    return switched.error();
-  }
-  return std::shared_ptr<LockEngine>(*std::move(switched));
+  return OpenGrantedLocks(*access, WithoutVote(), true);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "exit_code.h"
 #include "lock_place.h"
 #include "oncemq/locks/catalogue_locks.h"
-#include "oncemq/locks/lock_engines.h"
 #include "oncemq/locks/switch_stores.h"
 #include "oncemq/locks/switched_locks.h"
 #include "safe_json.h"
@@ -45,14 +44,11 @@ Result<std::vector<NamedLocks>> StoresOf(const LockArguments& arguments) {
     if (at == std::string::npos || !IsStoreName(name)) {
       return Invalid("a store is said as NAME=ADDRESS");
     }
-    const std::string address = word.substr(at + 1);
-    const auto can = CapabilitiesAt(address);
-    if (!can) {
-      return can.error();
+    auto named = NamedLocksAt(name, word.substr(at + 1), arguments.space);
+    if (!named) {
+      return named.error();
     }
-    stores.push_back({name, *can, [address, space = arguments.space] {
-                        return OpenLockEngine(address, space);
-                      }});
+    stores.push_back(*std::move(named));
   }
   if (stores.empty()) {
     return Invalid("which stores? Say --store NAME=ADDRESS, or set ONCEMQ_STORES");

@@ -23,13 +23,11 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
                                                     bool only_begun) {
   std::vector<NamedLocks> stores;
   for (const GrantedStore& store : access.locks) {
-    const auto can = CapabilitiesAt(store.address);
-    if (!can) {
-      return Of(store.name, can.error());
+    auto named = NamedLocksAt(store.name, store.address, access.space);
+    if (!named) {
+      return Of(store.name, named.error());
     }
-    stores.push_back({store.name, *can, [address = store.address, space = access.space] {
-                        return OpenLockEngine(address, space);
-                      }});
+    stores.push_back(*std::move(named));
   }
   if (!access.record) {
     return Invalid("the catalogue says no `record` for these locks, so nothing can be switched");
@@ -57,13 +55,12 @@ Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
   std::vector<NamedLocks> stores;
   for (const std::string& name : plan.locks) {
     const auto store = catalogue.stores.find(name);
-    const auto can = store != catalogue.stores.end()
-                         ? CapabilitiesAt(store->second.address)
-                         : Error{Code::kInvalid, Effect::kNone, "the catalogue has none"};
-    if (!can) {
-      return Of(name, can.error());
+    auto named = store != catalogue.stores.end() ? NamedLocksAt(name, store->second.address, {})
+                                                 : Invalid("the catalogue has none");
+    if (!named) {
+      return Of(name, named.error());
     }
-    stores.push_back({name, *can, nullptr});
+    stores.push_back(*std::move(named));
   }
   if (plan.record.empty() && stores.size() == 1) {
     return stores.front().capabilities;
@@ -71,22 +68,25 @@ Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
   return SwitchedCapabilities(stores);
 }
 
+Result<std::shared_ptr<LockEngine>> OpenGrantedLocks(const StoreAccess& access,
+                                                     const SwitchboardOptions& switching,
+                                                     bool only_begun) {
+  if (!access.record) {
+    return OpenLockEngine(access.locks.front().address, access.space);
+  }
+  auto switched = OpenSwitched(access, switching, only_begun);
+  if (!switched) {
+    return switched.error();
+  }
+  return std::shared_ptr<LockEngine>(*std::move(switched));
+}
+
 Result<std::shared_ptr<LockEngine>> OpenCatalogueLocks(const StoreCatalogue& catalogue,
                                                        const StoreIdentity& who,
                                                        std::string_view scope,
                                                        const SwitchboardOptions& switching) {
   const auto access = Authorise(catalogue, who, scope);
-  if (!access) {
-    return access.error();
-  }
-  if (!access->record) {
-    return OpenLockEngine(access->locks.front().address, access->space);
-  }
-  auto switched = OpenSwitched(*access, switching, false);
-  if (!switched) {
-    return switched.error();
-  }
-  return std::shared_ptr<LockEngine>(*std::move(switched));
+  return access ? OpenGrantedLocks(*access, switching) : access.error();
 }
 
 Result<std::shared_ptr<SwitchedLocks>> OpenCatalogueSwitch(const StoreCatalogue& catalogue,

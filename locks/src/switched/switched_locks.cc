@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "oncemq/base/log.h"
+#include "oncemq/locks/lock_engines.h"
 #include "switched_parts.h"
 
 namespace oncemq {
@@ -33,6 +34,15 @@ Status CheckStores(const std::vector<NamedLocks>& stores) {
 }
 
 }  // namespace
+
+Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& address,
+                                const std::string& space) {
+  const auto can = CapabilitiesAt(address);
+  if (!can) {
+    return can.error();
+  }
+  return NamedLocks{name, *can, [address, space] { return OpenLockEngine(address, space); }};
+}
 
 Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores,
                                               milliseconds longest) {

@@ -35,6 +35,12 @@ Result<std::shared_ptr<LockEngine>> OpenCatalogueLocks(const StoreCatalogue& cat
                                                        std::string_view scope = {},
                                                        const SwitchboardOptions& switching = {});
 
+// The same for those who were authorised already. With `only_begun` also kInvalid where nobody has
+// written the record yet.
+Result<std::shared_ptr<LockEngine>> OpenGrantedLocks(const StoreAccess& access,
+                                                     const SwitchboardOptions& switching = {},
+                                                     bool only_begun = false);
+
 // The same for those who switch; also kInvalid where the plan has no record, and, with
 // `only_begun`, where nobody has written one yet.
 Result<std::shared_ptr<SwitchedLocks>> OpenCatalogueSwitch(const StoreCatalogue& catalogue,

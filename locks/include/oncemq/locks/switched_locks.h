@@ -29,6 +29,10 @@ struct NamedLocks {
   std::function<Result<std::shared_ptr<LockEngine>>()> open;
 };
 
+// What stands at an address, opened when it is needed. Failures: CapabilitiesAt's.
+Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& address,
+                                const std::string& space);
+
 // What all of them can, behind a switchboard that allows leases up to `longest`. kInvalid where
 // they cannot be switched: two of a name, or an engine that cannot be one of several
 // (LockCapabilities::epochs).
