@@ -150,14 +150,7 @@ class PostgresStore final : public SqlStore {
     const auto most =
         static_cast<int64_t>(std::min<size_t>(limit, std::numeric_limits<int32_t>::max()));
     const auto answer = client_->Run({texts_.names, {space_, after, most}});
-    if (!answer) {
-      return answer.error();
-    }
-    std::vector<std::string> names;
-    for (const SqlRow& row : answer->rows) {
-      names.push_back(row.at(0).value_or(""));
-    }
-    return names;
+    return answer ? NamesOf(*answer) : Result<std::vector<std::string>>(answer.error());
   }
 
   // Waits for the swaps that hold the lock; those that come later see this.

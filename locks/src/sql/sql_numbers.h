@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of rows, in and out.
+// What stands in rows, in and out.
 #pragma once
 
 #include "oncemq/base/bytes.h"
@@ -37,6 +37,15 @@ inline Result<SqlSeen> SeenOf(const SqlAnswer& answer) {
                  .state = answer.rows[0][2].value_or(""),
                  .now = BootTime(microseconds(NumberOf(answer, 0, 3))),
                  .epoch = static_cast<uint32_t>(NumberOf(answer, 0, 4))};
+}
+
+// Of the rows whose only column they are.
+inline std::vector<std::string> NamesOf(const SqlAnswer& answer) {
+  std::vector<std::string> names;
+  for (const SqlRow& row : answer.rows) {
+    names.push_back(row.at(0).value_or(""));
+  }
+  return names;
 }
 
 }  // namespace oncemq
