@@ -9,6 +9,7 @@
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/redis_locks.h"
 #include "support/eventually.h"
+#include "support/forwarding_locks.h"
 #include "support/redis_server.h"
 
 namespace oncemq::testing {
@@ -54,42 +55,24 @@ TEST_F(LockMuseum, ReadersThatJudgeAreConvictedThoughTheirClocksAreRight) {
 }
 
 // Counts how often somebody who waits is woken.
-class CountingLocks final : public LockEngine {
+class CountingLocks final : public ForwardingLocks {
  public:
   struct Counts {
     std::atomic<int> waiting{0};  // now
     std::atomic<int> wakes{0};
   };
   CountingLocks(std::shared_ptr<LockEngine> inner, Counts& counts)
-      : inner_(std::move(inner)), counts_(counts) {}
+      : ForwardingLocks(std::move(inner)), counts_(counts) {}
 
   Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
     counts_.waiting++;
-    const Status done = inner_->Await(ask, until, stop);
+    const Status done = ForwardingLocks::Await(ask, until, stop);
     counts_.waiting--;
     counts_.wakes += SystemClock::Instance().Boot() < until ? 1 : 0;
     return done;
   }
-  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
-  Result<LockAnswer> Ask(const LockAsk& ask) override { return inner_->Ask(ask); }
-  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    return inner_->Extend(claims, answers);
-  }
-  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
-    return inner_->Free(claims, answers);
-  }
-  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
-  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
-    return inner_->Evict(name, fence);
-  }
-  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
-  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
-    return inner_->Names(after, limit);
-  }
-  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
 
  private:
-  const std::shared_ptr<LockEngine> inner_;
   Counts& counts_;
 };
 

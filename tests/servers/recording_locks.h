@@ -10,22 +10,21 @@
 #include <memory>
 
 #include "lock_calls.h"
+#include "support/forwarding_locks.h"
 
 namespace oncemq::testing {
 
 // Thread safety: as LockEngine.
-class RecordingLocks final : public LockEngine {
+class RecordingLocks final : public ForwardingLocks {
  public:
   RecordingLocks(std::shared_ptr<LockEngine> inner, const std::filesystem::path& file)
-      : inner_(std::move(inner)),
+      : ForwardingLocks(std::move(inner)),
         file_(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
   ~RecordingLocks() override { close(file_); }
 
-  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
-
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     Call call = Asked(LockCall::What::kAsk, ask.name, ask.token, ask.lease, ask.mode, ask.limit);
-    const auto answer = inner_->Ask(ask);
+    const auto answer = ForwardingLocks::Ask(ask);
     using Kind = LockAnswer::Kind;
     if (answer && answer->kind == Kind::kGranted) {
       call.said.fence = answer->fence;
@@ -36,12 +35,9 @@ class RecordingLocks final : public LockEngine {
                                                     : LockCall::Answer::kNothing);
     return answer;
   }
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return inner_->Await(ask, until, stop);
-  }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     std::vector<Call> calls = AskedAll(LockCall::What::kExtend, claims);
-    const Status done = inner_->Extend(claims, answers);
+    const Status done = ForwardingLocks::Extend(claims, answers);
     for (size_t i = 0; i < claims.size(); i++) {
       Answered(calls[i], !done                            ? InDoubt(done.error())
                          : answers[i] == Extended::kGone  ? LockCall::Answer::kGone
@@ -52,7 +48,7 @@ class RecordingLocks final : public LockEngine {
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     std::vector<Call> calls = AskedAll(LockCall::What::kFree, claims);
-    const Status done = inner_->Free(claims, answers);
+    const Status done = ForwardingLocks::Free(claims, answers);
     for (size_t i = 0; i < claims.size(); i++) {
       Answered(calls[i], !done                       ? InDoubt(done.error())
                          : answers[i] == Freed::kYes ? LockCall::Answer::kFreed
@@ -60,17 +56,6 @@ class RecordingLocks final : public LockEngine {
     }
     return done;
   }
-  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
-  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
-    return inner_->Evict(name, fence);
-  }
-  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
-  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
-    return inner_->Names(after, limit);
-  }
-  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
-  void Listen(DoubtListener& listener) override { inner_->Listen(listener); }
-  void Unlisten(DoubtListener& listener) override { inner_->Unlisten(listener); }
 
  private:
   struct Call {
@@ -115,7 +100,6 @@ class RecordingLocks final : public LockEngine {
     }
   }
 
-  const std::shared_ptr<LockEngine> inner_;
   const int file_;
   std::atomic<uint64_t> numbers_{0};
 };

@@ -13,11 +13,14 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/memory_locks.h"
+#include "support/forwarding_locks.h"
 
 namespace oncemq::testing {
 
-class ShakyLocks final : public LockEngine {
+class ShakyLocks final : public ForwardingLocks {
  public:
+  ShakyLocks() : ForwardingLocks(MakeMemoryLocks()) {}
+
   enum class Fault {
     kNone,
     kRefused,    // nothing was done
@@ -54,14 +57,14 @@ class ShakyLocks final : public LockEngine {
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     asks++;
     Result<LockAnswer> answer = LockAnswer{};
-    const Status done = With(on_ask, [&] { answer = inner_->Ask(ask); });
+    const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(ask); });
     if (answer && answer->kind == LockAnswer::Kind::kGranted) {
       when_granted();
     }
     return done ? answer : Result<LockAnswer>(done.error());
   }
   Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return on_await == Fault::kNone ? inner_->Await(ask, until, stop)
+    return on_await == Fault::kNone ? ForwardingLocks::Await(ask, until, stop)
                                     : Status(Error{Code::kUnavailable, Effect::kNone, "deaf"});
   }
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
@@ -72,21 +75,12 @@ class ShakyLocks final : public LockEngine {
         return Error{*code, Effect::kUnknown, "what is kept of a name is spoiled"};
       }
     }
-    return With(on_extend, [&] { static_cast<void>(inner_->Extend(claims, answers)); });
+    return With(on_extend, [&] { static_cast<void>(ForwardingLocks::Extend(claims, answers)); });
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     frees++;
-    return With(on_free, [&] { static_cast<void>(inner_->Free(claims, answers)); });
+    return With(on_free, [&] { static_cast<void>(ForwardingLocks::Free(claims, answers)); });
   }
-  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
-  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
-    return inner_->Evict(name, fence);
-  }
-  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
-  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
-    return inner_->Names(after, limit);
-  }
-  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
   void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
   void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
 
@@ -115,8 +109,7 @@ class ShakyLocks final : public LockEngine {
     return spoiled ? std::optional(code_) : std::nullopt;
   }
 
-  const std::shared_ptr<LockEngine> inner_ = MakeMemoryLocks();
-  LockCapabilities can_ = inner_->capabilities();
+  LockCapabilities can_ = ForwardingLocks::capabilities();
   Mutex mutex_;
   std::set<std::string> renewed_ GUARDED_BY(mutex_);
   std::string spoiled_ GUARDED_BY(mutex_);

@@ -9,41 +9,22 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/memory_locks.h"
+#include "support/forwarding_locks.h"
 
 namespace oncemq {
 namespace {
 
 // Memory locks that keep the last token by which they were asked.
-class SeenTokens final : public LockEngine {
+class SeenTokens final : public testing::ForwardingLocks {
  public:
+  SeenTokens() : ForwardingLocks(MakeMemoryLocks()) {}
+
   Token last;
 
-  const LockCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     last = ask.token;
-    return inner_->Ask(ask);
+    return ForwardingLocks::Ask(ask);
   }
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
-    return inner_->Await(ask, until, stop);
-  }
-  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    return inner_->Extend(claims, answers);
-  }
-  Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
-    return inner_->Free(claims, answers);
-  }
-  Result<size_t> AskBack(std::string_view name) override { return inner_->AskBack(name); }
-  Result<Freed> Evict(std::string_view name, const Fence& fence) override {
-    return inner_->Evict(name, fence);
-  }
-  Result<LockView> Look(std::string_view name) override { return inner_->Look(name); }
-  Result<std::vector<std::string>> Names(std::string_view after, size_t limit) override {
-    return inner_->Names(after, limit);
-  }
-  Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
-
- private:
-  const std::shared_ptr<LockEngine> inner_ = MakeMemoryLocks();
 };
 
 TEST(ForkedDomain, BehindAForkADomainIsOfNoUse) {
