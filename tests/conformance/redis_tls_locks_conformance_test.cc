@@ -2,16 +2,12 @@
 // The locks in Redis under the conformance suite, over TLS. Each test has a space of its own.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
-#include "oncemq/locks/conformance/lock_conformance.h"
 #include "oncemq/locks/redis_locks.h"
+#include "store_locks.h"
 #include "support/redis_tls_server.h"
 
 namespace oncemq {
 namespace {
-
-constexpr milliseconds kPatience{10'000};
 
 testing::RedisTlsServer& Server() {
   static testing::TlsAuthority authority;
@@ -20,10 +16,7 @@ testing::RedisTlsServer& Server() {
 }
 
 Result<std::shared_ptr<LockEngine>> OpenLocks() {
-  static std::atomic<int> spaces{0};
-  return OpenRedisLocks(
-      Server().url(),
-      {.space = "test/" + std::to_string(++spaces), .connect = kPatience, .call = kPatience});
+  return OpenRedisLocks(Server().url(), testing::SuiteOptions<RedisLockOptions>());
 }
 
 // Without a server the suite is one test that says so.
@@ -32,15 +25,12 @@ TEST(RedisTlsLocks, AServerIsThere) {
 }
 
 // What they can do is what they can do without.
-[[maybe_unused]] const bool kRegistered = testing::RedisServer::Missing()
-                                              ? false
-                                              : RegisterLockConformance({
-                                                    .name = "redis_tls_locks",
-                                                    .capabilities = RedisLockCapabilities(),
-                                                    .open = OpenLocks,
-                                                    .pass = [](milliseconds by) { SleepFor(by); },
-                                                    .lease = milliseconds(300),
-                                                });
+[[maybe_unused]] const bool kRegistered = testing::RegisterStoreLocks<testing::RedisServer>({
+    .name = "redis_tls_locks",
+    .capabilities = RedisLockCapabilities(),
+    .open = OpenLocks,
+    .lease = milliseconds(300),
+});
 
 }  // namespace
 }  // namespace oncemq
