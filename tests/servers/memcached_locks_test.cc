@@ -12,6 +12,7 @@
 #include "oncemq/locks/lock_domain.h"
 #include "support/eventually.h"
 #include "support/memcached_server.h"
+#include "support/names_of_any_bytes.h"
 #include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
@@ -234,16 +235,7 @@ TEST_F(MemcachedLocksTest, EpochsHaveNothingToDoWithEachOtherAndNothingIsSealed)
 TEST_F(MemcachedLocksTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
   Start();
   const auto other = Open(server_->url());
-  const std::string names[] = {std::string(1'024, '\xff'),
-                               std::string(1'023, '\xff'),
-                               "//",
-                               "/",
-                               std::string("\0", 1),
-                               std::string("\0\0", 2),
-                               "\"'",
-                               " ",
-                               "noreply",
-                               "x 0 1 1\r\nget x"};
+  const std::vector<std::string> names = NamesOfAnyBytes();
   for (const std::string& name : names) {
     ASSERT_EQ(Asked(*locks_, New(kLong, name)), Kind::kGranted) << name;
   }

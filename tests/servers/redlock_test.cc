@@ -9,6 +9,7 @@
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/redlock_locks.h"
 #include "support/eventually.h"
+#include "support/names_of_any_bytes.h"
 #include "support/redis_masters.h"
 
 namespace oncemq::testing {
@@ -357,16 +358,7 @@ TEST_F(RedlockTest, ASealThatOnlyAMinorityHeardOfIsToldToAll) {
 TEST_F(RedlockTest, NamesOfAnyBytesAreKeptApartAlsoBetweenEngines) {
   const auto locks = Open();
   const auto other = Open();
-  const std::string names[] = {std::string(1'024, '\xff'),
-                               std::string(1'023, '\xff'),
-                               "//",
-                               "/",
-                               std::string("\0", 1),
-                               std::string("\0\0", 2),
-                               "\"'",
-                               " ",
-                               "noreply",
-                               "x 0 1 1\r\nget x"};
+  const std::vector<std::string> names = NamesOfAnyBytes();
   for (const std::string& name : names) {
     ASSERT_EQ(Asked(*locks, New(kLong, name)), Kind::kGranted) << name;
   }
