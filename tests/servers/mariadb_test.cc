@@ -6,77 +6,19 @@
 #include <algorithm>
 #include <thread>
 
-#include "oncemq/clients/mariadb_client.h"
+#include "mariadb_fixture.h"
 #include "oncemq/locks/mariadb_locks.h"
 #include "support/eventually.h"
-#include "support/mariadb_server.h"
 #include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
 namespace {
 
-constexpr SqlTimes kShort{milliseconds(10'000), milliseconds(3'000)};
-constexpr SqlTimes kPatient{milliseconds(10'000), milliseconds(30'000)};
-constexpr std::chrono::seconds kPatience{60};
 const MariadbLockOptions kPatiently{.connect = kPatient.connect, .call = kPatient.call};
 
 BootTime Now() {
   return SystemClock::Instance().Boot();
 }
-
-class MariadbTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ONCEMQ_REQUIRE_MARIADB();
-    if (!shared_) {
-      shared_ = MariadbServer::Start();
-    }
-    server_ = shared_.get();
-  }
-  static void TearDownTestSuite() { shared_.reset(); }
-  void StartOwn(std::vector<std::string> arguments = {}) {
-    own_ = MariadbServer::Start(std::move(arguments));
-    server_ = own_.get();
-  }
-  static Result<std::unique_ptr<SqlClient>> Open(const std::string& url,
-                                                 const SqlTimes& times = kPatient,
-                                                 size_t connections = 16) {
-    const auto place = ParseMariadbPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    return OpenMariadb(*place, times, connections);
-  }
-  void OpenClient(const SqlTimes& times = kPatient, size_t connections = 16) {
-    auto client = Open(server_->url(), times, connections);
-    ASSERT_TRUE(client.has_value()) << ToString(client.error());
-    client_ = *std::move(client);
-  }
-  SqlAnswer Run(const SqlStatement& statement) {
-    if (!client_) {
-      OpenClient();
-    }
-    auto answer = client_->Run(statement);
-    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
-    return answer ? *std::move(answer) : SqlAnswer{};
-  }
-  std::string One(const SqlStatement& statement) {
-    const SqlAnswer answer = Run(statement);
-    return answer.rows.empty() ? "" : answer.rows[0][0].value_or("");
-  }
-  // The connection that runs such a statement; empty: none does.
-  std::string Running(std::string_view like) {
-    return One(
-        {"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
-         "info LIKE CONVERT(? USING utf8mb4)",
-         {like}});
-  }
-
-  MariadbServer* server_ = nullptr;
-  std::unique_ptr<SqlClient> client_;
-
- private:
-  static inline std::unique_ptr<MariadbServer> shared_;
-  std::unique_ptr<MariadbServer> own_;
-};
 
 using MariadbClientTest = MariadbTest;
 using MariadbLocksTest = MariadbTest;

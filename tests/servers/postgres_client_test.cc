@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "postgres_fixture.h"
+#include "support/eventually.h"
 #include "support/tcp_proxy.h"
 
 namespace oncemq::testing {

@@ -6,6 +6,7 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "postgres_fixture.h"
+#include "support/eventually.h"
 
 namespace oncemq::testing {
 namespace {
