@@ -4,7 +4,8 @@
 #   oncemq_test(NAME unit_base LABELS unit SOURCES a_test.cc LIBS oncemq::base [TIMEOUT 60]
 #               [SERIAL] [ROCKSDB] [WHOLE] [ENV A=b])
 #     program test_unit_base; every TEST in it is one test of ctest. ROCKSDB: it opens stores.
-#     WHOLE: all of them are one test of ctest, as they share a server that starts slowly
+#     WHOLE: all of them are one test of ctest, as they share a server that starts slowly; begun
+#     before the others, so that no long one runs alone at the end
 #   oncemq_test_again(NAME many OF unit_base FILTER Log.* LABELS large ENV A=b TIMEOUT 60)
 #     one more test of ctest: some of that program's, at another size
 #   oncemq_bench(NAME dispatch SOURCES ... LIBS ...)     program bench_dispatch
@@ -68,8 +69,9 @@ function(oncemq_test)
   endif()
   if(arg_WHOLE)
     add_test(NAME ${arg_NAME} COMMAND ${target})
-    set_tests_properties(${arg_NAME} PROPERTIES ${properties} LABELS "${arg_LABELS}" ENVIRONMENT
-                         "${arg_ENV}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    set_tests_properties(${arg_NAME} PROPERTIES
+      ${properties} COST ${arg_TIMEOUT} LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENV}"
+      SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
     return()
   endif()
   # Names stay as GoogleTest knows them, so that they can be given to --gtest_filter.

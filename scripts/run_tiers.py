@@ -282,10 +282,10 @@ def tier_demo(run):
 TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("tidy", 20, script("scripts/tidy")),
     ("build", 480, tier_build),
-    ("unit", 150, labelled("^unit$")),
-    ("conformance", 60, labelled("^conformance$")),
-    ("servers", 420, labelled("^servers$")),
-    ("disk", 150, labelled("^disk$", jobs=1)),
+    ("unit", 120, labelled("^unit$", jobs=4)),  # they wait, mostly
+    ("conformance", 90, labelled("^conformance$")),
+    ("servers", 360, labelled("^servers$", jobs=3)),  # they too
+    ("disk", 150, labelled("^disk$")),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
     ("mutants", 600, tier_mutants),
