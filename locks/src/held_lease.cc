@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -47,6 +48,8 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
   how.what = options.what;
   if (within) {
     how.until = domain.clock().Boot() + std::min(*within, kForEver);
+  } else if (how.wait.how == LockWait::How::kSpin && !ONCEMQ_MUTANT("lock-without-the-lease")) {
+    how.wait.how = LockWait::How::kSpinThenBlock;
   }
   auto lease = domain.Acquire(name, how);
   if (!lease) {

@@ -15,7 +15,8 @@ namespace oncemq {
 
 [[noreturn]] void ThrowFromFacade(std::errc code, const std::string& what);
 
-// None: not granted `within` that time; without it, none never comes. Throws.
+// None: not granted `within` that time. Without it none never comes, whatever options.wait says of
+// giving up. Throws.
 std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
                                    const LeaseMutexOptions& options, AcquireOptions how,
                                    std::optional<microseconds> within);

@@ -30,6 +30,23 @@ class LeaseMutexTest : public ::testing::Test {
     return std::errc();
   }
 
+  // Somebody else has the name for longer than the locker spins.
+  void ExpectLockedInTheEnd(LeaseMutex& mutex, const std::function<void()>& lock) {
+    auto holder = domain_->Acquire("x");
+    std::atomic<bool> locked{false};
+    std::jthread waits([&] {
+      lock();
+      locked = true;
+      EXPECT_EQ(Thrown([&] { EXPECT_TRUE(mutex.lease().StillMine()); }), std::errc());
+      mutex.unlock();
+    });
+    while (Parties() < 2 && !locked) {
+      std::this_thread::yield();
+    }
+    EXPECT_FALSE(locked) << "another one holds it";
+    (*holder)->Release();
+  }
+
   const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
   const std::unique_ptr<LockDomain> domain_;
 };
@@ -78,6 +95,18 @@ TEST_F(LeaseMutexTest, ATryGivesUpInTime) {
     const std::unique_lock lock(mutex, milliseconds(20));
     EXPECT_FALSE(lock.owns_lock());
   }).join();
+}
+
+TEST_F(LeaseMutexTest, ALockThatSpinsComesBackWithTheLease) {
+  const LeaseMutexOptions spins{.wait = {LockWait::How::kSpin, milliseconds(1)}};
+  LeaseMutex mutex(*domain_, "x", spins);
+  ExpectLockedInTheEnd(mutex, [&] { mutex.lock(); });
+  ReentrantLeaseMutex reentrant(*domain_, "x", spins);
+  ExpectLockedInTheEnd(reentrant, [&] { reentrant.lock(); });
+  SharedLeaseMutex shared(*domain_, "x", spins);
+  ExpectLockedInTheEnd(shared, [&] { shared.lock(); });
+  SharedLeaseMutex reads(*domain_, "x", spins);
+  ExpectLockedInTheEnd(reads, [&] { reads.lock_shared(); });
 }
 
 TEST_F(LeaseMutexTest, ATryThatHasForEverIsNoTryThatHasNoTime) {

@@ -46,6 +46,22 @@ TEST_F(LeaseSemaphoreTest, EachPermitIsALeaseOfItsOwn) {
   EXPECT_EQ(Parties(), 0u);
 }
 
+TEST_F(LeaseSemaphoreTest, AnAcquireThatSpinsComesBackWithThePermit) {
+  LeaseSemaphore permits(*domain_, "x", 1, {.wait = {LockWait::How::kSpin, milliseconds(1)}});
+  auto holder = domain_->Acquire("x");
+  std::atomic<bool> acquired{false};
+  std::jthread waits([&] {
+    permits.acquire();
+    acquired = true;
+    EXPECT_EQ(Thrown([&] { EXPECT_TRUE(permits.lease().StillMine()); }), std::errc());
+  });
+  while (Parties() < 2 && !acquired) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(acquired) << "another one holds it";
+  (*holder)->Release();
+}
+
 TEST_F(LeaseSemaphoreTest, AnyThreadMayRelease) {
   LeaseSemaphore permits(*domain_, "x", 1);
   permits.acquire();

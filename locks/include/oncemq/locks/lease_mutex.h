@@ -29,7 +29,7 @@ enum class OnLost : unsigned char {
 
 struct LeaseMutexOptions {
   OnLost on_lost = OnLost::kStop;
-  LockWait wait;
+  LockWait wait;  // lock() does not give up: kSpin is kSpinThenBlock there
   bool barge = false;
   milliseconds lease{0};     // 0: as the domain says
   milliseconds max_hold{0};  // 0: no limit
@@ -58,6 +58,7 @@ class LeaseMutex {
   LeaseMutex(const LeaseMutex&) = delete;
   LeaseMutex& operator=(const LeaseMutex&) = delete;
 
+  // Returns with the lease, however it waits. Else it throws.
   void lock() { Take(LockMode::kExclusive, {}); }
   bool try_lock() { return Take(LockMode::kExclusive, microseconds(0)); }
   template <class Rep, class Period>
@@ -76,7 +77,7 @@ class LeaseMutex {
 
  protected:
   LeaseMutex(LockDomain& domain, std::string name, LeaseMutexOptions options, bool reentrant);
-  // False: not granted `within` that time.
+  // False: not granted `within` that time, which without one never comes.
   bool Take(LockMode mode, std::optional<microseconds> within);
   void GiveBack();
 

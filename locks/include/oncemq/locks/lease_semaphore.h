@@ -41,6 +41,7 @@ class LeaseSemaphore {
 
   static constexpr std::ptrdiff_t max() noexcept { return kMostCounted; }
 
+  // Returns with the permit, as LeaseMutex::lock().
   void acquire() { Take({}); }
   bool try_acquire() { return Take(microseconds(0)); }
   template <class Rep, class Period>
