@@ -79,7 +79,8 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       return;
     }
     case LockAnswer::Kind::kSealed:
-      owes_ = in_doubt_;
+      // Nothing was changed: a place, or a grant that came too late, is there still.
+      owes_ = owes_ && !ONCEMQ_MUTANT("sealed-store-is-owed-nothing");
       error_ = Error{Code::kFenced, Effect::kNone,
                      "this store grants names in epoch " + std::to_string(answer.fence.epoch) +
                          " only: its locks are under a switchboard"};

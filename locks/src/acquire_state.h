@@ -3,7 +3,8 @@
 // clock or I/O: whoever drives it does what Next() says and tells what came of it.
 //
 // A1  An ask whose answer was lost is asked again by the same token; no other token ever follows.
-// A2  Whoever gives up owes the store a Free if an ask may have left something there.
+// A2  Whoever gives up owes the store a Free if an ask may have left something there, also if the
+//     store refuses it in the end because it was sealed meanwhile.
 // A3  A grant counts from the sending of the ask that it answers; one that came too late to be
 //     relied on is asked again.
 // A4  A place is asked for again before it ends, so a waiter that lives keeps its turn.

@@ -39,6 +39,11 @@ const LeaseStory kStories[] = {
       {.begins = Millis(5), .holds = Millis(400), .ppm = -900},
       {.begins = Millis(9), .holds = Millis(30)}},
      false},
+    {.name = "TheStoreIsSealed",
+     .contenders = {{.holds = Millis(40), .ppm = -900},
+                    {.begins = Millis(5), .holds = Millis(20), .ppm = 900},
+                    {.begins = Millis(9), .holds = Millis(20)}},
+     .sealed = Millis(20)},
 };
 
 // How many calls of each contender are swept. Six in all: 6^6 combinations for each story.

@@ -45,6 +45,9 @@ std::string LeaseWorld::Run() {
       Act(c);
     });
   }
+  if (story_.sealed) {
+    At(now_ + *story_.sealed, [this] { static_cast<void>(table_.Seal(1)); });
+  }
   while (!events_.empty() && broken_.empty()) {
     const auto next = events_.begin();
     now_ = next->first.first;
@@ -57,7 +60,7 @@ std::string LeaseWorld::Run() {
     }
   }
   for (const Contender& c : contenders_) {
-    if (broken_.empty() && (!c.over || (!c.granted && !c.plan.gives_up))) {
+    if (broken_.empty() && (!c.over || (!c.granted && !c.plan.gives_up && !c.refused))) {
       Break("a contender never gets its turn");
     }
   }
@@ -200,6 +203,12 @@ void LeaseWorld::Ask(Contender& c, bool queue) {
             c.fence = answer->fence;
           } else if (answer->kind == LockAnswer::Kind::kQueued && c.waits > 2) {
             moments_.insert(LeaseMoment::kPlaceKept);
+          }
+          if (answer->kind == LockAnswer::Kind::kSealed) {
+            c.refused = true;
+            if (c.acquiring->owes()) {
+              moments_.insert(LeaseMoment::kSealedInLine);
+            }
           }
           c.acquiring->Answered(*answer, asked_at, LocalOf(c));
         }

@@ -42,6 +42,7 @@ struct LeaseStory {
   const char* name;
   std::vector<ContenderPlan> contenders;
   bool wakes = true;
+  std::optional<microseconds> sealed;  // in another epoch than theirs: who has nothing gets nothing
 };
 
 // What the runs together have to reach.
@@ -55,7 +56,8 @@ enum class LeaseMoment : unsigned char {
   kPlaceKept,
   kWoken,
   kZombieAsk,
-  kLast = kZombieAsk,
+  kSealedInLine,
+  kLast = kSealedInLine,
 };
 
 class LeaseWorld {
@@ -75,7 +77,8 @@ class LeaseWorld {
     bool calling = false;
     bool over = false;
     bool granted = false;
-    uint64_t waits = 0;  // the number of its present wait
+    bool refused = false;  // by the seal
+    uint64_t waits = 0;    // the number of its present wait
     bool awaiting = false;
   };
   using Reply = std::function<void(bool arrived)>;

@@ -139,6 +139,24 @@ TEST(AcquireState, AnAskThatWasNotAnsweredIsOwedThoughALaterOneIsBusy) {
   EXPECT_TRUE(state.owes()) << "the first one may still be on its way";
 }
 
+TEST(AcquireState, WhatWasGotBeforeTheStoreWasSealedIsOwed) {
+  const LockAnswer sealed{Kind::kSealed, {3, 0}, {}};
+  AcquireState waits(Plan(), kStart);
+  waits.Answered(Queued(milliseconds(300)), kStart, kStart);
+  waits.Answered(sealed, At(milliseconds(100)), At(milliseconds(100)));
+  EXPECT_EQ(waits.Next(At(milliseconds(100)), false).what, Do::kFail);
+  EXPECT_TRUE(waits.owes()) << "its place";
+  AcquireState late(Plan(), kStart);
+  late.Answered(Granted(), kStart, At(milliseconds(897)));
+  ASSERT_EQ(late.Next(At(milliseconds(897)), false).what, Do::kAsk);
+  late.Answered(sealed, At(milliseconds(897)), At(milliseconds(898)));
+  EXPECT_TRUE(late.owes()) << "the hold that it did not rely on";
+  AcquireState never(Plan(), kStart);
+  never.Answered(sealed, kStart, kStart);
+  EXPECT_EQ(never.Next(kStart, false).what, Do::kFail);
+  EXPECT_FALSE(never.owes());
+}
+
 TEST(AcquireState, AStoreThatFailsIsAskedAgainMoreAndMoreSlowly) {
   AcquireState state(Plan(), kStart);
   BootTime now = kStart;
