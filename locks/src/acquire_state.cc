@@ -25,16 +25,25 @@ AcquireState::AcquireState(const AcquirePlan& plan, BootTime now)
       one_try_(plan.until && *plan.until <= now),
       spin_until_(plan.wait.how == LockWait::How::kBlock ? now : now + plan.wait.spin) {}
 
+bool AcquireState::TooLate(BootTime now) const {
+  const BootTime ends = plan_.times.End(asked_at_).value_or(BootTime::max());
+  return (now >= asked_at_ + plan_.times.Safe() && !ONCEMQ_MUTANT("late-grant-taken")) ||
+         (now >= ends && !ONCEMQ_MUTANT("hold-given-behind-its-end"));
+}
+
 AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
-  if (doing_ == Do::kHold && now >= asked_at_ + plan_.times.Safe() &&
-      !ONCEMQ_MUTANT("late-grant-taken")) {
-    doing_ = Do::kAsk;
+  const BootTime ends = plan_.times.ends.value_or(BootTime::max());
+  if (doing_ == Do::kHold && TooLate(now)) {
+    late_since_ = late_since_.value_or(now);
+    doing_ = now < ends && now >= *late_since_ + plan_.patience ? Do::kFail : Do::kAsk;
+    error_ = Error{Code::kTimeout, Effect::kUnknown,
+                   "what the store grants has ended before one hears of it"};
   }
   if (doing_ == Do::kHold || doing_ == Do::kFail) {
     return {doing_};
   }
   const bool spun = plan_.wait.how == LockWait::How::kSpin && now >= spin_until_;
-  if (stopped || (asked_ && (spun || (plan_.until && now >= *plan_.until)))) {
+  if (stopped || now >= ends || (asked_ && (spun || (plan_.until && now >= *plan_.until)))) {
     return {failing_since_ && !stopped ? Do::kFail : Do::kGiveUp};
   }
   if (doing_ != Do::kAsk && now >= again_at_) {
@@ -43,12 +52,15 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
   if (doing_ == Do::kAsk) {
     return {Do::kAsk, !one_try_ && now >= spin_until_};
   }
-  return {doing_, false, plan_.until ? std::min(again_at_, *plan_.until) : again_at_};
+  return {doing_, false, std::min({again_at_, ends, plan_.until.value_or(BootTime::max())})};
 }
 
 void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTime now) {
   asked_ = true;
   failing_since_.reset();
+  if (answer.kind != LockAnswer::Kind::kGranted) {
+    late_since_.reset();
+  }
   switch (answer.kind) {
     case LockAnswer::Kind::kGranted:
       doing_ = Do::kHold;

@@ -6,7 +6,7 @@
 // A2  Whoever gives up owes the store a Free if an ask may have left something there, also if the
 //     store refuses it in the end because it was sealed meanwhile.
 // A3  A grant counts from the sending of the ask that it answers; one that came too late to be
-//     relied on is asked again.
+//     relied on, or behind the end of what it may last, is asked again, as long as patience lasts.
 // A4  A place is asked for again before it ends, so a waiter that lives keeps its turn.
 #pragma once
 
@@ -61,6 +61,7 @@ class AcquireState {
   const Error& error() const { return *error_; }
 
  private:
+  bool TooLate(BootTime now) const;
   void PauseUntil(BootTime time);
   microseconds Spread(microseconds pause);
 
@@ -74,6 +75,7 @@ class AcquireState {
   uint32_t tries_ = 0;     // in a row without a new situation
   BootTime again_at_{};    // of kAwait and kPause
   std::optional<BootTime> failing_since_;
+  std::optional<BootTime> late_since_;  // all grants since then came too late
   std::optional<Error> error_;
   Fence fence_;
   BootTime asked_at_{};

@@ -12,13 +12,6 @@ namespace {
 constexpr int kDriftParts = 1000;
 constexpr milliseconds kGranularity{2};
 
-std::optional<BootTime> EndOfHold(const LeaseTimes& times, BootTime asked_at) {
-  if (times.max_hold == milliseconds(0) || ONCEMQ_MUTANT("max-hold-not-kept")) {
-    return times.ends;
-  }
-  return std::min(asked_at + times.max_hold, times.ends.value_or(BootTime::max()));
-}
-
 }  // namespace
 
 milliseconds LeaseTimes::Safe() const {
@@ -26,9 +19,16 @@ milliseconds LeaseTimes::Safe() const {
   return ONCEMQ_MUTANT("no-margin") ? lease : std::max(milliseconds(0), lease - kept);
 }
 
+std::optional<BootTime> LeaseTimes::End(BootTime asked_at) const {
+  if (max_hold == milliseconds(0) || ONCEMQ_MUTANT("max-hold-not-kept")) {
+    return ends;
+  }
+  return std::min(asked_at + max_hold, ends.value_or(BootTime::max()));
+}
+
 LeaseState::LeaseState(const LeaseTimes& times, BootTime asked_at)
     : times_(times),
-      too_long_at_(EndOfHold(times, asked_at)),
+      too_long_at_(times.End(asked_at)),
       safe_until_(asked_at + times.Safe()),
       renew_at_(asked_at + times.lease / 3) {}
 

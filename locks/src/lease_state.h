@@ -28,6 +28,8 @@ struct LeaseTimes {
 
   // How long after its request a grant may be relied on.
   milliseconds Safe() const;
+  // When a hold that was asked for then ends in any case.
+  std::optional<BootTime> End(BootTime asked_at) const;
 };
 
 class LeaseState {

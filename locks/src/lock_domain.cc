@@ -19,6 +19,7 @@ namespace oncemq {
 namespace {
 
 constexpr size_t kLongestWho = 256;
+constexpr int kMostRounds = 8;  // of taking all names
 
 std::string HostAndProcess() {
   std::array<char, 256> host{};
@@ -210,7 +211,7 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
   std::vector<std::string> ordered(names.begin(), names.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-  for (;;) {
+  for (int round = 0; round < kMostRounds; round++) {
     auto all = TakeInTurn(*this, ordered, how);
     const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
     if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
@@ -223,6 +224,8 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
       return std::optional<std::vector<Lease>>();
     }
   }
+  return Error{Code::kTimeout, Effect::kNone,
+               "each time one of the names was lost before the last one was had"};
 }
 
 LockEngine& LockDomain::engine() const {

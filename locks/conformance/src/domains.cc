@@ -228,7 +228,7 @@ LOCK_TEST(Always, ALeaseIsRenewedAsLongAsItIsHeld) {
 
 LOCK_TEST(Always, AHoldIsLostWhenItsLongestTimeIsOver) {
   const auto domain = OpenDomain(shared_engine());
-  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(30)});
+  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(100)});
   ASSERT_TRUE(lease);
   std::atomic<bool> told{false};
   std::stop_callback on_stop(lease->stop(), [&] {
@@ -243,7 +243,7 @@ LOCK_TEST(Always, AHoldIsLostWhenItsLongestTimeIsOver) {
 
 LOCK_TEST(Always, TheCallbackOfALossMayReleaseTheLease) {
   const auto domain = OpenDomain(shared_engine());
-  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(30)});
+  auto lease = Acquired(*domain, "x", {.max_hold = milliseconds(100)});
   ASSERT_TRUE(lease);
   std::atomic<bool> released{false};
   std::stop_callback on_stop(lease->stop(), [&] {

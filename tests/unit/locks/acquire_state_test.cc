@@ -51,6 +51,34 @@ TEST(AcquireState, AGrantThatCameTooLateIsAskedForAgain) {
   EXPECT_TRUE(state.owes()) << "the store may keep it still";
 }
 
+TEST(AcquireState, AGrantIsNoHoldBehindTheMomentThatEndsIt) {
+  AcquirePlan plan = Plan();
+  plan.times.ends = At(milliseconds(50));
+  EXPECT_EQ(AcquireState(plan, kStart).Next(At(milliseconds(50)), false).what, Do::kGiveUp)
+      << "nothing is asked for then";
+  AcquireState state(plan, kStart);
+  state.Answered(Queued(milliseconds(300)), kStart, kStart);
+  EXPECT_EQ(state.Next(kStart, false).until, At(milliseconds(50)));
+  EXPECT_EQ(state.Next(At(milliseconds(50)), false).what, Do::kGiveUp);
+  state.Answered(Granted(), At(milliseconds(49)), At(milliseconds(50)));
+  EXPECT_EQ(state.Next(At(milliseconds(50)), false).what, Do::kGiveUp);
+  EXPECT_TRUE(state.owes());
+}
+
+TEST(AcquireState, AGrantThatComesBehindItsLongestTimeIsAskedForAgainWhilePatienceLasts) {
+  AcquirePlan plan = Plan();
+  plan.times.max_hold = milliseconds(5);
+  AcquireState state(plan, kStart);
+  BootTime now = kStart;
+  for (; now < At(milliseconds(2'005)); now += milliseconds(5)) {
+    ASSERT_EQ(state.Next(now, false).what, Do::kAsk);
+    state.Answered(Granted(), now, now + milliseconds(5));
+  }
+  EXPECT_EQ(state.Next(now, false).what, Do::kFail);
+  EXPECT_EQ(state.error().code, Code::kTimeout);
+  EXPECT_TRUE(state.owes());
+}
+
 TEST(AcquireState, AWaiterAsksAgainWhenWhatIsAheadHasEnded) {
   AcquireState state(Plan(), kStart);
   state.Answered(Queued(milliseconds(40)), kStart, At(milliseconds(5)));

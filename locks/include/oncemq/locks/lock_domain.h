@@ -85,14 +85,16 @@ Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can)
 // a name should agree on it. While they differ, an ask with a low limit waits until so few hold,
 // and those behind it wait for it, also where their limits are higher.
 //
-// Promise: a lease is returned only while it is safe; what an Acquire that gave up had asked for is
-// taken back, at once or as soon as the store answers. Failures: kInvalid (name, options, or what
-// the engine cannot do), else the engine's, after `patience`.
+// Promise: a lease is returned only while it is safe, and before max_hold and `ends`; a store whose
+// grants come too late for that is a failure: kTimeout, after `patience`. What an Acquire that gave
+// up had asked for is taken back, at once or as soon as the store answers.
+// Failures: kInvalid (name, options, or what the engine cannot do), else the engine's, after
+// `patience`.
 // A process that was forked off can use no domain of its parent: there its leases hold nothing, and
 // neither they nor the domain say anything to the store when they end.
 // Thread safety: any thread; one that waits must not be cancelled (pthread_cancel), but asked by
-// `stop`. No call may be under way when it is destroyed. Destruction ends its
-// holds (Lost::kClosed) in bounded time; leases may outlive it and hold nothing then.
+// `stop`. No call may be under way when it is destroyed. Destruction ends its holds (Lost::kClosed)
+// in bounded time; leases may outlive it and hold nothing then.
 class LockDomain {
  public:
   static Result<std::unique_ptr<LockDomain>> Open(std::shared_ptr<LockEngine> engine,
@@ -102,12 +104,14 @@ class LockDomain {
   LockDomain(const LockDomain&) = delete;
   LockDomain& operator=(const LockDomain&) = delete;
 
-  // No lease: not granted by then, or `stop` was requested.
+  // No lease: not granted by `until` or `ends`, or `stop` was requested.
   Result<std::optional<Lease>> Acquire(std::string_view name, const AcquireOptions& how = {});
   // One try.
   Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
   // All of them or none, taken in the order of their bytes, so two callers never wait for each
   // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
+  // What is lost while others are waited for is taken again, with all of them. Failure: kTimeout,
+  // if that happens again and again: max_hold, say, is too short for so many names.
   Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
                                                        const AcquireOptions& how = {});
 
