@@ -103,15 +103,24 @@ std::optional<SessionClaims::Ending> SessionClaims::GiveUp(const Token& token, B
     ending.held = held;
     return deleting_.emplace(ending.number, ending).first->second;
   }
-  // Given up before, and the store did not say that it is gone.
+  const Ending* left = Left(token);
+  return left == nullptr ? std::nullopt : std::optional(*left);
+}
+
+// Given up before, and the store did not say that it is gone.
+const SessionClaims::Ending* SessionClaims::Left(const Token& token) const {
   for (const auto* ended : {&left_, &deleting_}) {
     for (const auto& [number, ending] : *ended) {
       if (ending.token == token) {
-        return ending;
+        return &ending;
       }
     }
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+bool SessionClaims::MayHave(const Token& token) const {
+  return claims_.contains(token) || Left(token) != nullptr;
 }
 
 std::vector<SessionClaims::Ending> SessionClaims::Due(BootTime now) {

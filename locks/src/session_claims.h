@@ -58,6 +58,9 @@ class SessionClaims {
   // It is not in the store any more.
   void Lost(const Token& token, uint64_t number);
 
+  // Whether the store may have something of it.
+  bool MayHave(const Token& token) const;
+
   // Gives a claim up, or what is left of it, for whoever asks to delete.
   std::optional<Ending> GiveUp(const Token& token, BootTime now);
   // All that is to be deleted and that nobody deletes.
@@ -76,6 +79,7 @@ class SessionClaims {
 
  private:
   Claim* Same(const Token& token, uint64_t number);
+  const Ending* Left(const Token& token) const;
   void Move(const Token& token, Claim& claim, BootTime until);
   Ending Erase(std::map<Token, Claim>::iterator at);
 

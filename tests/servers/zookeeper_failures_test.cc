@@ -182,6 +182,25 @@ TEST_F(ZooKeeperLostAnswersTest, AnAskOfWhichNobodyHearsAgainEndsByItself) {
   EXPECT_TRUE(Granted(*other_, AskOf(2, "x", kLong)));
 }
 
+// Its node is made, and what is read behind that fails, which by itself changes nothing.
+TEST_F(ZooKeeperLostAnswersTest, AnAskThatFailsBehindItsNodeSaysThatOneMayBeThere) {
+  const LockAsk ask = AskOf(1, "x", kLasts);
+  const LockAsk waiter = AskOf(2, "x", kLasts);
+  // Its name, once the store has numbered it: two claims were made before.
+  const std::string node = "-0000000000000003-0";
+  proxy_->CutInsteadOf(node);
+  const auto granted = locks_->Ask(ask);
+  ASSERT_FALSE(granted.has_value());
+  EXPECT_EQ(granted.error().effect, Effect::kUnknown);
+  EXPECT_EQ(Parties(*other_), 1u);
+  ASSERT_TRUE(Granted(*locks_, ask));
+  proxy_->CutInsteadOf(node);  // which the waiter watches
+  const auto queued = locks_->Ask(waiter);
+  ASSERT_FALSE(queued.has_value());
+  EXPECT_EQ(queued.error().effect, Effect::kUnknown);
+  EXPECT_EQ(Parties(*other_), 2u);
+}
+
 // Curator #1193: a release that failed leaves its node, and all who come wait for ever.
 TEST_F(ZooKeeperLocksTest, AReleaseThatFailedIsMadeInTheEnd) {
   const auto server = ZooKeeperServer::Start();

@@ -65,12 +65,12 @@ void TcpProxy::Run() {
       const Link link = links_[i];
       bool ended = link.to != to_ || link.cuts != cuts_;
       if (!ended && waits[1 + 2 * i].revents != 0) {
-        const size_t said = Carry(link.client, link.server, false);
+        const size_t said = Carry(link.client, link.server, false, true);
         said_ += said;
         ended = said == 0;
       }
       if (!ended && waits[2 + 2 * i].revents != 0) {
-        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies) == 0;
+        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies, false) == 0;
       }
       if (ended) {
         close(link.client);
@@ -102,10 +102,19 @@ void TcpProxy::Accept() {
   links_.push_back({client, server, to, cuts});
 }
 
-size_t TcpProxy::Carry(int from, int to, bool swallow) {
+bool TcpProxy::CutsAt(std::string_view said) {
+  MutexLock lock(mutex_);
+  const bool cuts = !cut_at_.empty() && said.find(cut_at_) != std::string_view::npos;
+  if (cuts) {
+    cut_at_.clear();
+  }
+  return cuts;
+}
+
+size_t TcpProxy::Carry(int from, int to, bool swallow, bool says) {
   std::array<char, 65536> bytes;
   const ssize_t length = recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
-  if (length <= 0) {
+  if (length <= 0 || (says && CutsAt({bytes.data(), static_cast<size_t>(length)}))) {
     return 0;
   }
   for (ssize_t sent = 0; sent < length && !swallow;) {

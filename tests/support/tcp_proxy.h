@@ -4,8 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
+
+#include "oncemq/base/mutex.h"
 
 namespace oncemq::testing {
 
@@ -31,6 +35,11 @@ class TcpProxy {
   void PointTo(uint16_t port) { to_ = port; }
   // Whatever is connected now.
   void Cut() { cuts_++; }
+  // Once, instead of carrying it: the connection on which a client next says this.
+  void CutInsteadOf(const std::string& words) {
+    MutexLock lock(mutex_);
+    cut_at_ = words;
+  }
   // How many bytes clients have said that went on to a server.
   uint64_t said() const { return said_; }
 
@@ -43,9 +52,12 @@ class TcpProxy {
   };
   void Run();
   void Accept();
-  // How many bytes; none: one side has hung up.
-  static size_t Carry(int from, int to, bool swallow);
+  // How many bytes; none: one side has hung up, or is to be cut.
+  size_t Carry(int from, int to, bool swallow, bool says);
+  bool CutsAt(std::string_view said);
 
+  Mutex mutex_;
+  std::string cut_at_ GUARDED_BY(mutex_);
   std::atomic<uint16_t> to_;
   std::atomic<uint64_t> cuts_{0};
   std::atomic<uint64_t> said_{0};

@@ -29,13 +29,22 @@ Result<LockAnswer> ZooKeeperAsk::Run() {
   for (int look = 0; look < kMostLooks; look++) {
     const Answer answer = Once();
     if (!answer) {
-      return answer.error();
+      return OfAll(answer.error());
     }
     if (*answer) {
       return **answer;
     }
   }
   return Error{Code::kUnavailable, Effect::kUnknown, "those who ask for this name change too fast"};
+}
+
+// It says what came of one flight. What an earlier one made may be there all the same.
+Error ZooKeeperAsk::OfAll(Error error) {
+  const bool left = life_.With([&](SessionClaims& claims) { return claims.MayHave(ask_.token); });
+  if (left && !ONCEMQ_MUTANT("zookeeper-error-of-one-flight")) {
+    error.effect = Effect::kUnknown;
+  }
+  return error;
 }
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Once() {

@@ -7,6 +7,7 @@
 //     went since; or it is made by a write of its own, behind the look that found nobody ahead.
 // Z3  An ask whose answer was lost looks for its node before it makes one.
 // Z4  Who is ahead and goes before we watch it costs another look, never the place.
+// Z5  An ask that fails says kNone only if nothing of it can be in the store.
 #pragma once
 
 #include <optional>
@@ -27,6 +28,7 @@ class ZooKeeperAsk {
   using Answer = Result<std::optional<LockAnswer>>;
   using Claim = SessionClaims::Claim;
 
+  Error OfAll(Error error);
   Answer Once();
   Answer TakePlace();
   Answer Made(const Claim& claim, const ZooKeeperReply& multi, const ZooKeeperReply& children);
