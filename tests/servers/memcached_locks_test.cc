@@ -94,6 +94,15 @@ class MemcachedLocksTest : public ::testing::Test {
     }
   }
 
+  // Of what Fill() stored, all that is about as long as a hold.
+  void MakeRoomForHolds() {
+    for (size_t size = 20'000; size >= 60; size = size * 9 / 10) {
+      for (int i = 0; size <= 600 && i < 10; i++) {
+        server_->Say("delete fill:" + std::to_string(size) + ":" + std::to_string(i));
+      }
+    }
+  }
+
   std::unique_ptr<MemcachedServer> server_;
   std::shared_ptr<LockEngine> locks_;
   uint64_t asks_ = 0;
@@ -199,6 +208,20 @@ TEST_F(MemcachedLocksTest, AFullServerFreesNobodyAndGrantsNothing) {
   EXPECT_EQ(elsewhere.error().code, Code::kFull);
   EXPECT_EQ(elsewhere.error().effect, Effect::kNone);
   EXPECT_EQ(Free(*locks_, holder), Freed::kYes) << "giving back needs no room";
+}
+
+// There is room for holds, and none for the key by which the server's clock is looked at.
+TEST_F(MemcachedLocksTest, AHoldThatIsStoredIsTakenBackWhenTheAskFailsBehindIt) {
+  Start({"-M", "-m", "2", "-o", "no_lru_crawler"});
+  Fill();
+  MakeRoomForHolds();
+  const LockAsk ask = New();
+  const auto failed = locks_->Ask(ask);
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().code, Code::kFull);
+  EXPECT_EQ(failed.error().effect, Effect::kUnknown);
+  EXPECT_EQ(locks_->Look("x")->parties.size(), 1u);
+  EXPECT_EQ(Free(*locks_, ask), Freed::kYes);
 }
 
 TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {

@@ -66,26 +66,33 @@ class MemcachedLocks final : public LockEngine {
     const std::string key = Key(ask.name, ask.epoch);
     std::string value = Encode(hold);
     MemcachedCommand change{CommandKind::kAdd, key, value, Kept(ask.lease)};
+    bool stored = false;  // in this round or an earlier one
+    const auto failed = [&stored](Error error) {
+      const bool unknown = stored && !ONCEMQ_MUTANT("memcached-error-of-one-round");
+      error.effect = unknown ? Effect::kUnknown : error.effect;
+      return error;
+    };
     for (int round = 0; round < kRounds; round++) {
       // The clock before, and what is there then, in the same round trip.
       const MemcachedCommand commands[] = {
           {CommandKind::kGet, beacon_}, change, {CommandKind::kGet, key}};
       auto replies = client_->Run(commands);
       if (!replies) {
-        return replies.error();
+        return failed(replies.error());
       }
       auto there = ThereIn((*replies)[2], hold.name);
       const bool done = (*replies)[1].kind == ReplyKind::kDone;
+      stored = stored || done;
       const auto right = ClockWasRight((*replies)[0], sent);
       if (!right) {
-        return right.error();
+        return failed(right.error());
       }
       if (done && *right) {
         Acknowledge(ask.token, sent + ask.lease, there ? *there : std::nullopt);
         return LockAnswer{LockAnswer::Kind::kGranted, {}, milliseconds(0)};
       }
       if (!there) {
-        return there.error();
+        return failed(there.error());
       }
       if (!*there) {
         change = {CommandKind::kAdd, key, value, Kept(ask.lease)};
@@ -105,7 +112,7 @@ class MemcachedLocks final : public LockEngine {
                      "memcached: its clock stands"};
       }
     }
-    return LockAnswer{};
+    return stored ? Result<LockAnswer>(Restless(Effect::kUnknown)) : LockAnswer{};
   }
 
   // Nobody wakes anybody here.
