@@ -10,6 +10,7 @@
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/etcd_locks.h"
 #include "scripted_etcd.h"
+#include "support/eventually.h"
 
 namespace oncemq::testing {
 namespace {
@@ -110,6 +111,49 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   EXPECT_EQ(answer->fence.token, 9u);
   EXPECT_GE(kept_before, 1);
   EXPECT_EQ(asked, 2);
+}
+
+// The first try makes the key, in another term than the session was acknowledged in; before the
+// second one somebody seals the store.
+TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
+  std::atomic<int> asked{0};
+  std::atomic<bool> removed{false};
+  const ScriptedEtcd etcd([&](const std::string& path, const std::string& json) -> std::string {
+    if (path == "/v3/lease/grant") {
+      return "{" + ScriptedEtcd::Header(5, 2) + R"(,"ID":"77","TTL":"40"})";
+    }
+    if (path == "/v3/lease/keepalive") {
+      return R"({"result":{)" + ScriptedEtcd::Header(9, 3) + R"(,"ID":"77","TTL":"40"}})";
+    }
+    if (path != "/v3/kv/txn") {
+      return Status();
+    }
+    const std::string done =
+        "{" + ScriptedEtcd::Header(9, 3) + R"(,"succeeded":true,"responses":[)";
+    if (json.find("request_delete_range") != std::string::npos) {
+      removed = true;
+      return done + R"({"response_put":{}},{"response_delete_range":{"deleted":"1"}}]})";
+    }
+    if (json.find("request_range") == std::string::npos) {  // the key of the session
+      return "{" + ScriptedEtcd::Header(6, 2) +
+             R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
+    }
+    if (++asked == 1) {
+      return done + R"({"response_put":{}}]})";
+    }
+    return "{" + ScriptedEtcd::Header(10, 3) +
+           R"(,"responses":[{"response_range":{"count":"1","kvs":[{"key":"cw==","value":")" +
+           Base64Encode("5") + R"("}]}},{"response_range":{}}]})";
+  });
+  const auto locks =
+      OpenEtcdLocks(etcd.url(), {.connect = kPatient.connect, .call = kPatient.call});
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  const auto answer = (*locks)->Ask(
+      {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)});
+  ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
+  EXPECT_EQ(answer->kind, LockAnswer::Kind::kSealed);
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] { return removed.load(); }));
 }
 
 // The server would find a watch from an earlier revision late, a tenth of a second as a rule.

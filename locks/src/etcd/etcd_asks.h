@@ -30,7 +30,7 @@ struct EtcdAskAnswer {
   };
   Kind kind = Kind::kLine;
   std::optional<EtcdEntry> mine;      // none: there is none
-  bool fresh = false;                 // this ask made it
+  bool fresh = false;                 // this ask made it, this time or in an earlier try
   uint32_t epoch = 0;                 // of the one that made it
   std::vector<EtcdEntry> line;        // keys, as they came
   size_t length = 0;                  // of the whole line

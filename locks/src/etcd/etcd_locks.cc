@@ -34,6 +34,7 @@ Error Moving() {
 Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string& key, EtcdWay way) {
   using Answer = EtcdAskAnswer::Kind;
   bool asked = false;
+  bool made = false;
   const auto failed = [&](Error error) {
     error.effect = asked ? Effect::kUnknown : error.effect;
     return error;
@@ -57,6 +58,8 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
       return Strange();
     }
     asked = asked || read->mine;
+    made = made || read->fresh;
+    read->fresh = made;
     way = EtcdWay::kLong;
     if (read->kind == Answer::kNoTicket) {
       session_.Found(*ticket, read->generation);
@@ -111,7 +114,12 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
     return answer.error();
   }
   if (!answer || answer->kind == EtcdAskAnswer::Kind::kSealed) {
-    claims_.NotAsked(ask.token);
+    if (answer && answer->fresh && !ONCEMQ_MUTANT("etcd-sealed-key-left")) {
+      claims_.Unknown(ask.token, Now());  // made before it was sealed: to be removed, at once
+      Changed();
+    } else {
+      claims_.NotAsked(ask.token);
+    }
     return answer ? Result<LockAnswer>(
                         LockAnswer{LockAnswer::Kind::kSealed, {answer->epoch, 0}, milliseconds(0)})
                   : answer.error();
