@@ -66,9 +66,9 @@ class SessionLocks final : public LockEngine {
   bool Start() {
     thread_ = StartThread("oncemq-sessions", [this] {
       while (!Ending()) {
-        for (const HeldPtr& ended : AwaitEnded()) {
-          static_cast<void>(End(*ended));
-        }
+        const std::vector<HeldPtr> ended = AwaitEnded();
+        std::vector<bool> freed(ended.size());
+        static_cast<void>(EndAll(ended, freed));
         LookForLost();
       }
     });
@@ -117,10 +117,16 @@ class SessionLocks final : public LockEngine {
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    bool silent = false;
     for (size_t i = 0; i < claims.size(); i++) {
       answers[i] = Extended::kGone;
       const HeldPtr held = Find(claims[i]);
+      if (held && silent) {
+        answers[i] = Extended::kLater;
+        continue;
+      }
       const auto yes = held ? Confirmed(held, claims[i].lease) : Result<bool>(false);
+      silent = silent || NoAnswer(yes);
       // A doubtful connection was hung up: what it held is gone, and that is an answer.
       if (yes && *yes) {
         MutexLock lock(mutex_);
@@ -131,14 +137,15 @@ class SessionLocks final : public LockEngine {
   }
 
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
-    Status done;
+    std::vector<HeldPtr> all;
+    for (const LockClaim& claim : claims) {
+      const HeldPtr held = Find(claim);
+      all.push_back(held && Drop(held) ? held : nullptr);
+    }
+    std::vector<bool> freed(claims.size());
+    const Status done = EndAll(all, freed);
     for (size_t i = 0; i < claims.size(); i++) {
-      const HeldPtr held = Find(claims[i]);
-      answers[i] = held && Drop(held) ? Freed::kYes : Freed::kNotHeld;
-      const Status ended = answers[i] == Freed::kYes ? End(*held) : Status();
-      if (!ended) {
-        done = ended;
-      }
+      answers[i] = freed[i] ? Freed::kYes : Freed::kNotHeld;
     }
     return done;
   }
@@ -276,17 +283,33 @@ class SessionLocks final : public LockEngine {
     return there;
   }
 
-  Status End(Held& held) {
+  static bool NoAnswer(const Result<bool>& said) {
+    return !said && said.error().code == Code::kTimeout &&
+           !ONCEMQ_MUTANT("silent-database-asked-for-each");
+  }
+
+  // Whether the database freed it. Not asked, it does when it sees that we have hung up.
+  Result<bool> End(Held& held, bool ask) {
     MutexLock talk(held.talk);
-    if (!held.line) {
-      return {};
-    }
-    const auto freed = Says(*held.line, words_.free, held);
+    const auto freed = held.line && ask ? Says(*held.line, words_.free, held) : Result<bool>(false);
     if (freed && *freed) {
       Keep(std::move(held.line));
     }
     held.line.reset();
-    return freed ? Status() : freed.error();
+    return freed;
+  }
+
+  // Some are none. Failure: of one of them it is not known.
+  Status EndAll(std::span<const HeldPtr> all, std::vector<bool>& freed) {
+    Status done;
+    bool silent = false;
+    for (size_t i = 0; i < all.size(); i++) {
+      const auto said = all[i] ? End(*all[i], !silent) : Result<bool>(false);
+      silent = silent || NoAnswer(said);
+      freed[i] = said && *said;
+      done = said ? done : Status(said.error());
+    }
+    return done;
   }
 
   bool Ending() {

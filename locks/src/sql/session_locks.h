@@ -6,6 +6,8 @@
 // L1  A hold that nobody extends in time ends here: its lock is given back.
 // L2  A connection that is in doubt is hung up, and its hold is gone.
 // L3  A connection that the database ended says so, and is looked at again and again.
+// L4  A call about many holds lasts as long as one about one: once the database has left a question
+//     without an answer, no other connection of that call is asked.
 #pragma once
 
 #include <memory>

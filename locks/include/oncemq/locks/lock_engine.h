@@ -96,7 +96,7 @@ enum class Extended : unsigned char {
   kYes,
   kAskedBack,  // extended; somebody asks for it
   kGone,       // ended, evicted or never there; nothing was changed
-  kLater,  // not now: stores are being switched, or too few of them answer. It runs on as it was
+  kLater,      // not now: stores are being switched, or do not answer. It runs on as it was
 };
 enum class Freed : unsigned char {
   kYes,
