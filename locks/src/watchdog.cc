@@ -20,6 +20,11 @@ constexpr milliseconds kBetweenTries{100};
 constexpr milliseconds kCallbacksMayTake{1'000};
 constexpr size_t kLargestBatch = 100;
 
+// Of the store, not of one of the names.
+bool IsOutage(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
 }  // namespace
 
 Watchdog::Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock)
@@ -286,8 +291,7 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
     return;
   }
   // What is wrong with one name is no matter of the others in its batch.
-  const bool of_one =
-      done.error().code != Code::kUnavailable && done.error().code != Code::kTimeout;
+  const bool of_one = !IsOutage(done.error());
   if (of_one && holds.size() > 1 && !ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
     for (const auto& hold : holds) {
       RenewSome({hold});
@@ -344,21 +348,24 @@ void Watchdog::FreeOwed() {
     claims.push_back({one.name, one.token});
   }
   std::vector<Freed> freed(claims.size());
-  if (const Status done = engine_->Free(claims, freed); done) {
+  const Status done = engine_->Free(claims, freed);
+  if (done) {
     return;
-  } else if (done.error().code != Code::kUnavailable && done.error().code != Code::kTimeout) {
+  }
+  if (!IsOutage(done.error())) {
     // As above: each by itself, and those that cannot be freed are left to their leases.
-    for (const LockClaim& claim : claims) {
-      Freed one{};
-      static_cast<void>(engine_->Free({&claim, 1}, {&one, 1}));
-    }
-    return;
+    std::erase_if(owed, [this](const Owed& one) {
+      const LockClaim claim{one.name, one.token};
+      Freed answer{};
+      const Status alone = engine_->Free({&claim, 1}, {&answer, 1});
+      return alone || !IsOutage(alone.error()) || ONCEMQ_MUTANT("owed-beside-a-bad-name-dropped");
+    });
   }
   MutexLock lock(mutex_);
   // Bounded: the store forgets them by itself.
   std::erase_if(owed, [now = clock_.Boot()](const Owed& one) { return one.until <= now; });
   owed_.insert(owed_.end(), owed.begin(), owed.end());
-  if (!ending_) {
+  if (!ending_ && !owed.empty()) {
     work_changed_.wait_for(mutex_, kBetweenTries);
   }
 }

@@ -71,14 +71,17 @@ class ShakyLocks final : public ForwardingLocks {
     extends++;
     for (const LockClaim& claim : claims) {
       Note(claim.name);
-      if (const auto code = Spoiled(claim.name)) {
-        return Error{*code, Effect::kUnknown, "what is kept of a name is spoiled"};
-      }
+    }
+    if (const Status fit = Unspoiled(claims); !fit) {
+      return fit;
     }
     return With(on_extend, [&] { static_cast<void>(ForwardingLocks::Extend(claims, answers)); });
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     frees++;
+    if (const Status fit = Unspoiled(claims); !fit) {
+      return fit;
+    }
     return With(on_free, [&] { static_cast<void>(ForwardingLocks::Free(claims, answers)); });
   }
   void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
@@ -103,10 +106,14 @@ class ShakyLocks final : public ForwardingLocks {
     MutexLock lock(mutex_);
     renewed_.emplace(name);
   }
-  std::optional<Code> Spoiled(std::string_view name) {
+  Status Unspoiled(std::span<const LockClaim> claims) {
     MutexLock lock(mutex_);
-    const bool spoiled = !spoiled_.empty() && name == spoiled_;
-    return spoiled ? std::optional(code_) : std::nullopt;
+    for (const LockClaim& claim : claims) {
+      if (!spoiled_.empty() && claim.name == spoiled_) {
+        return Error{code_, Effect::kUnknown, "what is kept of a name is spoiled"};
+      }
+    }
+    return {};
   }
 
   LockCapabilities can_ = ForwardingLocks::capabilities();

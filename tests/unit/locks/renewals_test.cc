@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "oncemq/locks/lock_domain.h"
+#include "support/eventually.h"
 #include "support/shaky_locks.h"
 
 namespace oncemq::testing {
@@ -62,6 +63,23 @@ TEST_F(Renewals, OneThatComesBehindTheReleaseBringsNothingBack) {
   locks_->on_extend.notify_all();
   UntilNoneIsUnderWay();
   EXPECT_TRUE(locks_->Look("x")->parties.empty());
+}
+
+// Both are owed to the store, which fails on one, and does not answer about the other.
+TEST_F(Renewals, WhatIsOwedBesideABadNameIsGivenBackInTheEnd) {
+  constexpr std::chrono::seconds kSoon{30};
+  const auto domain = *LockDomain::Open(locks_, {.lease = milliseconds(3'600'000)});
+  auto good = std::move(**domain->Acquire("good"));
+  auto bad = std::move(**domain->Acquire("bad"));
+  locks_->on_free = ShakyLocks::Fault::kRefused;
+  EXPECT_EQ(good.Release(), Released::kUnknown);
+  locks_->Spoil("bad");
+  EXPECT_EQ(bad.Release(), Released::kUnknown);
+  const int before = locks_->frees;
+  EXPECT_TRUE(Eventually(kSoon, [&] { return locks_->frees > before + 5; }))
+      << "it is told again and again";
+  locks_->on_free = ShakyLocks::Fault::kNone;
+  EXPECT_TRUE(Eventually(kSoon, [&] { return locks_->Look("good")->parties.empty(); }));
 }
 
 }  // namespace
