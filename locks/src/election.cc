@@ -9,7 +9,7 @@
 namespace oncemq {
 namespace {
 
-// False: it threw.
+// False: it threw, or returned though nothing told it to.
 bool Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   std::stop_source ends;
   const auto end = [&ends] { ends.request_stop(); };
@@ -18,7 +18,7 @@ bool Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   const std::stop_callback on_ask(lease.asked_back(), end);
   try {
     lead(lease, ends.get_token());
-    return true;
+    return ends.stop_requested();
   } catch (const std::exception& error) {
     Log(LogLevel::kError, "locks", "a leader threw; it resigns",
         {{"name", lease.name()}, {"what", std::string_view(error.what()).substr(0, 200)}});

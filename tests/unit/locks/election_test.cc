@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <latch>
 #include <thread>
 
@@ -79,6 +80,26 @@ TEST_F(ElectionTest, WhoLeadsCanBeSeenAndAskedToResign) {
   EXPECT_NE(party->who.find("shift 7"), std::string::npos);
   ASSERT_EQ(*engine_->Evict("scheduler", party->fence), Freed::kYes);
   resigned.wait();  // it learns of it when it renews
+}
+
+TEST_F(ElectionTest, ALeaderThatResignsAtOncePausesBeforeItStandsAgain) {
+  constexpr milliseconds kPause{200};
+  std::array<BootTime, 2> terms{};
+  std::latch again(1);
+  std::jthread leader([&, term = size_t{0}](const std::stop_token& stop) mutable {
+    EXPECT_TRUE(Campaign(*domain_, "scheduler",
+                         [&](const Lease&, const std::stop_token&) {
+                           if (term < terms.size()) {
+                             terms[term] = domain_->clock().Boot();
+                           }
+                           if (++term == terms.size()) {
+                             again.count_down();
+                           }
+                         },
+                         stop, {.after_failure = kPause}));
+  });
+  again.wait();
+  EXPECT_GE(terms[1] - terms[0], kPause);
 }
 
 TEST_F(ElectionTest, ALeaderThatThrowsResignsAndStandsAgain) {

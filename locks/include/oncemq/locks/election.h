@@ -29,6 +29,8 @@ using Lead = std::function<void(const Lease& lease, std::stop_token stop)>;
 struct CampaignOptions {
   milliseconds term{0};               // the longest time in office; 0: no limit
   milliseconds after_failure{1'000};  // pause when the store does not answer, or `lead` has thrown
+                                      // or returned unasked: one that resigns at once would take
+                                      // and release the name all the time
   std::string_view what;              // for people who look
 };
 
