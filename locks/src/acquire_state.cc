@@ -50,7 +50,8 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
     doing_ = Do::kAsk;
   }
   if (doing_ == Do::kAsk) {
-    return {Do::kAsk, !one_try_ && now >= spin_until_};
+    const bool waits = !one_try_ && plan_.wait.how != LockWait::How::kSpin;
+    return {Do::kAsk, waits && now >= spin_until_};
   }
   return {doing_, false, std::min({again_at_, ends, plan_.until.value_or(BootTime::max())})};
 }

@@ -250,6 +250,16 @@ TEST(AcquireState, SpinsForItsTimeAndGivesUp) {
   EXPECT_EQ(state.Next(At(milliseconds(5)), false).what, Do::kGiveUp);
 }
 
+TEST(AcquireState, WhoSpinsForNoTimeTriesOnceWithoutAPlace) {
+  AcquirePlan plan = Plan();
+  plan.wait = {LockWait::How::kSpin, milliseconds(0)};
+  AcquireState state(plan, kStart);
+  EXPECT_EQ(state.Next(kStart, false).what, Do::kAsk);
+  EXPECT_FALSE(state.Next(kStart, false).queue);
+  state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
+  EXPECT_EQ(state.Next(kStart, false).what, Do::kGiveUp);
+}
+
 TEST(AcquireState, AStoreWithoutAQueueIsAskedAgain) {
   AcquireState state(Plan(), kStart);
   state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
