@@ -79,7 +79,7 @@ void HeldLease::GiveBack(const std::string& name) {
 }
 
 Lease& HeldLease::Mine(const std::string& name, OnLost on_lost) {
-  if (on_lost == OnLost::kThrow && !lease.StillMine()) {
+  if (on_lost == OnLost::kThrow && !lease.StillMine() && !ONCEMQ_MUTANT("lost-lease-not-thrown")) {
     ThrowFromFacade(std::errc::owner_dead,
                     name + ": the lease was lost: " + std::string(ToString(lease.lost())));
   }

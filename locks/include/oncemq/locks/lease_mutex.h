@@ -23,8 +23,9 @@ namespace oncemq {
 enum class OnLost : unsigned char {
   kStop,       // lease().stop() is requested, as for every lease
   kThrow,      // and lease() throws from then on, so the next effect does
-  kTerminate,  // the process ends, before the store may grant the name again: for code that does
-               // not look, the only safe answer without fences
+  kTerminate,  // the process ends with the loss, which is told before the store may grant the name
+               // again, unless the process was paused (lease.h): for code that does not look, the
+               // nearest to safe without fences
 };
 
 struct LeaseMutexOptions {
