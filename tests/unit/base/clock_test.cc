@@ -2,6 +2,7 @@
 #include "oncemq/base/clock.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <chrono>
 
@@ -33,6 +34,19 @@ TEST(ManualClock, AJumpOfWallTimeLeavesTheBootClockAlone) {
 TEST(ManualClock, DoesNotStartAtZeroWhereZeroMeansNever) {
   EXPECT_GT(ManualClock().Boot(), BootTime());
   EXPECT_GT(ManualClock().Wall(), WallTime());
+}
+
+// On a machine that was never suspended no test could tell it from a clock that stands still then.
+TEST(SystemClock, TheBootClockRunsOnInSuspend) {
+  const auto direct = [] {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return BootTime(microseconds(int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000));
+  };
+  const BootTime before = direct();
+  const BootTime ours = SystemClock::Instance().Boot();
+  EXPECT_GE(ours, before);
+  EXPECT_LE(ours, direct());
 }
 
 TEST(SystemClock, TheBootClockNeverGoesBack) {
