@@ -188,6 +188,20 @@ TEST_P(SqlTableTest, NamesThatWereLockedOnceLeaveNothing) {
   EXPECT_EQ(Rows(), kNames / 2);
 }
 
+TEST_P(SqlTableTest, NamesThatWereLockedOnceGoAlsoWhereOnlyKnownOnesAreLockedLater) {
+  for (uint64_t i = 0; i < 200; i++) {
+    Granted(AskOf(i, "once/" + std::to_string(i)));
+  }
+  Pass(std::chrono::minutes(3));
+  Granted(AskOf(1'000, "known"));
+  EXPECT_GT(Rows(), 1u);
+  for (uint64_t i = 1'001; i < 1'600; i++) {
+    Free(AskOf(i - 1, "known"));
+    Granted(AskOf(i, "known"));
+  }
+  EXPECT_EQ(Rows(), 1u);
+}
+
 TEST_P(SqlTableTest, ASweepLeavesWhatIsHeldOrWasAMinuteAgo) {
   Granted(AskOf(1, "died"));
   Granted(AskOf(2, "idle"));

@@ -22,8 +22,10 @@ namespace {
 
 // What people read of a holder.
 constexpr size_t kLongestWho = 512;
-// Each so many new rows, as many old ones are looked at four times over.
-constexpr uint64_t kSweepEach = kSqlPortion / 4;
+// Each so many new rows, as many old ones are looked at four times over. A change of a row that is
+// there counts for less: it adds none, but what a former load left would stay without it.
+constexpr uint64_t kNewRow = 16;
+constexpr uint64_t kSweepEach = kNewRow * kSqlPortion / 4;
 constexpr uint32_t kPauseDoublings = 5;
 
 BootTime Now() {
@@ -298,8 +300,8 @@ class SqlLocks final : public LockEngine {
     for (size_t k = 0; k < swaps.size(); k++) {
       if (!(*done)[k] && !ONCEMQ_MUTANT("sql-lost-swap-is-done")) {
         again.push_back(swapped[k]);
-      } else if (swaps[k].from == 0) {
-        SweepInTurn();
+      } else if (swaps[k].from == 0 || !ONCEMQ_MUTANT("sql-swept-behind-new-rows-only")) {
+        SweepInTurn(swaps[k].from == 0 ? kNewRow : 1);
       }
     }
     return again;
@@ -340,13 +342,15 @@ class SqlLocks final : public LockEngine {
     }
   }
 
-  void SweepInTurn() {
+  void SweepInTurn(uint64_t weight) {
     std::string after;
     {
       MutexLock lock(mutex_);
-      if (++inserted_ % kSweepEach != 0 || ONCEMQ_MUTANT("sql-never-swept")) {
+      changed_ += weight;
+      if (changed_ < kSweepEach || ONCEMQ_MUTANT("sql-never-swept")) {
         return;
       }
+      changed_ = 0;
       after = swept_;
     }
     auto last = store_->Sweep(after);
@@ -366,7 +370,7 @@ class SqlLocks final : public LockEngine {
   std::atomic<uint64_t> pauses_{0};
   std::array<NameTurn::Door, 64> doors_;
   Mutex mutex_;
-  uint64_t inserted_ GUARDED_BY(mutex_) = 0;
+  uint64_t changed_ GUARDED_BY(mutex_) = 0;  // since the last sweep; a new row is kNewRow
   std::string swept_ GUARDED_BY(mutex_);
   // Last: its thread uses the waiters.
   std::shared_ptr<void> listens_ GUARDED_BY(mutex_);
