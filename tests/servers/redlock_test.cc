@@ -108,6 +108,14 @@ class RedlockTest : public ::testing::Test {
   uint64_t asks_ = 0;
 };
 
+// Its clock may be slower than the masters' by a hundredth, and it counts on all of its lease.
+TEST_F(RedlockTest, MastersKeepAHoldForLongerThanItsHolderCountsOnIt) {
+  const auto locks = Open();
+  const LockAsk ask = New(std::chrono::hours(20));
+  ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
+  EXPECT_GT(locks->Look("x")->parties.at(0).left, ask.lease * 201 / 200);
+}
+
 TEST_F(RedlockTest, TwoMastersThatAreGoneHoldNobodyUp) {
   const auto locks = Open();
   (*masters_)[0].Kill9();

@@ -18,11 +18,6 @@ BootTime Now() {
   return SystemClock::Instance().Boot();
 }
 
-// What is left of a lease that was acknowledged, less what two clocks may differ in.
-BootTime LivesUntil(BootTime sent, std::chrono::seconds ttl) {
-  return sent + milliseconds(ttl) * 99 / 100;
-}
-
 }  // namespace
 
 EtcdSession::EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
@@ -111,7 +106,7 @@ Status EtcdSession::Renew(int64_t lease) {
   if (ticket_.lease == kept->id) {
     ticket_.term = kept->header.term;
     sent_ = sent;
-    until_ = LivesUntil(sent, ttl_);
+    until_ = EtcdLivesUntil(sent, ttl_);
   }
   return {};
 }

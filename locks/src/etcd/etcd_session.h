@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "etcd_keys.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/lock_doubts.h"
@@ -21,6 +22,12 @@ namespace oncemq {
 // A hold ends before the session that it hangs on can, also when that is renewed late.
 constexpr milliseconds EtcdLongestLease(std::chrono::seconds session) {
   return milliseconds(session) * 3 / 4;
+}
+
+// Until when a session is sure to live that was acknowledged for that long, in answer to what was
+// sent then: less what two clocks may differ in.
+inline BootTime EtcdLivesUntil(BootTime sent, std::chrono::seconds ttl) {
+  return sent + milliseconds(ttl) * (ONCEMQ_MUTANT("etcd-no-drift") ? 100 : 99) / 100;
 }
 
 class EtcdSession {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "etcd/etcd_session.h"
+
 namespace oncemq {
 namespace {
 
@@ -123,6 +125,11 @@ TEST_F(EtcdClaimsTest, TheNextOneIsTheFirstThatEnds) {
   claims_.Removed({1, 2}, *claims_.Find({1, 2}));
   EXPECT_EQ(claims_.next(), kNow + kLease * 3);
   EXPECT_FALSE(claims_.UntilOf("b").has_value());
+}
+
+TEST(EtcdSession, LivesLessLongByOurClockThanTheServerSays) {
+  constexpr std::chrono::seconds kSession(40);
+  EXPECT_EQ(EtcdLivesUntil(kNow, kSession), kNow + kSession - milliseconds(400));
 }
 
 }  // namespace
