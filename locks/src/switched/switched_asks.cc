@@ -99,6 +99,11 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
     if (!answer) {
       if (i > 0) {
         parts_->TargetFails(*record);
+        // The first store has granted: whoever gives up has that to give back.
+        return Error{
+            answer.error().code,
+            ONCEMQ_MUTANT("half-a-grant-forgotten") ? answer.error().effect : Effect::kUnknown,
+            answer.error().message};
       }
       return answer;
     }

@@ -170,6 +170,21 @@ TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) 
   EXPECT_FALSE(Held("a"));
 }
 
+TEST_F(SwitchedLocksTest, AnAskThatFailsAtTheSecondStoreLeavesNothingInTheFirst) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  p.stores["b"]->cut = true;
+  const LockAsk ask = New();
+  const auto answer = p.locks->Ask(ask);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().effect, Effect::kUnknown) << "the first one has granted";
+  EXPECT_TRUE(Held("a"));
+  const auto domain = LockDomain::Open(p.locks, {.patience = milliseconds(0)}, clock_);
+  ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
+  EXPECT_FALSE((*domain)->TryAcquire("y").has_value());
+  EXPECT_TRUE(stores_.at("a")->Look("y")->parties.empty()) << "given back by who gave up";
+}
+
 TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
   Process p = Open();
   Fence last;
