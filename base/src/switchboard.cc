@@ -126,6 +126,19 @@ Result<SwitchRecord> Switchboard::Parts::Change(
   return *next;
 }
 
+// S4.
+Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& now,
+                                                 std::string_view why) const {
+  if (now.mode == SwitchMode::kDrain && options.seals && !options.seals(now.from) &&
+      !ONCEMQ_MUTANT("drain-of-the-unsealed-called-off")) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the store " + now.from +
+                     " cannot be sealed, and what was held there would be held twice: wait until " +
+                     now.to + " is in force, then switch back"};
+  }
+  return CallOffSwitch(now, why);
+}
+
 void Switchboard::Parts::RunAside(std::function<void()> call) {
   aside ? aside->Run(std::move(call)) : options.aside(std::move(call));
 }
@@ -237,7 +250,16 @@ Result<SwitchRecord> Switchboard::Begin(std::string_view to, SwitchMode mode,
 }
 
 Result<SwitchRecord> Switchboard::CallOff(std::string_view why) {
-  return parts_->Change([&](const SwitchRecord& now) { return CallOffSwitch(now, why); });
+  return parts_->Change([&](const SwitchRecord& now) { return parts_->CallOff(now, why); });
+}
+
+Result<SwitchRecord> Switchboard::CallOff(const SwitchRecord& meant, std::string_view why) {
+  return parts_->Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
+    if (now != meant && !ONCEMQ_MUTANT("another-switch-called-off")) {
+      return Error{Code::kFenced, Effect::kNone, "it is another switch by now"};
+    }
+    return parts_->CallOff(now, why);
+  });
 }
 
 std::string Switchboard::Next() const {

@@ -32,6 +32,7 @@ struct Switchboard::Parts {
 
   Status Read();
   Result<SwitchRecord> Change(const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step);
+  Result<SwitchRecord> CallOff(const SwitchRecord& now, std::string_view why) const;
   void Run();
   void Turn();
   void EndWhatIsDue(BootTime now);

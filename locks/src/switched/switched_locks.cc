@@ -96,6 +96,9 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
     const auto sealed = store.Seal(epoch);
     return sealed ? Status() : Status(sealed.error());
   };
+  options.seals = [p = parts.get()](std::string_view name) {
+    return p->Has(name) && p->Store(name).can().seals;
+  };
   options.probe = [p = parts.get()](std::string_view name) { return p->Store(name).Answers(); };
   auto board = Switchboard::Open(std::move(record), std::move(options), clock);
   if (!board) {

@@ -49,6 +49,29 @@ TEST_F(SwitchboardTest, UntilItEndsItCanBeCalledOff) {
   EXPECT_EQ(p.board->InForce()->from, "a");
 }
 
+TEST_F(SwitchboardTest, OneThatMeansAnEarlierSwitchCallsNoOtherOff) {
+  Process p = Open();
+  const SwitchRecord meant = *p.board->Begin("b", SwitchMode::kBoth, "");
+  ASSERT_TRUE(p.board->CallOff(meant, "").has_value());
+  ASSERT_TRUE(p.board->Begin("c", SwitchMode::kDrain, "").has_value());
+  const auto again = p.board->CallOff(meant, "");
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().code, Code::kFenced);
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchboardTest, ADrainOfAStoreThatCannotBeSealedIsNotCalledOff) {
+  SwitchboardOptions options = Options();
+  options.seals = [](std::string_view store) { return store != "a"; };
+  Process p = Open(options);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  EXPECT_EQ(p.board->CallOff("").error().code, Code::kInvalid);
+  Pass(kWait + milliseconds(2'000), {&p});
+  ASSERT_EQ(p.board->InForce()->from, "b");
+  ASSERT_TRUE(p.board->Begin("a", SwitchMode::kDrain, "").has_value());
+  EXPECT_TRUE(p.board->CallOff("").has_value()) << "the one that is left can be";
+}
+
 TEST_F(SwitchboardTest, WhoIsCutOffActsNoMoreAfterTheConfigurationLease) {
   Process p = Open();
   p.view->Cut(true);

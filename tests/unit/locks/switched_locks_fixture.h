@@ -94,8 +94,8 @@ class SwitchedLocksTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  const std::map<std::string, std::shared_ptr<LockEngine>> stores_{
-      {"a", MakeMemoryLocks({}, clock_)}, {"b", MakeMemoryLocks({}, clock_)}};
+  std::map<std::string, std::shared_ptr<LockEngine>> stores_{{"a", MakeMemoryLocks({}, clock_)},
+                                                             {"b", MakeMemoryLocks({}, clock_)}};
   const std::shared_ptr<SharedSwitchStore> shared_ = std::make_shared<SharedSwitchStore>();
   uint64_t tokens_ = 0;
 };

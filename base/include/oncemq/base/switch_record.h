@@ -10,7 +10,9 @@
 // S3  kSingle: `from` grants. kBoth: `from` grants and then `to`, and only both together count.
 //     kDrain: `to` grants, and only what is fenced to its effects; nothing else is granted.
 // S4  `to` alone comes into force when the configuration lease and the longest lease have passed
-//     since the record was seen to be kBoth or kDrain. Until then it can be called off at any time.
+//     since the record was seen to be kBoth or kDrain. Until then it can be called off at any time;
+//     but for a drain of a store that cannot be sealed: its asks meet only those of their own
+//     epoch, and what is held there is held still. That one ends, and can be switched back.
 // S5  So any two records by which somebody may act at a time have a store in common that both ask;
 //     but for what is fenced, which the epoch orders.
 #pragma once
@@ -56,6 +58,7 @@ std::vector<std::string> StoresInForce(const SwitchRecord& record);
 Result<SwitchRecord> BeginSwitch(const SwitchRecord& now, std::string_view to, SwitchMode mode,
                                  std::string_view why);
 Result<SwitchRecord> EndSwitch(const SwitchRecord& now, std::string_view why);
+// Whether the store can be sealed, its caller knows (S4).
 Result<SwitchRecord> CallOffSwitch(const SwitchRecord& now, std::string_view why);
 // S4: how long a step takes from when it was seen.
 milliseconds HowLongToEnd(const SwitchRecord& record);

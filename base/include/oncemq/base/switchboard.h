@@ -44,6 +44,8 @@ struct SwitchboardOptions {
   milliseconds dwell{60'000};  // no automatic switch for so long after a change
   // Makes a store refuse those of an earlier epoch; may fail: those who ask seal it, too.
   std::function<Status(std::string_view store, uint32_t epoch)> seal;
+  // Whether a store can be sealed: a drain of one that cannot is not called off (S4). Empty: all.
+  std::function<bool(std::string_view store)> seals;
   // Whether a store answers, by a question that does nothing: V4 rests on it, so an automatic
   // switch between several stores needs it.
   std::function<Status(std::string_view store)> probe;
@@ -83,6 +85,8 @@ class Switchboard {
   // Begins, or calls off, in the record itself: true for everybody who reads it from now on.
   Result<SwitchRecord> Begin(std::string_view to, SwitchMode mode, std::string_view why);
   Result<SwitchRecord> CallOff(std::string_view why);
+  // If it is this one still; else kFenced.
+  Result<SwitchRecord> CallOff(const SwitchRecord& meant, std::string_view why);
   // The store after the one in force, in the order of the options, around the end.
   std::string Next() const;
 

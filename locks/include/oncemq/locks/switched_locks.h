@@ -57,7 +57,7 @@ struct LockSwitch {
 class SwitchedLocks final : public LockEngine {
  public:
   // The order of the stores is that of SwitchEngine(); the first is the main one. Of `options`, the
-  // stores, the seal and the probe are filled in here. Failures: those of
+  // stores and what asks and seals them are filled in here. Failures: those of
   // SwitchedCapabilities(), and of the record.
   static Result<std::shared_ptr<SwitchedLocks>> Open(std::vector<NamedLocks> stores,
                                                      std::shared_ptr<SwitchStore> record,
@@ -72,7 +72,8 @@ class SwitchedLocks final : public LockEngine {
   // record), kFenced (somebody else was quicker).
   Result<LockSwitch> SwitchEngine(std::string_view why);
   Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why);
-  // Until the target alone is in force.
+  // Until the target alone is in force. Failures: kInvalid (there is no switch, or it leaves a
+  // store that cannot be sealed: that one has to end), kFenced, kUnavailable.
   Result<LockSwitch> CallOff(std::string_view why);
   // Counts holds_left anew.
   LockSwitch Progress();

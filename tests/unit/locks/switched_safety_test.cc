@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to two holders: stores that cannot be sealed, and processes that cannot read the record.
+#include "support/forwarding_locks.h"
+#include "switched_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+// As memcached: it knows no seal, and names of different epochs never meet.
+class LocksByEpoch final : public ForwardingLocks {
+ public:
+  using ForwardingLocks::ForwardingLocks;
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    epochs_[ask.token] = ask.epoch;
+    const std::string name = Named(ask.name, ask.token);
+    LockAsk inner = ask;
+    inner.name = name;
+    inner.epoch = 0;
+    return ForwardingLocks::Ask(inner);
+  }
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    for (size_t i = 0; i < claims.size(); i++) {
+      const std::string name = Named(claims[i].name, claims[i].token);
+      const LockClaim claim{name, claims[i].token, claims[i].lease};
+      static_cast<void>(ForwardingLocks::Extend({&claim, 1}, answers.subspan(i, 1)));
+    }
+    return {};
+  }
+
+ private:
+  std::string Named(std::string_view name, const Token& token) {
+    return std::to_string(epochs_[token]) + ":" + std::string(name);
+  }
+
+  std::map<Token, uint32_t> epochs_;
+};
+
+class SwitchedSafetyTest : public SwitchedLocksTest {};
+
+TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
+  stores_["a"] = std::make_shared<LocksByEpoch>(MakeMemoryLocks({}, clock_));
+  LockCapabilities can = MemoryLockCapabilities();
+  can.seals = can.fence = false;
+  Process p = Open(can);
+  Process q = Open(can);
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  const auto called_off = q.locks->CallOff("changed our minds");
+  p.view->Turn();
+  q.view->Turn();
+  EXPECT_FALSE(Ask(q, New()) == Kind::kGranted && Extend(p, held) == Extended::kYes);
+  ASSERT_FALSE(called_off.has_value());
+  EXPECT_EQ(called_off.error().code, Code::kInvalid);
+  Pass(milliseconds(42'000), {&p, &q});
+  EXPECT_EQ(Ask(q, New()), Kind::kGranted) << "by the other one, when nobody believes";
+}
+
+}  // namespace
+}  // namespace oncemq::testing
