@@ -96,16 +96,14 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
   for (size_t i = 0; i < grants.size(); i++) {
     parts_->where.Add(inner, grants[i], parts_->clock.Boot());
     auto answer = parts_->AskOne(parts_->Store(grants[i]), inner, i == 0);
+    if (i > 0) {
+      parts_->WatchTarget(*record);
+    }
     if (!answer) {
-      if (i > 0) {
-        parts_->TargetFails(*record);
-        // The first store has granted: whoever gives up has that to give back.
-        return Error{
-            answer.error().code,
-            ONCEMQ_MUTANT("half-a-grant-forgotten") ? answer.error().effect : Effect::kUnknown,
-            answer.error().message};
-      }
-      return answer;
+      // What the first store has granted is to be given back by whoever gives up.
+      const bool owed = i > 0 && !ONCEMQ_MUTANT("half-a-grant-forgotten");
+      return Error{answer.error().code, owed ? Effect::kUnknown : answer.error().effect,
+                   answer.error().message};
     }
     if (answer->kind == Kind::kQueued) {
       parts_->where.WaitsAt(inner, grants[i], parts_->clock.Boot());

@@ -49,16 +49,16 @@ void SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& r
     }
   }
   std::vector<Extended> there(held.size());
-  if (!held.empty() && !ExtendAt(to, held, there)) {
-    TargetFails(record);
+  if (held.empty()) {
+    return;
+  }
+  const Status done = ExtendAt(to, held, there);
+  WatchTarget(record);
+  if (!done) {
     for (const size_t i : at) {
       answers[i] = Extended::kLater;
     }
     return;
-  }
-  {
-    MutexLock lock(mutex);
-    target_fails_since.reset();
   }
   for (size_t i = 0; i < held.size(); i++) {
     Extended& answer = answers[at[i]];
@@ -74,17 +74,26 @@ void SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& r
 }
 
 // Holds would be lost for nothing but a planned switch: it is called off in good time.
-void SwitchedLocks::Parts::TargetFails(const SwitchRecord& record) {
+// Asked behind each call to the target. An answer, whichever, ends what was counted, and so does
+// another switch.
+void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record) {
   const BootTime now = clock.Boot();
+  const bool silent = Store(record.to).silent();
   {
     MutexLock lock(mutex);
-    target_fails_since = target_fails_since.value_or(now);
-    if (now - *target_fails_since < record.longest / 6) {
+    if (!silent && !ONCEMQ_MUTANT("answers-of-the-target-not-counted")) {
+      target_silent.reset();
       return;
     }
-    target_fails_since.reset();
+    if (!target_silent || target_silent->epoch != record.epoch) {
+      target_silent = Silent{record.epoch, now};
+    }
+    if (now - target_silent->since < record.longest / 6) {
+      return;
+    }
+    target_silent.reset();
   }
-  static_cast<void>(board->CallOff("the store " + record.to + " fails"));
+  static_cast<void>(board->CallOff(record, "the store " + record.to + " fails"));
 }
 
 // Only what is fenced goes on. A hold that had moved to the target in an earlier switch must not

@@ -47,7 +47,7 @@ struct SwitchedLocks::Parts {
                        std::span<Extended> answers);
   void ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
                     std::span<const LockClaim> claims, std::span<Extended> answers);
-  void TargetFails(const SwitchRecord& record);
+  void WatchTarget(const SwitchRecord& record);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
   LockSwitch Told(const SwitchRecord& record);
 
@@ -56,8 +56,13 @@ struct SwitchedLocks::Parts {
   std::vector<std::unique_ptr<SwitchedStore>> stores;
   LockCapabilities can;
   AskedWhere where;
+  // Since when the target of a planned switch answers none of its calls.
+  struct Silent {
+    uint32_t epoch;
+    BootTime since;
+  };
   Mutex mutex;
-  std::optional<BootTime> target_fails_since GUARDED_BY(mutex);
+  std::optional<Silent> target_silent GUARDED_BY(mutex);
   std::unique_ptr<Switchboard> board;  // last: its thread seals the stores
 };
 

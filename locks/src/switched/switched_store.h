@@ -6,6 +6,7 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -27,6 +28,9 @@ class SwitchedStore {
   const std::string& name() const { return named_.name; }
   const LockCapabilities& can() const { return named_.capabilities; }
 
+  // Whether its last call came to no answer.
+  bool silent() const { return silent_; }
+
   // `call` is given the engine and returns a Result.
   template <class Call>
   auto Do(Switchboard& board, const Call& call) -> decltype(call(std::declval<LockEngine&>())) {
@@ -36,11 +40,11 @@ class SwitchedStore {
     }
     const auto engine = Engine();
     if (!engine) {
-      board.Report(name(), !IsAbsence(engine.error()));
+      Told(board, !IsAbsence(engine.error()));
       return engine.error();
     }
     auto answer = call(**engine);
-    board.Report(name(), answer.has_value() || !IsAbsence(answer.error()));
+    Told(board, answer.has_value() || !IsAbsence(answer.error()));
     return answer;
   }
   // Past the switchboard, which may not be there yet, or asks for itself.
@@ -55,10 +59,15 @@ class SwitchedStore {
   static bool IsAbsence(const Error& error) {
     return error.code == Code::kUnavailable || error.code == Code::kTimeout;
   }
+  void Told(Switchboard& board, bool answered) {
+    silent_ = !answered;
+    board.Report(name(), answered);
+  }
   Opened Engine();
 
   const NamedLocks named_;
   LockDoubts& doubts_;
+  std::atomic<bool> silent_{false};
   mutable Mutex mutex_;
   ConditionVariable opened_;
   std::shared_ptr<LockEngine> engine_ GUARDED_BY(mutex_);
