@@ -17,7 +17,7 @@ milliseconds Safe(milliseconds lease) {
 
 SwitchCopy::Seen SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
   if (record.epoch < record_.epoch && !ONCEMQ_MUTANT("record-goes-back")) {
-    return Seen::kWentBack;
+    return asked_at <= seen_at_ ? Seen::kOvertaken : Seen::kWentBack;
   }
   const BootTime counted_from = ONCEMQ_MUTANT("copy-counted-from-the-reply") ? now : asked_at;
   good_until_ = std::max(good_until_, counted_from + Safe(record.config_lease));

@@ -81,6 +81,9 @@ Status Switchboard::Parts::Read() {
   {
     MutexLock lock(mutex);
     const auto saw = copy.Saw(*record, asked_at, clock.Boot());
+    if (saw == SwitchCopy::Seen::kOvertaken) {
+      return {};
+    }
     if (saw == SwitchCopy::Seen::kWentBack) {
       return WentBack(copy.record().epoch, "it is of epoch " + std::to_string(record->epoch));
     }

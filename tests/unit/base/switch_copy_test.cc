@@ -49,6 +49,16 @@ TEST(SwitchCopy, ARecordThatGoesBackIsNotBelieved) {
   EXPECT_EQ(copy.good_until(), good);
 }
 
+TEST(SwitchCopy, AnAnswerThatAnotherOneWasQuickerThanIsNoRecordThatWentBack) {
+  SwitchCopy copy;
+  copy.Saw(Single(5), kStart + milliseconds(10), kStart + milliseconds(20));
+  const BootTime good = copy.good_until();
+  EXPECT_EQ(copy.Saw(Single(4), kStart + milliseconds(15), kStart + milliseconds(30)),
+            Seen::kOvertaken);
+  EXPECT_EQ(copy.record().epoch, 5u);
+  EXPECT_EQ(copy.good_until(), good);
+}
+
 TEST(SwitchCopy, ASwitchEndsWhenOldCopiesAndTheirLeasesAreOver) {
   SwitchCopy copy;
   const SwitchRecord both = *BeginSwitch(Single(1), "b", SwitchMode::kBoth, "");

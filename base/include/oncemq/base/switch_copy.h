@@ -13,9 +13,10 @@ class SwitchCopy {
  public:
   enum class Seen : unsigned char {
     kSame,
-    kNews,      // it is another record than before
-    kWentBack,  // of an earlier epoch than one that was seen: who answers so has lost something.
-                // Nothing was changed
+    kOvertaken,  // the question was sent before a later record was known: it says nothing new
+    kNews,       // it is another record than before
+    kWentBack,   // of an earlier epoch than one that was seen: who answers so has lost something.
+                 // Nothing was changed
   };
   // A question that was sent at `asked_at` was answered at `now`.
   Seen Saw(const SwitchRecord& record, BootTime asked_at, BootTime now);
