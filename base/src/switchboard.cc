@@ -44,8 +44,8 @@ Status CheckOptions(const SwitchboardOptions& options) {
 
 }  // namespace
 
-// Reads once, and writes the first record where there is none. Never one in place of a record that
-// was seen: holds were granted by that, perhaps in another store.
+// Reads once, has news sealed, and writes the first record where there is none. Never one in place
+// of a record that was seen: holds were granted by that, perhaps in another store.
 Status Switchboard::Parts::Read() {
   const BootTime asked_at = clock.Boot();
   uint32_t seen = 0;
@@ -77,9 +77,11 @@ Status Switchboard::Parts::Read() {
   if (!record) {
     return record.error();
   }
-  std::stop_source before;
+  std::stop_source told;
+  SwitchRecord before;
   {
     MutexLock lock(mutex);
+    before = copy.record();
     const auto saw = copy.Saw(*record, asked_at, clock.Boot());
     if (saw == SwitchCopy::Seen::kOvertaken) {
       return {};
@@ -91,7 +93,7 @@ Status Switchboard::Parts::Read() {
     if (saw == SwitchCopy::Seen::kSame) {
       return {};
     }
-    before = std::exchange(changed, std::stop_source());
+    told = std::exchange(changed, std::stop_source());
   }
   Log(LogLevel::kInfo, "switchboard", "record",
       {{"epoch", record->epoch},
@@ -99,7 +101,10 @@ Status Switchboard::Parts::Read() {
        {"from", record->from},
        {"to", record->to},
        {"why", record->why}});
-  before.request_stop();
+  told.request_stop();
+  if (before.epoch > 0 && !ONCEMQ_MUTANT("news-not-sealed")) {
+    RunAside([this, from = before, to = *record] { Seal(from, to); });
+  }
   return {};
 }
 
@@ -125,7 +130,6 @@ Result<SwitchRecord> Switchboard::Parts::Change(
     return Error{Code::kFenced, Effect::kNone, "somebody else changed the record at the same time"};
   }
   static_cast<void>(Read());
-  RunAside([this, from = *before, to = *next] { Seal(from, to); });
   return *next;
 }
 
@@ -150,11 +154,13 @@ void Switchboard::Parts::Seal(const SwitchRecord& before, const SwitchRecord& no
   if (!options.seal) {
     return;
   }
-  // A store that is left because it fails cannot be sealed; nobody waits for it.
-  const bool drained = before.mode == SwitchMode::kDrain || now.mode == SwitchMode::kDrain;
-  for (const std::string& name : {now.from, now.to, before.from}) {
-    const bool left = name == before.from && drained;
-    if (!name.empty() && Knows(name) && !left) {
+  // A store that is left because it fails keeps nobody else waiting: it is the last.
+  std::vector<std::string> names{now.to, now.from};
+  if (before.from != now.from) {
+    names.push_back(before.from);
+  }
+  for (const std::string& name : names) {
+    if (!name.empty() && Knows(name)) {
       static_cast<void>(options.seal(name, now.epoch));
     }
   }

@@ -55,6 +55,7 @@ class SwitchWorld {
   }
 
   ~SwitchWorld() {
+    inside_board_ = true;  // nothing happens any more, whatever a board has sealed at its end
     for (Process& process : processes_) {
       process.view->OnlyByTurns(false);
     }

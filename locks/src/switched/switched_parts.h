@@ -47,6 +47,7 @@ struct SwitchedLocks::Parts {
                        std::span<Extended> answers);
   void ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
                     std::span<const LockClaim> claims, std::span<Extended> answers);
+  bool SealedSince(const SwitchRecord& record);
   void WatchTarget(const SwitchRecord& record);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
   LockSwitch Told(const SwitchRecord& record);

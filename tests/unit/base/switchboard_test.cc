@@ -72,6 +72,24 @@ TEST_F(SwitchboardTest, ADrainOfAStoreThatCannotBeSealedIsNotCalledOff) {
   EXPECT_TRUE(p.board->CallOff("").has_value()) << "the one that is left can be";
 }
 
+TEST_F(SwitchboardTest, StoresAreSealedByAllWhoSeeTheNewsAndTheOneThatIsLeftLast) {
+  SwitchboardOptions cut_off = Options();
+  cut_off.seal = [](std::string_view, uint32_t) -> Status {
+    return Error{Code::kUnavailable, Effect::kNone, "cut off from the stores"};
+  };
+  std::vector<std::string> order;
+  SwitchboardOptions others = Options();
+  others.seal = [&](std::string_view store, uint32_t epoch) -> Status {
+    order.push_back(std::string(store) + " " + std::to_string(epoch));
+    return {};
+  };
+  Process p = Open(cut_off);
+  Process q = Open(others);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  q.view->Turn();
+  EXPECT_EQ(order, (std::vector<std::string>{"b 2", "a 2"}));
+}
+
 TEST_F(SwitchboardTest, WhoIsCutOffActsNoMoreAfterTheConfigurationLease) {
   Process p = Open();
   p.view->Cut(true);

@@ -31,7 +31,8 @@ class SwitchedLocksTest : public ::testing::Test {
     std::shared_ptr<SwitchedLocks> locks;
   };
 
-  Process Open(LockCapabilities can = MemoryLockCapabilities()) {
+  Process Open(LockCapabilities can = MemoryLockCapabilities(),
+               WhenBlind when_blind = WhenBlind::kStrict) {
     Process process{std::make_shared<SwitchStoreView>(shared_), {}, nullptr};
     std::vector<NamedLocks> named;
     for (const char* name : {"a", "b"}) {
@@ -40,8 +41,9 @@ class SwitchedLocksTest : public ::testing::Test {
       named.push_back(
           {name, can, [remote] { return Result<std::shared_ptr<LockEngine>>(remote); }});
     }
-    auto locks = SwitchedLocks::Open(named, process.view,
-                                     {.breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
+    auto locks = SwitchedLocks::Open(
+        named, process.view,
+        {.when_blind = when_blind, .breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     process.locks = *std::move(locks);
     return process;

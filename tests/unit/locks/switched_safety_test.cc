@@ -57,5 +57,45 @@ TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   EXPECT_EQ(Ask(q, New()), Kind::kGranted) << "by the other one, when nobody believes";
 }
 
+// What it holds is not extended from the beginning of the switch on, and nobody else's before its
+// end.
+TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeAPlannedSwitchEnds) {
+  Process p = Open(MemoryLockCapabilities(), WhenBlind::kAvailable);
+  Process q = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  p.view->Cut(true);
+  BootTime believed;
+  const auto extend = [&] {
+    if (Extend(p, held) == Extended::kYes) {
+      believed = clock_.Boot() + kLease;
+    }
+  };
+  Pass(milliseconds(60'000), {&p, &q}, extend);
+  EXPECT_EQ(believed, clock_.Boot() + kLease) << "it goes on";
+  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  Pass(milliseconds(42'000), {&p, &q}, extend);
+  ASSERT_EQ(q.locks->Progress().in_force, "b");
+  ASSERT_EQ(Ask(q, New()), Kind::kGranted);
+  extend();
+  EXPECT_LE(believed, clock_.Boot()) << "two hold";
+}
+
+// Whoever begins it is cut off from the store; another one sees the news and seals it.
+TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySealedTheStoreFor) {
+  Process p = Open(MemoryLockCapabilities(), WhenBlind::kAvailable);
+  Process q = Open();
+  Process r = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  p.view->Cut(true);
+  Pass(milliseconds(20'000), {&p, &q, &r}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
+  q.stores["a"]->cut = true;
+  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  EXPECT_EQ(Extend(p, held), Extended::kYes) << "nobody has sealed it yet";
+  Pass(milliseconds(42'000), {&p, &q, &r}, [&] { EXPECT_NE(Extend(p, held), Extended::kYes); });
+  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+}
+
 }  // namespace
 }  // namespace oncemq::testing

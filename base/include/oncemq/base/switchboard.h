@@ -24,9 +24,12 @@ namespace oncemq {
 
 // When the record cannot be read for longer than the configuration lease.
 enum class WhenBlind : unsigned char {
-  kStrict,     // nothing is granted or extended any more
-  kAvailable,  // go on by the last copy. A drain that somebody begins meanwhile may overlap with
-               // what this process holds: only fences tell them apart
+  kStrict,  // nothing is granted or extended any more
+  // Go on by the last copy, as long as its store is sealed in no later epoch: whoever extends looks
+  // at that behind it. Those who see a step of the record seal, so a switch may overlap with what
+  // this process holds only if none of them reaches the store within a configuration lease, or
+  // the store cannot be sealed. Then only fences tell them apart.
+  kAvailable,
 };
 
 struct SwitchboardOptions {
@@ -42,7 +45,8 @@ struct SwitchboardOptions {
   bool automatic = true;
   BreakerOptions breaker;
   milliseconds dwell{60'000};  // no automatic switch for so long after a change
-  // Makes a store refuse those of an earlier epoch; may fail: those who ask seal it, too.
+  // Makes a store refuse those of an earlier epoch. Whoever sees another record does it once; it
+  // may fail: those who ask seal the store, too.
   std::function<Status(std::string_view store, uint32_t epoch)> seal;
   // Whether a store can be sealed: a drain of one that cannot is not called off (S4). Empty: all.
   std::function<bool(std::string_view store)> seals;
