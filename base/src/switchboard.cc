@@ -134,8 +134,8 @@ Result<SwitchRecord> Switchboard::Parts::Change(
 }
 
 // S4.
-Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& now,
-                                                 std::string_view why) const {
+Result<SwitchRecord> Switchboard::Parts::CalledOff(const SwitchRecord& now,
+                                                   std::string_view why) const {
   if (now.mode == SwitchMode::kDrain && options.seals && !options.seals(now.from) &&
       !ONCEMQ_MUTANT("drain-of-the-unsealed-called-off")) {
     return Error{Code::kInvalid, Effect::kNone,
@@ -144,6 +144,15 @@ Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& now,
                      now.to + " is in force, then switch back"};
   }
   return CallOffSwitch(now, why);
+}
+
+Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& meant, std::string_view why) {
+  return Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
+    if (now != meant && !ONCEMQ_MUTANT("another-switch-called-off")) {
+      return Error{Code::kFenced, Effect::kNone, "it is another switch by now"};
+    }
+    return CalledOff(now, why);
+  });
 }
 
 void Switchboard::Parts::RunAside(std::function<void()> call) {
@@ -259,16 +268,11 @@ Result<SwitchRecord> Switchboard::Begin(std::string_view to, SwitchMode mode,
 }
 
 Result<SwitchRecord> Switchboard::CallOff(std::string_view why) {
-  return parts_->Change([&](const SwitchRecord& now) { return parts_->CallOff(now, why); });
+  return parts_->Change([&](const SwitchRecord& now) { return parts_->CalledOff(now, why); });
 }
 
 Result<SwitchRecord> Switchboard::CallOff(const SwitchRecord& meant, std::string_view why) {
-  return parts_->Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
-    if (now != meant && !ONCEMQ_MUTANT("another-switch-called-off")) {
-      return Error{Code::kFenced, Effect::kNone, "it is another switch by now"};
-    }
-    return parts_->CallOff(now, why);
-  });
+  return parts_->CallOff(meant, why);
 }
 
 std::string Switchboard::Next() const {

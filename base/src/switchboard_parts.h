@@ -32,16 +32,19 @@ struct Switchboard::Parts {
 
   Status Read();
   Result<SwitchRecord> Change(const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step);
-  Result<SwitchRecord> CallOff(const SwitchRecord& now, std::string_view why) const;
+  Result<SwitchRecord> CalledOff(const SwitchRecord& now, std::string_view why) const;
+  Result<SwitchRecord> CallOff(const SwitchRecord& meant, std::string_view why);
   void Run();
   void Turn();
   void EndWhatIsDue(BootTime now);
+  Result<SwitchRecord> End(const SwitchRecord& meant);
   void Vote(BootTime now);
   void Wait();
   void Seal(const SwitchRecord& before, const SwitchRecord& now) const;
-  std::optional<std::string> Target(const SwitchRecord& record);
+  std::optional<std::string> FirstToAnswer(const SwitchRecord& record,
+                                           const std::vector<std::string>& names);
   std::optional<std::string> TakeFound(const SwitchRecord& record);
-  void AskAround(const SwitchRecord& record);
+  void AskAround(const SwitchRecord& record, const std::vector<std::string>& names);
   bool Lets(std::string_view name);
   void Report(std::string_view name, bool answered);
   void RunAside(std::function<void()> call);
@@ -63,6 +66,8 @@ struct Switchboard::Parts {
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
   bool asking GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);
+  uint32_t in_vain GUARDED_BY(mutex) =
+      0;  // the epoch in which none of those who were asked answered
   Ballot ballot;
   std::unique_ptr<Aside> aside;  // none: the options have one
   std::optional<std::thread> thread;

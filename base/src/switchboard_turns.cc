@@ -41,26 +41,41 @@ void Switchboard::Parts::Turn() {
   }
 }
 
-// Everybody may, so the switch ends though whoever began it is gone.
+// Everybody may whom the target answers, so the switch ends though whoever began it is gone. The
+// others leave it to those for a configuration lease; then nobody is, and it is called off.
 void Switchboard::Parts::EndWhatIsDue(BootTime now) {
   SwitchRecord meant;
+  bool dead = false;
   {
     MutexLock lock(mutex);
-    if (!copy.may_end_at() || now < *copy.may_end_at()) {
+    if (!copy.may_end_at() || now < *copy.may_end_at() || !Knows(copy.record().to)) {
       return;
     }
     meant = copy.record();
+    dead = now >= *copy.may_end_at() + meant.config_lease && in_vain == meant.epoch;
   }
-  const auto ended = Change([&](const SwitchRecord& record) -> Result<SwitchRecord> {
+  const bool answers =
+      !options.probe || FirstToAnswer(meant, {meant.to}) || ONCEMQ_MUTANT("ends-with-the-unasked");
+  if (!answers && !dead) {
+    return;
+  }
+  auto ended = answers ? End(meant) : CallOff(meant, "the store " + meant.to + " does not answer");
+  if (!ended && ended.error().code == Code::kInvalid) {
+    ended = End(meant);  // what cannot be called off; it can be switched on from there
+  }
+  if (!ended && ended.error().code != Code::kFenced) {
+    Log(LogLevel::kWarn, "switchboard", "a switch could not be ended",
+        {{"error", ToString(ended.error())}});
+  }
+}
+
+Result<SwitchRecord> Switchboard::Parts::End(const SwitchRecord& meant) {
+  return Change([&](const SwitchRecord& record) -> Result<SwitchRecord> {
     if (record != meant) {
       return Error{Code::kFenced, Effect::kNone, "somebody was quicker"};
     }
     return EndSwitch(record, "the wait is over");
   });
-  if (!ended && ended.error().code != Code::kFenced) {
-    Log(LogLevel::kWarn, "switchboard", "a switch could not be ended",
-        {{"error", ToString(ended.error())}});
-  }
 }
 
 // Whoever can reach the store in force keeps out of it, whatever the others vote.
@@ -80,7 +95,13 @@ void Switchboard::Parts::Vote(BootTime now) {
   if (!quorum || !*quorum || !leaves || !long_enough || options.stores.size() < 2) {
     return;
   }
-  const auto to = Target(record);
+  // In order, from the one behind the store in force.
+  std::vector<std::string> others;
+  std::string name = record.from;
+  while (others.size() + 1 < options.stores.size()) {
+    others.push_back(name = After(name));
+  }
+  const auto to = FirstToAnswer(record, others);
   if (!to) {
     return;
   }
@@ -95,9 +116,10 @@ void Switchboard::Parts::Vote(BootTime now) {
 }
 
 // V4. The stores are asked aside; an answer wakes this thread.
-std::optional<std::string> Switchboard::Parts::Target(const SwitchRecord& record) {
+std::optional<std::string> Switchboard::Parts::FirstToAnswer(
+    const SwitchRecord& record, const std::vector<std::string>& names) {
   if (ONCEMQ_MUTANT("switches-to-the-unasked")) {
-    return After(record.from);
+    return names.front();
   }
   if (auto answers = TakeFound(record)) {
     return answers;
@@ -109,7 +131,7 @@ std::optional<std::string> Switchboard::Parts::Target(const SwitchRecord& record
     }
     asking = true;
   }
-  RunAside([this, record] { AskAround(record); });
+  RunAside([this, record, names] { AskAround(record, names); });
   return TakeFound(record);
 }
 
@@ -124,12 +146,12 @@ std::optional<std::string> Switchboard::Parts::TakeFound(const SwitchRecord& rec
   return answer->store;
 }
 
-// In order, from the one behind the store in force; one that keeps failing is asked now and then.
-void Switchboard::Parts::AskAround(const SwitchRecord& record) {
+// One that keeps failing is asked now and then.
+void Switchboard::Parts::AskAround(const SwitchRecord& record,
+                                   const std::vector<std::string>& names) {
   std::optional<Found> answer;
-  std::string name = After(record.from);
-  for (size_t i = 0; i < options.stores.size() && !answer; i++, name = After(name)) {
-    if (name == record.from || !Lets(name)) {
+  for (const std::string& name : names) {
+    if (answer || !Lets(name)) {
       continue;
     }
     const BootTime asked_at = clock.Boot();
@@ -140,11 +162,12 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record) {
     }
   }
   if (!answer) {
-    Log(LogLevel::kWarn, "switchboard", "a quorum leaves the store, and no other one answers",
-        {{"store", record.from}});
+    Log(LogLevel::kWarn, "switchboard", "no store answers that could come into force",
+        {{"instead_of", record.from}});
   }
   MutexLock lock(mutex);
   asking = false;
+  in_vain = answer ? 0 : record.epoch;
   found = answer;
   if (found) {
     nudge.request_stop();
@@ -163,8 +186,8 @@ void Switchboard::Parts::Wait() {
     const milliseconds lease =
         copy.record().epoch == 0 ? options.config_lease : copy.record().config_lease;
     until += lease / kLooks;
-    if (copy.may_end_at()) {
-      until = std::min(until, std::max(*copy.may_end_at(), clock.Boot()));
+    if (copy.may_end_at() && *copy.may_end_at() > clock.Boot()) {
+      until = std::min(until, *copy.may_end_at());
     }
     known = version;
     if (nudge.stop_requested()) {

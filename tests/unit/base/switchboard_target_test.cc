@@ -126,16 +126,71 @@ TEST_F(SwitchboardTargetTest, TheRecordIsReadBeforeAStoreIsSealed) {
   Process q = Open(HeldBack());
   ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
   EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
-  Pass(kWait + milliseconds(2'000), {&q});
-  EXPECT_EQ(q.board->InForce()->from, "b") << "and it ended";
+  q.view->Turn();
+  EXPECT_EQ(q.board->InForce()->mode, SwitchMode::kBoth);
   {
     MutexLock lock(mutex_);
     EXPECT_TRUE(sealed_.empty());
   }
   RunAside();
+  Pass(kWait, {&q});
+  RunAside();
+  q.view->Turn();
+  EXPECT_EQ(q.board->InForce()->from, "b") << "and it ended";
+  RunAside();
   MutexLock lock(mutex_);
   EXPECT_EQ(sealed_["a"], 3u);
   EXPECT_EQ(sealed_["b"], 3u);
+}
+
+TEST_F(SwitchboardTargetTest, ATargetThatDoesNotAnswerDoesNotComeIntoForce) {
+  Process p = Open();
+  for (const SwitchMode mode : {SwitchMode::kBoth, SwitchMode::kDrain}) {
+    ASSERT_TRUE(p.board->Begin("b", mode, "").has_value());
+    Answering({"a"});
+    Pass(kWait, {&p});
+    EXPECT_EQ(p.board->InForce()->mode, mode);
+    Pass(milliseconds(12'000), {&p});
+    EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+    EXPECT_EQ(p.board->InForce()->from, "a");
+  }
+}
+
+TEST_F(SwitchboardTargetTest, ATargetThatAnswersAgainComesIntoForce) {
+  Process p = Open();
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  Answering({});
+  Pass(kWait + milliseconds(4'000), {&p});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
+  Answering({"b"});
+  Pass(milliseconds(4'000), {&p});
+  EXPECT_EQ(p.board->InForce()->from, "b");
+}
+
+TEST_F(SwitchboardTargetTest, SomebodyElseEndsWhatOneWhoIsCutOffCannot) {
+  SwitchboardOptions cut_off = Options();
+  cut_off.probe = [](std::string_view) -> Status {
+    return Error{Code::kUnavailable, Effect::kNone, "cut off from all"};
+  };
+  Process p = Open(cut_off);
+  Process q = Open();
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Pass(milliseconds(2'000), {&p});
+  Pass(kWait, {&p, &q});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
+  Pass(milliseconds(4'000), {&p, &q});
+  EXPECT_EQ(p.board->InForce()->from, "b");
+}
+
+// Nobody can go back to it, and from a store in force one can go on.
+TEST_F(SwitchboardTargetTest, WhatCannotBeCalledOffEndsThoughItsTargetIsDead) {
+  SwitchboardOptions options = Options();
+  options.seals = [](std::string_view store) { return store != "a"; };
+  Process p = Open(options);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  Answering({});
+  Pass(kWait + milliseconds(12'000), {&p});
+  EXPECT_EQ(p.board->InForce()->from, "b");
 }
 
 TEST_F(SwitchboardTargetTest, StoresAreSealedOnAThreadOfItsOwn) {

@@ -8,7 +8,9 @@
 // V3  Whoever was never seen to move lives, until it was watched for a configuration lease: what
 //     the dead left behind makes a quorum harder to reach, never easier.
 // V4  It leads to a store that has just answered whoever begins it. Who has an answer from none
-//     begins nothing: a store that may come back is better than one that nobody reaches either.
+//     begins nothing: a store that may come back is better than one that nobody reaches either. So
+//     whichever switch it is, it is ended by somebody whom its target has just answered; if there
+//     is nobody for a configuration lease, it is called off.
 #pragma once
 
 #include <cstdint>
