@@ -296,6 +296,7 @@ bool Switchboard::Parts::Lets(std::string_view name) {
 
 void Switchboard::Parts::Report(std::string_view name, bool answered) {
   MutexLock lock(mutex);
+  in_use = in_use || name == copy.record().from;
   auto at = breakers.find(name);
   if (at == breakers.end()) {
     if (answered) {

@@ -38,6 +38,7 @@ struct Switchboard::Parts {
   void Turn();
   void EndWhatIsDue(BootTime now);
   Result<SwitchRecord> End(const SwitchRecord& meant);
+  void LookAtForce();
   void Vote(BootTime now);
   void Wait();
   void Seal(const SwitchRecord& before, const SwitchRecord& now) const;
@@ -66,6 +67,8 @@ struct Switchboard::Parts {
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
   bool asking GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);
+  bool looking GUARDED_BY(mutex) = false;  // at the store in force
+  bool in_use GUARDED_BY(mutex) = false;   // somebody called that since the last turn
   uint32_t in_vain GUARDED_BY(mutex) =
       0;  // the epoch in which none of those who were asked answered
   Ballot ballot;

@@ -37,6 +37,9 @@ void Switchboard::Parts::Turn() {
   const BootTime now = clock.Boot();
   EndWhatIsDue(now);
   if (options.automatic) {
+    if (options.stores.size() > 1) {
+      LookAtForce();
+    }
     Vote(now);
   }
 }
@@ -75,6 +78,28 @@ Result<SwitchRecord> Switchboard::Parts::End(const SwitchRecord& meant) {
       return Error{Code::kFenced, Effect::kNone, "somebody was quicker"};
     }
     return EndSwitch(record, "the wait is over");
+  });
+}
+
+// V5. By the probe, aside, once for each turn in which nothing was reported of it.
+void Switchboard::Parts::LookAtForce() {
+  std::string name;
+  {
+    MutexLock lock(mutex);
+    name = copy.record().from;
+    if (std::exchange(in_use, false) || looking || !Knows(name) ||
+        copy.record().mode != SwitchMode::kSingle || ONCEMQ_MUTANT("idle-looks-at-nothing")) {
+      return;
+    }
+    looking = true;
+  }
+  RunAside([this, name] {
+    if (Lets(name)) {
+      Report(name, options.probe(name).has_value());
+    }
+    MutexLock lock(mutex);
+    looking = false;
+    in_use = false;  // that was nobody's call
   });
 }
 

@@ -97,11 +97,13 @@ TEST_F(SwitchboardTargetTest, ItIsAVoterWithAnAnswerThatBegins) {
 TEST_F(SwitchboardTargetTest, TheRecordIsReadWhileAStoreIsAsked) {
   Process p = Open(HeldBack());
   Pass(milliseconds(60'000), {&p});
+  Answering({"b", "c"});
+  RunAside();
   Fails(p, "a");
   Pass(milliseconds(20'000), {&p});
   EXPECT_TRUE(p.board->Progress().good);
   EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
-  EXPECT_EQ(RunAside(), 1u) << "one question at a time";
+  EXPECT_EQ(RunAside(), 2u) << "of the store in force and of the others one question at a time";
   p.view->Turn();
   EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
 }
@@ -114,6 +116,7 @@ TEST_F(SwitchboardTargetTest, AnAnswerThatTookTooLongCountsForNothing) {
   };
   Process p = Open(options);
   Pass(milliseconds(60'000), {&p});
+  RunAside();
   Fails(p, "a");
   Pass(milliseconds(2'000), {&p});
   ASSERT_EQ(RunAside(), 1u);
@@ -191,6 +194,30 @@ TEST_F(SwitchboardTargetTest, WhatCannotBeCalledOffEndsThoughItsTargetIsDead) {
   Answering({});
   Pass(kWait + milliseconds(12'000), {&p});
   EXPECT_EQ(p.board->InForce()->from, "b");
+}
+
+TEST_F(SwitchboardTargetTest, WhoMakesNoCallsVotesAboutAStoreThatIsDeadAllTheSame) {
+  Process p = Open();
+  Process q = Open();
+  Process r = Open();
+  Pass(milliseconds(60'000), {&p, &q, &r});
+  Answering({"b", "c"});
+  Fails(p, "a");
+  Pass(milliseconds(10'000), {&p, &q, &r});
+  EXPECT_EQ(r.board->InForce()->mode, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchboardTargetTest, AStoreThatIsInUseIsAskedNoQuestionsBesides) {
+  Process p = Open();
+  p.view->Turn();
+  Answering({"a"});
+  for (int i = 0; i < 10; i++) {
+    p.board->Report("a", true);
+    Pass(milliseconds(2'000), {&p});
+  }
+  EXPECT_EQ(Probed(), std::vector<std::string>());
+  Pass(milliseconds(4'000), {&p});
+  EXPECT_EQ(Probed(), (std::vector<std::string>{"a", "a"}));
 }
 
 TEST_F(SwitchboardTargetTest, StoresAreSealedOnAThreadOfItsOwn) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/base/switchboard.h"
 
+#include <atomic>
+
 #include "switchboard_fixture.h"
 
 namespace oncemq::testing {
@@ -148,14 +150,23 @@ TEST_F(SwitchboardTest, WhoIsToStayAvailableGoesOnBlindly) {
 }
 
 TEST_F(SwitchboardTest, AQuorumLeavesAStoreThatFailsThemForTheNextOne) {
-  Process p = Open();
-  Process q = Open();
+  std::atomic<bool> cut{false};
+  SwitchboardOptions options = Options();
+  options.probe = [&cut](std::string_view store) -> Status {
+    return cut && store == "a" ? Status(Error{Code::kUnavailable, Effect::kNone, "cut off"})
+                               : Status();
+  };
+  Process p = Open(options);
+  options.who = "another one";
+  Process q = Open(options);
   Process r = Open();
   Pass(milliseconds(60'000), {&p, &q, &r});
   Fails(p, "a");
-  Pass(milliseconds(20'000), {&p, &q, &r});
+  Pass(milliseconds(2'000), {&p, &q, &r});
   EXPECT_EQ(r.board->InForce()->mode, SwitchMode::kSingle) << "one of three is no quorum";
   EXPECT_EQ(r.board->Progress().living, 3u);
+  cut = true;
+  Fails(p, "a");
   Fails(q, "a");
   Pass(milliseconds(4'000), {&p, &q, &r});
   EXPECT_EQ(r.board->InForce()->mode, SwitchMode::kDrain);
@@ -179,6 +190,10 @@ TEST_F(SwitchboardTest, WhoLivesNoMoreHasNoVote) {
 
 TEST_F(SwitchboardTest, AStoreThatJustCameIntoForceIsGivenTime) {
   Process p = Open();
+  {
+    MutexLock lock(mutex_);
+    answers_.erase("a");
+  }
   Fails(p, "a");
   Pass(milliseconds(50'000), {&p});
   EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);

@@ -11,6 +11,8 @@
 //     begins nothing: a store that may come back is better than one that nobody reaches either. So
 //     whichever switch it is, it is ended by somebody whom its target has just answered; if there
 //     is nobody for a configuration lease, it is called off.
+// V5  Who lives has an opinion: who makes no calls to the store in force asks it a question in each
+//     turn, so that a process that has nothing to do keeps no quorum from those who have.
 #pragma once
 
 #include <cstdint>
