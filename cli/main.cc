@@ -158,6 +158,10 @@ struct LockCommand {
 void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
   command.add_option("store", arguments.name, "The store that is to come into force");
   command.add_flag("--next", arguments.next, "The next one in order");
+  command.add_flag(
+      "--planned-only", arguments.planned_only,
+      "Fail where a planned switch is not possible from here. By default that is a "
+      "drain: nothing is granted, but to the fenced, until the holders' leases are over");
   command.add_flag("--call-off", arguments.call_off, "Call off the switch that is under way");
   command.add_option("--record", arguments.record,
                      "Where the switch record is: file:/directory, etcd://host or the like; with a "

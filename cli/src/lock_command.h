@@ -25,6 +25,7 @@ struct LockArguments {
   std::vector<std::string> stores;  // of switch: NAME=ADDRESS; none: what ONCEMQ_STORES says
   std::string why;                  // of switch: for people
   bool next = false;                // of switch: to the next store in order
+  bool planned_only = false;        // of switch: no drain in its place
   bool call_off = false;            // of switch
   uint32_t first_epoch = 0;         // of switch: begins a record that was lost
   uint64_t seconds = 2;             // of bench: for each measurement

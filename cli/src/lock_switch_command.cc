@@ -144,6 +144,10 @@ int LockSwitchCommand(const LockArguments& arguments) {
     std::cerr << "oncemq: a store, --next or --call-off, one of them\n";
     return kExitUsage;
   }
+  if (arguments.planned_only && !to && !arguments.next) {
+    std::cerr << "oncemq: --planned-only is said with the store to switch to, or with --next\n";
+    return kExitUsage;
+  }
   const auto locks = OpenSwitched(arguments);
   if (!locks) {
     return LockFailed(locks.error());
@@ -152,8 +156,9 @@ int LockSwitchCommand(const LockArguments& arguments) {
     Print((*locks)->Progress(), arguments.json);
     return kExitDone;
   }
-  const auto told = to               ? (*locks)->SwitchEngine(arguments.name, arguments.why)
-                    : arguments.next ? (*locks)->SwitchEngine(arguments.why)
+  const auto unless = arguments.planned_only ? UnlessPlanned::kRefuse : UnlessPlanned::kDrain;
+  const auto told = to               ? (*locks)->SwitchEngine(arguments.name, arguments.why, unless)
+                    : arguments.next ? (*locks)->SwitchEngine(arguments.why, unless)
                                      : (*locks)->CallOff(arguments.why);
   AuditLocks("lock switch",
              to               ? arguments.name

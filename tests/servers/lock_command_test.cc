@@ -260,6 +260,15 @@ TEST_F(LockSwitchCommand, ASwitchIsCalledOff) {
   EXPECT_EQ(Switch("c").code, 2) << "nobody knows it";
 }
 
+TEST_F(LockSwitchCommand, WhoWantsNoDrainIsRefusedWhereTheStoreInForceDoesNotAnswer) {
+  const auto service = OpenService(kPatience);
+  server_->Kill9();
+  EXPECT_EQ(Switch("b --planned-only").code, 6);
+  EXPECT_EQ(Told("")["phase"], "single");
+  EXPECT_EQ(Told("b")["phase"], "drain");
+  EXPECT_EQ(Switch("--planned-only").code, 2) << "of a look there is none";
+}
+
 TEST_F(LockSwitchCommand, PasswordsAreRefusedOnTheCommandLine) {
   const Ended refused = Run("lock switch --record file:" + record_.path().string() +
                             " --store a=redis://u:secret@h --space ''");

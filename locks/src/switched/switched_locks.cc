@@ -168,11 +168,30 @@ LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
   return told;
 }
 
-Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view why) {
-  return SwitchEngine(parts_->board->Next(), why);
+// By a question that every store can answer.
+Status SwitchedLocks::Parts::Asked(SwitchedStore& store) {
+  return store.Do(*board, [](LockEngine& engine) {
+    const auto seen = engine.Look("oncemq");
+    return seen ? Status() : Status(seen.error());
+  });
 }
 
-Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::string_view why) {
+Status SwitchedLocks::Parts::CanBePlanned(SwitchedStore& from, SwitchedStore& to) {
+  for (const SwitchedStore* store : {&from, &to}) {
+    if (!store->can().seals) {
+      return Error{Code::kInvalid, Effect::kNone,
+                   "the store " + store->name() + " cannot be sealed, so it takes a drain"};
+    }
+  }
+  return Asked(from);
+}
+
+Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view why, UnlessPlanned unless) {
+  return SwitchEngine(parts_->board->Next(), why, unless);
+}
+
+Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::string_view why,
+                                               UnlessPlanned unless) {
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
@@ -186,18 +205,13 @@ Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::strin
     return Error{Code::kInvalid, Effect::kNone,
                  "there is no store by the name " + std::string(name)};
   }
-  const auto answers = [&](SwitchedStore& store) {
-    return store.Do(*parts_->board, [](LockEngine& engine) {
-      // A question that every store can answer.
-      const auto seen = engine.Look("oncemq");
-      return seen ? Status() : Status(seen.error());
-    });
-  };
-  if (const Status there = answers(**known); !there) {
+  if (const Status there = parts_->Asked(**known); !there) {
     return there.error();
   }
-  SwitchedStore& from = parts_->Store(record->from);
-  const bool planned = from.can().seals && (*known)->can().seals && answers(from).has_value();
+  const Status planned = parts_->CanBePlanned(parts_->Store(record->from), **known);
+  if (!planned && unless == UnlessPlanned::kRefuse) {
+    return planned.error();
+  }
   const auto begun =
       parts_->board->Begin(name, planned ? SwitchMode::kBoth : SwitchMode::kDrain, why);
   return begun ? Result<LockSwitch>(parts_->Told(*begun)) : begun.error();

@@ -49,6 +49,8 @@ struct SwitchedLocks::Parts {
                     std::span<const LockClaim> claims, std::span<Extended> answers);
   bool SealedSince(const SwitchRecord& record);
   void WatchTarget(const SwitchRecord& record);
+  Status Asked(SwitchedStore& store);
+  Status CanBePlanned(SwitchedStore& from, SwitchedStore& to);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
   LockSwitch Told(const SwitchRecord& record);
 

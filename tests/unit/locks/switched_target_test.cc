@@ -72,5 +72,26 @@ TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
   EXPECT_EQ(q.locks->Progress().phase, SwitchMode::kBoth);
 }
 
+TEST_F(SwitchedTargetTest, WhoWantsNoDrainIsRefusedWhereNoPlannedSwitchIsPossible) {
+  Process p = Open();
+  p.stores["a"]->cut = true;
+  const auto refused = p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_FALSE(p.locks->SwitchEngine("", UnlessPlanned::kRefuse).has_value()) << "the next one";
+  EXPECT_EQ(p.locks->Progress().epoch, 1u) << "nothing was changed";
+  p.stores["a"]->cut = false;
+  EXPECT_EQ(p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse)->phase, SwitchMode::kBoth);
+}
+
+TEST_F(SwitchedTargetTest, WhatCannotBeSealedTakesADrain) {
+  LockCapabilities can = MemoryLockCapabilities();
+  can.seals = false;
+  Process p = Open(can);
+  const auto refused = p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -51,6 +51,13 @@ struct LockSwitch {
   std::optional<milliseconds> left;  // until the target alone is in force
 };
 
+// What SwitchEngine() does where no planned switch is possible: the store in force does not answer
+// whoever asks for the switch, or one of the two cannot be sealed.
+enum class UnlessPlanned : unsigned char {
+  kDrain,   // nothing but what is fenced is granted until the wait is over
+  kRefuse,  // with the error of the store in force, or kInvalid; nothing was changed
+};
+
 // Promise, beyond LockEngine's: what is granted by one store is granted by no other, whichever
 // stores are in force meanwhile; fences of a later epoch are greater. What it can do is what all of
 // its stores can, so any of them may come into force. Thread safety: any thread.
@@ -65,13 +72,15 @@ class SwitchedLocks final : public LockEngine {
                                                      const Clock& clock = SystemClock::Instance());
   ~SwitchedLocks() override;
 
-  // To the next store in order, or to this one. Planned if both stores answer and seal, else by a
-  // drain. Asks both stores a question, changes the record, counts holds_left, which takes half a
-  // second and three calls of a store at most, and returns: the switch goes on by itself, in
+  // To the next store in order, or to this one. Planned if both stores answer and seal, else as
+  // `unless` says. Asks both stores a question, changes the record, counts holds_left, which takes
+  // half a second and three calls of a store at most, and returns: the switch goes on by itself, in
   // whichever process lives. Failures: kInvalid, kUnavailable (the target does not answer, or the
   // record), kFenced (somebody else was quicker).
-  Result<LockSwitch> SwitchEngine(std::string_view why);
-  Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why);
+  Result<LockSwitch> SwitchEngine(std::string_view why,
+                                  UnlessPlanned unless = UnlessPlanned::kDrain);
+  Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why,
+                                  UnlessPlanned unless = UnlessPlanned::kDrain);
   // Until the target alone is in force. Failures: kInvalid (there is no switch, or it leaves a
   // store that cannot be sealed: that one has to end), kFenced, kUnavailable.
   Result<LockSwitch> CallOff(std::string_view why);
