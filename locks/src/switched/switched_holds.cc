@@ -6,6 +6,13 @@
 #include "switched_parts.h"
 
 namespace oncemq {
+namespace {
+
+// Each hold moves by a call of its own. What is renewed comes first: the rest of a batch moves with
+// its next renewals, which are soon.
+constexpr milliseconds kLongestMoves{500};
+
+}  // namespace
 
 Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
                                       std::span<Extended> answers) {
@@ -60,13 +67,15 @@ void SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& r
     }
     return;
   }
+  const BootTime until = clock.Boot() + kLongestMoves;
   for (size_t i = 0; i < held.size(); i++) {
     Extended& answer = answers[at[i]];
     if (ONCEMQ_MUTANT("moved-though-lost") && answer == Extended::kGone) {
       answer = Extended::kYes;
     }
     if (there[i] == Extended::kGone) {
-      answer = Move(to, record, held[i], answer);
+      const bool now = clock.Boot() < until || ONCEMQ_MUTANT("moves-without-end");
+      answer = now ? Move(to, record, held[i], answer) : Extended::kLater;
     } else if (there[i] == Extended::kAskedBack) {
       answer = Extended::kAskedBack;
     }

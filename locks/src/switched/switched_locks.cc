@@ -33,6 +33,11 @@ Status CheckStores(const std::vector<NamedLocks>& stores) {
   return {};
 }
 
+size_t HoldersIn(const LockView& view) {
+  return static_cast<size_t>(std::count_if(view.parties.begin(), view.parties.end(),
+                                           [](const auto& party) { return party.holds; }));
+}
+
 }  // namespace
 
 Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& address,
@@ -141,8 +146,7 @@ std::optional<size_t> SwitchedLocks::Parts::HoldsLeft(const SwitchRecord& record
     if (!view) {
       return std::nullopt;
     }
-    return static_cast<size_t>(std::count_if(view->parties.begin(), view->parties.end(),
-                                             [](const auto& party) { return party.holds; }));
+    return HoldersIn(*view);
   };
   size_t left = 0;
   for (const std::string& name : *names) {
@@ -240,8 +244,28 @@ Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
   if (!record) {
     return record.error();
   }
-  return parts_->Front(*record).Do(*parts_->board,
-                                   [&](LockEngine& engine) { return engine.Evict(name, fence); });
+  const auto look = [&](LockEngine& engine) { return engine.Look(name); };
+  const auto evict = [&](LockEngine& engine) { return engine.Evict(name, fence); };
+  SwitchedStore& front = parts_->Front(*record);
+  if (record->mode != SwitchMode::kBoth) {
+    return front.Do(*parts_->board, evict);
+  }
+  // In the store that is to come it has another fence. There all is held for nobody, once nothing
+  // is held in the first one: what was seen before counts only with that.
+  SwitchedStore& to = parts_->Store(record->to);
+  const auto there = to.Do(*parts_->board, look);
+  const auto freed = front.Do(*parts_->board, evict);
+  const auto left = freed && *freed == Freed::kYes ? front.Do(*parts_->board, look) : there;
+  if (!freed || *freed != Freed::kYes || !there || !left || HoldersIn(*left) > 0) {
+    return freed;
+  }
+  for (const LockView::Party& party : there->parties) {
+    if (party.holds) {
+      static_cast<void>(to.Do(*parts_->board,
+                              [&](LockEngine& engine) { return engine.Evict(name, party.fence); }));
+    }
+  }
+  return freed;
 }
 
 Result<LockView> SwitchedLocks::Look(std::string_view name) {

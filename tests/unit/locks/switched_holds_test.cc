@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of holds, and of what is left of them, through switches.
+#include <algorithm>
+
 #include "switched_locks_fixture.h"
 
 namespace oncemq::testing {
@@ -83,6 +85,50 @@ TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
   ASSERT_TRUE(p.locks->CallOff("").has_value());
   p.stores["b"]->cut = true;
   EXPECT_EQ(Free(p, held), Freed::kYes);
+}
+
+TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) {
+  Process p = Open();
+  Process q = Open();
+  const LockAsk held = New();
+  const auto granted = p.locks->Ask(held);
+  ASSERT_TRUE(granted.has_value());
+  ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
+  p.view->Turn();
+  ASSERT_EQ(Extend(p, held), Extended::kYes);
+  ASSERT_TRUE(Held("b"));
+  EXPECT_EQ(q.locks->Evict("x", {1, 999'999}).value_or(Freed::kYes), Freed::kNotHeld);
+  EXPECT_TRUE(Held("b"));
+  EXPECT_EQ(q.locks->Evict("x", granted->fence).value_or(Freed::kNotHeld), Freed::kYes);
+  EXPECT_EQ(Ask(q, New()), Kind::kGranted);
+  EXPECT_EQ(Extend(p, held), Extended::kGone);
+}
+
+TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
+  Process p = Open();
+  std::vector<std::string> names;
+  std::vector<LockClaim> claims;
+  for (int i = 0; i < 50; i++) {
+    names.push_back("name " + std::to_string(i));
+  }
+  for (const std::string& name : names) {
+    const LockAsk ask = New(name);
+    ASSERT_EQ(Ask(p, ask), Kind::kGranted);
+    claims.push_back({ask.name, ask.token, ask.lease});
+  }
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  p.stores["b"]->on_its_way = [this] { clock_.Advance(milliseconds(50)); };
+  std::vector<Extended> answers(claims.size());
+  size_t moved = 0;
+  for (int round = 0; round < 20 && moved < claims.size(); round++) {
+    const BootTime before = clock_.Boot();
+    ASSERT_TRUE(p.locks->Extend(claims, answers).has_value());
+    EXPECT_LT(clock_.Boot() - before, milliseconds(1'000));
+    const auto now = std::count(answers.begin(), answers.end(), Extended::kYes);
+    EXPECT_GT(static_cast<size_t>(now), moved) << "and more have";
+    moved = static_cast<size_t>(now);
+  }
+  EXPECT_EQ(moved, claims.size());
 }
 
 // A record may name stores that this process was not told of.
