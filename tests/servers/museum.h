@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The museum: locks of the literature that are known to be wrong, as they are written again and
-// again. The checker has to convict each of them; docs/locks.md tells their stories.
+// again. The checker has to convict each of them; docs/locks.md tells their stories. Each has the
+// flaw that it is named after and no other one: what it does besides is by the book.
 //
 //   read-then-write   looks whether the key is there, then sets it: two look before one sets
-//   blind-delete      SET NX PX, released by DEL: whoever was late deletes the next one's
-//   client-clocks     the value is when it ends, judged by whoever looks, on its own clock
+//   blind-delete      released by DEL: whoever was late deletes the next one's
+//   client-clocks     the value is when it ends, judged by whoever looks, on its own clock; with
+//                     clocks that agree nothing is wrong with it
 //   readers-judge     the same, and whoever finds it ended writes over it; right clocks do not help
-//   no-fence          right on one server, by token and script; a failover loses it, and nothing
-//                     tells the one that held from the one that holds
+//   no-fence          by the book: one step that takes it, a token, scripts; right on one server. A
+//                     failover loses it, and nothing tells the one that held from the one that
+//                     holds
 //   all-woken         the same, and each release wakes all who wait
 #pragma once
 
