@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the record of a switchboard is kept: one suite judges every place.
+// Where the record of a switchboard is kept, and texts that processes follow: one suite judges
+// every place.
 #include "oncemq/locks/switch_stores.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,9 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/switchboard.h"
+#include "oncemq/locks/config_watch.h"
+#include "support/eventually.h"
+#include "support/tcp_proxy.h"
 #include "support/temp_dir.h"
 #ifdef ONCEMQ_WITH_ETCD
 #include "support/etcd_server.h"
@@ -168,6 +172,57 @@ TEST_P(SwitchStores, SwitchboardsOfTwoProcessesAgree) {
     ::oncemq::MutexLock lock(mutex);
     never.wait_for(mutex, changed, std::chrono::seconds(1), [] { return false; });
   }
+}
+
+TEST_P(SwitchStores, AConfigurationIsFollowedByAllAndReplacedByWhoSawItsLastText) {
+  Mutex mutex;
+  ConditionVariable told;
+  ConfigValue last;
+  const auto q = ConfigWatch::Open(address_, name_, {.changed = [&](const ConfigValue& now) {
+                                     MutexLock lock(mutex);
+                                     last = now;
+                                     told.notify_all();
+                                   }});
+  const auto p = ConfigWatch::Open(address_, name_);
+  ASSERT_TRUE(p.has_value() && q.has_value());
+  const std::string longest(kLongestConfig, '\xFF');
+  uint64_t version = 0;
+  for (const std::string& text : {std::string("one\n\0%", 6), longest, std::string("three")}) {
+    EXPECT_TRUE(*(*p)->Set(text, version));
+    version = (*p)->Now().value.version;
+    MutexLock lock(mutex);
+    told.wait(mutex, [&] { return last.text == text; });
+    EXPECT_EQ((*q)->Now().value, last);
+  }
+  EXPECT_FALSE(*(*q)->Set("four", 0));
+  EXPECT_EQ((*q)->Now().value.text, "three");
+}
+
+TEST_P(SwitchStores, AConfigurationIsFollowedAgainWhenItsPlaceIsReachedAgain) {
+  const size_t colon = address_.rfind("127.0.0.1:");
+  if (colon == std::string::npos) {
+    return;  // no network leads to a directory
+  }
+  const size_t port = colon + std::string_view("127.0.0.1:").size();
+  size_t end = port;
+  TcpProxy network(static_cast<uint16_t>(std::stoi(address_.substr(port), &end)));
+  const std::string by_network =
+      std::string(address_).replace(port, end, std::to_string(network.port()));
+  const auto p = ConfigWatch::Open(address_, name_);
+  const auto q = ConfigWatch::Open(by_network, name_, {.look = milliseconds(1'000)});
+  ASSERT_TRUE(p.has_value() && q.has_value());
+  ASSERT_TRUE(*(*p)->Set("one", 0));
+  const std::chrono::seconds a_minute(60);
+  ASSERT_TRUE(Eventually(a_minute, [&] { return (*q)->Now().value.text == "one"; }));
+  network.Set(TcpProxy::Mode::kSilent);
+  ASSERT_TRUE(Eventually(a_minute, [&] { return (*q)->Now().blind; }));
+  const BootTime blind_since = (*q)->Now().as_of;
+  ASSERT_TRUE(*(*p)->Set("two", (*p)->Now().value.version));
+  EXPECT_EQ((*q)->Now().value.text, "one");
+  EXPECT_EQ((*q)->Now().as_of, blind_since);
+  network.Cut();
+  network.Set(TcpProxy::Mode::kPass);
+  EXPECT_TRUE(Eventually(a_minute, [&] { return (*q)->Now().value.text == "two"; }));
 }
 
 TEST(SwitchStoreAddresses, WhatNobodyKnowsIsRefusedAndPasswordsAreNotRepeated) {
