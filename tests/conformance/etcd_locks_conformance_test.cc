@@ -31,7 +31,8 @@ TEST(EtcdLocks, AServerIsThere) {
                      .fence = true,
                      .survives_failover = true,
                      .long_holds = true,
-                     .seals = true},
+                     .seals = true,
+                     .longest_lease = milliseconds(67'500)},
     .open = OpenLocks,
     .lease = milliseconds(1'000),
 });

@@ -30,7 +30,8 @@ TEST(ZooKeeperLocks, AServerIsThere) {
                      .fence = true,
                      .survives_failover = true,
                      .long_holds = true,
-                     .seals = true},
+                     .seals = true,
+                     .longest_lease = milliseconds(75'000)},
     .open = OpenLocks,
     .lease = milliseconds(3'000),
 });

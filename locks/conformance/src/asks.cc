@@ -22,6 +22,7 @@ LOCK_TEST(Always, TheEngineIsWhatItSaysItIs) {
   EXPECT_EQ(said.seals, can().seals);
   EXPECT_EQ(said.lists, can().lists);
   EXPECT_EQ(said.epochs, can().epochs);
+  EXPECT_EQ(said.longest_lease.count(), can().longest_lease.count());
 }
 
 LOCK_TEST(Always, AFreeNameIsGranted) {
