@@ -3,9 +3,13 @@
 // without.
 //
 //   pair            acquire and release, nobody else wants it: median and 99th percentile
-//   hand-off        from the call of release to the return of the waiter's acquire, two processes
-//   contenders      locks per second with 1, 8 and 64 threads for one name, and their fairness;
-//                   beside it, how many raw pairs one connection makes
+//   hand-off        from the call of release to the return of the waiter's acquire, which belongs
+//   to
+//                   another domain: of this process, but the store cannot tell; beside it, from the
+//                   raw release to the raw grant of a raw waiter
+//   contenders      locks per second with 1, 8 and 64 threads for one name; beside it, how many raw
+//                   pairs so many threads make, each for a name of its own. Then how often the one
+//                   that came least had its turn, beside the one that came most
 //   held            the hand-off after a hold of so long to one that spins; beside it, to one that
 //                   waits in the queue: where they cross, spinning has lost its point
 #pragma once
@@ -13,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,13 +27,18 @@
 
 namespace oncemq::bench {
 
+// What a thread does again and again.
+using Turn = std::function<void()>;
+
 struct LockSubject {
   std::string name;  // before each figure; may be empty
   LockDomain& one;   // of two processes, as far as the store can tell
   LockDomain& two;
-  std::function<void()> raw;
-  // What a hand-off stands beside, in us: what is wanted, or what something took just now.
-  std::function<double()> wake;
+  // Takes and gives back by raw calls, for each thread a name of its own, over a connection of its
+  // own or over its share of as many as the engine has.
+  std::function<Turn(size_t thread)> raw;
+  // us from a raw release to the raw grant of one that waits for it.
+  std::function<double()> raw_hand_off;
   int pairs = 1'000;  // in each of ten rounds
   int hand_offs = 500;
 };
@@ -45,8 +55,9 @@ inline void Need(bool holds, const char* what) {
   }
 }
 
-// Turn and turn about, so that what the machine does hits both. Returns what a raw pair takes.
-inline double Pairs(const LockSubject& subject, Report& report) {
+// Turn and turn about, so that what the machine does hits both.
+inline void Pairs(const LockSubject& subject, Report& report) {
+  const Turn raw = subject.raw(0);
   constexpr int kRounds = 10;
   std::array<std::vector<double>, 4> all;
   for (int round = 0; round < kRounds; round++) {
@@ -54,7 +65,7 @@ inline double Pairs(const LockSubject& subject, Report& report) {
     std::vector<double> floors;
     for (int i = 0; i < subject.pairs; i++) {
       double begin = WallSeconds();
-      subject.raw();
+      raw();
       floors.push_back((WallSeconds() - begin) * 1e6);
       begin = WallSeconds();
       auto lease = subject.one.Acquire("pair");
@@ -68,7 +79,27 @@ inline double Pairs(const LockSubject& subject, Report& report) {
   }
   report.AddPairs(subject.name + "pair, median", all[0], "us", all[1]);
   report.AddPairs(subject.name + "pair, 99th percentile", all[2], "us", all[3]);
-  return Median(all[1]);
+}
+
+// A raw hand-off where nobody is woken: us from the call of `give` to a `take` of another thread,
+// which asks without a pause, that answered true.
+template <class Take, class Give>
+double SpunHandOff(const Take& take, const Give& give) {
+  std::atomic<bool> asks{false};
+  double got = 0;
+  std::jthread taker([&] {
+    while (!take()) {
+      asks = true;
+    }
+    got = WallSeconds();
+  });
+  while (!asks) {
+    std::this_thread::yield();
+  }
+  const double begin = WallSeconds();
+  give();
+  taker.join();
+  return (got - begin) * 1e6;
 }
 
 // us from the call of release, once `waits` has returned, to the return of the other's acquire.
@@ -107,50 +138,64 @@ inline void HandOffs(const LockSubject& subject, Report& report) {
   std::vector<double> took;
   std::vector<double> beside;
   for (int i = 0; i < subject.hand_offs; i++) {
-    beside.push_back(subject.wake());
+    beside.push_back(subject.raw_hand_off());
     took.push_back(HandOff(subject, {}, waits));
   }
   report.Add(subject.name + "hand-off, median", At(took, 0.5), "us", At(beside, 0.5));
   report.Add(subject.name + "hand-off, 99th percentile", At(took, 0.99), "us", At(beside, 0.99));
 }
 
-// How often each of so many threads got the name, in as many seconds.
-inline std::vector<double> Contended(LockDomain& domain, size_t count, double seconds) {
-  std::vector<double> got(count);
+struct Turns {
+  std::vector<double> of_each;  // thread
+  double per_second = 0;        // of all
+};
+
+// Of so many threads, in so many seconds.
+inline Turns TurnsOf(size_t count, int seconds, const std::function<Turn(size_t thread)>& turn_of) {
+  Turns turns{std::vector<double>(count)};
   std::atomic<bool> ends{false};
+  std::latch warm(static_cast<std::ptrdiff_t>(count) + 1);
   std::vector<std::jthread> threads;
   for (size_t t = 0; t < count; t++) {
     threads.emplace_back([&, t] {
+      const Turn turn = turn_of(t);
+      turn();
+      warm.arrive_and_wait();
+      double mine = 0;
       while (!ends) {
-        const auto lease = domain.Acquire("contended");
-        Need(lease && *lease, "no turn");
-        got[t]++;
+        turn();
+        mine++;
       }
+      turns.of_each[t] = mine;
     });
   }
-  SleepFor(milliseconds(static_cast<int64_t>(seconds * 1000)));
+  warm.arrive_and_wait();
+  const double begin = WallSeconds();
+  SleepFor(milliseconds(seconds * 1'000));
   ends = true;
   threads.clear();
-  return got;
-}
-
-inline double Sum(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return sum;
-}
-
-inline void Contenders(const LockSubject& subject, size_t count, double raw_pair, Report& report) {
-  constexpr double kSeconds = 2;
-  const double begin = WallSeconds();
-  const auto got = Contended(subject.one, count, kSeconds);
   const double took = WallSeconds() - begin;
+  for (const double mine : turns.of_each) {
+    turns.per_second += mine / took;
+  }
+  return turns;
+}
+
+// The raw pairs before and behind, so that what the machine does hits both.
+inline void Contenders(const LockSubject& subject, size_t count, Report& report) {
+  const Turn contend = [&] {
+    const auto lease = subject.one.Acquire("contended");
+    Need(lease && *lease, "no turn");
+  };
+  const double before = TurnsOf(count, 1, subject.raw).per_second;
+  const Turns ours = TurnsOf(count, 2, [&](size_t) { return contend; });
+  const double behind = TurnsOf(count, 1, subject.raw).per_second;
   const std::string who =
       subject.name + std::to_string(count) + (count == 1 ? " contender" : " contenders");
-  report.Add(who, Sum(got) / took, "locks/s", 1e6 / raw_pair);
-  report.Add(who + ", least to most", At(got, 0), "locks", At(got, 1));
+  report.Add(who, ours.per_second, "locks/s", (before + behind) / 2);
+  if (count > 1) {
+    report.Add(who + ", least to most", At(ours.of_each, 0), "locks", At(ours.of_each, 1));
+  }
 }
 
 inline void Crossing(const LockSubject& subject, Report& report) {
@@ -176,10 +221,10 @@ inline void Crossing(const LockSubject& subject, Report& report) {
 }
 
 inline void MeasureLocks(const LockSubject& subject, Report& report) {
-  const double raw_pair = Pairs(subject, report);
+  Pairs(subject, report);
   HandOffs(subject, report);
   for (const size_t count : {1, 8, 64}) {
-    Contenders(subject, count, raw_pair, report);
+    Contenders(subject, count, report);
   }
   if (subject.one.engine().capabilities().fair) {
     Crossing(subject, report);

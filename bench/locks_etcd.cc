@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a lock in etcd cost? Floor: the two transactions of the simplest lock there is, a put
-// of what is not there and a removal of that one, by the same client, nothing else checked. The
-// server is a child process on loopback, one member.
+// of what is not there and a removal of that one, by the same client, nothing else checked; of a
+// hand-off, a removal and the event of its watch. The server is a child process on loopback, one
+// member.
 //
 //   watched         changes per second beside 64 watches of a key each; the floor, of all keys each
 #include <atomic>
@@ -23,15 +24,13 @@ EtcdOp Delete(const std::string& key) {
   return {.kind = EtcdOp::Kind::kDelete, .key = key};
 }
 
-void RawPair(EtcdClient& client, int64_t lease) {
-  const auto put =
-      client.Run(EtcdTxn{.if_all = {{.what = EtcdCompare::What::kCreated, .key = "lock"}},
-                         .then = {Put("lock", lease)}});
+void RawPair(EtcdClient& client, int64_t lease, const std::string& key) {
+  const auto put = client.Run(EtcdTxn{.if_all = {{.what = EtcdCompare::What::kCreated, .key = key}},
+                                      .then = {Put(key, lease)}});
   Need(put && put->succeeded, "the raw put failed");
-  const auto removed = client.Run(EtcdTxn{.if_all = {{.what = EtcdCompare::What::kCreated,
-                                                      .key = "lock",
-                                                      .number = put->header.revision}},
-                                          .then = {Delete("lock")}});
+  const auto removed = client.Run(EtcdTxn{
+      .if_all = {{.what = EtcdCompare::What::kCreated, .key = key, .number = put->header.revision}},
+      .then = {Delete(key)}});
   Need(removed && removed->succeeded, "the raw removal failed");
 }
 
@@ -101,15 +100,20 @@ int Main(int argc, char** argv) {
   };
   const auto one = open();
   const auto two = open();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()));
+  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()), {}, 64);
   Need(client.has_value(), "no client");
   const auto lease = (*client)->Grant(std::chrono::seconds(600));
   Need(lease.has_value(), "no lease");
   MeasureLocks({.name = {},
                 .one = *one,
                 .two = *two,
-                .raw = [&] { RawPair(**client, lease->id); },
-                .wake = [&] { return RawEvent(**client); },
+                .raw =
+                    [&](size_t thread) {
+                      return [&, key = "lock" + std::to_string(thread)] {
+                        RawPair(**client, lease->id, key);
+                      };
+                    },
+                .raw_hand_off = [&] { return RawEvent(**client); },
                 .pairs = 300},
                report);
   report.Add("watched", Watched(**client, false), "changes/s", Watched(**client, true));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a lock in memcached cost? Floor: the two raw commands of the simplest lock there is,
-// add and delete, one connection, nothing checked. The server is a child process on loopback.
+// add and delete, one connection, nothing checked; of a hand-off, delete and the add of one that
+// asks without a pause. The server is a child process on loopback.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <memory>
 #include <string_view>
 
 #include "lock_bench.h"
@@ -28,18 +30,25 @@ class Raw {
   ~Raw() { close(fd_); }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;
-  void Pair() const {
-    Say("add lock 0 30 16\r\n0123456789abcdef\r\n", "STORED\r\n");
-    Say("delete lock\r\n", "DELETED\r\n");
+  bool Take(const std::string& name) const {
+    const std::string_view answer = Say("add " + name + " 0 30 16\r\n0123456789abcdef\r\n");
+    Need(answer == "STORED\r\n" || answer == "NOT_STORED\r\n", "the raw add failed");
+    return answer == "STORED\r\n";
+  }
+  void Give(const std::string& name) const {
+    Need(Say("delete " + name + "\r\n") == "DELETED\r\n", "the raw delete failed");
   }
 
  private:
-  void Say(std::string_view line, std::string_view answer) const {
-    std::array<char, 64> said;
-    Need(send(fd_, line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()) &&
-             recv(fd_, said.data(), said.size(), 0) == static_cast<ssize_t>(answer.size()),
-         "the raw pair failed");
+  // Its answer comes in one piece, and is good until the next one.
+  std::string_view Say(const std::string& line) const {
+    Need(send(fd_, line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()), "not sent");
+    const ssize_t had = recv(fd_, said_.data(), said_.size(), 0);
+    Need(had > 0, "no answer");
+    return {said_.data(), static_cast<size_t>(had)};
   }
+
+  mutable std::array<char, 64> said_{};
 
   const int fd_;
 };
@@ -58,12 +67,27 @@ int Main(int argc, char** argv) {
   };
   const auto one = open();
   const auto two = open();
-  const Raw raw(server->port());
+  const Raw holder(server->port());
+  const Raw waiter(server->port());
+  const auto hand_off = [&] {
+    Need(holder.Take("handed"), "the raw name was taken");
+    const double took =
+        SpunHandOff([&] { return waiter.Take("handed"); }, [&] { holder.Give("handed"); });
+    waiter.Give("handed");
+    return took;
+  };
   MeasureLocks({.name = {},
                 .one = *one,
                 .two = *two,
-                .raw = [&] { raw.Pair(); },
-                .wake = [] { return 250.0; },  // what a wake takes in Redis
+                .raw =
+                    [&](size_t thread) {
+                      return [raw = std::make_shared<Raw>(server->port()),
+                              name = "lock" + std::to_string(thread)] {
+                        Need(raw->Take(name), "the raw name was taken");
+                        raw->Give(name);
+                      };
+                    },
+                .raw_hand_off = hand_off,
                 .hand_offs = 100},
                report);
   return 0;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a lock in a SQL database cost? Floor: the statements that it needs, by the same client:
-// a look and a write of one row, twice. The servers are child processes on loopback, whose disks
-// are not waited for (fsync is off).
-//
-// A hand-off stands beside a raw pair.
+// a look and a write of one row, twice, over as many connections; of a hand-off, the same. The
+// servers are child processes on loopback, whose disks are not waited for (fsync is off).
 #include <memory>
 
 #include "lock_bench.h"
@@ -21,6 +19,8 @@
 namespace oncemq::bench {
 namespace {
 
+constexpr SqlTimes kTimes{.call = milliseconds(20'000)};
+
 struct Database {
   std::string name;
   std::unique_ptr<LockDomain> one;
@@ -29,10 +29,10 @@ struct Database {
   std::string_view look;
   std::string_view write;
 
-  void RawPair() const {
+  void RawPair(int64_t row) const {
     for (int i = 0; i < 2; i++) {
-      Need(raw->Run({look, {int64_t{1}}}).has_value(), "the look failed");
-      Need(raw->Run({write, {int64_t{i}, int64_t{1}}}).has_value(), "the write failed");
+      Need(raw->Run({look, {row}}).has_value(), "the look failed");
+      Need(raw->Run({write, {int64_t{i}, row}}).has_value(), "the write failed");
     }
   }
 };
@@ -47,17 +47,23 @@ std::unique_ptr<LockDomain> DomainOf(const Open& open) {
 void Measure(const Database& in, Report& report) {
   Need(in.raw->Run({"CREATE TABLE bench_row (id bigint PRIMARY KEY, n bigint)"}).has_value(),
        "no table");
-  Need(in.raw->Run({"INSERT INTO bench_row VALUES (1, 0)"}).has_value(), "no row");
+  for (int row = 0; row < 64; row++) {
+    const std::string insert = "INSERT INTO bench_row VALUES (" + std::to_string(row) + ", 0)";
+    Need(in.raw->Run({insert}).has_value(), "no row");
+  }
   const auto pair = [&] {
     const double begin = WallSeconds();
-    in.RawPair();
+    in.RawPair(0);
     return (WallSeconds() - begin) * 1e6;
   };
   MeasureLocks({.name = in.name + ": ",
                 .one = *in.one,
                 .two = *in.two,
-                .raw = [&] { in.RawPair(); },
-                .wake = pair,
+                .raw =
+                    [&](size_t thread) {
+                      return [&, row = static_cast<int64_t>(thread)] { in.RawPair(row); };
+                    },
+                .raw_hand_off = pair,
                 .pairs = 150,
                 .hand_offs = 200},
                report);
@@ -74,7 +80,7 @@ int Main(int argc, char** argv) {
     return OpenPostgresLocks(postgres->url(), {.call = milliseconds(20'000)});
   };
   Measure({"postgres", DomainOf(in_postgres), DomainOf(in_postgres),
-           *OpenPostgres(*ParsePostgresPlace(postgres->url())),
+           *OpenPostgres(*ParsePostgresPlace(postgres->url()), kTimes),
            "SELECT n FROM bench_row WHERE id = $1", "UPDATE bench_row SET n = $1 WHERE id = $2"},
           report);
 #endif
@@ -87,8 +93,8 @@ int Main(int argc, char** argv) {
     return OpenMariadbLocks(mariadb->url(), {.call = milliseconds(20'000)});
   };
   Measure({"mariadb", DomainOf(in_mariadb), DomainOf(in_mariadb),
-           *OpenMariadb(*ParseMariadbPlace(mariadb->url())), "SELECT n FROM bench_row WHERE id = ?",
-           "UPDATE bench_row SET n = ? WHERE id = ?"},
+           *OpenMariadb(*ParseMariadbPlace(mariadb->url()), kTimes),
+           "SELECT n FROM bench_row WHERE id = ?", "UPDATE bench_row SET n = ? WHERE id = ?"},
           report);
 #endif
   return 0;

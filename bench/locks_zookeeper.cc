@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a lock in ZooKeeper cost? Floor: what the recipe needs of the plain C client, one call
-// at a time: create an ephemeral sequential node, list its siblings, delete it. The server is a
-// child process on loopback that does not wait for its disk.
+// at a time: create an ephemeral sequential node, list its siblings, delete it; of a hand-off, to
+// delete a node, and the list of one who watched it. The server is a child process on loopback that
+// does not wait for its disk.
 #include <zookeeper/zookeeper.h>
 
 #include <array>
@@ -27,23 +28,58 @@ struct Raw {
     };
     handle = zookeeper_init2(host.c_str(), watch, 40'000, nullptr, this, 0, [](const char*) {});
     connected.wait(false);
-    Need(zoo_create(handle, "/raw", "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, nullptr, 0) == ZOK,
-         "no raw node");
   }
   ~Raw() { zookeeper_close(handle); }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;
-  void Pair() const {
+  void Make(const std::string& parent) const {
+    const int made =
+        zoo_create(handle, parent.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, nullptr, 0);
+    Need(made == ZOK || made == ZNODEEXISTS, "no raw node");
+  }
+  std::string Create(const std::string& parent) const {
     std::array<char, 64> path{};
+    Need(zoo_create(handle, (parent + "/x-").c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                    ZOO_EPHEMERAL_SEQUENTIAL, path.data(), path.size()) == ZOK,
+         "the raw create failed");
+    return path.data();
+  }
+  void List(const std::string& parent) const {
     String_vector children{};
-    Need(zoo_create(handle, "/raw/x-", "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
-                    path.data(), path.size()) == ZOK &&
-             zoo_get_children(handle, "/raw", 0, &children) == ZOK && children.count == 1 &&
-             zoo_delete(handle, path.data(), -1) == ZOK,
-         "the raw pair failed");
+    Need(zoo_get_children(handle, parent.c_str(), 0, &children) == ZOK && children.count == 1,
+         "the raw list failed");
     deallocate_String_vector(&children);
   }
+  void Delete(const std::string& path) const {
+    Need(zoo_delete(handle, path.c_str(), -1) == ZOK, "the raw delete failed");
+  }
 };
+
+double RawHandOff(const Raw& holder, const Raw& waiter) {
+  const std::string ahead = holder.Create("/handed");
+  const std::string mine = waiter.Create("/handed");
+  static std::atomic<bool> told;  // outlives the watch
+  told = false;
+  const auto watch = [](zhandle_t*, int type, int, const char*, void* context) {
+    if (type == ZOO_DELETED_EVENT) {
+      auto* heard = static_cast<std::atomic<bool>*>(context);
+      *heard = true;
+      heard->notify_all();
+    }
+  };
+  Need(zoo_wexists(waiter.handle, ahead.c_str(), watch, &told, nullptr) == ZOK, "no raw watch");
+  double got = 0;
+  std::jthread waits([&] {
+    told.wait(false);
+    waiter.List("/handed");
+    got = WallSeconds();
+  });
+  const double begin = WallSeconds();
+  holder.Delete(ahead);
+  waits.join();
+  waiter.Delete(mine);
+  return (got - begin) * 1e6;
+}
 
 int Main(int argc, char** argv) {
   if (const auto missing = testing::ZooKeeperServer::Missing()) {
@@ -59,12 +95,23 @@ int Main(int argc, char** argv) {
   };
   const auto one = open();
   const auto two = open();
-  const Raw raw(server->port());
+  const Raw holder(server->port());
+  const Raw waiter(server->port());
+  holder.Make("/handed");
   MeasureLocks({.name = {},
                 .one = *one,
                 .two = *two,
-                .raw = [&] { raw.Pair(); },
-                .wake = [] { return 2'000.0; },  // wanted
+                .raw =
+                    [&](size_t thread) {
+                      const std::string parent = "/raw" + std::to_string(thread);
+                      holder.Make(parent);
+                      return [&, parent] {
+                        const std::string path = holder.Create(parent);
+                        holder.List(parent);
+                        holder.Delete(path);
+                      };
+                    },
+                .raw_hand_off = [&] { return RawHandOff(holder, waiter); },
                 .pairs = 300},
                report);
   return 0;
