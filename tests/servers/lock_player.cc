@@ -5,7 +5,7 @@
 //
 //   lock_player KEY=VALUE...      player_options.h
 //
-// Exit code 3: the name that it was to keep was lost.
+// Exit code 3: the name that it was to keep was lost. 4: one that nobody holds was not to be had.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -45,6 +45,9 @@ namespace oncemq::testing {
 namespace {
 
 using Engine = Result<std::shared_ptr<LockEngine>>;
+
+// For who comes last: leases and sessions of all others end long before.
+constexpr std::chrono::seconds kLastMoment(90);
 
 int64_t Now() {
   return SystemClock::Instance().Boot().time_since_epoch().count();
@@ -181,6 +184,34 @@ class Player {
     }
   }
 
+  // True: each name is to be had by then, and again as soon as it was given back.
+  bool TakeEach(BootTime until) {
+    for (int i = 0; i < options_.names; i++) {
+      const std::string name(1, static_cast<char>('a' + i));
+      bool had = false;
+      while (!had && domain_.clock().Boot() < until) {
+        auto lease = domain_.Acquire(name, {.until = until});
+        if (!lease || !*lease || (*lease)->Release() != Released::kYes) {
+          continue;
+        }
+        // No answer says nothing about the name, nor does one that came when the grant had ended.
+        const BootTime asked_at = domain_.clock().Boot();
+        const auto again = domain_.TryAcquire(name);
+        const bool in_time = domain_.clock().Boot() - asked_at < options_.lease / 2;
+        if (again && !*again && in_time) {
+          std::fprintf(stderr, "lock_player: %s was given back and is busy\n", name.c_str());
+          return false;
+        }
+        had = again && *again;
+      }
+      if (!had) {
+        std::fprintf(stderr, "lock_player: nobody holds %s, and it is busy\n", name.c_str());
+        return false;
+      }
+    }
+    return true;
+  }
+
   // True: it was held all the time.
   bool Keep() {
     while (!Ended()) {
@@ -250,15 +281,20 @@ class Player {
 };
 
 int Main(const PlayerOptions& options) {
+  const BootTime last_moment = SystemClock::Instance().Boot() + kLastMoment;
+  const auto ends = [&] {
+    return options.comes_last ? SystemClock::Instance().Boot() >= last_moment
+                              : std::filesystem::exists(options.directory / "end");
+  };
   auto engine = OpenEngine(options);
-  while (!engine && !std::filesystem::exists(options.directory / "end")) {
+  while (!engine && !ends()) {
     SleepFor(milliseconds(50));  // there may be trouble from the start
     engine = OpenEngine(options);
   }
   if (!engine) {
     // Nobody waited for it: whoever needs it has asked for its turn.
     std::fprintf(stderr, "lock_player: %s\n", ToString(engine.error()).c_str());
-    return options.keeps.empty() ? 0 : 3;
+    return options.comes_last ? 4 : options.keeps.empty() ? 0 : 3;
   }
   const auto domain = LockDomain::Open(
       std::make_shared<RecordingLocks>(*engine, options.directory / "calls"),
@@ -268,6 +304,9 @@ int Main(const PlayerOptions& options) {
     return 1;
   }
   Player player(**domain, options);
+  if (options.comes_last) {
+    return player.TakeEach(last_moment) ? 0 : 4;
+  }
   if (!options.keeps.empty()) {
     return player.Keep() ? 0 : 3;
   }

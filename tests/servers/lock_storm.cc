@@ -71,6 +71,14 @@ void LockStorm::End() {
   }
 }
 
+void LockStorm::ExpectAllFree(PlayerOptions player) {
+  // Long, so that a slow machine is no trouble.
+  player.call = milliseconds(10'000);
+  player.comes_last = true;
+  EXPECT_EQ(Join(player).Wait(std::chrono::seconds(120)), 0) << Told();
+  players_.pop_back();
+}
+
 void LockStorm::PauseAPlayer() {
   Process& victim = *players_[Below(kPlayers)];
   victim.Pause();

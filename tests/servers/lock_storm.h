@@ -48,6 +48,9 @@ class LockStorm : public ::testing::Test {
                const std::function<bool()>& enough);
   // Lets the players end, and waits for them.
   void End();
+  // Behind the end: no name stays with anybody. `player`: as the others were, on the way to the
+  // server itself.
+  void ExpectAllFree(PlayerOptions player);
   // As short as it is by default, or as the environment says.
   static milliseconds HowLong(milliseconds otherwise);
 

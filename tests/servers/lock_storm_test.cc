@@ -2,7 +2,7 @@
 // Processes that want the same names while they, their connections and their server are paused,
 // cut and killed: what they believed at the same time, in which order their fences came, whether
 // there is one order of all their calls, and what their effects came to. Over each engine of the
-// table.
+// table. And that nothing stays with anybody behind the end.
 #include "lock_storm.h"
 
 #include <fstream>
@@ -37,6 +37,7 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
       player.names = counted > 0 ? 1 : player.names;
       server_->Put(player, PortsOf(i));
       Join(player);
+      last_ = player;
     }
   }
   // Where there are fences, effects are judged.
@@ -47,6 +48,8 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
   void PlayWith(const std::function<void()>& trouble, milliseconds at_least = kShort) {
     Trouble(HowLong(std::max(at_least, 15 * lease_)), trouble, [this] { return Enough(); });
     End();
+    server_->Put(last_, server_->ports());
+    ExpectAllFree(last_);
     for (const Belief& belief : Beliefs()) {
       ASSERT_NE(belief.fence.empty(), GetParam().can.fence) << "not what the engine's record says";
     }
@@ -59,6 +62,7 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
   }
 
   std::unique_ptr<StormServer> server_;
+  PlayerOptions last_;
 };
 
 // One kind of trouble at a time.

@@ -21,6 +21,7 @@ void Each(PlayerOptions& options, const Text& text, const Number& number, const 
   number("counted", options.counted);
   number("limit", options.limit);
   number("goes_blind", options.goes_blind);
+  number("comes_last", options.comes_last);
   time("lease", options.lease);
   time("place", options.place);
   time("call", options.call);

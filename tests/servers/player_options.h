@@ -35,6 +35,7 @@ struct PlayerOptions {
   std::string keeps = {};   // a name that it holds from the beginning to the end
   bool votes = false;       // may leave a store that fails
   bool goes_blind = false;  // cannot read the switch record once the file `blind` is there
+  bool comes_last = false;  // when all others have ended: takes each name
 };
 
 std::vector<std::string> WordsOf(const PlayerOptions& options);
