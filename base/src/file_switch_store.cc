@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record is the file `record`: its version in decimal digits, a line's end, the text. It is
-// replaced as a whole, by whoever has the lock of the file `lock`. What a process says of itself is
-// `word.` and its name in hex digits. Read without the lock: a rename shows all or nothing.
+// The record is the file `record.<name>`: its version in decimal digits, a line's end, the text. It
+// is replaced as a whole, by whoever has the lock of the file `lock.<name>`. What a process says of
+// itself is `word.<name>.` and its own name in hex digits, which hold no dot: so no two files are
+// one, whatever dots a name has. Read without the lock: a rename shows all or nothing.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,7 +16,9 @@
 #include <utility>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
+#include "oncemq/base/switch_record.h"
 #include "oncemq/base/switch_store.h"
 
 namespace oncemq {
@@ -82,10 +85,14 @@ Result<std::optional<std::string>> Contents(const std::string& path) {
 
 class FileSwitchStore final : public SwitchStore {
  public:
-  explicit FileSwitchStore(fs::path directory) : directory_(std::move(directory)) {}
+  FileSwitchStore(fs::path directory, const std::string& name)
+      : directory_(std::move(directory)),
+        record_("record." + name),
+        lock_("lock." + name),
+        word_("word." + name + ".") {}
 
   Result<Text> Read() override {
-    const auto bytes = Contents(directory_ / "record");
+    const auto bytes = Contents(directory_ / record_);
     if (!bytes) {
       return bytes.error();
     }
@@ -103,7 +110,7 @@ class FileSwitchStore final : public SwitchStore {
   }
 
   Result<bool> Swap(std::string_view text, uint64_t version) override {
-    const File lock(directory_ / "lock", O_RDWR | O_CREAT);
+    const File lock(directory_ / lock_, O_RDWR | O_CREAT);
     if (lock.get() < 0) {
       return Failed("lock", errno, Effect::kNone);
     }
@@ -121,7 +128,7 @@ class FileSwitchStore final : public SwitchStore {
       return false;
     }
     const Status done =
-        Replace("record", std::to_string(version + 1) + "\n" + std::string(text), true);
+        Replace(record_, std::to_string(version + 1) + "\n" + std::string(text), true);
     return done ? Result<bool>(true) : done.error();
   }
 
@@ -130,7 +137,7 @@ class FileSwitchStore final : public SwitchStore {
   }
 
   Status Say(std::string_view who, std::string_view word) override {
-    return Replace("word." + HexOfBytes(who), std::string(word), false);
+    return Replace(word_ + HexOfBytes(who), std::string(word), false);
   }
 
   Result<std::map<std::string, std::string>> Hear() override {
@@ -139,7 +146,8 @@ class FileSwitchStore final : public SwitchStore {
     for (fs::directory_iterator at(directory_, failed), end; !failed && at != end;
          at.increment(failed)) {
       const std::string name = at->path().filename().string();
-      const auto who = name.starts_with("word.") ? BytesOfHex(name.substr(5)) : std::nullopt;
+      const auto who =
+          name.starts_with(word_) ? BytesOfHex(name.substr(word_.size())) : std::nullopt;
       if (!who || said.size() == kMostWords) {
         continue;
       }
@@ -159,7 +167,7 @@ class FileSwitchStore final : public SwitchStore {
   }
 
   Status Bury(std::string_view who) override {
-    if (unlink((directory_ / ("word." + HexOfBytes(who))).c_str()) != 0 && errno != ENOENT) {
+    if (unlink((directory_ / (word_ + HexOfBytes(who))).c_str()) != 0 && errno != ENOENT) {
       return Failed("remove", errno, Effect::kNone);
     }
     return {};
@@ -199,17 +207,25 @@ class FileSwitchStore final : public SwitchStore {
   }
 
   const fs::path directory_;
+  const std::string record_;
+  const std::string lock_;
+  const std::string word_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<SwitchStore>> OpenFileSwitchStore(const std::string& directory) {
+Result<std::shared_ptr<SwitchStore>> OpenFileSwitchStore(const std::string& directory,
+                                                         const std::string& name) {
   struct stat status {};
   if (directory.empty() || stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
     return Error{Code::kInvalid, Effect::kNone,
                  "switch record: there is no directory " + directory};
   }
-  return std::shared_ptr<SwitchStore>(std::make_shared<FileSwitchStore>(directory));
+  if (!IsStoreName(name)) {
+    return Error{Code::kInvalid, Effect::kNone, "a switchboard is called as stores are"};
+  }
+  return std::shared_ptr<SwitchStore>(std::make_shared<FileSwitchStore>(
+      directory, ONCEMQ_MUTANT("one-record-for-a-directory") ? "locks" : name));
 }
 
 }  // namespace oncemq

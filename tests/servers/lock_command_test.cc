@@ -233,7 +233,7 @@ TEST_F(LockSwitchCommand, ALostRecordIsBegunAgainAboveWhatItsStoresKnow) {
   ASSERT_EQ(Switch("b").code, 0);
   ASSERT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
   service.reset();
-  std::filesystem::remove(record_.path() / "record");
+  std::filesystem::remove(record_.path() / "record.locks");
   EXPECT_EQ(Switch("").code, 2) << "a look begins none";
   const Ended begun = Switch("--first-epoch 8");
   EXPECT_NE(begun.out.find("a is in force, epoch 8"), std::string::npos) << begun.out << begun.err;

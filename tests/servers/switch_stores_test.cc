@@ -71,20 +71,17 @@ class SwitchStores : public ::testing::TestWithParam<Place> {
   void SetUp() override {
     ONCEMQ_REQUIRE_BACKEND(GetParam().missing());
     address_ = GetParam().address();
-    // Another one for each test; a file has one for each directory.
+    // Another one for each test.
     static int names = 0;
-    if (GetParam().name == std::string_view("file")) {
-      address_ = "file:" + directory_.path().string();
-    }
     name_ = "board-" + std::to_string(++names);
   }
-  std::shared_ptr<SwitchStore> Open() const {
-    auto store = OpenSwitchStore(address_, name_);
+  std::shared_ptr<SwitchStore> Open() const { return Open(name_); }
+  std::shared_ptr<SwitchStore> Open(const std::string& name) const {
+    auto store = OpenSwitchStore(address_, name);
     EXPECT_TRUE(store.has_value()) << ToString(store.error());
     return *std::move(store);
   }
 
-  const TempDir directory_;
   std::string address_;
   std::string name_;
 };
@@ -133,6 +130,26 @@ TEST_P(SwitchStores, WordsAreKeptUntilTheyAreBuried) {
   ASSERT_TRUE(store->Bury("p"));
   ASSERT_TRUE(store->Bury("p"));
   EXPECT_EQ(Open()->Hear()->size(), 1u);
+}
+
+TEST_P(SwitchStores, TwoNamesInOnePlaceAreApart) {
+  // As a catalogue calls them, and as they might be taken for parts of each other.
+  const std::vector<std::string> names{name_,           name_ + ".settlement",
+                                       name_ + ".word", name_ + ".word.61",
+                                       "word." + name_, "record." + name_};
+  for (const std::string& name : names) {
+    const auto store = Open(name);
+    EXPECT_EQ(store->Read()->text, "") << name;
+    EXPECT_TRUE(store->Hear()->empty()) << name;
+    EXPECT_TRUE(*store->Swap("of " + name, 0)) << name;
+    EXPECT_TRUE(store->Say("a", name)) << name;
+  }
+  for (const std::string& name : names) {
+    EXPECT_EQ(Open(name)->Read()->text, "of " + name);
+    EXPECT_EQ(*Open(name)->Hear(), (std::map<std::string, std::string>{{"a", name}}));
+  }
+  ASSERT_TRUE(Open(name_)->Bury("a"));
+  EXPECT_EQ(Open(name_ + ".settlement")->Hear()->size(), 1u);
 }
 
 TEST_P(SwitchStores, AwaitEndsWithAChangeAndWithAStop) {

@@ -35,7 +35,7 @@ Opened OpenSwitchStore(std::string_view address, const std::string& name) {
     return Error{Code::kInvalid, Effect::kNone, "a switchboard is called as stores are"};
   }
   if (address.starts_with(kFile)) {
-    return OpenFileSwitchStore(std::string(address.substr(kFile.size())));
+    return OpenFileSwitchStore(std::string(address.substr(kFile.size())), name);
   }
 #ifdef ONCEMQ_WITH_ETCD
   if (address.starts_with("etcd:")) {

@@ -28,6 +28,25 @@ TEST_F(FileSwitchStoreTest, ADirectoryThatIsNotThereIsRefused) {
   EXPECT_EQ(OpenFileSwitchStore("").error().code, Code::kInvalid);
 }
 
+TEST_F(FileSwitchStoreTest, NamesOfDotsAndNamesOfFilesStayInTheDirectoryAndApart) {
+  const std::vector<std::string> names{".",    "..", "record", "lock",     "draft",
+                                       "word", "a",  "a.61",   "a.record", std::string(64, '.')};
+  for (const std::string& name : names) {
+    const auto store = OpenFileSwitchStore(dir_.path(), name);
+    ASSERT_TRUE(store.has_value()) << name;
+    EXPECT_TRUE(*(*store)->Swap(name, 0)) << name;
+    EXPECT_TRUE((*store)->Say("a", name)) << name;
+  }
+  for (const std::string& name : names) {
+    const auto store = *OpenFileSwitchStore(dir_.path(), name);
+    EXPECT_EQ(store->Read()->text, name);
+    EXPECT_EQ(*store->Hear(), (std::map<std::string, std::string>{{"a", name}}));
+  }
+  for (const char* name : {"", "../up", "a/b", "A"}) {
+    EXPECT_EQ(OpenFileSwitchStore(dir_.path(), name).error().code, Code::kInvalid) << name;
+  }
+}
+
 TEST_F(FileSwitchStoreTest, WhatWasSwappedIsReadByAll) {
   const auto p = Open();
   const auto q = Open();
@@ -65,7 +84,7 @@ TEST_F(FileSwitchStoreTest, OfManyWhoSwapAtATimeOneGoesFirst) {
 TEST_F(FileSwitchStoreTest, AFileThatIsNotOursIsCorrupt) {
   for (const std::string& bytes : {std::string("what"), std::string("x\ny"), std::string("-1\ny"),
                                    std::string("0\ny"), std::string(100'000, '1')}) {
-    std::ofstream(dir_.path() / "record") << bytes;
+    std::ofstream(dir_.path() / "record.locks") << bytes;
     const auto read = Open()->Read();
     ASSERT_FALSE(read.has_value()) << bytes.substr(0, 10);
     EXPECT_EQ(read.error().code, Code::kCorrupt);
@@ -101,7 +120,7 @@ TEST_F(FileSwitchStoreTest, AwaitEndsWithAChangeAndWithAStop) {
 
 TEST_F(FileSwitchStoreTest, WhatIsNoFileIsNotWaitedFor) {
   const auto store = Open();
-  ASSERT_EQ(mkfifo((dir_.path() / "record").c_str(), 0600), 0);
+  ASSERT_EQ(mkfifo((dir_.path() / "record.locks").c_str(), 0600), 0);
   EXPECT_EQ(store->Read().error().code, Code::kCorrupt);
   EXPECT_EQ(store->Swap("text", 0).error().code, Code::kCorrupt);
 }
@@ -109,13 +128,13 @@ TEST_F(FileSwitchStoreTest, WhatIsNoFileIsNotWaitedFor) {
 TEST_F(FileSwitchStoreTest, AWordThatIsNoneMakesNobodyDeaf) {
   const auto store = Open();
   ASSERT_TRUE(store->Say("p", "word"));
-  ASSERT_EQ(mkfifo((dir_.path() / "word.6161").c_str(), 0600), 0);
-  std::filesystem::create_directory(dir_.path() / "word.6162");
+  ASSERT_EQ(mkfifo((dir_.path() / "word.locks.6161").c_str(), 0600), 0);
+  std::filesystem::create_directory(dir_.path() / "word.locks.6162");
   EXPECT_EQ(*store->Hear(), (std::map<std::string, std::string>{{"p", "word"}}));
 }
 
 TEST_F(FileSwitchStoreTest, AVersionThatCannotBeCountedOnIsNotOurs) {
-  std::ofstream(dir_.path() / "record") << "9223372036854775807\ntext";
+  std::ofstream(dir_.path() / "record.locks") << "9223372036854775807\ntext";
   EXPECT_EQ(Open()->Read().error().code, Code::kCorrupt);
 }
 

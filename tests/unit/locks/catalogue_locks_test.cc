@@ -69,6 +69,22 @@ TEST(CatalogueLocks, SeveralStoresAreSwitchedAndTheFirstIsTheMainOne) {
   EXPECT_EQ((*board)->Progress().in_force, "b");
 }
 
+TEST(CatalogueLocks, EachScopeHasARecordOfItsOwnInOneDirectory) {
+  const TempDir dir;
+  StoreCatalogue catalogue = Catalogue();
+  catalogue.stores["record"] = {"file:" + dir.path().string(), true};
+  catalogue.plan = StorePlan{{"a", "b"}, "record"};
+  catalogue.applications["payments"].scopes["settlement"] = StorePlan{{"b", "a"}, "record"};
+  ASSERT_TRUE(OpenCatalogueLocks(catalogue, Payments()).has_value());
+  EXPECT_EQ(OpenCatalogueSwitch(catalogue, Payments(), "settlement", {}, true).error().code,
+            Code::kInvalid)
+      << "nobody of it has begun";
+  const auto settlement = OpenCatalogueSwitch(catalogue, Payments(), "settlement");
+  ASSERT_TRUE(settlement.has_value()) << ToString(settlement.error());
+  EXPECT_EQ((*settlement)->Progress().in_force, "b");
+  EXPECT_EQ((*OpenCatalogueSwitch(catalogue, Payments()))->Progress().in_force, "a");
+}
+
 TEST(CatalogueLocks, WithoutARecordNothingCanBeSwitched) {
   EXPECT_NE(OpenCatalogueSwitch(Catalogue(), Payments()).error().message.find("`record`"),
             std::string::npos);

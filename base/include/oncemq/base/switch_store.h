@@ -43,7 +43,10 @@ class SwitchStore {
 };
 
 // In a directory of a file system that all of its processes share, and that locks and renames as
-// POSIX has it: of one host, in the end. It looks for a change four times a second.
-Result<std::shared_ptr<SwitchStore>> OpenFileSwitchStore(const std::string& directory);
+// POSIX has it: of one host, in the end. It looks for a change four times a second. `name`: of the
+// switchboard, as stores are called; a directory keeps several, which know nothing of each other.
+// Failure: kInvalid.
+Result<std::shared_ptr<SwitchStore>> OpenFileSwitchStore(const std::string& directory,
+                                                         const std::string& name = "locks");
 
 }  // namespace oncemq
