@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -155,6 +156,13 @@ struct LockCommand {
   LockAction run;
 };
 
+void AddSpace(CLI::App& command, LockArguments& arguments, const std::string& none) {
+  command
+      .add_option("--space", arguments.space,
+                  "The space of the names, as their services say it; " + none)
+      ->each([&](const std::string&) { arguments.space_said = true; });
+}
+
 void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
   command.add_option("store", arguments.name, "The store that is to come into force");
   command.add_flag("--next", arguments.next, "The next one in order");
@@ -169,12 +177,23 @@ void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
   command.add_option("--store", arguments.stores,
                      "NAME=ADDRESS of each store, in their order; with passwords: ONCEMQ_STORES, "
                      "with blanks between them");
+  AddSpace(command, arguments, "'' for those that say none");
   command
-      .add_option("--space", arguments.space,
-                  "The space of the names, as their services say it; '' for those that say none")
-      ->each([&](const std::string&) { arguments.space_said = true; });
-  command.add_option("--first-epoch", arguments.first_epoch,
-                     "Begin a record that was lost: above every epoch that its stores know");
+      .add_option("--name", arguments.board,
+                  "Of the switchboard, where its services say another one than this")
+      ->capture_default_str()
+      ->each([&](const std::string&) { arguments.board_said = true; });
+  CLI::Option* first =
+      command
+          .add_option("--first-epoch", arguments.first_epoch,
+                      "Raise a record that was lost or went back, or begin one: above every epoch "
+                      "that its stores know")
+          ->check(CLI::Range(1u, std::numeric_limits<uint32_t>::max()));
+  command
+      .add_option("--longest", arguments.longest,
+                  "Seconds of the longest lease that it allows: 30 if it is begun, else as it is")
+      ->check(CLI::Range(1u, 86'400u))
+      ->needs(first);
   AddScope(command, arguments.from);
   command.add_option("--why", arguments.why, "For people who look");
   command.footer("Exit codes: 1 failed, 2 refused, 6 no answer there.");
@@ -215,8 +234,7 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
   for (CLI::App* command : {ls, show, ask_back, release, election, bench}) {
     command->add_option("--at", arguments.at,
                         "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
-    command->add_option("--space", arguments.space,
-                        "The space of the names, as their services say it; none if they do not");
+    AddSpace(*command, arguments, "none if they do not");
     AddScope(*command, arguments.from);
     if (command != ls && command != bench) {
       command->add_option("name", arguments.name, "The name")->required();

@@ -58,7 +58,7 @@ Status Switchboard::Parts::Read() {
     return WentBack(seen, "it is gone");
   }
   if (text && text->text.empty()) {
-    const SwitchRecord first{std::max(options.first_epoch, 1u),
+    const SwitchRecord first{1,
                              SwitchMode::kSingle,
                              options.stores.front(),
                              "",

@@ -19,6 +19,11 @@ Error Refused(const char* why) {
 
 }  // namespace
 
+bool SaysCatalogue(const CatalogueArguments& arguments) {
+  return !arguments.file.empty() || !arguments.application.empty() || !arguments.scope.empty() ||
+         !arguments.secret_file.empty();
+}
+
 bool NamesCatalogue(const CatalogueArguments& arguments) {
   return !Said(arguments.file, "ONCEMQ_CATALOGUE").empty();
 }

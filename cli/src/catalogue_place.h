@@ -17,7 +17,9 @@ struct CatalogueArguments {
   std::string secret_file;  // empty: what ONCEMQ_SECRET_FILE says, or the secret in ONCEMQ_SECRET
 };
 
-// Whether any of them, or the environment, names a catalogue.
+// Whether any of them is said.
+bool SaysCatalogue(const CatalogueArguments& arguments);
+// Whether they, or the environment, name a catalogue.
 bool NamesCatalogue(const CatalogueArguments& arguments);
 Result<StoreCatalogue> CatalogueOf(const CatalogueArguments& arguments);
 Result<StoreIdentity> IdentityOf(const CatalogueArguments& arguments);

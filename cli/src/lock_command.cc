@@ -75,8 +75,8 @@ std::string AsText(const LockView& view) {
 
 // Held in another space is not seen here.
 std::string NobodyHolds(const LockArguments& arguments) {
-  const std::string where =
-      arguments.from.file.empty() ? " in the space '" + arguments.space + "'" : "";
+  const auto by_name = LocksByCatalogue(arguments);
+  const std::string where = by_name && *by_name ? "" : " in the space '" + arguments.space + "'";
   return "nobody holds it" + SafeText(where) + "\n";
 }
 

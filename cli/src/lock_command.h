@@ -27,8 +27,11 @@ struct LockArguments {
   bool next = false;                // of switch: to the next store in order
   bool planned_only = false;        // of switch: no drain in its place
   bool call_off = false;            // of switch
-  uint32_t first_epoch = 0;         // of switch: begins a record that was lost
-  uint64_t seconds = 2;             // of bench: for each measurement
+  std::string board = "locks";      // of switch: how its switchboard is called
+  bool board_said = false;
+  uint32_t first_epoch = 0;  // of switch: raises a record that was lost
+  uint32_t longest = 0;      // of switch, with first_epoch: seconds of the longest lease
+  uint64_t seconds = 2;      // of bench: for each measurement
   bool json = false;
 };
 
@@ -40,6 +43,8 @@ int LockReleaseCommand(const LockArguments& arguments);
 int LockElectionCommand(const LockArguments& arguments);
 // lock_switch_command.cc
 int LockSwitchCommand(const LockArguments& arguments);
+// lock_raise_command.cc: of `lock switch`, with first_epoch
+int LockRaiseCommand(const LockArguments& arguments);
 // lock_bench_command.cc
 int LockBenchCommand(const LockArguments& arguments);
 

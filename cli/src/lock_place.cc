@@ -20,21 +20,6 @@ Error Refused(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
-Result<std::shared_ptr<LockEngine>> OpenByCatalogue(const CatalogueArguments& from) {
-  const auto catalogue = CatalogueOf(from);
-  const auto who = catalogue ? IdentityOf(from) : catalogue.error();
-  const auto access = who ? Authorise(*catalogue, *who, from.scope) : who.error();
-  if (!access) {
-    return access.error();
-  }
-  for (const GrantedStore& store : access->locks) {
-    if (store.address == "memory:") {
-      return Refused("locks in memory can be seen by their own process only");
-    }
-  }
-  return OpenGrantedLocks(*access, WithoutVote(), true);
-}
-
 }  // namespace
 
 int LockFailed(const Error& error) {
@@ -53,21 +38,55 @@ bool HasPassword(std::string_view address) {
          address.substr(user, at - user).find(':') != std::string_view::npos;
 }
 
+Status SeenByOthers(std::string_view address) {
+  return address == "memory:"
+             ? Status(Refused("locks in memory can be seen by their own process only"))
+             : Status();
+}
+
+Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const char* variable) {
+  if (SaysCatalogue(from) && addresses) {
+    return Refused(
+        "a catalogue says addresses and spaces by itself: beside --catalogue, --application, "
+        "--scope and --secret-file there is no --at, --record, --store, --space or --name");
+  }
+  return SaysCatalogue(from) ||
+         (!addresses && std::getenv(variable) == nullptr && NamesCatalogue(from));
+}
+
+Result<StoreAccess> AccessOf(const CatalogueArguments& from) {
+  const auto catalogue = CatalogueOf(from);
+  const auto who = catalogue ? IdentityOf(from) : catalogue.error();
+  auto access = who ? Authorise(*catalogue, *who, from.scope) : who.error();
+  if (!access) {
+    return access;
+  }
+  for (const GrantedStore& store : access->locks) {
+    if (const Status seen = SeenByOthers(store.address); !seen) {
+      return seen.error();
+    }
+  }
+  return access;
+}
+
+Result<bool> LocksByCatalogue(const LockArguments& arguments) {
+  return ByCatalogue(arguments.from, !arguments.at.empty() || arguments.space_said, "ONCEMQ_LOCKS");
+}
+
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) {
   if (HasPassword(arguments.at)) {
     return Refused(
         "an address with a password in it belongs into the environment, as ONCEMQ_LOCKS");
   }
+  const auto by_name = LocksByCatalogue(arguments);
+  if (!by_name) {
+    return by_name.error();
+  }
+  if (*by_name) {
+    const auto access = AccessOf(arguments.from);
+    return access ? OpenGrantedLocks(*access, WithoutVote(), true) : access.error();
+  }
   const char* from_environment = std::getenv("ONCEMQ_LOCKS");
-  const bool by_name =
-      !arguments.from.file.empty() ||
-      (arguments.at.empty() && from_environment == nullptr && NamesCatalogue(arguments.from));
-  if (by_name && (!arguments.at.empty() || !arguments.space.empty())) {
-    return Refused("a catalogue says address and space by itself: no --at, no --space");
-  }
-  if (by_name) {
-    return OpenByCatalogue(arguments.from);
-  }
   const std::string at = !arguments.at.empty()         ? arguments.at
                          : from_environment != nullptr ? from_environment
                                                        : "";
@@ -75,8 +94,8 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
     return Refused(
         "where are the locks? Say --at redis://host:port or --catalogue FILE, or set ONCEMQ_LOCKS");
   }
-  if (at == "memory:") {
-    return Refused("locks in memory can be seen by their own process only");
+  if (const Status seen = SeenByOthers(at); !seen) {
+    return seen.error();
   }
   return OpenLockEngine(at, arguments.space);
 }

@@ -17,6 +17,16 @@ namespace oncemq {
 int LockFailed(const Error& error);
 // Everybody on a host can read the arguments of a command.
 bool HasPassword(std::string_view address);
+// Locks in memory can be seen by their own process only, so by no command: kInvalid.
+Status SeenByOthers(std::string_view address);
+// Whether a command goes by a catalogue: its arguments decide, else the environment, in which
+// `variable` says addresses. kInvalid for arguments of both kinds; `addresses`: some of those are
+// said.
+Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const char* variable);
+// The same for --at and --space.
+Result<bool> LocksByCatalogue(const LockArguments& arguments);
+// As the catalogue gives it to whoever asks.
+Result<StoreAccess> AccessOf(const CatalogueArguments& from);
 // Opens what --at or --catalogue says, else ONCEMQ_LOCKS or ONCEMQ_CATALOGUE. Where several stores
 // are switched it casts no vote, and does not begin.
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);

@@ -192,7 +192,8 @@ class LockSwitchCommand : public LockCommand {
     return nlohmann::json::parse(ended.out);
   }
   // A switch takes `longest` and what the configuration lease adds.
-  std::shared_ptr<SwitchedLocks> OpenService(milliseconds longest = milliseconds(3'000)) const {
+  std::shared_ptr<SwitchedLocks> OpenService(milliseconds longest = milliseconds(3'000),
+                                             const std::string& board = "locks") const {
     const auto store = [](const std::string& name, const std::string& url) {
       return NamedLocks{name, RedisLockCapabilities(), [url] { return OpenRedisLocks(url); }};
     };
@@ -200,7 +201,7 @@ class LockSwitchCommand : public LockCommand {
     options.config_lease = milliseconds(2'000);
     options.longest = longest;
     return *SwitchedLocks::Open({store("a", server_->url()), store("b", other_->url())},
-                                *OpenFileSwitchStore(record_.path()), options);
+                                *OpenFileSwitchStore(record_.path(), board), options);
   }
 
   std::unique_ptr<RedisServer> other_;
@@ -228,20 +229,59 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
   EXPECT_EQ((*lease)->Release(), Released::kYes);
 }
 
-TEST_F(LockSwitchCommand, ALostRecordIsBegunAgainAboveWhatItsStoresKnow) {
+// A service that restarts behind the loss begins a record of its own: it is that which is raised.
+TEST_F(LockSwitchCommand, ALostRecordIsBroughtBackAboveWhatItsStoresKnow) {
   auto service = OpenService();
   ASSERT_EQ(Switch("b").code, 0);
   ASSERT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
   service.reset();
+  // Whoever switched has done so, or was about to.
+  ASSERT_EQ(*(*OpenRedisLocks(server_->url()))->Seal(3), 3u);
+  ASSERT_EQ(*(*OpenRedisLocks(other_->url()))->Seal(3), 3u);
   std::filesystem::remove(record_.path() / "record.locks");
   EXPECT_EQ(Switch("").code, 2) << "a look begins none";
-  const Ended begun = Switch("--first-epoch 8");
-  EXPECT_NE(begun.out.find("a is in force, epoch 8"), std::string::npos) << begun.out << begun.err;
   service = OpenService();
-  const auto domain = *LockDomain::Open(service);
-  const auto lease = domain->TryAcquire("x");
+  const auto domain = *LockDomain::Open(service, {.lease = milliseconds(3'000)});
+  const auto refused = domain->TryAcquire("x");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("the record was lost"), std::string::npos);
+  const Ended too_low = Switch("--first-epoch 3");
+  EXPECT_EQ(too_low.code, 2);
+  EXPECT_NE(too_low.err.find("knows the epoch 3 already"), std::string::npos) << too_low.err;
+  EXPECT_EQ(Told("")["epoch"], 1) << "nothing was changed";
+  const Ended raised = Switch("--first-epoch 8");
+  EXPECT_EQ(raised.code, 0) << raised.err;
+  EXPECT_NE(raised.out.find("a is in force, epoch 8: raised from 1"), std::string::npos)
+      << raised.out;
+  EXPECT_TRUE(Eventually(kPatience, [&] {
+    const auto lease = domain->TryAcquire("x");
+    return lease && *lease && (*lease)->fence().epoch == 8;
+  })) << "the service that runs";
+  const Ended lower = Switch("--first-epoch 5");
+  EXPECT_EQ(lower.code, 0) << lower.err;
+  EXPECT_NE(lower.out.find("epoch 8: it was so already"), std::string::npos) << lower.out;
+}
+
+TEST_F(LockSwitchCommand, ARecordThatNobodyHasBegunAgainIsBegunWithTheLeasesThatAreSaid) {
+  const auto begun = Told("--first-epoch 8 --longest 120");
+  EXPECT_EQ(begun["epoch"], 8);
+  EXPECT_EQ(begun["was_epoch"], nullptr);
+  const auto service = OpenService();
+  const auto domain = LockDomain::Open(service, {.lease = milliseconds(120'000)});
+  ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
+  const auto lease = (*domain)->TryAcquire("x");
   ASSERT_TRUE(lease.has_value() && lease->has_value()) << ToString(lease.error());
   EXPECT_EQ((*lease)->fence().epoch, 8u);
+  EXPECT_EQ(Switch("--longest 60").code, 2) << "it is said of a record that is raised";
+  EXPECT_EQ(Switch("b --first-epoch 9").code, 2);
+}
+
+TEST_F(LockSwitchCommand, ASwitchboardOfAnotherNameIsAnother) {
+  const auto service = OpenService(milliseconds(3'000), "payments");
+  EXPECT_EQ(Switch("").code, 2) << "there is no record by the usual name";
+  EXPECT_EQ(Told("--name payments")["in_force"], "a");
+  EXPECT_EQ(Told("b --name payments")["target"], "b");
+  EXPECT_EQ(Switch("--name Payments").code, 2);
 }
 
 TEST_F(LockSwitchCommand, ASwitchIsOfASpaceThatIsSaid) {

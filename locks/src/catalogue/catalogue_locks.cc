@@ -21,23 +21,12 @@ Error Of(std::string_view store, const Error& error) {
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
                                                     const SwitchboardOptions& switching,
                                                     bool only_begun) {
-  std::vector<NamedLocks> stores;
-  for (const GrantedStore& store : access.locks) {
-    auto named = NamedLocksAt(store.name, store.address, access.space);
-    if (!named) {
-      return Of(store.name, named.error());
-    }
-    stores.push_back(*std::move(named));
-  }
-  if (!access.record) {
-    return Invalid("the catalogue says no `record` for these locks, so nothing can be switched");
-  }
-  auto record = OpenSwitchStore(access.record->address, access.space);
-  if (!record) {
-    return record.error();
+  auto plan = OpenSwitchedPlan(access);
+  if (!plan) {
+    return plan.error();
   }
   if (only_begun) {
-    const auto text = (*record)->Read();
+    const auto text = plan->record->Read();
     if (!text) {
       return text.error();
     }
@@ -45,7 +34,7 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
       return Invalid("there is no switch record yet; the first service writes it");
     }
   }
-  return SwitchedLocks::Open(std::move(stores), *std::move(record), switching);
+  return SwitchedLocks::Open(std::move(plan->stores), std::move(plan->record), switching);
 }
 
 }  // namespace
@@ -66,6 +55,26 @@ Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
     return stores.front().capabilities;
   }
   return SwitchedCapabilities(stores);
+}
+
+Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access) {
+  SwitchedPlan plan;
+  for (const GrantedStore& store : access.locks) {
+    auto named = NamedLocksAt(store.name, store.address, access.space);
+    if (!named) {
+      return Of(store.name, named.error());
+    }
+    plan.stores.push_back(*std::move(named));
+  }
+  if (!access.record) {
+    return Invalid("the catalogue says no `record` for these locks, so nothing can be switched");
+  }
+  auto record = OpenSwitchStore(access.record->address, access.space);
+  if (!record) {
+    return record.error();
+  }
+  plan.record = *std::move(record);
+  return plan;
 }
 
 Result<std::shared_ptr<LockEngine>> OpenGrantedLocks(const StoreAccess& access,

@@ -110,8 +110,8 @@ TEST_F(StoreCommand, RefusesWhoIsNotAuthorised) {
     EXPECT_THAT(refused.err, HasSubstr("not the secret of the application payments")) << command;
   }
   EXPECT_THAT(Run("lock ls --scope x" + Here()).err, HasSubstr("may not use this scope"));
-  EXPECT_THAT(Run("lock ls --at redis://h" + Here()).err, HasSubstr("no --at"));
-  EXPECT_THAT(Run("lock ls --space s" + Here()).err, HasSubstr("no --space"));
+  EXPECT_THAT(Run("lock ls --at redis://h" + Here()).err, HasSubstr("there is no --at, "));
+  EXPECT_THAT(Run("lock ls --space s" + Here()).err, HasSubstr("there is no --at, "));
   EXPECT_THAT(Run("lock ls --catalogue '" + stores_.string() + "'").err,
               HasSubstr("--application"));
 }

@@ -38,7 +38,6 @@ struct SwitchboardOptions {
   // Of the first record, if there is none yet; then the record decides.
   milliseconds config_lease{10'000};
   milliseconds longest{30'000};
-  uint32_t first_epoch = 1;  // behind a record that was lost: above all that stores are sealed with
   WhenBlind when_blind = WhenBlind::kStrict;
   // A quorum of those who live may leave a store that fails them all, for the next in order that
   // answers.

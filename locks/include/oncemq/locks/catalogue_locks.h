@@ -11,8 +11,10 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/result.h"
+#include "oncemq/base/switch_store.h"
 #include "oncemq/base/switchboard.h"
 #include "oncemq/clients/store_access.h"
 #include "oncemq/clients/store_catalogue.h"
@@ -48,5 +50,14 @@ Result<std::shared_ptr<SwitchedLocks>> OpenCatalogueSwitch(const StoreCatalogue&
                                                            std::string_view scope = {},
                                                            const SwitchboardOptions& switching = {},
                                                            bool only_begun = false);
+
+// What can be switched, for those who were authorised already: the stores in their order, and where
+// their record is kept, which alone is asked.
+struct SwitchedPlan {
+  std::vector<NamedLocks> stores;
+  std::shared_ptr<SwitchStore> record;
+};
+// Failures: kInvalid, where the plan has no record; else those of whoever keeps it.
+Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access);
 
 }  // namespace oncemq

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "switch_place.h"
+
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include "lock_place.h"
+#include "oncemq/locks/switch_stores.h"
+
+namespace oncemq {
+namespace {
+
+Error Invalid(std::string why) {
+  return {Code::kInvalid, Effect::kNone, std::move(why)};
+}
+
+// NAME=ADDRESS, of the arguments or, with blanks between, of ONCEMQ_STORES.
+Result<std::vector<NamedLocks>> StoresOf(const LockArguments& arguments) {
+  std::vector<std::string> words = arguments.stores;
+  for (const std::string& word : words) {
+    if (HasPassword(word)) {
+      return Invalid(
+          "an address with a password in it belongs into the environment: ONCEMQ_STORES");
+    }
+  }
+  if (const char* from_environment = std::getenv("ONCEMQ_STORES");
+      words.empty() && from_environment != nullptr) {
+    std::istringstream text(from_environment);
+    for (std::string word; text >> word;) {
+      words.push_back(word);
+    }
+  }
+  std::vector<NamedLocks> stores;
+  for (const std::string& word : words) {
+    const size_t at = word.find('=');
+    const std::string name = word.substr(0, at);
+    if (at == std::string::npos || !IsStoreName(name)) {
+      return Invalid("a store is said as NAME=ADDRESS");
+    }
+    const std::string address = word.substr(at + 1);
+    if (const Status seen = SeenByOthers(address); !seen) {
+      return seen.error();
+    }
+    auto named = NamedLocksAt(name, address, arguments.space);
+    if (!named) {
+      return named.error();
+    }
+    stores.push_back(*std::move(named));
+  }
+  if (stores.empty()) {
+    return Invalid("which stores? Say --store NAME=ADDRESS, or set ONCEMQ_STORES");
+  }
+  return stores;
+}
+
+Result<SwitchedPlan> ByAddress(const LockArguments& arguments) {
+  if (!arguments.space_said) {
+    return Invalid(
+        "whose names? Say --space as the services do ('' if they say none): a switch seals it");
+  }
+  auto stores = StoresOf(arguments);
+  if (!stores) {
+    return stores.error();
+  }
+  if (HasPassword(arguments.record)) {
+    return Invalid("an address with a password in it belongs into the environment: ONCEMQ_RECORD");
+  }
+  const char* from_environment = std::getenv("ONCEMQ_RECORD");
+  auto record = OpenSwitchStore(!arguments.record.empty()     ? arguments.record
+                                : from_environment != nullptr ? from_environment
+                                                              : "",
+                                arguments.board);
+  if (!record) {
+    return record.error();
+  }
+  return SwitchedPlan{*std::move(stores), *std::move(record)};
+}
+
+}  // namespace
+
+Result<SwitchedPlan> SwitchPlaceOf(const LockArguments& arguments) {
+  const bool said = !arguments.stores.empty() || !arguments.record.empty() ||
+                    arguments.space_said || arguments.board_said;
+  const auto by_name = ByCatalogue(arguments.from, said, "ONCEMQ_STORES");
+  if (!by_name) {
+    return by_name.error();
+  }
+  if (!*by_name) {
+    return ByAddress(arguments);
+  }
+  const auto access = AccessOf(arguments.from);
+  return access ? OpenSwitchedPlan(*access) : access.error();
+}
+
+}  // namespace oncemq
