@@ -2,8 +2,10 @@
 #include "oncemq/clients/store_catalogue.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/switch_record.h"
 #include "oncemq/clients/store_secret.h"
 
@@ -16,6 +18,7 @@ constexpr size_t kMostStores = 16;  // in one plan
 
 struct Scheme {
   std::string_view begins;
+  uint16_t port = 0;      // where none is said; 0: no hosts stand there
   bool users = false;     // each application can be one of its own
   bool database = false;  // an address names one
   bool locks = false;
@@ -23,21 +26,42 @@ struct Scheme {
 };
 
 constexpr Scheme kSchemes[] = {
-    {.begins = "redis://", .users = true, .locks = true},
-    {.begins = "redis-sentinel://", .users = true, .locks = true},
-    {.begins = "rediss://", .users = true, .locks = true},
-    {.begins = "rediss-sentinel://", .users = true, .locks = true},
-    {.begins = "postgres://", .users = true, .database = true, .locks = true, .record = true},
-    {.begins = "mariadb://", .users = true, .database = true, .locks = true, .record = true},
-    {.begins = "zookeeper://", .users = true, .locks = true, .record = true},
-    {.begins = "etcd://", .locks = true, .record = true},
+    {.begins = "redis://", .port = 6379, .users = true, .locks = true},
+    {.begins = "redis-sentinel://", .port = 26379, .users = true, .locks = true},
+    {.begins = "rediss://", .port = 6379, .users = true, .locks = true},
+    {.begins = "rediss-sentinel://", .port = 26379, .users = true, .locks = true},
+    {.begins = "postgres://",
+     .port = 5432,
+     .users = true,
+     .database = true,
+     .locks = true,
+     .record = true},
+    {.begins = "mariadb://",
+     .port = 3306,
+     .users = true,
+     .database = true,
+     .locks = true,
+     .record = true},
+    {.begins = "zookeeper://", .port = 2181, .users = true, .locks = true, .record = true},
+    {.begins = "etcd://", .port = 2379, .locks = true, .record = true},
     {.begins = "unix://", .locks = true},
-    {.begins = "redlock://", .locks = true},
-    {.begins = "memcached://", .locks = true},
-    {.begins = "postgres-advisory://", .database = true, .locks = true},
-    {.begins = "mariadb-get-lock://", .database = true, .locks = true},
+    {.begins = "redlock://", .port = 6379, .locks = true},
+    {.begins = "memcached://", .port = 11211, .locks = true},
+    {.begins = "postgres-advisory://", .port = 5432, .database = true, .locks = true},
+    {.begins = "mariadb-get-lock://", .port = 3306, .database = true, .locks = true},
     {.begins = "memory:", .locks = true},
     {.begins = "file:", .record = true}};
+
+// The hosts are those of the sentinels then, and the path says which server is meant.
+bool BySentinels(const Scheme& scheme) {
+  return scheme.begins.find("-sentinel:") != std::string_view::npos;
+}
+
+// Its server knows one password and one set of rights for each user, whatever path is behind it.
+// In ZooKeeper each node knows them for itself.
+bool KeepsPasswords(const Scheme& scheme) {
+  return scheme.users && scheme.begins != "zookeeper://";
+}
 
 const Scheme* SchemeOf(std::string_view address) {
   const auto* at = std::find_if(std::begin(kSchemes), std::end(kSchemes),
@@ -63,6 +87,36 @@ std::string_view PathOf(std::string_view address, const Scheme& scheme) {
   address = address.substr(0, address.find('?'));
   address.remove_prefix(std::min(scheme.begins.size(), address.size()));
   return address.substr(std::min(address.find('/'), address.size()));
+}
+
+// What tells its servers from others, as far as an address can: names of one host differ. A
+// database behind a local socket is known by its parameters.
+std::set<std::string> ServersOf(const NamedStore* store) {
+  const Scheme* scheme = store != nullptr ? SchemeOf(store->address) : nullptr;
+  if (scheme == nullptr || scheme->port == 0) {
+    return {};
+  }
+  const std::string_view path = PathOf(store->address, *scheme);
+  std::string_view hosts = store->address;
+  const auto parameters = CutAt(hosts, '?');
+  hosts.remove_prefix(scheme->begins.size());
+  hosts.remove_suffix(path.size());
+  if (hosts.empty()) {
+    return {"?" + std::string(parameters.value_or(""))};
+  }
+  std::set<std::string> servers;
+  for (std::optional<std::string_view> more = hosts; more;) {
+    std::string_view one = *more;
+    more = CutAt(one, ',');
+    if (const auto at = ParseHostAndPort(one, scheme->port)) {
+      std::string host = at->host;
+      std::transform(host.begin(), host.end(), host.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      servers.insert(host + ":" + std::to_string(at->port) +
+                     (BySentinels(*scheme) ? std::string(path) : ""));
+    }
+  }
+  return servers;
 }
 
 // It goes into statements, and into paths.
@@ -108,12 +162,14 @@ void CheckPlan(const StoreCatalogue& catalogue, const std::string& path, const S
     return at != catalogue.stores.end() ? &at->second : nullptr;
   };
   std::set<std::string_view> seen;
+  std::set<std::string> servers;
   for (const std::string& name : plan.locks) {
     const NamedStore* store = find(name);
     const Scheme* scheme = store != nullptr ? SchemeOf(store->address) : nullptr;
     faults.Demand(store != nullptr, locks, "names a store that is not under `stores`");
     faults.Demand(scheme == nullptr || scheme->locks, locks, "names a store that keeps no locks");
     faults.Demand(seen.insert(name).second, locks, "names a store twice");
+    servers.merge(ServersOf(store));
   }
   if (plan.record.empty()) {
     faults.Demand(plan.locks.size() < 2, path,
@@ -125,8 +181,42 @@ void CheckPlan(const StoreCatalogue& catalogue, const std::string& path, const S
   const Scheme* scheme = store != nullptr ? SchemeOf(store->address) : nullptr;
   faults.Demand(store != nullptr, record, "names a store that is not under `stores`");
   faults.Demand(scheme == nullptr || scheme->record, record, "names a store that keeps no records");
-  faults.Demand(!seen.contains(plan.record), record,
-                "would be lost with the store that is to be left: name one that is not in `locks`");
+  const auto at = ServersOf(store);
+  const bool with_locks = std::any_of(at.begin(), at.end(),
+                                      [&](const auto& server) { return servers.contains(server); });
+  faults.Demand(!seen.contains(plan.record) && !with_locks, record,
+                "would be lost with the store that is to be left: name one that is not in `locks`, "
+                "on a server of its own");
+}
+
+// The second grant would take the first one's password, and its rights.
+void CheckPasswords(const StoreCatalogue& catalogue, const std::string& path,
+                    const StoreApplication& application, Faults& faults) {
+  std::set<std::string_view> names;
+  const auto add = [&](const StorePlan* plan) {
+    if (plan != nullptr) {
+      names.insert(plan->locks.begin(), plan->locks.end());
+      names.insert(plan->record);
+    }
+  };
+  add(PlanOf(catalogue, application, ""));
+  for (const auto& [scope, plan] : application.scopes) {
+    add(plan ? &*plan : nullptr);
+  }
+  std::map<std::string, std::string_view> known;
+  for (const std::string_view name : names) {
+    const auto store = catalogue.stores.find(name);
+    const Scheme* scheme =
+        store != catalogue.stores.end() ? SchemeOf(store->second.address) : nullptr;
+    if (scheme == nullptr || !KeepsPasswords(*scheme) || store->second.anybody) {
+      continue;
+    }
+    for (const std::string& server : ServersOf(&store->second)) {
+      faults.Demand(known.emplace(server, name).first->second == name, path,
+                    "has two stores of one server, which knows one password and one set of rights "
+                    "for each user: use one of them");
+    }
+  }
 }
 
 void CheckApplication(const StoreCatalogue& catalogue, const std::string& name,
@@ -141,6 +231,7 @@ void CheckApplication(const StoreCatalogue& catalogue, const std::string& name,
   }
   faults.Demand(PlanOf(catalogue, application, "") != nullptr, path,
                 "has no stores: say `locks` here, or under `default` for all");
+  CheckPasswords(catalogue, path, application, faults);
   for (const auto& [scope, plan] : application.scopes) {
     const std::string at = path + ".scopes." + scope;
     faults.Demand(IsApplicationName(scope), at,

@@ -122,6 +122,74 @@ TEST(StoreFile, RefusesWhatContradictsItself) {
   }
 }
 
+std::string With(const std::string& stores, const std::string& plan) {
+  std::string text = File(stores);
+  text.replace(text.find("{locks: redis}"), 14, plan);
+  return text;
+}
+
+std::string Two(const std::string& x, const std::string& y) {
+  return "  x: {address: \"" + x + "\"}\n  y: {address: \"" + y + "\"}\n" +
+         "  file: {address: \"file:/x\", anybody: true}\n";
+}
+
+// One user of the server, and two passwords: the second grant locks the first one out.
+TEST(StoreFile, RefusesTwoStoresOfOneServerForOneApplication) {
+  const std::pair<const char*, const char*> same[] = {
+      {"redis://h/0", "redis://h/1"},
+      {"redis://h", "redis://H:6379"},
+      {"redis://h:6380", "rediss://h:6380/2"},
+      {"redis-sentinel://a,b/main", "redis-sentinel://b,c:1/main"},
+      {"postgres://p/one", "postgres://p:5432/two?sslmode=require"},
+      {"mariadb://m/one", "mariadb://m/two"},
+      {"mariadb:///one?socket=/s", "mariadb:///two?socket=/s"}};
+  for (const auto& [x, y] : same) {
+    EXPECT_NE(WhyNot(With(Two(x, y), "{locks: [x, y], record: file}")).find("one password"),
+              std::string::npos)
+        << x << " " << y;
+  }
+  const std::pair<const char*, const char*> apart[] = {
+      {"redis://h", "redis://h:6380"},
+      {"redis://h", "redis://i"},
+      {"redis-sentinel://a,b/main", "redis-sentinel://a,b/other"},
+      {"postgres://h:1/one", "mariadb://h/two"},
+      {"zookeeper://z1,z2/one", "zookeeper://z1,z2/two"},
+      {"mariadb:///one?socket=/s", "mariadb:///two?socket=/t"}};
+  for (const auto& [x, y] : apart) {
+    const auto read = Parse(With(Two(x, y), "{locks: [x, y], record: file}"));
+    EXPECT_TRUE(read.has_value()) << x << " " << y << ToString(read.error());
+  }
+  // One store each, or everybody may everything there.
+  std::string text = With(Two("redis://h/0", "redis://h/1"), "{locks: x}");
+  text.replace(text.rfind("}\n"), 1, ", scopes: {refunds: {locks: y}}}");
+  EXPECT_NE(WhyNot(text).find("`applications.payments` has two stores of one server"),
+            std::string::npos)
+      << WhyNot(text);
+  text = With(Two("redis://h/0", "redis://h/1"), "{locks: x}") + "  reports: {secret: " + kDigest +
+         ", locks: y}\n";
+  EXPECT_TRUE(Parse(text).has_value()) << "two users";
+}
+
+TEST(StoreFile, RefusesARecordThatIsOnAServerOfItsLocks) {
+  const std::pair<const char*, const char*> same[] = {
+      {"postgres://p/locks", "postgres://p:5432/records"},
+      {"etcd://e1,e2,e3", "etcd://e3:2379,e4"},
+      {"zookeeper://z1,z2/locks", "zookeeper://z2/records"},
+      {"postgres-advisory://p/locks", "postgres://p/records"}};
+  for (const auto& [locks, record] : same) {
+    std::string stores = Two(locks, record);
+    for (size_t at = 0; (at = stores.find("\"}", at)) != std::string::npos; at += 2) {
+      stores.replace(at, 2, "\", anybody: true}");
+    }
+    EXPECT_NE(WhyNot(With(stores, "{locks: x, record: y}")).find("on a server of its own"),
+              std::string::npos)
+        << locks << " " << record;
+  }
+  EXPECT_TRUE(
+      Parse(With(Two("postgres://p/locks", "postgres://q/records"), "{locks: x, record: y}"))
+          .has_value());
+}
+
 TEST(StoreFile, RefusesApplicationsThatCannotBeToldApart) {
   for (const char* name : {"Payments", "pay.ments", "pay_ments", "-pay", "\"\"",
                            "a12345678901234567890123456789012"}) {

@@ -30,7 +30,8 @@ struct NamedStore {
 // What is used for what, by the names of the stores.
 struct StorePlan {
   std::vector<std::string> locks;  // the first is the main one, the others back it up in order
-  std::string record;  // which of several is in force is kept there: a store that is none of them
+  // Which of several is in force is kept there: a store that is none of them, nor on their servers.
+  std::string record;
 };
 
 struct StoreApplication {
