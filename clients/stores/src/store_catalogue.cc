@@ -46,6 +46,7 @@ constexpr Scheme kSchemes[] = {
     {.begins = "etcd://", .port = 2379, .locks = true, .record = true},
     {.begins = "unix://", .locks = true},
     {.begins = "redlock://", .port = 6379, .locks = true},
+    {.begins = "redlocks://", .port = 6379, .locks = true},
     {.begins = "memcached://", .port = 11211, .locks = true},
     {.begins = "postgres-advisory://", .port = 5432, .database = true, .locks = true},
     {.begins = "mariadb-get-lock://", .port = 3306, .database = true, .locks = true},

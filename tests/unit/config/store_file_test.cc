@@ -86,6 +86,7 @@ TEST(StoreFile, TellsEachMistakeAtItsLine) {
 TEST(StoreFile, RefusesWhatContradictsItself) {
   ASSERT_TRUE(Parse(File(kRedis)).has_value());
   ASSERT_TRUE(Parse(File("  redis: {address: \"rediss://r/1?ca=/a%20b&key=/c\"}\n")).has_value());
+  ASSERT_TRUE(Parse(File("  redis: {address: \"redlocks://a,b,c\", anybody: true}\n")).has_value());
   const std::pair<std::string, std::string> wrong[] = {
       {"  m: {address: \"memcached://m\"}\n", "anybody: true"},
       {"  m: {address: \"etcd://m\"}\n", "anybody: true"},
