@@ -164,7 +164,8 @@ std::optional<size_t> SwitchedLocks::Parts::HoldsLeft(const SwitchRecord& record
 }
 
 LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
-  LockSwitch told{record.from, record.to, record.mode, record.epoch, HoldsLeft(record), {}};
+  LockSwitch told{record.from,       record.to, record.mode, record.epoch,
+                  HoldsLeft(record), {},        record.why};
   const SwitchProgress progress = board->Progress();
   if (record.mode != SwitchMode::kSingle) {
     told.left = progress.record == record ? progress.left : std::optional(HowLongToEnd(record));
@@ -200,7 +201,8 @@ Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::strin
   if (!record) {
     return record.error();
   }
-  if (record->mode == SwitchMode::kSingle && record->from == name) {
+  // In force, or on its way there.
+  if (record->mode == SwitchMode::kSingle ? record->from == name : record->to == name) {
     return parts_->Told(*record);
   }
   const auto known = std::find_if(parts_->stores.begin(), parts_->stores.end(),

@@ -267,6 +267,19 @@ TEST_F(SwitchedLocksTest, ATargetThatDoesNotAnswerIsNotSwitchedTo) {
   EXPECT_EQ(p.locks->SwitchEngine("a", "")->phase, SwitchMode::kSingle) << "it is in force";
 }
 
+TEST_F(SwitchedLocksTest, AskedForAgainASwitchIsAnsweredAsItStands) {
+  Process p = Open();
+  const auto begun = p.locks->SwitchEngine("b", "an upgrade");
+  ASSERT_TRUE(begun.has_value());
+  for (const auto& again : {p.locks->SwitchEngine("b", "once more"), p.locks->SwitchEngine("")}) {
+    ASSERT_TRUE(again.has_value()) << ToString(again.error());
+    EXPECT_EQ(again->epoch, begun->epoch);
+    EXPECT_EQ(again->target, "b");
+    EXPECT_EQ(again->why, "an upgrade");
+  }
+  EXPECT_EQ(p.locks->SwitchEngine("a", "").error().code, Code::kInvalid) << "call it off first";
+}
+
 TEST_F(SwitchedLocksTest, AStoreWithoutSealsIsReachedByADrainOnly) {
   LockCapabilities can = MemoryLockCapabilities();
   can.seals = false;

@@ -49,6 +49,7 @@ struct LockSwitch {
   // order. Nothing: a store did not answer, or half a second was not enough to look at these.
   std::optional<size_t> holds_left;
   std::optional<milliseconds> left;  // until the target alone is in force
+  std::string why;                   // for people: what was said with the last change
 };
 
 // What SwitchEngine() does where no planned switch is possible: the store in force does not answer
@@ -75,8 +76,9 @@ class SwitchedLocks final : public LockEngine {
   // To the next store in order, or to this one. Planned if both stores answer and seal, else as
   // `unless` says. Asks both stores a question, changes the record, counts holds_left, which takes
   // half a second and three calls of a store at most, and returns: the switch goes on by itself, in
-  // whichever process lives. Failures: kInvalid, kUnavailable (the target does not answer, or the
-  // record), kFenced (somebody else was quicker).
+  // whichever process lives. One to that store that is under way, or over, is answered as it
+  // stands. Failures: kInvalid, kUnavailable (the target does not answer, or the record), kFenced
+  // (somebody else was quicker).
   Result<LockSwitch> SwitchEngine(std::string_view why,
                                   UnlessPlanned unless = UnlessPlanned::kDrain);
   Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why,
