@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "audit.h"
 #include "exit_code.h"
 #include "lock_place.h"
 #include "oncemq/base/bytes.h"
@@ -44,6 +45,14 @@ Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
     return locks.error();
   }
   return NamedPlace{*std::move(locks), *std::move(name)};
+}
+
+// What failed may have been done all the same.
+Result<size_t> AskBack(const NamedPlace& place, std::string_view command) {
+  const auto asked = place.locks->AskBack(place.name);
+  AuditLocks(command, place.name, "",
+             asked ? std::to_string(*asked) + " asked" : ToString(asked.error()));
+  return asked;
 }
 
 ordered_json AsJson(const LockView& view) {
@@ -183,11 +192,10 @@ int LockAskBackCommand(const LockArguments& arguments) {
   if (!place) {
     return LockFailed(place.error());
   }
-  const auto asked = place->locks->AskBack(place->name);
+  const auto asked = AskBack(*place, "lock ask-back");
   if (!asked) {
     return LockFailed(asked.error());
   }
-  AuditLocks("lock ask-back", place->name, "", std::to_string(*asked));
   std::cout << *asked << " asked; they hear of it when they renew\n";
   return *asked > 0 ? kExitDone : kExitFailed;
 }
@@ -205,7 +213,10 @@ int LockReleaseCommand(const LockArguments& arguments) {
   const auto freed = (*locks)->Evict(*name, *fence);
   const std::string said = !freed                  ? ToString(freed.error())
                            : *freed == Freed::kYes ? "released"
-                                                   : "not held under this fence";
+                           : !(*locks)->capabilities().fence
+                               ? "nothing was released: without fences, which not every "
+                                 "store there has, no hold can be named"
+                               : "not held under this fence";
   AuditLocks("lock release", *name, arguments.fence, said);
   if (!freed) {
     return LockFailed(freed.error());
@@ -229,11 +240,9 @@ int LockElectionCommand(const LockArguments& arguments) {
     return LockFailed(!leader ? leader.error() : view.error());
   }
   if (arguments.resign) {
-    const auto asked = place->locks->AskBack(place->name);
-    if (!asked) {
+    if (const auto asked = AskBack(*place, "lock election --resign"); !asked) {
       return LockFailed(asked.error());
     }
-    AuditLocks("lock election", place->name, "", "asked to resign: " + std::to_string(*asked));
   }
   ordered_json json{{"name", view->name}, {"name_hex", HexOfBytes(view->name)}};
   json["leader"] = nullptr;

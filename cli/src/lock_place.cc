@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_place.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <iostream>
 #include <utility>
 
 #include "exit_code.h"
-#include "oncemq/base/log.h"
 #include "oncemq/locks/catalogue_locks.h"
 #include "oncemq/locks/lock_engines.h"
 #include "safe_json.h"
@@ -104,17 +101,6 @@ SwitchboardOptions WithoutVote() {
   SwitchboardOptions options;
   options.automatic = false;
   return options;
-}
-
-void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
-                std::string_view result) {
-  Log(LogLevel::kInfo, "admin", "change",
-      {{"command", command},
-       {"uid", getuid()},
-       {"pid", getpid()},
-       {"name", name},
-       {"fence", fence},
-       {"result", result}});
 }
 
 }  // namespace oncemq

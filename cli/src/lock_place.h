@@ -32,8 +32,5 @@ Result<StoreAccess> AccessOf(const CatalogueArguments& from);
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);
 // How a command opens a switchboard: its own calls are no reason to leave a store.
 SwitchboardOptions WithoutVote();
-// As the admin socket does: a line for each change, with who asked for it.
-void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
-                std::string_view result);
 
 }  // namespace oncemq

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "audit.h"
 #include "exit_code.h"
 #include "lock_place.h"
 #include "oncemq/base/raise_record.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "audit.h"
 #include "exit_code.h"
 #include "lock_place.h"
 #include "oncemq/locks/switched_locks.h"
@@ -34,9 +35,13 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& argumen
 }
 
 void Print(const LockSwitch& told, bool json) {
-  ordered_json out{{"in_force", told.in_force},     {"target", told.target},
-                   {"phase", ToString(told.phase)}, {"epoch", told.epoch},
-                   {"holds_left", nullptr},         {"left_ms", nullptr}};
+  ordered_json out{{"in_force", told.in_force},
+                   {"target", told.target},
+                   {"phase", ToString(told.phase)},
+                   {"epoch", told.epoch},
+                   {"holds_left", nullptr},
+                   {"left_ms", nullptr},
+                   {"why", told.why}};
   if (told.holds_left) {
     out["holds_left"] = *told.holds_left;
   }
@@ -59,6 +64,9 @@ void Print(const LockSwitch& told, bool json) {
   }
   if (told.left) {
     std::cout << ", " << told.left->count() << " ms left at most, counted from this look";
+  }
+  if (!told.why.empty()) {
+    std::cout << "; why: " << SafeText(told.why);
   }
   std::cout << "\n";
 }

@@ -39,6 +39,13 @@ class LockCommand : public Command {
     return nlohmann::json::parse(Lock("show " + name + " --json").out);
   }
 
+  // What no lock is.
+  void WriteByHand(const std::string& key) const {
+    Process writes(
+        {.command = {"redis-cli", "-p", std::to_string(server_->port()), "set", key, "hello"}});
+    ASSERT_EQ(writes.Wait(std::chrono::seconds(30)), 0);
+  }
+
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<LockDomain> domain_;
 };
@@ -81,6 +88,31 @@ TEST_F(LockCommand, AsksAHolderBack) {
   EXPECT_TRUE(*(*lease)->Confirm());
   EXPECT_TRUE(Eventually(kPatience, [&] { return (*lease)->asked_back().stop_requested(); }));
   EXPECT_EQ(Lock("ask-back nobody").code, 1);
+}
+
+// Three masters, so that none of them is the only one that says something.
+TEST_F(LockCommand, WithoutFencesNoHoldCanBeNamedAndThatIsSaid) {
+  const auto second = RedisServer::Start();
+  const auto third = RedisServer::Start();
+  std::string at = "redlock://";
+  for (const RedisServer* server : {server_.get(), second.get(), third.get()}) {
+    at += "127.0.0.1:" + std::to_string(server->port()) + (server == third.get() ? "" : ",");
+  }
+  const auto domain = *LockDomain::Open(*OpenLockEngine(at));
+  const auto lease = domain->Acquire("x");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  const Ended ended = Run("lock release x --fence 1 --at " + at);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out.find("not held"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("no hold can be named"), std::string::npos) << ended.out;
+  EXPECT_TRUE(*(*lease)->Confirm());
+}
+
+TEST_F(LockCommand, AnAskThatFailedLeavesAnAuditLineToo) {
+  WriteByHand("oncemq:lock:0::x");
+  const Ended asked = Lock("ask-back x");
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_NE(asked.err.find("\"command\":\"lock ask-back\""), std::string::npos) << asked.err;
 }
 
 TEST_F(LockCommand, TakesANameOfAnyBytes) {
@@ -139,9 +171,7 @@ TEST_F(LockCommand, OneKeyThatIsNotOursHidesNoOther) {
   const auto locks = *OpenLockEngine(server_->url());
   const auto domain = *LockDomain::Open(locks);
   const auto lease = domain->Acquire("b");
-  Process writes({.command = {"redis-cli", "-p", std::to_string(server_->port()), "set",
-                              "oncemq:lock:0::a", "hello"}});
-  ASSERT_EQ(writes.Wait(std::chrono::seconds(30)), 0);
+  WriteByHand("oncemq:lock:0::a");
   const Ended listed = Lock("ls");
   EXPECT_NE(listed.code, 0);
   EXPECT_NE(listed.out.find("b: held"), std::string::npos) << listed.out;
@@ -219,6 +249,7 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
   const auto begun = Told("b --why upgrade");
   EXPECT_EQ(begun["phase"], "both");
   EXPECT_EQ(begun["target"], "b");
+  EXPECT_EQ(begun["why"], "upgrade");
   EXPECT_TRUE(Eventually(kPatience, [&] { return Told("")["in_force"] == "b"; }));
   // The service may read the record later than the command does.
   EXPECT_TRUE(Eventually(kPatience, [&] {
@@ -294,7 +325,11 @@ TEST_F(LockSwitchCommand, ASwitchIsOfASpaceThatIsSaid) {
 TEST_F(LockSwitchCommand, ASwitchIsCalledOff) {
   const auto service = OpenService(kPatience);  // it is not over when it is called off
   EXPECT_EQ(Switch("--call-off").code, 2) << "none is under way";
-  EXPECT_EQ(Told("--next")["target"], "b");
+  const auto begun = Told("--next --why 'an upgrade'");
+  EXPECT_EQ(begun["target"], "b");
+  EXPECT_NE(Switch("").out.find("; why: an upgrade"), std::string::npos);
+  EXPECT_EQ(Told("b")["epoch"], begun["epoch"]) << "the same switch, asked for again";
+  EXPECT_EQ(Switch("a").code, 2) << "another one is under way";
   EXPECT_EQ(Told("--call-off")["in_force"], "a");
   EXPECT_EQ(Switch("b --next").code, 2);
   EXPECT_EQ(Switch("c").code, 2) << "nobody knows it";
