@@ -45,5 +45,9 @@ TEST_F(MariadbGrants, TheDatabaseOfOthersIsRefusedByTheServer) {
   }
 }
 
+TEST_F(MariadbGrants, ASwitchIsRecordedByTheApplicationItself) {
+  ExpectASwitchIsRecorded();
+}
+
 }  // namespace
 }  // namespace oncemq::testing

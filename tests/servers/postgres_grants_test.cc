@@ -55,19 +55,7 @@ TEST_F(PostgresGrants, TheRowsOfOthersAreRefusedByTheServer) {
 }
 
 TEST_F(PostgresGrants, ASwitchIsRecordedByTheApplicationItself) {
-  StoreCatalogue catalogue = catalogue_;
-  catalogue.stores["memory"] = {"memory:", true};
-  catalogue.plan = StorePlan{{"memory"}, "store"};
-  const auto client = Open(server_->url());
-  const auto grants = LockGrants(catalogue, Reports());
-  ASSERT_EQ(grants->size(), 2u);
-  EXPECT_EQ(grants->at(0).reader, "") << "memory knows no users";
-  for (const std::string& line : grants->at(1).statements) {
-    EXPECT_TRUE((*client)->Run({line}).has_value()) << line;
-  }
-  const auto locks = OpenAs(catalogue, Reports());
-  ASSERT_TRUE(locks);
-  EXPECT_EQ(locks->Ask(AskOf(1))->kind, LockAnswer::Kind::kGranted);
+  ExpectASwitchIsRecorded();
 }
 
 }  // namespace

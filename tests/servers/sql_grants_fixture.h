@@ -58,6 +58,17 @@ class SqlGrantsTest : public GrantsTest {
     CannotOpen(AddressAs(catalogue_, "payments", wrong, Payments()), "payments", wrong);
     CannotOpen(AddressAs(catalogue_, "payments", wrong, {"nobody", ""}), "payments", wrong);
   }
+  void ExpectASwitchIsRecorded() const {
+    const StoreCatalogue catalogue = WithRecord(catalogue_);
+    const auto client = Open(server_->url());
+    const auto grants = LockGrants(catalogue, Reports());
+    ASSERT_EQ(grants->size(), 2u);
+    EXPECT_EQ(grants->at(0).reader, "") << "memory knows no users";
+    for (const std::string& line : grants->at(1).statements) {
+      EXPECT_TRUE((*client)->Run({line}).has_value()) << line;
+    }
+    TheRecordIsKept(catalogue, Reports());
+  }
 
   static inline std::unique_ptr<Server> server_;
   StoreCatalogue catalogue_;

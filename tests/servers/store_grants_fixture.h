@@ -15,6 +15,7 @@
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engines.h"
 #include "oncemq/locks/lock_grants.h"
+#include "oncemq/locks/switch_stores.h"
 #include "support/eventually.h"
 
 namespace oncemq::testing {
@@ -125,6 +126,29 @@ class GrantsTest : public ::testing::Test {
     EXPECT_EQ(*one.Seal(0), 0u);
     EXPECT_EQ(*one.Seal(3), 3u);
     EXPECT_EQ(other.Ask(AskOf(3))->kind, LockAnswer::Kind::kSealed);
+  }
+
+  // The same stores; which lock store is in force is kept in the granted one.
+  static StoreCatalogue WithRecord(StoreCatalogue catalogue) {
+    catalogue.stores["memory"] = {"memory:", true};
+    catalogue.plan = StorePlan{{"memory"}, "store"};
+    return catalogue;
+  }
+  // All that a switchboard does with its record.
+  static void TheRecordIsKept(const StoreCatalogue& catalogue, const StoreIdentity& who) {
+    const auto locks = OpenAs(catalogue, who);
+    ASSERT_TRUE(locks);
+    EXPECT_EQ(locks->Ask(AskOf(1))->kind, LockAnswer::Kind::kGranted);
+    const auto record =
+        OpenSwitchStore(AddressFor(catalogue.stores.at("store"), "store", who), who.application);
+    ASSERT_TRUE(record.has_value()) << ToString(record.error());
+    const auto text = (*record)->Read();
+    ASSERT_TRUE(text.has_value()) << ToString(text.error());
+    EXPECT_NE(text->text, "") << "it is the one that was written for the locks";
+    EXPECT_TRUE(*(*record)->Swap(text->text, text->version));
+    EXPECT_TRUE((*record)->Say("a test", "1"));
+    EXPECT_EQ((*record)->Hear()->count("a test"), 1u);
+    EXPECT_TRUE((*record)->Bury("a test"));
   }
 
   // Each call is refused, and says no password.

@@ -91,5 +91,10 @@ TEST_F(ZooKeeperGrants, TheNodesOfOthersAreRefusedByTheServer) {
   Refused(*Raw(address), "/applications/locks");
 }
 
+// What a node is granted for is not asked, so the statements are those of the locks.
+TEST_F(ZooKeeperGrants, ASwitchIsRecordedByTheApplicationItself) {
+  TheRecordIsKept(WithRecord(catalogue_), Reports());
+}
+
 }  // namespace
 }  // namespace oncemq::testing
