@@ -61,6 +61,36 @@ Result<std::optional<std::string>> EffectOverlay::Get(std::string_view key) {
   return row ? Apply(found->second, *std::move(row)) : row;
 }
 
+Result<std::optional<std::string>> EffectOverlay::Watch(std::string_view key) {
+  std::string name(key);
+  if (watched_.count(name) == 0) {
+    auto row = base_(key);
+    if (!row) {
+      return row;
+    }
+    const size_t size = *row ? (*row)->size() : 0;
+    if (Status fit = Check(key, size); !fit) {
+      return fit.error();
+    }
+    bytes_ += key.size() + size;
+    watched_.emplace(std::move(name), Watched{*std::move(row), message_});
+  }
+  return Get(key);
+}
+
+Result<bool> EffectOverlay::Holds(const Read& read) const {
+  for (const auto& [key, watched] : watched_) {
+    const auto present = read(key);
+    if (!present) {
+      return present.error();
+    }
+    if (*present != watched.row) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Status EffectOverlay::Check(std::string_view key, size_t value_bytes) const {
   if (key.empty() || key.size() > kMaxEffectKeyBytes) {
     return InvalidRequest("a row's key has 1 to " + std::to_string(kMaxEffectKeyBytes) +
@@ -150,6 +180,15 @@ void EffectOverlay::Undo() {
       bytes_ -= key.size();
       changes_.erase(found);
     }
+  }
+  // What a message saw is of no matter once nothing of it stays.
+  for (auto at = watched_.begin(); at != watched_.end();) {
+    if (at->second.message != message_) {
+      ++at;
+      continue;
+    }
+    bytes_ -= at->first.size() + (at->second.row ? at->second.row->size() : 0);
+    at = watched_.erase(at);
   }
   Begin();
 }

@@ -25,6 +25,7 @@ class EffectOverlay final : public EffectBatch {
   explicit EffectOverlay(Read base) : base_(std::move(base)) {}
 
   Result<std::optional<std::string>> Get(std::string_view key) override;
+  Result<std::optional<std::string>> Watch(std::string_view key) override;
   Status Put(std::string_view key, std::string_view value) override;
   Status Delete(std::string_view key) override;
   Status Add(std::string_view key, int64_t delta) override;
@@ -32,6 +33,10 @@ class EffectOverlay final : public EffectBatch {
   void Begin() override;
   void Keep() override;
   void Undo() override;
+
+  // Whether every watched row is in the store, which `read` asks, as it was. To be asked in the
+  // same step in which the rows are written.
+  Result<bool> Holds(const Read& read) const;
 
   // One row as it is to be: nothing to delete it.
   struct Row {
@@ -41,7 +46,6 @@ class EffectOverlay final : public EffectBatch {
   // All rows, with the sums computed on what `read` says now. kInvalid: a sum leaves int64_t, or
   // the row is no sum.
   Result<std::vector<Row>> Rows(const Read& read) const;
-  bool empty() const { return changes_.empty(); }
 
  private:
   // What is written over a row, and then added to it.
@@ -53,6 +57,12 @@ class EffectOverlay final : public EffectBatch {
     size_t bytes() const { return value ? value->size() : 0; }
   };
 
+  // A row that the run rests on, as it was in the store.
+  struct Watched {
+    std::optional<std::string> row;
+    uint64_t message = 0;  // that was the first to look
+  };
+
   Status Check(std::string_view key, size_t value_bytes) const;
   Change& Touch(std::string_view key);
   static Result<std::optional<std::string>> Apply(const Change& change,
@@ -60,6 +70,7 @@ class EffectOverlay final : public EffectBatch {
 
   const Read base_;
   std::unordered_map<std::string, Change> changes_;
+  std::unordered_map<std::string, Watched> watched_;
   uint64_t message_ = 1;  // the present one
   // What its rows were before it, each once.
   std::vector<std::pair<std::string, std::optional<Change>>> undo_;

@@ -197,16 +197,17 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
         return (*store)->engine().WouldComplete(
             request, {request.id, IdHashOf(tools_.config, request.id), 0});
       });
-  if (!all) {
+  auto& overlay = static_cast<EffectOverlay&>(effects);
+  const auto read = [&](std::string_view key) -> Result<std::optional<std::string>> {
+    const auto& present = (*store)->file().now().effects;
+    const auto row = present.find(key);
+    return row == present.end() ? std::nullopt : std::optional(row->second);
+  };
+  if (!all || !*overlay.Holds(read)) {
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
     return {};
   }
-  auto& overlay = static_cast<EffectOverlay&>(effects);
-  const auto& present = (*store)->file().now().effects;
-  const auto rows = overlay.Rows([&](std::string_view key) -> Result<std::optional<std::string>> {
-    const auto row = present.find(key);
-    return row == present.end() ? std::nullopt : std::optional(row->second);
-  });
+  const auto rows = overlay.Rows(read);
   if (!rows) {
     return rows.error();
   }

@@ -172,6 +172,30 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, SumsThatTwoRunsChangeAtTheSameTimeLoseNothi
   EXPECT_EQ(Sum("sum"), 20);
 }
 
+WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOneIsWritten) {
+  const Attempt one = Granted("x");
+  const Attempt other = Granted("y");
+  const auto first = NewBatch();
+  const auto second = NewBatch();
+  for (EffectBatch* effects : {first.get(), second.get()}) {
+    effects->Begin();
+    EXPECT_EQ(*effects->Watch("row"), std::nullopt);
+    EXPECT_TRUE(effects->Put("row", effects == first.get() ? "of the first" : "of the second"));
+    effects->Keep();
+  }
+  EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
+  EXPECT_EQ(CompleteWith(*first, {one}), Change::kFenced);
+  EXPECT_EQ(Row("row"), "of the second");
+  EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
+  const auto again = NewBatch();
+  again->Begin();
+  EXPECT_EQ(*again->Watch("row"), "of the second");
+  EXPECT_TRUE(again->Put("row", "of the first"));
+  again->Keep();
+  EXPECT_EQ(CompleteWith(*again, {one}), Change::kMade);
+  EXPECT_EQ(Row("row"), "of the first");
+}
+
 WINDOW_TEST_F(EffectsTest, AtAtomic, ARowThatCannotBeIsRefusedToTheHandler) {
   const auto effects = NewBatch();
   effects->Begin();

@@ -157,11 +157,19 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
     fenced = fenced || (!engine_.WouldComplete(requests[i], found[i]) &&
                         !ONCEMQ_MUTANT("effect-without-marker"));
   }
+  const auto read = [this](std::string_view key) { return ReadEffect(key); };
+  if (!fenced) {
+    const auto holds = effects.Holds(read);
+    if (!holds) {
+      return holds.error();
+    }
+    fenced = !*holds && !ONCEMQ_MUTANT("watched-row-not-asked");
+  }
   if (fenced) {
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
     return {};
   }
-  const auto rows = effects.Rows([this](std::string_view key) { return ReadEffect(key); });
+  const auto rows = effects.Rows(read);
   if (!rows) {
     return rows.error();
   }

@@ -14,6 +14,15 @@ constexpr std::string_view kRowsOfFences("\0oncemq/fence/", 14);
 std::string TextOf(const Fence& fence) {
   return Hex(fence.epoch) + Hex(fence.token);
 }
+constexpr size_t kTextOfFence = 32;
+
+// Behind the fence, how often the row was written: no two runs leave the same bytes, so one that
+// began before the other was written finds out, also if both have one fence. Rows of before the
+// count have none.
+std::string CountBehind(std::string_view last) {
+  const auto count = last.size() > kTextOfFence ? ParseHex(last.substr(kTextOfFence)) : 0;
+  return Hex(count.value_or(0) + 1);
+}
 
 }  // namespace
 
@@ -23,17 +32,18 @@ Result<std::optional<FencedEffects>> FencedEffects::Begin(Effects& effects, cons
   }
   const std::string row = std::string(kRowsOfFences) + std::string(lease.name());
   const std::string mine = TextOf(lease.fence());
-  const auto last = effects.Get(row);
-  if (!last) {
-    return last.error();
+  const auto found =
+      ONCEMQ_MUTANT("effects-fence-not-watched") ? effects.Get(row) : effects.Watch(row);
+  if (!found) {
+    return found.error();
   }
-  if (*last && **last > mine && !ONCEMQ_MUTANT("effects-fence-lets-all-in")) {
+  const std::string last = found->value_or("");
+  if (last.substr(0, kTextOfFence) > mine && !ONCEMQ_MUTANT("effects-fence-lets-all-in")) {
     return std::optional<FencedEffects>();
   }
-  if (!*last || **last != mine) {
-    if (const Status put = effects.Put(row, mine); !put) {
-      return put.error();
-    }
+  const std::string count = ONCEMQ_MUTANT("effects-fence-not-counted") ? "" : CountBehind(last);
+  if (const Status put = effects.Put(row, mine + count); !put) {
+    return put.error();
   }
   return std::optional(FencedEffects(effects, lease));
 }

@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace oncemq {
@@ -65,6 +66,72 @@ TEST(EffectOverlay, WhyARowCannotBeMadeIsToldWithItsKey) {
   ASSERT_FALSE(large);
   EXPECT_NE(large.error().message.find("`balance`: the sum is too large"), std::string::npos)
       << large.error().message;
+}
+
+class WatchedRows : public ::testing::Test {
+ protected:
+  EffectOverlay::Read ReadStore() {
+    return [this](std::string_view key) -> Result<std::optional<std::string>> {
+      const auto row = store_.find(std::string(key));
+      return row == store_.end() ? std::nullopt : std::optional(row->second);
+    };
+  }
+  bool Holds() { return *overlay_.Holds(ReadStore()); }
+
+  std::map<std::string, std::string> store_{{"a", "1"}};
+  EffectOverlay overlay_{ReadStore()};
+};
+
+TEST_F(WatchedRows, ARunRestsOnEachRowThatItWatches) {
+  EXPECT_EQ(*overlay_.Watch("a"), "1");
+  EXPECT_EQ(*overlay_.Watch("b"), std::nullopt);
+  ASSERT_TRUE(overlay_.Get("c"));
+  EXPECT_TRUE(Holds());
+  store_["c"] = "of another run";
+  EXPECT_TRUE(Holds()) << "it was only read";
+  store_["b"] = "of another run";
+  EXPECT_FALSE(Holds());
+  store_.erase("b");
+  EXPECT_TRUE(Holds());
+  store_["a"] = "of another run";
+  EXPECT_FALSE(Holds());
+}
+
+TEST_F(WatchedRows, WhatItWritesItselfIsReadAndChangesNothing) {
+  ASSERT_TRUE(overlay_.Watch("a"));
+  ASSERT_TRUE(overlay_.Put("a", "mine"));
+  EXPECT_EQ(*overlay_.Watch("a"), "mine");
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(WatchedRows, TheFirstLookCounts) {
+  overlay_.Begin();
+  ASSERT_TRUE(overlay_.Watch("a"));
+  overlay_.Keep();
+  store_["a"] = "of another run";
+  overlay_.Begin();
+  EXPECT_EQ(*overlay_.Watch("a"), "of another run");
+  EXPECT_FALSE(Holds()) << "the first message stands on what is gone";
+  overlay_.Undo();
+  EXPECT_FALSE(Holds());
+}
+
+TEST_F(WatchedRows, WhatAMessageWatchedIsNotAskedOnceNothingOfItStays) {
+  overlay_.Begin();
+  ASSERT_TRUE(overlay_.Watch("a"));
+  overlay_.Undo();
+  store_["a"] = "of another run";
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(WatchedRows, WhatIsWatchedCountsAsBytesOfTheRun) {
+  store_["large"] = std::string(kMaxEffectBytes - 10, 'x');
+  overlay_.Begin();
+  ASSERT_TRUE(overlay_.Watch("large"));
+  EXPECT_EQ(overlay_.Put("row", "0123456789").error().code, Code::kFull);
+  EXPECT_EQ(overlay_.Watch("another row").error().code, Code::kFull);
+  overlay_.Undo();
+  EXPECT_TRUE(overlay_.Put("row", "0123456789"));
 }
 
 }  // namespace

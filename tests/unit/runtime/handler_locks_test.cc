@@ -2,42 +2,32 @@
 // Names that handlers take: from a domain, or from the assignment itself (rule 50).
 #include <gtest/gtest.h>
 
-#include "drive.h"
-#include "lock_use.h"
-#include "oncemq/framework/fenced_effects.h"
-#include "oncemq/locks/memory_locks.h"
-#include "scripted_source.h"
+#include "handler_locks_fixture.h"
 
 namespace oncemq::testing {
 namespace {
 
-// Rows in a map, written at once.
+// Rows that nobody looks at.
 class Rows final : public EffectBatch {
  public:
-  Status Put(std::string_view key, std::string_view value) override {
-    rows_.insert_or_assign(std::string(key), std::string(value));
-    return {};
-  }
-  Status Delete(std::string_view key) override {
-    rows_.erase(std::string(key));
-    return {};
-  }
+  explicit Rows(const std::function<void()>& on_keep) : on_keep_(on_keep) {}
+  Result<std::optional<std::string>> Get(std::string_view) override { return {std::nullopt}; }
+  Result<std::optional<std::string>> Watch(std::string_view) override { return {std::nullopt}; }
+  Status Put(std::string_view, std::string_view) override { return {}; }
+  Status Delete(std::string_view) override { return {}; }
   Status Add(std::string_view, int64_t) override { return {}; }
-  Result<std::optional<std::string>> Get(std::string_view key) override {
-    const auto at = rows_.find(std::string(key));
-    return at == rows_.end() ? std::optional<std::string>() : std::optional(at->second);
-  }
   void Begin() override {}
-  void Keep() override {}
+  void Keep() override { on_keep_(); }
   void Undo() override {}
 
  private:
-  std::map<std::string, std::string> rows_;
+  const std::function<void()>& on_keep_;
 };
 
 // At the level atomic: grants everything, and says when effects are written.
 class AtomicWindow final : public Window {
  public:
+  std::function<void()> on_keep = [] {};  // a handler has returned Done
   std::function<void()> on_write = [] {};
   int written = 0;
 
@@ -58,7 +48,7 @@ class AtomicWindow final : public Window {
     return All(requests.size(), answers);
   }
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t) override {
-    return std::unique_ptr<EffectBatch>(std::make_unique<Rows>());
+    return std::unique_ptr<EffectBatch>(std::make_unique<Rows>(on_keep));
   }
   Status CompleteWith(EffectBatch&, std::span<const CompleteRequest> requests,
                       std::span<Change> answers) override {
@@ -85,58 +75,6 @@ class AtomicWindow final : public Window {
     std::fill(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(count), Change::kMade);
     return {};
   }
-};
-
-class HandlerLocksTest : public ::testing::Test {
- protected:
-  // One run of so many messages, each of a lane of its own.
-  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
-                          BootTime safe_until = BootTime::max()) {
-    ScriptedSource source(script_);
-    RunPolicy policy{.window = window != nullptr};
-    if (window != nullptr) {
-      policy.level = window->capabilities().level;
-    }
-    Job job(policy, TokenSource(1), source.NewView());
-    job.run.safe_until = safe_until;
-    std::deque<Script::Record> records(messages);
-    std::deque<std::string> ids;
-    for (uint32_t i = 0; i < messages; i++) {
-      records[i].offset = i;
-      RunItem item;
-      item.slot = item.lane = i;
-      item.message = &records[i];
-      item.own = 77;
-      item.id = ids.emplace_back("id " + std::to_string(i));
-      job.run.items.push_back(item);
-    }
-    EXPECT_EQ(DriveRun(job, handler,
-                       {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_}),
-              Driven::kSettled);
-    std::vector<Fate> fates;
-    for (const Settlement& settlement : job.machine.settlements()) {
-      fates.push_back(settlement.fate);
-    }
-    return fates;
-  }
-  bool Held(std::string_view name) { return !engine_->Look(name)->parties.empty(); }
-  void Evict(const Lease& lease) {
-    ASSERT_EQ(*engine_->Evict(lease.name(), lease.fence()), Freed::kYes);
-  }
-  void UseElision() {
-    auto locks = OpenLocks({.elided = true, .names_partition_owned = true}, Level::kAtomic);
-    ASSERT_TRUE(locks.has_value());
-    elided_ = *std::move(locks);
-    source_of_locks_ = elided_.source;
-  }
-
-  const std::unique_ptr<Wake> wake_ = *Wake::Open();
-  Script script_{*wake_};
-  StoreErrors errors_;
-  const std::shared_ptr<LockEngine> engine_ = MakeMemoryLocks();
-  const std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
-  OpenedLocks elided_;
-  LockSource source_of_locks_{domain_.get(), false};
 };
 
 TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
@@ -256,60 +194,6 @@ TEST_F(HandlerLocksTest, AtTheLevelAtomicTheNameIsKeptUntilTheEffectsAreWritten)
   EXPECT_EQ(calls, 1) << "the next one might wait for what this one keeps";
   EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kWithdrawn, Fate::kWithdrawn}));
   EXPECT_FALSE(Held("x"));
-}
-
-TEST_F(HandlerLocksTest, RowsOfAnEarlierHolderAreRefused) {
-  Rows rows;
-  Lease first = std::move(**domain_->Acquire("x"));
-  auto by_first = FencedEffects::Begin(rows, first);
-  ASSERT_TRUE(by_first.has_value() && by_first->has_value());
-  EXPECT_TRUE((*by_first)->Put("row", "1"));
-  Evict(first);
-  const Lease second = std::move(**domain_->Acquire("x"));
-  auto by_second = FencedEffects::Begin(rows, second);
-  ASSERT_TRUE(by_second.has_value() && by_second->has_value());
-  EXPECT_EQ(*(*by_second)->Get("row"), "1");
-  EXPECT_FALSE(FencedEffects::Begin(rows, first)->has_value());
-  EXPECT_FALSE(*first.Confirm());
-  EXPECT_EQ((*by_first)->Put("row", "2").error().code, Code::kFenced);
-  EXPECT_EQ(FencedEffects::Begin(rows, Lease()).error().code, Code::kInvalid);
-  const Lease counted =
-      std::move(**domain_->Acquire("y", {.mode = LockMode::kCounted, .limit = 2}));
-  EXPECT_EQ(FencedEffects::Begin(rows, counted).error().code, Code::kInvalid);
-}
-
-TEST_F(HandlerLocksTest, TheRowOfAFenceIsNobodysToWrite) {
-  Rows rows;
-  ASSERT_TRUE(rows.Put("fence/x", "of the user"));
-  const Lease lease = std::move(**domain_->Acquire("x"));
-  auto fenced = FencedEffects::Begin(rows, lease);
-  ASSERT_TRUE(fenced.has_value() && fenced->has_value());
-  const std::string row = std::string(1, '\0') + "oncemq/fence/x";
-  EXPECT_TRUE((*rows.Get(row)).has_value()) << "here it is";
-  const auto refused = [](const Status& done) {
-    return !done && done.error().code == Code::kInvalid;
-  };
-  EXPECT_TRUE(refused((*fenced)->Put(row, "0")));
-  EXPECT_TRUE(refused((*fenced)->Add(row, 1)));
-  EXPECT_TRUE(refused((*fenced)->Delete(row)));
-  EXPECT_EQ(*(*fenced)->Get("fence/x"), "of the user");
-}
-
-// What would give rows a fence without a lease does not compile here.
-template <class... Arguments>
-concept BeginsRows = requires(Arguments... arguments) {
-  FencedEffects::Begin(arguments...);
-};
-
-TEST_F(HandlerLocksTest, RowsUnderAFenceAreBegunByALeaseOnly) {
-  static_assert(BeginsRows<Effects&, const Lease&>);
-  static_assert(!BeginsRows<Effects&>);
-  static_assert(!BeginsRows<Effects&, Fence>);
-  static_assert(!BeginsRows<Effects&, std::string_view>);
-  static_assert(!BeginsRows<Effects&, const Lease*>);
-  static_assert(!std::is_default_constructible_v<FencedEffects>);
-  static_assert(!std::is_constructible_v<FencedEffects, Effects&>);
-  static_assert(!std::is_constructible_v<FencedEffects, Effects&, const Lease&>);
 }
 
 TEST_F(HandlerLocksTest, AnElidedNameHasTheOwnershipFenceAndEndsWithTheAssignment) {

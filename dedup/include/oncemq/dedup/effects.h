@@ -15,7 +15,8 @@
 // Promise: a handler reads what it wrote itself, and what messages before it in the same run wrote.
 // Rows belong to one partition: another partition's handlers do not see them. Two runs of one
 // partition may be at work at the same time, with different keys: a row that messages of different
-// keys change by reading and writing it would lose a change; Add() loses none.
+// keys change by reading and writing it would lose a change. Add() loses none; of two that Watch()
+// the same row and change it the later one is not written, and its messages come again.
 // Failure: Status, with nothing changed. kFull: more than max_effect_bytes in one run; kInvalid: a
 // key that is empty or longer than max_key_bytes, or a sum that leaves int64_t.
 // Who else wants to read them: ScanEffects() (local_window.h), once nobody holds the store.
@@ -40,6 +41,9 @@ inline constexpr size_t kMaxEffectBytes = size_t{64} << 20;  // of keys and valu
 class Effects {
  public:
   virtual Result<std::optional<std::string>> Get(std::string_view key) = 0;
+  // As Get, and the run rests on that row: it is written only if the row in the store is then as it
+  // is now. So who changes a row that others watch must never write the bytes of an earlier time.
+  virtual Result<std::optional<std::string>> Watch(std::string_view key) = 0;
   virtual Status Put(std::string_view key, std::string_view value) = 0;
   virtual Status Delete(std::string_view key) = 0;
   // A row that is a sum: 8 bytes, little-endian; one that is not there is 0. Sums that several runs

@@ -250,7 +250,8 @@ class Window {
 
   // open -> done for all of them together with the effects, or kFenced for all of them and nothing
   // is written: one of them is not the caller's any more, so the batch is not what it seems
-  // (rule 5). Requests and effects are of one partition.
+  // (rule 5), or a row that the effects rest on (Effects::Watch) has changed. Requests and effects
+  // are of one partition.
   virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                               std::span<Change> answers);
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs whose handlers take names, driven one by one.
+// Thread safety: none; a run may be driven inside a handler of another one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "drive.h"
+#include "lock_use.h"
+#include "oncemq/locks/memory_locks.h"
+#include "scripted_source.h"
+
+namespace oncemq::testing {
+
+class HandlerLocksTest : public ::testing::Test {
+ protected:
+  // One run of so many messages, each of a lane of its own. One that did not end comes again with
+  // the next run of that id.
+  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
+                          BootTime safe_until = BootTime::max(), std::string_view id = "id") {
+    ScriptedSource source(script_);
+    RunPolicy policy{.window = window != nullptr};
+    if (window != nullptr) {
+      policy.level = window->capabilities().level;
+    }
+    Job job(policy, TokenSource(1, 1 + 1'000 * runs_++), source.NewView());
+    job.run.safe_until = safe_until;
+    std::deque<Script::Record> records(messages);
+    std::deque<std::string> ids;
+    for (uint32_t i = 0; i < messages; i++) {
+      records[i].offset = i;
+      RunItem item;
+      item.slot = item.lane = i;
+      item.message = &records[i];
+      item.at = {0, 0, i};
+      item.own = own_;
+      item.id = ids.emplace_back(std::string(id) + " " + std::to_string(i));
+      std::tie(item.stage, item.token) = left_[ids.back()];
+      job.run.items.push_back(item);
+    }
+    EXPECT_EQ(DriveRun(job, handler,
+                       {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_}),
+              Driven::kSettled);
+    std::vector<Fate> fates;
+    for (const Settlement& settlement : job.machine.settlements()) {
+      fates.push_back(settlement.fate);
+      left_[ids[settlement.slot]] = {settlement.stage, settlement.token};
+    }
+    return fates;
+  }
+  bool Held(std::string_view name) { return !engine_->Look(name)->parties.empty(); }
+  void Evict(const Lease& lease) {
+    ASSERT_EQ(*engine_->Evict(lease.name(), lease.fence()), Freed::kYes);
+  }
+  void UseElision() {
+    auto locks = OpenLocks({.elided = true, .names_partition_owned = true}, Level::kAtomic);
+    ASSERT_TRUE(locks.has_value());
+    elided_ = *std::move(locks);
+    source_of_locks_ = elided_.source;
+  }
+
+  const std::unique_ptr<Wake> wake_ = *Wake::Open();
+  Script script_{*wake_};
+  StoreErrors errors_;
+  const std::shared_ptr<LockEngine> engine_ = MakeMemoryLocks();
+  const std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
+  OpenedLocks elided_;
+  LockSource source_of_locks_{domain_.get(), false};
+  Own own_ = 77;
+
+ private:
+  std::map<std::string, std::pair<Stage, Token>> left_;
+  uint64_t runs_ = 0;
+};
+
+}  // namespace oncemq::testing
