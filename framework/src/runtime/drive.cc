@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drive.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -86,13 +87,13 @@ Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Cont
   return outcome;
 }
 
-// At the level atomic the effects are still to be written, so the names are kept until then, and
-// no other message is handled meanwhile: it might want one that is kept.
-void GiveNamesBack(Job& job) {
+// At the level atomic the effects of a message that is done are still to be written, so its names
+// are kept until then, and no other message is handled meanwhile: it might want one that is kept.
+void GiveNamesBack(Job& job, bool done) {
   if (!job.locks.any()) {
     return;
   }
-  if (job.machine.Atomic() && !ONCEMQ_MUTANT("names-free-before-the-write")) {
+  if (done && job.machine.Atomic() && !ONCEMQ_MUTANT("names-free-before-the-write")) {
     job.machine.StopHandling();
   } else {
     job.locks.Release();
@@ -126,16 +127,35 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     job.locks.Begin(tools.locks, message, item.own, machine.safe_until());
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
+    const bool done = std::holds_alternative<Done>(outcome);
     job.watch.Leave();
     if (!machine.Handled(std::move(outcome))) [[unlikely]] {
       LogDropped(message, machine.policy().max_result_bytes);
     }
-    GiveNamesBack(job);
+    GiveNamesBack(job, done);
     if (job.watch.stop_handling()) [[unlikely]] {
       machine.StopHandling();
     }
   }
   return job.watch.EndHandling() == RunWatch::Ended::kOurs;
+}
+
+// The markers of what is done; at the level atomic with the effects, for all or for none. Whether
+// the leases still hold is asked once more then: the last handler may have returned long ago.
+Status Complete(Job& job, const DriveTools& tools) {
+  const std::span<const CompleteRequest> requests = job.machine.completions();
+  const std::span<Change> changes = job.machine.changes();
+  if (!job.machine.Atomic()) {
+    return tools.window->Complete(requests, changes);
+  }
+  if (!job.locks.AllMine() && !ONCEMQ_MUTANT("written-under-a-lost-lease")) [[unlikely]] {
+    Log(LogLevel::kWarn, "handler",
+        "a lease was lost before the effects under it were written; the messages are retried",
+        {{"partition", job.partition}, {"messages", requests.size()}});
+    std::fill_n(changes.begin(), requests.size(), Change::kFenced);
+    return {};
+  }
+  return tools.window->CompleteWith(*job.effects, requests, changes);
 }
 
 }  // namespace
@@ -171,10 +191,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         }
         break;
       case RunStep::kComplete:
-        machine.Completed(told(
-            "complete", machine.completions().size(),
-            machine.Atomic() ? window->CompleteWith(*job.effects, machine.completions(), changes)
-                             : window->Complete(machine.completions(), changes)));
+        machine.Completed(told("complete", machine.completions().size(), Complete(job, tools)));
         job.effects.reset();
         job.locks.Release();
         break;

@@ -196,6 +196,41 @@ TEST_F(HandlerLocksTest, AtTheLevelAtomicTheNameIsKeptUntilTheEffectsAreWritten)
   EXPECT_FALSE(Held("x"));
 }
 
+TEST_F(HandlerLocksTest, NothingIsWrittenUnderALeaseThatWasLostBehindTheHandler) {
+  AtomicWindow window;
+  const Lease* lease = nullptr;
+  window.on_keep = [&] {
+    Evict(*lease);
+    EXPECT_FALSE(*lease->Confirm());
+  };
+  const auto fates = Drive(
+      [&](const Message&, Context& context) -> Outcome {
+        lease = *context.Lock("x");
+        return Done{};
+      },
+      1, &window);
+  EXPECT_EQ(window.written, 0);
+  EXPECT_EQ(fates, std::vector{Fate::kWithdrawn}) << "it comes again";
+}
+
+// It writes nothing, so nobody has to wait for it, and it takes nobody with it.
+TEST_F(HandlerLocksTest, ALeaseWhoseHandlerWasNotDoneKeepsNoOtherMessageFromBeingWritten) {
+  AtomicWindow window;
+  const auto fates = Drive(
+      [&](const Message& message, Context& context) -> Outcome {
+        if (message.offset() != 1) {
+          return Done{};
+        }
+        const Lease* lease = *context.Lock("x");
+        Evict(*lease);
+        EXPECT_FALSE(*lease->Confirm());
+        return Done{};
+      },
+      3, &window);
+  EXPECT_EQ(fates, (std::vector{Fate::kApplied, Fate::kRetry, Fate::kApplied}));
+  EXPECT_EQ(window.written, 2);
+}
+
 TEST_F(HandlerLocksTest, AnElidedNameHasTheOwnershipFenceAndEndsWithTheAssignment) {
   UseElision();
   const BootTime safe_until = SystemClock::Instance().Boot() + milliseconds(10'000);

@@ -88,8 +88,9 @@ class Context {
   // name that this call holds already is the same lease. Effects that must not come from an earlier
   // holder carry the lease's fence (docs/locks.md).
   // A lease that is lost before the handler returns: whatever it answers, the message is not
-  // completed and comes again, uncertain. Failures: kInvalid (no locks in RuntimeOptions), else
-  // LockDomain's.
+  // completed and comes again, uncertain. At the level atomic nothing is written under a lease that
+  // is lost by then either; what a pause between that look and the write lets through is refused to
+  // FencedEffects only. Failures: kInvalid (no locks in RuntimeOptions), else LockDomain's.
   Result<const Lease*> Lock(std::string_view name, AcquireOptions how = {});
   // All of them or, if one is not granted, none: an empty list. Handlers that take several names
   // one by one may wait for each other for ever; this takes them in one order for all. kInvalid if
