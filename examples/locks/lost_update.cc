@@ -65,7 +65,7 @@ int WithoutALock() {
   Together together;
   Both([&](int amount) {
     const int read = account.Read();
-    together.Meet();
+    together.Meet(kUntilItComes);
     account.Write(read + amount);
   });
   return account.Read();
@@ -78,7 +78,7 @@ int UnderALease(oncemq::LockDomain& domain) {
     const auto lease = domain.Acquire("account/1");
     int read = 0;
     if (lease && *lease && account.Read((*lease)->fence(), read)) {
-      together.Meet();  // the other one waits for the name, so it does not come
+      together.Meet(kInCaseItComes);
       account.Write((*lease)->fence(), read + amount);
     }
   });
