@@ -103,6 +103,7 @@ int LockEnginesCommand(const LockArguments& arguments) {
                            {"fair", can.fair},
                            {"unfair", can.unfair},
                            {"shared", can.shared},
+                           {"reentrant", LockCapabilities::kReentrant},
                            {"counted", can.counted},
                            {"wakes", can.wakes},
                            {"fence", can.fence},

@@ -48,8 +48,9 @@ TEST(LockEngines, AnAddressThatNobodyKnowsIsRefused) {
 std::string RowOf(const LockCapabilities& can) {
   std::string row = "| `" + std::string(can.engine) + "` |";
   for (const bool able :
-       {can.processes, can.fair, can.unfair, can.shared, can.counted, can.wakes, can.fence,
-        can.survives_failover, can.long_holds, can.seals, can.lists, can.epochs}) {
+       {can.processes, can.fair, can.unfair, can.shared, LockCapabilities::kReentrant, can.counted,
+        can.wakes, can.fence, can.survives_failover, can.long_holds, can.seals, can.lists,
+        can.epochs}) {
     row += able ? " yes |" : " no |";
   }
   const auto seconds = can.longest_lease.count() / 1'000;

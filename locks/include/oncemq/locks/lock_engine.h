@@ -35,6 +35,8 @@ inline constexpr milliseconds kLongestLease = std::chrono::hours(24);
 
 // What an engine can do. Conformance suite, start-up check and the listing of engines read it.
 struct LockCapabilities {
+  // Of every engine: ReentrantLeaseMutex is made of leases, and no engine knows of it.
+  static constexpr bool kReentrant = true;
   std::string_view engine;         // "memory", "redis", ...
   bool processes = false;          // excludes other processes too
   bool fair = false;               // serves waiters in the order in which they came
