@@ -6,6 +6,7 @@
 
 #include "kafka_properties.h"
 #include "oncemq/framework/service_options.h"
+#include "oncemq/locks/lock_engines.h"
 #include "units.h"
 
 namespace oncemq {
@@ -215,6 +216,15 @@ void DescribeLocks(const ServiceOptions& options, Lines& lines) {
   add("at", WithoutUser(locks.at));
   add("space", locks.space);
   lines.Add("lease", locks.lease);
+  std::string needs;
+  for (const auto& [name, member] : kLockNeeds) {
+    if (locks.needs.*member) {
+      needs.append(needs.empty() ? "[" : ", ").append(name);
+    }
+  }
+  if (!needs.empty()) {
+    lines.Add("needs", needs + "]");
+  }
 }
 
 void DescribeLimits(const RuntimeOptions& runtime, Lines& lines) {

@@ -309,12 +309,30 @@ std::optional<size_t> Section::ChoiceOf(std::string_view name,
   if (!value) {
     return std::nullopt;
   }
-  const auto found = std::find(names.begin(), names.end(), *value);
+  return Chosen(name, *value, names);
+}
+
+std::optional<size_t> Section::Chosen(std::string_view name, std::string_view value,
+                                      std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), value);
   if (found == names.end()) {
-    Blame(name, "must be " + Listed(names) + ", not " + Quoted(*value) + DidYouMean(*value, names));
+    Blame(name, "must be " + Listed(names) + ", not " + Quoted(value) + DidYouMean(value, names));
     return std::nullopt;
   }
   return static_cast<size_t>(found - names.begin());
+}
+
+std::vector<size_t> Section::ChoicesOf(std::string_view name,
+                                       std::span<const std::string_view> names) {
+  std::vector<std::string> values;
+  std::vector<size_t> chosen;
+  Texts(name, values);
+  for (const std::string& value : values) {
+    if (const auto one = Chosen(name, value, names)) {
+      chosen.push_back(*one);
+    }
+  }
+  return chosen;
 }
 
 void Section::FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::string_view key),

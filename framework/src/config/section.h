@@ -98,6 +98,10 @@ class Section {
   bool Bytes(std::string_view name, uint64_t& out, uint64_t least, uint64_t most);
   template <class E, size_t N>
   bool Choice(std::string_view name, E& out, const std::pair<std::string_view, E> (&choices)[N]);
+  // Sets the members that one text, or a list, names.
+  template <class S, size_t N>
+  void Flags(std::string_view name, S& out,
+             const std::pair<std::string_view, bool S::*> (&members)[N]);
   // All pairs of a mapping with free keys. Those for which `secret` says yes may come from a file;
   // what `check` refuses is a finding.
   using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -134,6 +138,9 @@ class Section {
                                                       std::chrono::milliseconds least,
                                                       std::chrono::milliseconds most);
   std::optional<size_t> ChoiceOf(std::string_view name, std::span<const std::string_view> names);
+  std::vector<size_t> ChoicesOf(std::string_view name, std::span<const std::string_view> names);
+  std::optional<size_t> Chosen(std::string_view name, std::string_view value,
+                               std::span<const std::string_view> names);
 
   YAML::Mark mark_;
   std::string path_;
@@ -176,6 +183,18 @@ bool Section::Choice(std::string_view name, E& out,
     out = choices[*index].second;
   }
   return index.has_value();
+}
+
+template <class S, size_t N>
+void Section::Flags(std::string_view name, S& out,
+                    const std::pair<std::string_view, bool S::*> (&members)[N]) {
+  std::string_view names[N];
+  for (size_t i = 0; i < N; i++) {
+    names[i] = members[i].first;
+  }
+  for (const size_t index : ChoicesOf(name, names)) {
+    out.*members[index].second = true;
+  }
 }
 
 }  // namespace oncemq

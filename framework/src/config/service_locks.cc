@@ -19,7 +19,13 @@ Result<std::shared_ptr<LockEngine>> OpenEngine(const ServiceLocks& locks) {
   return OpenCatalogueLocks(*catalogue, {locks.application, locks.secret}, locks.scope);
 }
 
-Result<LockCapabilities> CapabilitiesOf(const ServiceLocks& locks) {
+LockOptions OptionsOf(const ServiceLocks& locks) {
+  return {.needs = locks.needs, .lease = locks.lease};
+}
+
+}  // namespace
+
+Result<LockCapabilities> ServiceLockCapabilities(const ServiceLocks& locks) {
   if (locks.catalogue.empty()) {
     return CapabilitiesAt(locks.at);
   }
@@ -35,8 +41,6 @@ Result<LockCapabilities> CapabilitiesOf(const ServiceLocks& locks) {
   return CatalogueCapabilities(*catalogue, *PlanOf(*catalogue, application, locks.scope));
 }
 
-}  // namespace
-
 Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options) {
   if (!options.locks.any()) {
     return std::unique_ptr<LockDomain>();
@@ -45,15 +49,15 @@ Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& optio
   if (!engine) {
     return engine.error();
   }
-  return LockDomain::Open(*std::move(engine), {.lease = options.locks.lease});
+  return LockDomain::Open(*std::move(engine), OptionsOf(options.locks));
 }
 
 Status CheckServiceLocks(const ServiceOptions& options) {
   if (!options.locks.any()) {
     return {};
   }
-  const auto can = CapabilitiesOf(options.locks);
-  return can ? CheckLockOptions({.lease = options.locks.lease}, *can) : Status(can.error());
+  const auto can = ServiceLockCapabilities(options.locks);
+  return can ? CheckLockOptions(OptionsOf(options.locks), *can) : Status(can.error());
 }
 
 }  // namespace oncemq

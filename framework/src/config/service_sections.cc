@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kafka_properties.h"
+#include "oncemq/locks/lock_engines.h"
 #include "quoted.h"
 #include "units.h"
 
@@ -291,6 +292,7 @@ void ReadLocks(Section section, ServiceOptions& options) {
   section.Secret("at", locks.at);  // it may hold a password
   section.Text("space", locks.space);
   section.Duration("lease", locks.lease, 100ms, 1h);
+  section.Flags("needs", locks.needs, kLockNeeds);
   section.Choice("elided", use.elided, kYesNo);
   section.Choice("names_partition_owned", use.names_partition_owned, kYesNo);
   section.Choice("effects_check_fences", use.effects_check_fences, kYesNo);

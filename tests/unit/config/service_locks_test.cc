@@ -9,6 +9,7 @@
 
 #include "minimal_service.h"
 #include "oncemq/clients/store_secret.h"
+#include "oncemq/locks/lock_engines.h"
 #include "support/temp_dir.h"
 
 namespace oncemq {
@@ -48,6 +49,31 @@ TEST(ServiceLocks, EachWayToTakeNamesIsRead) {
   EXPECT_TRUE(elided.runtime.locks.effects_check_fences);
 }
 
+TEST(ServiceLocks, EachNeedIsReadByItsName) {
+  for (const auto& [name, member] : kLockNeeds) {
+    const ServiceOptions options = Accepted("{at: \"memory:\", needs: " + std::string(name) + "}");
+    for (const auto& [other, of_other] : kLockNeeds) {
+      EXPECT_EQ(options.locks.needs.*of_other, other == name) << name << " reads " << other;
+    }
+    EXPECT_THAT(Describe(options), HasSubstr("needs: [" + std::string(name) + "]\n"));
+  }
+  const LockNeeds two = Accepted("{at: \"memory:\", needs: [fence, fair]}").locks.needs;
+  EXPECT_TRUE(two.fence && two.fair && !two.shared);
+}
+
+TEST(ServiceLocks, AStoreThatCannotDoWhatIsNeededIsRefusedByCheckAndStart) {
+  const ServiceOptions options = Accepted("{at: \"memory:\", needs: [fence, processes]}");
+  EXPECT_THAT(ToString(CheckServiceLocks(options).error()),
+              HasSubstr("the engine memory does not exclude other processes"));
+  EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("other processes"));
+  EXPECT_TRUE(CheckServiceLocks(Accepted("{at: \"memory:\", needs: [fence, fair]}")));
+  if (CapabilitiesAt("memcached://h")) {
+    const Status checked =
+        CheckServiceLocks(Accepted("{at: \"memcached://127.0.0.1:1\", needs: fair}"));
+    EXPECT_THAT(ToString(checked.error()), HasSubstr("the engine memcached cannot serve waiters"));
+  }
+}
+
 TEST(ServiceLocks, WhatContradictsItselfIsToldAtItsLine) {
   const std::pair<const char*, const char*> wrong[] = {
       {"{at: \"memory:\", elided: true, names_partition_owned: true, effects_check_fences: true}",
@@ -65,6 +91,9 @@ TEST(ServiceLocks, WhatContradictsItselfIsToldAtItsLine) {
       {"{elided: true, effects_check_fences: true}", "`locks.names_partition_owned` must be"},
       {"{elided: true, names_partition_owned: true}", "effects that are checked"},
       {"{names_partition_owned: true}", "for `locks.elided` only"},
+      {"{at: \"memory:\", needs: [fence, fairr]}", "did you mean `fair`"},
+      {"{at: \"memory:\", needs: []}", "`locks.needs` is empty"},
+      {"{needs: fair}", "`locks.needs` has no meaning without a store"},
       {"[a]", "must be a mapping"}};
   for (const auto& [locks, why] : wrong) {
     EXPECT_THAT(Wrong(locks), HasSubstr("service.yaml:10:")) << locks;
@@ -141,6 +170,13 @@ TEST_F(CatalogueService, RefusesALeaseThatItsSwitchboardWouldNotAllow) {
       "application: payments, lease: 31s, secret: " + std::string(kSecret), "[here, there]");
   EXPECT_THAT(ToString(CheckServiceLocks(options).error()), HasSubstr("30000 ms"));
   EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("30000 ms"));
+}
+
+TEST_F(CatalogueService, IsRefusedStoresThatCannotDoWhatIsNeeded) {
+  const ServiceOptions options = Options(
+      "application: payments, needs: processes, secret: " + std::string(kSecret), "[here, there]");
+  EXPECT_THAT(ToString(CheckServiceLocks(options).error()), HasSubstr("other processes"));
+  EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("other processes"));
 }
 
 TEST_F(CatalogueService, IsRefusedWhereItWasGivenNone) {

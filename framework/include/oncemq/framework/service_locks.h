@@ -22,7 +22,11 @@ Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& optio
 
 // The same as far as no store has to be asked: the catalogue is read; the application is
 // registered, proves itself and may use its scope; the stores can be opened here, together, with
-// this lease.
+// this lease, and can do what is needed.
 Status CheckServiceLocks(const ServiceOptions& options);
+
+// What these stores can do, all of them, as far as none has to be asked: the catalogue is read, and
+// refuses as above. Precondition: locks.any().
+Result<LockCapabilities> ServiceLockCapabilities(const ServiceLocks& locks);
 
 }  // namespace oncemq

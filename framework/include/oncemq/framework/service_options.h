@@ -24,6 +24,7 @@ struct ServiceLocks {
   std::string at;      // the address of one store, with this one
   std::string space;
   milliseconds lease{30'000};
+  LockNeeds needs;  // a store that cannot do all of them is refused
 
   bool any() const { return !catalogue.empty() || !at.empty(); }
 };
