@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds of the names that handlers lock.
 #include "guarantee_text.h"
-#include "oncemq/locks/lock_engines.h"
+#include "oncemq/framework/service_locks.h"
 #include "units.h"
 
 namespace oncemq {
@@ -20,13 +20,15 @@ void SayElided(const ServiceOptions& options, GuaranteeText& text) {
                       : ": those of the window's store."));
 }
 
-// A catalogue is read when the service starts; what all of its stores can is said there.
 void SayEngine(const ServiceLocks& locks, GuaranteeText& text) {
-  const auto can = CapabilitiesAt(locks.at);
+  const auto can = ServiceLockCapabilities(locks);
   if (!can) {
+    text.Say("What the stores of locks can do is not known: " + can.error().message + ".");
     return;
   }
-  const std::string engine(can->engine);
+  // Of several it is said what one of them cannot do.
+  const bool several = can->engine == "switched";
+  const std::string engine(several ? "one of the catalogue's stores" : can->engine);
   if (!can->processes) {
     text.Say("Locks in " + engine + " exclude nobody outside of this process.");
   }

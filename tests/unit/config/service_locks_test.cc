@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "minimal_service.h"
@@ -177,6 +178,19 @@ TEST_F(CatalogueService, IsRefusedStoresThatCannotDoWhatIsNeeded) {
       "application: payments, needs: processes, secret: " + std::string(kSecret), "[here, there]");
   EXPECT_THAT(ToString(CheckServiceLocks(options).error()), HasSubstr("other processes"));
   EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("other processes"));
+}
+
+TEST_F(CatalogueService, SaysInItsGuaranteeWhatItsStoresCannotDo) {
+  const auto explained = [&](const std::string& secret, const std::string& plan) {
+    std::string text = ExplainGuarantee(Options("application: payments, secret: " + secret, plan));
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  };
+  EXPECT_THAT(explained(kSecret, "here"), HasSubstr("Locks in memory exclude nobody outside"));
+  EXPECT_THAT(explained(kSecret, "[here, there]"), HasSubstr("Locks in one of the catalogue's"));
+  const std::string refused = explained("another secret of it", "here");
+  EXPECT_THAT(refused, HasSubstr("What the stores of locks can do is not known:"));
+  EXPECT_THAT(refused, Not(HasSubstr("another secret")));
 }
 
 TEST_F(CatalogueService, IsRefusedWhereItWasGivenNone) {
