@@ -284,7 +284,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("build", 480, tier_build),
     ("unit", 120, labelled("^unit$", jobs=4)),  # they wait, mostly
     ("conformance", 90, labelled("^conformance$")),
-    ("servers", 360, labelled("^servers$", jobs=3)),  # they too
+    ("servers", 420, labelled("^servers$", jobs=3)),  # they too
     ("disk", 150, labelled("^disk$")),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),

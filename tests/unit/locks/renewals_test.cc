@@ -65,6 +65,19 @@ TEST_F(Renewals, OneThatComesBehindTheReleaseBringsNothingBack) {
   EXPECT_TRUE(locks_->Look("x")->parties.empty());
 }
 
+// Time stands still behind the batch: what is asked then is asked at once, not when each is due.
+TEST_F(Renewals, ABatchThatFailsForABadNameIsAskedAgainNameByName) {
+  constexpr milliseconds kLease{3'600'000};
+  ManualClock clock;
+  const auto domain = *LockDomain::Open(locks_, {.lease = kLease}, clock);
+  const auto good = domain->Acquire("good");
+  const auto bad = domain->Acquire("bad");
+  locks_->Spoil("bad");
+  const int before = locks_->extends;
+  clock.Advance(kLease / 3);
+  EXPECT_TRUE(Eventually(std::chrono::seconds(60), [&] { return locks_->extends == before + 3; }));
+}
+
 // Both are owed to the store, which fails on one, and does not answer about the other.
 TEST_F(Renewals, WhatIsOwedBesideABadNameIsGivenBackInTheEnd) {
   constexpr std::chrono::seconds kSoon{30};
