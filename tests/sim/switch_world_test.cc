@@ -88,9 +88,11 @@ class SwitchWorld {
     options.longest = kLease;
     options.automatic = false;
     options.aside = [](const std::function<void()>& call) { call(); };  // this is one thread
+    inside_board_ = true;  // until its thread has gone around once, by itself
     auto locks = SwitchedLocks::Open(named, process.view, options, clock_);
     process.locks = *std::move(locks);
     process.view->OnlyByTurns(true);
+    inside_board_ = false;
   }
 
   // What others do while a call is on its way.

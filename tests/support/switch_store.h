@@ -28,11 +28,15 @@ class SwitchStoreView final : public SwitchStore {
     MutexLock lock(mutex_);
     cut_ = cut;
   }
-  // From now on, until false is said, nothing but Turn() moves the switchboard's thread.
+  // From now on, until false is said, nothing but Turn() moves the switchboard's thread, which is
+  // there. What it began before is over.
   void OnlyByTurns(bool only) {
     MutexLock lock(mutex_);
     only_by_turns_ = only;
     changed_.notify_all();
+    if (only) {
+      changed_.wait(mutex_, [&] { return inside_; });
+    }
   }
   // Lets the switchboard's thread go around once, and waits until it has.
   void Turn() {
