@@ -288,7 +288,7 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("disk", 150, labelled("^disk$")),
     ("sim", 180, labelled("^sim$")),
     ("model", 120, script("scripts/model")),
-    ("mutants", 600, tier_mutants),
+    ("mutants", 450, tier_mutants),
     ("kafka", 780, tier_kafka),
     ("package", 240, tier_package),
     ("demo", 100, tier_demo),
