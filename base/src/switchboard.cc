@@ -108,8 +108,7 @@ Status Switchboard::Parts::Read() {
   return {};
 }
 
-Result<SwitchRecord> Switchboard::Parts::Change(
-    const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step) {
+Result<SwitchRecord> Switchboard::Parts::Change(const Step& step) {
   const auto text = store->Read();
   if (!text) {
     return text.error();
@@ -133,6 +132,16 @@ Result<SwitchRecord> Switchboard::Parts::Change(
   return *next;
 }
 
+// Whoever decided by an earlier record changes no later one.
+Result<SwitchRecord> Switchboard::Parts::ChangeFrom(const SwitchRecord& meant, const Step& step) {
+  return Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
+    if (now != meant && !ONCEMQ_MUTANT("another-record-changed")) {
+      return Error{Code::kFenced, Effect::kNone, "it is another record by now"};
+    }
+    return step(now);
+  });
+}
+
 // S4.
 Result<SwitchRecord> Switchboard::Parts::CalledOff(const SwitchRecord& now,
                                                    std::string_view why) const {
@@ -147,12 +156,7 @@ Result<SwitchRecord> Switchboard::Parts::CalledOff(const SwitchRecord& now,
 }
 
 Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& meant, std::string_view why) {
-  return Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
-    if (now != meant && !ONCEMQ_MUTANT("another-switch-called-off")) {
-      return Error{Code::kFenced, Effect::kNone, "it is another switch by now"};
-    }
-    return CalledOff(now, why);
-  });
+  return ChangeFrom(meant, [&](const SwitchRecord& now) { return CalledOff(now, why); });
 }
 
 void Switchboard::Parts::RunAside(std::function<void()> call) {

@@ -31,13 +31,14 @@ struct Switchboard::Parts {
   };
 
   Status Read();
-  Result<SwitchRecord> Change(const std::function<Result<SwitchRecord>(const SwitchRecord&)>& step);
+  using Step = std::function<Result<SwitchRecord>(const SwitchRecord& now)>;
+  Result<SwitchRecord> Change(const Step& step);
+  Result<SwitchRecord> ChangeFrom(const SwitchRecord& meant, const Step& step);
   Result<SwitchRecord> CalledOff(const SwitchRecord& now, std::string_view why) const;
   Result<SwitchRecord> CallOff(const SwitchRecord& meant, std::string_view why);
   void Run();
   void Turn();
   void EndWhatIsDue(BootTime now);
-  Result<SwitchRecord> End(const SwitchRecord& meant);
   void LookAtForce();
   void Vote(BootTime now);
   void Wait();

@@ -62,23 +62,16 @@ void Switchboard::Parts::EndWhatIsDue(BootTime now) {
   if (!answers && !dead) {
     return;
   }
-  auto ended = answers ? End(meant) : CallOff(meant, "the store " + meant.to + " does not answer");
+  const auto end = [](const SwitchRecord& at) { return EndSwitch(at, "the wait is over"); };
+  auto ended = answers ? ChangeFrom(meant, end)
+                       : CallOff(meant, "the store " + meant.to + " does not answer");
   if (!ended && ended.error().code == Code::kInvalid) {
-    ended = End(meant);  // what cannot be called off; it can be switched on from there
+    ended = ChangeFrom(meant, end);  // what cannot be called off; it can be switched on from there
   }
   if (!ended && ended.error().code != Code::kFenced) {
     Log(LogLevel::kWarn, "switchboard", "a switch could not be ended",
         {{"error", ToString(ended.error())}});
   }
-}
-
-Result<SwitchRecord> Switchboard::Parts::End(const SwitchRecord& meant) {
-  return Change([&](const SwitchRecord& record) -> Result<SwitchRecord> {
-    if (record != meant) {
-      return Error{Code::kFenced, Effect::kNone, "somebody was quicker"};
-    }
-    return EndSwitch(record, "the wait is over");
-  });
 }
 
 // V5. By the probe, aside, once for each turn in which nothing was reported of it.
@@ -130,10 +123,7 @@ void Switchboard::Parts::Vote(BootTime now) {
   if (!to) {
     return;
   }
-  const auto begun = Change([&](const SwitchRecord& at) -> Result<SwitchRecord> {
-    if (at != record) {
-      return Error{Code::kFenced, Effect::kNone, "somebody was quicker"};
-    }
+  const auto begun = ChangeFrom(record, [&](const SwitchRecord& at) {
     return BeginSwitch(at, *to, SwitchMode::kDrain, "voted by a quorum");
   });
   Log(LogLevel::kWarn, "switchboard", "a quorum leaves the store",
