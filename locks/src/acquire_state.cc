@@ -5,6 +5,7 @@
 
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
 
 namespace oncemq {
 namespace {
@@ -13,10 +14,6 @@ constexpr microseconds kShortestSpin{50};
 constexpr uint32_t kSpinDoublings = 5;
 constexpr microseconds kShortestPause{10'000};
 constexpr uint32_t kPauseDoublings = 6;
-
-bool WorthAsking(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
-}
 
 }  // namespace
 
@@ -112,7 +109,7 @@ void AcquireState::Failed(const Error& error, BootTime now) {
     failing_since_ = now;
     tries_ = 0;
   }
-  if (!WorthAsking(error) || now >= *failing_since_ + plan_.patience) {
+  if (!IsOutage(error) || now >= *failing_since_ + plan_.patience) {
     doing_ = Do::kFail;
     return;
   }

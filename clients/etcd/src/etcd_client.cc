@@ -11,6 +11,7 @@
 #include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
+#include "oncemq/base/outage.h"
 
 namespace oncemq {
 namespace {
@@ -133,8 +134,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
       return (*line)->line.Post({path, body, as, times.connect, until});
     }();
     auto answer = text ? Read(*text) : Result<json>(text.error());
-    const bool failed = !answer && (answer.error().code == Code::kUnavailable ||
-                                    answer.error().code == Code::kTimeout);
+    const bool failed = !answer && IsOutage(answer.error());
     const size_t member_asked = (*line)->member;
     if (text && !text->broken) {
       pool.GiveBack(*std::move(line));

@@ -9,6 +9,7 @@
 #include "member.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
 
 namespace oncemq {
 namespace {
@@ -68,7 +69,7 @@ std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names
 bool Member::MayAnswerLater(PartitionId id, const Error& error) {
   if (error.code != Code::kNotFound) {
     unknown_since_.erase(id);
-    return IsTransient(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
+    return IsOutage(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
   }
   const BootTime now = clock_.Boot();
   return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor ||

@@ -6,6 +6,7 @@
 #include "broker_error.h"
 #include "client_config.h"
 #include "oncemq/base/hash.h"
+#include "oncemq/base/outage.h"
 
 namespace oncemq {
 namespace {
@@ -68,7 +69,7 @@ std::vector<Result<Assignment>> PartitionStarts::Ask(std::span<const PartitionNa
       continue;
     }
     answers.push_back(Resolve((*committed)->elems[i], logs[i]));
-    if (!answers.back() && IsTransient(answers.back().error())) {
+    if (!answers.back() && IsOutage(answers.back().error())) {
       silent = answers.back().error();
     }
   }

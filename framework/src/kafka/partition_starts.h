@@ -59,9 +59,4 @@ class PartitionStarts {
 // partitions of the other brokers keep most of the thread.
 BootTime AskAgainAt(BootTime began, BootTime ended);
 
-// Whether the broker may answer better when asked again.
-inline bool IsTransient(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
-}
-
 }  // namespace oncemq

@@ -4,6 +4,7 @@
 #include "sql_switch_store.h"
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/outage.h"
 #include "sql/sql_tables.h"
 
 namespace oncemq {
@@ -68,9 +69,7 @@ class SqlSwitchStore final : public SwitchStore {
       return {};
     }
     const Error& error = record ? words.error() : record.error();
-    return Error{error.code == Code::kUnavailable || error.code == Code::kTimeout ? error.code
-                                                                                  : Code::kInvalid,
-                 Effect::kNone,
+    return Error{IsOutage(error) ? error.code : Code::kInvalid, Effect::kNone,
                  error.message + "; the tables are made by: " + std::string(texts_.make_records) +
                      "; " + std::string(texts_.make_words)};
   }

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "oncemq/base/mutex.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/switchboard.h"
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/switched_locks.h"
@@ -40,11 +41,11 @@ class SwitchedStore {
     }
     const auto engine = Engine();
     if (!engine) {
-      Told(board, !IsAbsence(engine.error()));
+      Told(board, !IsOutage(engine.error()));
       return engine.error();
     }
     auto answer = call(**engine);
-    Told(board, answer.has_value() || !IsAbsence(answer.error()));
+    Told(board, answer.has_value() || !IsOutage(answer.error()));
     return answer;
   }
   // Past the switchboard, which may not be there yet, or asks for itself.
@@ -56,9 +57,6 @@ class SwitchedStore {
  private:
   using Opened = Result<std::shared_ptr<LockEngine>>;
   using Opening = std::optional<Opened>;  // none: nothing came of it yet
-  static bool IsAbsence(const Error& error) {
-    return error.code == Code::kUnavailable || error.code == Code::kTimeout;
-  }
   void Told(Switchboard& board, bool answered) {
     silent_ = !answered;
     board.Report(name(), answered);

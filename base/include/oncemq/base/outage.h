@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "oncemq/base/result.h"
+
+namespace oncemq {
+
+// Whoever was asked did not answer. That says nothing about what was asked, and asking again may
+// help.
+inline bool IsOutage(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
+}  // namespace oncemq
