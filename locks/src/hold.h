@@ -16,7 +16,8 @@ namespace oncemq {
 
 class Watchdog;
 
-// Thread safety: what is const needs none, the rest is atomic. Only the watchdog writes.
+// Thread safety: what is const needs none, the rest is atomic or says whose it is. Only the
+// watchdog writes.
 struct Hold {
   Hold(std::shared_ptr<Watchdog> d, std::string_view n, const Token& t, LockMode m, const Fence& f,
        milliseconds l)
@@ -32,6 +33,7 @@ struct Hold {
   std::stop_source asked_back;
   std::atomic<BootTime> safe_until{BootTime{}};
   std::atomic<Lost> lost{Lost::kNot};
+  bool suspect = false;  // its last renewal failed; of the thread that renews
 };
 
 }  // namespace oncemq

@@ -8,6 +8,7 @@
 #include "oncemq/base/fence_text.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -18,17 +19,11 @@ namespace {
 constexpr milliseconds kLongestNap{500};
 constexpr milliseconds kBetweenTries{100};
 constexpr milliseconds kCallbacksMayTake{1'000};
-constexpr size_t kLargestBatch = 100;
-
-// Of the store, not of one of the names.
-bool IsOutage(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
-}
 
 }  // namespace
 
 Watchdog::Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock)
-    : engine_(std::move(engine)), clock_(clock), pid_(getpid()), batch_(kLargestBatch) {}
+    : engine_(std::move(engine)), clock_(clock), pid_(getpid()) {}
 
 bool Watchdog::ForkedOff() const {
   return getpid() != pid_ && !ONCEMQ_MUTANT("forked-child-gives-back");
@@ -219,7 +214,7 @@ void Watchdog::LookAt(Watched& watched, BootTime now) {
     TellLost(*watched.hold, *due.lost);
   }
   if (due.renew) {
-    to_renew_.push_back(watched.hold);
+    to_renew_.Push(watched.hold);
     work_changed_.notify_all();
   }
   Place(watched);
@@ -253,8 +248,8 @@ void Watchdog::TellLost(Hold& hold, Lost why) {
 }
 
 void Watchdog::TalkToStore() {
-  std::vector<std::shared_ptr<Hold>> batch;
   for (;;) {
+    RenewalQueue::Batch batch;
     {
       MutexLock lock(mutex_);
       while (!ending_ && to_renew_.empty() && owed_.empty()) {
@@ -263,9 +258,7 @@ void Watchdog::TalkToStore() {
       if (ending_) {
         return;
       }
-      const size_t some = std::min(batch_, to_renew_.size());
-      batch.assign(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
-      to_renew_.erase(to_renew_.begin(), to_renew_.begin() + static_cast<std::ptrdiff_t>(some));
+      batch = to_renew_.Pop();
     }
     if (!batch.empty()) {
       RenewSome(batch);
@@ -275,7 +268,7 @@ void Watchdog::TalkToStore() {
   }
 }
 
-void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
+void Watchdog::RenewSome(const RenewalQueue::Batch& holds) {
   std::vector<LockClaim> claims;
   for (const auto& hold : holds) {
     claims.push_back({hold->name, hold->token, hold->lease});
@@ -287,7 +280,8 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
     for (size_t i = 0; i < holds.size(); i++) {
       Apply(holds[i], answers[i], asked_at);
     }
-    batch_ = std::min(kLargestBatch, batch_ + batch_ / 8 + 1);
+    MutexLock lock(mutex_);
+    to_renew_.Answered(holds);
     return;
   }
   // What is wrong with one name is no matter of the others in its batch.
@@ -298,13 +292,12 @@ void Watchdog::RenewSome(const std::vector<std::shared_ptr<Hold>>& holds) {
     }
     return;
   }
-  // Perhaps it is one of them that the store cannot get at: the next time fewer share its fate.
-  if (!of_one && !ONCEMQ_MUTANT("stuck-name-keeps-its-batch")) {
-    batch_ = std::max<size_t>(1, holds.size() / 4);
-  }
   Log(LogLevel::kWarn, "locks", "leases were not renewed",
       {{"holds", holds.size()}, {"error", ToString(done.error())}});
   MutexLock lock(mutex_);
+  if (!of_one) {
+    to_renew_.Failed(holds);
+  }
   for (const auto& hold : holds) {
     if (const auto at = holds_.find(hold->token); at != holds_.end()) {
       at->second.state.RenewalFailed(clock_.Boot());

@@ -24,6 +24,7 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/stop_caller.h"
 #include "oncemq/locks/lock_engine.h"
+#include "renewal_queue.h"
 
 namespace oncemq {
 
@@ -68,7 +69,7 @@ class Watchdog final : private DoubtListener {
   void Place(Watched& watched) REQUIRES(mutex_);
   void TellLost(Hold& hold, Lost why) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
-  void RenewSome(const std::vector<std::shared_ptr<Hold>>& holds);
+  void RenewSome(const RenewalQueue::Batch& holds);
   void FreeOwed();
   void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at);
 
@@ -82,13 +83,12 @@ class Watchdog final : private DoubtListener {
   ConditionVariable work_changed_;
   Holds holds_ GUARDED_BY(mutex_);
   std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<Hold>> to_renew_ GUARDED_BY(mutex_);
+  RenewalQueue to_renew_ GUARDED_BY(mutex_);
   std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
   std::vector<Owed> owed_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
   BootTime doubted_at_ GUARDED_BY(mutex_) = BootTime::min();
   bool ending_ GUARDED_BY(mutex_) = false;
-  size_t batch_;  // how many are renewed together; of the store's thread alone
   std::optional<std::thread> time_thread_;
   std::optional<std::thread> store_thread_;
 };
