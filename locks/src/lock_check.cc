@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_check.h"
 
-#include <array>
 #include <string>
 
 #include "oncemq/base/mutant.h"
+#include "oncemq/locks/lock_engines.h"
 
 namespace oncemq {
 namespace {
 
 constexpr milliseconds kShortestLease{20};
-
-// What can be needed, what offers it, and what is said of an engine that does not.
-struct Need {
-  bool LockNeeds::*asked;
-  bool LockCapabilities::*offered;
-  std::string_view lacks;
-};
-constexpr std::array kNeeds{
-    Need{&LockNeeds::processes, &LockCapabilities::processes, "does not exclude other processes"},
-    Need{&LockNeeds::fair, &LockCapabilities::fair, "cannot serve waiters in their order (fair)"},
-    Need{&LockNeeds::unfair, &LockCapabilities::unfair, "lets nobody pass those who wait"},
-    Need{&LockNeeds::shared, &LockCapabilities::shared, "has no shared locks"},
-    Need{&LockNeeds::counted, &LockCapabilities::counted, "has no counted locks"},
-    Need{&LockNeeds::wakes, &LockCapabilities::wakes,
-         "wakes nobody: waiters ask again in intervals"},
-    Need{&LockNeeds::fence, &LockCapabilities::fence, "has no fences"},
-    Need{&LockNeeds::survives_failover, &LockCapabilities::survives_failover,
-         "may forget a hold when it loses a server"},
-    Need{&LockNeeds::long_holds, &LockCapabilities::long_holds,
-         "does not suit holds of minutes and hours"},
-    Need{&LockNeeds::seals, &LockCapabilities::seals,
-         "has no seal, so it cannot be switched while names are held"},
-    Need{&LockNeeds::lists, &LockCapabilities::lists, "cannot say which names are held"},
-};
-static_assert(sizeof(LockNeeds) == kNeeds.size() * sizeof(bool), "each need has its line");
 
 // Sums with it do not overflow.
 constexpr milliseconds kForEver = std::chrono::hours(24 * 365 * 100);
@@ -107,7 +82,7 @@ Status CheckPatience(milliseconds patience) {
 }
 
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can) {
-  for (const Need& need : kNeeds) {
+  for (const LockNeed& need : kLockNeeds) {
     if (needs.*need.asked && !(can.*need.offered)) {
       return Cannot(can, need.lacks);
     }

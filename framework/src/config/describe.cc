@@ -217,9 +217,9 @@ void DescribeLocks(const ServiceOptions& options, Lines& lines) {
   add("space", locks.space);
   lines.Add("lease", locks.lease);
   std::string needs;
-  for (const auto& [name, member] : kLockNeeds) {
-    if (locks.needs.*member) {
-      needs.append(needs.empty() ? "[" : ", ").append(name);
+  for (const LockNeed& need : kLockNeeds) {
+    if (locks.needs.*need.asked) {
+      needs.append(needs.empty() ? "[" : ", ").append(need.name);
     }
   }
   if (!needs.empty()) {

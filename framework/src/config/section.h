@@ -98,10 +98,9 @@ class Section {
   bool Bytes(std::string_view name, uint64_t& out, uint64_t least, uint64_t most);
   template <class E, size_t N>
   bool Choice(std::string_view name, E& out, const std::pair<std::string_view, E> (&choices)[N]);
-  // Sets the members that one text, or a list, names.
-  template <class S, size_t N>
-  void Flags(std::string_view name, S& out,
-             const std::pair<std::string_view, bool S::*> (&members)[N]);
+  // Sets what one text, or a list, names: a row has the `name`, and the member that is `asked`.
+  template <class S, class Row, size_t N>
+  void Flags(std::string_view name, S& out, const Row (&rows)[N]);
   // All pairs of a mapping with free keys. Those for which `secret` says yes may come from a file;
   // what `check` refuses is a finding.
   using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -185,15 +184,14 @@ bool Section::Choice(std::string_view name, E& out,
   return index.has_value();
 }
 
-template <class S, size_t N>
-void Section::Flags(std::string_view name, S& out,
-                    const std::pair<std::string_view, bool S::*> (&members)[N]) {
+template <class S, class Row, size_t N>
+void Section::Flags(std::string_view name, S& out, const Row (&rows)[N]) {
   std::string_view names[N];
   for (size_t i = 0; i < N; i++) {
-    names[i] = members[i].first;
+    names[i] = rows[i].name;
   }
   for (const size_t index : ChoicesOf(name, names)) {
-    out.*members[index].second = true;
+    out.*rows[index].asked = true;
   }
 }
 

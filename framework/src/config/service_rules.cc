@@ -187,7 +187,7 @@ void CheckLocks(const ServiceOptions& options, Rules& rules) {
   }
   rules.Demand(locks.space.empty() || one, "locks.space",
                "has no meaning without `locks.at`: in a catalogue the application has its own");
-  const auto asked = [&](const auto& need) { return locks.needs.*need.second; };
+  const auto asked = [&](const LockNeed& need) { return locks.needs.*need.asked; };
   rules.Demand(locks.any() || std::none_of(std::begin(kLockNeeds), std::end(kLockNeeds), asked),
                "locks.needs", "has no meaning without a store: `locks.catalogue` or `locks.at`");
   rules.Demand(!catalogue || IsApplicationName(locks.application), "locks.application",

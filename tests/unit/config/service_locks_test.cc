@@ -51,12 +51,14 @@ TEST(ServiceLocks, EachWayToTakeNamesIsRead) {
 }
 
 TEST(ServiceLocks, EachNeedIsReadByItsName) {
-  for (const auto& [name, member] : kLockNeeds) {
-    const ServiceOptions options = Accepted("{at: \"memory:\", needs: " + std::string(name) + "}");
-    for (const auto& [other, of_other] : kLockNeeds) {
-      EXPECT_EQ(options.locks.needs.*of_other, other == name) << name << " reads " << other;
+  for (const LockNeed& need : kLockNeeds) {
+    const std::string name(need.name);
+    const ServiceOptions options = Accepted("{at: \"memory:\", needs: " + name + "}");
+    for (const LockNeed& other : kLockNeeds) {
+      EXPECT_EQ(options.locks.needs.*other.asked, other.name == name)
+          << name << " reads " << other.name;
     }
-    EXPECT_THAT(Describe(options), HasSubstr("needs: [" + std::string(name) + "]\n"));
+    EXPECT_THAT(Describe(options), HasSubstr("needs: [" + name + "]\n"));
   }
   const LockNeeds two = Accepted("{at: \"memory:\", needs: [fence, fair]}").locks.needs;
   EXPECT_TRUE(two.fence && two.fair && !two.shared);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "oncemq/base/result.h"
@@ -18,16 +17,34 @@ namespace oncemq {
 // What this build has, and what each can do.
 std::vector<LockCapabilities> LockEngines();
 
-// What a service can need, by the name that `oncemq lock engines` gives it.
-inline constexpr std::pair<std::string_view, bool LockNeeds::*> kLockNeeds[] = {
-    {"processes", &LockNeeds::processes},   {"fair", &LockNeeds::fair},
-    {"unfair", &LockNeeds::unfair},         {"shared", &LockNeeds::shared},
-    {"counted", &LockNeeds::counted},       {"wakes", &LockNeeds::wakes},
-    {"fence", &LockNeeds::fence},           {"survives_failover", &LockNeeds::survives_failover},
-    {"long_holds", &LockNeeds::long_holds}, {"seals", &LockNeeds::seals},
-    {"lists", &LockNeeds::lists},
+// What can be needed, by the name that `oncemq lock engines` gives it; what offers it; and what is
+// said of an engine that does not.
+struct LockNeed {
+  std::string_view name;
+  bool LockNeeds::*asked;
+  bool LockCapabilities::*offered;
+  std::string_view lacks;
 };
-static_assert(sizeof(LockNeeds) == std::size(kLockNeeds) * sizeof(bool), "each need has its name");
+inline constexpr LockNeed kLockNeeds[] = {
+    {"processes", &LockNeeds::processes, &LockCapabilities::processes,
+     "does not exclude other processes"},
+    {"fair", &LockNeeds::fair, &LockCapabilities::fair,
+     "cannot serve waiters in their order (fair)"},
+    {"unfair", &LockNeeds::unfair, &LockCapabilities::unfair, "lets nobody pass those who wait"},
+    {"shared", &LockNeeds::shared, &LockCapabilities::shared, "has no shared locks"},
+    {"counted", &LockNeeds::counted, &LockCapabilities::counted, "has no counted locks"},
+    {"wakes", &LockNeeds::wakes, &LockCapabilities::wakes,
+     "wakes nobody: waiters ask again in intervals"},
+    {"fence", &LockNeeds::fence, &LockCapabilities::fence, "has no fences"},
+    {"survives_failover", &LockNeeds::survives_failover, &LockCapabilities::survives_failover,
+     "may forget a hold when it loses a server"},
+    {"long_holds", &LockNeeds::long_holds, &LockCapabilities::long_holds,
+     "does not suit holds of minutes and hours"},
+    {"seals", &LockNeeds::seals, &LockCapabilities::seals,
+     "has no seal, so it cannot be switched while names are held"},
+    {"lists", &LockNeeds::lists, &LockCapabilities::lists, "cannot say which names are held"},
+};
+static_assert(sizeof(LockNeeds) == std::size(kLockNeeds) * sizeof(bool), "each need has its line");
 
 // Of the engine that has such addresses; whether anything is there is not asked. kInvalid where
 // this build has none, or lacks what it needs for them (TLS).
