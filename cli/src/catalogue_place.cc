@@ -8,16 +8,16 @@
 namespace oncemq {
 namespace {
 
-std::string Said(const std::string& argument, const char* variable) {
-  const char* from_environment = std::getenv(variable);
-  return !argument.empty() ? argument : from_environment != nullptr ? from_environment : "";
-}
-
 Error Refused(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
 }
 
 }  // namespace
+
+std::string Said(const std::string& argument, const char* variable) {
+  const char* from_environment = std::getenv(variable);
+  return !argument.empty() ? argument : from_environment != nullptr ? from_environment : "";
+}
 
 bool SaysCatalogue(const CatalogueArguments& arguments) {
   return !arguments.file.empty() || !arguments.application.empty() || !arguments.scope.empty() ||

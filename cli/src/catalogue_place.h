@@ -17,6 +17,8 @@ struct CatalogueArguments {
   std::string secret_file;  // empty: what ONCEMQ_SECRET_FILE says, or the secret in ONCEMQ_SECRET
 };
 
+// The argument, else what the environment says; empty: neither.
+std::string Said(const std::string& argument, const char* variable);
 // Whether any of them is said.
 bool SaysCatalogue(const CatalogueArguments& arguments);
 // Whether they, or the environment, name a catalogue.

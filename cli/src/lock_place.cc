@@ -83,10 +83,7 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
     const auto access = AccessOf(arguments.from);
     return access ? OpenGrantedLocks(*access, WithoutVote(), true) : access.error();
   }
-  const char* from_environment = std::getenv("ONCEMQ_LOCKS");
-  const std::string at = !arguments.at.empty()         ? arguments.at
-                         : from_environment != nullptr ? from_environment
-                                                       : "";
+  const std::string at = Said(arguments.at, "ONCEMQ_LOCKS");
   if (at.empty()) {
     return Refused(
         "where are the locks? Say --at redis://host:port or --catalogue FILE, or set ONCEMQ_LOCKS");

@@ -18,20 +18,7 @@ using nlohmann::ordered_json;
 
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& arguments) {
   auto place = SwitchPlaceOf(arguments);
-  if (!place) {
-    return place.error();
-  }
-  const auto text = place->record->Read();
-  if (!text) {
-    return text.error();
-  }
-  // The services write the first one; a command that did it might name the wrong main store.
-  if (text->text.empty()) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 "there is no switch record yet; the first service writes it. One that was lost is "
-                 "begun again with --first-epoch"};
-  }
-  return SwitchedLocks::Open(std::move(place->stores), std::move(place->record), WithoutVote());
+  return place ? OpenBegun(*std::move(place), WithoutVote()) : place.error();
 }
 
 void Print(const LockSwitch& told, bool json) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "switch_place.h"
 
-#include <cstdlib>
 #include <sstream>
 #include <utility>
 
@@ -24,9 +23,8 @@ Result<std::vector<NamedLocks>> StoresOf(const LockArguments& arguments) {
           "an address with a password in it belongs into the environment: ONCEMQ_STORES");
     }
   }
-  if (const char* from_environment = std::getenv("ONCEMQ_STORES");
-      words.empty() && from_environment != nullptr) {
-    std::istringstream text(from_environment);
+  if (words.empty()) {
+    std::istringstream text(Said("", "ONCEMQ_STORES"));
     for (std::string word; text >> word;) {
       words.push_back(word);
     }
@@ -66,11 +64,7 @@ Result<SwitchedPlan> ByAddress(const LockArguments& arguments) {
   if (HasPassword(arguments.record)) {
     return Invalid("an address with a password in it belongs into the environment: ONCEMQ_RECORD");
   }
-  const char* from_environment = std::getenv("ONCEMQ_RECORD");
-  auto record = OpenSwitchStore(!arguments.record.empty()     ? arguments.record
-                                : from_environment != nullptr ? from_environment
-                                                              : "",
-                                arguments.board);
+  auto record = OpenSwitchStore(Said(arguments.record, "ONCEMQ_RECORD"), arguments.board);
   if (!record) {
     return record.error();
   }

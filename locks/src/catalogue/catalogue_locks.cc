@@ -26,13 +26,7 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
     return plan.error();
   }
   if (only_begun) {
-    const auto text = plan->record->Read();
-    if (!text) {
-      return text.error();
-    }
-    if (text->text.empty()) {
-      return Invalid("there is no switch record yet; the first service writes it");
-    }
+    return OpenBegun(*std::move(plan), switching);
   }
   return SwitchedLocks::Open(std::move(plan->stores), std::move(plan->record), switching);
 }
@@ -75,6 +69,21 @@ Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access) {
   }
   plan.record = *std::move(record);
   return plan;
+}
+
+// The services write the first one: whoever else did it might name the wrong main store.
+Result<std::shared_ptr<SwitchedLocks>> OpenBegun(SwitchedPlan plan,
+                                                 const SwitchboardOptions& switching) {
+  const auto text = plan.record->Read();
+  if (!text) {
+    return text.error();
+  }
+  if (text->text.empty()) {
+    return Invalid(
+        "there is no switch record yet; the first service writes it. One that was lost is begun "
+        "again with --first-epoch");
+  }
+  return SwitchedLocks::Open(std::move(plan.stores), std::move(plan.record), switching);
 }
 
 Result<std::shared_ptr<LockEngine>> OpenGrantedLocks(const StoreAccess& access,

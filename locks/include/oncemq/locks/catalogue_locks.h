@@ -59,5 +59,8 @@ struct SwitchedPlan {
 };
 // Failures: kInvalid, where the plan has no record; else those of whoever keeps it.
 Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access);
+// For those who do not begin: also kInvalid where nobody has written the record yet.
+Result<std::shared_ptr<SwitchedLocks>> OpenBegun(SwitchedPlan plan,
+                                                 const SwitchboardOptions& switching);
 
 }  // namespace oncemq
