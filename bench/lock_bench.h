@@ -3,10 +3,9 @@
 // without.
 //
 //   pair            acquire and release, nobody else wants it: median and 99th percentile
-//   hand-off        from the call of release to the return of the waiter's acquire, which belongs
-//   to
-//                   another domain: of this process, but the store cannot tell; beside it, from the
-//                   raw release to the raw grant of a raw waiter
+//   hand-off        from the call of release to the return of the acquire of a waiter in another
+//                   domain: of this process, but the store cannot tell; beside it, from the raw
+//                   release to the raw grant of a raw waiter
 //   contenders      locks per second with 1, 8 and 64 threads for one name; beside it, how many raw
 //                   pairs so many threads make, each for a name of its own. Then how often the one
 //                   that came least had its turn, beside the one that came most
