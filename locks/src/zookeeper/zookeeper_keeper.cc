@@ -94,9 +94,9 @@ void ZooKeeperKeeper::Keep() {
     if (ends_) {
       return;
     }
-    life->With([&](SessionClaims& claims) {
+    sleeps_until_ = life->With([&](SessionClaims& claims) {
       const BootTime tries = claims.failing() ? now + kBetweenTries : BootTime::max();
-      sleeps_until_ = std::min({beats_at, tries, claims.next().value_or(BootTime::max())});
+      return std::min({beats_at, tries, claims.next().value_or(BootTime::max())});
     });
     changed_.wait_for(mutex_, std::max(sleeps_until_ - now, BootTime::duration(0)));
     sleeps_until_ = BootTime::min();
