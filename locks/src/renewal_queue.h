@@ -23,7 +23,6 @@ namespace oncemq {
 class RenewalQueue {
  public:
   using Batch = std::vector<std::shared_ptr<Hold>>;
-  static constexpr size_t kLargestBatch = 100;
 
   void Push(std::shared_ptr<Hold> hold);
   // The next ones to be renewed in one call; none when nothing waits.
@@ -37,6 +36,8 @@ class RenewalQueue {
   void clear() { waiting_.clear(); }
 
  private:
+  static constexpr size_t kLargestBatch = 100;
+
   std::deque<std::shared_ptr<Hold>> waiting_;
   size_t suspects_together_ = kLargestBatch;
 };

@@ -11,8 +11,8 @@ namespace {
 
 class RenewalQueueTest : public ::testing::Test {
  protected:
-  explicit RenewalQueueTest(size_t n = 64) {
-    for (size_t i = 0; i < n; i++) {
+  RenewalQueueTest() {
+    for (size_t i = 0; i < 64; i++) {
       holds_.push_back(std::make_shared<Hold>(nullptr, "name " + std::to_string(i), Token{},
                                               LockMode::kExclusive, Fence{}, milliseconds(1)));
     }
