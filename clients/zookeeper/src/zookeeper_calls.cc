@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zookeeper_calls.h"
 
-#include <memory>
 #include <optional>
 #include <utility>
 
 namespace oncemq {
+
 namespace {
 
+using Ticket = OpenZooKeeperCalls::Ticket;
 using Kind = ZooKeeperCall::Kind;
 using Mode = ZooKeeperCall::Mode;
-
-// What the C client gives back with an answer. Owned by it from the call to the answer.
-struct Ticket {
-  ZooKeeperDone done;
-  std::vector<zoo_op_result_t> results;  // of the steps
-};
 
 std::string FullPath(const std::string& chroot, const std::string& path) {
   if (chroot.empty()) {
@@ -64,7 +59,8 @@ ZooKeeperReply::Stat StatOf(const Stat& stat) {
 }
 
 void Answer(const void* data, int code, ZooKeeperReply reply) {
-  const std::unique_ptr<const Ticket> ticket(static_cast<const Ticket*>(data));
+  auto* const given = static_cast<const Ticket*>(data);
+  const std::unique_ptr<const Ticket> ticket = given->open.Take(given);
   const auto kind = AnswerOf(code);
   if (!kind) {
     ticket->done(ZooKeeperError(code));
@@ -185,14 +181,37 @@ int Give(zhandle_t* handle, const std::string& chroot, const ACL_vector& acl,
 
 }  // namespace
 
-void HandOver(zhandle_t* handle, const std::string& chroot, const ACL_vector& acl,
-              const ZooKeeperCall& call, ZooKeeperDone done) {
-  auto ticket = std::make_unique<Ticket>(Ticket{std::move(done), {}});
-  const int code = Give(handle, chroot, acl, call, *ticket);
-  if (code == ZOK) {
-    static_cast<void>(ticket.release());
-  } else {
-    ticket->done(ZooKeeperError(code));
+std::unique_ptr<OpenZooKeeperCalls::Ticket> OpenZooKeeperCalls::Take(const Ticket* ticket) {
+  MutexLock lock(mutex_);
+  const auto at = tickets_.find(ticket);
+  std::unique_ptr<Ticket> taken = std::move(at->second);
+  tickets_.erase(at);
+  return taken;
+}
+
+void OpenZooKeeperCalls::HandOver(zhandle_t* handle, const std::string& chroot,
+                                  const ACL_vector& acl, const ZooKeeperCall& call,
+                                  ZooKeeperDone done) {
+  auto ticket = std::make_unique<Ticket>(Ticket{*this, std::move(done), {}});
+  Ticket& given = *ticket;
+  {
+    MutexLock lock(mutex_);
+    tickets_.emplace(&given, std::move(ticket));
+  }
+  const int code = Give(handle, chroot, acl, call, given);
+  if (code != ZOK) {
+    Take(&given)->done(ZooKeeperError(code));
+  }
+}
+
+void OpenZooKeeperCalls::AnswerTheRest() {
+  std::unordered_map<const Ticket*, std::unique_ptr<Ticket>> rest;
+  {
+    MutexLock lock(mutex_);
+    rest.swap(tickets_);
+  }
+  for (const auto& [_, ticket] : rest) {
+    ticket->done(ZooKeeperError(ZCLOSING));
   }
 }
 

@@ -41,6 +41,7 @@ struct ZooKeeperSession::Parts {
   const ZooKeeperTimes times;
   const ZooKeeperEars ears;
   zhandle_t* handle = nullptr;
+  OpenZooKeeperCalls calls;
   Mutex mutex;
   ConditionVariable state_changed;
   bool connected GUARDED_BY(mutex) = false;
@@ -135,6 +136,7 @@ ZooKeeperSession::ZooKeeperSession(std::unique_ptr<Parts> parts) : parts_(std::m
 ZooKeeperSession::~ZooKeeperSession() {
   if (parts_->handle != nullptr) {
     zookeeper_close(parts_->handle);
+    parts_->calls.AnswerTheRest();
   }
 }
 
@@ -181,10 +183,11 @@ Result<std::vector<ZooKeeperReply>> ZooKeeperSession::Run(std::span<const ZooKee
     flight->replies.resize(calls.size());
   }
   for (size_t i = 0; i < calls.size(); i++) {
-    HandOver(parts_->handle, parts_->place.chroot, parts_->Acl(), calls[i],
-             [flight, i, writes = Writes(calls[i].kind)](const Result<ZooKeeperReply>& reply) {
-               flight->Land(i, writes, reply);
-             });
+    parts_->calls.HandOver(
+        parts_->handle, parts_->place.chroot, parts_->Acl(), calls[i],
+        [flight, i, writes = Writes(calls[i].kind)](const Result<ZooKeeperReply>& reply) {
+          flight->Land(i, writes, reply);
+        });
   }
   MutexLock lock(flight->mutex);
   const auto landed = [&flight]() REQUIRES(flight->mutex) { return flight->left == 0; };
@@ -205,7 +208,8 @@ void ZooKeeperSession::Send(const ZooKeeperCall& call,
     done(there.error());
     return;
   }
-  HandOver(parts_->handle, parts_->place.chroot, parts_->Acl(), call, std::move(done));
+  parts_->calls.HandOver(parts_->handle, parts_->place.chroot, parts_->Acl(), call,
+                         std::move(done));
 }
 
 bool ZooKeeperSession::ended() const {
