@@ -15,6 +15,7 @@
 
 #include "effect_sink.h"
 #include "lock_history.h"
+#include "museum.h"
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engines.h"
 #include "oncemq/locks/switched_locks.h"
@@ -33,7 +34,6 @@
 #include "oncemq/locks/postgres_locks.h"
 #endif
 #ifdef ONCEMQ_WITH_REDIS
-#include "museum.h"
 #include "oncemq/locks/redis_locks.h"
 #include "oncemq/locks/redlock_locks.h"
 #endif
@@ -124,11 +124,9 @@ Engine OpenAddress(const std::string& address, const PlayerOptions& options) {
 }
 
 Engine OpenEngine(const PlayerOptions& options) {
-#ifdef ONCEMQ_WITH_REDIS
   if (!options.exhibit.empty()) {
     return OpenExhibit(options.exhibit, options.at, options.clock_error);
   }
-#endif
   if (options.stores.empty()) {
     return OpenAddress(options.at, options);
   }

@@ -79,10 +79,10 @@ void LockStorm::ExpectAllFree(PlayerOptions player) {
   players_.pop_back();
 }
 
-void LockStorm::PauseAPlayer() {
+void LockStorm::PauseAPlayer(std::optional<milliseconds> time) {
   Process& victim = *players_[Below(kPlayers)];
   victim.Pause();
-  SleepFor(Moment());
+  SleepFor(time ? *time : Moment());
   victim.Continue();
 }
 

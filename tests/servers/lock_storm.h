@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -55,7 +56,7 @@ class LockStorm : public ::testing::Test {
   static milliseconds HowLong(milliseconds otherwise);
 
   // Troubles of one player, or of one network; they last for a moment.
-  void PauseAPlayer();
+  void PauseAPlayer(std::optional<milliseconds> time = {});  // none: a moment
   void SilenceANetwork() { Disturb(TcpProxy::Mode::kSilent); }
   void SwallowReplies() { Disturb(TcpProxy::Mode::kSwallowReplies); }
   void CutNetworks();

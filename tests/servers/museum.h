@@ -3,15 +3,21 @@
 // again. The checker has to convict each of them; docs/locks.md tells their stories. Each has the
 // flaw that it is named after and no other one: what it does besides is by the book.
 //
-//   read-then-write   looks whether the key is there, then sets it: two look before one sets
-//   blind-delete      released by DEL: whoever was late deletes the next one's
-//   client-clocks     the value is when it ends, judged by whoever looks, on its own clock; with
-//                     clocks that agree nothing is wrong with it
-//   readers-judge     the same, and whoever finds it ended writes over it; right clocks do not help
-//   no-fence          by the book: one step that takes it, a token, scripts; right on one server. A
-//                     failover loses it, and nothing tells the one that held from the one that
-//                     holds
-//   all-woken         the same, and each release wakes all who wait
+//   read-then-write-row  in PostgreSQL: looks whether somebody has it, then writes its row; two
+//                        look before one writes
+//   blind-delete         in memcached: taken by `add`, given back by `delete`: whoever was late
+//                        deletes the next one's
+//   client-clocks        in Redis, as the next two: the value is when it ends, judged by whoever
+//                        looks, on its own clock; with clocks that agree nothing is wrong with it
+//   readers-judge        the same, and whoever finds it ended writes over it; right clocks do not
+//                        help
+//   no-fence             by the book: one step that takes it, a token, scripts; right on one
+//                        server. A failover loses it, and nothing tells the one that held from the
+//                        one that holds
+//   all-woken            in ZooKeeper: who waits watches all who want it, so that each release
+//                        wakes all of them
+//
+// And two of the flawed ones as they should be: one-step-row, add-and-own-delete.
 #pragma once
 
 #include <memory>
@@ -24,8 +30,11 @@
 
 namespace oncemq::testing {
 
+// The engine, as StormEngines() calls it, over whose server it is opened.
+std::string_view HomeOf(std::string_view exhibit);
+
 // `clock_error`: by how much this process's wall clock is wrong.
-Result<std::shared_ptr<LockEngine>> OpenExhibit(std::string_view name, std::string_view redis,
+Result<std::shared_ptr<LockEngine>> OpenExhibit(std::string_view name, std::string_view at,
                                                 milliseconds clock_error);
 
 }  // namespace oncemq::testing

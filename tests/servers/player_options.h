@@ -13,7 +13,7 @@ namespace oncemq::testing {
 
 struct PlayerOptions {
   std::filesystem::path directory;  // of all players: beliefs, calls, ledger, switch record
-  // One of three: an engine's address, stores of a switchboard, or an exhibit and its Redis.
+  // One of three: an engine's address, stores of a switchboard, or an exhibit and its server.
   std::string at;
   std::vector<std::pair<std::string, std::string>> stores = {};
   std::string exhibit = {};

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// `add` takes a name: one step, by a server that judges the end of what it keeps.
+#include <utility>
+
+#include "museum_exhibit.h"
+#include "oncemq/clients/memcached_client.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Command = MemcachedCommand;
+using Reply = MemcachedReply;
+
+// Whole ones, of which the first may be short; and now and then its clock misses one.
+std::chrono::seconds Kept(milliseconds lease) {
+  return std::chrono::ceil<std::chrono::seconds>(lease) + std::chrono::seconds(2);
+}
+
+class AddAndDropOwn : public Exhibit {
+ public:
+  explicit AddAndDropOwn(std::unique_ptr<MemcachedClient> client) : client_(std::move(client)) {}
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    const std::string mine = TextOf(ask.token);
+    const auto added = client_->Run(
+        {.kind = Command::Kind::kAdd, .key = ask.name, .value = mine, .kept = Kept(ask.lease)});
+    if (!added || added->kind == Reply::Kind::kDone) {
+      return added ? Granted(1) : added.error();
+    }
+    return Granted(ExtendOne({ask.name, ask.token, ask.lease}));  // an ask that is repeated
+  }
+
+ protected:
+  Result<int64_t> ExtendOne(const LockClaim& claim) override {
+    const std::string mine = TextOf(claim.token);
+    const auto there = client_->Run({.key = claim.name});
+    if (!there || there->kind != Reply::Kind::kFound || there->value != mine) {
+      return there ? Result<int64_t>(0) : there.error();
+    }
+    return Done({.kind = Command::Kind::kSwap,
+                 .key = claim.name,
+                 .value = mine,
+                 .kept = Kept(claim.lease),
+                 .version = there->version});
+  }
+  Result<int64_t> FreeOne(const LockClaim& claim) override {
+    const auto there = client_->Run({.key = claim.name});
+    if (!there || there->kind != Reply::Kind::kFound || !MayDrop(*there, TextOf(claim.token))) {
+      return there ? Result<int64_t>(0) : there.error();
+    }
+    return Done({.kind = Command::Kind::kDrop, .key = claim.name, .version = there->version});
+  }
+  virtual bool MayDrop(const Reply& there, const std::string& mine) { return there.value == mine; }
+
+ private:
+  Result<int64_t> Done(const Command& command) {
+    const auto reply = client_->Run(command);
+    return reply ? Result<int64_t>(reply->kind == Reply::Kind::kDone ? 1 : 0) : reply.error();
+  }
+
+  const std::unique_ptr<MemcachedClient> client_;
+};
+
+// `delete`, as it is in every tutorial: whatever is there goes. Our client has no such command, so
+// it is said in two.
+class BlindDelete final : public AddAndDropOwn {
+ public:
+  using AddAndDropOwn::AddAndDropOwn;
+
+ private:
+  bool MayDrop(const Reply&, const std::string&) override { return true; }
+};
+
+}  // namespace
+
+OpenedExhibit OpenMemcachedExhibit(std::string_view name, std::string_view at) {
+  const auto place = ParseMemcachedPlace(at);
+  if (!place) {
+    return place.error();
+  }
+  auto client = MemcachedClient::Open(*place);
+  if (!client) {
+    return client.error();
+  }
+  if (name == "blind-delete") {
+    return std::shared_ptr<LockEngine>(std::make_shared<BlindDelete>(*std::move(client)));
+  }
+  return std::shared_ptr<LockEngine>(std::make_shared<AddAndDropOwn>(*std::move(client)));
+}
+
+}  // namespace oncemq::testing

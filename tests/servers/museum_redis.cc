@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "museum_exhibit.h"
+#include "oncemq/base/bytes.h"
+#include "oncemq/clients/redis_client.h"
+
+namespace oncemq::testing {
+namespace {
+
+// One step to take it, a token, and scripts.
+class OneStep : public Exhibit {
+ public:
+  explicit OneStep(std::unique_ptr<RedisClient> client) : client_(std::move(client)) {}
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    return Granted(Call(ask_, {ask.name, TextOf(ask.token), std::to_string(ask.lease.count())}));
+  }
+
+ protected:
+  Result<int64_t> ExtendOne(const LockClaim& claim) override {
+    return Call(extend_, {claim.name, TextOf(claim.token), std::to_string(claim.lease.count())});
+  }
+  Result<int64_t> FreeOne(const LockClaim& claim) override {
+    return Call(free_, {claim.name, TextOf(claim.token)});
+  }
+  Result<RedisReply> Say(std::initializer_list<std::string_view> words) {
+    return client_->Run(RedisCommand(words));
+  }
+  Result<int64_t> Call(const RedisScript& script, const RedisCommand& words) {
+    const auto replies = client_->Call(script, 1, {&words, 1});
+    if (!replies) {
+      return replies.error();
+    }
+    const RedisReply& reply = replies->front();
+    if (reply.kind == RedisReply::Kind::kError) {
+      return RedisError(reply.text);
+    }
+    return reply.integer;
+  }
+
+ private:
+  const std::unique_ptr<RedisClient> client_;
+  // An ask that is repeated finds itself.
+  const RedisScript ask_{
+      "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], "
+      "ARGV[2]) "
+      "end return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0"};
+  const RedisScript extend_{
+      "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+      "return redis.call('PEXPIRE', KEYS[1], ARGV[2])"};
+  const RedisScript free_{
+      "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+      "return redis.call('DEL', KEYS[1])"};
+};
+
+// The value is its owner and when it ends, which whoever looks judges by a clock of its own.
+class JudgedByReaders : public OneStep {
+ public:
+  JudgedByReaders(std::unique_ptr<RedisClient> client, milliseconds clock_error)
+      : OneStep(std::move(client)), clock_error_(clock_error) {}
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    const int64_t now = Now();
+    const std::string mine = TextOf(ask.token);
+    const std::string value = mine + " " + std::to_string(now + ask.lease.count());
+    const auto set = Say({"SETNX", ask.name, value});
+    if (!set || set->integer == 1) {
+      return set ? Granted(1) : set.error();
+    }
+    const auto seen = Say({"GET", ask.name});
+    if (!seen) {
+      return seen.error();
+    }
+    const size_t space = seen->text.find(' ');
+    if (space == std::string::npos) {
+      return Granted(0);  // freed in between
+    }
+    if (seen->text.substr(0, space) == mine) {
+      return Granted(ExtendOne({ask.name, ask.token, ask.lease}));
+    }
+    const auto ends = ParseDecimal(seen->text.substr(space + 1));
+    return ends && *ends < now ? Granted(Take(ask.name, seen->text, value)) : Granted(0);
+  }
+
+ protected:
+  // It had ended when it was seen. Swaps what was seen, and nothing else.
+  virtual Result<int64_t> Take(std::string_view name, std::string_view seen,
+                               std::string_view value) {
+    return Call(swap_, {name, seen, value});
+  }
+  Result<int64_t> ExtendOne(const LockClaim& claim) override {
+    return Call(extend_,
+                {claim.name, TextOf(claim.token), std::to_string(Now() + claim.lease.count())});
+  }
+  Result<int64_t> FreeOne(const LockClaim& claim) override {
+    return Call(free_, {claim.name, TextOf(claim.token)});
+  }
+
+ private:
+  int64_t Now() const {
+    return SystemClock::Instance().Wall().micros / 1000 + clock_error_.count();
+  }
+
+  const milliseconds clock_error_;
+  const RedisScript swap_{
+      "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+      "redis.call('SET', KEYS[1], ARGV[2]) return 1"};
+  // One that the network kept takes nothing from a later one.
+  const RedisScript extend_{
+      "local owner, ends = string.match(redis.call('GET', KEYS[1]) or '', '(%S+) (%d+)') "
+      "if owner ~= ARGV[1] then return 0 end "
+      "if tonumber(ends) < tonumber(ARGV[2]) then "
+      "redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2]) end return 1"};
+  const RedisScript free_{
+      "if string.match(redis.call('GET', KEYS[1]) or '', '%S+') ~= ARGV[1] then return 0 end "
+      "return redis.call('DEL', KEYS[1])"};
+};
+
+// On clocks that are right, but what is taken may have been taken since it was seen.
+class ReadersJudge final : public JudgedByReaders {
+ public:
+  explicit ReadersJudge(std::unique_ptr<RedisClient> client)
+      : JudgedByReaders(std::move(client), milliseconds(0)) {}
+
+ protected:
+  Result<int64_t> Take(std::string_view name, std::string_view, std::string_view value) override {
+    const auto set = Say({"SET", name, value});
+    return set ? Result<int64_t>(1) : set.error();
+  }
+};
+
+}  // namespace
+
+Result<std::shared_ptr<LockEngine>> OpenRedisExhibit(std::string_view name, std::string_view at,
+                                                     milliseconds clock_error) {
+  const auto place = ParseRedisPlace(at);
+  if (!place) {
+    return place.error();
+  }
+  auto client = RedisClient::Open(*place);
+  if (!client) {
+    return client.error();
+  }
+  std::shared_ptr<LockEngine> exhibit;
+  if (name == "client-clocks") {
+    exhibit = std::make_shared<JudgedByReaders>(*std::move(client), clock_error);
+  } else if (name == "readers-judge") {
+    exhibit = std::make_shared<ReadersJudge>(*std::move(client));
+  } else {
+    exhibit = std::make_shared<OneStep>(*std::move(client));
+  }
+  return exhibit;
+}
+
+}  // namespace oncemq::testing

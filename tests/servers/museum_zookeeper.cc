@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node for each who wants a name, in their order, by the book but for one thing: who waits
+// watches all the others, and not only the one before.
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "museum_exhibit.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/zookeeper_session.h"
+
+namespace oncemq::testing {
+namespace {
+
+using Call = ZooKeeperCall;
+using Reply = ZooKeeperReply;
+
+class AllWoken final : public Exhibit {
+ public:
+  Status Open(const ZooKeeperPlace& place) {
+    auto session = ZooKeeperSession::Start(
+        place, {}, {.changed = [this](std::string_view) { Wake(); }, .ended = [] {}});
+    if (!session) {
+      return session.error();
+    }
+    session_ = *std::move(session);
+    return session_->Connected(std::chrono::seconds(30));
+  }
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    {
+      MutexLock lock(mutex_);
+      woken_ = false;
+    }
+    const std::string home = "/" + std::string(ask.name);
+    const std::string mine = TextOf(ask.token) + "-";
+    auto line = LineOf(home);
+    if (line && std::none_of(line->begin(), line->end(), IsOf(mine))) {
+      const auto made = Run({{.kind = Call::Kind::kCreate, .path = home},
+                             {.kind = Call::Kind::kCreate,
+                              .path = home + "/" + mine,
+                              .mode = Call::Mode::kEphemeralSequential}});
+      line = made ? LineOf(home) : made.error();
+    }
+    if (!line) {
+      return line.error();
+    }
+    if (!line->empty() && IsOf(mine)(line->front())) {
+      return Granted(1);
+    }
+    return Watch(home, *line, ask.lease);
+  }
+  Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
+    const BootTime now = SystemClock::Instance().Boot();
+    MutexLock lock(mutex_);
+    changed_.wait_for(mutex_, stop, until - now, [this] { return woken_; });
+    return {};
+  }
+
+ protected:
+  Result<int64_t> ExtendOne(const LockClaim& claim) override {
+    const auto line = LineOf("/" + std::string(claim.name));
+    const auto is_mine = IsOf(TextOf(claim.token) + "-");
+    return line ? Result<int64_t>(std::any_of(line->begin(), line->end(), is_mine) ? 1 : 0)
+                : line.error();
+  }
+  Result<int64_t> FreeOne(const LockClaim& claim) override {
+    const std::string home = "/" + std::string(claim.name);
+    const auto line = LineOf(home);
+    if (!line) {
+      return line.error();
+    }
+    const auto at = std::find_if(line->begin(), line->end(), IsOf(TextOf(claim.token) + "-"));
+    if (at == line->end()) {
+      return 0;
+    }
+    const auto gone = Run({{.kind = Call::Kind::kDelete, .path = home + "/" + *at}});
+    return gone ? Result<int64_t>(1) : gone.error();
+  }
+
+ private:
+  static std::function<bool(const std::string&)> IsOf(const std::string& mine) {
+    return [mine](const std::string& node) { return node.starts_with(mine); };
+  }
+  Result<std::vector<Reply>> Run(const std::vector<Call>& calls) { return session_->Run(calls); }
+  // Of all who want it, the first one first.
+  Result<std::vector<std::string>> LineOf(const std::string& home) {
+    auto replies = Run({{.kind = Call::Kind::kChildren, .path = home}});
+    if (!replies) {
+      return replies.error();
+    }
+    std::vector<std::string> line = std::move(replies->front().children);
+    const auto number = [](const std::string& node) { return node.substr(node.rfind('-')); };
+    std::sort(line.begin(), line.end(), [&number](const std::string& a, const std::string& b) {
+      return number(a) < number(b);
+    });
+    return line;
+  }
+  Result<LockAnswer> Watch(const std::string& home, const std::vector<std::string>& line,
+                           milliseconds lease) {
+    std::vector<Call> watches;
+    for (const std::string& node : line) {
+      watches.push_back({.kind = Call::Kind::kGet, .path = home + "/" + node, .watch = true});
+    }
+    const auto replies = Run(watches);
+    if (!replies) {
+      return replies.error();
+    }
+    if (std::any_of(replies->begin(), replies->end(),
+                    [](const Reply& reply) { return reply.kind == Reply::Kind::kNoNode; })) {
+      Wake();  // it went before it was watched
+    }
+    return LockAnswer{LockAnswer::Kind::kQueued, {}, lease};
+  }
+  void Wake() {
+    MutexLock lock(mutex_);
+    woken_ = true;
+    changed_.notify_all();
+  }
+
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool woken_ = false;
+  std::unique_ptr<ZooKeeperSession> session_;  // last: its threads use the rest
+};
+
+}  // namespace
+
+OpenedExhibit OpenZooKeeperExhibit(std::string_view at) {
+  const auto place = ParseZooKeeperPlace(at);
+  if (!place) {
+    return place.error();
+  }
+  auto exhibit = std::make_shared<AllWoken>();
+  if (const Status opened = exhibit->Open(*place); !opened) {
+    return opened.error();
+  }
+  return std::shared_ptr<LockEngine>(std::move(exhibit));
+}
+
+}  // namespace oncemq::testing
