@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "oncemq/base/mutant.h"
 
@@ -22,6 +24,13 @@ Result<SwitchRecord> Raised(const SwitchRecord& before, const RaiseOptions& leas
   }
   if (before.epoch == std::numeric_limits<uint32_t>::max()) {
     return Invalid("this was the last epoch");
+  }
+  const std::vector<std::string> names = StoresInForce(before);
+  if (least.seals && !std::all_of(names.begin(), names.end(), least.seals) &&
+      !ONCEMQ_MUTANT("the-unsealed-raised")) {
+    return Invalid(
+        "a store in force cannot be sealed: what is held there would be held twice in another "
+        "epoch");
   }
   SwitchRecord now = before;
   now.epoch =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `oncemq lock switch --first-epoch`: brings a record back into force that was lost or went back.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -34,6 +35,12 @@ Status AboveAllStores(const SwitchedPlan& place, uint32_t epoch) {
     }
   }
   return {};
+}
+
+bool CanBeSealed(const SwitchedPlan& place, std::string_view name) {
+  return std::any_of(place.stores.begin(), place.stores.end(), [&](const NamedLocks& store) {
+    return store.name == name && store.capabilities.seals;
+  });
 }
 
 // Nothing is there, or what is there is lower: else there is nothing to ask the stores.
@@ -78,7 +85,8 @@ int LockRaiseCommand(const LockArguments& arguments) {
   RaiseOptions least{.epoch = arguments.first_epoch,
                      .longest = {},
                      .from = place->stores.front().name,
-                     .why = arguments.why.empty() ? "raised by an operator" : arguments.why};
+                     .why = arguments.why.empty() ? "raised by an operator" : arguments.why,
+                     .seals = [&](std::string_view name) { return CanBeSealed(*place, name); }};
   if (arguments.longest > 0) {
     least.longest = std::chrono::seconds(arguments.longest);
   }

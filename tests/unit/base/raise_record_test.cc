@@ -103,6 +103,19 @@ TEST_F(RaiseRecordTest, ASwitchThatIsUnderWayGoesOnInTheRaisedEpoch) {
   EXPECT_EQ(p.board->InForce()->epoch, 9u);
 }
 
+// Its asks meet only those of their own epoch: whoever holds a name there would be met by nobody.
+TEST_F(RaiseRecordTest, WhereAStoreInForceCannotBeSealedNothingIsRaised) {
+  Process p = Open();
+  RaiseOptions least = Least(8);
+  least.longest = milliseconds(60'000);
+  least.seals = [](std::string_view store) { return store != "a"; };
+  EXPECT_EQ(Raise(least).error().code, Code::kInvalid);
+  EXPECT_EQ(There().epoch, 1u);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  ASSERT_TRUE(Raise(least).has_value()) << "nothing is asked for there any more";
+  EXPECT_EQ(There().epoch, 8u);
+}
+
 TEST_F(RaiseRecordTest, WhatCannotBeDoneIsAFailure) {
   EXPECT_EQ(Raise(Least(0)).error().code, Code::kInvalid);
   RaiseOptions nobody = Least(1);

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -24,6 +26,8 @@ struct RaiseOptions {
   std::optional<milliseconds> longest;  // at least; none: as it is, or as usual where there is none
   std::string from;                     // in force where there is no record; else that decides
   std::string why;
+  // Whether a store can be sealed, as in SwitchboardOptions. Empty: all.
+  std::function<bool(std::string_view store)> seals;
 };
 
 struct RaisedRecord {
@@ -33,8 +37,8 @@ struct RaisedRecord {
 
 // Epoch and longest lease become at least these, and are never lowered; all else stays as it is.
 // Where there is no record, one is begun. One step, by compare and swap. Failures: kInvalid for
-// options that give no record; kCorrupt for what is no record there; kFenced: somebody else changed
-// it at the same time; else the store's.
+// options that give no record, and where a store in force cannot be sealed (S2); kCorrupt for what
+// is no record there; kFenced: somebody else changed it at the same time; else the store's.
 Result<RaisedRecord> RaiseRecord(SwitchStore& store, const RaiseOptions& least);
 
 }  // namespace oncemq

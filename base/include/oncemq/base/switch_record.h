@@ -7,6 +7,8 @@
 //     that brought it. Without a good copy nobody asks a store for a grant or for an extension.
 // S2  The record changes by compare and swap only, and every change has a later epoch: the next
 //     one, but behind a loss (raise_record.h). Fences begin with it, and stores are sealed with it.
+//     The asks of a store that cannot be sealed meet only those of their own epoch, so a record
+//     is not raised while such a one is in force.
 // S3  kSingle: `from` grants. kBoth: `from` grants and then `to`, and only both together count.
 //     kDrain: `to` grants, and only what is fenced to its effects; nothing else is granted.
 // S4  `to` alone comes into force when the configuration lease and the longest lease have passed
