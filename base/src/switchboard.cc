@@ -14,9 +14,8 @@
 namespace oncemq {
 namespace {
 
-Error Unknown(std::string_view store) {
-  return {Code::kInvalid, Effect::kNone,
-          "this process knows no store by the name " + std::string(store)};
+Error Unknown(Code code, std::string_view store) {
+  return {code, Effect::kNone, "this process knows no store by the name " + std::string(store)};
 }
 
 Error WentBack(uint32_t seen, const std::string& now) {
@@ -78,10 +77,10 @@ Status Switchboard::Parts::Read() {
     return record.error();
   }
   std::stop_source told;
-  SwitchRecord before;
+  bool news = false;
   {
     MutexLock lock(mutex);
-    before = copy.record();
+    const SwitchRecord before = copy.record();
     const auto saw = copy.Saw(*record, asked_at, clock.Boot());
     if (saw == SwitchCopy::Seen::kOvertaken) {
       return {};
@@ -90,21 +89,22 @@ Status Switchboard::Parts::Read() {
       return WentBack(copy.record().epoch, "it is of epoch " + std::to_string(record->epoch));
     }
     version = text->version;
-    if (saw == SwitchCopy::Seen::kSame) {
-      return {};
+    news = saw == SwitchCopy::Seen::kNews;
+    if (news) {
+      told = std::exchange(changed, std::stop_source());
+      ToSeal(before, *record);
     }
-    told = std::exchange(changed, std::stop_source());
   }
-  Log(LogLevel::kInfo, "switchboard", "record",
-      {{"epoch", record->epoch},
-       {"mode", ToString(record->mode)},
-       {"from", record->from},
-       {"to", record->to},
-       {"why", record->why}});
-  told.request_stop();
-  if (before.epoch > 0 && !ONCEMQ_MUTANT("news-not-sealed")) {
-    RunAside([this, from = before, to = *record] { Seal(from, to); });
+  if (news) {
+    Log(LogLevel::kInfo, "switchboard", "record",
+        {{"epoch", record->epoch},
+         {"mode", ToString(record->mode)},
+         {"from", record->from},
+         {"to", record->to},
+         {"why", record->why}});
+    told.request_stop();
   }
+  SealTheRest();
   return {};
 }
 
@@ -163,18 +163,52 @@ void Switchboard::Parts::RunAside(std::function<void()> call) {
   aside ? aside->Run(std::move(call)) : options.aside(std::move(call));
 }
 
-void Switchboard::Parts::Seal(const SwitchRecord& before, const SwitchRecord& now) const {
-  if (!options.seal) {
+// A store that is left because it fails keeps nobody else waiting: it is the last.
+void Switchboard::Parts::ToSeal(const SwitchRecord& before, const SwitchRecord& now) {
+  if (before.epoch == 0 || !options.seal || ONCEMQ_MUTANT("news-not-sealed")) {
     return;
   }
-  // A store that is left because it fails keeps nobody else waiting: it is the last.
-  std::vector<std::string> names{now.to, now.from};
-  if (before.from != now.from) {
-    names.push_back(before.from);
+  std::vector<std::string> names{now.to, now.from, before.from};
+  names.insert(names.end(), unsealed.begin(), unsealed.end());
+  unsealed.clear();
+  for (std::string& name : names) {
+    if (Knows(name) && std::find(unsealed.begin(), unsealed.end(), name) == unsealed.end()) {
+      unsealed.push_back(std::move(name));
+    }
   }
-  for (const std::string& name : names) {
-    if (!name.empty() && Knows(name)) {
-      static_cast<void>(options.seal(name, now.epoch));
+}
+
+// In each turn, until it has answered: whoever is blind extends on in a store that is not sealed.
+void Switchboard::Parts::SealTheRest() {
+  {
+    MutexLock lock(mutex);
+    if (unsealed.empty() || std::exchange(sealing, true)) {
+      return;
+    }
+  }
+  RunAside([this] { Seal(); });
+}
+
+void Switchboard::Parts::Seal() {
+  for (;;) {
+    std::vector<std::string> names;
+    uint32_t epoch = 0;
+    {
+      MutexLock lock(mutex);
+      names = unsealed;
+      epoch = copy.record().epoch;
+    }
+    std::erase_if(names, [&](const std::string& name) {
+      const bool answered = Lets(name) && options.seal(name, epoch);
+      return !answered && !ONCEMQ_MUTANT("sealed-by-one-try");
+    });
+    MutexLock lock(mutex);
+    if (copy.record().epoch == epoch) {
+      std::erase_if(unsealed, [&](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      });
+      sealing = false;
+      return;
     }
   }
 }
@@ -236,7 +270,7 @@ Result<SwitchRecord> Switchboard::InForce() const {
   }
   for (const std::string& name : {record.from, record.to}) {
     if (!name.empty() && !parts_->Knows(name)) {
-      return Unknown(name);
+      return Unknown(Code::kUnavailable, name);
     }
   }
   return record;
@@ -266,7 +300,7 @@ void Switchboard::Look() {
 Result<SwitchRecord> Switchboard::Begin(std::string_view to, SwitchMode mode,
                                         std::string_view why) {
   if (!parts_->Knows(to)) {
-    return Unknown(to);
+    return Unknown(Code::kInvalid, to);
   }
   return parts_->Change([&](const SwitchRecord& now) { return BeginSwitch(now, to, mode, why); });
 }

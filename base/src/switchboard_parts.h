@@ -42,7 +42,9 @@ struct Switchboard::Parts {
   void LookAtForce();
   void Vote(BootTime now);
   void Wait();
-  void Seal(const SwitchRecord& before, const SwitchRecord& now) const;
+  void ToSeal(const SwitchRecord& before, const SwitchRecord& now) REQUIRES(mutex);
+  void SealTheRest();
+  void Seal();
   std::optional<std::string> FirstToAnswer(const SwitchRecord& record,
                                            const std::vector<std::string>& names);
   std::optional<std::string> TakeFound(const SwitchRecord& record);
@@ -70,8 +72,9 @@ struct Switchboard::Parts {
   std::optional<Found> found GUARDED_BY(mutex);
   bool looking GUARDED_BY(mutex) = false;  // at the store in force
   bool in_use GUARDED_BY(mutex) = false;   // somebody called that since the last turn
-  uint32_t in_vain GUARDED_BY(mutex) =
-      0;  // the epoch in which none of those who were asked answered
+  uint32_t in_vain GUARDED_BY(mutex) = 0;  // the epoch in which nobody who was asked answered
+  std::vector<std::string> unsealed GUARDED_BY(mutex);  // in the epoch of the copy
+  bool sealing GUARDED_BY(mutex) = false;
   Ballot ballot;
   std::unique_ptr<Aside> aside;  // none: the options have one
   std::optional<std::thread> thread;

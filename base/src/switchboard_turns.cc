@@ -161,7 +161,8 @@ std::optional<std::string> Switchboard::Parts::TakeFound(const SwitchRecord& rec
   return answer->store;
 }
 
-// One that keeps failing is asked now and then.
+// One that keeps failing is asked now and then. An answer that comes too late to count is none:
+// else a slow store would neither come into force nor be called off.
 void Switchboard::Parts::AskAround(const SwitchRecord& record,
                                    const std::vector<std::string>& names) {
   std::optional<Found> answer;
@@ -172,7 +173,8 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record,
     const BootTime asked_at = clock.Boot();
     const Status said = options.probe(name);
     Report(name, said.has_value());
-    if (said) {
+    const bool late = clock.Boot() - asked_at >= record.config_lease;
+    if (said && (!late || ONCEMQ_MUTANT("late-is-an-answer"))) {
       answer = Found{record.epoch, name, asked_at};
     }
   }

@@ -251,5 +251,47 @@ TEST_F(SwitchboardTargetTest, AnAutomaticSwitchTakesAWayToAsk) {
   EXPECT_EQ(board.error().code, Code::kInvalid);
 }
 
+// Who is blind goes on extending in a store that is not sealed.
+TEST_F(SwitchboardTargetTest, AStoreIsSealedUntilItHasAnswered) {
+  std::vector<std::string> order;
+  bool answers = false;
+  SwitchboardOptions options = Options();
+  options.seal = [&](std::string_view store, uint32_t epoch) -> Status {
+    order.push_back(std::string(store) + " " + std::to_string(epoch));
+    return answers || store != "a"
+               ? Status()
+               : Status(Error{Code::kUnavailable, Effect::kNone, "cut off from it"});
+  };
+  Process p = Open(options);
+  p.view->Turn();
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  EXPECT_EQ(std::exchange(order, {}), (std::vector<std::string>{"b 2", "a 2"}));
+  p.view->Turn();
+  EXPECT_EQ(std::exchange(order, {}), std::vector<std::string>{"a 2"});
+  Pass(kWait + milliseconds(2'000), {&p});
+  ASSERT_EQ(p.board->InForce()->epoch, 3u);
+  order.clear();
+  answers = true;
+  p.view->Turn();
+  EXPECT_EQ(std::exchange(order, {}), std::vector<std::string>{"a 3"});
+  p.view->Turn();
+  EXPECT_EQ(order, std::vector<std::string>()) << "it has answered";
+}
+
+TEST_F(SwitchboardTargetTest, AnAnswerThatIsTooLateToCountIsNone) {
+  SwitchboardOptions options = Options();
+  options.probe = [this](std::string_view store) -> Status {
+    if (store == "b") {
+      clock_.Advance(milliseconds(11'000));
+    }
+    return {};
+  };
+  Process p = Open(options);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Pass(2 * kWait, {&p});
+  EXPECT_EQ(p.board->Progress().record.mode, SwitchMode::kSingle);
+  EXPECT_EQ(p.board->Progress().record.from, "a") << "it was called off";
+}
+
 }  // namespace
 }  // namespace oncemq::testing

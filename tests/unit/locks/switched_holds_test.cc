@@ -142,7 +142,7 @@ TEST_F(SwitchedLocksTest, WhoKnowsOtherStoresThanTheRecordSaysSoAndTouchesNone) 
   const auto stranger =
       SwitchedLocks::Open(named, view, {.breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
   ASSERT_TRUE(stranger.has_value()) << ToString(stranger.error());
-  EXPECT_EQ((*stranger)->Ask(New()).error().code, Code::kInvalid);
+  EXPECT_EQ((*stranger)->Ask(New()).error().code, Code::kUnavailable);
   EXPECT_EQ((*stranger)->Progress().holds_left, std::nullopt);
   EXPECT_EQ((*stranger)->Progress().target, "b");
   const LockClaim claim{"x", {1, 1}};

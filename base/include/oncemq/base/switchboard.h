@@ -44,8 +44,8 @@ struct SwitchboardOptions {
   bool automatic = true;
   BreakerOptions breaker;
   milliseconds dwell{60'000};  // no automatic switch for so long after a change
-  // Makes a store refuse those of an earlier epoch. Whoever sees another record does it once; it
-  // may fail: those who ask seal the store, too.
+  // Makes a store refuse those of an earlier epoch. Whoever sees another record does it, until the
+  // store has answered; those who ask seal it, too.
   std::function<Status(std::string_view store, uint32_t epoch)> seal;
   // Whether a store can be sealed: a drain of one that cannot is not called off (S4). Empty: all.
   std::function<bool(std::string_view store)> seals;
@@ -77,7 +77,8 @@ class Switchboard {
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  // What this process may act by now. kUnavailable: it has heard nothing for too long.
+  // What this process may act by now. kUnavailable: it has heard nothing for too long, or does not
+  // know a store that is in force or to come, until another one is.
   Result<SwitchRecord> InForce() const;
   SwitchProgress Progress() const;
   // Requested when another record is seen than the last one.
