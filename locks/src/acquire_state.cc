@@ -39,7 +39,8 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
   if (doing_ == Do::kHold || doing_ == Do::kFail) {
     return {doing_};
   }
-  const bool spun = plan_.wait.how == LockWait::How::kSpin && now >= spin_until_;
+  const bool spins = plan_.wait.how == LockWait::How::kSpin;
+  const bool spun = spins && now >= spin_until_;
   if (stopped || now >= ends || (asked_ && (spun || (plan_.until && now >= *plan_.until)))) {
     return {failing_since_ && !stopped ? Do::kFail : Do::kGiveUp};
   }
@@ -47,10 +48,13 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
     doing_ = Do::kAsk;
   }
   if (doing_ == Do::kAsk) {
-    const bool waits = !one_try_ && plan_.wait.how != LockWait::How::kSpin;
+    const bool waits = !one_try_ && !spins;
     return {Do::kAsk, waits && now >= spin_until_};
   }
-  return {doing_, false, std::min({again_at_, ends, plan_.until.value_or(BootTime::max())})};
+  const bool bound = spins && asked_ && !ONCEMQ_MUTANT("spins-beyond-its-bound");
+  return {doing_, false,
+          std::min({again_at_, ends, plan_.until.value_or(BootTime::max()),
+                    bound ? spin_until_ : BootTime::max()})};
 }
 
 void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTime now) {

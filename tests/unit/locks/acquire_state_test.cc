@@ -250,6 +250,15 @@ TEST(AcquireState, SpinsForItsTimeAndGivesUp) {
   EXPECT_EQ(state.Next(At(milliseconds(5)), false).what, Do::kGiveUp);
 }
 
+TEST(AcquireState, WhoSpinsDoesSoNoLongerThoughTheStoreFails) {
+  AcquirePlan plan = Plan();
+  plan.wait = {LockWait::How::kSpin, milliseconds(5)};
+  AcquireState state(plan, kStart);
+  state.Failed(kDown, At(milliseconds(1)));
+  EXPECT_EQ(state.Next(At(milliseconds(1)), false).until, At(milliseconds(5)));
+  EXPECT_EQ(state.Next(At(milliseconds(5)), false).what, Do::kFail);
+}
+
 TEST(AcquireState, WhoSpinsForNoTimeTriesOnceWithoutAPlace) {
   AcquirePlan plan = Plan();
   plan.wait = {LockWait::How::kSpin, milliseconds(0)};
