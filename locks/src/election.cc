@@ -9,8 +9,8 @@
 namespace oncemq {
 namespace {
 
-// False: it threw, or returned though nothing told it to.
-bool Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
+// Leads until the lease is lost, or given up for whatever reason.
+void Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   std::stop_source ends;
   const auto end = [&ends] { ends.request_stop(); };
   const std::stop_callback on_stop(stop, end);
@@ -18,14 +18,12 @@ bool Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   const std::stop_callback on_ask(lease.asked_back(), end);
   try {
     lead(lease, ends.get_token());
-    return ends.stop_requested();
   } catch (const std::exception& error) {
     Log(LogLevel::kError, "locks", "a leader threw; it resigns",
         {{"name", lease.name()}, {"what", std::string_view(error.what()).substr(0, 200)}});
   } catch (...) {
     Log(LogLevel::kError, "locks", "a leader threw; it resigns", {{"name", lease.name()}});
   }
-  return false;
 }
 
 }  // namespace
@@ -38,19 +36,15 @@ Status Campaign(LockDomain& domain, std::string_view name, const Lead& lead, std
   how.what = options.what;
   while (!stop.stop_requested()) {
     auto lease = domain.Acquire(name, how);
-    if (!lease) {
-      if (lease.error().code == Code::kInvalid || lease.error().code == Code::kFenced) {
-        return lease.error();
-      }
-      const BootTime now = domain.clock().Boot();
-      WaitUntil(now + options.after_failure, now, stop);
-      continue;
+    if (!lease && (lease.error().code == Code::kInvalid || lease.error().code == Code::kFenced)) {
+      return lease.error();
     }
-    if (*lease && !Serve(**lease, lead, stop)) {
+    if (lease && *lease) {
+      Serve(**lease, lead, stop);
       (*lease)->Release();
-      const BootTime now = domain.clock().Boot();
-      WaitUntil(now + options.after_failure, now, stop);
     }
+    const BootTime now = domain.clock().Boot();
+    WaitUntil(now + options.pause, now, stop);
   }
   return {};
 }

@@ -82,6 +82,32 @@ TEST_F(ElectionTest, WhoLeadsCanBeSeenAndAskedToResign) {
   resigned.wait();  // it learns of it when it renews
 }
 
+// Where there is no line whoever asks first has it, and those who stand by ask in intervals.
+TEST_F(ElectionTest, ALeaderThatIsAskedBackLetsTheOthersComeFirst) {
+  constexpr milliseconds kPause{200};
+  std::array<BootTime, 2> turns{};  // the end of the first term, the begin of the second
+  std::latch leads(1);
+  std::latch again(1);
+  std::jthread leader([&, term = 0](const std::stop_token& stop) mutable {
+    EXPECT_TRUE(Campaign(*domain_, "scheduler",
+                         [&](const Lease&, const std::stop_token& lost) {
+                           if (++term == 1) {
+                             leads.count_down();
+                             UntilStopped(lost);
+                             turns[0] = domain_->clock().Boot();
+                           } else if (term == 2) {
+                             turns[1] = domain_->clock().Boot();
+                             again.count_down();
+                           }
+                         },
+                         stop, {.pause = kPause}));
+  });
+  leads.wait();
+  ASSERT_EQ(*engine_->AskBack("scheduler"), 1u);
+  again.wait();
+  EXPECT_GE(turns[1] - turns[0], kPause);
+}
+
 TEST_F(ElectionTest, ALeaderThatResignsAtOncePausesBeforeItStandsAgain) {
   constexpr milliseconds kPause{200};
   std::array<BootTime, 2> terms{};
@@ -96,7 +122,7 @@ TEST_F(ElectionTest, ALeaderThatResignsAtOncePausesBeforeItStandsAgain) {
                              again.count_down();
                            }
                          },
-                         stop, {.after_failure = kPause}));
+                         stop, {.pause = kPause}));
   });
   again.wait();
   EXPECT_GE(terms[1] - terms[0], kPause);
@@ -115,7 +141,7 @@ TEST_F(ElectionTest, ALeaderThatThrowsResignsAndStandsAgain) {
                              again.count_down();
                            }
                          },
-                         stop, {.after_failure = milliseconds(1)}));
+                         stop, {.pause = milliseconds(1)}));
   });
   again.wait();
 }
@@ -134,7 +160,7 @@ TEST_F(ElectionTest, AStoreThatFailsIsWaitedForAndAWrongNameIsNot) {
                          [&](const Lease&, const std::stop_token&) {
                            std::call_once(once, [&] { leads.count_down(); });
                          },
-                         stop, {.after_failure = milliseconds(1)}));
+                         stop, {.pause = milliseconds(1)}));
   });
   while (engine_->asks < 3) {
     std::this_thread::yield();

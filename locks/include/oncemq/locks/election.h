@@ -27,15 +27,16 @@ namespace oncemq {
 using Lead = std::function<void(const Lease& lease, std::stop_token stop)>;
 
 struct CampaignOptions {
-  milliseconds term{0};               // the longest time in office; 0: no limit
-  milliseconds after_failure{1'000};  // pause when the store does not answer, or `lead` has thrown
-                                      // or returned unasked: one that resigns at once would take
-                                      // and release the name all the time
-  std::string_view what;              // for people who look
+  milliseconds term{0};  // the longest time in office; 0: no limit
+  // Behind each term, and each failure of the store. The others come first, though they may ask in
+  // intervals (of a second, nearly); and one that resigns at once does not take and release the
+  // name all the time.
+  milliseconds pause{1'000};
+  std::string_view what;  // for people who look
 };
 
-// Campaigns until `stop` is requested: stands by, leads, and after each term stands by again behind
-// the others. On the caller's thread. A store that fails is waited for. Failures: kInvalid and
+// Campaigns until `stop` is requested: stands by, leads, and behind each term pauses and stands by
+// again. On the caller's thread. A store that fails is waited for. Failures: kInvalid and
 // kFenced, as nothing of it helps to repeat.
 Status Campaign(LockDomain& domain, std::string_view name, const Lead& lead, std::stop_token stop,
                 const CampaignOptions& options = {});
