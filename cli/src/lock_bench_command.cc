@@ -87,7 +87,9 @@ int LockBenchCommand(const LockArguments& arguments) {
   if (!locks) {
     return LockFailed(locks.error());
   }
-  const auto domain = LockDomain::Open(*locks);
+  LockOptions options;
+  options.lease = std::min(options.lease, (*locks)->capabilities().longest_lease);
+  const auto domain = LockDomain::Open(*locks, options);
   if (!domain) {
     return LockFailed(domain.error());
   }

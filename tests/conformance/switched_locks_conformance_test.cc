@@ -43,7 +43,7 @@ Result<std::shared_ptr<LockEngine>> Open(SwitchMode mode) {
 bool Register(const std::string& name, SwitchMode mode) {
   return RegisterLockConformance({
       .name = name,
-      .capabilities = *SwitchedCapabilities(Stores(), kLongestLease),
+      .capabilities = *SwitchedCapabilities(Stores()),
       .open = [mode] { return Open(mode); },
       .pass = [](milliseconds by) { SleepFor(by); },
       .lease = milliseconds(300),

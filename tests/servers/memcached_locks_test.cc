@@ -10,9 +10,11 @@
 
 #include "oncemq/clients/memcached_client.h"
 #include "oncemq/locks/lock_domain.h"
+#include "oncemq/locks/switched_locks.h"
 #include "support/eventually.h"
 #include "support/memcached_server.h"
 #include "support/names_of_any_bytes.h"
+#include "support/switch_store.h"
 #include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
@@ -349,6 +351,28 @@ TEST_F(MemcachedLocksTest, WhatIsNoHoldOfOursIsReportedAndLeftAlone) {
   ASSERT_TRUE(server_->Say("set " + key + " 0 60 4\r\njunk").starts_with("STORED"));
   EXPECT_EQ(locks_->Ask(New()).error().code, Code::kCorrupt);
   EXPECT_TRUE(server_->Say("get " + key).starts_with("VALUE"));
+}
+
+// It keeps each epoch by itself, and an operator's process has asked for nothing.
+TEST_F(MemcachedLocksTest, WhoOnlyLooksSeesWhatIsHeldInTheEpochOfTheSwitchboard) {
+  Start();
+  const auto record = std::make_shared<SharedSwitchStore>();
+  {
+    MutexLock lock(record->mutex);
+    record->text.text = Format(SwitchRecord{.epoch = 7, .from = "main"});
+  }
+  const auto behind = [&] {
+    return *SwitchedLocks::Open(
+        {{"main", MemcachedLockCapabilities(), [&] { return OpenMemcachedLocks(server_->url()); }}},
+        std::make_shared<SwitchStoreView>(record), {});
+  };
+  const auto holder = behind();
+  LockAsk ask = New(milliseconds(30'000));
+  ASSERT_EQ(Asked(*holder, ask), Kind::kGranted);
+  const auto looks = behind();
+  EXPECT_EQ(looks->Look("x")->parties.size(), 1u);
+  EXPECT_EQ(*looks->AskBack("x"), 1u);
+  EXPECT_EQ(Extend(*holder, ask), Extended::kAskedBack);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ class ForwardingLocks : public LockEngine {
     return inner_->Names(after, limit);
   }
   Result<uint32_t> Seal(uint32_t epoch) override { return inner_->Seal(epoch); }
+  void InEpoch(uint32_t epoch) override { inner_->InEpoch(epoch); }
   void Listen(DoubtListener& listener) override { inner_->Listen(listener); }
   void Unlisten(DoubtListener& listener) override { inner_->Unlisten(listener); }
 

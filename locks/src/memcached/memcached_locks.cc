@@ -57,7 +57,7 @@ class MemcachedLocks final : public LockEngine {
     if (ask.lease > kLongestKept) {
       return MemcachedCannot("has leases of up to 30 days");
     }
-    Seen(ask.epoch);
+    InEpoch(ask.epoch);
     const BootTime sent = Now();
     const auto former = claims_.Find(ask.token);
     const bool goes_on = former && former->until > sent;
@@ -197,6 +197,12 @@ class MemcachedLocks final : public LockEngine {
     return Restless(Effect::kNone);
   }
 
+  void InEpoch(uint32_t epoch) override {
+    uint32_t before = epoch_;
+    while (before < epoch && !epoch_.compare_exchange_weak(before, epoch)) {
+    }
+  }
+
   // A hold that no fence names.
   Result<Freed> Evict(std::string_view, const Fence&) override { return Freed::kNotHeld; }
 
@@ -243,12 +249,6 @@ class MemcachedLocks final : public LockEngine {
   // The epoch is in the key: asks of different ones never meet.
   std::string Key(std::string_view name, uint32_t epoch) const {
     return MemcachedKey("oncemq:lock:" + std::to_string(epoch) + ":", space_ + std::string(name));
-  }
-
-  void Seen(uint32_t epoch) {
-    uint32_t before = epoch_;
-    while (before < epoch && !epoch_.compare_exchange_weak(before, epoch)) {
-    }
   }
 
   // `now`: what lies there since.
@@ -367,7 +367,7 @@ class MemcachedLocks final : public LockEngine {
   const std::string beacon_ = "oncemq:lock:clock:" + Hex(SecureRandom64());
   MemcachedClock clock_;
   MemcachedClaims claims_;
-  std::atomic<uint32_t> epoch_{0};  // the latest that was asked in
+  std::atomic<uint32_t> epoch_{0};  // the latest that was heard of
 };
 
 }  // namespace

@@ -49,13 +49,11 @@ Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& addr
   return NamedLocks{name, *can, [address, space] { return OpenLockEngine(address, space); }};
 }
 
-Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores,
-                                              milliseconds longest) {
+Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores) {
   if (const Status fit = CheckStores(stores); !fit) {
     return fit.error();
   }
   LockCapabilities all = stores.front().capabilities;
-  all.longest_lease = longest;
   for (const NamedLocks& store : stores) {
     const LockCapabilities& can = store.capabilities;
     all.processes = all.processes && can.processes;
@@ -83,7 +81,7 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
                                                            std::shared_ptr<SwitchStore> record,
                                                            SwitchboardOptions options,
                                                            const Clock& clock) {
-  auto can = SwitchedCapabilities(stores, kLongestLease);
+  auto can = SwitchedCapabilities(stores);
   if (!can) {
     return can.error();
   }
@@ -237,8 +235,10 @@ Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
   if (!record) {
     return record.error();
   }
-  return parts_->Front(*record).Do(*parts_->board,
-                                   [&](LockEngine& engine) { return engine.AskBack(name); });
+  return parts_->Front(*record).Do(*parts_->board, [&](LockEngine& engine) {
+    engine.InEpoch(record->epoch);
+    return engine.AskBack(name);
+  });
 }
 
 Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
@@ -275,8 +275,10 @@ Result<LockView> SwitchedLocks::Look(std::string_view name) {
   if (!record) {
     return record.error();
   }
-  return parts_->Front(*record).Do(*parts_->board,
-                                   [&](LockEngine& engine) { return engine.Look(name); });
+  return parts_->Front(*record).Do(*parts_->board, [&](LockEngine& engine) {
+    engine.InEpoch(record->epoch);
+    return engine.Look(name);
+  });
 }
 
 Result<std::vector<std::string>> SwitchedLocks::Names(std::string_view after, size_t limit) {

@@ -23,7 +23,8 @@
 
 namespace oncemq {
 
-// What the locks of a plan can do, nobody asked. Failures: kInvalid, for stores that this build
+// What the locks of a plan can do, nobody asked: a switch record may allow shorter leases only, and
+// says so when they are opened. Failures: kInvalid, for stores that this build
 // cannot open, or that cannot be switched from one to another.
 Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
                                                const StorePlan& plan);

@@ -160,6 +160,10 @@ class LockEngine {
   // Answers the epoch in force; 0 as long as nobody has sealed the store.
   virtual Result<uint32_t> Seal(uint32_t epoch) = 0;
 
+  // Told by a switchboard before a name is looked at: what epoch it grants in. Only an engine that
+  // keeps each epoch by itself needs to know; asks bring theirs.
+  virtual void InEpoch(uint32_t /*epoch*/) {}
+
   // The listener is told when the engine learns by itself that what was granted before now may have
   // ended: the session or the connection that it hung on is gone. It may be told in vain. Engines
   // that learn nothing by themselves tell nothing. LockDoubts keeps the listeners of an engine.

@@ -7,7 +7,7 @@
 // nothing to do with each other, so only a switch that waits for all holders to end may lead to
 // this engine, or away from it. Its clock has whole seconds: a holder that died keeps its name for
 // up to four seconds more than its lease. Names cannot be listed; those who look see the latest
-// epoch that this process has asked in. Nobody queues and nobody is woken: who waits asks again in
+// epoch that this process has heard of. Nobody queues and nobody is woken: who waits asks again in
 // intervals.
 #pragma once
 

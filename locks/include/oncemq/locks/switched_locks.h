@@ -33,11 +33,10 @@ struct NamedLocks {
 Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& address,
                                 const std::string& space);
 
-// What all of them can, behind a switchboard that allows leases up to `longest`. kInvalid where
-// they cannot be switched: two of a name, or an engine that cannot be one of several
+// What all of them can, behind a switchboard whose record allows any lease. kInvalid where they
+// cannot be switched: two of a name, or an engine that cannot be one of several
 // (LockCapabilities::epochs).
-Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores,
-                                              milliseconds longest = SwitchboardOptions().longest);
+Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores);
 
 // Where a switch stands.
 struct LockSwitch {
