@@ -43,10 +43,17 @@ std::optional<AskedWhere::Entry> AskedWhere::Moves(const LockClaim& claim, const
     return std::nullopt;
   }
   Entry& entry = at->second;
+  entry.tried = ++tries_;
   entry.epoch = epoch;
   entry.stores[store] = ForgottenAt(claim.lease, now);
   entry.until = std::max(entry.until, entry.stores[store]);
   return entry;
+}
+
+uint64_t AskedWhere::Tried(const Token& token) const {
+  MutexLock lock(mutex_);
+  const auto at = entries_.find(token);
+  return at == entries_.end() ? 0 : at->second.tried;
 }
 
 void AskedWhere::WaitsAt(const LockAsk& ask, const std::string& store, BootTime now) {

@@ -26,6 +26,7 @@ class AskedWhere {
     std::string waits_at;                    // in whose queue; empty: in none
     BootTime until{};                        // all of its stores have forgotten it by then
     bool given_back = false;                 // or about to be
+    uint64_t tried = 0;                      // to be moved, for the last time; counts all tries
 
     bool MayBeAt(const std::string& store, BootTime now) const {
       const auto at = stores.find(store);
@@ -38,6 +39,8 @@ class AskedWhere {
   void Add(const LockAsk& ask, const std::string& store, BootTime now);
   std::optional<Entry> Moves(const LockClaim& claim, const std::string& store, uint32_t epoch,
                              BootTime now);
+  // 0: it never was.
+  uint64_t Tried(const Token& token) const;
   void WaitsAt(const LockAsk& ask, const std::string& store, BootTime now);
   void Extended(const LockClaim& claim, const std::vector<std::string>& stores, BootTime now);
   std::optional<Entry> Find(const Token& token) const;
@@ -51,6 +54,7 @@ class AskedWhere {
   mutable Mutex mutex_;
   std::map<Token, Entry> entries_ GUARDED_BY(mutex_);
   size_t sweep_at_ GUARDED_BY(mutex_) = 1024;
+  uint64_t tries_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace oncemq

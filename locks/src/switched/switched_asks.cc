@@ -97,7 +97,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
     parts_->where.Add(inner, grants[i], parts_->clock.Boot());
     auto answer = parts_->AskOne(parts_->Store(grants[i]), inner, i == 0);
     if (i > 0) {
-      parts_->WatchTarget(*record);
+      parts_->WatchTarget(*record, answer ? Status() : Status(answer.error()));
     }
     if (!answer) {
       // What the first store has granted is to be given back by whoever gives up.

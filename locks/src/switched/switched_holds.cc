@@ -12,6 +12,27 @@ namespace {
 // its next renewals, which are soon.
 constexpr milliseconds kLongestMoves{500};
 
+// Some claims of a batch, and where they stand in it.
+struct Some {
+  std::vector<LockClaim> claims;
+  std::vector<size_t> at;
+
+  void Add(const LockClaim& claim, size_t i) {
+    claims.push_back(claim);
+    at.push_back(i);
+  }
+};
+
+// It counts where both have extended it, and is asked back where one of them says so.
+Extended OfBoth(Extended here, Extended there) {
+  if ((here == Extended::kLater || there == Extended::kLater) &&
+      !ONCEMQ_MUTANT("later-in-one-counts")) {
+    return Extended::kLater;
+  }
+  const bool asked = here == Extended::kAskedBack || there == Extended::kAskedBack;
+  return asked ? Extended::kAskedBack : Extended::kYes;
+}
+
 }  // namespace
 
 Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
@@ -21,11 +42,11 @@ Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const Lock
 
 // The hold is asked for in the store that is to come, by its own token, so asking twice is asking
 // once. It counts only if it was held in the other one just now.
-Extended SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& record,
-                                    const LockClaim& claim, Extended answer) {
+Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& record,
+                                        const LockClaim& claim) {
   const auto entry = where.Moves(claim, to.name(), record.epoch, clock.Boot());
   if (!entry || ONCEMQ_MUTANT("hold-not-moved")) {
-    return ONCEMQ_MUTANT("hold-not-moved") ? answer : Extended::kLater;
+    return ONCEMQ_MUTANT("hold-not-moved");
   }
   LockAsk ask{claim.name,  claim.token, entry->mode, false,        false,
               claim.lease, claim.lease, entry->who,  record.epoch, entry->fenced};
@@ -34,75 +55,118 @@ Extended SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& recor
   if (entry->mode == LockMode::kCounted) {
     ask.limit = ONCEMQ_MUTANT("counted-moves-by-a-limit") ? 1 : kMostCounted;
   }
-  const auto granted = AskOne(to, ask, false);
+  const auto answer = AskOne(to, ask, false);
   // Whoever gave it back meanwhile may have told this store before it was asked.
   const auto now = where.Find(claim.token);
   if ((!now || now->given_back) && !ONCEMQ_MUTANT("moved-though-given-back")) {
     static_cast<void>(Undo({to.name()}, 1, ask));
-    return Extended::kLater;
+    return false;
   }
-  return granted && granted->kind == LockAnswer::Kind::kGranted ? answer : Extended::kLater;
+  return answer ? Result<bool>(answer->kind == LockAnswer::Kind::kGranted) : answer.error();
 }
 
-void SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
-                                        std::span<const LockClaim> claims,
-                                        std::span<Extended> answers) {
-  std::vector<LockClaim> held;
-  std::vector<size_t> at;
+// Whoever was tried longest ago is the first: one whose move takes all the time keeps the others
+// waiting once.
+std::vector<size_t> SwitchedLocks::Parts::InTurn(std::span<const LockClaim> claims) const {
+  std::vector<std::pair<uint64_t, size_t>> turns;
+  for (size_t i = 0; i < claims.size(); i++) {
+    turns.emplace_back(ONCEMQ_MUTANT("moves-from-the-first") ? 0 : where.Tried(claims[i].token), i);
+  }
+  std::sort(turns.begin(), turns.end());
+  std::vector<size_t> order;
+  for (const auto& [tried, i] : turns) {
+    order.push_back(i);
+  }
+  return order;
+}
+
+// Answers which of them are held there now.
+std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const SwitchRecord& record,
+                                                 std::span<const LockClaim> claims) {
+  std::vector<bool> moved(claims.size());
+  std::optional<Error> refused;
+  bool answered = false;
+  const BootTime until = clock.Boot() + kLongestMoves;
+  for (const size_t i : InTurn(claims)) {
+    if (clock.Boot() >= until && !ONCEMQ_MUTANT("moves-without-end")) {
+      break;
+    }
+    const auto done = Move(to, record, claims[i]);
+    moved[i] = done.value_or(false);
+    answered = answered || done;
+    refused = done ? refused : done.error();
+  }
+  WatchTarget(record, answered || !refused ? Status() : Status(*refused));
+  return moved;
+}
+
+// A failure of the target is told as one, so that whoever renews finds the name whose failure it
+// is; but what has ended in the other store is told at once.
+Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
+                                          std::span<const LockClaim> claims,
+                                          std::span<Extended> answers) {
+  Some held;
   for (size_t i = 0; i < claims.size(); i++) {
     if (answers[i] != Extended::kGone || ONCEMQ_MUTANT("moved-though-lost")) {
-      held.push_back(claims[i]);
-      at.push_back(i);
+      held.Add(claims[i], i);
     }
   }
-  std::vector<Extended> there(held.size());
-  if (held.empty()) {
-    return;
+  if (held.at.empty()) {
+    return {};
   }
-  const Status done = ExtendAt(to, held, there);
-  WatchTarget(record);
-  if (!done) {
-    for (const size_t i : at) {
+  std::vector<Extended> there(held.at.size());
+  if (const Status done = ExtendAt(to, held.claims, there); !done) {
+    WatchTarget(record, done);
+    for (const size_t i : held.at) {
       answers[i] = Extended::kLater;
     }
-    return;
+    const bool all = held.at.size() == claims.size() && !ONCEMQ_MUTANT("target-fails-in-silence");
+    return all ? Status(Error{done.error().code, Effect::kUnknown, done.error().message})
+               : Status();
   }
-  const BootTime until = clock.Boot() + kLongestMoves;
-  for (size_t i = 0; i < held.size(); i++) {
-    Extended& answer = answers[at[i]];
-    if (ONCEMQ_MUTANT("moved-though-lost") && answer == Extended::kGone) {
-      answer = Extended::kYes;
-    }
+  Some away;
+  for (size_t i = 0; i < held.at.size(); i++) {
     if (there[i] == Extended::kGone) {
-      const bool now = clock.Boot() < until || ONCEMQ_MUTANT("moves-without-end");
-      answer = now ? Move(to, record, held[i], answer) : Extended::kLater;
-    } else if (there[i] == Extended::kAskedBack) {
-      answer = Extended::kAskedBack;
+      away.Add(held.claims[i], held.at[i]);
+    } else {
+      answers[held.at[i]] = OfBoth(answers[held.at[i]], there[i]);
     }
   }
+  if (away.at.empty()) {
+    WatchTarget(record, {});
+    return {};
+  }
+  const std::vector<bool> moved = MoveSome(to, record, away.claims);
+  for (size_t i = 0; i < moved.size(); i++) {
+    Extended& answer = answers[away.at[i]];
+    answer = moved[i] ? OfBoth(answer, Extended::kYes) : Extended::kLater;
+  }
+  return {};
 }
 
-// Holds would be lost for nothing but a planned switch: it is called off in good time.
-// Asked behind each call to the target. An answer, whichever, ends what was counted, and so does
-// another switch.
-void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record) {
+// Holds would be lost for nothing but a planned switch: it is called off in good time. Told of what
+// the target was to take, and what came of that. What it takes ends what was counted, and so does
+// another switch; that it answers questions does not.
+void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record, const Status& taken) {
   const BootTime now = clock.Boot();
-  const bool silent = Store(record.to).silent();
+  const bool answered = taken || !IsOutage(taken.error());
   {
     MutexLock lock(mutex);
-    if (!silent && !ONCEMQ_MUTANT("answers-of-the-target-not-counted")) {
-      target_silent.reset();
+    if ((taken && !ONCEMQ_MUTANT("answers-of-the-target-not-counted")) ||
+        (answered && ONCEMQ_MUTANT("refusal-of-the-target-is-an-answer"))) {
+      target_fails.reset();
       return;
     }
-    if (!target_silent || target_silent->epoch != record.epoch) {
-      target_silent = Silent{record.epoch, now};
+    if (!target_fails || target_fails->epoch != record.epoch) {
+      target_fails = Fails{record.epoch, now};
     }
-    if (now - target_silent->since < record.longest / 6) {
+    if (now - target_fails->since < record.longest / 6) {
       return;
     }
-    target_silent.reset();
+    target_fails.reset();
   }
-  static_cast<void>(board->CallOff(record, "the store " + record.to + " fails"));
+  const std::string why = taken ? "" : ": " + taken.error().message;
+  static_cast<void>(board->CallOff(record, "the store " + record.to + " fails" + why));
 }
 
 // Only what is fenced goes on. A hold that had moved to the target in an earlier switch must not
@@ -111,27 +175,25 @@ Status SwitchedLocks::Parts::ExtendDrained(const SwitchRecord& record,
                                            std::span<const LockClaim> claims,
                                            std::span<Extended> answers) {
   std::fill(answers.begin(), answers.end(), Extended::kLater);
-  std::vector<LockClaim> held;
-  std::vector<size_t> at;
+  Some held;
   for (size_t i = 0; i < claims.size(); i++) {
     const auto entry = where.Find(claims[i].token);
     const bool goes_on = entry && (entry->fenced || ONCEMQ_MUTANT("drain-extends-all"));
     if (goes_on && entry->stores.contains(record.to)) {
-      held.push_back(claims[i]);
-      at.push_back(i);
+      held.Add(claims[i], i);
     }
   }
-  std::vector<Extended> there(held.size());
-  if (held.empty()) {
+  std::vector<Extended> there(held.at.size());
+  if (held.at.empty()) {
     return {};
   }
-  if (const Status done = ExtendAt(Store(record.to), held, there); !done) {
+  if (const Status done = ExtendAt(Store(record.to), held.claims, there); !done) {
     return done;
   }
   const BootTime now = clock.Boot();
-  for (size_t i = 0; i < held.size(); i++) {
-    answers[at[i]] = there[i];
-    where.Extended(held[i], {record.to}, now);
+  for (size_t i = 0; i < there.size(); i++) {
+    answers[held.at[i]] = there[i];
+    where.Extended(held.claims[i], {record.to}, now);
   }
   return {};
 }
@@ -162,8 +224,9 @@ Status SwitchedLocks::Extend(std::span<const LockClaim> claims, std::span<Extend
   if (const Status done = parts_->ExtendAt(parts_->Store(record->from), claims, answers); !done) {
     return done;
   }
+  Status also;
   if (record->mode == SwitchMode::kBoth) {
-    parts_->ExtendAlsoAt(parts_->Store(record->to), *record, claims, answers);
+    also = parts_->ExtendAlsoAt(parts_->Store(record->to), *record, claims, answers);
   }
   if (blind && parts_->SealedSince(*record)) {
     std::replace_if(
@@ -174,7 +237,7 @@ Status SwitchedLocks::Extend(std::span<const LockClaim> claims, std::span<Extend
   for (const LockClaim& claim : claims) {
     parts_->where.Extended(claim, StoresInForce(*record), now);
   }
-  return {};
+  return also;
 }
 
 // Wherever it may be. Stores that are neither in force nor to come are told too: what is left there
@@ -192,21 +255,19 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
   Status all;
   for (const auto& store : parts_->stores) {
     const bool counts = store->name() == record.from || store->name() == record.to;
-    std::vector<LockClaim> there;
-    std::vector<size_t> at;
+    Some there;
     for (size_t i = 0; i < claims.size(); i++) {
       if (entries[i] ? entries[i]->MayBeAt(store->name(), counts ? BootTime::min() : now)
                      : HasStore(StoresInForce(record), store->name())) {
-        there.push_back(claims[i]);
-        at.push_back(i);
+        there.Add(claims[i], i);
       }
     }
-    if (there.empty()) {
+    if (there.at.empty()) {
       continue;
     }
-    std::vector<Freed> freed(there.size());
-    const Status done =
-        store->Do(*parts_->board, [&](LockEngine& engine) { return engine.Free(there, freed); });
+    std::vector<Freed> freed(there.at.size());
+    const Status done = store->Do(
+        *parts_->board, [&](LockEngine& engine) { return engine.Free(there.claims, freed); });
     if (!counts) {
       continue;
     }
@@ -214,8 +275,9 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
       all = Error{done.error().code, Effect::kUnknown, done.error().message};
       continue;
     }
-    for (size_t i = 0; i < there.size(); i++) {
-      answers[at[i]] = freed[i] == Freed::kYes ? Freed::kYes : answers[at[i]];
+    for (size_t i = 0; i < freed.size(); i++) {
+      Freed& answer = answers[there.at[i]];
+      answer = freed[i] == Freed::kYes ? Freed::kYes : answer;
     }
   }
   for (const LockClaim& claim : claims) {

@@ -41,14 +41,17 @@ struct SwitchedLocks::Parts {
   Status Undo(const StoreNames& grants, size_t granted, const LockAsk& ask);
   Status ExtendAt(SwitchedStore& store, std::span<const LockClaim> claims,
                   std::span<Extended> answers);
-  Extended Move(SwitchedStore& to, const SwitchRecord& record, const LockClaim& claim,
-                Extended answer);
+  // Whether it is held there now.
+  Result<bool> Move(SwitchedStore& to, const SwitchRecord& record, const LockClaim& claim);
+  std::vector<size_t> InTurn(std::span<const LockClaim> claims) const;
+  std::vector<bool> MoveSome(SwitchedStore& to, const SwitchRecord& record,
+                             std::span<const LockClaim> claims);
   Status ExtendDrained(const SwitchRecord& record, std::span<const LockClaim> claims,
                        std::span<Extended> answers);
-  void ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
-                    std::span<const LockClaim> claims, std::span<Extended> answers);
+  Status ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
+                      std::span<const LockClaim> claims, std::span<Extended> answers);
   bool SealedSince(const SwitchRecord& record);
-  void WatchTarget(const SwitchRecord& record);
+  void WatchTarget(const SwitchRecord& record, const Status& taken);
   Status Asked(SwitchedStore& store);
   Status CanBePlanned(SwitchedStore& from, SwitchedStore& to);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
@@ -59,13 +62,13 @@ struct SwitchedLocks::Parts {
   std::vector<std::unique_ptr<SwitchedStore>> stores;
   LockCapabilities can;
   AskedWhere where;
-  // Since when the target of a planned switch answers none of its calls.
-  struct Silent {
+  // Since when the target of a planned switch takes nothing.
+  struct Fails {
     uint32_t epoch;
     BootTime since;
   };
   Mutex mutex;
-  std::optional<Silent> target_silent GUARDED_BY(mutex);
+  std::optional<Fails> target_fails GUARDED_BY(mutex);
   std::unique_ptr<Switchboard> board;  // last: its thread seals the stores
 };
 

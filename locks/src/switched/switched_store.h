@@ -6,7 +6,6 @@
 // Thread safety: any thread.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -28,9 +27,6 @@ class SwitchedStore {
 
   const std::string& name() const { return named_.name; }
   const LockCapabilities& can() const { return named_.capabilities; }
-
-  // Whether its last call came to no answer.
-  bool silent() const { return silent_; }
 
   // `call` is given the engine and returns a Result.
   template <class Call>
@@ -57,15 +53,11 @@ class SwitchedStore {
  private:
   using Opened = Result<std::shared_ptr<LockEngine>>;
   using Opening = std::optional<Opened>;  // none: nothing came of it yet
-  void Told(Switchboard& board, bool answered) {
-    silent_ = !answered;
-    board.Report(name(), answered);
-  }
+  void Told(Switchboard& board, bool answered) { board.Report(name(), answered); }
   Opened Engine();
 
   const NamedLocks named_;
   LockDoubts& doubts_;
-  std::atomic<bool> silent_{false};
   mutable Mutex mutex_;
   ConditionVariable opened_;
   std::shared_ptr<LockEngine> engine_ GUARDED_BY(mutex_);

@@ -65,12 +65,16 @@ class SwitchedLocksTest : public ::testing::Test {
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }
-  static Extended Extend(Process& process, const LockAsk& ask) {
+  static Result<Extended> TryToExtend(Process& process, const LockAsk& ask) {
     const LockClaim claim{ask.name, ask.token, ask.lease};
     Extended answer{};
     const Status done = process.locks->Extend({&claim, 1}, {&answer, 1});
-    EXPECT_TRUE(done.has_value()) << ToString(done.error());
-    return answer;
+    return done ? Result<Extended>(answer) : done.error();
+  }
+  static Extended Extend(Process& process, const LockAsk& ask) {
+    const auto answer = TryToExtend(process, ask);
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer.value_or(Extended::kGone);
   }
   static Freed Free(Process& process, const LockAsk& ask) {
     const LockClaim claim{ask.name, ask.token};

@@ -294,7 +294,7 @@ TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
   ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
   p.stores["b"]->cut = true;
   for (int i = 0; i < 4; i++) {
-    static_cast<void>(Extend(p, held));
+    static_cast<void>(TryToExtend(p, held));
     clock_.Advance(kTurn);
     p.view->Turn();
   }

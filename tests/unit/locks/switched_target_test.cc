@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls a planned switch off by itself: a target that answers nothing, and nothing else.
+// What calls a planned switch off by itself: a target that takes nothing.
+#include "support/forwarding_locks.h"
 #include "switched_locks_fixture.h"
 
 namespace oncemq::testing {
 namespace {
 
+// A store that answers questions and refuses whatever it would have to write.
+class FullStore final : public ForwardingLocks {
+ public:
+  using ForwardingLocks::ForwardingLocks;
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    return reads_only ? Error{Code::kInternal, Effect::kNone, "the disk is full"}
+                      : ForwardingLocks::Ask(ask);
+  }
+
+  bool reads_only = false;
+};
+
 class SwitchedTargetTest : public SwitchedLocksTest {
  protected:
+  SwitchedTargetTest() { stores_["b"] = b_; }
+
   static constexpr milliseconds kLong{10'000};  // longer than a target may be silent
 
   // For a name that nobody has.
@@ -20,6 +36,7 @@ class SwitchedTargetTest : public SwitchedLocksTest {
     process.stores["b"]->cut = false;
   }
 
+  const std::shared_ptr<FullStore> b_ = std::make_shared<FullStore>(MakeMemoryLocks({}, clock_));
   int names_ = 0;
 };
 
@@ -45,14 +62,31 @@ TEST_F(SwitchedTargetTest, WhatFailedInAnEarlierSwitchCountsInNoOther) {
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
 }
 
-TEST_F(SwitchedTargetTest, OneThatRefusesHasAnswered) {
+// It was sealed in a later epoch.
+TEST_F(SwitchedTargetTest, OneThatRefusesAllAsksCostsTheSwitch) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
   ASSERT_TRUE(stores_.at("b")->Seal(9).has_value());
   ExpectFailure(p);
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
   Pass(kLong, {&p});
   ExpectFailure(p);
-  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
+  EXPECT_NE(p.locks->Progress().why.find("later switch"), std::string::npos) << "it says why";
+}
+
+TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
+  Process p = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  b_->reads_only = true;
+  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  Pass(milliseconds(6'000), {&p});
+  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
+  EXPECT_EQ(p.locks->Progress().in_force, "a");
+  EXPECT_EQ(Extend(p, held), Extended::kYes);
 }
 
 TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
@@ -65,9 +99,9 @@ TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
   ASSERT_TRUE(q.locks->CallOff("").has_value());
   ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
   p.stores["b"]->cut = true;
-  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  EXPECT_FALSE(TryToExtend(p, held).has_value());
   clock_.Advance(milliseconds(6'000));
-  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  EXPECT_FALSE(TryToExtend(p, held).has_value());
   q.view->Turn();
   EXPECT_EQ(q.locks->Progress().phase, SwitchMode::kBoth);
 }
