@@ -171,12 +171,8 @@ LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
   return told;
 }
 
-// By a question that every store can answer.
 Status SwitchedLocks::Parts::Asked(SwitchedStore& store) {
-  return store.Do(*board, [](LockEngine& engine) {
-    const auto seen = engine.Look("oncemq");
-    return seen ? Status() : Status(seen.error());
-  });
+  return store.Do(*board, [&](LockEngine& engine) { return store.Grants(engine); });
 }
 
 Status SwitchedLocks::Parts::CanBePlanned(SwitchedStore& from, SwitchedStore& to) {

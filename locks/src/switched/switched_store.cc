@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "switched_store.h"
 
+#include "oncemq/base/mutant.h"
+
 namespace oncemq {
+namespace {
+
+constexpr std::string_view kNameOfQuestions = "oncemq/question";
+constexpr milliseconds kQuestionLasts{1'000};
+
+}  // namespace
 
 SwitchedStore::~SwitchedStore() {
   MutexLock lock(mutex_);
@@ -42,14 +50,37 @@ Result<uint32_t> SwitchedStore::Seal(uint32_t epoch) {
   return engine ? (*engine)->Seal(epoch) : engine.error();
 }
 
-// By a question that every store can answer.
 Status SwitchedStore::Answers() {
   const auto engine = Engine();
-  if (!engine) {
-    return engine.error();
+  return engine ? Grants(**engine) : Status(engine.error());
+}
+
+Status SwitchedStore::Grants(LockEngine& engine) {
+  if (ONCEMQ_MUTANT("question-writes-nothing")) {
+    const auto seen = engine.Look(kNameOfQuestions);
+    return seen ? Status() : Status(seen.error());
   }
-  const auto seen = (*engine)->Look("oncemq");
-  return seen ? Status() : Status(seen.error());
+  LockAsk ask{.name = kNameOfQuestions,
+              .token = asks_as_,
+              .queue = false,
+              .lease = kQuestionLasts,
+              .place = kQuestionLasts,
+              .who = "a switchboard that asks whether names are to be had",
+              .epoch = epoch_};
+  auto answer = engine.Ask(ask);
+  if (answer && answer->kind == LockAnswer::Kind::kSealed) {
+    epoch_ = ask.epoch = answer->fence.epoch;
+    answer = engine.Ask(ask);
+  }
+  if (!answer) {
+    return answer.error();
+  }
+  if (answer->kind != LockAnswer::Kind::kGranted) {
+    return {};  // somebody else asks, or has just sealed it: it takes what it is told
+  }
+  const LockClaim claim{ask.name, ask.token};
+  Freed freed{};
+  return engine.Free({&claim, 1}, {&freed, 1});
 }
 
 size_t SwitchedStore::waiting() const {

@@ -6,11 +6,13 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/outage.h"
+#include "oncemq/base/random.h"
 #include "oncemq/base/switchboard.h"
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/switched_locks.h"
@@ -47,6 +49,9 @@ class SwitchedStore {
   // Past the switchboard, which may not be there yet, or asks for itself.
   Result<uint32_t> Seal(uint32_t epoch);
   Status Answers();
+  // Whether names are to be had there: takes one of ours for a moment. A store that still reads and
+  // writes no more answers every other question.
+  Status Grants(LockEngine& engine);
   // How many wait for whoever opens it.
   size_t waiting() const;
 
@@ -58,6 +63,8 @@ class SwitchedStore {
 
   const NamedLocks named_;
   LockDoubts& doubts_;
+  const Token asks_as_{SecureRandom64(), 1};  // one for all questions: a lost reply leaves no other
+  std::atomic<uint32_t> epoch_{0};            // in which it was asked last
   mutable Mutex mutex_;
   ConditionVariable opened_;
   std::shared_ptr<LockEngine> engine_ GUARDED_BY(mutex_);

@@ -12,11 +12,13 @@ class FullStore final : public ForwardingLocks {
   using ForwardingLocks::ForwardingLocks;
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
+    asks++;
     return reads_only ? Error{Code::kInternal, Effect::kNone, "the disk is full"}
                       : ForwardingLocks::Ask(ask);
   }
 
   bool reads_only = false;
+  int asks = 0;
 };
 
 class SwitchedTargetTest : public SwitchedLocksTest {
@@ -87,6 +89,31 @@ TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
   EXPECT_EQ(p.locks->Progress().in_force, "a");
   EXPECT_EQ(Extend(p, held), Extended::kYes);
+}
+
+// Nobody asks it for anything but whoever ends the switch.
+TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteDoesNotComeIntoForce) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  b_->reads_only = true;
+  Pass(milliseconds(46'000), {&p});
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth) << "it may get well";
+  Pass(milliseconds(8'000), {&p});
+  EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
+  EXPECT_EQ(p.locks->Progress().in_force, "a");
+  EXPECT_FALSE(p.locks->SwitchEngine("b", "").has_value()) << "nor does it begin";
+}
+
+TEST_F(SwitchedTargetTest, WhetherItTakesAnythingIsAskedWithoutATrace) {
+  Process p = Open();
+  ASSERT_TRUE(stores_.at("b")->Seal(1).has_value());
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  Pass(milliseconds(42'000), {&p});
+  EXPECT_EQ(p.locks->Progress().in_force, "b");
+  EXPECT_GE(b_->asks, 2);
+  for (const auto& [name, store] : stores_) {
+    EXPECT_TRUE(store->Names("", 10)->empty());
+  }
 }
 
 TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {

@@ -49,8 +49,8 @@ struct SwitchboardOptions {
   std::function<Status(std::string_view store, uint32_t epoch)> seal;
   // Whether a store can be sealed: a drain of one that cannot is not called off (S4). Empty: all.
   std::function<bool(std::string_view store)> seals;
-  // Whether a store answers, by a question that does nothing: V4 and V5 rest on it, so an automatic
-  // switch between several stores needs it. Without one a switch ends unasked.
+  // Whether a store answers and takes what it is told: V4 and V5 rest on it, so an automatic switch
+  // between several stores needs it. Without one a switch ends unasked.
   std::function<Status(std::string_view store)> probe;
   // Where the two above are called, one call after another. Empty: on a thread of the
   // switchboard's own. Else it outlives the switchboard, and what it has not begun by then it

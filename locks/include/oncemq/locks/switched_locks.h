@@ -73,11 +73,12 @@ class SwitchedLocks final : public LockEngine {
   ~SwitchedLocks() override;
 
   // To the next store in order, or to this one. Planned if both stores answer and seal, else as
-  // `unless` says. Asks both stores a question, changes the record, counts holds_left, which takes
-  // half a second and three calls of a store at most, and returns: the switch goes on by itself, in
-  // whichever process lives. One to that store that is under way, or over, is answered as it
-  // stands. Failures: kInvalid, kUnavailable (the target does not answer, or the record), kFenced
-  // (somebody else was quicker).
+  // `unless` says. Takes a name of its own in both stores for a moment, changes the record, counts
+  // holds_left, which takes half a second and seven calls of a store at most, and returns: the
+  // switch goes on by itself, in whichever process lives. One to that store that is under way, or
+  // over, is answered as it stands. Failures: kInvalid, kUnavailable (the target does not answer,
+  // or the record), kFenced (somebody else was quicker), and with what the target refuses that
+  // name.
   Result<LockSwitch> SwitchEngine(std::string_view why,
                                   UnlessPlanned unless = UnlessPlanned::kDrain);
   Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why,
