@@ -2,8 +2,10 @@
 #include "oncemq/locks/switched_locks.h"
 
 #include <algorithm>
+#include <set>
 
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/locks/lock_engines.h"
 #include "switched_parts.h"
 
@@ -36,6 +38,17 @@ Status CheckStores(const std::vector<NamedLocks>& stores) {
 size_t HoldersIn(const LockView& view) {
   return static_cast<size_t>(std::count_if(view.parties.begin(), view.parties.end(),
                                            [](const auto& party) { return party.holds; }));
+}
+
+// Under the fences for which that is so.
+std::set<std::string> WhoHolds(const LockView& view, const std::function<bool(const Fence&)>& so) {
+  std::set<std::string> who;
+  for (const LockView::Party& party : view.parties) {
+    if (party.holds && so(party.fence)) {
+      who.insert(party.who);
+    }
+  }
+  return who;
 }
 
 }  // namespace
@@ -226,15 +239,22 @@ LockSwitch SwitchedLocks::Progress() {
   return parts_->Told(parts_->board->Progress().record);
 }
 
+// What has moved may be renewed for the next time when the other store alone is in force.
 Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
   }
-  return parts_->Front(*record).Do(*parts_->board, [&](LockEngine& engine) {
+  const auto ask = [&](LockEngine& engine) {
     engine.InEpoch(record->epoch);
     return engine.AskBack(name);
-  });
+  };
+  const auto asked = parts_->Front(*record).Do(*parts_->board, ask);
+  if (!asked || record->mode != SwitchMode::kBoth || ONCEMQ_MUTANT("asked-back-in-one-store")) {
+    return asked;
+  }
+  const auto there = parts_->Store(record->to).Do(*parts_->board, ask);
+  return there ? asked : Error{there.error().code, Effect::kUnknown, there.error().message};
 }
 
 Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
@@ -242,25 +262,34 @@ Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
   if (!record) {
     return record.error();
   }
-  const auto look = [&](LockEngine& engine) { return engine.Look(name); };
-  const auto evict = [&](LockEngine& engine) { return engine.Evict(name, fence); };
-  SwitchedStore& front = parts_->Front(*record);
-  if (record->mode != SwitchMode::kBoth) {
-    return front.Do(*parts_->board, evict);
+  if (record->mode == SwitchMode::kBoth) {
+    return parts_->EvictInBoth(*record, name, fence);
   }
-  // In the store that is to come it has another fence. There all is held for nobody, once nothing
-  // is held in the first one: what was seen before counts only with that.
-  SwitchedStore& to = parts_->Store(record->to);
-  const auto there = to.Do(*parts_->board, look);
-  const auto freed = front.Do(*parts_->board, evict);
-  const auto left = freed && *freed == Freed::kYes ? front.Do(*parts_->board, look) : there;
-  if (!freed || *freed != Freed::kYes || !there || !left || HoldersIn(*left) > 0) {
+  return parts_->Front(*record).Do(*parts_->board,
+                                   [&](LockEngine& engine) { return engine.Evict(name, fence); });
+}
+
+// In the store that is to come it has another fence, and is known by who holds it. Whatever was
+// seen there before and is nobody's of those who share the name in the first one, is held for
+// nobody; what may be one of theirs is left to its lease.
+Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std::string_view name,
+                                                const Fence& fence) {
+  const auto look = [&](LockEngine& engine) { return engine.Look(name); };
+  SwitchedStore& to = Store(record.to);
+  const auto there = to.Do(*board, look);
+  const auto here = Front(record).Do(*board, look);
+  const auto freed =
+      Front(record).Do(*board, [&](LockEngine& engine) { return engine.Evict(name, fence); });
+  if (!freed || *freed != Freed::kYes || !there || !here) {
     return freed;
   }
+  const std::set<std::string> evicted = WhoHolds(*here, [&](const Fence& f) { return f == fence; });
+  const std::set<std::string> others = WhoHolds(*here, [&](const Fence& f) { return f != fence; });
   for (const LockView::Party& party : there->parties) {
-    if (party.holds) {
-      static_cast<void>(to.Do(*parts_->board,
-                              [&](LockEngine& engine) { return engine.Evict(name, party.fence); }));
+    const bool known = evicted.contains(party.who) && !others.contains(party.who);
+    if (party.holds && (known || others.empty() || ONCEMQ_MUTANT("evicts-whoever-shares"))) {
+      static_cast<void>(
+          to.Do(*board, [&](LockEngine& engine) { return engine.Evict(name, party.fence); }));
     }
   }
   return freed;

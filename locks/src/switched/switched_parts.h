@@ -50,6 +50,7 @@ struct SwitchedLocks::Parts {
                        std::span<Extended> answers);
   Status ExtendAlsoAt(SwitchedStore& to, const SwitchRecord& record,
                       std::span<const LockClaim> claims, std::span<Extended> answers);
+  Result<Freed> EvictInBoth(const SwitchRecord& record, std::string_view name, const Fence& fence);
   bool SealedSince(const SwitchRecord& record);
   void WatchTarget(const SwitchRecord& record, const Status& taken);
   Status Asked(SwitchedStore& store);

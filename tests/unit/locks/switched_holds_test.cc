@@ -104,6 +104,29 @@ TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) 
   EXPECT_EQ(Extend(p, held), Extended::kGone);
 }
 
+TEST_F(SwitchedLocksTest, WhatIsAskedBackJustBeforeASwitchEndsIsHeardBehindIt) {
+  Process p = Open();
+  Process q = Open();
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
+  Pass(milliseconds(34'000), {&p, &q}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
+  EXPECT_EQ(q.locks->AskBack("x").value_or(0), 1u);
+  Pass(milliseconds(8'000), {&p, &q});
+  ASSERT_EQ(p.locks->Progress().in_force, "b");
+  EXPECT_EQ(Extend(p, held), Extended::kAskedBack);
+}
+
+TEST_F(SwitchedLocksTest, WhoAsksForAHoldThatMovesAndReachesOneStoreIsNotAnswered) {
+  Process p = Open();
+  ASSERT_EQ(Ask(p, New()), Kind::kGranted);
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  p.stores["b"]->cut = true;
+  const auto asked = p.locks->AskBack("x");
+  ASSERT_FALSE(asked.has_value());
+  EXPECT_EQ(asked.error().effect, Effect::kUnknown);
+}
+
 TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
   Process p = Open();
   std::vector<std::string> names;
