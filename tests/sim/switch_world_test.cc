@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switchboard and the locks under it, as they are, in a world of chance: three processes, two
 // stores, a record; calls that are overtaken on their way, cut networks, lost replies, switches
-// begun and called off by anybody. Nobody may believe what another one does, and the fences of a
-// name never fall.
+// begun and called off by anybody; holders that are evicted, or asked for their name. Nobody may
+// believe what another one does, but for readers, and as many as a limit allows; the fences of a
+// name never fall; and who is asked for it hears of it.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "how_much.h"
 #include "oncemq/locks/memory_locks.h"
@@ -27,10 +30,13 @@ constexpr milliseconds kLease{3'000};
 constexpr milliseconds kConfigLease{1'000};
 constexpr size_t kProcesses = 3;
 constexpr std::array<const char*, 2> kStores{"a", "b"};
+constexpr uint32_t kLimit = 2;
+constexpr std::string_view kAlike = "whoever";
 
 struct Held {
   LockAsk ask;
-  BootTime until;  // believed
+  BootTime until;           // believed
+  bool asked_back = false;  // and has to hear of it
 };
 
 struct Process {
@@ -112,8 +118,12 @@ class SwitchWorld {
       Ask(process);
     } else if (what < 45) {
       Extend(process);
-    } else if (what < 52) {
+    } else if (what < 50) {
       Free(process);
+    } else if (what < 51) {
+      Evict(process);
+    } else if (what < 52) {
+      AskBack(process);
     } else if (what < 72) {
       clock_.Advance(milliseconds(rng_.Below(rng_.Chance(50) ? 4'000 : 400)));
     } else if (what < 88) {
@@ -137,14 +147,29 @@ class SwitchWorld {
     inside_board_ = false;
   }
 
-  void Ask(Process& process) {
+  LockAsk NewAsk() {
     LockAsk ask{.name = rng_.Chance(300) ? "fenced" : "x",
                 .token = {1, ++tokens_},
                 .queue = false,
                 .lease = kLease,
                 .place = kLease,
-                .who = "who"};
+                .who = kAlike};
     ask.fenced = ask.name == "fenced";
+    if (!ask.fenced && rng_.Chance(500)) {
+      ask.name = rng_.Chance(500) ? "read" : "counted";
+      if (rng_.Chance(800)) {
+        ask.mode = ask.name == "read" ? LockMode::kShared : LockMode::kCounted;
+        ask.limit = ask.mode == LockMode::kCounted ? kLimit : 0;
+      }
+    }
+    if (rng_.Chance(700)) {
+      ask.who = *names_of_askers_.insert(std::to_string(tokens_)).first;
+    }
+    return ask;
+  }
+
+  void Ask(Process& process) {
+    LockAsk ask = NewAsk();
     if (process.unanswered) {
       ask = *process.unanswered;
       seen_["asked again"]++;
@@ -173,17 +198,77 @@ class SwitchWorld {
   void Granted(const LockAsk& ask, const Fence& fence) {
     seen_[std::string("granted in ") + std::string(ModeNow())]++;
     // Of what is fenced, the old store and the new one may grant at a time: their targets decide.
-    if (!fences_[std::string(ask.name)].insert(fence).second) {
+    std::set<Fence>& fences = fences_[std::string(ask.name)];
+    if (!fences.insert(fence).second) {
       Wrong("two grants with one fence");
     }
-    if (!ask.fenced && fence != *fences_["x"].rbegin()) {
+    if (ask.fenced || evicted_.contains(ask.who)) {
+      return;
+    }
+    // Those who share may hear of their grants in any order.
+    if (ask.mode == LockMode::kExclusive && fence != *fences.rbegin()) {
       Wrong("a fence that is not greater, of epoch " + std::to_string(fence.epoch));
     }
+    uint32_t beside = 0;
+    for (const LockAsk& other : Believers(ask.name)) {
+      beside++;
+      if (other.mode != ask.mode || ask.mode == LockMode::kExclusive) {
+        Wrong("two believe");
+      }
+    }
+    if (ask.mode == LockMode::kCounted && beside >= kLimit) {
+      Wrong("more believe than may");
+    }
+    seen_[std::string(ask.name) + " together"] += beside > 0 ? 1 : 0;
+  }
+
+  // Who was evicted may, until it hears of it.
+  std::vector<LockAsk> Believers(std::string_view name) const {
+    std::vector<LockAsk> believers;
     for (const Process& process : processes_) {
-      for (const Held& other : process.held) {
-        if (other.ask.name == ask.name && !ask.fenced && other.until > clock_.Boot()) {
-          Wrong("two believe");
+      for (const Held& held : process.held) {
+        if (held.ask.name == name && held.until > clock_.Boot() &&
+            !evicted_.contains(held.ask.who)) {
+          believers.push_back(held.ask);
         }
+      }
+    }
+    return believers;
+  }
+
+  // One that can be told from the others: of whom else is it, nobody may be touched.
+  void Evict(Process& process) {
+    const char* name = rng_.Chance(500) ? "read" : "counted";
+    const auto view = process.locks->Look(name);
+    if (!view || view->parties.empty()) {
+      return;
+    }
+    const LockView::Party party = view->parties[rng_.Below(view->parties.size())];
+    if (party.who == kAlike) {
+      return;
+    }
+    evicted_.insert(*names_of_askers_.find(party.who));
+    const auto freed = process.locks->Evict(name, party.fence);
+    if (freed && *freed == Freed::kYes && view->parties.size() > 1) {
+      seen_["evicted of several in " + std::string(ModeNow())]++;
+    }
+  }
+
+  // What is held in a store that it takes to be drained is not asked for.
+  void AskBack(Process& process) {
+    inside_board_ = true;
+    const bool drains = process.locks->Progress().phase == SwitchMode::kDrain;
+    inside_board_ = false;
+    std::set<Token> held;
+    for (const LockAsk& ask : Believers("x")) {
+      held.insert(ask.token);
+    }
+    if (!process.locks->AskBack("x") || drains) {
+      return;
+    }
+    for (Process& each : processes_) {
+      for (Held& one : each.held) {
+        one.asked_back = one.asked_back || held.contains(one.ask.token);
       }
     }
   }
@@ -196,11 +281,17 @@ class SwitchWorld {
     const LockAsk ask = process.held[at].ask;
     const LockClaim claim{ask.name, ask.token, kLease};
     Extended answer{};
+    const bool asked_back = process.held[at].asked_back;
     const BootTime asked_at = clock_.Boot();
     const Status done = process.locks->Extend({&claim, 1}, {&answer, 1});
     Held& held = process.held[at];
     const bool lost = held.until <= clock_.Boot();  // a late answer revives nothing
-    if (done && answer == Extended::kYes && !lost) {
+    if (done && answer == Extended::kYes && asked_back) {
+      Wrong("who was asked for the name does not hear of it");
+    }
+    if (done && (answer == Extended::kYes || answer == Extended::kAskedBack) && !lost) {
+      seen_["heard"] += asked_back ? 1 : 0;
+      held.asked_back = held.asked_back && answer != Extended::kAskedBack;
       held.until = std::max(held.until, asked_at + kLease);
       seen_[std::string("extended in ") + std::string(ModeNow())]++;
     }
@@ -267,6 +358,8 @@ class SwitchWorld {
   const std::shared_ptr<SharedSwitchStore> shared_ = std::make_shared<SharedSwitchStore>();
   std::array<Process, kProcesses> processes_;
   std::map<std::string, std::set<Fence>> fences_;
+  std::set<std::string, std::less<>> names_of_askers_;
+  std::set<std::string_view> evicted_;
   std::map<std::string, int> seen_;
   std::string wrong_;
   uint64_t tokens_ = 0;
@@ -292,7 +385,8 @@ TEST(SwitchWorld, NobodyBelievesWhatAnotherDoesThroughAnySwitch) {
   for (const char* what :
        {"granted in single", "granted in both", "granted in drain", "extended in single",
         "extended in both", "extended in drain", "begun both", "begun drain", "called off", "lost",
-        "freed", "asked again"}) {
+        "freed", "asked again", "read together", "counted together", "evicted of several in both",
+        "heard"}) {
     EXPECT_GT(seen[what], 0) << what;
     RecordProperty(what, seen[what]);
   }

@@ -269,9 +269,10 @@ Result<Freed> SwitchedLocks::Evict(std::string_view name, const Fence& fence) {
                                    [&](LockEngine& engine) { return engine.Evict(name, fence); });
 }
 
-// In the store that is to come it has another fence, and is known by who holds it. Whatever was
-// seen there before and is nobody's of those who share the name in the first one, is held for
-// nobody; what may be one of theirs is left to its lease.
+// In the store that is to come it has another fence, and is known by who holds it. What was seen
+// there before, and is by its holder's word none of those who share the name in the first one, is
+// the evicted one, or nobody's. But for what was granted since by that store alone, of which an old
+// copy of the record knows nothing.
 Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std::string_view name,
                                                 const Fence& fence) {
   const auto look = [&](LockEngine& engine) { return engine.Look(name); };
@@ -286,8 +287,10 @@ Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std:
   const std::set<std::string> evicted = WhoHolds(*here, [&](const Fence& f) { return f == fence; });
   const std::set<std::string> others = WhoHolds(*here, [&](const Fence& f) { return f != fence; });
   for (const LockView::Party& party : there->parties) {
-    const bool known = evicted.contains(party.who) && !others.contains(party.who);
-    if (party.holds && (known || others.empty() || ONCEMQ_MUTANT("evicts-whoever-shares"))) {
+    const bool known = (evicted.contains(party.who) && !others.contains(party.who)) ||
+                       ONCEMQ_MUTANT("evicts-whoever-shares");
+    const bool since = party.fence.epoch > record.epoch && !ONCEMQ_MUTANT("evicts-what-came-since");
+    if (party.holds && known && !since) {
       static_cast<void>(
           to.Do(*board, [&](LockEngine& engine) { return engine.Evict(name, party.fence); }));
     }

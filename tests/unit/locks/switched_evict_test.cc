@@ -72,5 +72,22 @@ TEST_F(SwitchedEvictTest, OfThoseWhoSayTheSameOfThemselvesNobodyElseIsEvicted) {
   EXPECT_EQ(Holders("b"), 1u);
 }
 
+// His copy of the record is still good, and tells nothing of it.
+TEST_F(SwitchedEvictTest, WhatWasGrantedSinceTheSwitchEndedIsNotEvictedByWhoDoesNotKnowThat) {
+  first_ = Sharing(LockMode::kExclusive, "one process");
+  const auto granted = q_.locks->Ask(first_);
+  ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
+  ASSERT_EQ(q_.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  Pass(milliseconds(38'000), {&p_, &q_}, [&] { EXPECT_EQ(Extend(q_, first_), Extended::kYes); });
+  Pass(milliseconds(4'000), {&q_});
+  ASSERT_EQ(q_.locks->Progress().phase, SwitchMode::kSingle);
+  q_.stores["a"]->cut = true;  // what is left there stays
+  ASSERT_EQ(Free(q_, first_), Freed::kYes);
+  second_ = Sharing(LockMode::kExclusive, "one process");
+  ASSERT_EQ(Ask(q_, second_), Kind::kGranted);
+  EXPECT_EQ(p_.locks->Evict("x", granted->fence).value_or(Freed::kNotHeld), Freed::kYes);
+  EXPECT_EQ(Extend(q_, second_), Extended::kYes);
+}
+
 }  // namespace
 }  // namespace oncemq::testing
