@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores are switched under load, there and back, planned and because one is gone: nobody believes
-// what another one does, a long hold outlives planned switches, and a process that cannot read the
-// record stops by itself.
+// what another one does, no more hold a name together than may, a long hold outlives planned
+// switches, and a process that cannot read the record stops by itself.
 #include <fstream>
 
 #include "oncemq/base/switch_store.h"
@@ -29,8 +29,10 @@ class LockSwitches : public SwitchStorm {
     like.longest = longest;
     OpenOperator(Named("x", *x_), Named("y", *y_), like);
   }
-  void JoinThose(milliseconds lease, milliseconds hold) {
+  void JoinThose(milliseconds lease, milliseconds hold, int counted = 0) {
     PlayerOptions player = NewPlayer();
+    player.counted = counted;
+    player.names = counted > 0 ? 1 : player.names;
     player.lease = lease;
     player.hold = hold;
     player.longest = longest_;
@@ -103,6 +105,24 @@ TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
   TroubleFor(milliseconds(500));
   End();
   ExpectExclusion();
+  EXPECT_GE(EpochsOfGrants().size(), 3u);
+}
+
+// Some outlast a whole switch, and are counted in the store that they moved to.
+TEST_F(LockSwitches, NoMoreHoldThanTheLimitSaysWhileTheyMoveThereAndBack) {
+  AllowLeasesOf(milliseconds(1'500));
+  JoinThose(milliseconds(600), milliseconds(4'000), 50);
+  const auto trouble = [this] { TroubleOne(); };
+  Trouble(HowLong(milliseconds(500)), trouble, [this] { return MostAtATime(Beliefs()) > 1; });
+  for (const char* to : {"y", "x"}) {
+    SwitchTo(to, SwitchMode::kBoth);
+    TroubleFor(milliseconds(500));
+  }
+  // Who holds it alone does effects.
+  Trouble(milliseconds(0), trouble, [this] { return !Ledger().empty(); });
+  End();
+  ExpectExclusion();
+  EXPECT_EQ(TooMany(Beliefs()), std::vector<std::string>());
   EXPECT_GE(EpochsOfGrants().size(), 3u);
 }
 
