@@ -4,9 +4,12 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engines.h"
+#include "oncemq/locks/switched_locks.h"
 #include "storm_engines.h"
+#include "support/eventually.h"
 #include "support/process.h"
 #include "support/require_backend.h"
+#include "support/temp_dir.h"
 
 namespace oncemq::testing {
 namespace {
@@ -81,6 +84,32 @@ TEST_P(EachEngine, ALeaseAndADomainEndInTimeThoughTheServerHangs) {
   began = Now();
   leases.clear();
   EXPECT_LT(Now() - began, kEndsWithin) << "leases of a domain that has ended";
+}
+
+// Whoever begins the switch, and whoever ends it, asks the store for a name.
+TEST_P(EachEngine, ASwitchboardComesToItAndAskingLeavesNoTrace) {
+  const auto named = NamedLocksAt("y", address_, "");
+  ASSERT_TRUE(named.has_value()) << ToString(named.error());
+  if (!named->capabilities.epochs) {
+    GTEST_SKIP() << "it is no store of a switchboard";
+  }
+  const TempDir record;
+  SwitchboardOptions options;
+  options.config_lease = options.longest = milliseconds(1'000);
+  auto locks = SwitchedLocks::Open({*NamedLocksAt("x", "memory:", ""), *named},
+                                   *OpenFileSwitchStore(record.path()), options);
+  ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+  const auto under_way = [&] {
+    const LockSwitch now = (*locks)->Progress();
+    return now.in_force == "y" || now.target == "y" ||
+           (*locks)->SwitchEngine("y", "a test").has_value();
+  };
+  EXPECT_TRUE(
+      Eventually(kEndsWithin, [&] { return under_way() && (*locks)->Progress().in_force == "y"; }));
+  locks->reset();  // it asks again and again
+  const auto seen = (*OpenLockEngine(address_))->Look("oncemq/question");
+  ASSERT_TRUE(seen.has_value()) << ToString(seen.error());
+  EXPECT_TRUE(seen->parties.empty());
 }
 
 #ifdef ONCEMQ_LOST_UPDATE
