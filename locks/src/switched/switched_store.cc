@@ -55,6 +55,7 @@ Status SwitchedStore::Answers() {
   return engine ? Grants(**engine) : Status(engine.error());
 }
 
+// In whichever epoch the store is: nothing rests on who has that name.
 Status SwitchedStore::Grants(LockEngine& engine) {
   if (ONCEMQ_MUTANT("question-writes-nothing")) {
     const auto seen = engine.Look(kNameOfQuestions);
