@@ -2,8 +2,8 @@
 #include "held_lease.h"
 
 #include <algorithm>
-#include <exception>
 
+#include "hold.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 
@@ -58,15 +58,15 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
   return *std::move(lease);
 }
 
+// Not by a callback of stop(): one of the user's that blocks would keep it waiting.
 void HeldLease::Keep(Lease taken, OnLost on_lost) {
   lease = std::move(taken);
-  if (on_lost == OnLost::kTerminate) {
-    end_process.emplace(lease.stop(), [name = std::string(lease.name())] {
-      Log(LogLevel::kError, "locks", "the process ends, because a lease was lost",
-          {{"name", name}});
-      StopLogging();
-      std::terminate();
-    });
+  if (on_lost != OnLost::kTerminate || ONCEMQ_MUTANT("lost-lease-ends-no-process")) {
+    return;
+  }
+  lease.hold_->ends_process.store(true);
+  if (lease.lost() != Lost::kNot) {  // before anybody could know
+    EndProcess(lease.name());
   }
 }
 

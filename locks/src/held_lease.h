@@ -3,9 +3,7 @@
 // by std::system_error, the only way that these words have.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <system_error>
 
@@ -25,8 +23,6 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
 struct HeldLease {
   Lease lease;
   uint32_t depth = 1;
-  // With kTerminate. Behind the lease, so that it goes first.
-  std::optional<std::stop_callback<std::function<void()>>> end_process;
 
   void Keep(Lease taken, OnLost on_lost);
   // Says in the log if it was lost.

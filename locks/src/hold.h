@@ -17,7 +17,7 @@ namespace oncemq {
 class Watchdog;
 
 // Thread safety: what is const needs none, the rest is atomic or says whose it is. Only the
-// watchdog writes.
+// watchdog writes, but for what is said to be another's.
 struct Hold {
   Hold(std::shared_ptr<Watchdog> d, std::string_view n, const Token& t, LockMode m, const Fence& f,
        milliseconds l)
@@ -33,7 +33,11 @@ struct Hold {
   std::stop_source asked_back;
   std::atomic<BootTime> safe_until{BootTime{}};
   std::atomic<Lost> lost{Lost::kNot};
-  bool suspect = false;  // its last renewal failed; of the thread that renews
+  std::atomic<bool> ends_process{false};  // when it is lost; said by its holder
+  bool suspect = false;                   // its last renewal failed; of the thread that renews
 };
+
+// By std::terminate, with a line in the log.
+[[noreturn]] void EndProcess(std::string_view name);
 
 }  // namespace oncemq

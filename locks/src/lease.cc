@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/lease.h"
 
+#include <exception>
 #include <utility>
 
 #include "hold.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "watchdog.h"
 
@@ -35,6 +37,12 @@ std::string_view ToString(Released released) {
       return "unknown";
   }
   return "?";
+}
+
+void EndProcess(std::string_view name) {
+  Log(LogLevel::kError, "locks", "the process ends, because a lease was lost", {{"name", name}});
+  StopLogging();
+  std::terminate();
 }
 
 Status CheckFenceOf(const Lease& lease) {

@@ -241,6 +241,9 @@ void Watchdog::TellLost(Hold& hold, Lost why) {
   }
   hold.lost.store(why);
   hold.safe_until.store(BootTime::min());
+  if (hold.ends_process.load()) {  // here: nothing of the user's may come before it
+    EndProcess(hold.name);
+  }
   // Not here: the user's callbacks may block, or release this very lease.
   if (!stops_.Request(hold.stop)) {
     untold_.push_back(hold.stop);

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "held_lease.h"
 #include "support/shaky_locks.h"
 
 namespace oncemq::testing {
@@ -203,6 +205,42 @@ TEST_F(LeaseMutexDeathTest, TheProcessEndsWhereThatIsWanted) {
         static_cast<void>(mutex.lease().Confirm());
         std::atomic<bool> never{false};
         never.wait(false);
+      },
+      "the process ends, because a lease was lost");
+}
+
+// They would have to return first, were the end one of them.
+TEST_F(LeaseMutexDeathTest, TheProcessEndsThoughCallbacksOfTheLossBlock) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const auto locks = std::make_shared<ShakyLocks>();
+        const auto domain = *LockDomain::Open(locks);
+        auto lease = *domain->Acquire("x");
+        const auto blocks = [] { std::atomic<bool>(false).wait(false); };
+        const std::stop_callback earlier(lease->stop(), blocks);
+        HeldLease held;
+        held.Keep(*std::move(lease), OnLost::kTerminate);
+        const std::stop_callback later(held.lease.stop(), blocks);
+        static_cast<void>(locks->Evict("x", held.lease.fence()));
+        static_cast<void>(held.lease.Confirm());
+        std::_Exit(0);  // behind the answer that tells of the loss
+      },
+      "the process ends, because a lease was lost");
+}
+
+TEST_F(LeaseMutexDeathTest, TheProcessEndsWithALeaseThatWasLostBeforeItWasKept) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const auto locks = std::make_shared<ShakyLocks>();
+        const auto domain = *LockDomain::Open(locks);
+        auto lease = *domain->Acquire("x");
+        static_cast<void>(locks->Evict("x", lease->fence()));
+        static_cast<void>(lease->Confirm());
+        HeldLease held;
+        held.Keep(*std::move(lease), OnLost::kTerminate);
+        std::_Exit(0);
       },
       "the process ends, because a lease was lost");
 }

@@ -26,6 +26,7 @@
 
 namespace oncemq {
 
+struct HeldLease;
 struct Hold;
 
 // Why a hold ended before it was released.
@@ -79,6 +80,8 @@ class Lease {
   Released Release();
 
  private:
+  friend struct HeldLease;
+
   std::shared_ptr<Hold> hold_;
 };
 

@@ -25,7 +25,8 @@ enum class OnLost : unsigned char {
   kThrow,      // and lease() throws from then on, so the next effect does
   kTerminate,  // the process ends with the loss, which is told before the store may grant the name
                // again, unless the process was paused (lease.h): for code that does not look, the
-               // nearest to safe without fences
+               // nearest to safe without fences. By std::terminate, ahead of all callbacks of
+               // stop(); a handler of it (std::set_terminate) must not use any lease
 };
 
 struct LeaseMutexOptions {
