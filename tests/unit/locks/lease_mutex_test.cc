@@ -18,6 +18,16 @@ namespace {
 
 using Fault = ShakyLocks::Fault;
 
+// A moment by it is as far away as the test says.
+struct StandingClock {
+  using duration = milliseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<StandingClock>;
+  static constexpr bool is_steady = true;
+  static time_point now() { return time_point(milliseconds(1'000)); }
+};
+
 class LeaseMutexTest : public ::testing::Test {
  protected:
   LeaseMutexTest() : domain_(*LockDomain::Open(locks_, {.patience = milliseconds(20)})) {}
@@ -134,6 +144,47 @@ TEST_F(LeaseMutexTest, ReadersShareAndAWriterWaits) {
     EXPECT_TRUE(mutex.try_lock_shared_for(milliseconds(20)));
     mutex.unlock_shared();
   }).join();
+}
+
+TEST_F(LeaseMutexTest, AReaderTriesUntilAMoment) {
+  constexpr auto kNow = StandingClock::time_point(milliseconds(1'000));
+  SharedLeaseMutex mutex(*domain_, "x");
+  ASSERT_TRUE(mutex.try_lock_shared_until(kNow + std::chrono::hours(1)));
+  std::jthread([&] {
+    EXPECT_TRUE(mutex.try_lock_shared_until(kNow - milliseconds(1))) << "one try";
+    EXPECT_EQ(Parties(), 2u);
+    mutex.unlock_shared();
+  }).join();
+  mutex.unlock_shared();
+  const std::lock_guard writes(mutex);
+  std::jthread([&] {
+    EXPECT_FALSE(mutex.try_lock_shared_until(kNow));
+    EXPECT_FALSE(mutex.try_lock_shared_until(kNow + milliseconds(20)));
+  }).join();
+}
+
+TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
+  LeaseMutex mutex(*domain_, "x",
+                   {.barge = true,
+                    .lease = milliseconds(7'000),
+                    .max_hold = milliseconds(2'000),
+                    .what = "the weekly report"});
+  {
+    const std::lock_guard guard(mutex);
+    const LockView::Party holder = locks_->Look("x")->parties.at(0);
+    EXPECT_LE(holder.left, milliseconds(7'000)) << "30 s, unless it is said";
+    EXPECT_TRUE(holder.who.ends_with(" the weekly report")) << holder.who;
+    EXPECT_LE(mutex.lease().safe_until(), domain_->clock().Boot() + milliseconds(2'000));
+  }
+  const LockAsk waits{
+      .name = "x", .token = {1, 1}, .lease = milliseconds(60'000), .place = milliseconds(60'000)};
+  {
+    const std::lock_guard guard(mutex);
+    EXPECT_EQ(locks_->Ask(waits)->kind, LockAnswer::Kind::kQueued);
+  }
+  EXPECT_TRUE(mutex.try_lock()) << "it may pass the one that waits";
+  mutex.unlock();
+  EXPECT_FALSE(LeaseMutex(*domain_, "x").try_lock());
 }
 
 TEST_F(LeaseMutexTest, AThreadThatHoldsItIsToldInsteadOfWaitingForItself) {

@@ -291,29 +291,6 @@ TEST_F(LockDomainTest, ANameThatKeepsTheStoreBusyLosesFewOthers) {
             static_cast<std::ptrdiff_t>(kNames - 1));
 }
 
-// While the second one is waited for, the first one's time is over.
-TEST_F(LockDomainTest, AllNamesAreHeldAtTheMomentTheyAreGivenOut) {
-  constexpr milliseconds kLongest{400};
-  Open({});
-  auto holder = domain_->Acquire("b");
-  bool all_held = false;
-  std::jthread takes([&] {
-    const std::vector<std::string> names = {"a", "b"};
-    const auto all = domain_->AcquireAll(names, {.max_hold = kLongest});
-    all_held = all && *all && (**all)[0].StillMine() && (**all)[1].StillMine();
-  });
-  while (locks_->Look("b")->parties.size() < 2) {
-    std::this_thread::yield();
-  }
-  const BootTime over = domain_->clock().Boot() + kLongest;
-  while (domain_->clock().Boot() < over) {
-    std::this_thread::yield();
-  }
-  (*holder)->Release();
-  takes.join();
-  EXPECT_TRUE(all_held);
-}
-
 TEST_F(LockDomainTest, EffectsThatCheckFencesNeedAnEngineThatHasSome) {
   LockCapabilities can = locks_->capabilities();
   can.fence = false;
@@ -348,6 +325,18 @@ TEST_F(LockDomainTest, WhatIsForEverDoesNotOverflow) {
   EXPECT_FALSE(domain_->Acquire("x", {.max_hold = milliseconds::max()}));
   EXPECT_FALSE(domain_->Acquire("x", {.wait = {LockWait::How::kSpin, milliseconds::max()}}));
   EXPECT_TRUE(Acquired({.until = BootTime::max()}));
+}
+
+TEST_F(LockDomainTest, ALeaseThatIsAskedForIsTheStoresToo) {
+  Open({.lease = milliseconds(30'000)});
+  const auto lease = Acquired({.lease = milliseconds(7'000)});
+  ASSERT_TRUE(lease);
+  for (const bool renewed : {false, true}) {
+    const milliseconds left = locks_->Look("x")->parties.at(0).left;
+    EXPECT_LE(left, milliseconds(7'000)) << renewed;
+    EXPECT_LE(lease->safe_until(), domain_->clock().Boot() + milliseconds(7'000)) << renewed;
+    EXPECT_TRUE(*lease->Confirm());
+  }
 }
 
 TEST_F(LockDomainTest, AHoldIsNotSafeBeyondItsLongestTime) {
