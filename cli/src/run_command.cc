@@ -53,14 +53,14 @@ int Serve(const ServiceOptions& options, const RunArguments& arguments, StopSign
     Log(LogLevel::kError, "oncemq", "output cannot be written, stopping");
     signals.Stop();
   };
-  const auto locks = OpenServiceLocks(options);
+  auto locks = OpenServiceLocks(options);
   if (!locks) {
     return Refused(locks.error());
   }
   RuntimeOptions runtime_options = options.runtime;
-  runtime_options.locks.domain = locks->get();
+  runtime_options.locks.domain = *std::move(locks);
   Handler handler = arguments.handler == "count" ? CountHandler() : PrintHandler(on_closed);
-  auto runtime = Runtime::Open(runtime_options, window->get(), std::move(handler));
+  auto runtime = Runtime::Open(std::move(runtime_options), window->get(), std::move(handler));
   if (!runtime) {
     return Refused(runtime.error());
   }

@@ -304,7 +304,8 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (window != nullptr) {
     needs = {true, window->capabilities().max_id_bytes, window->capabilities().ages};
   }
-  auto locks = OpenLocks(options.locks, options.policy.level);
+  // Moved: whoever keeps the options beyond our end, as a thread that hangs does, keeps no locks.
+  auto locks = OpenLocks(std::exchange(options.locks, {}), options.policy.level);
   if (!locks) {
     return locks.error();
   }

@@ -15,18 +15,27 @@ Error Invalid(const char* why) {
 
 }  // namespace
 
-// The hold of an elided name ends with the assignment, as far as it reached when the call began.
-Result<bool> MessageLocks::Prepare(AcquireOptions& how, std::string& what) {
-  if (source_.domain == nullptr) {
+Result<std::shared_ptr<LockDomain>> MessageLocks::Domain() const {
+  if (source_->kind == LockSource::Kind::kNone) {
     return Invalid("this service has no locks: RuntimeOptions::locks");
   }
+  auto domain = source_->domain.lock();
+  if (domain == nullptr) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 "the runtime of this handler has ended, and its locks with it"};
+  }
+  return domain;
+}
+
+// The hold of an elided name ends with the assignment, as far as it reached when the call began.
+bool MessageLocks::Prepare(const Clock& clock, AcquireOptions& how, std::string& what) const {
   what = std::string(message_->topic()) + "/" + std::to_string(message_->partition()) + "@" +
          std::to_string(message_->offset());
   if (!how.what.empty()) {
     what.append(" ").append(how.what);
   }
   how.what = what;
-  if (!source_.elided) {
+  if (source_->kind != LockSource::Kind::kAssignment) {
     return true;
   }
   how.fence = Fence{0, own_};
@@ -35,7 +44,7 @@ Result<bool> MessageLocks::Prepare(AcquireOptions& how, std::string& what) {
   }
   how.ends = std::min(how.ends.value_or(safe_until_), safe_until_);
   how.until = std::min(how.until.value_or(safe_until_), safe_until_);
-  return source_.domain->clock().Boot() < safe_until_;
+  return clock.Boot() < safe_until_;
 }
 
 Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions how) {
@@ -49,15 +58,15 @@ Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions ho
                           "other to let go would wait for ever");
     }
   }
-  std::string what;
-  const auto ready = Prepare(how, what);
-  if (!ready) {
-    return ready.error();
+  const auto domain = Domain();
+  if (!domain) {
+    return domain.error();
   }
-  if (!*ready) {
+  std::string what;
+  if (!Prepare((*domain)->clock(), how, what)) {
     return nullptr;
   }
-  auto lease = source_.domain->Acquire(name, how);
+  auto lease = (*domain)->Acquire(name, how);
   if (!lease) {
     return lease.error();
   }
@@ -73,15 +82,15 @@ Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::str
   if (any()) {
     return Invalid("LockAll comes before any other lock of a handler, or two wait for each other");
   }
-  std::string what;
-  const auto ready = Prepare(how, what);
-  if (!ready) {
-    return ready.error();
+  const auto domain = Domain();
+  if (!domain) {
+    return domain.error();
   }
-  if (!*ready) {
+  std::string what;
+  if (!Prepare((*domain)->clock(), how, what)) {
     return taken;
   }
-  auto leases = source_.domain->AcquireAll(names, how);
+  auto leases = (*domain)->AcquireAll(names, how);
   if (!leases) {
     return leases.error();
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,17 +18,22 @@ namespace oncemq {
 
 class Message;
 
-// Where names are taken from. Without a domain: from nowhere.
+// Where names are taken from.
 struct LockSource {
-  LockDomain* domain = nullptr;
-  bool elided = false;  // rule 50: the domain is of this process alone
+  enum class Kind : unsigned char {
+    kNone,
+    kDomain,
+    kAssignment,  // rule 50: the domain is of this process alone
+  };
+  Kind kind = Kind::kNone;
+  std::weak_ptr<LockDomain> domain;  // gone with the runtime, which handlers that hang outlive
 };
 
 class MessageLocks {
  public:
-  // For the call that is about to come. What belongs to it outlives it.
+  // For the call that is about to come, which all of this outlives.
   void Begin(const LockSource& source, const Message& message, Own own, BootTime safe_until) {
-    source_ = source;
+    source_ = &source;
     message_ = &message;
     own_ = own;
     safe_until_ = safe_until;
@@ -40,10 +46,12 @@ class MessageLocks {
   void Release() { leases_.clear(); }
 
  private:
+  // Stays as long as the call that it is for.
+  Result<std::shared_ptr<LockDomain>> Domain() const;
   // Fills in what the source adds. False: the assignment has ended, nothing is granted.
-  Result<bool> Prepare(AcquireOptions& how, std::string& what);
+  bool Prepare(const Clock& clock, AcquireOptions& how, std::string& what) const;
 
-  LockSource source_;
+  const LockSource* source_ = nullptr;
   const Message* message_ = nullptr;
   Own own_ = 0;
   BootTime safe_until_{};

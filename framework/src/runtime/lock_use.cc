@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock_use.h"
 
+#include <utility>
+
 #include "oncemq/base/mutant.h"
 #include "oncemq/locks/memory_locks.h"
 
 namespace oncemq {
 
-Result<OpenedLocks> OpenLocks(const LockUse& use, const std::optional<Level>& level) {
+Result<OpenedLocks> OpenLocks(LockUse use, const std::optional<Level>& level) {
   const auto refuse = [](const char* why) { return Error{Code::kInvalid, Effect::kNone, why}; };
   if (!use.elided) {
-    return OpenedLocks{nullptr, {use.domain, false}};
+    OpenedLocks locks{std::move(use.domain), {}};
+    if (locks.domain != nullptr) {
+      locks.source = {LockSource::Kind::kDomain, locks.domain};
+    }
+    return locks;
   }
   if (use.domain != nullptr) {
     return refuse("locks are elided or taken from a domain, never both");
@@ -32,7 +38,7 @@ Result<OpenedLocks> OpenLocks(const LockUse& use, const std::optional<Level>& le
     return domain.error();
   }
   OpenedLocks locks{*std::move(domain), {}};
-  locks.source = {locks.own.get(), true};
+  locks.source = {LockSource::Kind::kAssignment, locks.domain};
   return locks;
 }
 

@@ -11,12 +11,13 @@
 
 namespace oncemq {
 
+// The source is empty when the domain is gone.
 struct OpenedLocks {
-  std::unique_ptr<LockDomain> own;  // of elision: among the handlers of this process
+  std::shared_ptr<LockDomain> domain;  // of elision: among the handlers of this process
   LockSource source;
 };
 
 // `level`: of the window; none without one.
-Result<OpenedLocks> OpenLocks(const LockUse& use, const std::optional<Level>& level);
+Result<OpenedLocks> OpenLocks(LockUse use, const std::optional<Level>& level);
 
 }  // namespace oncemq

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,37 +23,54 @@ namespace oncemq::testing {
 
 class HandlerLocksTest : public ::testing::Test {
  protected:
+  // What a run is driven with, and stays in place meanwhile.
+  struct Prepared {
+    ScriptedSource source;
+    std::deque<Script::Record> records;
+    std::deque<std::string> ids;
+    std::optional<Job> job;
+
+    explicit Prepared(Script& script) : source(script) {}
+  };
+
   // One run of so many messages, each of a lane of its own. One that did not end comes again with
   // the next run of that id.
-  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
-                          BootTime safe_until = BootTime::max(), std::string_view id = "id") {
-    ScriptedSource source(script_);
+  std::unique_ptr<Prepared> Prepare(size_t messages = 1, Window* window = nullptr,
+                                    BootTime safe_until = BootTime::max(),
+                                    std::string_view id = "id") {
+    auto run = std::make_unique<Prepared>(script_);
     RunPolicy policy{.window = window != nullptr};
     if (window != nullptr) {
       policy.level = window->capabilities().level;
     }
-    Job job(policy, TokenSource(1, 1 + 1'000 * runs_++), source.NewView());
+    Job& job = run->job.emplace(policy, TokenSource(1, 1 + 1'000 * runs_++), run->source.NewView());
     job.run.safe_until = safe_until;
-    std::deque<Script::Record> records(messages);
-    std::deque<std::string> ids;
+    run->records.resize(messages);
     for (uint32_t i = 0; i < messages; i++) {
-      records[i].offset = i;
+      run->records[i].offset = i;
       RunItem item;
       item.slot = item.lane = i;
-      item.message = &records[i];
+      item.message = &run->records[i];
       item.at = {0, 0, i};
       item.own = own_;
-      item.id = ids.emplace_back(std::string(id) + " " + std::to_string(i));
-      std::tie(item.stage, item.token) = left_[ids.back()];
+      item.id = run->ids.emplace_back(std::string(id) + " " + std::to_string(i));
+      std::tie(item.stage, item.token) = left_[run->ids.back()];
       job.run.items.push_back(item);
     }
-    EXPECT_EQ(DriveRun(job, handler,
-                       {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_}),
-              Driven::kSettled);
+    return run;
+  }
+  Driven Drive(Prepared& run, const Handler& handler, Window* window = nullptr) {
+    return DriveRun(*run.job, handler,
+                    {window, nullptr, &SystemClock::Instance(), &errors_, source_of_locks_});
+  }
+  std::vector<Fate> Drive(const Handler& handler, size_t messages = 1, Window* window = nullptr,
+                          BootTime safe_until = BootTime::max(), std::string_view id = "id") {
+    const auto run = Prepare(messages, window, safe_until, id);
+    EXPECT_EQ(Drive(*run, handler, window), Driven::kSettled);
     std::vector<Fate> fates;
-    for (const Settlement& settlement : job.machine.settlements()) {
+    for (const Settlement& settlement : run->job->machine.settlements()) {
       fates.push_back(settlement.fate);
-      left_[ids[settlement.slot]] = {settlement.stage, settlement.token};
+      left_[run->ids[settlement.slot]] = {settlement.stage, settlement.token};
     }
     return fates;
   }
@@ -71,9 +89,9 @@ class HandlerLocksTest : public ::testing::Test {
   Script script_{*wake_};
   StoreErrors errors_;
   const std::shared_ptr<LockEngine> engine_ = MakeMemoryLocks();
-  const std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
+  std::shared_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
   OpenedLocks elided_;
-  LockSource source_of_locks_{domain_.get(), false};
+  LockSource source_of_locks_{LockSource::Kind::kDomain, domain_};
   Own own_ = 77;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 class HandlerLocksLoopTest : public PollLoopTest {};
 
 TEST_F(HandlerLocksLoopTest, HandlersOfDifferentKeysTakeTurnsAtOneName) {
-  const auto domain = *LockDomain::Open(MakeMemoryLocks());
+  const std::shared_ptr<LockDomain> domain = *LockDomain::Open(MakeMemoryLocks());
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
   RuntimeOptions options = Options();
@@ -27,7 +27,7 @@ TEST_F(HandlerLocksLoopTest, HandlersOfDifferentKeysTakeTurnsAtOneName) {
                      inside--;
                      return Done{};
                    },
-                   nullptr, {domain.get(), false});
+                   nullptr, {LockSource::Kind::kDomain, domain});
   for (int i = 0; i < 200; i++) {
     loop.script().Append(0, "id" + std::to_string(i), "key" + std::to_string(i));
   }
@@ -40,7 +40,7 @@ TEST_F(HandlerLocksLoopTest, HandlersOfDifferentKeysTakeTurnsAtOneName) {
 // What was handled under a lease that is lost comes again, by itself, until it is not.
 TEST_F(HandlerLocksLoopTest, WhatCameAgainIsDoneInTheEnd) {
   const auto engine = MakeMemoryLocks();
-  const auto domain = *LockDomain::Open(engine);
+  const std::shared_ptr<LockDomain> domain = *LockDomain::Open(engine);
   std::atomic<int> lost{0};
   RuntimeOptions options = Options();
   options.policy.backoff_first = milliseconds(1);
@@ -58,7 +58,7 @@ TEST_F(HandlerLocksLoopTest, WhatCameAgainIsDoneInTheEnd) {
                      }
                      return Done{};
                    },
-                   nullptr, {domain.get(), false});
+                   nullptr, {LockSource::Kind::kDomain, domain});
   loop.script().Append(0, "id", "key");
   loop.script().Assign(0);
   EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));

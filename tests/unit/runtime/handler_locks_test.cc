@@ -250,9 +250,9 @@ TEST_F(HandlerLocksTest, AnElidedNameHasTheOwnershipFenceAndEndsWithTheAssignmen
 TEST_F(HandlerLocksTest, AnElidedNameThatWasWaitedForEndsWithTheAssignmentToo) {
   UseElision();
   const BootTime safe_until = SystemClock::Instance().Boot() + milliseconds(10'000);
-  auto other = *elided_.own->Acquire("x");
+  auto other = *elided_.domain->Acquire("x");
   std::jthread releases([&] {
-    while (elided_.own->engine().Look("x")->parties.size() < 2) {
+    while (elided_.domain->engine().Look("x")->parties.size() < 2) {
       std::this_thread::yield();
     }
     other->Release();
@@ -268,7 +268,7 @@ TEST_F(HandlerLocksTest, AnElidedNameThatWasWaitedForEndsWithTheAssignmentToo) {
 
 TEST_F(HandlerLocksTest, AnElidedNameStillKeepsHandlersOfThisProcessApart) {
   UseElision();
-  const auto other = *elided_.own->Acquire("x");
+  const auto other = *elided_.domain->Acquire("x");
   Drive([&](const Message&, Context& context) -> Outcome {
     AcquireOptions once;
     once.until = BootTime::min();
@@ -292,9 +292,9 @@ TEST_F(HandlerLocksTest, ElisionIsOfferedWithCheckedEffectsOnly) {
   EXPECT_EQ(code(checked, std::nullopt), "invalid");
   EXPECT_EQ(code({.elided = true, .effects_check_fences = true}, Level::kAtomic), "invalid");
   LockUse both = checked;
-  both.domain = domain_.get();
+  both.domain = domain_;
   EXPECT_EQ(code(both, Level::kAtomic), "invalid") << "they do not exclude each other";
-  EXPECT_EQ(code({.domain = domain_.get()}, std::nullopt), "opened");
+  EXPECT_EQ(code({.domain = domain_}, std::nullopt), "opened");
 }
 
 }  // namespace

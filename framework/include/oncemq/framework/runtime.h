@@ -78,7 +78,9 @@ enum class NullKey : uint8_t {
 // Where Context::Lock takes names from: a domain, or the assignment of the partition itself. Never
 // both: they do not exclude each other.
 struct LockUse {
-  LockDomain* domain = nullptr;  // borrowed
+  // The runtime lets go of it when it is destroyed. A handler that hangs beyond that keeps it for
+  // as long as a call of Lock, and gets kUnavailable from those that come after it is gone.
+  std::shared_ptr<LockDomain> domain;
   // Rule 50: who owns the partition holds the name, and no store is asked. The lease's fence is the
   // ownership fence, and it ends with the assignment's. Its handlers still wait for each other.
   bool elided = false;

@@ -3,7 +3,7 @@
 //
 //   auto locks = OpenServiceLocks(*options);
 //   if (!locks) { ... }
-//   options->runtime.locks.domain = locks->get();  // nullptr: the file names no store
+//   options->runtime.locks.domain = *std::move(locks);  // nullptr: the file names no store
 //   auto runtime = Runtime::Open(options->runtime, window->get(), OnPayment);
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace oncemq {
 
-// nullptr: the options say no store. It must outlive the runtime. Failures: kInvalid for what is
+// nullptr: the options say no store. Failures: kInvalid for what is
 // refused, by the catalogue or by a store; kNotFound where there is no such catalogue; else the
 // engine's. No secret is in them. Thread safety: any thread.
 Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options);

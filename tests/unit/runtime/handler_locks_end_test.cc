@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of handlers that still run when something around them ends.
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "handler_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+class HandlerLocksEndTest : public HandlerLocksTest {
+ protected:
+  // What belongs to the runtime goes; who uses it beyond that is found by the address sanitizer.
+  void EndRuntime(Prepared& run) {
+    EXPECT_TRUE(run.job->watch.Abandon());
+    domain_.reset();
+    elided_ = {};
+  }
+  void UntilParties(std::string_view name, size_t count) {
+    while (engine_->Look(name)->parties.size() < count) {
+      std::this_thread::yield();
+    }
+  }
+  // Hangs in `handler` until the runtime has ended.
+  void ExpectOutlives(const std::function<void(Context&, const std::function<void()>&)>& handler) {
+    const auto run = Prepare();
+    std::latch inside(1);
+    std::latch gone(1);
+    std::jthread worker([&] {
+      EXPECT_EQ(Drive(*run,
+                      [&](const Message&, Context& context) -> Outcome {
+                        handler(context, [&] {
+                          inside.count_down();
+                          gone.wait();
+                        });
+                        return Done{};
+                      }),
+                Driven::kAbandoned);
+    });
+    inside.wait();
+    EndRuntime(*run);
+    gone.count_down();
+  }
+};
+
+TEST_F(HandlerLocksEndTest, AHandlerThatOutlivesTheRuntimeIsToldThatItsLocksAreGone) {
+  ExpectOutlives([](Context& context, const std::function<void()>& hang) {
+    const Lease* lease = *context.Lock("x");
+    EXPECT_TRUE(lease->StillMine());
+    hang();
+    EXPECT_FALSE(lease->StillMine());
+    EXPECT_EQ(context.Lock("y").error().code, Code::kUnavailable);
+  });
+  EXPECT_FALSE(Held("x"));
+}
+
+TEST_F(HandlerLocksEndTest, AHandlerThatOutlivesAnElisionIsToldToo) {
+  UseElision();
+  ExpectOutlives([](Context& context, const std::function<void()>& hang) {
+    hang();
+    EXPECT_EQ(context.Lock("x").error().code, Code::kUnavailable);
+    EXPECT_EQ(context.LockAll(std::vector<std::string>{"x", "y"}).error().code, Code::kUnavailable);
+  });
+}
+
+TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilItReturns) {
+  const std::weak_ptr<LockDomain> domain = domain_;
+  const LockAsk other{
+      .name = "x", .token = {1, 1}, .lease = milliseconds(60'000), .place = milliseconds(60'000)};
+  ASSERT_EQ(engine_->Ask(other)->kind, LockAnswer::Kind::kGranted);
+  std::stop_source stop;
+  const auto run = Prepare();
+  std::jthread worker([&] {
+    EXPECT_EQ(Drive(*run,
+                    [&](const Message&, Context& context) -> Outcome {
+                      const auto lease = context.Lock("x", {.stop = stop.get_token()});
+                      EXPECT_TRUE(lease.has_value() && *lease == nullptr);
+                      return Done{};
+                    }),
+              Driven::kAbandoned);
+  });
+  UntilParties("x", 2);
+  EndRuntime(*run);
+  EXPECT_FALSE(domain.expired());
+  stop.request_stop();
+  worker.join();
+  EXPECT_TRUE(domain.expired());
+}
+
+}  // namespace
+}  // namespace oncemq::testing
