@@ -89,5 +89,34 @@ TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilI
   EXPECT_TRUE(domain.expired());
 }
 
+TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays) {
+  using Lock = std::function<bool(Context&, const AcquireOptions&)>;
+  const Lock ways[] = {[](Context& context, const AcquireOptions& how) {
+                         return *context.Lock("x", how) != nullptr;
+                       },
+                       [](Context& context, const AcquireOptions& how) {
+                         return !context.LockAll(std::vector<std::string>{"x", "y"}, how)->empty();
+                       }};
+  for (const Lock& lock : ways) {
+    for (const bool by_its_own : {false, true}) {
+      auto other = *domain_->Acquire("x");
+      const auto run = Prepare();
+      std::stop_source own;
+      std::jthread worker([&] {
+        Drive(*run, [&](const Message&, Context& context) -> Outcome {
+          EXPECT_FALSE(lock(context, {.stop = own.get_token()}));
+          EXPECT_EQ(context.stop().stop_requested(), !by_its_own);
+          return Done{};
+        });
+      });
+      UntilParties("x", 2);
+      const RunWatch::Look look =
+          run->job->watch.Tick(SystemClock::Instance().Boot(), std::chrono::hours(1));
+      (by_its_own ? own : std::stop_source(look.stop)).request_stop();
+      other->Release();  // it is the turn of whoever waits still
+    }
+  }
+}
+
 }  // namespace
 }  // namespace oncemq::testing
