@@ -111,6 +111,12 @@ Result<bool> Lease::Confirm() const {
   return hold_->watchdog->Confirm(hold_);
 }
 
+void Lease::EndAt(BootTime end) {
+  if (hold_) {
+    hold_->watchdog->EndAt(hold_, end);
+  }
+}
+
 Released Lease::Release() {
   if (!hold_) {
     return Released::kNotHeld;

@@ -28,12 +28,12 @@ std::optional<BootTime> LeaseTimes::End(BootTime asked_at) const {
 
 LeaseState::LeaseState(const LeaseTimes& times, BootTime asked_at)
     : times_(times),
-      too_long_at_(times.End(asked_at)),
+      longest_(times.End(asked_at).value_or(BootTime::max())),
       safe_until_(asked_at + times.Safe()),
       renew_at_(asked_at + times.lease / 3) {}
 
 LeaseState::Due LeaseState::At(BootTime now) {
-  if (lost_ == Lost::kNot && too_long_at_ && now >= *too_long_at_) {
+  if (lost_ == Lost::kNot && now >= too_long_at()) {
     lost_ = Lost::kTooLong;
   }
   if (lost_ == Lost::kNot && now >= safe_until_ && !ONCEMQ_MUTANT("deadline-not-kept")) {
@@ -61,15 +61,17 @@ std::optional<BootTime> LeaseState::next() const {
   if (lost_ != Lost::kNot) {
     return BootTime::min();
   }
-  BootTime next = safe_until_;
-  if (too_long_at_) {
-    next = std::min(next, *too_long_at_);
-  }
-  return renewing_ ? next : std::min(next, renew_at_);
+  return renewing_ ? safe_until() : std::min(safe_until(), renew_at_);
 }
 
 BootTime LeaseState::safe_until() const {
-  return too_long_at_ ? std::min(safe_until_, *too_long_at_) : safe_until_;
+  return std::min(safe_until_, too_long_at());
+}
+
+void LeaseState::EndAt(BootTime end, BootTime now) {
+  if (now < safe_until() || ONCEMQ_MUTANT("moved-end-revives")) {  // seen or not, it is over then
+    end_ = ONCEMQ_MUTANT("end-moves-one-way") ? std::min(end_, end) : end;
+  }
 }
 
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {

@@ -11,8 +11,11 @@
 // L5  What was released is renewed no more, and not told as lost.
 // L6  What the engine doubts is renewed at once, and once more if a renewal was on its way: it may
 //     have been answered before. Doubt changes nothing in what may be believed.
+// L7  Where the right to hold comes from elsewhere, its end is moved while it is held, to a later
+//     moment or an earlier one, at once. What has ended by then stays lost (L3).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "oncemq/base/clock.h"
@@ -47,6 +50,8 @@ class LeaseState {
 
   void Renewed(BootTime asked_at, BootTime now);
   void RenewalFailed(BootTime now);
+  // Not later than this, in place of what was said so before; times.ends stays.
+  void EndAt(BootTime end, BootTime now);
   // The engine says that it may have ended.
   void InDoubt();
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
@@ -58,9 +63,11 @@ class LeaseState {
 
  private:
   void RenewAt(BootTime at);
+  BootTime too_long_at() const { return std::min(longest_, end_); }
 
   const LeaseTimes times_;
-  const std::optional<BootTime> too_long_at_;
+  const BootTime longest_;  // what the times say
+  BootTime end_ = BootTime::max();
   BootTime safe_until_;
   BootTime renew_at_;
   bool renewing_ = false;  // a renewal is on its way

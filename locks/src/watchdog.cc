@@ -167,6 +167,20 @@ Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
   return hold->lost.load() == Lost::kNot;
 }
 
+void Watchdog::EndAt(const std::shared_ptr<Hold>& hold, BootTime end) {
+  MutexLock lock(mutex_);
+  const auto at = holds_.find(hold->token);
+  if (at == holds_.end()) {
+    return;
+  }
+  const BootTime now = clock_.Boot();
+  at->second.state.EndAt(end, now);
+  if (hold->lost.load() == Lost::kNot) {
+    hold->safe_until.store(at->second.state.safe_until());
+  }
+  LookAt(at->second, now);
+}
+
 void Watchdog::TakeBack(std::string_view name, const Token& token, milliseconds lease) {
   MutexLock lock(mutex_);
   owed_.push_back({std::string(name), token, clock_.Boot() + lease});

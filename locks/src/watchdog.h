@@ -42,6 +42,7 @@ class Watchdog final : private DoubtListener {
   void Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times, BootTime asked_at);
   Released Release(const std::shared_ptr<Hold>& hold);
   Result<bool> Confirm(const std::shared_ptr<Hold>& hold);
+  void EndAt(const std::shared_ptr<Hold>& hold, BootTime end);
   // Frees what an ask may have left, now or as soon as the store answers.
   void TakeBack(std::string_view name, const Token& token, milliseconds lease);
 

@@ -27,24 +27,49 @@ Result<std::shared_ptr<LockDomain>> MessageLocks::Domain() const {
   return domain;
 }
 
-// The hold of an elided name ends with the assignment, as far as it reached when the call began.
-bool MessageLocks::Prepare(const Clock& clock, AcquireOptions& how, std::string& what) const {
+void MessageLocks::Prepare(AcquireOptions& how, std::string& what) const {
   what = std::string(message_->topic()) + "/" + std::to_string(message_->partition()) + "@" +
          std::to_string(message_->offset());
   if (!how.what.empty()) {
     what.append(" ").append(how.what);
   }
   how.what = what;
-  if (source_->kind != LockSource::Kind::kAssignment) {
+  if (source_->kind == LockSource::Kind::kAssignment) {
+    how.fence = Fence{0, own_};
+  }
+}
+
+// Behind the grant: what was known when it was asked for may be long ago.
+bool MessageLocks::Follow(Lease& lease, const Clock& clock) {
+  if (source_->kind != LockSource::Kind::kAssignment || ONCEMQ_MUTANT("elided-lease-without-end")) {
     return true;
   }
-  how.fence = Fence{0, own_};
-  if (safe_until_ == BootTime::max() || ONCEMQ_MUTANT("elided-lease-without-end")) {
-    return true;
+  MutexLock lock(mutex_);
+  if (clock.Boot() >= end_) {
+    return false;
   }
-  how.ends = std::min(how.ends.value_or(safe_until_), safe_until_);
-  how.until = std::min(how.until.value_or(safe_until_), safe_until_);
-  return clock.Boot() < safe_until_;
+  lease.EndAt(end_);
+  elided_.push_back(&lease);
+  return true;
+}
+
+void MessageLocks::EndAt(BootTime at) {
+  MutexLock lock(mutex_);
+  end_ = at;
+  for (Lease* lease : elided_) {
+    lease->EndAt(at);
+  }
+}
+
+void MessageLocks::Release() {
+  if (leases_.empty()) {
+    return;
+  }
+  {
+    MutexLock lock(mutex_);
+    elided_.clear();
+  }
+  leases_.clear();
 }
 
 Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions how) {
@@ -63,9 +88,7 @@ Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions ho
     return domain.error();
   }
   std::string what;
-  if (!Prepare((*domain)->clock(), how, what)) {
-    return nullptr;
-  }
+  Prepare(how, what);
   auto lease = (*domain)->Acquire(name, how);
   if (!lease) {
     return lease.error();
@@ -73,7 +96,12 @@ Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions ho
   if (!*lease) {
     return nullptr;
   }
-  return &leases_.emplace_back(std::move(**lease));
+  Lease& kept = leases_.emplace_back(std::move(**lease));
+  if (!Follow(kept, (*domain)->clock())) {
+    leases_.pop_back();
+    return nullptr;
+  }
+  return &kept;
 }
 
 Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::string> names,
@@ -87,17 +115,21 @@ Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::str
     return domain.error();
   }
   std::string what;
-  if (!Prepare((*domain)->clock(), how, what)) {
-    return taken;
-  }
+  Prepare(how, what);
   auto leases = (*domain)->AcquireAll(names, how);
   if (!leases) {
     return leases.error();
   }
-  if (*leases) {
-    for (Lease& lease : **leases) {
-      taken.push_back(&leases_.emplace_back(std::move(lease)));
+  if (!*leases) {
+    return taken;
+  }
+  for (Lease& lease : **leases) {
+    Lease& kept = leases_.emplace_back(std::move(lease));
+    if (!Follow(kept, (*domain)->clock())) {
+      Release();
+      return std::vector<const Lease*>();
     }
+    taken.push_back(&kept);
   }
   return taken;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MessageLocks: the names that one call of a handler has taken. They are given back behind it.
-// Thread safety: none; belongs to the handler's call. Its leases may outlive their domain.
+// Elided ones follow the assignment that stands in for them: they last while commits keep it, and
+// end when it is given back or lost (rule 50).
+// Thread safety: none, but for EndAt(); belongs to the handler's call. Its leases may outlive their
+// domain.
 #pragma once
 
 #include <deque>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "oncemq/base/clock.h"
+#include "oncemq/base/mutex.h"
 #include "oncemq/dedup/window.h"
 #include "oncemq/locks/lock_domain.h"
 
@@ -32,30 +36,35 @@ struct LockSource {
 class MessageLocks {
  public:
   // For the call that is about to come, which all of this outlives.
-  void Begin(const LockSource& source, const Message& message, Own own, BootTime safe_until) {
+  void Begin(const LockSource& source, const Message& message, Own own) {
     source_ = &source;
     message_ = &message;
     own_ = own;
-    safe_until_ = safe_until;
   }
 
   Result<const Lease*> Take(std::string_view name, AcquireOptions how);
   Result<std::vector<const Lease*>> TakeAll(std::span<const std::string> names, AcquireOptions how);
   bool any() const { return !leases_.empty(); }
   bool AllMine() const;
-  void Release() { leases_.clear(); }
+  void Release();
+  // Until when the partition is surely ours, as far as is known now. Any thread.
+  void EndAt(BootTime at);
 
  private:
   // Stays as long as the call that it is for.
   Result<std::shared_ptr<LockDomain>> Domain() const;
-  // Fills in what the source adds. False: the assignment has ended, nothing is granted.
-  bool Prepare(const Clock& clock, AcquireOptions& how, std::string& what) const;
+  // Fills in what the source adds; `what` keeps its text.
+  void Prepare(AcquireOptions& how, std::string& what) const;
+  // From now on it ends with the assignment, if it is elided. False: that has ended.
+  bool Follow(Lease& lease, const Clock& clock);
 
   const LockSource* source_ = nullptr;
   const Message* message_ = nullptr;
   Own own_ = 0;
-  BootTime safe_until_{};
   std::deque<Lease> leases_;  // handlers point to them
+  Mutex mutex_;
+  BootTime end_ GUARDED_BY(mutex_) = BootTime{};
+  std::vector<Lease*> elided_ GUARDED_BY(mutex_);  // of `leases_`
 };
 
 }  // namespace oncemq

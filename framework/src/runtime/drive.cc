@@ -124,7 +124,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     const Message& message = job.view->Show(item.message);
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks);
-    job.locks.Begin(tools.locks, message, item.own, machine.safe_until());
+    job.locks.Begin(tools.locks, message, item.own);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);

@@ -21,10 +21,10 @@ struct Job {
 
   Run run;
   RunMachine machine;
-  RunWatch watch;
+  MessageLocks locks;  // of the handler's call
+  RunWatch watch{&locks};
   std::unique_ptr<MessageView> view;
   std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
-  MessageLocks locks;                    // of the handler's call
   PartitionId partition = 0;             // of the run
   std::optional<Error> failed;           // window or journal did not do what the run asked for
   bool on_worker = false;

@@ -67,6 +67,9 @@ void PollLoop::Do(GiveBackAction& action) {
     return;
   }
   const bool runs_on = InUse(action.partition);
+  if (runs_on && !ONCEMQ_MUTANT("given-back-under-a-handler")) {
+    StopRunsOf(action.partition, now_);  // another member may own it at once
+  }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   EndCatchUp(action.partition);
   owned_[action.partition].held = false;

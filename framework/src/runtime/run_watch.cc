@@ -16,7 +16,14 @@ void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
   on_poll_thread_ = on_poll_thread;
   demoted_ = false;
   stop_at_ = stop_at;
+  EndNamesAt(stop_at);
   under_way_ = true;
+}
+
+void RunWatch::EndNamesAt(BootTime at) {
+  if (names_ != nullptr) {
+    names_->EndAt(at);
+  }
 }
 
 void RunWatch::End() {
@@ -51,6 +58,10 @@ bool RunWatch::TellStop(const std::stop_source& source) {
   }
   StopHandling();
   stop_told_ = true;
+  // Perhaps it is somebody else's by now.
+  if (!ONCEMQ_MUTANT("elided-lease-outlives-its-claim")) {
+    EndNamesAt(BootTime::min());
+  }
   return true;
 }
 
@@ -64,6 +75,9 @@ void RunWatch::NotTold(const std::stop_source& source) {
 void RunWatch::SetStopAt(BootTime stop_at) {
   MutexLock lock(mutex_);
   stop_at_ = stop_at;
+  if (!stop_told_ && !ONCEMQ_MUTANT("elided-lease-by-a-snapshot")) {
+    EndNamesAt(stop_at);
+  }
 }
 
 bool RunWatch::Demote(BootTime now, microseconds budget) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "message_locks.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/framework/run_machine.h"
@@ -20,6 +21,9 @@ namespace oncemq {
 
 class RunWatch {
  public:
+  // What handlers of the run lock ends with their right to run, if the assignment stands in for it.
+  explicit RunWatch(MessageLocks* names = nullptr) : names_(names) {}
+
   enum class Ended : uint8_t {
     kOurs,       // go on with the run
     kAbandoned,  // the runtime has ended without us: touch nothing any more
@@ -90,7 +94,9 @@ class RunWatch {
   enum class Gate : uint8_t { kOutside, kInside, kChanging, kChanged };
   void AwaitChange();
   void ObserveCall(BootTime now) REQUIRES(mutex_);
+  void EndNamesAt(BootTime at) REQUIRES(mutex_);
 
+  MessageLocks* const names_;
   std::atomic<Gate> gate_{Gate::kOutside};  // whose the machine is, while a handler is called
   std::atomic<uint32_t> calls_{0};
   std::atomic<bool> stop_handling_{false};

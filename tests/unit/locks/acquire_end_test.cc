@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks for a hold that ends before it begins hears so, and asks no more.
+// Holds that end at a moment. Who asks for one that ends before it begins hears so, and asks no
+// more.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "oncemq/locks/lock_domain.h"
 #include "support/shaky_locks.h"
+#include "support/told_within.h"
 
 namespace oncemq::testing {
 namespace {
@@ -54,6 +56,22 @@ TEST_F(AcquireEnd, NamesThatCannotBeHeldTogetherAreAFailureInTheEnd) {
   ASSERT_FALSE(all.has_value());
   EXPECT_EQ(all.error().code, Code::kTimeout);
   EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(AcquireEnd, AHoldWhoseEndIsMovedLastsUntilThenAndNoLonger) {
+  auto one = *domain_->Acquire("a");
+  ASSERT_TRUE(one);
+  one->EndAt(clock_.Boot() + milliseconds(2'000));
+  one->EndAt(clock_.Boot() + milliseconds(5'000));
+  clock_.Advance(milliseconds(3'000));
+  EXPECT_TRUE(one->StillMine());
+  one->EndAt(clock_.Boot());
+  EXPECT_FALSE(one->StillMine());
+  EXPECT_EQ(one->lost(), Lost::kTooLong);
+  one->EndAt(clock_.Boot() + milliseconds(5'000));
+  EXPECT_FALSE(one->StillMine());
+  EXPECT_TRUE(ToldWithin(one->stop(), std::chrono::seconds(20)));
+  Lease().EndAt(clock_.Boot());  // of nothing: nothing
 }
 
 }  // namespace

@@ -142,5 +142,31 @@ TEST(LeaseState, IsLostWhenItWasHeldForTooLongHoweverWellItIsRenewed) {
   EXPECT_EQ(state.At(At(milliseconds(1'500))).lost, Lost::kTooLong);
 }
 
+TEST(LeaseState, AnEndThatIsMovedCountsAtOnceInBothDirections) {
+  LeaseState state(kTimes, kStart);
+  state.EndAt(At(milliseconds(300)), At(milliseconds(1)));
+  EXPECT_EQ(state.safe_until(), At(milliseconds(300)));
+  EXPECT_EQ(state.next(), At(milliseconds(300)));
+  state.EndAt(At(milliseconds(800)), At(milliseconds(200)));
+  EXPECT_EQ(state.safe_until(), At(milliseconds(800)));
+  EXPECT_FALSE(state.At(At(milliseconds(300))).lost);
+  state.EndAt(BootTime::max(), At(milliseconds(300)));
+  EXPECT_EQ(state.safe_until(), At(kSafe)) << "its lease ends it as ever";
+  state.EndAt(BootTime::min(), At(milliseconds(300)));
+  EXPECT_EQ(state.At(At(milliseconds(300))).lost, Lost::kTooLong);
+}
+
+TEST(LeaseState, AnEndThatIsMovedBringsNothingBack) {
+  LeaseState state(kTimes, kStart);
+  state.EndAt(At(milliseconds(300)), kStart);
+  state.EndAt(At(milliseconds(800)), At(milliseconds(300)));
+  EXPECT_EQ(state.At(At(milliseconds(300))).lost, Lost::kTooLong) << "it was over, seen or not";
+  LeaseTimes times = kTimes;
+  times.max_hold = milliseconds(500);
+  LeaseState longest(times, kStart);
+  longest.EndAt(At(milliseconds(800)), kStart);
+  EXPECT_EQ(longest.safe_until(), At(milliseconds(500)));
+}
+
 }  // namespace
 }  // namespace oncemq

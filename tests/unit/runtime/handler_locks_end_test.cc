@@ -118,5 +118,52 @@ TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays)
   }
 }
 
+TEST_F(HandlerLocksEndTest, AnElidedNameFollowsTheAssignmentForAsLongAsItIsHeld) {
+  UseElision();
+  const BootTime now = SystemClock::Instance().Boot();
+  const auto run = Prepare(1, nullptr, now + milliseconds(10'000));
+  Drive(*run, [&](const Message&, Context& context) -> Outcome {
+    const Lease* lease = *context.Lock("x");
+    EXPECT_LE(lease->safe_until(), now + milliseconds(10'000));
+    run->job->watch.SetStopAt(now + milliseconds(20'000));
+    EXPECT_GT(lease->safe_until(), now + milliseconds(10'000)) << "a commit was acknowledged";
+    EXPECT_GT((*context.Lock("y"))->safe_until(), now + milliseconds(10'000)) << "later ones too";
+    run->job->watch.SetStopAt(now);
+    EXPECT_FALSE(lease->StillMine()) << "the partition is given back";
+    EXPECT_EQ(*context.Lock("z"), nullptr);
+    run->job->watch.SetStopAt(now + milliseconds(20'000));
+    EXPECT_FALSE(lease->StillMine()) << "what is lost stays lost";
+    return Done{};
+  });
+}
+
+TEST_F(HandlerLocksEndTest, AnElidedNameEndsWhenItsClaimIsSomebodyElses) {
+  UseElision();
+  const BootTime now = SystemClock::Instance().Boot();
+  const auto run = Prepare();
+  Drive(*run, [&](const Message&, Context& context) -> Outcome {
+    const Lease* lease = *context.Lock("x");
+    EXPECT_TRUE(lease->StillMine());
+    EXPECT_TRUE(run->job->watch.TellStop(run->job->watch.Tick(now, std::chrono::hours(1)).stop));
+    EXPECT_FALSE(lease->StillMine());
+    run->job->watch.SetStopAt(now + milliseconds(20'000));
+    EXPECT_EQ(*context.Lock("y"), nullptr) << "what commits say of the partition is no matter";
+    return Done{};
+  });
+}
+
+TEST_F(HandlerLocksEndTest, OfSeveralElidedNamesNoneIsHadBehindTheEndOfTheAssignment) {
+  UseElision();
+  const auto run = Prepare();
+  Drive(*run, [&](const Message&, Context& context) -> Outcome {
+    run->job->watch.SetStopAt(SystemClock::Instance().Boot());
+    EXPECT_TRUE(context.LockAll(std::vector<std::string>{"x", "y"})->empty());
+    for (const char* name : {"x", "y"}) {
+      EXPECT_TRUE(elided_.domain->engine().Look(name)->parties.empty());
+    }
+    return Done{};
+  });
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -57,6 +57,7 @@ class HandlerLocksTest : public ::testing::Test {
       std::tie(item.stage, item.token) = left_[run->ids.back()];
       job.run.items.push_back(item);
     }
+    job.watch.Reset(/*on_poll_thread=*/false, safe_until);
     return run;
   }
   Driven Drive(Prepared& run, const Handler& handler, Window* window = nullptr) {

@@ -2,13 +2,61 @@
 // Names that handlers take, in a service that runs.
 #include <gtest/gtest.h>
 
+#include <latch>
+
+#include "lock_use.h"
 #include "oncemq/locks/memory_locks.h"
 #include "poll_loop_fixture.h"
 
 namespace oncemq::testing {
 namespace {
 
-class HandlerLocksLoopTest : public PollLoopTest {};
+class HandlerLocksLoopTest : public PollLoopTest {
+ protected:
+  // One handler that has taken an elided name, until Free().
+  class Elided {
+   public:
+    Elided(const RuntimeOptions& options, ShakyWindow& window)
+        : loop_(
+              options, &window, [this](const Message&, Context& context) { return Hold(context); },
+              nullptr, locks_.source) {
+      loop_.script().Append(0, "id", "key");
+      loop_.script().Assign(0);
+      held_.wait();
+    }
+    ~Elided() { Free(); }
+
+    RunningLoop& loop() { return loop_; }
+    const Lease& lease() const { return *lease_; }
+    void Free() {
+      if (!free_.try_wait()) {
+        free_.count_down();
+      }
+    }
+
+   private:
+    Outcome Hold(Context& context) {
+      if (!held_.try_wait()) {
+        lease_ = *context.Lock("x");
+        held_.count_down();
+        free_.wait();
+      }
+      return Done{};
+    }
+
+    const OpenedLocks locks_ =
+        *OpenLocks({.elided = true, .names_partition_owned = true}, Level::kAtomic);
+    std::latch held_{1};
+    std::latch free_{1};
+    const Lease* lease_ = nullptr;
+    RunningLoop loop_;
+  };
+  static RuntimeOptions Worker() {
+    RuntimeOptions options = Options();
+    options.workers = 1;
+    return options;
+  }
+};
 
 TEST_F(HandlerLocksLoopTest, HandlersOfDifferentKeysTakeTurnsAtOneName) {
   const std::shared_ptr<LockDomain> domain = *LockDomain::Open(MakeMemoryLocks());
@@ -64,6 +112,43 @@ TEST_F(HandlerLocksLoopTest, WhatCameAgainIsDoneInTheEnd) {
   EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));
   EXPECT_EQ(lost, 2);
   EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(HandlerLocksLoopTest, AnElidedNameLastsAsLongAsCommitsKeepThePartition) {
+  RuntimeOptions options = Worker();
+  options.core.session_timeout = milliseconds(3'000);
+  options.core.session_margin = milliseconds(500);
+  Elided held(options, window_);
+  const BootTime first = held.lease().safe_until();
+  EXPECT_TRUE(Holds([&] { return held.lease().safe_until() > first; }));
+  held.loop().script().AnswerCommits(CommitReply::kUnknown);
+  EXPECT_TRUE(Holds([&] { return !held.lease().StillMine(); })) << "and no longer";
+  held.loop().script().AnswerCommits(CommitReply::kAcknowledged);
+}
+
+TEST_F(HandlerLocksLoopTest, AnElidedNameIsOverWhenItsPartitionIsGivenBack) {
+  RuntimeOptions options = Worker();
+  options.drain_deadline = milliseconds(200);
+  Elided held(options, window_);
+  held.loop().script().Revoke(0);
+  EXPECT_TRUE(Holds([&] { return !held.loop().script().seen().given_back.empty(); }));
+  EXPECT_FALSE(held.lease().StillMine());
+}
+
+// What is finished could not be stored any more, so nobody waits for the handler.
+TEST_F(HandlerLocksLoopTest, AnElidedNameIsOverWhenAPartitionThatIsStoppedIsGivenBack) {
+  RuntimeOptions options = Worker();
+  options.core.session_timeout = milliseconds(6'000);
+  options.core.session_margin = milliseconds(500);
+  Elided held(options, window_);
+  held.loop().script().AnswerCommits(CommitReply::kRefused);
+  EXPECT_TRUE(Holds([&] {
+    return held.loop().Now().partitions.front().status.phase == PartitionPhase::kStopped;
+  }));
+  EXPECT_TRUE(held.lease().StillMine()) << "the session lasts";
+  held.loop().script().Revoke(0);
+  EXPECT_TRUE(Holds([&] { return !held.loop().script().seen().given_back.empty(); }));
+  EXPECT_FALSE(held.lease().StillMine());
 }
 
 }  // namespace

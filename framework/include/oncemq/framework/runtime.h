@@ -82,7 +82,8 @@ struct LockUse {
   // as long as a call of Lock, and gets kUnavailable from those that come after it is gone.
   std::shared_ptr<LockDomain> domain;
   // Rule 50: who owns the partition holds the name, and no store is asked. The lease's fence is the
-  // ownership fence, and it ends with the assignment's. Its handlers still wait for each other.
+  // ownership fence. It lasts while commits keep the partition, and is lost when Context::stop() is
+  // requested. Its handlers still wait for each other.
   bool elided = false;
   // Your statement that whoever takes a name does so in a handler of one and the same partition;
   // elision demands it. Replays and outside actors go through that partition.

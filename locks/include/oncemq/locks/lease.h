@@ -34,7 +34,7 @@ enum class Lost : unsigned char {
   kNot,       // it did not
   kDeadline,  // no renewal was acknowledged in time
   kTaken,     // the store ended it: evicted, forgotten, or its lease had run out there
-  kTooLong,   // max_hold is over
+  kTooLong,   // max_hold is over, or the moment that ends it in any case has come
   kClosed,    // its domain was closed
 };
 std::string_view ToString(Lost lost);
@@ -46,8 +46,9 @@ enum class Released : unsigned char {
 };
 std::string_view ToString(Released released);
 
-// Thread safety: const members from any thread; moving, Release() and destruction as usual for an
-// object. All of them may be called from a callback of stop(), also of this very lease.
+// Thread safety: const members and EndAt() from any thread; moving, Release() and destruction as
+// usual for an object. All of them may be called from a callback of stop(), also of this very
+// lease.
 class Lease {
  public:
   Lease() = default;  // holds nothing
@@ -76,6 +77,10 @@ class Lease {
 
   // Asks the store, one round trip; renews. False: it is lost, and stop() will be requested.
   [[nodiscard]] Result<bool> Confirm() const;
+  // For whose right to hold comes from elsewhere and turns out longer or shorter than was thought:
+  // the hold is lost then (Lost::kTooLong), however well it is renewed; at once if that has passed.
+  // Said again it counts anew, but a hold that is lost stays lost.
+  void EndAt(BootTime end);
   // Gives it back. Afterwards this lease holds nothing. Bounded in time.
   Released Release();
 
