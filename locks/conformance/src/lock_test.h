@@ -53,11 +53,12 @@ inline bool IfCountedAndWakes(const LockCapabilities& can) {
 inline bool IfFenced(const LockCapabilities& can) {
   return can.fence;
 }
+// Not of a switchboard, which seals its stores itself.
 inline bool IfSeals(const LockCapabilities& can) {
-  return can.seals;
+  return can.seals && can.epochs;
 }
 inline bool IfSealsAndFenced(const LockCapabilities& can) {
-  return can.seals && can.fence;
+  return IfSeals(can) && can.fence;
 }
 inline bool IfLists(const LockCapabilities& can) {
   return can.lists;

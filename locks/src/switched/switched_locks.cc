@@ -78,12 +78,12 @@ Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& sto
     all.fence = all.fence && can.fence;
     all.survives_failover = all.survives_failover && can.survives_failover;
     all.long_holds = all.long_holds && can.long_holds;
+    all.seals = all.seals && can.seals;  // by the switchboard, not by those who use it
     all.lists = all.lists && can.lists;
     all.longest_lease = std::min(all.longest_lease, can.longest_lease);
   }
   all.engine = "switched";
   all.epochs = false;  // it asks in those of its own switchboard
-  all.seals = false;   // not by those who use it
   return all;
 }
 

@@ -183,6 +183,15 @@ TEST_F(CatalogueService, IsRefusedStoresThatCannotDoWhatIsNeeded) {
   EXPECT_THAT(ToString(OpenServiceLocks(options).error()), HasSubstr("other processes"));
 }
 
+TEST_F(CatalogueService, MayNeedWhatItsSwitchboardDoesWithItsStores) {
+  const ServiceOptions options = Options(
+      "application: payments, needs: seals, secret: " + std::string(kSecret), "[here, there]");
+  const Status checked = CheckServiceLocks(options);
+  EXPECT_TRUE(checked) << ToString(checked.error());
+  const auto locks = OpenServiceLocks(options);
+  EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
+}
+
 TEST_F(CatalogueService, SaysInItsGuaranteeWhatItsStoresCannotDo) {
   const auto explained = [&](const std::string& secret, const std::string& plan) {
     std::string text = ExplainGuarantee(Options("application: payments, secret: " + secret, plan));

@@ -10,6 +10,7 @@
 
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/memory_locks.h"
+#include "oncemq/locks/switched_locks.h"
 
 namespace oncemq::testing {
 namespace {
@@ -46,6 +47,14 @@ TEST(SwitchedStoreTest, OneOpensAndTheOthersTakeWhatComesOfIt) {
   EXPECT_TRUE(store.Seal(1).has_value()) << "the next one opens it";
   EXPECT_TRUE(store.Seal(2).has_value());
   EXPECT_EQ(openings, 2);
+}
+
+TEST(SwitchedCapabilitiesTest, ItsStoresAreSealedIfAllOfThemCanBe) {
+  std::vector<NamedLocks> stores = {{"a", MemoryLockCapabilities(), nullptr},
+                                    {"b", MemoryLockCapabilities(), nullptr}};
+  EXPECT_TRUE(SwitchedCapabilities(stores)->seals);
+  stores[1].capabilities.seals = false;
+  EXPECT_FALSE(SwitchedCapabilities(stores)->seals);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ struct NamedLocks {
 Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& address,
                                 const std::string& space);
 
-// What all of them can, behind a switchboard whose record allows any lease. kInvalid where they
-// cannot be switched: two of a name, or an engine that cannot be one of several
+// What all of them can, behind a switchboard whose record allows any lease; `seals` too, though it
+// is the switchboard that does it: then a switch can keep what is held. kInvalid where they cannot
+// be switched: two of a name, or an engine that cannot be one of several
 // (LockCapabilities::epochs).
 Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores);
 
