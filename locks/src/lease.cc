@@ -55,6 +55,11 @@ Status CheckFenceOf(const Lease& lease) {
                  "several hold this name at a time, so no one fence can check what they do; take a "
                  "name for each of them"};
   }
+  if (lease.mode() == LockMode::kShared && !ONCEMQ_MUTANT("shared-lease-is-checked")) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "other readers hold this name, too, so no one fence can check what they do; take "
+                 "it exclusively for effects"};
+  }
   return {};
 }
 

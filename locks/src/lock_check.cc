@@ -122,6 +122,10 @@ Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.mode == LockMode::kShared && !can.shared) {
     return Cannot(can, "has no shared locks");
   }
+  if (how.mode == LockMode::kShared && how.fenced &&
+      !ONCEMQ_MUTANT("shared-lease-is-taken-for-fenced")) {
+    return Invalid("one fence cannot check what several readers do, so no shared hold is `fenced`");
+  }
   if (const Status fit = CheckLimit(how, can); !fit) {
     return fit;
   }

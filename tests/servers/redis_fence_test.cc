@@ -83,11 +83,13 @@ TEST_F(RedisFenceTest, ALeaseWithoutAFenceIsOfNoUse) {
   EXPECT_EQ(fence_->Write(Lease(), {"SET", "account", "1"}).error().code, Code::kInvalid);
 }
 
-TEST_F(RedisFenceTest, ACountedLeaseIsRefusedBecauseOthersAreHeldBesideIt) {
-  const Lease counted =
-      std::move(**domain_->Acquire("counted", {.mode = LockMode::kCounted, .limit = 2}));
-  EXPECT_EQ(fence_->Begin(counted).error().code, Code::kInvalid);
-  EXPECT_EQ(fence_->Write(counted, {"SET", "account", "1"}).error().code, Code::kInvalid);
+TEST_F(RedisFenceTest, ALeaseIsRefusedBesideWhichOthersAreHeld) {
+  for (const AcquireOptions& how : {AcquireOptions{.mode = LockMode::kCounted, .limit = 2},
+                                    AcquireOptions{.mode = LockMode::kShared}}) {
+    const Lease one_of_many = std::move(**domain_->Acquire("many", how));
+    EXPECT_EQ(fence_->Begin(one_of_many).error().code, Code::kInvalid);
+    EXPECT_EQ(fence_->Write(one_of_many, {"SET", "account", "1"}).error().code, Code::kInvalid);
+  }
 }
 
 TEST_F(RedisFenceTest, FencesOfALaterEpochAreGreater) {

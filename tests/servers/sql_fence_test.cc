@@ -65,13 +65,15 @@ TEST_P(SqlFenceTest, AHolderInstallsItsFenceAsOftenAsItLikes) {
   EXPECT_EQ(InstalledAlone(Taken(std::string("a\0\xff'", 4))), FenceInstalled::kYes);
 }
 
-TEST_P(SqlFenceTest, ACountedLeaseIsRefusedBecauseOthersAreHeldBesideIt) {
-  const Lease counted =
-      std::move(**domain_->Acquire("counted", {.mode = LockMode::kCounted, .limit = 2}));
-  const auto transaction = Begin();
-  const auto installed = InstallFence(*transaction, counted);
-  ASSERT_FALSE(installed.has_value());
-  EXPECT_EQ(installed.error().code, Code::kInvalid);
+TEST_P(SqlFenceTest, ALeaseIsRefusedBesideWhichOthersAreHeld) {
+  for (const AcquireOptions& how : {AcquireOptions{.mode = LockMode::kCounted, .limit = 2},
+                                    AcquireOptions{.mode = LockMode::kShared}}) {
+    const Lease one_of_many = std::move(**domain_->Acquire("many", how));
+    const auto transaction = Begin();
+    const auto installed = InstallFence(*transaction, one_of_many);
+    ASSERT_FALSE(installed.has_value());
+    EXPECT_EQ(installed.error().code, Code::kInvalid);
+  }
 }
 
 // The former one has not noticed yet that it was evicted.

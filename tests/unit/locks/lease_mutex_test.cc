@@ -163,6 +163,16 @@ TEST_F(LeaseMutexTest, AReaderTriesUntilAMoment) {
   }).join();
 }
 
+TEST_F(LeaseMutexTest, TheFenceOfAReaderChecksNothing) {
+  SharedLeaseMutex mutex(*domain_, "x");
+  const std::shared_lock reads(mutex);
+  EXPECT_FALSE(mutex.lease().fence().empty());
+  EXPECT_EQ(CheckFenceOf(mutex.lease()).error().code, Code::kInvalid);
+  const auto fenced = domain_->Acquire("x", {.mode = LockMode::kShared, .fenced = true});
+  ASSERT_FALSE(fenced.has_value());
+  EXPECT_EQ(fenced.error().code, Code::kInvalid) << "nothing checks what several do";
+}
+
 TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
   LeaseMutex mutex(*domain_, "x",
                    {.barge = true,

@@ -144,6 +144,8 @@ TEST_F(FencedEffectsTest, RowsOfAnEarlierHolderAreRefused) {
   const Lease counted =
       std::move(**domain_->Acquire("y", {.mode = LockMode::kCounted, .limit = 2}));
   EXPECT_EQ(FencedEffects::Begin(rows, counted).error().code, Code::kInvalid);
+  const Lease shared = std::move(**domain_->Acquire("z", {.mode = LockMode::kShared}));
+  EXPECT_EQ(FencedEffects::Begin(rows, shared).error().code, Code::kInvalid);
 }
 
 TEST_F(FencedEffectsTest, TheRowOfAFenceIsNobodysToWrite) {

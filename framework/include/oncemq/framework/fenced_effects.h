@@ -33,7 +33,7 @@ namespace oncemq {
 class FencedEffects {
  public:
   // Nothing: refused, a later holder was here. kInvalid: the lease has no fence, or is
-  // a counted one, beside which others are held.
+  // a shared or counted one, beside which others are held.
   static Result<std::optional<FencedEffects>> Begin(Effects& effects, const Lease& lease);
 
   // As Effects; kFenced once the lease is lost; kInvalid for a key of the rows of fences.

@@ -58,9 +58,9 @@ class Lease {
   // Releases, in bounded time.
   ~Lease();
 
-  // The same for the whole hold. Empty if the engine has none. Of a counted hold it tells which
-  // grant came later, and no more: those who hold beside it have greater and smaller ones, so no
-  // target that remembers one fence can check it, and ours refuse to.
+  // The same for the whole hold. Empty if the engine has none. Of a shared or counted hold it
+  // tells which grant came later, and no more: those who hold beside it have greater and smaller
+  // ones, so no target that remembers one fence can check it, and ours refuse to.
   Fence fence() const;
   LockMode mode() const;
   std::string_view name() const;
@@ -91,7 +91,7 @@ class Lease {
 };
 
 // Whether a target that remembers the greatest fence can check what is done under this lease.
-// kInvalid: it has no fence, or it is a counted one, which others are held beside.
+// kInvalid: it has no fence, or it is a shared or counted one, which others are held beside.
 [[nodiscard]] Status CheckFenceOf(const Lease& lease);
 
 }  // namespace oncemq

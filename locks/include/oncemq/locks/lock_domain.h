@@ -66,7 +66,7 @@ struct AcquireOptions {
   std::optional<BootTime> until;  // give up then; one that has passed: a single try
   std::stop_token stop;           // give up when it is requested
   bool fenced = false;            // every effect under the lease checks its fence: need not wait
-                                  // while a store that failed is being left
+                                  // while a store that failed is being left; kExclusive only
   milliseconds lease{0};          // 0: as the domain says
   milliseconds max_hold{0};       // the hold is lost after that, however well it is renewed; 0: no
   std::optional<BootTime> ends;   // the same at a moment, however long the name was waited for

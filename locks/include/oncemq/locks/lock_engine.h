@@ -21,11 +21,11 @@ namespace oncemq {
 
 enum class LockMode : unsigned char {
   kExclusive,
+  // Readers. Several hold at a time, each under a fence of its own, so a target that remembers one
+  // fence cannot guard what they do: the latest one would shut out those who hold beside it.
   kShared,
   // A semaphore. Holds of a name are granted as long as fewer than the ask's own limit are there.
-  // They exclude the other modes. Several hold at a time, each under a fence of its own, so a
-  // target that remembers one fence cannot guard what they do: the latest one would shut out those
-  // who hold beside it.
+  // They exclude the other modes. Of their fences the same is true.
   kCounted,
 };
 std::string_view ToString(LockMode mode);

@@ -34,7 +34,7 @@ class RedisFence {
   RedisFence(RedisClient& client, std::string key);
 
   // False: refused, a later holder was here. kInvalid: the lease has no fence, or is
-  // a counted one, beside which others are held.
+  // a shared or counted one, beside which others are held.
   Result<bool> Begin(const Lease& lease) const;
   // Runs the command, in the same step in which it is sure that no later holder was here. Nothing:
   // refused. kInvalid: no Begin() with this lease came before.

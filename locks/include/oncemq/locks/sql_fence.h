@@ -33,8 +33,8 @@ Status MakeFenceTable(SqlSession& session);
 // row until the transaction ends. So `transaction` is one: a session that commits each statement by
 // itself is protected from nothing. Two names never meet there, unless two spaces of locks or two
 // engines guard the same database by the same name; give such targets names of their own.
-// Failures: kInvalid for a lease without a fence, and for a counted one, beside which others are
-// held; the session's. Roll back behind any.
+// Failures: kInvalid for a lease without a fence, and for a shared or counted one, beside which
+// others are held; the session's. Roll back behind any.
 Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease);
 
 }  // namespace oncemq
