@@ -90,7 +90,8 @@ class Context {
   // A lease that is lost before the handler returns: whatever it answers, the message is not
   // completed and comes again, uncertain. At the level atomic nothing is written under a lease that
   // is lost by then either; what a pause between that look and the write lets through is refused to
-  // FencedEffects only. Failures: kInvalid (no locks in RuntimeOptions), else LockDomain's.
+  // FencedEffects only. Failures: kInvalid (no locks in RuntimeOptions), kUnavailable (the runtime
+  // has ended without this call, and the locks with it), else LockDomain's.
   Result<const Lease*> Lock(std::string_view name, AcquireOptions how = {});
   // All of them or, if one is not granted, none: an empty list. Handlers that take several names
   // one by one may wait for each other for ever; this takes them in one order for all. kInvalid if
