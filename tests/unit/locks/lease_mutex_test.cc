@@ -167,7 +167,9 @@ TEST_F(LeaseMutexTest, TheFenceOfAReaderChecksNothing) {
   SharedLeaseMutex mutex(*domain_, "x");
   const std::shared_lock reads(mutex);
   EXPECT_FALSE(mutex.lease().fence().empty());
-  EXPECT_EQ(CheckFenceOf(mutex.lease()).error().code, Code::kInvalid);
+  const Status fit = CheckFenceOf(mutex.lease());
+  ASSERT_FALSE(fit.has_value());
+  EXPECT_EQ(fit.error().code, Code::kInvalid);
   const auto fenced = domain_->Acquire("x", {.mode = LockMode::kShared, .fenced = true});
   ASSERT_FALSE(fenced.has_value());
   EXPECT_EQ(fenced.error().code, Code::kInvalid) << "nothing checks what several do";
