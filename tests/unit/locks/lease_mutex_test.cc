@@ -149,7 +149,9 @@ TEST_F(LeaseMutexTest, ReadersShareAndAWriterWaits) {
 TEST_F(LeaseMutexTest, AReaderTriesUntilAMoment) {
   constexpr auto kNow = StandingClock::time_point(milliseconds(1'000));
   SharedLeaseMutex mutex(*domain_, "x");
-  ASSERT_TRUE(mutex.try_lock_shared_until(kNow + std::chrono::hours(1)));
+  ExpectLockedInTheEnd(
+      mutex, [&] { EXPECT_TRUE(mutex.try_lock_shared_until(kNow + std::chrono::hours(1))); });
+  mutex.lock_shared();
   std::jthread([&] {
     EXPECT_TRUE(mutex.try_lock_shared_until(kNow - milliseconds(1))) << "one try";
     EXPECT_EQ(Parties(), 2u);
