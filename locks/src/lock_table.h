@@ -18,6 +18,9 @@ class LockTable {
  public:
   using Turns = LockEntry::Turns;
 
+  // Fences come behind this one.
+  explicit LockTable(uint64_t last = 0) : last_fence_{0, last} {}
+
   LockAnswer Ask(const LockAsk& ask, BootTime now, Turns& turns);
   Extended Extend(const LockClaim& claim, BootTime now, Turns& turns);
   Freed Free(const LockClaim& claim, BootTime now, Turns& turns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/memory_locks.h"
 
+#include <algorithm>
 #include <map>
 
 #include "lock_table.h"
@@ -19,6 +20,13 @@ constexpr LockCapabilities kCan{.engine = "memory",
                                 .fence = true,
                                 .long_holds = true,
                                 .seals = true};
+
+// Behind those of whoever ran before, as targets remember them.
+uint64_t FirstFence(const Clock& clock) {
+  return ONCEMQ_MUTANT("memory-fences-from-zero")
+             ? 0
+             : static_cast<uint64_t>(std::max<int64_t>(0, clock.Wall().micros));
+}
 
 class MemoryLocks final : public LockEngine {
  public:
@@ -124,7 +132,7 @@ class MemoryLocks final : public LockEngine {
   const MemoryLockOptions options_;
   const Clock& clock_;
   Mutex mutex_;
-  LockTable table_ GUARDED_BY(mutex_);
+  LockTable table_ GUARDED_BY(mutex_){FirstFence(clock_)};
   std::multimap<Token, Sleeper*> sleepers_ GUARDED_BY(mutex_);
 };
 

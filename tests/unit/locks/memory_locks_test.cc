@@ -52,5 +52,19 @@ TEST(MemoryLocks, LeasesAreJudgedByTheBootClockAndNotByTheWall) {
   EXPECT_EQ(locks->Ask(AskOf(2, "a"))->kind, LockAnswer::Kind::kGranted);
 }
 
+// What a target remembers outlives the process.
+TEST(MemoryLocks, WhoStartsAgainGrantsLaterFences) {
+  ManualClock clock;
+  Fence last;
+  {
+    const auto before = MakeMemoryLocks({}, clock);
+    for (uint64_t i = 1; i <= 3; i++) {
+      last = before->Ask(AskOf(i, std::to_string(i)))->fence;
+    }
+  }
+  clock.Advance(milliseconds(1));
+  EXPECT_GT(MakeMemoryLocks({}, clock)->Ask(AskOf(1, "a"))->fence, last);
+}
+
 }  // namespace
 }  // namespace oncemq
