@@ -97,5 +97,29 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySeal
   EXPECT_EQ(Ask(q, New()), Kind::kGranted);
 }
 
+// A record that was lost, and begun anew by somebody who knows of no long leases. No switch waits
+// for what is held longer than it says.
+TEST_F(SwitchedSafetyTest, WhatIsHeldLongerThanTheRecordAllowsNowIsNotExtended) {
+  Process p = Open();
+  LockAsk shorter = New("y");
+  shorter.lease = kLease / 2;
+  const LockAsk held = New();
+  ASSERT_EQ(Ask(p, held), Kind::kGranted);
+  ASSERT_EQ(Ask(p, shorter), Kind::kGranted);
+  {
+    MutexLock lock(shared_->mutex);
+    SwitchRecord less = *ParseSwitchRecord(shared_->text.text);
+    less.epoch++;
+    less.longest = kLease / 2;
+    shared_->text = {Format(less), shared_->text.version + 1};
+  }
+  p.view->Turn();
+  const std::vector<LockClaim> claims = {{"x", held.token, held.lease},
+                                         {"y", shorter.token, shorter.lease}};
+  std::vector<Extended> answers(2);
+  ASSERT_TRUE(p.locks->Extend(claims, answers));
+  EXPECT_EQ(answers, (std::vector<Extended>{Extended::kLater, Extended::kYes}));
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -108,6 +108,8 @@ class SwitchedLocks final : public LockEngine {
  private:
   struct Parts;
   explicit SwitchedLocks(std::unique_ptr<Parts> parts);
+  Status ExtendTheRest(std::span<const LockClaim> claims, std::span<Extended> answers,
+                       const std::function<bool(const LockClaim&)>& without);
 
   const std::unique_ptr<Parts> parts_;
 };
