@@ -305,6 +305,15 @@ Result<SwitchRecord> Switchboard::Begin(std::string_view to, SwitchMode mode,
   return parts_->Change([&](const SwitchRecord& now) { return BeginSwitch(now, to, mode, why); });
 }
 
+Result<SwitchRecord> Switchboard::Begin(const SwitchRecord& meant, std::string_view to,
+                                        SwitchMode mode, std::string_view why) {
+  if (!parts_->Knows(to)) {
+    return Unknown(Code::kInvalid, to);
+  }
+  return parts_->ChangeFrom(
+      meant, [&](const SwitchRecord& now) { return BeginSwitch(now, to, mode, why); });
+}
+
 Result<SwitchRecord> Switchboard::CallOff(std::string_view why) {
   return parts_->Change([&](const SwitchRecord& now) { return parts_->CalledOff(now, why); });
 }

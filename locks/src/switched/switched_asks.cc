@@ -144,9 +144,7 @@ Status SwitchedLocks::Await(const LockAsk& ask, BootTime until, const std::stop_
   }
   LockAsk inner = ask;
   inner.epoch = record->epoch;
-  return parts_->Store(entry->waits_at).Do(*parts_->board, [&](LockEngine& engine) {
-    return engine.Await(inner, until, either.get_token());
-  });
+  return parts_->Store(entry->waits_at).Await(*parts_->board, inner, until, either.get_token());
 }
 
 }  // namespace oncemq

@@ -226,7 +226,7 @@ Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::strin
     return planned.error();
   }
   const auto begun =
-      parts_->board->Begin(name, planned ? SwitchMode::kBoth : SwitchMode::kDrain, why);
+      parts_->board->Begin(*record, name, planned ? SwitchMode::kBoth : SwitchMode::kDrain, why);
   return begun ? Result<LockSwitch>(parts_->Told(*begun)) : begun.error();
 }
 

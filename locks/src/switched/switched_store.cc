@@ -45,6 +45,18 @@ SwitchedStore::Opened SwitchedStore::Engine() {
   return opened;
 }
 
+Status SwitchedStore::Await(Switchboard& board, const LockAsk& ask, BootTime until,
+                            const std::stop_token& stop) {
+  const auto engine = Engine();
+  const Status done = engine ? (*engine)->Await(ask, until, stop) : Status(engine.error());
+  if (!done && IsOutage(done.error())) {
+    Told(board, false);
+  } else if (ONCEMQ_MUTANT("a-wait-is-an-answer")) {
+    Told(board, true);
+  }
+  return done;
+}
+
 Result<uint32_t> SwitchedStore::Seal(uint32_t epoch) {
   const auto engine = Engine();
   return engine ? (*engine)->Seal(epoch) : engine.error();

@@ -46,6 +46,8 @@ class SwitchedStore {
     Told(board, answer.has_value() || !IsOutage(answer.error()));
     return answer;
   }
+  // That a wait is over says nothing of the store: it may not have been asked.
+  Status Await(Switchboard& board, const LockAsk& ask, BootTime until, const std::stop_token& stop);
   // Past the switchboard, which may not be there yet, or asks for itself.
   Result<uint32_t> Seal(uint32_t epoch);
   Status Answers();

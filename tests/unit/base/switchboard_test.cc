@@ -62,6 +62,16 @@ TEST_F(SwitchboardTest, OneThatMeansAnEarlierSwitchCallsNoOtherOff) {
   EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
 }
 
+TEST_F(SwitchboardTest, OneThatMeansAnEarlierRecordBeginsNothing) {
+  Process p = Open();
+  const SwitchRecord meant = *p.board->InForce();
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  Pass(2 * kWait, {&p});
+  ASSERT_EQ(p.board->InForce()->from, "b");
+  EXPECT_EQ(p.board->Begin(meant, "c", SwitchMode::kBoth, "").error().code, Code::kFenced);
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+}
+
 TEST_F(SwitchboardTest, ADrainOfAStoreThatCannotBeSealedIsNotCalledOff) {
   SwitchboardOptions options = Options();
   options.seals = [](std::string_view store) { return store != "a"; };

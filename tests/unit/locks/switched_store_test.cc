@@ -11,6 +11,8 @@
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/memory_locks.h"
 #include "oncemq/locks/switched_locks.h"
+#include "support/remote_locks.h"
+#include "support/switch_store.h"
 
 namespace oncemq::testing {
 namespace {
@@ -47,6 +49,26 @@ TEST(SwitchedStoreTest, OneOpensAndTheOthersTakeWhatComesOfIt) {
   EXPECT_TRUE(store.Seal(1).has_value()) << "the next one opens it";
   EXPECT_TRUE(store.Seal(2).has_value());
   EXPECT_EQ(openings, 2);
+}
+
+// Redis' wait, for one, asks nobody: it ends well though the server is dead.
+TEST(SwitchedStoreTest, AWaitThatIsOverIsNoAnswerOfTheStore) {
+  ManualClock clock;
+  const auto remote = std::make_shared<RemoteLocks>(MakeMemoryLocks({}, clock));
+  LockDoubts doubts;
+  SwitchedStore store(
+      {"a", MemoryLockCapabilities(), [&] { return Result<std::shared_ptr<LockEngine>>(remote); }},
+      doubts);
+  const auto board = *Switchboard::Open(
+      std::make_shared<SwitchStoreView>(std::make_shared<SharedSwitchStore>()),
+      {.stores = {"a"}, .breaker = {.failures = 2, .span = milliseconds(0)}}, clock);
+  const auto look = [](LockEngine& engine) { return engine.Look("x"); };
+  remote->cut = true;
+  EXPECT_FALSE(store.Do(*board, look));
+  const LockAsk ask{.name = "x", .token = {1, 1}};
+  EXPECT_TRUE(store.Await(*board, ask, clock.Boot(), {}));
+  EXPECT_FALSE(store.Do(*board, look));
+  EXPECT_FALSE(board->Lets("a")) << "two failures in a row";
 }
 
 TEST(SwitchedCapabilitiesTest, ItsStoresAreSealedIfAllOfThemCanBe) {

@@ -90,6 +90,8 @@ class Switchboard {
   Result<SwitchRecord> Begin(std::string_view to, SwitchMode mode, std::string_view why);
   Result<SwitchRecord> CallOff(std::string_view why);
   // If it is this one still; else kFenced.
+  Result<SwitchRecord> Begin(const SwitchRecord& meant, std::string_view to, SwitchMode mode,
+                             std::string_view why);
   Result<SwitchRecord> CallOff(const SwitchRecord& meant, std::string_view why);
   // The store after the one in force, in the order of the options, around the end.
   std::string Next() const;
