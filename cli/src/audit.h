@@ -7,6 +7,7 @@
 
 namespace oncemq {
 
+// Said before the change and behind it: whoever is killed in between leaves a trace, too.
 // One line of the log, as the admin socket has it, and the same to the system's log (syslog(3),
 // LOG_AUTHPRIV, as `oncemq`). Where nobody keeps one, as in most containers, the first is all there
 // is: nothing tells the two apart.

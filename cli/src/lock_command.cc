@@ -49,6 +49,7 @@ Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
 
 // What failed may have been done all the same.
 Result<size_t> AskBack(const NamedPlace& place, std::string_view command) {
+  AuditLocks(command, place.name, "", "begins");
   const auto asked = place.locks->AskBack(place.name);
   AuditLocks(command, place.name, "",
              asked ? std::to_string(*asked) + " asked" : ToString(asked.error()));
@@ -211,6 +212,7 @@ int LockReleaseCommand(const LockArguments& arguments) {
   if (!locks) {
     return LockFailed(locks.error());
   }
+  AuditLocks("lock release", *name, arguments.fence, "begins");
   const auto freed = (*locks)->Evict(*name, *fence);
   const std::string said = !freed                  ? ToString(freed.error())
                            : *freed == Freed::kYes ? "released"

@@ -83,15 +83,14 @@ int LockSwitchCommand(const LockArguments& arguments) {
     Print((*locks)->Progress(), arguments.json);
     return kExitDone;
   }
+  const std::string what = to ? arguments.name : arguments.next ? "next" : "call off";
+  AuditLocks("lock switch", what, "", "begins");
   const auto unless = arguments.planned_only ? UnlessPlanned::kRefuse : UnlessPlanned::kDrain;
   const auto told = to               ? (*locks)->SwitchEngine(arguments.name, arguments.why, unless)
                     : arguments.next ? (*locks)->SwitchEngine(arguments.why, unless)
                                      : (*locks)->CallOff(arguments.why);
-  AuditLocks("lock switch",
-             to               ? arguments.name
-             : arguments.next ? "next"
-                              : "call off",
-             "", told ? "epoch " + std::to_string(told->epoch) : ToString(told.error()));
+  AuditLocks("lock switch", what, "",
+             told ? "epoch " + std::to_string(told->epoch) : ToString(told.error()));
   if (!told) {
     return LockFailed(told.error());
   }

@@ -62,19 +62,22 @@ struct LockWait {
 struct AcquireOptions {
   LockMode mode = LockMode::kExclusive;
   LockWait wait;
-  bool barge = false;             // pass those who wait, where the engine lets one
-  std::optional<BootTime> until;  // give up then; one that has passed: a single try
-  std::stop_token stop;           // give up when it is requested
-  bool fenced = false;            // every effect under the lease checks its fence: need not wait
-                                  // while a store that failed is being left; kExclusive only
-  milliseconds lease{0};          // 0: as the domain says
-  milliseconds max_hold{0};       // the hold is lost after that, however well it is renewed; 0: no
-  std::optional<BootTime> ends;   // the same at a moment, however long the name was waited for
-  std::string_view what;          // what it is for; people see host, process, `who`, this
-  std::optional<Fence> fence;     // in place of the engine's: where those that others can compare
-                                  // come from elsewhere
-  uint32_t limit = 0;             // with kCounted, from 1 to kMostCounted: how many may hold at a
-                                  // time, this one included
+  bool barge = false;  // pass those who wait, where the engine lets one
+  // To give up then, or when it is requested; a time that has passed: a single try. A call of the
+  // store that is under way ends first, and one more may take back what it was granted: over a
+  // store that hangs, later by what two of its calls may take.
+  std::optional<BootTime> until;
+  std::stop_token stop;
+  bool fenced = false;           // every effect under the lease checks its fence: need not wait
+                                 // while a store that failed is being left; kExclusive only
+  milliseconds lease{0};         // 0: as the domain says
+  milliseconds max_hold{0};      // the hold is lost after that, however well it is renewed; 0: no
+  std::optional<BootTime> ends;  // the same at a moment, however long the name was waited for
+  std::string_view what;         // what it is for; people see host, process, `who`, this
+  std::optional<Fence> fence;    // in place of the engine's: where those that others can compare
+                                 // come from elsewhere
+  uint32_t limit = 0;            // with kCounted, from 1 to kMostCounted: how many may hold at a
+                                 // time, this one included
 };
 
 // Whether a domain of these options could be opened over such an engine: kInvalid, what is wrong.

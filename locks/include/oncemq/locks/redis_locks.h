@@ -4,7 +4,8 @@
 // Limits, first: replication is asynchronous, so a failover, or a server that comes back without
 // its last writes, may grant a name that somebody still holds. Fences stay in order all the same,
 // as they follow the server's clock (max(last + 1, its microseconds)): what checks them is safe,
-// what does not is not. The server's clock may be set back by as much as a minute.
+// what does not is not. The server's clock may be set back by as much as a minute; that of one that
+// takes over must not be behind by more than the failover took.
 #pragma once
 
 #include <memory>
