@@ -171,9 +171,12 @@ class Player {
     const LockMode mode = Mode();
     const uint32_t limit = mode == LockMode::kCounted ? options_.limit : 0;
     const std::string name(1, static_cast<char>('a' + Below(options_.names)));
+    const bool may_pass = domain_.engine().capabilities().unfair;
     auto lease = domain_.Acquire(name, {.mode = mode,
+                                        .barge = may_pass && Below(8) == 0,
                                         .until = domain_.clock().Boot() + milliseconds(50) +
                                                  milliseconds(Below(options_.wait.count())),
+                                        .fenced = options_.fenced && mode == LockMode::kExclusive,
                                         .limit = limit});
     if (lease && *lease) {
       // Half of them are short: many hand-overs.

@@ -29,16 +29,15 @@ class LockSwitches : public SwitchStorm {
     like.longest = longest;
     OpenOperator(Named("x", *x_), Named("y", *y_), like);
   }
-  void JoinThose(milliseconds lease, milliseconds hold, int counted = 0) {
+  PlayerOptions Those(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
-    player.counted = counted;
-    player.names = counted > 0 ? 1 : player.names;
     player.lease = lease;
     player.hold = hold;
     player.longest = longest_;
     player.readers = 25;
-    JoinAll(player, "redis", x_->port(), y_->port());
+    return player;
   }
+  void JoinAllAs(const PlayerOptions& player) { JoinAll(player, "redis", x_->port(), y_->port()); }
   static NamedLocks Named(const char* name, const RedisServer& server) {
     return {name, RedisLockCapabilities(), [url = server.url()] { return OpenRedisLocks(url); }};
   }
@@ -59,7 +58,7 @@ class LockSwitches : public SwitchStorm {
 TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
   // The keeper's, which it has to renew also where a machine stands still.
   AllowLeasesOf(milliseconds(6'000));
-  JoinThose(milliseconds(200), milliseconds(400));
+  JoinAllAs(Those(milliseconds(200), milliseconds(400)));
   PlayerOptions keeper = Quiet();
   keeper.keeps = "long";
   keeper.lease = keeper.longest;
@@ -94,7 +93,7 @@ TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
 TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
   AllowLeasesOf(milliseconds(3'000));
   // Long leases: when the store is killed, its holders go on believing.
-  JoinThose(milliseconds(3'000), milliseconds(3'000));
+  JoinAllAs(Those(milliseconds(3'000), milliseconds(3'000)));
   TroubleFor(HowLong(milliseconds(500)));
   x_->Kill9();
   SwitchTo("y", SwitchMode::kDrain);
@@ -108,10 +107,29 @@ TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
   EXPECT_GE(EpochsOfGrants().size(), 3u);
 }
 
+// Its holders believe on, so two may hold a name at a time, and only fences tell them apart.
+TEST_F(LockSwitches, WhatIsFencedGoesOnAtOnceWhenAStoreIsKilled) {
+  AllowLeasesOf(milliseconds(3'000));
+  PlayerOptions player = Those(milliseconds(3'000), milliseconds(3'000));
+  player.readers = 0;
+  player.fenced = true;
+  JoinAllAs(player);
+  TroubleFor(HowLong(milliseconds(500)));
+  x_->Kill9();
+  SwitchTo("y", SwitchMode::kDrain);
+  TroubleFor(milliseconds(500));
+  End();
+  ExpectFences();
+  EXPECT_EQ(EpochsOfGrants(), (std::set<uint32_t>{1, 2, 3})) << "2 is the drain's";
+}
+
 // Some outlast a whole switch, and are counted in the store that they moved to.
 TEST_F(LockSwitches, NoMoreHoldThanTheLimitSaysWhileTheyMoveThereAndBack) {
   AllowLeasesOf(milliseconds(1'500));
-  JoinThose(milliseconds(600), milliseconds(4'000), 50);
+  PlayerOptions player = Those(milliseconds(600), milliseconds(4'000));
+  player.counted = 50;
+  player.names = 1;
+  JoinAllAs(player);
   const auto trouble = [this] { TroubleOne(); };
   Trouble(HowLong(milliseconds(500)), trouble, [this] { return MostAtATime(Beliefs()) > 1; });
   for (const char* to : {"y", "x"}) {

@@ -17,6 +17,7 @@ void Each(PlayerOptions& options, const Text& text, const Number& number, const 
   number("seed", options.seed);
   number("names", options.names);
   number("readers", options.readers);
+  number("fenced", options.fenced);
   number("votes", options.votes);
   number("counted", options.counted);
   number("limit", options.limit);

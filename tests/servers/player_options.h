@@ -33,6 +33,7 @@ struct PlayerOptions {
   milliseconds config_lease{800};  // of a switchboard
   milliseconds longest{3'000};
   std::string keeps = {};   // a name that it holds from the beginning to the end
+  bool fenced = false;      // all that it does under an exclusive hold carries the fence
   bool votes = false;       // may leave a store that fails
   bool goes_blind = false;  // cannot read the switch record once the file `blind` is there
   bool comes_last = false;  // when all others have ended: takes each name
