@@ -7,11 +7,21 @@
 
 namespace oncemq {
 
-// Said before the change and behind it: whoever is killed in between leaves a trace, too.
 // One line of the log, as the admin socket has it, and the same to the system's log (syslog(3),
 // LOG_AUTHPRIV, as `oncemq`). Where nobody keeps one, as in most containers, the first is all there
 // is: nothing tells the two apart.
 void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
                 std::string_view result);
+
+// A change, said before it and behind it: whoever is killed in between leaves a trace, too. `said`:
+// what came of it, in words.
+template <class Change, class Said>
+auto Audited(std::string_view command, const std::string& name, const std::string& fence,
+             const Change& change, const Said& said) {
+  AuditLocks(command, name, fence, "begins");
+  auto done = change();
+  AuditLocks(command, name, fence, said(done));
+  return done;
+}
 
 }  // namespace oncemq

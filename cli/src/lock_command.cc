@@ -49,11 +49,11 @@ Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
 
 // What failed may have been done all the same.
 Result<size_t> AskBack(const NamedPlace& place, std::string_view command) {
-  AuditLocks(command, place.name, "", "begins");
-  const auto asked = place.locks->AskBack(place.name);
-  AuditLocks(command, place.name, "",
-             asked ? std::to_string(*asked) + " asked" : ToString(asked.error()));
-  return asked;
+  return Audited(
+      command, place.name, "", [&] { return place.locks->AskBack(place.name); },
+      [](const auto& asked) {
+        return asked ? std::to_string(*asked) + " asked" : ToString(asked.error());
+      });
 }
 
 ordered_json AsJson(const LockView& view) {
@@ -212,19 +212,20 @@ int LockReleaseCommand(const LockArguments& arguments) {
   if (!locks) {
     return LockFailed(locks.error());
   }
-  AuditLocks("lock release", *name, arguments.fence, "begins");
-  const auto freed = (*locks)->Evict(*name, *fence);
-  const std::string said = !freed                  ? ToString(freed.error())
-                           : *freed == Freed::kYes ? "released"
-                           : !(*locks)->capabilities().fence
-                               ? "nothing was released: without fences, which not every "
-                                 "store there has, no hold can be named"
-                               : "not held under this fence";
-  AuditLocks("lock release", *name, arguments.fence, said);
+  const auto said = [&](const Result<Freed>& done) -> std::string {
+    return !done                  ? ToString(done.error())
+           : *done == Freed::kYes ? "released"
+           : !(*locks)->capabilities().fence
+               ? "nothing was released: without fences, which not every store there has, no hold "
+                 "can be named"
+               : "not held under this fence";
+  };
+  const auto freed = Audited(
+      "lock release", *name, arguments.fence, [&] { return (*locks)->Evict(*name, *fence); }, said);
   if (!freed) {
     return LockFailed(freed.error());
   }
-  std::cout << said << "\n";
+  std::cout << said(freed) << "\n";
   if (*freed == Freed::kYes) {
     std::cerr << "its holder learns it when it renews; until then only what checks fences is safe "
                  "from it\n";

@@ -90,9 +90,12 @@ int LockRaiseCommand(const LockArguments& arguments) {
   if (arguments.longest > 0) {
     least.longest = std::chrono::seconds(arguments.longest);
   }
-  const auto raised = RaiseRecord(*place->record, least);
-  AuditLocks("lock switch", "first epoch " + std::to_string(arguments.first_epoch), "",
-             raised ? "epoch " + std::to_string(raised->now.epoch) : ToString(raised.error()));
+  const auto raised = Audited(
+      "lock switch", "first epoch " + std::to_string(arguments.first_epoch), "",
+      [&] { return RaiseRecord(*place->record, least); },
+      [](const auto& done) {
+        return done ? "epoch " + std::to_string(done->now.epoch) : ToString(done.error());
+      });
   if (!raised) {
     return LockFailed(raised.error());
   }

@@ -84,13 +84,15 @@ int LockSwitchCommand(const LockArguments& arguments) {
     return kExitDone;
   }
   const std::string what = to ? arguments.name : arguments.next ? "next" : "call off";
-  AuditLocks("lock switch", what, "", "begins");
   const auto unless = arguments.planned_only ? UnlessPlanned::kRefuse : UnlessPlanned::kDrain;
-  const auto told = to               ? (*locks)->SwitchEngine(arguments.name, arguments.why, unless)
-                    : arguments.next ? (*locks)->SwitchEngine(arguments.why, unless)
-                                     : (*locks)->CallOff(arguments.why);
-  AuditLocks("lock switch", what, "",
-             told ? "epoch " + std::to_string(told->epoch) : ToString(told.error()));
+  const auto change = [&] {
+    return to               ? (*locks)->SwitchEngine(arguments.name, arguments.why, unless)
+           : arguments.next ? (*locks)->SwitchEngine(arguments.why, unless)
+                            : (*locks)->CallOff(arguments.why);
+  };
+  const auto told = Audited("lock switch", what, "", change, [](const auto& done) {
+    return done ? "epoch " + std::to_string(done->epoch) : ToString(done.error());
+  });
   if (!told) {
     return LockFailed(told.error());
   }

@@ -2,6 +2,7 @@
 // Asking and waiting, through the stores that grant.
 #include <algorithm>
 
+#include "oncemq/base/either_stop.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 #include "switched_parts.h"
@@ -134,17 +135,14 @@ Status SwitchedLocks::Await(const LockAsk& ask, BootTime until, const std::stop_
   if (!entry || entry->epoch != record->epoch) {
     return {};  // asking again decides
   }
-  std::stop_source either;
-  const auto request = [&either] { either.request_stop(); };
-  const std::stop_callback on_stop(stop, request);
-  const std::stop_callback on_change(changed, request);
+  const EitherStop either(stop, changed);
   if (entry->waits_at.empty()) {
-    WaitUntil(until, parts_->clock.Boot(), either.get_token());
+    WaitUntil(until, parts_->clock.Boot(), either.token());
     return {};
   }
   LockAsk inner = ask;
   inner.epoch = record->epoch;
-  return parts_->Store(entry->waits_at).Await(*parts_->board, inner, until, either.get_token());
+  return parts_->Store(entry->waits_at).Await(*parts_->board, inner, until, either.token());
 }
 
 }  // namespace oncemq

@@ -50,9 +50,9 @@ Status SwitchedStore::Await(Switchboard& board, const LockAsk& ask, BootTime unt
   const auto engine = Engine();
   const Status done = engine ? (*engine)->Await(ask, until, stop) : Status(engine.error());
   if (!done && IsOutage(done.error())) {
-    Told(board, false);
+    board.Report(name(), false);
   } else if (ONCEMQ_MUTANT("a-wait-is-an-answer")) {
-    Told(board, true);
+    board.Report(name(), true);
   }
   return done;
 }

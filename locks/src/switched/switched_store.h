@@ -39,11 +39,11 @@ class SwitchedStore {
     }
     const auto engine = Engine();
     if (!engine) {
-      Told(board, !IsOutage(engine.error()));
+      board.Report(name(), !IsOutage(engine.error()));
       return engine.error();
     }
     auto answer = call(**engine);
-    Told(board, answer.has_value() || !IsOutage(answer.error()));
+    board.Report(name(), answer.has_value() || !IsOutage(answer.error()));
     return answer;
   }
   // That a wait is over says nothing of the store: it may not have been asked.
@@ -60,7 +60,6 @@ class SwitchedStore {
  private:
   using Opened = Result<std::shared_ptr<LockEngine>>;
   using Opening = std::optional<Opened>;  // none: nothing came of it yet
-  void Told(Switchboard& board, bool answered) { board.Report(name(), answered); }
   Opened Engine();
 
   const NamedLocks named_;
