@@ -72,6 +72,31 @@ TEST_F(ZooKeeperLocksTest, ManyNamesThatWereHeldOnceLeaveNothing) {
   EXPECT_GT(again->fence, last) << "though its container is a new one";
 }
 
+TEST_F(ZooKeeperLocksTest, AFenceIsTheChangeThatMadeItsNodeWhateverComesAndGoesBesideIt) {
+  const Locks locks = OpenLocks();
+  const auto raw = Raw();
+  const std::string strange = ZooKeeperPaths(Space()).Name("x") + "/strange";
+  std::jthread beside([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const ZooKeeperCall calls[] = {{.kind = ZooKeeperCall::Kind::kCreate, .path = strange},
+                                     {.kind = ZooKeeperCall::Kind::kDelete, .path = strange}};
+      EXPECT_TRUE(raw->Run(calls).has_value());
+    }
+  });
+  Fence last;
+  for (uint64_t i = 0; i < 200; i++) {
+    const auto answer = locks->Ask(AskOf(i));
+    ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
+    ASSERT_EQ(answer->kind, Kind::kGranted);
+    EXPECT_GT(answer->fence, last);
+    last = answer->fence;
+    const auto view = locks->Look("x");
+    ASSERT_TRUE(view.has_value() && view->parties.size() == 1);
+    EXPECT_EQ(view->parties[0].fence, answer->fence);
+    EXPECT_EQ(*Free(*locks, AskOf(i)), Freed::kYes);
+  }
+}
+
 TEST_F(ZooKeeperLocksTest, ALeaseLongerThanTheSessionIsSureToLastIsRefused) {
   const Locks locks = OpenLocks(Server().url(), milliseconds(4'000));
   const auto refused = locks->Ask(AskOf(1, "x", milliseconds(3'001)));

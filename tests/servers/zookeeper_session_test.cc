@@ -97,10 +97,12 @@ TEST_F(ZooKeeperSessionTest, OfAMultiAllStepsAreDoneOrNone) {
   const std::string node = "/m/" + children.children[0];
   const Reply made = One(*session, {.kind = Call::Kind::kExists, .path = node});
   EXPECT_EQ(made.stat.created, children.stat.children_changed);
+  EXPECT_EQ(children.stat.children_changes, 1u);
   EXPECT_EQ(made.stat.owner, session->id());
   EXPECT_EQ(One(*session, {.kind = Call::Kind::kDelete, .path = "/m"}).kind,
             Reply::Kind::kNotEmpty);
   EXPECT_EQ(One(*session, {.kind = Call::Kind::kDelete, .path = node}).kind, Reply::Kind::kDone);
+  EXPECT_EQ(One(*session, {.path = "/m"}).stat.children_changes, 2u) << "one came and went";
   EXPECT_EQ(One(*session, {.kind = Call::Kind::kDelete, .path = "/m"}).kind, Reply::Kind::kDone);
 }
 

@@ -53,6 +53,7 @@ std::optional<ZooKeeperReply::Kind> AnswerOf(int code) {
 ZooKeeperReply::Stat StatOf(const Stat& stat) {
   return {.created = static_cast<uint64_t>(stat.czxid),
           .children_changed = static_cast<uint64_t>(stat.pzxid),
+          .children_changes = static_cast<uint32_t>(stat.cversion),
           .version = stat.version,
           .children = stat.numChildren,
           .owner = static_cast<uint64_t>(stat.ephemeralOwner)};

@@ -118,6 +118,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
                      .mode = ONCEMQ_MUTANT("zookeeper-names-stay") ? Call::Mode::kPersistent
                                                                    : Call::Mode::kContainer});
   }
+  calls.push_back({.kind = Call::Kind::kChildren, .path = path_});
   calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make}});
   calls.push_back({.kind = Call::Kind::kChildren, .path = path_});
   const auto replies = life_.Run(calls);
@@ -127,11 +128,13 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
     }
     return replies.error();
   }
-  return Made(claim, *(replies->end() - 2), replies->back());
+  return Made(claim, std::span<const Reply>(*replies).last<3>());
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi,
-                                        const Reply& children) {
+ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, std::span<const Reply, 3> flight) {
+  const Reply& before = flight[0];
+  const Reply& multi = flight[1];
+  const Reply& behind = flight[2];
   if (multi.kind != Reply::Kind::kDone) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
     if (multi.step == 0) {
@@ -147,7 +150,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi,
     no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
     return std::optional<LockAnswer>();
   }
-  const auto line = life_.Ordered(ask_.name, children.children);
+  const auto line = life_.Ordered(ask_.name, behind.children);
   if (!line) {
     return line.error();
   }
@@ -163,7 +166,8 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi,
   placed.node = PathOf(*at);
   life_.With(
       [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
-  return Decide(placed, *line, children.stat.children_changed);
+  const bool alone = before.kind == Reply::Kind::kDone && ChangedOnce(before.stat, behind.stat);
+  return Decide(placed, *line, alone ? std::optional(behind.stat.children_changed) : std::nullopt);
 }
 
 // Z3.
@@ -231,14 +235,15 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
                                           const std::vector<ZooKeeperNode>& line,
-                                          std::optional<uint64_t> unchanged_since) {
+                                          std::optional<uint64_t> made_alone) {
   const std::vector<LockMode> modes = ModesOf(line);
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto place =
       static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
   const auto ahead = WaitsFor(modes, place);
   if (!ahead || ONCEMQ_MUTANT("zookeeper-granted-behind-others")) {
-    return unchanged_since ? GrantNew(claim, *unchanged_since) : Confirm(claim);
+    // Z2: the last change among the children is our node then.
+    return made_alone ? Granted(claim, *made_alone) : Confirm(claim);
   }
   if (!ask_.queue) {
     return GiveUp(std::nullopt);
@@ -252,18 +257,6 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
         Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"});
   }
   return Watch(claim, line, *ahead);
-}
-
-// Z2, the usual case: since our node was made nobody came or went.
-ZooKeeperAsk::Answer ZooKeeperAsk::GrantNew(const Claim& claim, uint64_t unchanged_since) {
-  const auto node = life_.Run(Call{.path = claim.node});
-  if (!node) {
-    return node.error();
-  }
-  if (node->kind == Reply::Kind::kDone && node->stat.created == unchanged_since) {
-    return Granted(claim, node->stat.created);
-  }
-  return Confirm(claim);
 }
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {

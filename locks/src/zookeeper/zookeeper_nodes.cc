@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -132,6 +133,13 @@ std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line) {
     modes.push_back(node.mode);
   }
   return modes;
+}
+
+// A parent that was deleted and made again counts from 0.
+bool ChangedOnce(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind) {
+  const uint32_t changes = behind.children_changes - before.children_changes;
+  return before.created == behind.created &&
+         (changes == 1 || ONCEMQ_MUTANT("zookeeper-others-not-counted"));
 }
 
 std::string ToText(const ZooKeeperWords& words) {

@@ -66,6 +66,17 @@ TEST(ZooKeeperNodes, TheLastNumberAndThoseBehindItTellNoOrder) {
   EXPECT_FALSE(OutOfNumbers(LineOf({Child('x', 1, "2147483646")})));
 }
 
+TEST(ZooKeeperNodes, WhoCameAloneIsKnownByTheNumberOfChanges) {
+  using Stat = ZooKeeperReply::Stat;
+  const Stat before{.created = 7, .children_changes = 4};
+  EXPECT_TRUE(ChangedOnce(before, {.created = 7, .children_changes = 5}));
+  EXPECT_FALSE(ChangedOnce(before, {.created = 7, .children_changes = 6})) << "somebody else too";
+  EXPECT_FALSE(ChangedOnce(before, {.created = 7, .children_changes = 4}));
+  EXPECT_FALSE(ChangedOnce(before, {.created = 9, .children_changes = 5})) << "another parent";
+  EXPECT_TRUE(ChangedOnce({.children_changes = 0xffff'ffff}, {.children_changes = 0}))
+      << "the number begins again";
+}
+
 TEST(ZooKeeperNodes, WhatANodeSaysComesBack) {
   for (const std::string& who :
        {std::string(), std::string("host/1 job"), std::string("\0 \n", 3)}) {

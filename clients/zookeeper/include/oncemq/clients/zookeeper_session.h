@@ -65,6 +65,7 @@ struct ZooKeeperReply {
   struct Stat {
     uint64_t created = 0;           // czxid: the number of the change that made it
     uint64_t children_changed = 0;  // pzxid: of the last change among its children
+    uint32_t children_changes = 0;  // cversion: how many came and went; begins again at 2^32
     int32_t version = 0;
     int32_t children = 0;
     uint64_t owner = 0;  // the session of an ephemeral node
