@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "oncemq/base/clock.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq::testing {
 namespace {
