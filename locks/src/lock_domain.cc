@@ -35,27 +35,9 @@ uint64_t OfThisProcess() {
   return ONCEMQ_MUTANT("processes-share-their-tokens") ? ++domains : SecureRandom64();
 }
 
-// What was taken goes again if one of them cannot be had.
-Result<std::optional<std::vector<Lease>>> TakeInTurn(LockDomain& domain,
-                                                     const std::vector<std::string>& names,
-                                                     const AcquireOptions& how) {
-  std::vector<Lease> leases;
-  for (const std::string& name : names) {
-    auto lease = domain.Acquire(name, how);
-    if (!lease) {
-      return lease.error();
-    }
-    if (!*lease) {
-      return std::optional<std::vector<Lease>>();
-    }
-    leases.push_back(std::move(**lease));
-  }
-  return std::optional(std::move(leases));
-}
-
 LeaseTimes TimesOf(const LockOptions& options, const AcquireOptions& how) {
-  const milliseconds lease = how.lease > milliseconds(0) ? how.lease : options.lease;
-  const milliseconds margin = options.margin > milliseconds(0) ? options.margin : lease / 10;
+  const milliseconds lease = how.lease != milliseconds(0) ? how.lease : options.lease;
+  const milliseconds margin = options.margin != milliseconds(0) ? options.margin : lease / 10;
   return {lease, margin, how.max_hold, how.ends};
 }
 
@@ -206,19 +188,46 @@ Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, Acqui
   return Acquire(name, how);
 }
 
+// What was taken goes again, together, if one of them cannot be had.
+Result<std::optional<std::vector<Lease>>> LockDomain::TakeInTurn(
+    const std::vector<std::string>& names, const AcquireOptions& how) {
+  std::vector<Lease> leases;
+  for (const std::string& name : names) {
+    auto lease = Acquire(name, how);
+    if (!lease || !*lease) {
+      ReleaseAll(leases);
+      return lease ? Result(std::optional<std::vector<Lease>>()) : lease.error();
+    }
+    leases.push_back(std::move(**lease));
+  }
+  return std::optional(std::move(leases));
+}
+
+void LockDomain::ReleaseAll(const std::vector<Lease>& leases) {
+  if (ONCEMQ_MUTANT("all-given-back-one-by-one")) {
+    return;  // each with its lease
+  }
+  std::vector<std::shared_ptr<Hold>> holds;
+  for (const Lease& lease : leases) {
+    holds.push_back(lease.hold_);
+  }
+  parts_->watchdog->ReleaseAll(holds);
+}
+
 Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::string> names,
                                                                  const AcquireOptions& how) {
   std::vector<std::string> ordered(names.begin(), names.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
   for (int round = 0; round < kMostRounds; round++) {
-    auto all = TakeInTurn(*this, ordered, how);
+    auto all = TakeInTurn(ordered, how);
     const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
     if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
         std::none_of((*all)->begin(), (*all)->end(), lost)) {
       return all;
     }
     // One of them went while another one was waited for: none, and again.
+    ReleaseAll(**all);
     const bool once = how.until && *how.until <= parts_->clock.Boot();
     if (once || how.stop.stop_requested()) {
       return std::optional<std::vector<Lease>>();

@@ -19,6 +19,12 @@ namespace {
 constexpr milliseconds kLongestNap{500};
 constexpr milliseconds kBetweenTries{100};
 constexpr milliseconds kCallbacksMayTake{1'000};
+// As long as the store answers; by the first call that it does not answer all is over.
+constexpr milliseconds kGivingBackMayTake{10'000};
+
+std::shared_ptr<Owed> OwedOf(const Hold& hold, BootTime now) {
+  return std::make_shared<Owed>(Owed{hold.name, hold.token, now + hold.lease});
+}
 
 }  // namespace
 
@@ -80,25 +86,19 @@ void Watchdog::End() {
 
 // Once: what the store does not hear now ends with its lease.
 void Watchdog::GiveBack(const std::vector<std::shared_ptr<Hold>>& held) {
-  std::vector<Owed> owed;
+  OwedQueue owed;
   {
     MutexLock lock(mutex_);
-    owed.swap(owed_);
+    std::swap(owed, owed_);
   }
-  std::vector<LockClaim> claims;
   for (const auto& hold : held) {
-    claims.push_back({hold->name, hold->token});
+    owed.Push(OwedOf(*hold, clock_.Boot()));
   }
-  for (const Owed& one : owed) {
-    claims.push_back({one.name, one.token});
-  }
-  if (claims.empty()) {
-    return;
-  }
-  std::vector<Freed> freed(claims.size());
-  if (const Status done = engine_->Free(claims, freed); !done) {
-    Log(LogLevel::kWarn, "locks", "holds were not given back; they end with their leases",
-        {{"holds", claims.size()}, {"error", ToString(done.error())}});
+  const GivenBack done =
+      GiveBackAll(*engine_, std::move(owed), clock_, clock_.Boot() + kGivingBackMayTake);
+  if (done.why || !done.left.empty()) {
+    Log(LogLevel::kWarn, "locks", "not all holds were given back; the rest ends with its leases",
+        {{"error", done.why ? ToString(*done.why) : "it took too long"}});
   }
 }
 
@@ -115,23 +115,30 @@ void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
   Place(watched);
 }
 
+bool Watchdog::Unwatch(const std::shared_ptr<Hold>& hold) {
+  const auto at = holds_.find(hold->token);
+  if (at == holds_.end()) {
+    return false;
+  }
+  if (at->second.due) {
+    due_.erase({*at->second.due, hold.get()});
+  }
+  if (!ONCEMQ_MUTANT("released-is-watched-on")) {
+    holds_.erase(at);
+  }
+  hold->safe_until.store(BootTime::min());
+  return true;
+}
+
 Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
   if (ForkedOff()) {
     return Released::kNotHeld;
   }
   {
     MutexLock lock(mutex_);
-    const auto at = holds_.find(hold->token);
-    if (at == holds_.end()) {
+    if (!Unwatch(hold)) {
       return Released::kNotHeld;
     }
-    if (at->second.due) {
-      due_.erase({*at->second.due, hold.get()});
-    }
-    if (!ONCEMQ_MUTANT("released-is-watched-on")) {
-      holds_.erase(at);
-    }
-    hold->safe_until.store(BootTime::min());
   }
   const LockClaim claim{hold->name, hold->token};
   Freed freed = Freed::kNotHeld;
@@ -147,6 +154,25 @@ Released Watchdog::Release(const std::shared_ptr<Hold>& hold) {
     return Released::kUnknown;
   }
   return freed == Freed::kYes ? Released::kYes : Released::kNotHeld;
+}
+
+void Watchdog::ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds) {
+  if (ForkedOff()) {
+    return;
+  }
+  OwedQueue owed;
+  const BootTime now = clock_.Boot();
+  {
+    MutexLock lock(mutex_);
+    for (const auto& hold : holds) {
+      if (Unwatch(hold)) {
+        owed.Push(OwedOf(*hold, now));
+      }
+    }
+  }
+  const GivenBack done = GiveBackAll(*engine_, std::move(owed), clock_, now + kGivingBackMayTake);
+  MutexLock lock(mutex_);
+  Owe(done.left);
 }
 
 Result<bool> Watchdog::Confirm(const std::shared_ptr<Hold>& hold) {
@@ -183,7 +209,16 @@ void Watchdog::EndAt(const std::shared_ptr<Hold>& hold, BootTime end) {
 
 void Watchdog::TakeBack(std::string_view name, const Token& token, milliseconds lease) {
   MutexLock lock(mutex_);
-  owed_.push_back({std::string(name), token, clock_.Boot() + lease});
+  Owe({std::make_shared<Owed>(Owed{std::string(name), token, clock_.Boot() + lease})});
+}
+
+void Watchdog::Owe(const OwedQueue::Batch& left) {
+  const BootTime now = clock_.Boot();
+  for (const auto& one : left) {
+    if (one->until > now) {  // else the store has forgotten it
+      owed_.Push(one);
+    }
+  }
   work_changed_.notify_all();
 }
 
@@ -266,7 +301,8 @@ void Watchdog::TellLost(Hold& hold, Lost why) {
 
 void Watchdog::TalkToStore() {
   for (;;) {
-    RenewalQueue::Batch batch;
+    Renewals::Batch batch;
+    OwedQueue::Batch owed;
     {
       MutexLock lock(mutex_);
       while (!ending_ && to_renew_.empty() && owed_.empty()) {
@@ -276,16 +312,13 @@ void Watchdog::TalkToStore() {
         return;
       }
       batch = to_renew_.Pop();
+      owed = batch.empty() ? owed_.Pop() : OwedQueue::Batch();
     }
-    if (!batch.empty()) {
-      RenewSome(batch);
-    } else {
-      FreeOwed();
-    }
+    batch.empty() ? FreeSome(owed) : RenewSome(batch);
   }
 }
 
-void Watchdog::RenewSome(const RenewalQueue::Batch& holds) {
+void Watchdog::RenewSome(const Renewals::Batch& holds) {
   std::vector<LockClaim> claims;
   for (const auto& hold : holds) {
     claims.push_back({hold->name, hold->token, hold->lease});
@@ -347,35 +380,12 @@ void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTim
   LookAt(at->second, now);
 }
 
-void Watchdog::FreeOwed() {
-  std::vector<Owed> owed;
-  {
-    MutexLock lock(mutex_);
-    owed.swap(owed_);
-  }
-  std::vector<LockClaim> claims;
-  for (const Owed& one : owed) {
-    claims.push_back({one.name, one.token});
-  }
-  std::vector<Freed> freed(claims.size());
-  const Status done = engine_->Free(claims, freed);
-  if (done) {
-    return;
-  }
-  if (!IsOutage(done.error())) {
-    // As above: each by itself, and those that cannot be freed are left to their leases.
-    std::erase_if(owed, [this](const Owed& one) {
-      const LockClaim claim{one.name, one.token};
-      Freed answer{};
-      const Status alone = engine_->Free({&claim, 1}, {&answer, 1});
-      return alone || !IsOutage(alone.error()) || ONCEMQ_MUTANT("owed-beside-a-bad-name-dropped");
-    });
-  }
+void Watchdog::FreeSome(const OwedQueue::Batch& owed) {
+  const GivenBack done = GiveBackTogether(*engine_, owed);
   MutexLock lock(mutex_);
-  // Bounded: the store forgets them by itself.
-  std::erase_if(owed, [now = clock_.Boot()](const Owed& one) { return one.until <= now; });
-  owed_.insert(owed_.end(), owed.begin(), owed.end());
-  if (!ending_ && !owed.empty()) {
+  done.outage ? owed_.Failed(owed) : owed_.Answered(owed);
+  Owe(done.left);
+  if (!ending_ && !done.left.empty()) {
     work_changed_.wait_for(mutex_, kBetweenTries);
   }
 }

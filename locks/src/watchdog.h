@@ -19,12 +19,12 @@
 #include <thread>
 #include <vector>
 
+#include "giving_back.h"
 #include "hold.h"
 #include "lease_state.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/stop_caller.h"
 #include "oncemq/locks/lock_engine.h"
-#include "renewal_queue.h"
 
 namespace oncemq {
 
@@ -41,9 +41,11 @@ class Watchdog final : private DoubtListener {
 
   void Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times, BootTime asked_at);
   Released Release(const std::shared_ptr<Hold>& hold);
+  // Together; what the store does not hear now it is told later.
+  void ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds);
   Result<bool> Confirm(const std::shared_ptr<Hold>& hold);
   void EndAt(const std::shared_ptr<Hold>& hold, BootTime end);
-  // Frees what an ask may have left, now or as soon as the store answers.
+  // Frees what an ask may have left, as soon as the store answers.
   void TakeBack(std::string_view name, const Token& token, milliseconds lease);
 
   const Clock& clock() const { return clock_; }
@@ -55,13 +57,8 @@ class Watchdog final : private DoubtListener {
     LeaseState state;
     std::optional<BootTime> due;  // where it stands in due_
   };
-  // What is still to be freed, until the store has forgotten it by itself.
-  struct Owed {
-    std::string name;
-    Token token;
-    BootTime until;
-  };
   using Holds = std::map<Token, Watched>;
+  using Renewals = Batches<Hold>;
 
   void HoldsAreInDoubt() override;
   void WatchTime();
@@ -69,9 +66,11 @@ class Watchdog final : private DoubtListener {
   void LookAt(Watched& watched, BootTime now) REQUIRES(mutex_);
   void Place(Watched& watched) REQUIRES(mutex_);
   void TellLost(Hold& hold, Lost why) REQUIRES(mutex_);
+  bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
-  void RenewSome(const RenewalQueue::Batch& holds);
-  void FreeOwed();
+  void RenewSome(const Renewals::Batch& holds);
+  void FreeSome(const OwedQueue::Batch& owed);
+  void Owe(const OwedQueue::Batch& left) REQUIRES(mutex_);
   void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at);
 
   const std::shared_ptr<LockEngine> engine_;
@@ -84,9 +83,9 @@ class Watchdog final : private DoubtListener {
   ConditionVariable work_changed_;
   Holds holds_ GUARDED_BY(mutex_);
   std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);
-  RenewalQueue to_renew_ GUARDED_BY(mutex_);
+  Renewals to_renew_ GUARDED_BY(mutex_);
   std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
-  std::vector<Owed> owed_ GUARDED_BY(mutex_);
+  OwedQueue owed_ GUARDED_BY(mutex_);
   BootTime sleeps_until_ GUARDED_BY(mutex_) = BootTime::min();
   BootTime doubted_at_ GUARDED_BY(mutex_) = BootTime::min();
   bool ending_ GUARDED_BY(mutex_) = false;

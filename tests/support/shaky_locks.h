@@ -32,6 +32,7 @@ class ShakyLocks final : public ForwardingLocks {
   std::atomic<Fault> on_extend{Fault::kNone};
   std::atomic<Fault> on_free{Fault::kNone};
   std::function<void()> when_granted = [] {};  // before the asker hears of it; set before
+  std::function<void()> before_free = [] {};   // set before
   LockDoubts doubts;
   std::atomic<int> asks{0};
   std::atomic<int> extends{0};
@@ -79,6 +80,7 @@ class ShakyLocks final : public ForwardingLocks {
   }
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
     frees++;
+    before_free();
     if (const Status fit = Unspoiled(claims); !fit) {
       return fit;
     }

@@ -54,6 +54,32 @@ TEST_F(AcquireAllTest, AStopAtALaterNameGivesTheEarlierOnesBack) {
   EXPECT_EQ(Parties("c"), 1u) << "the other one's";
 }
 
+// It answers nothing any more when the last one is asked for.
+TEST_F(AcquireAllTest, OverAStoreThatHangsTheEarlierOnesAreToldTogetherAndOnlyOnce) {
+  std::vector<std::string> names;
+  for (int i = 10; i < 40; i++) {
+    names.push_back(std::to_string(i));
+  }
+  locks_->when_granted = [&] {
+    if (locks_->asks == 29) {
+      locks_->on_ask = ShakyLocks::Fault::kRefused;
+      locks_->on_free = ShakyLocks::Fault::kRefused;
+    }
+  };
+  // The store is back as soon as it was told twice: by who gives up, and behind its back.
+  locks_->before_free = [&] {
+    if (locks_->frees == 2) {
+      locks_->on_free = ShakyLocks::Fault::kNone;
+    }
+  };
+  const auto impatient = *LockDomain::Open(locks_, {.patience = milliseconds(20)});
+  EXPECT_FALSE(impatient->AcquireAll(names).has_value());
+  while (!locks_->Names("", 1)->empty()) {
+    std::this_thread::yield();
+  }
+  EXPECT_LT(locks_->frees, 20) << "not each by itself";
+}
+
 // While the second one is waited for, the first one's time is over.
 TEST_F(AcquireAllTest, AllNamesAreHeldAtTheMomentTheyAreGivenOut) {
   constexpr milliseconds kLongest{400};

@@ -28,6 +28,7 @@ namespace oncemq {
 
 struct HeldLease;
 struct Hold;
+class LockDomain;
 
 // Why a hold ended before it was released.
 enum class Lost : unsigned char {
@@ -86,6 +87,7 @@ class Lease {
 
  private:
   friend struct HeldLease;
+  friend class LockDomain;
 
   std::shared_ptr<Hold> hold_;
 };

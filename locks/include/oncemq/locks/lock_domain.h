@@ -113,8 +113,9 @@ class LockDomain {
   Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
   // All of them or none, taken in the order of their bytes, so two callers never wait for each
   // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
-  // What is lost while others are waited for is taken again, with all of them. Failure: kTimeout,
-  // if that happens again and again: max_hold, say, is too short for so many names.
+  // What is lost while others are waited for is taken again, with all of them. What is given up is
+  // given back together: over a store that hangs that is one call more, for any number of names.
+  // Failure: kTimeout, if names are lost again and again: max_hold, say, is too short for so many.
   Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
                                                        const AcquireOptions& how = {});
 
@@ -124,6 +125,10 @@ class LockDomain {
  private:
   struct Parts;
   explicit LockDomain(std::unique_ptr<Parts> parts);
+
+  Result<std::optional<std::vector<Lease>>> TakeInTurn(const std::vector<std::string>& names,
+                                                       const AcquireOptions& how);
+  void ReleaseAll(const std::vector<Lease>& leases);
 
   std::unique_ptr<Parts> parts_;
 };

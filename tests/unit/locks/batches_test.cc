@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "renewal_queue.h"
+#include "batches.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
+#include "hold.h"
+
 namespace oncemq {
 namespace {
 
-class RenewalQueueTest : public ::testing::Test {
+class BatchesTest : public ::testing::Test {
  protected:
-  RenewalQueueTest() {
+  BatchesTest() {
     for (size_t i = 0; i < 64; i++) {
       holds_.push_back(std::make_shared<Hold>(nullptr, "name " + std::to_string(i), Token{},
                                               LockMode::kExclusive, Fence{}, milliseconds(1)));
@@ -28,7 +30,7 @@ class RenewalQueueTest : public ::testing::Test {
       queue_.Push(hold);
     }
     Round round;
-    for (RenewalQueue::Batch batch = queue_.Pop(); !batch.empty(); batch = queue_.Pop()) {
+    for (Batches<Hold>::Batch batch = queue_.Pop(); !batch.empty(); batch = queue_.Pop()) {
       round.calls++;
       if (down || std::find(batch.begin(), batch.end(), stuck) != batch.end()) {
         round.others_failed += batch.size() - 1;
@@ -40,17 +42,17 @@ class RenewalQueueTest : public ::testing::Test {
     return round;
   }
 
-  RenewalQueue::Batch holds_;
-  RenewalQueue queue_;
+  Batches<Hold>::Batch holds_;
+  Batches<Hold> queue_;
 };
 
-TEST_F(RenewalQueueTest, WhatIsDueTogetherTravelsTogether) {
+TEST_F(BatchesTest, WhatIsDueTogetherTravelsTogether) {
   EXPECT_EQ(Renew(nullptr).calls, 1u);
 }
 
 // A renewal that failed is sent again at every twentieth of the lease; a name that holds others
 // up must be alone long before these are lost, wherever it stands among them.
-TEST_F(RenewalQueueTest, ANameThatFailsItsCallsIsAloneSoonWhereverItStands) {
+TEST_F(BatchesTest, ANameThatFailsItsCallsIsAloneSoonWhereverItStands) {
   for (const auto& stuck : holds_) {
     SCOPED_TRACE(stuck->name);
     size_t rounds = 0;
@@ -64,7 +66,7 @@ TEST_F(RenewalQueueTest, ANameThatFailsItsCallsIsAloneSoonWhereverItStands) {
   }
 }
 
-TEST_F(RenewalQueueTest, BehindAStoreThatWasDownManySoonTravelTogetherAgain) {
+TEST_F(BatchesTest, BehindAStoreThatWasDownManySoonTravelTogetherAgain) {
   for (int i = 0; i < 10; i++) {
     Renew(nullptr, true);
   }
