@@ -127,9 +127,21 @@ TEST_F(LeaseMutexTest, ATryThatHasForEverIsNoTryThatHasNoTime) {
   mutex.unlock();
   EXPECT_TRUE(mutex.try_lock_for(milliseconds::max()));
   mutex.unlock();
+  EXPECT_TRUE(mutex.try_lock_until(std::chrono::system_clock::time_point::max()));
+  mutex.unlock();
   EXPECT_TRUE(mutex.try_lock_until(std::chrono::steady_clock::time_point{}))
       << "a moment that has passed is one try";
   mutex.unlock();
+}
+
+TEST_F(LeaseMutexTest, ATryUntilTheBeginningOfAllTimesIsOneTryAndNoCentury) {
+  SharedLeaseMutex mutex(*domain_, "x");
+  const std::unique_lock held(mutex);
+  std::jthread([&] {
+    EXPECT_FALSE(mutex.try_lock_until(std::chrono::system_clock::time_point::min()));
+    EXPECT_FALSE(mutex.try_lock_shared_until(std::chrono::steady_clock::time_point::min()));
+    EXPECT_FALSE(mutex.try_lock_for(std::chrono::hours::min()));
+  }).join();
 }
 
 TEST_F(LeaseMutexTest, ReadersShareAndAWriterWaits) {

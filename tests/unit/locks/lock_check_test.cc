@@ -71,5 +71,15 @@ TEST(LockCheck, ALeaseIsAsLongAsTheEngineHasAtMost) {
   EXPECT_EQ(longer.error().message, "the engine nobody's has leases of up to 9000 ms");
 }
 
+TEST(LockCheck, TimesBelowZeroAreNotTheDomainsOwn) {
+  const LockCapabilities can{.engine = "any"};
+  for (const milliseconds time : {milliseconds(-1), milliseconds::min()}) {
+    EXPECT_EQ(CheckLockOptions({.lease = time}, can).error().code, Code::kInvalid);
+    EXPECT_EQ(CheckLockOptions({.margin = time}, can).error().code, Code::kInvalid);
+    const auto domain = LockDomain::Open(MakeMemoryLocks());
+    EXPECT_EQ((*domain)->Acquire("x", {.lease = time}).error().code, Code::kInvalid);
+  }
+}
+
 }  // namespace
 }  // namespace oncemq

@@ -38,11 +38,21 @@ struct LeaseMutexOptions {
   std::string what;          // what it is for
 };
 
-// What does not fit is as good as for ever.
+// What does not fit is as good as for ever, or as none.
 template <class Rep, class Period>
 microseconds BoundedWait(const std::chrono::duration<Rep, Period>& within) {
   constexpr std::chrono::hours kLongest(24 * 365 * 100);
+  if (within <= within.zero()) {
+    return microseconds(0);
+  }
   return within >= kLongest ? microseconds(kLongest) : std::chrono::ceil<microseconds>(within);
+}
+// The distance of any two times fits a double.
+template <class OfClock, class Duration>
+microseconds BoundedWaitUntil(const std::chrono::time_point<OfClock, Duration>& until) {
+  using Seconds = std::chrono::duration<double>;
+  return BoundedWait(Seconds(until.time_since_epoch()) -
+                     Seconds(OfClock::now().time_since_epoch()));
 }
 
 // Lockable and TimedLockable. A thread that holds it must not lock it again, and unlocks what it
@@ -69,7 +79,7 @@ class LeaseMutex {
   }
   template <class OfClock, class Duration>
   bool try_lock_until(const std::chrono::time_point<OfClock, Duration>& until) {
-    return try_lock_for(until - OfClock::now());
+    return Take(LockMode::kExclusive, BoundedWaitUntil(until));
   }
   void unlock() { GiveBack(); }
 
@@ -102,7 +112,7 @@ class SharedLeaseMutex : public LeaseMutex {
   }
   template <class OfClock, class Duration>
   bool try_lock_shared_until(const std::chrono::time_point<OfClock, Duration>& until) {
-    return try_lock_shared_for(until - OfClock::now());
+    return Take(LockMode::kShared, BoundedWaitUntil(until));
   }
   void unlock_shared() { GiveBack(); }
 };

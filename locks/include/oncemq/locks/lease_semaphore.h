@@ -50,7 +50,7 @@ class LeaseSemaphore {
   }
   template <class OfClock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<OfClock, Duration>& until) {
-    return try_acquire_for(until - OfClock::now());
+    return Take(BoundedWaitUntil(until));
   }
   // Gives back that many of those that this object holds: what the calling thread took last, and
   // behind that what others took first, since any thread may release. Of more than there are it
