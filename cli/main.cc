@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "exit_code.h"
 #include "explain_command.h"
 #include "lock_command.h"
+#include "oncemq/base/raise_record.h"
 #include "run_command.h"
 #include "safe_json.h"
 #include "status_command.h"
@@ -188,7 +188,7 @@ void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
           .add_option("--first-epoch", arguments.first_epoch,
                       "Raise a record that was lost or went back, or begin one: above every epoch "
                       "that its stores know")
-          ->check(CLI::Range(1u, std::numeric_limits<uint32_t>::max()));
+          ->check(CLI::Range(1u, kHighestRaise));
   command
       .add_option("--longest", arguments.longest,
                   "Seconds of the longest lease that it allows: 30 if it is begun, else as it is")

@@ -43,6 +43,9 @@ Result<SwitchRecord> Raised(const SwitchRecord& before, const RaiseOptions& leas
 }  // namespace
 
 Result<RaisedRecord> RaiseRecord(SwitchStore& store, const RaiseOptions& least) {
+  if (least.epoch > kHighestRaise && !ONCEMQ_MUTANT("raised-to-the-last-epoch")) {
+    return Invalid("behind such an epoch there would be too few for switches to come");
+  }
   const auto text = store.Read();
   if (!text) {
     return text.error();

@@ -121,7 +121,14 @@ TEST_F(RaiseRecordTest, WhatCannotBeDoneIsAFailure) {
   RaiseOptions nobody = Least(1);
   nobody.from = "";
   EXPECT_EQ(Raise(nobody).error().code, Code::kInvalid);
-  ASSERT_TRUE(Raise(Least(std::numeric_limits<uint32_t>::max())).has_value());
+  EXPECT_EQ(Raise(Least(kHighestRaise + 1)).error().code, Code::kInvalid) << "no room for switches";
+  ASSERT_TRUE(Raise(Least(kHighestRaise)).has_value());
+  {
+    SwitchRecord last = There();
+    last.epoch = std::numeric_limits<uint32_t>::max();
+    MutexLock lock(shared_->mutex);
+    shared_->text.text = Format(last);
+  }
   RaiseOptions longer = Least(1);
   longer.longest = milliseconds(60'000);
   EXPECT_EQ(Raise(longer).error().code, Code::kInvalid) << "there is no later epoch";

@@ -21,8 +21,11 @@
 
 namespace oncemq {
 
+// Each switch needs two more, and what a store was sealed with it never forgets.
+inline constexpr uint32_t kHighestRaise = 2'147'483'647;
+
 struct RaiseOptions {
-  uint32_t epoch = 1;                   // at least: above every one that a store knows
+  uint32_t epoch = 1;  // at least: above every one that a store knows; up to kHighestRaise
   std::optional<milliseconds> longest;  // at least; none: as it is, or as usual where there is none
   std::string from;                     // in force where there is no record; else that decides
   std::string why;
