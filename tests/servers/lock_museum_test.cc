@@ -62,12 +62,7 @@ class LockMuseum : public LockStorm {
     EXPECT_EQ(NotLinear(Calls()), std::vector<std::string>());
   }
   static const StormEngine& Home(const std::string& exhibit) {
-    static const StormEngine none{.missing = [] { return "this build has no such engine"; }};
-    const auto& engines = StormEngines();
-    const auto at = std::find_if(engines.begin(), engines.end(), [&](const StormEngine& engine) {
-      return engine.name == HomeOf(exhibit);
-    });
-    return at == engines.end() ? none : *at;
+    return StormEngineOf(HomeOf(exhibit));
   }
   void Need(const std::string& exhibit) { ONCEMQ_REQUIRE_BACKEND(Home(exhibit).missing()); }
 

@@ -2,7 +2,6 @@
 // An etcd that is restored from what it was a while ago counts from there again, under load: its
 // names go on elsewhere meanwhile, and come back with an epoch that leads all fences.
 #include "oncemq/clients/etcd_client.h"
-#include "oncemq/locks/etcd_locks.h"
 #include "support/etcd_server.h"
 #include "switch_storm.h"
 
@@ -15,17 +14,17 @@ class LockRestore : public SwitchStorm {
     ONCEMQ_REQUIRE_ETCD();
     x_ = EtcdServer::Start();
     y_ = EtcdServer::Start();
+    at_x_ = {x_->port(), Url};
+    at_y_ = {y_->port(), Url};
     PlayerOptions like = NewPlayer();
     like.longest = milliseconds(500);
-    OpenOperator(Named("x", *x_), Named("y", *y_), like);
+    OpenOperator(like);
     like.session = milliseconds(2'000);
     like.readers = 25;
     rules_.fences_of_asks = true;
-    JoinAll(like, "etcd", x_->port(), y_->port());
+    JoinAll(like);
   }
-  static NamedLocks Named(const char* name, const EtcdServer& server) {
-    return {name, EtcdLockCapabilities(), [url = server.url()] { return OpenEtcdLocks(url); }};
-  }
+  static std::string Url(uint16_t port) { return "etcd://127.0.0.1:" + std::to_string(port); }
   int64_t Revision() const {
     const auto client = EtcdClient::Open(*ParseEtcdPlace(x_->url()));
     const auto answer = client ? (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = "none"})

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores are switched under load, there and back, planned and because one is gone: nobody believes
-// what another one does, no more hold a name together than may, a long hold outlives planned
-// switches, and a process that cannot read the record stops by itself.
+// Stores are switched under load, there and back, planned and because one is gone, between those of
+// one kind and of two: nobody believes what another one does, no more hold a name together than
+// may, a long hold outlives planned switches, and a process that cannot read the record stops by
+// itself.
+#include <algorithm>
 #include <fstream>
 
 #include "oncemq/base/switch_store.h"
 #include "oncemq/base/switch_votes.h"
-#include "oncemq/locks/redis_locks.h"
 #include "support/loopback_port.h"
-#include "support/redis_server.h"
+#include "support/require_backend.h"
 #include "switch_storm.h"
 
 namespace oncemq::testing {
@@ -16,52 +17,75 @@ namespace {
 
 class LockSwitches : public SwitchStorm {
  protected:
-  void SetUp() override {
-    ONCEMQ_REQUIRE_REDIS();
-    for (auto* server : {&x_, &y_}) {
-      *server = RedisServer::Start({"--appendonly", "yes", "--appendfsync", "always"});
+  void SetUp() override { Start(StormEngineOf("redis"), StormEngineOf("redis")); }
+  // Neither forgets anything.
+  void Start(const StormEngine& x, const StormEngine& y) {
+    for (const StormEngine* engine : {&x, &y}) {
+      ONCEMQ_REQUIRE_BACKEND(engine->missing());
     }
+    x_ = x.start(true);
+    y_ = y.start(true);
+    at_x_ = PlaceOf(*x_);
+    at_y_ = PlaceOf(*y_);
+    session_ = std::max(x.session, y.session);
+    rules_.fences_of_asks = x.fences_of_asks || y.fences_of_asks;
+  }
+  static Place PlaceOf(const StormServer& server) {
+    return {server.ports().front(), [&server](uint16_t port) {
+              PlayerOptions player;
+              server.Put(player, {port});
+              return player.at;
+            }};
   }
   // Before those who play.
   void AllowLeasesOf(milliseconds longest) {
     longest_ = longest;
     PlayerOptions like = NewPlayer();
     like.longest = longest;
-    OpenOperator(Named("x", *x_), Named("y", *y_), like);
+    OpenOperator(like);
   }
   PlayerOptions Those(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
     player.lease = lease;
     player.hold = hold;
+    player.session = session_;
     player.longest = longest_;
     player.readers = 25;
     return player;
-  }
-  void JoinAllAs(const PlayerOptions& player) { JoinAll(player, "redis", x_->port(), y_->port()); }
-  static NamedLocks Named(const char* name, const RedisServer& server) {
-    return {name, RedisLockCapabilities(), [url = server.url()] { return OpenRedisLocks(url); }};
   }
   // One that no trouble comes to.
   PlayerOptions Quiet() {
     PlayerOptions player = NewPlayer();
     player.call = milliseconds(2'000);
+    player.session = session_;
     player.longest = longest_;
-    player.stores = {{"x", x_->url()}, {"y", y_->url()}};
+    player.stores = Addresses();
     return player;
   }
 
   milliseconds longest_{3'000};
-  std::unique_ptr<RedisServer> x_;
-  std::unique_ptr<RedisServer> y_;
+  std::unique_ptr<StormServer> x_;
+  std::unique_ptr<StormServer> y_;
 };
 
-TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
+// The kinds of x and y.
+using Kinds = std::pair<std::string, std::string>;
+
+class LockSwitchesBetween : public LockSwitches, public ::testing::WithParamInterface<Kinds> {
+ protected:
+  void SetUp() override {
+    Start(StormEngineOf(GetParam().first), StormEngineOf(GetParam().second));
+  }
+};
+
+TEST_P(LockSwitchesBetween, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
   // The keeper's, which it has to renew also where a machine stands still.
   AllowLeasesOf(milliseconds(6'000));
-  JoinAllAs(Those(milliseconds(200), milliseconds(400)));
+  JoinAll(Those(milliseconds(200), milliseconds(400)));
   PlayerOptions keeper = Quiet();
   keeper.keeps = "long";
   keeper.lease = keeper.longest;
+  keeper.session = 2 * keeper.longest;  // a lease is three quarters of it at most
   const int64_t keeps = Join(keeper).pid();
   PlayerOptions blind = Quiet();
   blind.goes_blind = true;
@@ -90,10 +114,17 @@ TEST_F(LockSwitches, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
   ExpectNothingBehind(cut_off, blind_at + microseconds(blind.config_lease).count());
 }
 
+INSTANTIATE_TEST_SUITE_P(Locks, LockSwitchesBetween,
+                         ::testing::Values(Kinds("redis", "redis"), Kinds("redis", "postgres"),
+                                           Kinds("zookeeper", "etcd")),
+                         [](const auto& tested) {
+                           return tested.param.first + "_and_" + tested.param.second;
+                         });
+
 TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
   AllowLeasesOf(milliseconds(3'000));
   // Long leases: when the store is killed, its holders go on believing.
-  JoinAllAs(Those(milliseconds(3'000), milliseconds(3'000)));
+  JoinAll(Those(milliseconds(3'000), milliseconds(3'000)));
   TroubleFor(HowLong(milliseconds(500)));
   x_->Kill9();
   SwitchTo("y", SwitchMode::kDrain);
@@ -113,7 +144,7 @@ TEST_F(LockSwitches, WhatIsFencedGoesOnAtOnceWhenAStoreIsKilled) {
   PlayerOptions player = Those(milliseconds(3'000), milliseconds(3'000));
   player.readers = 0;
   player.fenced = true;
-  JoinAllAs(player);
+  JoinAll(player);
   TroubleFor(HowLong(milliseconds(500)));
   x_->Kill9();
   SwitchTo("y", SwitchMode::kDrain);
@@ -129,7 +160,7 @@ TEST_F(LockSwitches, NoMoreHoldThanTheLimitSaysWhileTheyMoveThereAndBack) {
   PlayerOptions player = Those(milliseconds(600), milliseconds(4'000));
   player.counted = 50;
   player.names = 1;
-  JoinAllAs(player);
+  JoinAll(player);
   const auto trouble = [this] { TroubleOne(); };
   Trouble(HowLong(milliseconds(500)), trouble, [this] { return MostAtATime(Beliefs()) > 1; });
   for (const char* to : {"y", "x"}) {
@@ -150,18 +181,18 @@ class LockVotes : public LockSwitches {
   static constexpr milliseconds kLongest{500};
 
   void SetUp() override {
-    ONCEMQ_REQUIRE_REDIS();
-    for (auto* server : {&x_, &y_}) {
-      *server = RedisServer::Start({"--appendonly", "yes", "--appendfsync", "always"});
+    LockSwitches::SetUp();
+    if (IsSkipped() || HasFatalFailure()) {
+      return;
     }
     PlayerOptions like = NewPlayer();
     like.longest = kLongest;
-    OpenOperator(Named("x", *x_), Named("y", *y_), like);
+    OpenOperator(like);
     like.votes = true;
     like.readers = 25;
     // A machine with much else to do fails nobody.
     like.call = milliseconds(5'000);
-    JoinAll(like, "redis", x_->port(), y_->port());
+    JoinAll(like);
   }
   // How many want to leave the store in force.
   size_t Votes() const {
@@ -195,7 +226,7 @@ TEST_F(LockVotes, AStoreThatFailsOneIsKeptAndOneThatFailsAllIsLeftWithoutWhoIsCu
   Trouble(blind.config_lease, trouble, [] { return true; });
   EXPECT_EQ(operator_->Progress().in_force, "x") << "one vote of five";
   EXPECT_EQ(EpochsOfGrants(), std::set<uint32_t>{1});
-  networks_[0]->PointTo(x_->port());
+  networks_[0]->PointTo(at_x_.port);
 
   std::ofstream(dir_.path() / "blind").flush();
   const int64_t blind_at = Now();

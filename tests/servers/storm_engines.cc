@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storm_engines.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #ifdef ONCEMQ_WITH_ETCD
@@ -274,6 +275,14 @@ const std::vector<StormEngine>& StormEngines() {
 #endif
   };
   return engines;
+}
+
+const StormEngine& StormEngineOf(std::string_view name) {
+  static const StormEngine none{.missing = [] { return "this build has no such engine"; }};
+  const auto& engines = StormEngines();
+  const auto at = std::find_if(engines.begin(), engines.end(),
+                               [&](const StormEngine& engine) { return engine.name == name; });
+  return at == engines.end() ? none : *at;
 }
 
 }  // namespace oncemq::testing

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oncemq/locks/lock_engine.h"
@@ -52,5 +53,7 @@ struct StormEngine {
 };
 
 const std::vector<StormEngine>& StormEngines();
+// In a build without it one that cannot be had.
+const StormEngine& StormEngineOf(std::string_view name);
 
 }  // namespace oncemq::testing

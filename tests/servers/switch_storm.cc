@@ -7,26 +7,34 @@
 
 namespace oncemq::testing {
 
-void SwitchStorm::OpenOperator(const NamedLocks& x, const NamedLocks& y,
-                               const PlayerOptions& like) {
+std::vector<std::pair<std::string, std::string>> SwitchStorm::Addresses() const {
+  return {{"x", at_x_.url(at_x_.port)}, {"y", at_y_.url(at_y_.port)}};
+}
+
+void SwitchStorm::OpenOperator(const PlayerOptions& like) {
   std::filesystem::create_directory(dir_.path() / "switch");
   SwitchboardOptions board;
   board.config_lease = like.config_lease;
   board.longest = like.longest;
   board.automatic = false;
-  auto locks = SwitchedLocks::Open({x, y}, *OpenFileSwitchStore(dir_.path() / "switch"), board);
+  std::vector<NamedLocks> stores;
+  for (const auto& [name, address] : Addresses()) {
+    auto store = NamedLocksAt(name, address, "");
+    ASSERT_TRUE(store.has_value()) << ToString(store.error());
+    stores.push_back(*std::move(store));
+  }
+  auto locks = SwitchedLocks::Open(stores, *OpenFileSwitchStore(dir_.path() / "switch"), board);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   operator_ = *std::move(locks);
 }
 
-void SwitchStorm::JoinAll(const PlayerOptions& like, const std::string& scheme, uint16_t x,
-                          uint16_t y) {
-  MakeNetworks({x});
+void SwitchStorm::JoinAll(const PlayerOptions& like) {
+  MakeNetworks({at_x_.port});
   for (const auto& to_x : networks_) {
-    to_y_.push_back(std::make_unique<TcpProxy>(y));
+    to_y_.push_back(std::make_unique<TcpProxy>(at_y_.port));
     PlayerOptions player = like;
     player.seed = NewPlayer().seed;
-    player.stores = {{"x", Url(scheme, to_x->port())}, {"y", Url(scheme, to_y_.back()->port())}};
+    player.stores = {{"x", at_x_.url(to_x->port())}, {"y", at_y_.url(to_y_.back()->port())}};
     Join(player);
   }
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storms over two stores, x and y, of which one is in force: the players reach each of them over a
-// network of its own, and the test is an operator whom no trouble comes to.
+// Storms over two stores, x and y, of one kind or of two, of which one is in force: the players
+// reach each of them over a network of its own, and the test is an operator whom no trouble comes
+// to.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lock_storm.h"
@@ -15,14 +18,20 @@ namespace oncemq::testing {
 
 class SwitchStorm : public LockStorm {
  protected:
-  void OpenOperator(const NamedLocks& x, const NamedLocks& y, const PlayerOptions& like);
-  // A player like this one for each network, which leads to these ports.
-  void JoinAll(const PlayerOptions& like, const std::string& scheme, uint16_t x, uint16_t y);
-  // The players must not lose their networks first.
-  void TearDown() override { players_.clear(); }
-
-  static std::string Url(const std::string& scheme, uint16_t port) {
-    return scheme + "://127.0.0.1:" + std::to_string(port);
+  // Where a store is, and what it is called by whoever comes to it by way of a port.
+  struct Place {
+    uint16_t port;
+    std::function<std::string(uint16_t port)> url;
+  };
+  // Of x and y, for those whom no trouble is to come to.
+  std::vector<std::pair<std::string, std::string>> Addresses() const;
+  void OpenOperator(const PlayerOptions& like);
+  // A player like this one for each network.
+  void JoinAll(const PlayerOptions& like);
+  // The players must not lose their networks first, nor the operator its stores.
+  void TearDown() override {
+    players_.clear();
+    operator_.reset();
   }
 
   void TroubleOne();
@@ -38,6 +47,8 @@ class SwitchStorm : public LockStorm {
   // What a process whose word of the record ended then must not get any more; that it asked at all.
   void ExpectNothingBehind(int64_t process, int64_t at) const;
 
+  Place at_x_{};  // to be set first of all
+  Place at_y_{};
   std::vector<std::unique_ptr<TcpProxy>> to_y_;
   std::shared_ptr<SwitchedLocks> operator_;
 };
