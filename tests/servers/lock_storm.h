@@ -81,7 +81,7 @@ class LockStorm : public ::testing::Test {
   LinearRules rules_;
   std::mt19937 random_;
   const TempDir dir_;
-  std::vector<std::unique_ptr<TcpProxy>> networks_;  // those of a player are neighbours
+  Networks networks_;  // those of a player are neighbours
   std::vector<std::unique_ptr<Process>> players_;
 
  private:

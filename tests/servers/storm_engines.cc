@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #ifdef ONCEMQ_WITH_ETCD
 #include "oncemq/locks/etcd_locks.h"
@@ -17,6 +18,8 @@
 #include "support/memcached_server.h"
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/base/bytes.h"
+#include "oncemq/clients/postgres_client.h"
 #include "oncemq/locks/postgres_locks.h"
 #include "support/postgres_server.h"
 #endif
@@ -101,10 +104,11 @@ class RedisStormServer : public OneStormServer<RedisServer> {
  public:
   explicit RedisStormServer(bool keeps) : OneStormServer(StartRedis(keeps), Of("redis")) {}
 
-  void CutWakes() override {
-    if (const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()))) {
-      static_cast<void>((*client)->Run(RedisCommand{"CLIENT", "KILL", "TYPE", "pubsub"}));
-    }
+  size_t CutWakes(const Networks&) override {
+    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto cut =
+        client ? (*client)->Run(RedisCommand{"CLIENT", "KILL", "TYPE", "pubsub"}) : client.error();
+    return cut ? static_cast<size_t>(cut->integer) : 0;
   }
 };
 
@@ -160,7 +164,8 @@ StormEngine Redis() {
           .missing = RedisServer::Missing,
           .start = [](bool keeps) { return std::make_unique<RedisStormServer>(keeps); },
           .forgets = true,
-          .apart = true};
+          .apart = true,
+          .cuts_wakes = true};
 }
 StormEngine Switched() {
   return {.name = "switched",
@@ -168,7 +173,8 @@ StormEngine Switched() {
           .missing = RedisServer::Missing,
           .start = [](bool keeps) { return std::make_unique<SwitchedStormServer>(keeps); },
           .forgets = true,
-          .apart = true};
+          .apart = true,
+          .cuts_wakes = true};
 }
 // A master that forgets is no storm's: only a pause of a lease makes it good.
 StormEngine Redlock() {
@@ -181,16 +187,32 @@ StormEngine Redlock() {
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
 
+class PostgresStormServer final : public OneStormServer<PostgresServer> {
+ public:
+  explicit PostgresStormServer(bool keeps)
+      : OneStormServer(
+            PostgresServer::Start({keeps ? "synchronous_commit=on" : "synchronous_commit=off"}),
+            [](const Ports& ports) { return PostgresServer::UrlAt(ports.front()); }) {}
+
+  // Who listens says nothing else, but after two seconds without a word: whether the server lives.
+  size_t CutWakes(const Networks&) override {
+    const auto client = OpenPostgres(*ParsePostgresPlace(server_->url()));
+    const auto cut =
+        client ? (*client)->Run({"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) "
+                                 "FROM pg_stat_activity WHERE query LIKE 'LISTEN oncemq_lock_%'"})
+               : client.error();
+    const auto count = cut ? ParseDecimal(cut->rows.at(0).at(0).value_or("")) : std::nullopt;
+    return static_cast<size_t>(count.value_or(0));
+  }
+};
+
 StormEngine Postgres() {
-  const auto start = [](bool keeps) {
-    return One(PostgresServer::Start({keeps ? "synchronous_commit=on" : "synchronous_commit=off"}),
-               [](const Ports& ports) { return PostgresServer::UrlAt(ports.front()); });
-  };
   return {.name = "postgres",
           .can = PostgresLockCapabilities(),
           .missing = PostgresServer::Missing,
-          .start = start,
-          .forgets = true};
+          .start = [](bool keeps) { return std::make_unique<PostgresStormServer>(keeps); },
+          .forgets = true,
+          .cuts_wakes = true};
 }
 
 #endif
@@ -213,13 +235,32 @@ StormEngine Mariadb() {
 #endif
 #ifdef ONCEMQ_WITH_ETCD
 
+class EtcdStormServer final : public OneStormServer<EtcdServer> {
+ public:
+  EtcdStormServer() : OneStormServer(EtcdServer::Start(), Of("etcd")) {}
+
+  // A watch has a connection of its own, and is the first that is said on it.
+  size_t CutWakes(const Networks& networks) override {
+    uint64_t all = 0;
+    for (const auto& network : networks) {
+      network->CutThoseBegunBy("POST /v3/watch ");
+      all += network->cut_by_beginning();
+    }
+    return all - std::exchange(before_, all);
+  }
+
+ private:
+  uint64_t before_ = 0;
+};
+
 StormEngine Etcd() {
   return {.name = "etcd",
           .can = EtcdLockCapabilities(),
           .missing = EtcdServer::Missing,
-          .start = [](bool) { return One(EtcdServer::Start(), Of("etcd")); },
+          .start = [](bool) { return std::make_unique<EtcdStormServer>(); },
           .session = milliseconds(2'000),
-          .fences_of_asks = true};
+          .fences_of_asks = true,
+          .cuts_wakes = true};
 }
 
 #endif

@@ -12,8 +12,11 @@
 
 #include "oncemq/locks/lock_engine.h"
 #include "player_options.h"
+#include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
+
+using Networks = std::vector<std::unique_ptr<TcpProxy>>;
 
 // One server, or several that are one store: then troubles come to one of them at a time, in turn.
 // Thread safety: one thread at a time.
@@ -30,8 +33,9 @@ class StormServer {
   virtual void Kill9() = 0;
   // With the data that it kept.
   virtual void Restart() = 0;
-  // The connections by which waiters are woken, where they can be told from others.
-  virtual void CutWakes() {}
+  // The connections by which waiters are woken (StormEngine::cuts_wakes). How many there were; one
+  // over these networks of the players may be missing, and is counted the next time.
+  virtual size_t CutWakes(const Networks&) { return 0; }
 };
 
 struct StormEngine {
@@ -50,6 +54,8 @@ struct StormEngine {
   // The fence is given to the ask: of readers that waited, the first one has the smallest.
   bool fences_of_asks = false;
   bool apart = false;  // each trouble is played by itself, too
+  // What wakes waiters comes by connections of its own, and these can be cut alone.
+  bool cuts_wakes = false;
 };
 
 const std::vector<StormEngine>& StormEngines();

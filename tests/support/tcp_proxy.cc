@@ -7,13 +7,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace oncemq::testing {
 namespace {
 
 constexpr int kLookEveryMs = 5;
+constexpr size_t kBeginning = 32;
 
 sockaddr_in Loopback(uint16_t port) {
   sockaddr_in address{};
@@ -61,16 +64,17 @@ void TcpProxy::Run() {
     if (poll(waits.data(), waits.size(), kLookEveryMs) < 0) {
       continue;
     }
+    const std::string begun_by = CutsThoseBegunBy();
     for (size_t i = links_.size(); i-- > 0 && mode != Mode::kSilent;) {
-      const Link link = links_[i];
-      bool ended = link.to != to_ || link.cuts != cuts_;
+      Link& link = links_[i];
+      bool ended = link.to != to_ || link.cuts != cuts_ || WasBegunBy(link, begun_by);
       if (!ended && waits[1 + 2 * i].revents != 0) {
-        const size_t said = Carry(link.client, link.server, false, true);
+        const size_t said = Carry(link.client, link.server, false, &link.began);
         said_ += said;
         ended = said == 0;
       }
       if (!ended && waits[2 + 2 * i].revents != 0) {
-        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies, false) == 0;
+        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies, nullptr) == 0;
       }
       if (ended) {
         close(link.client);
@@ -111,11 +115,29 @@ bool TcpProxy::CutsAt(std::string_view said) {
   return cuts;
 }
 
-size_t TcpProxy::Carry(int from, int to, bool swallow, bool says) {
+std::string TcpProxy::CutsThoseBegunBy() {
+  MutexLock lock(mutex_);
+  return std::exchange(cut_begun_by_, {});
+}
+
+bool TcpProxy::WasBegunBy(const Link& link, const std::string& words) {
+  const bool was = !words.empty() && link.began.starts_with(words);
+  cut_by_beginning_ += was ? 1 : 0;
+  return was;
+}
+
+size_t TcpProxy::Carry(int from, int to, bool swallow, std::string* began) {
   std::array<char, 65536> bytes;
   const ssize_t length = recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
-  if (length <= 0 || (says && CutsAt({bytes.data(), static_cast<size_t>(length)}))) {
+  if (length <= 0) {
     return 0;
+  }
+  const std::string_view said(bytes.data(), static_cast<size_t>(length));
+  if (began != nullptr) {
+    began->append(said.substr(0, kBeginning - std::min(kBeginning, began->size())));
+    if (CutsAt(said)) {
+      return 0;
+    }
   }
   for (ssize_t sent = 0; sent < length && !swallow;) {
     const ssize_t some =

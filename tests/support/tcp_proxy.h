@@ -40,6 +40,13 @@ class TcpProxy {
     MutexLock lock(mutex_);
     cut_at_ = words;
   }
+  // Whatever is connected now and on which the first that its client said begins with this.
+  void CutThoseBegunBy(const std::string& words) {
+    MutexLock lock(mutex_);
+    cut_begun_by_ = words;
+  }
+  // How many it has cut so. One that was asked for a moment ago may be missing.
+  uint64_t cut_by_beginning() const { return cut_by_beginning_; }
   // How many bytes clients have said that went on to a server.
   uint64_t said() const { return said_; }
 
@@ -48,19 +55,25 @@ class TcpProxy {
     int client;
     int server;
     uint16_t to;
-    uint64_t cuts;  // before it
+    uint64_t cuts;           // before it
+    std::string began = {};  // what its client said first, not all of it
   };
   void Run();
   void Accept();
-  // How many bytes; none: one side has hung up, or is to be cut.
-  size_t Carry(int from, int to, bool swallow, bool says);
+  // How many bytes; none: one side has hung up, or is to be cut. `began`: of a client.
+  size_t Carry(int from, int to, bool swallow, std::string* began);
   bool CutsAt(std::string_view said);
+  std::string CutsThoseBegunBy();
+  // Also counts it.
+  bool WasBegunBy(const Link& link, const std::string& words);
 
   Mutex mutex_;
   std::string cut_at_ GUARDED_BY(mutex_);
+  std::string cut_begun_by_ GUARDED_BY(mutex_);
   std::atomic<uint16_t> to_;
   std::atomic<uint64_t> cuts_{0};
   std::atomic<uint64_t> said_{0};
+  std::atomic<uint64_t> cut_by_beginning_{0};
   uint16_t port_ = 0;
   int listens_ = -1;
   std::vector<Link> links_;  // the thread's
