@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `add` takes a name: one step, by a server that judges the end of what it keeps.
+#include <optional>
 #include <utility>
 
 #include "museum_exhibit.h"
@@ -32,29 +33,43 @@ class AddAndDropOwn : public Exhibit {
  protected:
   Result<int64_t> ExtendOne(const LockClaim& claim) override {
     const std::string mine = TextOf(claim.token);
-    const auto there = client_->Run({.key = claim.name});
-    if (!there || there->kind != Reply::Kind::kFound || there->value != mine) {
-      return there ? Result<int64_t>(0) : there.error();
-    }
-    return Done({.kind = Command::Kind::kSwap,
-                 .key = claim.name,
-                 .value = mine,
-                 .kept = Kept(claim.lease),
-                 .version = there->version});
+    return OfWhatIsThere(claim, [&](const Reply& there) -> std::optional<Command> {
+      if (there.value != mine) {
+        return std::nullopt;
+      }
+      return Command{.kind = Command::Kind::kSwap,
+                     .key = claim.name,
+                     .value = mine,
+                     .kept = Kept(claim.lease),
+                     .version = there.version};
+    });
   }
   Result<int64_t> FreeOne(const LockClaim& claim) override {
-    const auto there = client_->Run({.key = claim.name});
-    if (!there || there->kind != Reply::Kind::kFound || !MayDrop(*there, TextOf(claim.token))) {
-      return there ? Result<int64_t>(0) : there.error();
-    }
-    return Done({.kind = Command::Kind::kDrop, .key = claim.name, .version = there->version});
+    return OfWhatIsThere(claim, [&](const Reply& there) -> std::optional<Command> {
+      if (!MayDrop(there, TextOf(claim.token))) {
+        return std::nullopt;
+      }
+      return Command{.kind = Command::Kind::kDrop, .key = claim.name, .version = there.version};
+    });
   }
   virtual bool MayDrop(const Reply& there, const std::string& mine) { return there.value == mine; }
 
  private:
-  Result<int64_t> Done(const Command& command) {
-    const auto reply = client_->Run(command);
-    return reply ? Result<int64_t>(reply->kind == Reply::Kind::kDone ? 1 : 0) : reply.error();
+  // What came between the look and the change may have been its own: an extension that was on its
+  // way when the name was given back. So it looks again.
+  template <class Change>
+  Result<int64_t> OfWhatIsThere(const LockClaim& claim, const Change& change) {
+    for (;;) {
+      const auto there = client_->Run({.key = claim.name});
+      if (!there || there->kind != Reply::Kind::kFound) {
+        return there ? Result<int64_t>(0) : there.error();
+      }
+      const std::optional<Command> command = change(*there);
+      const auto done = command ? client_->Run(*command) : Result<Reply>(Reply{});
+      if (!done || done->kind != Reply::Kind::kRefused) {
+        return done ? Result<int64_t>(done->kind == Reply::Kind::kDone ? 1 : 0) : done.error();
+      }
+    }
   }
 
   const std::unique_ptr<MemcachedClient> client_;

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "museum_exhibit.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutex.h"
 #include "oncemq/clients/redis_client.h"
 
 namespace oncemq::testing {
 namespace {
+
+int64_t WallMs(milliseconds clock_error) {
+  return SystemClock::Instance().Wall().micros / 1000 + clock_error.count();
+}
 
 // One step to take it, a token, and scripts.
 class OneStep : public Exhibit {
@@ -53,13 +60,79 @@ class OneStep : public Exhibit {
       "return redis.call('DEL', KEYS[1])"};
 };
 
+// SETNX, and GETSET where what is there has ended, as it is written down: the value is when it ends
+// and nothing else, all of it by the client's own clock. It is for a time, so nothing is extended.
+// Its DEL is blind and may come late, so it is wrong where clocks agree, too; but not as quickly.
+class AsWritten final : public OneStep {
+ public:
+  AsWritten(std::unique_ptr<RedisClient> client, milliseconds clock_error)
+      : OneStep(std::move(client)), clock_error_(clock_error) {}
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    const int64_t now = WallMs(clock_error_);
+    const std::string ends = std::to_string(now + ask.lease.count() + 1);
+    const auto set = Say({"SETNX", ask.name, ends});
+    if (!set) {
+      return set.error();
+    }
+    if (set->integer == 1) {
+      return Mine(ask, ends);
+    }
+    const auto seen = Say({"GET", ask.name});
+    if (!seen || !HasEnded(*seen, now)) {
+      return seen ? Granted(0) : seen.error();
+    }
+    const auto before = Say({"GETSET", ask.name, ends});
+    if (!before || !HasEnded(*before, now)) {
+      return before ? Granted(0) : before.error();  // somebody was quicker
+    }
+    return Mine(ask, ends);
+  }
+  Status Extend(std::span<const LockClaim>, std::span<Extended> answers) override {
+    std::fill(answers.begin(), answers.end(), Extended::kLater);
+    return {};
+  }
+
+ protected:
+  // Deleted once, if it has not ended.
+  Result<int64_t> FreeOne(const LockClaim& claim) override {
+    int64_t ends = 0;
+    {
+      MutexLock lock(mutex_);
+      const auto mine = mine_.extract(TextOf(claim.token));
+      ends = mine ? mine.mapped() : 0;
+    }
+    if (ends < WallMs(clock_error_)) {
+      return 0;
+    }
+    const auto gone = Say({"DEL", claim.name});
+    return gone ? Result<int64_t>(gone->integer) : gone.error();
+  }
+
+ private:
+  // One that is free again has not ended: whoever comes next gets it.
+  static bool HasEnded(const RedisReply& value, int64_t now) {
+    const auto ends = ParseDecimal(value.text);
+    return ends && *ends < now;
+  }
+  Result<LockAnswer> Mine(const LockAsk& ask, const std::string& ends) {
+    MutexLock lock(mutex_);
+    mine_[TextOf(ask.token)] = ParseDecimal(ends).value_or(0);
+    return Granted(1);
+  }
+
+  const milliseconds clock_error_;
+  Mutex mutex_;
+  std::map<std::string, int64_t> mine_ GUARDED_BY(mutex_);  // when they end
+};
+
 // The value is its owner and when it ends, which whoever looks judges by a clock of its own.
+// Whoever finds it ended swaps what it saw, and nothing else; the owner alone frees and extends it.
 class JudgedByReaders : public OneStep {
  public:
   JudgedByReaders(std::unique_ptr<RedisClient> client, milliseconds clock_error)
       : OneStep(std::move(client)), clock_error_(clock_error) {}
   Result<LockAnswer> Ask(const LockAsk& ask) override {
-    const int64_t now = Now();
+    const int64_t now = WallMs(clock_error_);
     const std::string mine = TextOf(ask.token);
     const std::string value = mine + " " + std::to_string(now + ask.lease.count());
     const auto set = Say({"SETNX", ask.name, value});
@@ -82,24 +155,20 @@ class JudgedByReaders : public OneStep {
   }
 
  protected:
-  // It had ended when it was seen. Swaps what was seen, and nothing else.
+  // It had ended when it was seen.
   virtual Result<int64_t> Take(std::string_view name, std::string_view seen,
                                std::string_view value) {
     return Call(swap_, {name, seen, value});
   }
   Result<int64_t> ExtendOne(const LockClaim& claim) override {
-    return Call(extend_,
-                {claim.name, TextOf(claim.token), std::to_string(Now() + claim.lease.count())});
+    const int64_t ends = WallMs(clock_error_) + claim.lease.count();
+    return Call(extend_, {claim.name, TextOf(claim.token), std::to_string(ends)});
   }
   Result<int64_t> FreeOne(const LockClaim& claim) override {
     return Call(free_, {claim.name, TextOf(claim.token)});
   }
 
  private:
-  int64_t Now() const {
-    return SystemClock::Instance().Wall().micros / 1000 + clock_error_.count();
-  }
-
   const milliseconds clock_error_;
   const RedisScript swap_{
       "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
@@ -142,6 +211,8 @@ Result<std::shared_ptr<LockEngine>> OpenRedisExhibit(std::string_view name, std:
   }
   std::shared_ptr<LockEngine> exhibit;
   if (name == "client-clocks") {
+    exhibit = std::make_shared<AsWritten>(*std::move(client), clock_error);
+  } else if (name == "swap-of-the-seen") {
     exhibit = std::make_shared<JudgedByReaders>(*std::move(client), clock_error);
   } else if (name == "readers-judge") {
     exhibit = std::make_shared<ReadersJudge>(*std::move(client));
