@@ -124,21 +124,27 @@ double HandOff(const LockSubject& subject, const AcquireOptions& how, const Wait
   return (got - begin) * 1e6;
 }
 
-inline void HandOffs(const LockSubject& subject, Report& report) {
-  const bool queues = subject.one.engine().capabilities().fair;
-  const auto waits = [&] {
+// For HandOff.
+struct UntilOneWaits {
+  const LockSubject& subject;
+
+  void operator()() const {
+    const bool queues = subject.one.engine().capabilities().fair;
     if (!queues) {
       SleepFor(milliseconds(20));  // nobody is woken: it is a matter of when the waiter asks again
     }
     while (queues && subject.one.engine().Look("hand-off")->parties.size() < 2) {
       std::this_thread::yield();
     }
-  };
+  }
+};
+
+inline void HandOffs(const LockSubject& subject, Report& report) {
   std::vector<double> took;
   std::vector<double> beside;
   for (int i = 0; i < subject.hand_offs; i++) {
     beside.push_back(subject.raw_hand_off());
-    took.push_back(HandOff(subject, {}, waits));
+    took.push_back(HandOff(subject, {}, UntilOneWaits{subject}));
   }
   report.Add(subject.name + "hand-off, median", At(took, 0.5), "us", At(beside, 0.5));
   report.Add(subject.name + "hand-off, 99th percentile", At(took, 0.99), "us", At(beside, 0.99));

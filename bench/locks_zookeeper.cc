@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "lock_bench.h"
+#include "lock_peer.h"
 #include "oncemq/locks/zookeeper_locks.h"
 #include "support/zookeeper_server.h"
 
@@ -81,11 +82,14 @@ double RawHandOff(const Raw& holder, const Raw& waiter) {
   return (got - begin) * 1e6;
 }
 
+const Peer kCurator{.name = "curator", .folder = "curator"};
+
 int Main(int argc, char** argv) {
   if (const auto missing = testing::ZooKeeperServer::Missing()) {
     std::fprintf(stderr, "locks_zookeeper: %s\n", missing->c_str());
     return 1;
   }
+  const auto peers_dir = PeersDir(kCurator, argc, argv);
   Report report("locks/zookeeper", argc, argv);
   const auto server = testing::ZooKeeperServer::Start();
   const auto open = [&] {
@@ -98,22 +102,29 @@ int Main(int argc, char** argv) {
   const Raw holder(server->port());
   const Raw waiter(server->port());
   holder.Make("/handed");
-  MeasureLocks({.name = {},
-                .one = *one,
-                .two = *two,
-                .raw =
-                    [&](size_t thread) {
-                      const std::string parent = "/raw" + std::to_string(thread);
-                      holder.Make(parent);
-                      return [&, parent] {
-                        const std::string path = holder.Create(parent);
-                        holder.List(parent);
-                        holder.Delete(path);
-                      };
-                    },
-                .raw_hand_off = [&] { return RawHandOff(holder, waiter); },
-                .pairs = 300},
-               report);
+  const auto raw = [&](size_t thread) {
+    const std::string parent = "/raw" + std::to_string(thread);
+    holder.Make(parent);
+    return [&, parent] {
+      const std::string path = holder.Create(parent);
+      holder.List(parent);
+      holder.Delete(path);
+    };
+  };
+  const LockSubject subject{.name = {},
+                            .one = *one,
+                            .two = *two,
+                            .raw = raw,
+                            .raw_hand_off = [&] { return RawHandOff(holder, waiter); },
+                            .pairs = 300};
+  MeasureLocks(subject, report);
+  if (peers_dir) {
+    LockPeer peer(kCurator, *peers_dir, "127.0.0.1:" + std::to_string(server->port()));
+    const auto requests = [&] {
+      return static_cast<double>(server->Number("zk_packets_received"));
+    };
+    MeasureBesidePeer({.subject = subject, .peer = peer, .requests = requests}, report);
+  }
   return 0;
 }
 
@@ -121,5 +132,10 @@ int Main(int argc, char** argv) {
 }  // namespace oncemq::bench
 
 int main(int argc, char** argv) {
-  return oncemq::bench::Main(argc, argv);
+  try {
+    return oncemq::bench::Main(argc, argv);
+  } catch (const std::exception& error) {  // the server and its data go before we do
+    std::fprintf(stderr, "locks_zookeeper: %s\n", error.what());
+    return 1;
+  }
 }

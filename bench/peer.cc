@@ -10,7 +10,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bench_report.h"
 #include "support/process.h"
+#include "support/require_backend.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::bench {
@@ -18,10 +20,6 @@ namespace {
 
 // Above the patience of the peers themselves, whose words are better than ours.
 constexpr auto kPatience = std::chrono::minutes(6);
-
-std::string Program(const Peer& peer, const std::string& peers_dir) {
-  return peers_dir + "/" + peer.folder + "/peer";
-}
 
 std::string ReadAll(const std::filesystem::path& file) {
   std::ostringstream text;
@@ -35,19 +33,32 @@ std::string ReadAll(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::optional<std::string> MissingPeer(const Peer& peer, const std::string& peers_dir) {
-  const std::string program = Program(peer, peers_dir);
-  if (access(program.c_str(), X_OK) == 0) {
+std::string PeerProgram(const Peer& peer, const std::string& peers_dir) {
+  return peers_dir + "/" + peer.folder + "/peer";
+}
+
+std::optional<std::string> PeersDir(const Peer& peer, int argc, char** argv) {
+  if (!HasFlag(argc, argv, "--peers")) {
     return std::nullopt;
   }
-  return "there is no " + program + " (scripts/bench_peers builds it)";
+  const std::string dir = Argument(argc, argv, "--peers").value_or(".");
+  const std::string program = PeerProgram(peer, dir);
+  if (access(program.c_str(), X_OK) == 0) {
+    return dir;
+  }
+  std::fprintf(stderr, "SKIP peer %s: there is no %s (scripts/bench_peers builds it)\n",
+               peer.name.c_str(), program.c_str());
+  if (testing::BackendsAreRequired()) {
+    throw std::runtime_error("REQUIRE_BACKENDS=1, but a peer is missing");
+  }
+  return std::nullopt;
 }
 
 double RunPeer(const Peer& peer, const std::string& peers_dir, const PeerRun& run) {
   // Half of a short topic is measured, and a quarter warms up.
   const int64_t messages = peer.at_most ? std::min(*peer.at_most, run.messages / 2) : run.messages;
-  std::vector<std::string> command = {Program(peer, peers_dir), run.bootstrap, run.topic, run.group,
-                                      std::to_string(messages)};
+  std::vector<std::string> command = {PeerProgram(peer, peers_dir), run.bootstrap, run.topic,
+                                      run.group, std::to_string(messages)};
   if (peer.warm_up > 0) {
     command.push_back(std::to_string(std::min(peer.warm_up, run.messages / 4)));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users would pick instead, run beside a bench: the programs of bench/peers, which read the
-// topic that the bench has filled and say how long that took.
+// What users would pick instead, run beside a bench: the programs of bench/peers. Those of a
+// runtime read the topic that the bench has filled and say how long that took; of locks:
+// lock_peer.h.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,10 @@ struct PeerRun {
   int64_t distinct = 0;  // of them
 };
 
-// Why the peer can't be run from this folder; nothing when it can.
-std::optional<std::string> MissingPeer(const Peer& peer, const std::string& peers_dir);
+// The folder of the peers, when --peers names it and this one can be run from there. If it can't,
+// that is said loudly; with REQUIRE_BACKENDS=1 it throws std::runtime_error.
+std::optional<std::string> PeersDir(const Peer& peer, int argc, char** argv);
+std::string PeerProgram(const Peer& peer, const std::string& peers_dir);
 
 // Messages per second, from the first to the last that are measured. Throws std::runtime_error with
 // the peer's words when it fails, takes longer than six minutes, or ran its handler another number

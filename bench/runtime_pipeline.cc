@@ -12,7 +12,6 @@
 #include "oncemq/base/log.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
-#include "support/require_backend.h"
 #include "support/split_queue_loop.h"
 #include "support/test_producer.h"
 
@@ -150,22 +149,6 @@ class Pipeline {
   bool group_known_ = false;
 };
 
-// The folder of the peers, where this bench is to run one and can.
-std::optional<std::string> PeersDir(const PipelineOptions& options, int argc, char** argv) {
-  if (!options.peer || !HasFlag(argc, argv, "--peers")) {
-    return std::nullopt;
-  }
-  const std::string dir = Argument(argc, argv, "--peers").value_or(".");
-  if (const auto missing = MissingPeer(*options.peer, dir)) {
-    std::fprintf(stderr, "SKIP peer %s: %s\n", options.peer->name.c_str(), missing->c_str());
-    if (testing::BackendsAreRequired()) {
-      throw std::runtime_error("REQUIRE_BACKENDS=1, but a peer is missing");
-    }
-    return std::nullopt;
-  }
-  return dir;
-}
-
 struct Pairs {
   std::vector<double> floors;
   std::vector<double> values;
@@ -224,7 +207,7 @@ int RunPipelineBench(const std::string& name, PipelineOptions options, int argc,
     options.pairs = std::atoi(pairs->c_str());
   }
   try {
-    const auto peers_dir = PeersDir(options, argc, argv);
+    const auto peers_dir = options.peer ? PeersDir(*options.peer, argc, argv) : std::nullopt;
     Report report(name, argc, argv);
     RunModes(options, peers_dir, HasFlag(argc, argv, "--inline"), report);
   } catch (const std::exception& error) {  // the broker and its data go before we do
