@@ -13,23 +13,24 @@
 namespace oncemq::bench {
 namespace {
 
-constexpr int kRounds = 12;  // each block is as often the first as any other
+// Many and short, since what else the machine does comes and goes; and each block is as often the
+// first as any other.
+constexpr int kRounds = 24;
 constexpr int kWarmUpPairs = 5'000;
 constexpr int kWarmUpOthers = 500;
 constexpr timeval kPatience{120, 0};
 constexpr timeval kOneLook{1, 0};  // at a peer that is started, before it asks for orders
 
-// What one of three took, by round and in all.
+// What a block took, by round: median, 99th percentile.
 struct Took {
-  std::array<std::vector<double>, 2> of_round;  // median, 99th percentile
-  std::vector<double> all;
+  std::array<std::vector<double>, 2> of_round;
 
   void Add(const std::vector<double>& round) {
     of_round[0].push_back(At(round, 0.5));
     of_round[1].push_back(At(round, 0.99));
-    all.insert(all.end(), round.begin(), round.end());
   }
 };
+constexpr std::array<const char*, 2> kParts{", median", ", 99th percentile"};
 
 using Block = std::function<std::vector<double>()>;
 
@@ -136,6 +137,16 @@ std::vector<double> LockPeer::Ask(const std::string& what, int count) {
 
 namespace {
 
+void AddEach(const std::string& what, const std::string& peer, const Took& of_ours,
+             const Took& of_peer, const Took& of_raw, Report& report) {
+  for (size_t i = 0; i < kParts.size(); i++) {
+    report.AddPairs(what + " / " + peer + kParts[i], of_ours.of_round[i], "us",
+                    of_peer.of_round[i]);
+    report.AddPairs("peer: " + peer + ", " + what + kParts[i], of_peer.of_round[i], "us",
+                    of_raw.of_round[i]);
+  }
+}
+
 void PairsBesidePeer(const LockRivals& rivals, Report& report) {
   const LockSubject& subject = rivals.subject;
   const Turn raw = subject.raw(0);
@@ -159,12 +170,7 @@ void PairsBesidePeer(const LockRivals& rivals, Report& report) {
                                [&] { return rivals.peer.Ask("semaphore", count); }});
   const auto& [of_ours, of_peer, of_raw, of_semaphore] = took;
   const std::string name = rivals.peer.name();
-  const std::array<const char*, 2> parts{", median", ", 99th percentile"};
-  for (size_t i = 0; i < parts.size(); i++) {
-    report.AddPairs("pair / " + name + parts[i], of_ours.of_round[i], "us", of_peer.of_round[i]);
-    report.AddPairs("peer: " + name + ", pair" + parts[i], of_peer.of_round[i], "us",
-                    of_raw.of_round[i]);
-  }
+  AddEach("pair", name, of_ours, of_peer, of_raw, report);
   report.AddPairs("pair / " + name + " semaphore, median", of_ours.of_round[0], "us",
                   of_semaphore.of_round[0]);
   report.AddPairs("requests of a pair / " + name, requests[0], "", requests[1]);
@@ -172,18 +178,13 @@ void PairsBesidePeer(const LockRivals& rivals, Report& report) {
 
 void HandOffsBesidePeer(const LockRivals& rivals, Report& report) {
   const LockSubject& subject = rivals.subject;
-  const int count = subject.hand_offs / kRounds;
+  const int count = subject.hand_offs / 5;
   const auto took = InTurn<3>(
       {[&] { return Times(count, [&] { return HandOff(subject, {}, UntilOneWaits{subject}); }); },
        [&] { return rivals.peer.Ask("hand-off", count); },
        [&] { return Times(count, subject.raw_hand_off); }});
   const auto& [of_ours, of_peer, of_raw] = took;
-  const std::string name = rivals.peer.name();
-  for (const auto& [what, part] : {std::pair{", median", 0.5}, {", 99th percentile", 0.99}}) {
-    report.Add("hand-off / " + name + what, At(of_ours.all, part), "us", At(of_peer.all, part));
-    report.Add("peer: " + name + ", hand-off" + what, At(of_peer.all, part), "us",
-               At(of_raw.all, part));
-  }
+  AddEach("hand-off", rivals.peer.name(), of_ours, of_peer, of_raw, report);
 }
 
 }  // namespace
