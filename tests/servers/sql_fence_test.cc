@@ -57,6 +57,18 @@ class SqlFenceTest : public SqlTest {
   std::unique_ptr<LockDomain> domain_;
 };
 
+TEST_P(SqlFenceTest, AFenceThatTheColumnCannotHoldIsRefusedAndTakenForNone) {
+  constexpr uint64_t kTooGreat = uint64_t{1} << 63;
+  auto greatest = domain_->Acquire("x", {.fence = Fence{0, kTooGreat - 1}});
+  EXPECT_EQ(InstalledAlone(**greatest), FenceInstalled::kYes);
+  (*greatest)->Release();
+  const auto greater = domain_->Acquire("x", {.fence = Fence{0, kTooGreat}});
+  const auto transaction = Begin();
+  const auto refused = InstallFence(*transaction, **greater);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
 TEST_P(SqlFenceTest, AHolderInstallsItsFenceAsOftenAsItLikes) {
   const Lease lease = Taken();
   EXPECT_EQ(InstalledAlone(lease), FenceInstalled::kYes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/sql_fence.h"
 
+#include <limits>
+
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
 
@@ -31,6 +33,8 @@ constexpr std::string_view kPostgresLook =
 constexpr std::string_view kMariadbLook =
     "SELECT epoch, token FROM oncemq_fences_v1 WHERE name = ? FOR UPDATE";
 
+constexpr auto kGreatestToken = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+
 uint64_t NumberOf(const SqlCell& cell) {
   return static_cast<uint64_t>(ParseDecimal(cell.value_or("")).value_or(0));
 }
@@ -50,6 +54,10 @@ Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease)
   }
   if (const Status fit = CheckFenceOf(lease); !fit) {
     return fit.error();
+  }
+  if (fence.token > kGreatestToken && !ONCEMQ_MUTANT("sql-fence-wraps-around")) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the column of this fence has signed numbers of 64 bits, and it needs more"};
   }
   const bool postgres = transaction.dialect() == SqlDialect::kPostgres;
   const auto raised =

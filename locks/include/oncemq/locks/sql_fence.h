@@ -34,7 +34,8 @@ Status MakeFenceTable(SqlSession& session);
 // itself is protected from nothing. Two names never meet there, unless two spaces of locks or two
 // engines guard the same database by the same name; give such targets names of their own.
 // Failures: kInvalid for a lease without a fence, and for a shared or counted one, beside which
-// others are held; the session's. Roll back behind any.
+// others are held; for one of yours (AcquireOptions::fence) that does not fit 63 bits; the
+// session's. Roll back behind any.
 Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease);
 
 }  // namespace oncemq
