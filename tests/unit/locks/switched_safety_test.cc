@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways to two holders: stores that cannot be sealed, and processes that cannot read the record.
+#include <utility>
+
 #include "support/forwarding_locks.h"
 #include "switched_locks_fixture.h"
 
@@ -37,6 +39,21 @@ class LocksByEpoch final : public ForwardingLocks {
 };
 
 class SwitchedSafetyTest : public SwitchedLocksTest {};
+
+// Somebody else may have had it in between, and freed it in both.
+TEST_F(SwitchedSafetyTest, WhatTheSecondStoreGrantsWhenTheFirstMayHaveEndedIsNoGrant) {
+  Process p = Open();
+  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  milliseconds takes{999};
+  p.stores["b"]->on_its_way = [&] { clock_.Advance(std::exchange(takes, milliseconds(0))); };
+  LockAsk ask = New();
+  ask.lease = milliseconds(1'000);
+  const auto late = p.locks->Ask(ask);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_EQ(late.error().effect, Effect::kUnknown) << "it is given back by who gives up";
+  takes = milliseconds(998);
+  EXPECT_EQ(Ask(p, ask), Kind::kGranted);
+}
 
 TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   stores_["a"] = std::make_shared<LocksByEpoch>(MakeMemoryLocks({}, clock_));
