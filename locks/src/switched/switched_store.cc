@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "switched_store.h"
 
+#include <exception>
+
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
@@ -8,6 +10,22 @@ namespace {
 
 constexpr std::string_view kNameOfQuestions = "oncemq/question";
 constexpr milliseconds kQuestionLasts{1'000};
+
+// It is the user's, and others wait for what comes of it.
+Result<std::shared_ptr<LockEngine>> OpenedBy(const NamedLocks& named) {
+  const auto failed = [&](const char* what) {
+    return Error{Code::kInternal, Effect::kNone,
+                 "the store " + named.name + " was not opened: " + what};
+  };
+  try {
+    auto opened = named.open();
+    return !opened || *opened ? opened : failed("there is none");
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  } catch (...) {
+    return failed("an exception of an unknown type");
+  }
+}
 
 }  // namespace
 
@@ -33,7 +51,7 @@ SwitchedStore::Opened SwitchedStore::Engine() {
     }
     opening_ = mine;
   }
-  const Opened opened = named_.open();
+  const Opened opened = OpenedBy(named_);
   MutexLock lock(mutex_);
   *mine = opened;
   if (opened) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <latch>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,31 @@ TEST(SwitchedStoreTest, OneOpensAndTheOthersTakeWhatComesOfIt) {
   EXPECT_TRUE(store.Seal(1).has_value()) << "the next one opens it";
   EXPECT_TRUE(store.Seal(2).has_value());
   EXPECT_EQ(openings, 2);
+}
+
+TEST(SwitchedStoreTest, AnOpeningThatThrowsIsAFailureAndKeepsNobodyWaiting) {
+  int openings = 0;
+  const auto open = [&]() -> Result<std::shared_ptr<LockEngine>> {
+    switch (++openings) {
+      case 1:
+        throw std::runtime_error("no such place");
+      case 2:
+        throw 2;
+      case 3:
+        return std::shared_ptr<LockEngine>();
+      default:
+        return MakeMemoryLocks();
+    }
+  };
+  LockDoubts doubts;
+  SwitchedStore store({"a", MemoryLockCapabilities(), open}, doubts);
+  const auto thrown = store.Seal(1);
+  ASSERT_FALSE(thrown.has_value());
+  EXPECT_EQ(thrown.error().code, Code::kInternal);
+  EXPECT_NE(thrown.error().message.find("no such place"), std::string::npos);
+  EXPECT_FALSE(store.Seal(1).has_value());
+  EXPECT_FALSE(store.Seal(1).has_value()) << "none";
+  EXPECT_TRUE(store.Seal(1).has_value());
 }
 
 // Redis' wait, for one, asks nobody: it ends well though the server is dead.
