@@ -51,6 +51,16 @@ TEST_F(ZooKeeperLocksTest, AnyBytesAreAName) {
       << "all behind the empty one";
 }
 
+TEST_F(ZooKeeperLocksTest, AQuestionForANameThatIsTooLongIsRefusedHere) {
+  const Locks locks = OpenLocks();
+  const std::string name(size_t{1} << 20, 'n');
+  for (const Error& asked : {locks->Look(name).error(), locks->AskBack(name).error(),
+                             locks->Evict(name, Fence{1, 1}).error()}) {
+    EXPECT_EQ(asked.code, Code::kInvalid);
+  }
+  EXPECT_TRUE(locks->Look("x").has_value()) << "and nobody else is cut off";
+}
+
 TEST_F(ZooKeeperLocksTest, ManyNamesThatWereHeldOnceLeaveNothing) {
   const Locks locks = OpenLocks();
   const auto raw = Raw();

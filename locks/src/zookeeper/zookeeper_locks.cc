@@ -287,6 +287,9 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   static Result<std::vector<Asker>> Askers(ZooKeeperLife& life, std::string_view name) {
+    if (name.size() > kLongestLockName) {  // too long a request ends the connection of all
+      return Error{Code::kInvalid, Effect::kNone, "no name of a lock is as long as this"};
+    }
     life.EndDue(false);
     const auto line = life.Line(name);
     if (!line) {
