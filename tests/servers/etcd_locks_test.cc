@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only locks in etcd do. What every engine does, the conformance suite asks.
 #include <algorithm>
+#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "etcd/etcd_asks.h"
 #include "etcd_locks_fixture.h"
 #include "support/eventually.h"
 
@@ -250,6 +252,43 @@ TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
 
 // A watch that begins behind the store is looked for every 100 ms only: a waiter that has come a
 // moment ago would be woken late. Compared with a watch without a lock, turn and turn about.
+// Each of them asks again in time to keep its place, while those before it go.
+TEST_F(EtcdLocksTest, ALineOfHundredsIsServedInItsOrder) {
+  constexpr size_t kWaiters = 250;
+  Start();
+  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(2'000)});
+  auto holder = Acquired();
+  std::mutex mutex;
+  std::vector<Fence> served;
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < kWaiters; i++) {
+    threads.emplace_back([&] {
+      const auto lease = Acquired();
+      ASSERT_TRUE(lease.has_value());
+      const std::lock_guard lock(mutex);
+      served.push_back(lease->fence());
+    });
+  }
+  while (locks_->Look("x")->parties.size() <= kWaiters) {
+    std::this_thread::yield();
+  }
+  holder->Release();
+  threads.clear();
+  EXPECT_EQ(served.size(), kWaiters);
+  EXPECT_TRUE(std::is_sorted(served.begin(), served.end()));
+}
+
+// What keeps a place says little, however long the line is.
+TEST_F(EtcdLocksTest, WhoWaitsBehindSomebodyReadsNoLine) {
+  const EtcdLockKeys keys("");
+  const LockAsk ask = New();
+  const EtcdClaim has{.key = "mine", .created = 2, .ahead = "before", .ahead_created = 1};
+  const EtcdTxn stays = EtcdAskTxn(keys, ask, has.key, {}, EtcdWay::kStay, 9, has);
+  EXPECT_TRUE(stays.then.empty());
+  const EtcdTxn whole = EtcdAskTxn(keys, ask, has.key, {}, EtcdWay::kLong, 9, has);
+  EXPECT_FALSE(whole.then.empty());
+}
+
 TEST_F(EtcdLocksTest, AYoungWaiterIsWokenAsQuicklyAsAWatchIs) {
   Start();
   const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));

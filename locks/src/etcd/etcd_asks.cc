@@ -43,7 +43,8 @@ EtcdCompare EtcdSame(const std::string& key, int64_t created) {
 }
 
 EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
-                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most) {
+                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
+                   const EtcdClaim& has) {
   const std::string prefix = keys.Line(ask.name);
   const EtcdAsked asked{false, ask.epoch, ask.lease, ask.place, std::string(ask.who)};
   EtcdOp put{
@@ -52,6 +53,13 @@ EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::stri
               .otherwise = {RangeOf(keys.seal()), RangeOf(ticket.key)}};
   if (!ONCEMQ_MUTANT("etcd-seal-not-looked-at")) {
     txn.if_all.push_back(Sealed(keys, ask.epoch));
+  }
+  if (way == EtcdWay::kStay) {
+    txn.if_all.push_back(EtcdSame(has.key, has.created));
+    if (!ONCEMQ_MUTANT("etcd-stays-behind-nobody")) {
+      txn.if_all.push_back(EtcdSame(has.ahead, has.ahead_created));
+    }
+    return txn;
   }
   if (way == EtcdWay::kShort) {
     txn.if_all.push_back(NothingIn(prefix));
@@ -77,6 +85,10 @@ std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const Loc
   using Kind = EtcdAskAnswer::Kind;
   EtcdAskAnswer out{.epoch = ask.epoch};
   const EtcdEntry put{.key = key, .created = answer.header.revision, .lease = ticket.lease};
+  if (answer.succeeded && way == EtcdWay::kStay) {
+    out.kind = Kind::kStays;
+    return out;
+  }
   if (answer.succeeded && way == EtcdWay::kShort) {
     out.mine = put;
     out.fresh = true;

@@ -14,18 +14,22 @@
 namespace oncemq {
 
 // The gateway's price is the length of what is said. So a new ask takes the short way first, which
-// is for a name that nobody wants.
-enum class EtcdWay : unsigned char { kShort, kLong };
+// is for a name that nobody wants; and one that waits behind somebody asks whether it still does:
+// if each of a long line read all of it, the store would do nothing else.
+enum class EtcdWay : unsigned char { kShort, kStay, kLong };
 
-// Takes a place in the line of a name; without a queue only if that grants it.
+// Takes a place in the line of a name; without a queue only if that grants it. `has` is what it has
+// there already, for kStay.
 EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
-                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most);
+                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
+                   const EtcdClaim& has = {});
 
 struct EtcdAskAnswer {
   enum class Kind : unsigned char {
     kLine,     // asked: `mine`, or nothing was left behind
+    kStays,    // where it was, behind the same one
     kSealed,   // in `epoch`, another one than was asked in
-    kWanted,   // somebody wants the name: the long way is needed
+    kWanted,   // somebody wants the name, or nobody stands there: the long way is needed
     kNoTicket  // the session is another one now, or gone
   };
   Kind kind = Kind::kLine;

@@ -98,6 +98,12 @@ void EtcdClaims::Extended(const Token& token, std::optional<BootTime> until) {
   }
 }
 
+void EtcdClaims::AheadWent(const Token& token) {
+  if (const auto at = all_.find(token); at != all_.end()) {
+    at->second.claim.ahead.clear();
+  }
+}
+
 void EtcdClaims::Removed(const Token& token, const EtcdClaim& claim) {
   const auto at = all_.find(token);
   if (at == all_.end() || at->second.claim.created != claim.created ||

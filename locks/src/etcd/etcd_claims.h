@@ -46,6 +46,9 @@ class EtcdClaims {
   // None: it was not extended.
   void Extended(const Token& token, std::optional<BootTime> until);
 
+  // Whoever was ahead of it went: it waits for it no more.
+  void AheadWent(const Token& token);
+
   // The store has it no more.
   void Removed(const Token& token, const EtcdClaim& claim);
 

@@ -29,10 +29,18 @@ Error Moving() {
   return {Code::kUnavailable, Effect::kUnknown, "etcd changes its leader again and again"};
 }
 
+// Whoever waits behind somebody only wants to know whether that changed.
+EtcdWay WayOf(const LockAsk& ask, const EtcdClaim& has) {
+  const bool waits = ask.queue && !has.granted && !has.doubt && !has.ahead.empty();
+  return waits ? EtcdWay::kStay : EtcdWay::kLong;
+}
+
 }  // namespace
 
-Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string& key, EtcdWay way) {
+Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string& key,
+                                          const std::optional<EtcdClaim>& has) {
   using Answer = EtcdAskAnswer::Kind;
+  EtcdWay way = has ? WayOf(ask, *has) : EtcdWay::kShort;
   bool asked = false;
   bool made = false;
   const auto failed = [&](Error error) {
@@ -49,7 +57,8 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
     if (!ticket) {
       return failed(ticket.error());
     }
-    const auto answer = client_->Run(EtcdAskTxn(keys_, ask, key, *ticket, way, most_ + 1));
+    const auto answer = client_->Run(
+        EtcdAskTxn(keys_, ask, key, *ticket, way, most_ + 1, has.value_or(EtcdClaim())));
     if (!answer) {
       return failed(answer.error());
     }
@@ -92,13 +101,13 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
                      std::to_string(session_.LongestLease().count()) + " ms at most"};
   }
   const std::string key = keys_.Ask(ask.name, ask.mode, ask.token);
-  EtcdWay way = EtcdWay::kLong;
+  std::optional<EtcdClaim> has;
   for (int tries = 0;; tries++) {
     if (const Status done = RemoveOverdue(); !done) {
       return done.error();
     }
     MutexLock lock(mutex_);
-    way = claims_.Find(ask.token) ? EtcdWay::kLong : EtcdWay::kShort;
+    has = claims_.Find(ask.token);
     if (claims_.Asking(ask.token, key, Now())) {
       break;
     }
@@ -106,7 +115,7 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
       return Error{Code::kUnavailable, Effect::kNone, "what had ended is not removed yet"};
     }
   }
-  const auto answer = AskStore(ask, key, way);
+  const auto answer = AskStore(ask, key, has);
   MutexLock lock(mutex_);
   if (!answer && answer.error().effect == Effect::kUnknown) {
     claims_.Unknown(ask.token, Now() + std::max(ask.lease, ask.place));
@@ -124,11 +133,23 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
                         LockAnswer{LockAnswer::Kind::kSealed, {answer->epoch, 0}, milliseconds(0)})
                   : answer.error();
   }
+  if (answer->kind == EtcdAskAnswer::Kind::kStays) {
+    return Waits(ask, *has);
+  }
   if (!answer->mine) {
     claims_.HasNothing(ask.token);
     return LockAnswer{};
   }
   return InLine(ask, *answer);
+}
+
+LockAnswer EtcdLocks::Waits(const LockAsk& ask, const EtcdClaim& claim) {
+  const BootTime now = Now();
+  claims_.Has(ask.token, claim, now + ask.place);
+  Changed();
+  const auto ends = claims_.UntilOf(claim.ahead);
+  return LockAnswer{
+      LockAnswer::Kind::kQueued, {}, ends ? Left(*ends, now) : session_.LongestLease()};
 }
 
 // Its place in the line says what came of it.
@@ -159,15 +180,23 @@ Result<LockAnswer> EtcdLocks::InLine(const LockAsk& ask, const EtcdAskAnswer& an
   const EtcdEntry& before = answer.line[*ahead];
   claim.ahead = before.key;
   claim.ahead_created = before.created;
-  const auto kept = claims_.UntilOf(mine.key);
-  claims_.Has(ask.token, claim, ask.queue ? now + ask.place : kept.value_or(now));
-  Changed();
-  if (!ask.queue) {
-    return LockAnswer{};  // the place that it had before stays
+  if (ask.queue) {
+    return Waits(ask, claim);
   }
-  const auto ends = claims_.UntilOf(before.key);
-  return LockAnswer{
-      LockAnswer::Kind::kQueued, {}, ends ? Left(*ends, now) : session_.LongestLease()};
+  claims_.Has(ask.token, claim, claims_.UntilOf(mine.key).value_or(now));
+  Changed();
+  return LockAnswer{};  // the place that it had before stays
+}
+
+Result<bool> EtcdLocks::StillThere(const std::string& key, int64_t created) {
+  const auto seen =
+      client_->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = key, .keys_only = true});
+  if (!seen) {
+    return seen.error();
+  }
+  const auto& entries =
+      seen->replies.empty() ? std::vector<EtcdEntry>() : seen->replies.front().entries;
+  return !entries.empty() && entries.front().created == created;
 }
 
 // Asks for a watch first, and looks then: what happens in between is seen by one of them. A watch
@@ -186,20 +215,20 @@ Status EtcdLocks::Await(const LockAsk& ask, BootTime until, const std::stop_toke
     what.from = claim->ahead_created;
   }
   Status looked;
+  bool there = true;
   const Status watched = client_->Watch(what, until, stop, [&](const EtcdEvent& event) {
-    if (event.kind != EtcdEvent::Kind::kBegun || ONCEMQ_MUTANT("etcd-watch-without-a-look")) {
-      return event.kind == EtcdEvent::Kind::kBegun;
+    there = event.kind == EtcdEvent::Kind::kBegun;
+    if (there && !ONCEMQ_MUTANT("etcd-watch-without-a-look")) {
+      const auto still = StillThere(claim->ahead, claim->ahead_created);
+      looked = still ? Status() : Status(still.error());
+      there = still.value_or(false);
     }
-    const auto there =
-        client_->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = claim->ahead, .keys_only = true});
-    if (!there) {
-      looked = there.error();
-      return false;
-    }
-    const auto& entries =
-        there->replies.empty() ? std::vector<EtcdEntry>() : there->replies.front().entries;
-    return !entries.empty() && entries.front().created == claim->ahead_created;
+    return there;
   });
+  if (!there) {
+    MutexLock lock(mutex_);
+    claims_.AheadWent(ask.token);
+  }
   return watched ? looked : watched;
 }
 

@@ -54,8 +54,11 @@ class EtcdLocks final : public LockEngine {
   void Changed() REQUIRES(mutex_);
   Status RemoveOverdue();
   Result<std::vector<bool>> Remove(const std::vector<std::pair<Token, EtcdClaim>>& claims);
-  Result<EtcdAskAnswer> AskStore(const LockAsk& ask, const std::string& key, EtcdWay way);
+  Result<EtcdAskAnswer> AskStore(const LockAsk& ask, const std::string& key,
+                                 const std::optional<EtcdClaim>& has);
   Result<LockAnswer> InLine(const LockAsk& ask, const EtcdAskAnswer& answer) REQUIRES(mutex_);
+  LockAnswer Waits(const LockAsk& ask, const EtcdClaim& claim) REQUIRES(mutex_);
+  Result<bool> StillThere(const std::string& key, int64_t created);
   Status ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers);
   // The answer proves that the session lives so long; with the session.
   Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease);

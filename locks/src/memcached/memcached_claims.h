@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "oncemq/base/clock.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/token.h"
 
@@ -62,6 +63,12 @@ class MemcachedClaims {
   void Forget(const Token& token) {
     MutexLock lock(mutex_);
     claims_.erase(token);
+  }
+  // The server had the name for somebody else. Whoever tries often leaves nothing behind here.
+  void Refused(const Token& token, bool had_some) {
+    if (!had_some && !ONCEMQ_MUTANT("memcached-refused-ones-kept")) {
+      Forget(token);
+    }
   }
 
  private:

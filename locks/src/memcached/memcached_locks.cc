@@ -60,7 +60,6 @@ class MemcachedLocks final : public LockEngine {
     InEpoch(ask.epoch);
     const BootTime sent = Now();
     const auto former = claims_.Find(ask.token);
-    const bool goes_on = former && former->until > sent;
     claims_.Sent(ask.token, ask.epoch, sent + ask.lease, sent);
     MemcachedHold hold{ask.token, false, space_ + std::string(ask.name), std::string(ask.who)};
     const std::string key = Key(ask.name, ask.epoch);
@@ -101,9 +100,10 @@ class MemcachedLocks final : public LockEngine {
       const bool mine = (*there)->hold.token == ask.token;
       // Looked at behind the answer: whoever extends it says so before.
       if (!mine && !claims_.Ended((*there)->hold.token, Now())) {
+        claims_.Refused(ask.token, stored || former);
         return LockAnswer{};
       }
-      hold.asked_back = mine && goes_on && (*there)->hold.asked_back;
+      hold.asked_back = mine && former && former->until > sent && (*there)->hold.asked_back;
       value = Encode(hold);
       change = {CommandKind::kSwap, key, value, Kept(ask.lease), (*there)->version};
       if (done && round + 1 == kRounds) {

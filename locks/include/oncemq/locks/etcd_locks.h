@@ -23,7 +23,7 @@ struct EtcdLockOptions {
   milliseconds connect{1'000};
   milliseconds call{2'000};  // one question and its answer
   size_t max_connections = 16;
-  size_t max_waiters = 1'000;  // for one name, readers that hold it included; more: kFull
+  size_t max_waiters = 500;  // for one name, readers that hold it included; more: kFull
   // One lease of etcd for all that an engine holds; whole seconds from 2 to 3,600. The lease of a
   // hold is three quarters of it at most; longer ones are refused (kInvalid).
   std::chrono::seconds session{40};
