@@ -12,6 +12,8 @@ using Ticket = OpenZooKeeperCalls::Ticket;
 using Kind = ZooKeeperCall::Kind;
 using Mode = ZooKeeperCall::Mode;
 
+constexpr size_t kOrderBytes = 12;  // at most, behind the path of a sequential node, and its end
+
 std::string FullPath(const std::string& chroot, const std::string& path) {
   if (chroot.empty()) {
     return path;
@@ -52,6 +54,7 @@ std::optional<ZooKeeperReply::Kind> AnswerOf(int code) {
 
 ZooKeeperReply::Stat StatOf(const Stat& stat) {
   return {.created = static_cast<uint64_t>(stat.czxid),
+          .changed = static_cast<uint64_t>(stat.mzxid),
           .children_changed = static_cast<uint64_t>(stat.pzxid),
           .children_changes = static_cast<uint32_t>(stat.cversion),
           .version = stat.version,
@@ -68,6 +71,12 @@ void Answer(const void* data, int code, ZooKeeperReply reply) {
     return;
   }
   reply.kind = *kind;
+  if (code == ZOK && !ticket->results.empty()) {
+    reply.stat = StatOf(ticket->stat);
+    for (const std::string& path : ticket->made) {
+      reply.made = BehindChroot(path.c_str(), ticket->chroot);
+    }
+  }
   if (code != ZOK) {
     for (size_t i = 0; i < ticket->results.size(); i++) {
       if (ticket->results[i].err == code) {
@@ -121,6 +130,7 @@ int Multi(zhandle_t* handle, const std::string& chroot, const ACL_vector& acl,
   std::vector<zoo_op_t> ops(steps.size());
   paths.reserve(steps.size());
   ticket.results.resize(steps.size());
+  ticket.made.reserve(steps.size());  // the client writes to where they are
   for (size_t i = 0; i < steps.size(); i++) {
     const ZooKeeperCall& step = steps[i];
     const char* path = paths.emplace_back(FullPath(chroot, step.path)).c_str();
@@ -130,14 +140,15 @@ int Multi(zhandle_t* handle, const std::string& chroot, const ACL_vector& acl,
         if (step.mode == Mode::kContainer) {
           return ZBADARGUMENTS;  // the client ends the process over the server's answer
         }
+        ticket.made.emplace_back(FullPath(chroot, step.path).size() + kOrderBytes, '\0');
         zoo_create_op_init(&ops[i], path, step.data.data(), length, &acl, ModeOf(step.mode),
-                           nullptr, 0);
+                           ticket.made.back().data(), static_cast<int>(ticket.made.back().size()));
         break;
       case Kind::kDelete:
         zoo_delete_op_init(&ops[i], path, step.version);
         break;
       case Kind::kSet:
-        zoo_set_op_init(&ops[i], path, step.data.data(), length, step.version, nullptr);
+        zoo_set_op_init(&ops[i], path, step.data.data(), length, step.version, &ticket.stat);
         break;
       case Kind::kCheck:
         zoo_check_op_init(&ops[i], path, step.version);
@@ -193,7 +204,7 @@ std::unique_ptr<OpenZooKeeperCalls::Ticket> OpenZooKeeperCalls::Take(const Ticke
 void OpenZooKeeperCalls::HandOver(zhandle_t* handle, const std::string& chroot,
                                   const ACL_vector& acl, const ZooKeeperCall& call,
                                   ZooKeeperDone done) {
-  auto ticket = std::make_unique<Ticket>(Ticket{*this, std::move(done), {}});
+  auto ticket = std::make_unique<Ticket>(Ticket{*this, std::move(done), chroot, {}, {}, {}});
   Ticket& given = *ticket;
   {
     MutexLock lock(mutex_);

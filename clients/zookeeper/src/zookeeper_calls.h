@@ -25,7 +25,10 @@ class OpenZooKeeperCalls {
   struct Ticket {
     OpenZooKeeperCalls& open;
     ZooKeeperDone done;
+    std::string_view chroot;               // of the session, which outlives it
     std::vector<zoo_op_result_t> results;  // of the steps
+    std::vector<std::string> made;         // by each that creates
+    Stat stat;                             // of one that sets
   };
 
   // `done` is called once: on a thread of the client, or before this returns. `acl` is of nodes

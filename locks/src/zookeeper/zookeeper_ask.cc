@@ -111,6 +111,8 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
                   .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim.number),
                   .data = ToText({ask_.epoch, ask_.lease, ask_.place, std::string(ask_.who)}),
                   .mode = Call::Mode::kEphemeralSequential};
+  // Its answer says what nothing else in a transaction does: its number, and who is there.
+  const Call mark{.kind = Call::Kind::kSet, .path = path_};
   std::vector<Call> calls;
   if (no_container_) {
     calls.push_back({.kind = Call::Kind::kCreate,
@@ -118,9 +120,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
                      .mode = ONCEMQ_MUTANT("zookeeper-names-stay") ? Call::Mode::kPersistent
                                                                    : Call::Mode::kContainer});
   }
-  calls.push_back({.kind = Call::Kind::kChildren, .path = path_});
-  calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make}});
-  calls.push_back({.kind = Call::Kind::kChildren, .path = path_});
+  calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make, mark}});
   const auto replies = life_.Run(calls);
   if (!replies) {
     if (replies.error().effect == Effect::kNone) {
@@ -128,13 +128,10 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
     }
     return replies.error();
   }
-  return Made(claim, std::span<const Reply>(*replies).last<3>());
+  return Made(claim, replies->back());
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, std::span<const Reply, 3> flight) {
-  const Reply& before = flight[0];
-  const Reply& multi = flight[1];
-  const Reply& behind = flight[2];
+ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) {
   if (multi.kind != Reply::Kind::kDone) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
     if (multi.step == 0) {
@@ -150,24 +147,25 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, std::span<const Repl
     no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
     return std::optional<LockAnswer>();
   }
-  const auto line = life_.Ordered(ask_.name, behind.children);
+  Claim placed = claim;
+  placed.node = multi.made;
+  life_.With(
+      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
+  if (multi.stat.children == 1 || ONCEMQ_MUTANT("zookeeper-alone-among-many")) {
+    return Granted(placed, multi.stat.changed);
+  }
+  const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
+  const auto line = behind ? life_.Ordered(ask_.name, behind->children) : behind.error();
   if (!line) {
     return line.error();
   }
-  const auto mine = [&](const ZooKeeperNode& node) {
-    return node.session == life_.id() && node.number == claim.number;
-  };
-  const auto at = std::find_if(line->begin(), line->end(), mine);
-  if (at == line->end()) {
+  const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == placed.node; };
+  if (std::none_of(line->begin(), line->end(), mine)) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
     return std::optional<LockAnswer>();  // somebody deleted it already
   }
-  Claim placed = claim;
-  placed.node = PathOf(*at);
-  life_.With(
-      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
-  const bool alone = before.kind == Reply::Kind::kDone && ChangedOnce(before.stat, behind.stat);
-  return Decide(placed, *line, alone ? std::optional(behind.stat.children_changed) : std::nullopt);
+  const bool since = !SameChildren(multi.stat, behind->stat);
+  return Decide(placed, *line, since ? std::nullopt : std::optional(multi.stat.changed));
 }
 
 // Z3.
@@ -235,15 +233,14 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
                                           const std::vector<ZooKeeperNode>& line,
-                                          std::optional<uint64_t> made_alone) {
+                                          std::optional<uint64_t> made_last) {
   const std::vector<LockMode> modes = ModesOf(line);
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto place =
       static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
   const auto ahead = WaitsFor(modes, place);
   if (!ahead || ONCEMQ_MUTANT("zookeeper-granted-behind-others")) {
-    // Z2: the last change among the children is our node then.
-    return made_alone ? Granted(claim, *made_alone) : Confirm(claim);
+    return made_last ? Granted(claim, *made_last) : Confirm(claim);
   }
   if (!ask_.queue) {
     return GiveUp(std::nullopt);

@@ -3,16 +3,15 @@
 //
 // Z1  A place is a node that nobody passes. A name is granted where nobody is ahead that forbids
 //     it.
-// Z2  The grant and a check of the seal are one: the check is made with the node, and the lists
-//     right before and right behind differ by that node alone; or it is made by a write of its
-//     own, behind the look that found nobody ahead.
+// Z2  The grant and a check of the seal are one: the check is made with the node, which is the
+//     only one there, or nobody came or went before those ahead were looked at; or it is made by a
+//     write of its own, behind the look that found nobody ahead.
 // Z3  An ask whose answer was lost looks for its node before it makes one.
 // Z4  Who is ahead and goes before we watch it costs another look, never the place.
 // Z5  An ask that fails says kNone only if nothing of it can be in the store.
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -33,12 +32,11 @@ class ZooKeeperAsk {
   Error OfAll(Error error);
   Answer Once();
   Answer TakePlace();
-  // What came of a flight that made a node, between two lists.
-  Answer Made(const Claim& claim, std::span<const ZooKeeperReply, 3> flight);
+  Answer Made(const Claim& claim, const ZooKeeperReply& multi);
   Answer FindNode(const Claim& claim);
   Answer LookAhead(const Claim& claim);
   Answer Decide(const Claim& claim, const std::vector<ZooKeeperNode>& line,
-                std::optional<uint64_t> made_alone);
+                std::optional<uint64_t> made_last);
   Answer Confirm(const Claim& claim);
   Answer Confirmed(const Claim& claim, const ZooKeeperReply& check, const ZooKeeperReply& node);
   Answer Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line, size_t ahead);

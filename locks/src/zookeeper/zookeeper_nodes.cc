@@ -136,10 +136,9 @@ std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line) {
 }
 
 // A parent that was deleted and made again counts from 0.
-bool ChangedOnce(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind) {
-  const uint32_t changes = behind.children_changes - before.children_changes;
-  return before.created == behind.created &&
-         (changes == 1 || ONCEMQ_MUTANT("zookeeper-others-not-counted"));
+bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind) {
+  return before.created == behind.created && (before.children_changes == behind.children_changes ||
+                                              ONCEMQ_MUTANT("zookeeper-others-not-counted"));
 }
 
 std::string ToText(const ZooKeeperWords& words) {

@@ -43,8 +43,8 @@ std::vector<ZooKeeperNode> LineOf(const std::vector<std::string>& children);
 // Whether the server has run out of numbers there: then only the moments of their making tell.
 bool OutOfNumbers(const std::vector<ZooKeeperNode>& line);
 std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line);
-// Whether one child came or went, and no other, between two looks at the same parent.
-bool ChangedOnce(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind);
+// Whether no child came or went between two looks at a parent.
+bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind);
 
 // What a node says.
 struct ZooKeeperWords {

@@ -66,15 +66,12 @@ TEST(ZooKeeperNodes, TheLastNumberAndThoseBehindItTellNoOrder) {
   EXPECT_FALSE(OutOfNumbers(LineOf({Child('x', 1, "2147483646")})));
 }
 
-TEST(ZooKeeperNodes, WhoCameAloneIsKnownByTheNumberOfChanges) {
+TEST(ZooKeeperNodes, WhetherSomebodyCameOrWentIsKnownByTheNumberOfChanges) {
   using Stat = ZooKeeperReply::Stat;
   const Stat before{.created = 7, .children_changes = 4};
-  EXPECT_TRUE(ChangedOnce(before, {.created = 7, .children_changes = 5}));
-  EXPECT_FALSE(ChangedOnce(before, {.created = 7, .children_changes = 6})) << "somebody else too";
-  EXPECT_FALSE(ChangedOnce(before, {.created = 7, .children_changes = 4}));
-  EXPECT_FALSE(ChangedOnce(before, {.created = 9, .children_changes = 5})) << "another parent";
-  EXPECT_TRUE(ChangedOnce({.children_changes = 0xffff'ffff}, {.children_changes = 0}))
-      << "the number begins again";
+  EXPECT_TRUE(SameChildren(before, {.created = 7, .children_changes = 4}));
+  EXPECT_FALSE(SameChildren(before, {.created = 7, .children_changes = 6})) << "came and went";
+  EXPECT_FALSE(SameChildren(before, {.created = 9, .children_changes = 4})) << "another parent";
 }
 
 TEST(ZooKeeperNodes, WhatANodeSaysComesBack) {

@@ -64,6 +64,7 @@ struct ZooKeeperReply {
   enum class Kind : unsigned char { kDone, kNoNode, kExists, kBadVersion, kNotEmpty };
   struct Stat {
     uint64_t created = 0;           // czxid: the number of the change that made it
+    uint64_t changed = 0;           // mzxid: of the last one that set it
     uint64_t children_changed = 0;  // pzxid: of the last change among its children
     uint32_t children_changes = 0;  // cversion: how many came and went; begins again at 2^32
     int32_t version = 0;
@@ -74,7 +75,8 @@ struct ZooKeeperReply {
   size_t step = 0;  // of kMulti: the one that was not done, so that none was
   std::string data;
   std::vector<std::string> children;
-  Stat stat;  // of kGet, kExists, kSet; of kChildren the parent's
+  std::string made;  // of kMulti: the path of the node that its last kCreate made
+  Stat stat;         // of kGet, kExists, kSet; of kMulti its last kSet's; of kChildren the parent's
 };
 
 // Called on a thread of the session, which they must not block; they must not destroy it.
