@@ -190,7 +190,7 @@ def sanitized(preset, one_of):
 
     def tier(run):
         run.command(["scripts/kafka-fetch"])
-        return ctest(run, preset, SANITIZED, env=few_seeds, exclude=LONG)
+        return ctest(run, preset, SANITIZED, jobs=3, env=few_seeds, exclude=LONG)
 
     return tier
 
@@ -298,7 +298,7 @@ FULL_TIERS = [
     ("tsan", 1200, sanitized("tsan", 25)),
     ("seeds", 300, tier_seeds),
     ("storms", 480, tier_storms),
-    ("locks", 900, labelled("^locks$")),
+    ("locks", 900, labelled("^locks$", jobs=3)),
     ("large", 120, labelled("^large$", jobs=1, exclude=None)),
     ("hiredis", 300, script("scripts/check_hiredis")),
     ("fuzz", 420, script("scripts/fuzz")),

@@ -38,6 +38,11 @@ class SwitchStoreView final : public SwitchStore {
       changed_.wait(mutex_, [&] { return inside_; });
     }
   }
+  // What the switchboard's thread does by itself at its start is over.
+  void UntilItWaits() {
+    MutexLock lock(mutex_);
+    changed_.wait(mutex_, [&] { return inside_; });
+  }
   // Lets the switchboard's thread go around once, and waits until it has.
   void Turn() {
     MutexLock lock(mutex_);

@@ -50,6 +50,7 @@ class SwitchboardTest : public ::testing::Test {
     auto board = Switchboard::Open(process.view, options, clock_);
     EXPECT_TRUE(board.has_value()) << ToString(board.error());
     process.board = *std::move(board);
+    process.view->UntilItWaits();
     return process;
   }
   Process Open() { return Open(Options()); }

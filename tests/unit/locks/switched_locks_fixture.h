@@ -46,6 +46,7 @@ class SwitchedLocksTest : public ::testing::Test {
         {.when_blind = when_blind, .breaker = {.failures = 1'000}, .aside = AtOnce}, clock_);
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     process.locks = *std::move(locks);
+    process.view->UntilItWaits();
     return process;
   }
 
