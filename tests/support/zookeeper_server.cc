@@ -16,9 +16,9 @@
 
 #ifdef __SANITIZE_ADDRESS__
 // The C client forgets the entries of events that come while it closes. What we gave it is ours,
-// and is still looked for.
-extern "C" const char* __lsan_default_suppressions();   // NOLINT: asked for by this name
-extern "C" const char* __lsan_default_suppressions() {  // NOLINT
+// and is still looked for. The sanitizer, a library, asks for it by this name.
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();   // NOLINT
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {  // NOLINT
   return "leak:libzookeeper_mt\n";
 }
 #endif
