@@ -108,7 +108,9 @@ TEST_P(EachEngine, ASwitchboardComesToItAndAskingLeavesNoTrace) {
   EXPECT_TRUE(
       Eventually(kEndsWithin, [&] { return under_way() && (*locks)->Progress().in_force == "y"; }));
   locks->reset();  // it asks again and again
-  const auto seen = (*OpenLockEngine(address_))->Look("oncemq/question");
+  const auto engine = OpenLockEngine(address_);
+  ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
+  const auto seen = (*engine)->Look("oncemq/question");
   ASSERT_TRUE(seen.has_value()) << ToString(seen.error());
   EXPECT_TRUE(seen->parties.empty());
 }

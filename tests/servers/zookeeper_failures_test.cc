@@ -120,9 +120,11 @@ TEST_F(ZooKeeperLocksTest, AListThatNamesSomebodyWhoIsGoneCostsNoTurn) {
     const LockAsk ahead = AskOf(2 * round);
     const LockAsk behind = AskOf(2 * round + 1);
     ASSERT_EQ(Asked(*other, ahead), Kind::kGranted);
+    ASSERT_EQ(Asked(**late, behind), Kind::kQueued);
+    const uint64_t said = network.said();
     network.Set(TcpProxy::Mode::kHoldReplies);
     std::jthread asks([&] { EXPECT_EQ(Asked(**late, behind), Kind::kGranted); });
-    EXPECT_TRUE(Eventually(kSoon, [&] { return Parties(*other) == 2; }));
+    EXPECT_TRUE(Eventually(kSoon, [&] { return network.said() > said; }));
     EXPECT_EQ(*Free(*other, ahead), Freed::kYes);
     network.Set(TcpProxy::Mode::kPass);
     asks.join();
