@@ -83,11 +83,11 @@ std::string AsText(const LockView& view) {
   return text;
 }
 
-// Held in another space is not seen here.
-std::string NobodyHolds(const LockArguments& arguments) {
+// What is in another space is not seen here.
+std::string WithSpace(std::string_view said, const LockArguments& arguments) {
   const auto by_name = LocksByCatalogue(arguments);
   const std::string where = by_name && *by_name ? "" : " in the space '" + arguments.space + "'";
-  return "nobody holds it" + SafeText(where) + "\n";
+  return std::string(said) + SafeText(where) + "\n";
 }
 
 std::string YesOrNo(bool can) {
@@ -148,6 +148,9 @@ int LockLsCommand(const LockArguments& arguments) {
   if (!names) {
     return LockFailed(names.error());
   }
+  if (names->empty()) {
+    std::cerr << WithSpace("no names", arguments);
+  }
   int exit = kExitDone;
   for (const std::string& name : *names) {
     const auto view = (*locks)->Look(name);
@@ -182,7 +185,7 @@ int LockShowCommand(const LockArguments& arguments) {
   if (arguments.json) {
     std::cout << SafeJson(AsJson(*view)) << "\n";
   } else if (view->parties.empty()) {
-    std::cout << SafeText(view->name) << ": " << NobodyHolds(arguments);
+    std::cout << SafeText(view->name) << ": " << WithSpace("nobody holds it", arguments);
   } else {
     std::cout << AsText(*view);
   }

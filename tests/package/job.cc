@@ -3,10 +3,12 @@
 #include <cstdio>
 
 #include "oncemq/locks/lock_domain.h"
-#include "oncemq/locks/memory_locks.h"
+#include "oncemq/locks/lock_engines.h"
 
-int main() {
-  const auto domain = oncemq::LockDomain::Open(oncemq::MakeMemoryLocks());
+int main(int argc, char** argv) {
+  // Say redis://host: all who open the same address and space exclude each other.
+  const auto engine = oncemq::OpenLockEngine(argc > 1 ? argv[1] : "memory:", "jobs");
+  const auto domain = engine ? oncemq::LockDomain::Open(*engine) : engine.error();
   if (!domain) {
     std::fprintf(stderr, "%s\n", domain.error().message.c_str());
     return 1;

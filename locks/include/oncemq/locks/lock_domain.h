@@ -71,7 +71,8 @@ struct AcquireOptions {
   bool fenced = false;           // every effect under the lease checks its fence: need not wait
                                  // while a store that failed is being left; kExclusive only
   milliseconds lease{0};         // 0: as the domain says
-  milliseconds max_hold{0};      // the hold is lost after that, however well it is renewed; 0: no
+  milliseconds max_hold{0};      // the hold is lost after that, however well it is renewed, and the
+                                 // name free when it is released, or its lease over; 0: no limit
   std::optional<BootTime> ends;  // the same at a moment, however long the name was waited for
   std::string_view what;         // what it is for; people see host, process, `who`, this
   std::optional<Fence> fence;    // in place of the engine's: where those that others can compare
