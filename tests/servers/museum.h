@@ -9,9 +9,8 @@
 //   blind-delete         in memcached: taken by `add`, given back by `delete`: whoever was late
 //                        deletes the next one's
 //   client-clocks        in Redis, as the next three: SETNX and GETSET as they are written down:
-//   the
-//                        value is when it ends, judged by whoever looks, on its own clock; freed by
-//                        DEL if it has not ended by that clock
+//                        the value is when it ends, judged by whoever looks, on its own clock;
+//                        freed by DEL if it has not ended by that clock
 //   swap-of-the-seen     the same with that one flaw alone: an owner in the value, a swap of what
 //                        was seen; with clocks that agree nothing is wrong with it
 //   readers-judge        the same, and whoever finds it ended writes over it; right clocks do not

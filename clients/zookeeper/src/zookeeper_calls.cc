@@ -140,7 +140,7 @@ int Multi(zhandle_t* handle, const std::string& chroot, const ACL_vector& acl,
         if (step.mode == Mode::kContainer) {
           return ZBADARGUMENTS;  // the client ends the process over the server's answer
         }
-        ticket.made.emplace_back(FullPath(chroot, step.path).size() + kOrderBytes, '\0');
+        ticket.made.emplace_back(paths.back().size() + kOrderBytes, '\0');
         zoo_create_op_init(&ops[i], path, step.data.data(), length, &acl, ModeOf(step.mode),
                            ticket.made.back().data(), static_cast<int>(ticket.made.back().size()));
         break;
