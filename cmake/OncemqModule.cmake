@@ -5,13 +5,24 @@
 #     library oncemq_base, alias oncemq::base, public headers in ./include/oncemq/base/
 #   oncemq_proto(NAME payment SOURCES payment.proto)     library oncemq_proto_payment
 #   oncemq_program(NAME oncemq SOURCES main.cc LIBS ...) program
+#     Both may name heavy headers that most of their sources include: PRECOMPILED <x.hpp>
 #
 # A library called oncemq_dep_<name> is looked up by cmake/Dependencies.cmake when first named.
 
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/Dependencies.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/PkgConfigFile.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/Precompiled.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Warnings.cmake)
+
+# That of its kind, or one of its own where more than the standard's headers are heavy.
+function(_oncemq_precompile target kind)
+  if(ARGN)
+    oncemq_precompiled(${target} alone ${ARGN})
+  else()
+    oncemq_precompiled(${target} ${kind})
+  endif()
+endfunction()
 
 # Records what the installed package must find again.
 function(_oncemq_record_dependencies)
@@ -23,7 +34,7 @@ function(_oncemq_record_dependencies)
 endfunction()
 
 function(oncemq_module)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;PUBLIC;PRIVATE;PRECOMPILED")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME)
     message(FATAL_ERROR "oncemq_module: bad arguments: ${ARGV}")
   endif()
@@ -39,6 +50,7 @@ function(oncemq_module)
     add_dependencies(oncemq_libraries ${target})
     target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    _oncemq_precompile(${target} library ${arg_PRECOMPILED})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -65,11 +77,12 @@ function(oncemq_module)
 endfunction()
 
 function(oncemq_program)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBS;PRECOMPILED")
   oncemq_need_of(${arg_LIBS})
   add_executable(${arg_NAME} ${arg_SOURCES})
   oncemq_warnings(${arg_NAME})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} Threads::Threads)
+  _oncemq_precompile(${arg_NAME} program ${arg_PRECOMPILED})
 endfunction()
 
 function(oncemq_proto)

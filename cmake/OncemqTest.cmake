@@ -16,29 +16,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/OncemqModule.cmake)
 # A test's own code runs briefly and is compiled often (measured: 43 % less time with -O1 -g1 than
 # with -O2 -g). What it tests is compiled as the preset says. Under a sanitizer all is as its preset
 # says: -Og takes half of the time of -O1 there, and a third of -O2's.
-function(_oncemq_quick_compile target)
+function(oncemq_quick_compile target)
   if(NOT ONCEMQ_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   endif()
-endfunction()
-
-# GoogleTest and the standard headers that nearly every test needs, compiled once. Tests reuse it.
-function(_oncemq_test_pch)
-  if(TARGET oncemq_test_pch)
-    return()
-  endif()
-  oncemq_need(gmock)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/oncemq_test_pch.cc
-       CONTENT "// Carries the precompiled header of the tests.\nint main() {}\n")
-  # A program, as the tests are: a header compiled for a library doesn't fit them.
-  add_executable(oncemq_test_pch ${PROJECT_BINARY_DIR}/oncemq_test_pch.cc)
-  target_link_libraries(oncemq_test_pch PRIVATE oncemq_dep_gmock Threads::Threads)
-  oncemq_warnings(oncemq_test_pch)
-  _oncemq_quick_compile(oncemq_test_pch)
-  target_precompile_headers(oncemq_test_pch PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <deque> <functional>
-    <map> <memory> <mutex> <optional> <random> <set> <span> <string> <string_view> <thread>
-    <unordered_map> <unordered_set> <variant> <vector>)
 endfunction()
 
 function(oncemq_test)
@@ -53,16 +34,15 @@ function(oncemq_test)
   set(target test_${arg_NAME})
   oncemq_need(gmock)
   oncemq_need_of(${arg_LIBS})
-  _oncemq_test_pch()
   add_executable(${target} ${arg_SOURCES})
   if(ONCEMQ_SANITIZE MATCHES "thread")
     target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/tsan_libraries.cc)
     target_compile_definitions(${target} PRIVATE $<$<BOOL:${arg_ROCKSDB}>:ONCEMQ_TSAN_ROCKSDB>)
   endif()
   oncemq_warnings(${target})
-  _oncemq_quick_compile(${target})
+  oncemq_quick_compile(${target})
   target_link_libraries(${target} PRIVATE ${arg_LIBS} oncemq_dep_gmock Threads::Threads)
-  target_precompile_headers(${target} REUSE_FROM oncemq_test_pch)
+  oncemq_precompiled(${target} test)
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
