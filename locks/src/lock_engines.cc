@@ -106,8 +106,14 @@ Status Usable(std::string_view address) {
   return {};
 }
 
+// Which of them this build knows tells a slip of the pen from an engine that is not compiled in.
 Error Nowhere() {
-  return {Code::kInvalid, Effect::kNone, "this build has no locks at such an address"};
+  std::string known;
+  for (const Entry& entry : kEntries) {
+    known += (known.empty() ? "" : ", ") + std::string(entry.scheme);
+  }
+  return {Code::kInvalid, Effect::kNone,
+          "this build has no locks at such an address, but at those that begin with " + known};
 }
 
 }  // namespace

@@ -80,6 +80,26 @@ TEST_F(RedisClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
   ASSERT_FALSE(none.has_value());
 }
 
+TEST_F(RedisClientTest, APasswordForNoneAndADatabaseThatIsNotThereAreWrongAddresses) {
+  const auto server = RedisServer::Start();
+  const std::string address = server->url().substr(std::string("redis://").size());
+  for (const std::string& wrong : {"redis://:hunter2@" + address, "redis://" + address + "/99"}) {
+    const auto refused = Open(wrong);
+    ASSERT_FALSE(refused.has_value()) << wrong;
+    EXPECT_EQ(refused.error().code, Code::kInvalid) << ToString(refused.error());
+    EXPECT_EQ(refused.error().effect, Effect::kNone);
+  }
+}
+
+TEST_F(RedisClientTest, AServerThatHasNoRoomForAConnectionIsUnavailable) {
+  StartAndOpen();
+  Run({"CONFIG", "SET", "maxclients", "1"});  // and that is the one that says it
+  const auto second = Open(server_->url());
+  ASSERT_FALSE(second.has_value()) << "it would fail in the middle of its first call";
+  EXPECT_EQ(second.error().code, Code::kUnavailable) << ToString(second.error());
+  EXPECT_EQ(second.error().effect, Effect::kNone);
+}
+
 TEST_F(RedisClientTest, AServerThatIsNotThereIsUnavailableAndNothingWasDone) {
   const LoopbackPort port;
   const auto client = Open("redis://" + port.address());

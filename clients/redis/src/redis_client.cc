@@ -37,11 +37,12 @@ std::string_view ErrorOf(std::string_view text) {
   return at == std::string_view::npos ? text : text.substr(at + kWithin.size());
 }
 
-// What a server says that is no master now, or not yet.
+// What a server says that is no master now, or not yet, or has no room for this connection.
 bool SaysLater(std::string_view whole) {
   const std::string_view text = ErrorOf(whole);
   return text.starts_with("READONLY") || text.starts_with("LOADING") ||
-         text.starts_with("MASTERDOWN") || text.starts_with("UNBLOCKED");
+         text.starts_with("MASTERDOWN") || text.starts_with("UNBLOCKED") ||
+         text.starts_with("ERR max number of clients");
 }
 
 bool UnknownScript(const RedisReply& reply) {

@@ -8,6 +8,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/redis_client.h"
 
@@ -206,12 +207,18 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
   }
   const RedisReply& role = answers->back();
   for (const RedisReply& answer : *answers) {
+    if (answer.kind != RedisReply::Kind::kError) {
+      continue;
+    }
+    Error error = RedisError(answer.text);
+    error.effect = Effect::kNone;
+    if (&answer != &role && error.code == Code::kInternal) {
+      error.code = Code::kInvalid;  // a user, a password or a database that is not there
+    }
     // Some servers tell nobody what they are.
-    const bool may_not_ask =
-        &answer == &role && place.master.empty() && !answer.text.starts_with("NOAUTH");
-    if (answer.kind == RedisReply::Kind::kError && !may_not_ask) {
-      Error error = RedisError(answer.text);
-      error.effect = Effect::kNone;
+    const bool may_not_ask = &answer == &role && place.master.empty() && !IsOutage(error) &&
+                             !answer.text.starts_with("NOAUTH");
+    if (!may_not_ask) {
       return error;
     }
   }
