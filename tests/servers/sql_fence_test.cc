@@ -99,6 +99,23 @@ TEST_P(SqlFenceTest, WhoWasOvertakenIsRefused) {
   EXPECT_EQ(InstalledAlone(later), FenceInstalled::kYes) << "the refusal changed nothing";
 }
 
+TEST_P(SqlFenceTest, ATransactionIsBegunByTheLatestLeaseOnly) {
+  const Lease former = Taken();
+  Lease later = Taken();
+  const auto begun = BeginFenced(client(), later);
+  ASSERT_TRUE(begun.has_value() && *begun != nullptr) << ToString(begun.error());
+  EXPECT_TRUE((*begun)->Commit());
+  const auto overtaken = BeginFenced(client(), former);
+  ASSERT_TRUE(overtaken.has_value()) << ToString(overtaken.error());
+  EXPECT_EQ(*overtaken, nullptr);
+  later.Release();
+  const auto over = BeginFenced(client(), later);
+  ASSERT_TRUE(over.has_value()) << ToString(over.error());
+  EXPECT_EQ(*over, nullptr);
+  const auto counted = domain_->Acquire("many", {.mode = LockMode::kCounted, .limit = 2});
+  EXPECT_EQ(BeginFenced(client(), **counted).error().code, Code::kInvalid);
+}
+
 TEST_P(SqlFenceTest, AnEpochLeadsAllFencesBeforeIt) {
   const Lease former = Taken();
   ASSERT_EQ(InstalledAlone(former), FenceInstalled::kYes);

@@ -5,6 +5,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/clients/sql_client.h"
 
 namespace oncemq {
 namespace {
@@ -76,6 +77,20 @@ Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease)
   const Fence there{static_cast<uint32_t>(NumberOf(now->rows[0][0])), NumberOf(now->rows[0][1])};
   return there == fence || ONCEMQ_MUTANT("sql-lower-fence-installed") ? FenceInstalled::kYes
                                                                       : FenceInstalled::kOvertaken;
+}
+
+Result<std::unique_ptr<SqlTransaction>> BeginFenced(SqlClient& client, const Lease& lease) {
+  auto transaction = client.Begin();
+  if (!transaction) {
+    return transaction.error();
+  }
+  const auto installed = InstallFence(**transaction, lease);
+  if (!installed) {
+    return installed.error();
+  }
+  const bool ours =
+      *installed == FenceInstalled::kYes || ONCEMQ_MUTANT("fenced-transaction-of-the-overtaken");
+  return ours ? std::move(transaction) : std::unique_ptr<SqlTransaction>();
 }
 
 }  // namespace oncemq

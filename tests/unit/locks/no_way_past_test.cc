@@ -16,6 +16,10 @@ template <class... Arguments>
 concept Installs = requires(Arguments... arguments) {
   typename std::type_identity<decltype(InstallFence(arguments...))>::type;
 };
+template <class... Arguments>
+concept BeginsInSql = requires(Arguments... arguments) {
+  typename std::type_identity<decltype(BeginFenced(arguments...))>::type;
+};
 template <class Target, class... Arguments>
 concept Begins = requires(const Target& target, Arguments... arguments) {
   typename std::type_identity<decltype(target.Begin(arguments...))>::type;
@@ -41,6 +45,14 @@ TEST(NoWayPast, AFenceInSqlIsInstalledByALease) {
   static_assert(!Installs<SqlSession&, std::string_view>);
   static_assert(!Installs<SqlSession&, std::string_view, Fence>);
   static_assert(!Installs<SqlSession&, const Lease*>);
+}
+
+TEST(NoWayPast, ATransactionUnderAFenceIsBegunByALease) {
+  static_assert(BeginsInSql<SqlClient&, const Lease&>);
+  static_assert(!BeginsInSql<SqlClient&>);
+  static_assert(!BeginsInSql<SqlClient&, Fence>);
+  static_assert(!BeginsInSql<SqlClient&, std::string_view>);
+  static_assert(!BeginsInSql<SqlClient&, const Lease*>);
 }
 
 TEST(NoWayPast, AFenceInRedisIsInstalledAndWrittenUnderByALease) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fence of a lease in the transaction of its effect: whoever was overtaken changes nothing.
 //
-//   auto transaction = client->Begin();          // the table: MakeFenceTable, once
-//   if (!transaction) { return; }
-//   const auto installed = InstallFence(**transaction, lease);   // before anything is read
-//   if (!installed || *installed != FenceInstalled::kYes) { return; }
-//   ... read and write what the lease protects, in the same transaction ...
-//   if (!(*transaction)->Commit()) { ... it may have been written: look ... }
+//   const auto begun = BeginFenced(*client, lease);   // the table: MakeFenceTable, once
+//   if (!begun || !*begun) { return; }                // no answer; a later holder was here
+//   SqlTransaction& transaction = **begun;
+//   ... read and write what the lease protects, in this transaction ...
+//   if (!transaction.Commit()) { ... it may have been written: look ... }
 //
 // It comes *before* the reading. A check at the write alone loses an update: the former holder
 // writes what it has read before, and nobody has raised the fence yet.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "oncemq/base/result.h"
@@ -19,6 +19,9 @@
 #include "oncemq/locks/lease.h"
 
 namespace oncemq {
+
+class SqlClient;       // oncemq/clients/sql_client.h
+class SqlTransaction;  // there, too
 
 enum class FenceInstalled : unsigned char {
   kYes,        // nobody passes until the transaction ends, and nobody with a lower fence ever
@@ -37,5 +40,9 @@ Status MakeFenceTable(SqlSession& session);
 // others are held; for one of yours (AcquireOptions::fence) that does not fit 63 bits; the
 // session's. Roll back behind any.
 Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease);
+
+// A transaction that only a lease begins: its fence is installed. None: a later holder was here, or
+// the lease is not ours any more; nothing is left of it. Failures: as above, and the client's.
+Result<std::unique_ptr<SqlTransaction>> BeginFenced(SqlClient& client, const Lease& lease);
 
 }  // namespace oncemq
