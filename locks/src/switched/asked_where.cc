@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/mutant.h"
+
 namespace oncemq {
 namespace {
 
@@ -39,15 +41,27 @@ std::optional<AskedWhere::Entry> AskedWhere::Moves(const LockClaim& claim, const
                                                    uint32_t epoch, BootTime now) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(claim.token);
-  if (at == entries_.end() || at->second.given_back) {
+  if (at == entries_.end() || at->second.given_back ||
+      (at->second.moving && !ONCEMQ_MUTANT("two-move-one-hold"))) {
     return std::nullopt;
   }
   Entry& entry = at->second;
+  entry.moving = true;
   entry.tried = ++tries_;
   entry.epoch = epoch;
   entry.stores[store] = ForgottenAt(claim.lease, now);
   entry.until = std::max(entry.until, entry.stores[store]);
   return entry;
+}
+
+std::optional<AskedWhere::Entry> AskedWhere::Moved(const Token& token) {
+  MutexLock lock(mutex_);
+  const auto at = entries_.find(token);
+  if (at == entries_.end()) {
+    return std::nullopt;
+  }
+  at->second.moving = false;
+  return at->second;
 }
 
 uint64_t AskedWhere::Tried(const Token& token) const {

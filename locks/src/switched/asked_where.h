@@ -27,6 +27,7 @@ class AskedWhere {
     BootTime until{};                        // all of its stores have forgotten it by then
     bool given_back = false;                 // or about to be
     uint64_t tried = 0;                      // to be moved, for the last time; counts all tries
+    bool moving = false;                     // is being asked for where it moves to
 
     bool MayBeAt(const std::string& store, BootTime now) const {
       const auto at = stores.find(store);
@@ -35,10 +36,13 @@ class AskedWhere {
   };
 
   // From now on `store` may know of it: by an ask, or because a hold of ours moves there. None: it
-  // is not ours any more, and must not be asked for.
+  // is not ours any more, or somebody moves it, and it must not be asked for: a store need not cope
+  // with two asks of one token at a time, as of a renewal and a Confirm().
   void Add(const LockAsk& ask, const std::string& store, BootTime now);
   std::optional<Entry> Moves(const LockClaim& claim, const std::string& store, uint32_t epoch,
                              BootTime now);
+  // Behind a Moves() that gave one out, whatever came of it.
+  std::optional<Entry> Moved(const Token& token);
   // 0: it never was.
   uint64_t Tried(const Token& token) const;
   void WaitsAt(const LockAsk& ask, const std::string& store, BootTime now);

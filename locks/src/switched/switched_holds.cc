@@ -40,8 +40,8 @@ Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const Lock
   return store.Do(*board, [&](LockEngine& engine) { return engine.Extend(claims, answers); });
 }
 
-// The hold is asked for in the store that is to come, by its own token, so asking twice is asking
-// once. It counts only if it was held in the other one just now.
+// The hold is asked for in the store that is to come, by its own token, so asking twice, one behind
+// the other, is asking once. It counts only if it was held in the other one just now.
 Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& record,
                                         const LockClaim& claim) {
   const auto entry = where.Moves(claim, to.name(), record.epoch, clock.Boot());
@@ -57,7 +57,7 @@ Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& r
   }
   const auto answer = AskOne(to, ask, false);
   // Whoever gave it back meanwhile may have told this store before it was asked.
-  const auto now = where.Find(claim.token);
+  const auto now = where.Moved(claim.token);
   if ((!now || now->given_back) && !ONCEMQ_MUTANT("moved-though-given-back")) {
     static_cast<void>(Undo({to.name()}, 1, ask));
     return false;

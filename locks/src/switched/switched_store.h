@@ -52,7 +52,7 @@ class SwitchedStore {
   Result<uint32_t> Seal(uint32_t epoch);
   Status Answers();
   // Whether names are to be had there: takes one of ours for a moment. A store that still reads and
-  // writes no more answers every other question.
+  // writes no more answers every other question. One asks at a time, and the others wait for it.
   Status Grants(LockEngine& engine);
   // How many wait for whoever opens it.
   size_t waiting() const;
@@ -61,10 +61,12 @@ class SwitchedStore {
   using Opened = Result<std::shared_ptr<LockEngine>>;
   using Opening = std::optional<Opened>;  // none: nothing came of it yet
   Opened Engine();
+  Status Question(LockEngine& engine);
 
   const NamedLocks named_;
   LockDoubts& doubts_;
   const Token asks_as_{SecureRandom64(), 1};  // one for all questions: a lost reply leaves no other
+  Mutex questions_;                           // held while one is asked
   std::atomic<uint32_t> epoch_{0};            // in which it was asked last
   mutable Mutex mutex_;
   ConditionVariable opened_;

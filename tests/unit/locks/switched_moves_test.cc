@@ -2,6 +2,7 @@
 // Holds on their way to the target of a planned switch, which cannot get at one of its names or
 // does not say that it has extended.
 #include <algorithm>
+#include <utility>
 
 #include "support/forwarding_locks.h"
 #include "switched_locks_fixture.h"
@@ -15,6 +16,8 @@ class OneBadName final : public ForwardingLocks {
   using ForwardingLocks::ForwardingLocks;
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
+    asks++;
+    std::exchange(meanwhile, [] {})();
     const Status fit = Reached(ask.name);
     return fit ? ForwardingLocks::Ask(ask) : Result<LockAnswer>(fit.error());
   }
@@ -33,6 +36,8 @@ class OneBadName final : public ForwardingLocks {
   Code code = Code::kTimeout;
   bool fails_extends = false;
   std::function<void()> takes_its_time = [] {};
+  int asks = 0;
+  std::function<void()> meanwhile = [] {};  // once, within the next ask
   Extended instead_of_yes = Extended::kYes;
 
  private:
@@ -82,6 +87,33 @@ TEST_F(SwitchedMovesTest, ANameThatTakesAllTheTimeKeepsTheOthersWaitingOnce) {
   ASSERT_TRUE(ExtendAll(p));
   EXPECT_EQ(answers_.front(), Extended::kLater);
   EXPECT_EQ(std::count(answers_.begin(), answers_.end(), Extended::kYes), 4);
+}
+
+// A Confirm() comes while the hold is renewed. Some engines keep what is asked for by its token.
+TEST_F(SwitchedMovesTest, WhatIsBeingMovedIsNotAskedForAgainByAnotherThread) {
+  Process p = Open();
+  SwitchHolding(p, 1);
+  b_->bad.clear();
+  const int before = b_->asks;
+  Extended said{};
+  b_->meanwhile = [&] { EXPECT_TRUE(p.locks->Extend(claims_, {&said, 1})); };
+  ASSERT_TRUE(ExtendAll(p));
+  EXPECT_EQ(b_->asks, before + 1);
+  EXPECT_EQ(said, Extended::kLater);
+  EXPECT_EQ(answers_.front(), Extended::kYes);
+  ASSERT_TRUE(ExtendAll(p));
+  EXPECT_EQ(answers_.front(), Extended::kYes) << "it has moved";
+}
+
+// What came of the first move does not matter to the next one.
+TEST_F(SwitchedMovesTest, AMoveThatFailedIsTriedAgain) {
+  Process p = Open();
+  SwitchHolding(p, 1);
+  ASSERT_TRUE(ExtendAll(p));
+  EXPECT_EQ(answers_.front(), Extended::kLater);
+  b_->bad.clear();
+  ASSERT_TRUE(ExtendAll(p));
+  EXPECT_EQ(answers_.front(), Extended::kYes);
 }
 
 // Whoever renews asks for those of a batch that failed one by one.

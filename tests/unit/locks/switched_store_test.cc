@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "oncemq/locks/lock_doubts.h"
 #include "oncemq/locks/memory_locks.h"
 #include "oncemq/locks/switched_locks.h"
+#include "support/forwarding_locks.h"
 #include "support/remote_locks.h"
 #include "support/switch_store.h"
 
@@ -75,6 +77,46 @@ TEST(SwitchedStoreTest, AnOpeningThatThrowsIsAFailureAndKeepsNobodyWaiting) {
   EXPECT_FALSE(store.Seal(1).has_value());
   EXPECT_FALSE(store.Seal(1).has_value()) << "none";
   EXPECT_TRUE(store.Seal(1).has_value());
+}
+
+// Each ask lasts until another one comes, or for some time if none does.
+class CountsThoseInside final : public ForwardingLocks {
+ public:
+  using ForwardingLocks::ForwardingLocks;
+
+  Result<LockAnswer> Ask(const LockAsk& ask) override {
+    const int inside = ++inside_;
+    most = std::max(most.load(), inside);
+    for (int i = 0; i < 1'000 && most < 2; i++) {
+      std::this_thread::yield();
+    }
+    const auto answer = ForwardingLocks::Ask(ask);
+    inside_--;
+    return answer;
+  }
+  std::atomic<int> most{0};
+
+ private:
+  std::atomic<int> inside_{0};
+};
+
+// A probe, say, and whoever begins a switch. Theirs is one token.
+TEST(SwitchedStoreTest, QuestionsOfSeveralThreadsAreAskedOneAfterTheOther) {
+  const auto locks = std::make_shared<CountsThoseInside>(MakeMemoryLocks());
+  LockDoubts doubts;
+  SwitchedStore store(
+      {"a", MemoryLockCapabilities(), [&] { return Result<std::shared_ptr<LockEngine>>(locks); }},
+      doubts);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 10; j++) {
+        EXPECT_TRUE(store.Answers().has_value());
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(locks->most, 1);
 }
 
 // Redis' wait, for one, asks nobody: it ends well though the server is dead.
