@@ -8,7 +8,6 @@
 #include "oncemq/base/fence_text.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
-#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -17,7 +16,6 @@ namespace {
 // Threads wait on a clock that stands still while the machine sleeps, so they look again by
 // themselves: after a suspend stop() is at most this late. StillMine() is never.
 constexpr milliseconds kLongestNap{500};
-constexpr milliseconds kBetweenTries{100};
 constexpr milliseconds kCallbacksMayTake{1'000};
 // As long as the store answers; by the first call that it does not answer all is over.
 constexpr milliseconds kGivingBackMayTake{10'000};
@@ -296,97 +294,6 @@ void Watchdog::TellLost(Hold& hold, Lost why) {
   // Not here: the user's callbacks may block, or release this very lease.
   if (!stops_.Request(hold.stop)) {
     untold_.push_back(hold.stop);
-  }
-}
-
-void Watchdog::TalkToStore() {
-  for (;;) {
-    Renewals::Batch batch;
-    OwedQueue::Batch owed;
-    {
-      MutexLock lock(mutex_);
-      while (!ending_ && to_renew_.empty() && owed_.empty()) {
-        work_changed_.wait(mutex_);
-      }
-      if (ending_) {
-        return;
-      }
-      batch = to_renew_.Pop();
-      owed = batch.empty() ? owed_.Pop() : OwedQueue::Batch();
-    }
-    batch.empty() ? FreeSome(owed) : RenewSome(batch);
-  }
-}
-
-void Watchdog::RenewSome(const Renewals::Batch& holds) {
-  std::vector<LockClaim> claims;
-  for (const auto& hold : holds) {
-    claims.push_back({hold->name, hold->token, hold->lease});
-  }
-  std::vector<Extended> answers(claims.size());
-  const BootTime asked_at = clock_.Boot();
-  const Status done = engine_->Extend(claims, answers);
-  if (done) {
-    for (size_t i = 0; i < holds.size(); i++) {
-      Apply(holds[i], answers[i], asked_at);
-    }
-    MutexLock lock(mutex_);
-    to_renew_.Answered(holds);
-    return;
-  }
-  // What is wrong with one name is no matter of the others in its batch.
-  const bool of_one = !IsOutage(done.error());
-  if (of_one && holds.size() > 1 && !ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
-    for (const auto& hold : holds) {
-      RenewSome({hold});
-    }
-    return;
-  }
-  Log(LogLevel::kWarn, "locks", "leases were not renewed",
-      {{"holds", holds.size()}, {"error", ToString(done.error())}});
-  MutexLock lock(mutex_);
-  if (!of_one) {
-    to_renew_.Failed(holds);
-  }
-  for (const auto& hold : holds) {
-    if (const auto at = holds_.find(hold->token); at != holds_.end()) {
-      at->second.state.RenewalFailed(clock_.Boot());
-      LookAt(at->second, clock_.Boot());
-    }
-  }
-}
-
-void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at) {
-  MutexLock lock(mutex_);
-  const auto at = holds_.find(hold->token);
-  if (at == holds_.end()) {
-    return;  // released, or closed, in the meantime
-  }
-  const BootTime now = clock_.Boot();
-  if (answer == Extended::kGone) {
-    at->second.state.End(Lost::kTaken);
-  } else if (answer == Extended::kLater) {
-    at->second.state.RenewalFailed(now);
-  } else {
-    at->second.state.Renewed(asked_at, now);
-  }
-  if (hold->lost.load() == Lost::kNot) {
-    hold->safe_until.store(at->second.state.safe_until());
-  }
-  if (answer == Extended::kAskedBack && !hold->asked_back.stop_requested() &&
-      !stops_.Request(hold->asked_back)) {
-    untold_.push_back(hold->asked_back);
-  }
-  LookAt(at->second, now);
-}
-
-void Watchdog::FreeSome(const OwedQueue::Batch& owed) {
-  const GivenBack done = GiveBackTogether(*engine_, owed);
-  MutexLock lock(mutex_);
-  done.outage ? owed_.Failed(owed) : owed_.Answered(owed);
-  Owe(done.left);
-  if (!ending_ && !done.left.empty()) {
-    work_changed_.wait_for(mutex_, kBetweenTries);
   }
 }
 

@@ -59,6 +59,7 @@ class Watchdog final : private DoubtListener {
   };
   using Holds = std::map<Token, Watched>;
   using Renewals = Batches<Hold>;
+  static constexpr milliseconds kBetweenTries{100};
 
   void HoldsAreInDoubt() override;
   void WatchTime();
@@ -69,6 +70,9 @@ class Watchdog final : private DoubtListener {
   bool Unwatch(const std::shared_ptr<Hold>& hold) REQUIRES(mutex_);
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
   void RenewSome(const Renewals::Batch& holds);
+  Status Renew(const Renewals::Batch& holds);
+  void TryLater(const Renewals::Batch& holds) REQUIRES(mutex_);
+  bool Ending();
   void FreeSome(const OwedQueue::Batch& owed);
   void Owe(const OwedQueue::Batch& left) REQUIRES(mutex_);
   void Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at);

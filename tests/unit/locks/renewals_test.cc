@@ -3,7 +3,11 @@
 // (redisson/redisson#7272), and a name that nobody held stayed taken for ever.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <latch>
 #include <thread>
+#include <vector>
 
 #include "oncemq/locks/lock_domain.h"
 #include "support/eventually.h"
@@ -76,6 +80,91 @@ TEST_F(Renewals, ABatchThatFailsForABadNameIsAskedAgainNameByName) {
   const int before = locks_->extends;
   clock.Advance(kLease / 3);
   EXPECT_TRUE(Eventually(std::chrono::seconds(60), [&] { return locks_->extends == before + 3; }));
+}
+
+// What it answers to calls for several names, and to those for one. Writes down how many came.
+class BadInCompany final : public ForwardingLocks {
+ public:
+  BadInCompany() : ForwardingLocks(MakeMemoryLocks()) {}
+
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended>) override {
+    {
+      MutexLock lock(mutex_);
+      sizes_.push_back(claims.size());
+    }
+    if (claims.size() == 1) {
+      begun.count_down();
+      may_end.wait();
+    }
+    const Code code = claims.size() > 1 ? Code::kCorrupt : of_one.load();
+    return Error{code, Effect::kUnknown, "cannot get at it"};
+  }
+  void Listen(DoubtListener& listener) override { doubts.Listen(listener); }
+  void Unlisten(DoubtListener& listener) override { doubts.Unlisten(listener); }
+  // Calls for one name, before there were two for several, or up to now.
+  size_t Alone() const {
+    MutexLock lock(mutex_);
+    size_t together = 0;
+    size_t alone = 0;
+    for (const size_t size : sizes_) {
+      together += size > 1 ? 1 : 0;
+      alone += size == 1 && together < 2 ? 1 : 0;
+    }
+    return alone;
+  }
+  size_t Together() const {
+    MutexLock lock(mutex_);
+    return sizes_.size() - static_cast<size_t>(std::count(sizes_.begin(), sizes_.end(), 1));
+  }
+
+  LockDoubts doubts;
+  std::atomic<Code> of_one{Code::kCorrupt};
+  std::latch begun{1};
+  std::latch may_end{1};
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<size_t> sizes_ GUARDED_BY(mutex_);
+};
+
+class RenewalsOfMany : public ::testing::Test {
+ protected:
+  static constexpr milliseconds kLong{3'600'000};
+
+  RenewalsOfMany() {
+    for (int i = 0; i < 20; i++) {
+      leases_.push_back(std::move(**domain_->Acquire("name " + std::to_string(i))));
+    }
+  }
+
+  ManualClock clock_;
+  const std::shared_ptr<BadInCompany> locks_ = std::make_shared<BadInCompany>();
+  std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(locks_, {.lease = kLong}, clock_);
+  std::vector<Lease> leases_;
+};
+
+// Each would take as long as a call may, and nothing else is renewed meanwhile.
+TEST_F(RenewalsOfMany, AnOutageBehindABadNameIsMetByOneOfItsBatch) {
+  locks_->of_one = Code::kTimeout;
+  locks_->may_end.count_down();
+  clock_.Advance(kLong / 3);
+  locks_->begun.wait();
+  const auto again = [&] {
+    locks_->doubts.HoldsAreInDoubt();
+    return locks_->Together() > 1 || locks_->Alone() > 3;
+  };
+  EXPECT_TRUE(Eventually(std::chrono::seconds(60), again));
+  EXPECT_LE(locks_->Alone(), 3u);
+}
+
+TEST_F(RenewalsOfMany, TheEndOfTheDomainIsTheEndOfABatchThatIsAskedForNameByName) {
+  clock_.Advance(kLong / 3);
+  locks_->begun.wait();
+  std::jthread ends([this] { domain_.reset(); });
+  EXPECT_TRUE(Eventually(std::chrono::seconds(60), [&] { return !leases_[0].StillMine(); }));
+  locks_->may_end.count_down();
+  ends.join();
+  EXPECT_EQ(locks_->Alone(), 1u);
 }
 
 // Both are owed to the store, which fails on one, and does not answer about the other.

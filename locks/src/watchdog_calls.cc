@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread of a watchdog that talks to the store, and may be kept waiting by it.
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
+#include "watchdog.h"
+
+namespace oncemq {
+
+void Watchdog::TalkToStore() {
+  for (;;) {
+    Renewals::Batch batch;
+    OwedQueue::Batch owed;
+    {
+      MutexLock lock(mutex_);
+      while (!ending_ && to_renew_.empty() && owed_.empty()) {
+        work_changed_.wait(mutex_);
+      }
+      if (ending_) {
+        return;
+      }
+      batch = to_renew_.Pop();
+      owed = batch.empty() ? owed_.Pop() : OwedQueue::Batch();
+    }
+    batch.empty() ? FreeSome(owed) : RenewSome(batch);
+  }
+}
+
+void Watchdog::RenewSome(const Renewals::Batch& holds) {
+  const Status done = Renew(holds);
+  const bool of_one = !done && !IsOutage(done.error()) && holds.size() > 1;
+  if (!of_one || ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
+    return;
+  }
+  // What is wrong with one name is no matter of the others in its batch. An outage is one of all:
+  // those behind it are not even asked for, so many cost as much time as one.
+  for (auto next = holds.begin();
+       next != holds.end() && !(Ending() && !ONCEMQ_MUTANT("renews-behind-the-end")); ++next) {
+    const Status alone = Renew({*next});
+    if (!alone && IsOutage(alone.error()) && !ONCEMQ_MUTANT("each-renewal-meets-the-outage")) {
+      MutexLock lock(mutex_);
+      TryLater({next + 1, holds.end()});
+      return;
+    }
+  }
+}
+
+// One call, and what comes of it.
+Status Watchdog::Renew(const Renewals::Batch& holds) {
+  std::vector<LockClaim> claims;
+  for (const auto& hold : holds) {
+    claims.push_back({hold->name, hold->token, hold->lease});
+  }
+  std::vector<Extended> answers(claims.size());
+  const BootTime asked_at = clock_.Boot();
+  Status done = engine_->Extend(claims, answers);
+  if (done) {
+    for (size_t i = 0; i < holds.size(); i++) {
+      Apply(holds[i], answers[i], asked_at);
+    }
+    MutexLock lock(mutex_);
+    to_renew_.Answered(holds);
+    return done;
+  }
+  const bool outage = IsOutage(done.error());
+  if (outage || holds.size() == 1 || ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
+    Log(LogLevel::kWarn, "locks", "leases were not renewed",
+        {{"holds", holds.size()}, {"error", ToString(done.error())}});
+    MutexLock lock(mutex_);
+    if (outage) {
+      to_renew_.Failed(holds);
+    }
+    TryLater(holds);
+  }
+  return done;
+}
+
+void Watchdog::TryLater(const Renewals::Batch& holds) {
+  for (const auto& hold : holds) {
+    if (const auto at = holds_.find(hold->token); at != holds_.end()) {
+      at->second.state.RenewalFailed(clock_.Boot());
+      LookAt(at->second, clock_.Boot());
+    }
+  }
+}
+
+bool Watchdog::Ending() {
+  MutexLock lock(mutex_);
+  return ending_;
+}
+
+void Watchdog::Apply(const std::shared_ptr<Hold>& hold, Extended answer, BootTime asked_at) {
+  MutexLock lock(mutex_);
+  const auto at = holds_.find(hold->token);
+  if (at == holds_.end()) {
+    return;  // released, or closed, in the meantime
+  }
+  const BootTime now = clock_.Boot();
+  if (answer == Extended::kGone) {
+    at->second.state.End(Lost::kTaken);
+  } else if (answer == Extended::kLater) {
+    at->second.state.RenewalFailed(now);
+  } else {
+    at->second.state.Renewed(asked_at, now);
+  }
+  if (hold->lost.load() == Lost::kNot) {
+    hold->safe_until.store(at->second.state.safe_until());
+  }
+  if (answer == Extended::kAskedBack && !hold->asked_back.stop_requested() &&
+      !stops_.Request(hold->asked_back)) {
+    untold_.push_back(hold->asked_back);
+  }
+  LookAt(at->second, now);
+}
+
+void Watchdog::FreeSome(const OwedQueue::Batch& owed) {
+  const GivenBack done = GiveBackTogether(*engine_, owed);
+  MutexLock lock(mutex_);
+  done.outage ? owed_.Failed(owed) : owed_.Answered(owed);
+  Owe(done.left);
+  if (!ending_ && !done.left.empty()) {
+    work_changed_.wait_for(mutex_, kBetweenTries);
+  }
+}
+
+}  // namespace oncemq
