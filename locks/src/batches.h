@@ -50,11 +50,11 @@ class Batches {
   void Answered(const Batch& batch) {
     const bool suspects =
         std::any_of(batch.begin(), batch.end(), [](const auto& one) { return one->suspect; });
-    if (suspects) {
+    if (suspects && !ONCEMQ_MUTANT("company-never-grows")) {
       suspects_together_ = std::min(kLargestBatch, suspects_together_ + suspects_together_ / 8 + 1);
     }
     for (const auto& one : batch) {
-      one->suspect = false;
+      one->suspect = ONCEMQ_MUTANT("once-suspect-for-ever") && one->suspect;
     }
   }
   void Failed(const Batch& batch) {
