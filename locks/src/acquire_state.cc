@@ -84,11 +84,13 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       // Nothing is left of this ask; an earlier one may still be on its way.
       owes_ = in_doubt_;
       if (now < spin_until_) {
+        const microseconds pause = kShortestSpin * (1u << std::min(tries_, kSpinDoublings));
         PauseUntil(std::min(
-            spin_until_, now + Spread(kShortestSpin * (1u << std::min(tries_, kSpinDoublings)))));
+            spin_until_, now + (ONCEMQ_MUTANT("those-who-spin-in-step") ? pause : Spread(pause))));
       } else {
         // A store without a queue.
-        PauseUntil(now + Spread(kShortestPause * (1u << std::min(tries_, kPauseDoublings))));
+        const microseconds pause = kShortestPause * (1u << std::min(tries_, kPauseDoublings));
+        PauseUntil(now + (ONCEMQ_MUTANT("without-a-queue-in-step") ? pause : Spread(pause)));
       }
       return;
     }

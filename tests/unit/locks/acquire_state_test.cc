@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+
 namespace oncemq {
 namespace {
 
@@ -277,16 +280,27 @@ TEST(AcquireState, AStoreWithoutAQueueIsAskedAgain) {
   EXPECT_EQ(state.Next(step.until, false).what, Do::kAsk);
 }
 
+// Whether the store failed, or others have the name, and however they wait for it.
 TEST(AcquireState, ThoseWhoAskAgainAtTheSameTimeAreSpread) {
-  std::set<BootTime> when;
-  for (uint64_t chance = 0; chance < 50; chance++) {
-    AcquirePlan plan = Plan();
-    plan.chance = chance;
-    AcquireState state(plan, kStart);
-    state.Failed(kDown, kStart);
-    when.insert(state.Next(kStart, false).until);
-  }
-  EXPECT_GT(when.size(), 25u);
+  const auto moments = [](LockWait::How how, const std::function<void(AcquireState&)>& heard) {
+    std::set<BootTime> when;
+    for (uint64_t chance = 0; chance < 50; chance++) {
+      AcquirePlan plan = Plan();
+      plan.wait = {how, milliseconds(5)};
+      plan.chance = chance;
+      AcquireState state(plan, kStart);
+      heard(state);
+      when.insert(state.Next(kStart, false).until);
+    }
+    return when.size();
+  };
+  const auto fails = [](AcquireState& state) { state.Failed(kDown, kStart); };
+  const auto busy = [](AcquireState& state) {
+    state.Answered({Kind::kBusy, {}, {}}, kStart, kStart);
+  };
+  EXPECT_GT(moments(LockWait::How::kBlock, fails), 25u);
+  EXPECT_GT(moments(LockWait::How::kBlock, busy), 25u) << "a store without a queue";
+  EXPECT_GT(moments(LockWait::How::kSpin, busy), 25u);
 }
 
 }  // namespace
