@@ -20,7 +20,9 @@ constexpr uint32_t kPauseDoublings = 6;
 AcquireState::AcquireState(const AcquirePlan& plan, BootTime now)
     : plan_(plan),
       one_try_(plan.until && *plan.until <= now),
-      spin_until_(plan.wait.how == LockWait::How::kBlock ? now : now + plan.wait.spin) {}
+      spin_until_(plan.wait.how == LockWait::How::kBlock
+                      ? now
+                      : plan.spins_since.value_or(now) + plan.wait.spin) {}
 
 bool AcquireState::TooLate(BootTime now) const {
   const BootTime ends = plan_.times.End(asked_at_).value_or(BootTime::max());

@@ -25,7 +25,8 @@ struct AcquirePlan {
   milliseconds patience{10'000};
   LockWait wait;
   std::optional<BootTime> until;
-  uint64_t chance = 0;  // spreads those who ask again at the same time
+  uint64_t chance = 0;                  // spreads those who ask again at the same time
+  std::optional<BootTime> spins_since;  // none: since now
 };
 
 class AcquireState {

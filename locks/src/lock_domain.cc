@@ -115,6 +115,11 @@ Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine>
 }
 
 Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const AcquireOptions& how) {
+  return AcquireOne(name, how, parts_->clock.Boot());
+}
+
+Result<std::optional<Lease>> LockDomain::AcquireOne(std::string_view name,
+                                                    const AcquireOptions& how, BootTime began) {
   const LeaseTimes times = parts_->Times(how);
   for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
                             CheckLease(times.lease, parts_->engine->capabilities()),
@@ -133,7 +138,7 @@ Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const Ac
   ask.fenced = how.fenced;
   ask.limit = how.limit;
   AcquireState state({times, parts_->options.place, parts_->options.patience, how.wait, how.until,
-                      token.process + token.attempt},
+                      token.process + token.attempt, began},
                      parts_->clock.Boot());
   return parts_->Drive(state, ask, times, how);
 }
@@ -190,10 +195,11 @@ Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, Acqui
 
 // What was taken goes again, together, if one of them cannot be had.
 Result<std::optional<std::vector<Lease>>> LockDomain::TakeInTurn(
-    const std::vector<std::string>& names, const AcquireOptions& how) {
+    const std::vector<std::string>& names, const AcquireOptions& how, BootTime began) {
   std::vector<Lease> leases;
   for (const std::string& name : names) {
-    auto lease = Acquire(name, how);
+    auto lease =
+        ONCEMQ_MUTANT("each-name-spins-anew") ? Acquire(name, how) : AcquireOne(name, how, began);
     if (!lease || !*lease) {
       ReleaseAll(leases);
       return lease ? Result(std::optional<std::vector<Lease>>()) : lease.error();
@@ -219,8 +225,9 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
   std::vector<std::string> ordered(names.begin(), names.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  const BootTime began = parts_->clock.Boot();
   for (int round = 0; round < kMostRounds; round++) {
-    auto all = TakeInTurn(ordered, how);
+    auto all = TakeInTurn(ordered, how, began);
     const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
     if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
         std::none_of((*all)->begin(), (*all)->end(), lost)) {
@@ -228,8 +235,11 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
     }
     // One of them went while another one was waited for: none, and again.
     ReleaseAll(**all);
-    const bool once = how.until && *how.until <= parts_->clock.Boot();
-    if (once || how.stop.stop_requested()) {
+    const BootTime now = parts_->clock.Boot();
+    const bool once = how.until && *how.until <= now;
+    const bool spun = how.wait.how == LockWait::How::kSpin && began + how.wait.spin <= now &&
+                      !ONCEMQ_MUTANT("spins-for-more-rounds");
+    if (once || spun || how.stop.stop_requested()) {
       return std::optional<std::vector<Lease>>();
     }
   }

@@ -33,6 +33,7 @@ class ShakyLocks final : public ForwardingLocks {
   std::atomic<Fault> on_free{Fault::kNone};
   std::function<void()> when_granted = [] {};  // before the asker hears of it; set before
   std::function<void()> before_free = [] {};   // set before
+  std::function<void(std::string_view)> before_ask = [](std::string_view) {};  // while none asks
   LockDoubts doubts;
   std::atomic<int> asks{0};
   std::atomic<int> extends{0};
@@ -57,6 +58,7 @@ class ShakyLocks final : public ForwardingLocks {
   const LockCapabilities& capabilities() const override { return can_; }
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     asks++;
+    before_ask(ask.name);
     Result<LockAnswer> answer = LockAnswer{};
     const Status done = With(on_ask, [&] { answer = ForwardingLocks::Ask(ask); });
     if (answer && answer->kind == LockAnswer::Kind::kGranted) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <functional>
+#include <map>
 #include <thread>
 
 #include "oncemq/locks/lock_domain.h"
@@ -10,6 +13,16 @@
 
 namespace oncemq::testing {
 namespace {
+
+// Moves on by a millisecond with each look at it.
+class MovingClock final : public Clock {
+ public:
+  BootTime Boot() const override { return BootTime(milliseconds(++looks_)); }
+  WallTime Wall() const override { return {}; }
+
+ private:
+  mutable std::atomic<int64_t> looks_{0};
+};
 
 class AcquireAllTest : public ::testing::Test {
  protected:
@@ -20,6 +33,7 @@ class AcquireAllTest : public ::testing::Test {
     }
   }
 
+  ManualClock clock_;
   const std::shared_ptr<ShakyLocks> locks_ = std::make_shared<ShakyLocks>();
   const std::unique_ptr<LockDomain> domain_ = *LockDomain::Open(locks_);
   const std::array<std::string, 3> names_{"c", "a", "b"};
@@ -52,6 +66,67 @@ TEST_F(AcquireAllTest, AStopAtALaterNameGivesTheEarlierOnesBack) {
   takes.join();
   EXPECT_EQ(Parties("a") + Parties("b"), 0u);
   EXPECT_EQ(Parties("c"), 1u) << "the other one's";
+}
+
+TEST_F(AcquireAllTest, ATimeThatEndsAtTheLastNameGivesTheEarlierOnesBack) {
+  const auto other = *domain_->Acquire("c");
+  const auto timed = *LockDomain::Open(locks_, {}, clock_);
+  const BootTime until = clock_.Boot() + milliseconds(10);
+  locks_->before_ask = [&](std::string_view name) {
+    if (name == "c") {
+      EXPECT_EQ(Parties("a") + Parties("b"), 2u);
+      clock_.Advance(milliseconds(10));
+    }
+  };
+  const auto all = timed->AcquireAll(names_, {.until = until});
+  EXPECT_TRUE(all.has_value() && !all->has_value()) << "it is no failure";
+  EXPECT_EQ(Parties("a") + Parties("b"), 0u);
+  EXPECT_EQ(Parties("c"), 1u) << "the other one's";
+}
+
+// Each name is free when it is asked for again, and so would be had by who spins for it alone.
+TEST_F(AcquireAllTest, WhoSpinsForManyNamesDoesSoNoLongerThanForOne) {
+  std::map<std::string, std::pair<Lease, int>, std::less<>> others;
+  for (const std::string& name : names_) {
+    others[name].first = std::move(**domain_->Acquire(name));
+  }
+  locks_->before_ask = [&](std::string_view name) {
+    auto& [lease, asked] = others.find(name)->second;
+    if (++asked == 2) {
+      lease.Release();
+    }
+  };
+  const MovingClock clock;
+  const auto spins = *LockDomain::Open(locks_, {}, clock);
+  const auto all = spins->AcquireAll(names_, {.wait = {LockWait::How::kSpin, milliseconds(10)}});
+  EXPECT_TRUE(all.has_value() && !all->has_value()) << "it is no failure";
+  EXPECT_EQ(Parties("a"), 0u);
+}
+
+TEST_F(AcquireAllTest, BehindTheTimeToSpinTheRestIsTriedOnceEach) {
+  const auto other = *domain_->Acquire("c");
+  const auto spins = *LockDomain::Open(locks_, {}, clock_);
+  locks_->before_ask = [&](std::string_view) { clock_.Advance(milliseconds(5)); };
+  const AcquireOptions how{.wait = {LockWait::How::kSpin, milliseconds(5)}};
+  const int before = locks_->asks;
+  const auto busy = spins->AcquireAll(names_, how);
+  EXPECT_TRUE(busy.has_value() && !busy->has_value());
+  EXPECT_EQ(locks_->asks, before + 3);
+  EXPECT_EQ(Parties("a") + Parties("b") + Parties("c"), 1u);
+  const auto free = spins->AcquireAll(std::array<std::string, 2>{"a", "b"}, how);
+  EXPECT_TRUE(free.has_value() && free->has_value()) << "what is free is had all the same";
+}
+
+// Each time the first of them is over when the last one is had.
+TEST_F(AcquireAllTest, WhoSpinsTakesNamesThatWereLostAgainForNoLonger) {
+  const auto spins = *LockDomain::Open(locks_, {}, clock_);
+  locks_->when_granted = [&] { clock_.Advance(milliseconds(1'000)); };
+  const AcquireOptions how{.wait = {LockWait::How::kSpin, milliseconds(5'000)},
+                           .max_hold = milliseconds(1'500)};
+  const auto all = spins->AcquireAll(names_, how);
+  EXPECT_TRUE(all.has_value() && !all->has_value()) << "it is no failure";
+  EXPECT_EQ(locks_->asks, 6) << "two rounds of three names";
+  EXPECT_EQ(Parties("a") + Parties("b") + Parties("c"), 0u);
 }
 
 // It answers nothing any more when the last one is asked for.

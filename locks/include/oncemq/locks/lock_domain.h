@@ -114,7 +114,8 @@ class LockDomain {
   Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
   // All of them or none, taken in the order of their bytes, so two callers never wait for each
   // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
-  // What is lost while others are waited for is taken again, with all of them. What is given up is
+  // What is lost while others are waited for is taken again, with all of them. `spin` is for
+  // all of them together: with kSpin the rest is tried once each behind it. What is given up is
   // given back together: over a store that hangs that is one call more, for any number of names.
   // Failure: kTimeout, if names are lost again and again: max_hold, say, is too short for so many.
   Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
@@ -127,8 +128,11 @@ class LockDomain {
   struct Parts;
   explicit LockDomain(std::unique_ptr<Parts> parts);
 
+  // Whoever spins has done so since `began`.
+  Result<std::optional<Lease>> AcquireOne(std::string_view name, const AcquireOptions& how,
+                                          BootTime began);
   Result<std::optional<std::vector<Lease>>> TakeInTurn(const std::vector<std::string>& names,
-                                                       const AcquireOptions& how);
+                                                       const AcquireOptions& how, BootTime began);
   void ReleaseAll(const std::vector<Lease>& leases);
 
   std::unique_ptr<Parts> parts_;
