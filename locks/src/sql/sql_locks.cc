@@ -256,33 +256,40 @@ class SqlLocks final : public LockEngine {
     return left;
   }
 
-  // Answers those that have to be done again.
+  // Answers those that have to be done again. Those of one name, as many counted holds have, are
+  // judged one behind the other and swapped once: they would overtake each other.
   Result<std::vector<size_t>> Once(std::span<const std::string_view> names,
                                    const std::vector<size_t>& which, std::optional<uint32_t> epoch,
                                    const Rule& rule) {
+    const bool each = ONCEMQ_MUTANT("sql-claims-of-a-name-one-by-one");
     std::vector<std::string_view> asked;
-    asked.reserve(which.size());
     for (const size_t i : which) {
-      asked.push_back(names[i]);
+      if (asked.empty() || asked.back() != names[i] || each) {
+        asked.push_back(names[i]);
+      }
     }
     const auto seen = store_->Read(asked);
     if (!seen) {
       return seen.error();
     }
     std::vector<SqlSwap> swaps;
-    std::vector<size_t> swapped;
+    std::vector<std::span<const size_t>> swapped;
     std::vector<Token> ours;
-    for (size_t k = 0; k < which.size(); k++) {
+    auto next = which.begin();
+    for (size_t k = 0; k < asked.size(); k++) {
       auto draft = DraftOf((*seen)[k]);
       if (!draft) {
         return draft.error();
       }
-      if (const Status judged = rule(which[k], *draft); !judged) {
-        return judged.error();
-      }
+      const auto first = next;
+      do {
+        if (const Status judged = rule(*next, *draft); !judged) {
+          return judged.error();
+        }
+      } while (++next != which.end() && names[*next] == asked[k] && !each);
       if (auto swap = SwapOf(asked[k], (*seen)[k], *draft, epoch, ours)) {
         swaps.push_back(*std::move(swap));
-        swapped.push_back(which[k]);
+        swapped.emplace_back(first, next);
       }
     }
     if (swaps.empty()) {
@@ -299,7 +306,7 @@ class SqlLocks final : public LockEngine {
     std::vector<size_t> again;
     for (size_t k = 0; k < swaps.size(); k++) {
       if (!(*done)[k] && !ONCEMQ_MUTANT("sql-lost-swap-is-done")) {
-        again.push_back(swapped[k]);
+        again.insert(again.end(), swapped[k].begin(), swapped[k].end());
       } else if (swaps[k].from == 0 || !ONCEMQ_MUTANT("sql-swept-behind-new-rows-only")) {
         SweepInTurn(swaps[k].from == 0 ? kNewRow : 1);
       }
