@@ -32,6 +32,11 @@ std::errc AsErrc(Code code) {
   return std::errc::io_error;
 }
 
+void LogNotHeld(const std::string& name, Lost lost) {
+  Log(LogLevel::kWarn, "locks", "what is unlocked was not held any more",
+      {{"name", name}, {"why", ToString(lost)}});
+}
+
 }  // namespace
 
 void ThrowFromFacade(std::errc code, const std::string& what) {
@@ -73,8 +78,13 @@ void HeldLease::Keep(Lease taken, OnLost on_lost) {
 void HeldLease::GiveBack(const std::string& name) {
   const Lost lost = lease.lost();
   if (lease.Release() != Released::kYes) {
-    Log(LogLevel::kWarn, "locks", "what is unlocked was not held any more",
-        {{"name", name}, {"why", ToString(lost)}});
+    LogNotHeld(name, lost);
+  }
+}
+
+void HeldLease::TellLost(const std::string& name) const {
+  if (const Lost lost = lease.lost(); lost != Lost::kNot) {
+    LogNotHeld(name, lost);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/lease.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -128,6 +129,25 @@ Released Lease::Release() {
   }
   const auto hold = std::exchange(hold_, nullptr);
   return hold->watchdog->Release(hold);
+}
+
+void ReleaseAll(std::vector<Lease> leases) {
+  if (leases.size() < 2 || ONCEMQ_MUTANT("all-given-back-one-by-one")) {
+    return;  // each with its lease
+  }
+  std::vector<std::shared_ptr<Hold>> holds;
+  for (Lease& lease : leases) {
+    if (lease.hold_) {
+      holds.push_back(std::move(lease.hold_));
+    }
+  }
+  while (!holds.empty()) {
+    const std::shared_ptr<Watchdog> watchdog = holds.back()->watchdog;
+    const auto its = std::stable_partition(
+        holds.begin(), holds.end(), [&](const auto& hold) { return hold->watchdog != watchdog; });
+    watchdog->ReleaseAll({its, holds.end()});
+    holds.erase(its, holds.end());
+  }
 }
 
 }  // namespace oncemq

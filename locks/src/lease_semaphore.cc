@@ -5,9 +5,11 @@
 #include <list>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "held_lease.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -26,6 +28,17 @@ Permits::iterator LastOf(Permits& permits, std::thread::id thread) {
   return last == permits.rend() ? permits.end() : std::prev(last.base());
 }
 
+// Together, and so without the answer that one alone gets.
+void GiveBack(Permits& permits) {
+  std::vector<Lease> leases;
+  for (Permit& permit : permits) {
+    leases.push_back(std::move(permit.held.lease));
+  }
+  if (!ONCEMQ_MUTANT("permits-given-back-one-by-one")) {
+    ReleaseAll(std::move(leases));
+  }
+}
+
 }  // namespace
 
 struct LeaseSemaphore::Parts {
@@ -41,7 +54,14 @@ LeaseSemaphore::LeaseSemaphore(LockDomain& domain, std::string name, uint32_t li
                                LeaseMutexOptions options)
     : parts_(new Parts{domain, std::move(name), limit, std::move(options), {}, {}}) {}
 
-LeaseSemaphore::~LeaseSemaphore() = default;
+LeaseSemaphore::~LeaseSemaphore() {
+  Permits left;
+  {
+    MutexLock lock(parts_->mutex);
+    left.swap(parts_->permits);
+  }
+  GiveBack(left);
+}
 
 bool LeaseSemaphore::Take(std::optional<microseconds> within) {
   auto lease = TakeForFacade(parts_->domain, parts_->name, parts_->options,
@@ -59,22 +79,25 @@ bool LeaseSemaphore::Take(std::optional<microseconds> within) {
 }
 
 void LeaseSemaphore::release(std::ptrdiff_t permits) {
-  for (; permits > 0; permits--) {
-    Permits gone;
-    {
-      MutexLock lock(parts_->mutex);
-      Permits& all = parts_->permits;
+  Permits gone;
+  {
+    MutexLock lock(parts_->mutex);
+    Permits& all = parts_->permits;
+    for (; permits > 0 && !all.empty(); permits--) {
       const auto mine = LastOf(all, std::this_thread::get_id());
-      if (!all.empty()) {
-        gone.splice(gone.end(), all, mine == all.end() ? all.begin() : mine);
-      }
+      gone.splice(gone.end(), all, mine == all.end() ? all.begin() : mine);
     }
-    if (gone.empty()) {
-      Log(LogLevel::kWarn, "locks", "what is released was never acquired",
-          {{"name", parts_->name}});
-      return;
-    }
+  }
+  if (gone.size() == 1) {
     gone.front().held.GiveBack(parts_->name);
+  } else {
+    for (const Permit& permit : gone) {
+      permit.held.TellLost(parts_->name);
+    }
+    GiveBack(gone);
+  }
+  if (permits > 0) {
+    Log(LogLevel::kWarn, "locks", "what is released was never acquired", {{"name", parts_->name}});
   }
 }
 

@@ -201,23 +201,12 @@ Result<std::optional<std::vector<Lease>>> LockDomain::TakeInTurn(
     auto lease =
         ONCEMQ_MUTANT("each-name-spins-anew") ? Acquire(name, how) : AcquireOne(name, how, began);
     if (!lease || !*lease) {
-      ReleaseAll(leases);
+      ReleaseAll(std::move(leases));
       return lease ? Result(std::optional<std::vector<Lease>>()) : lease.error();
     }
     leases.push_back(std::move(**lease));
   }
   return std::optional(std::move(leases));
-}
-
-void LockDomain::ReleaseAll(const std::vector<Lease>& leases) {
-  if (ONCEMQ_MUTANT("all-given-back-one-by-one")) {
-    return;  // each with its lease
-  }
-  std::vector<std::shared_ptr<Hold>> holds;
-  for (const Lease& lease : leases) {
-    holds.push_back(lease.hold_);
-  }
-  parts_->watchdog->ReleaseAll(holds);
 }
 
 Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::string> names,
@@ -234,7 +223,7 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
       return all;
     }
     // One of them went while another one was waited for: none, and again.
-    ReleaseAll(**all);
+    ReleaseAll(std::move(**all));
     const BootTime now = parts_->clock.Boot();
     const bool once = how.until && *how.until <= now;
     const bool spun = how.wait.how == LockWait::How::kSpin && began + how.wait.spin <= now &&

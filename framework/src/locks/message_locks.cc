@@ -2,6 +2,7 @@
 #include "message_locks.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "oncemq/base/mutant.h"
 #include "oncemq/framework/handler.h"
@@ -68,6 +69,9 @@ void MessageLocks::Release() {
   {
     MutexLock lock(mutex_);
     elided_.clear();
+  }
+  if (!ONCEMQ_MUTANT("names-of-a-handler-one-by-one")) {
+    ReleaseAll({std::make_move_iterator(leases_.begin()), std::make_move_iterator(leases_.end())});
   }
   leases_.clear();
 }

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
 #include <system_error>
 #include <thread>
 
+#include "support/calls_of_this_thread.h"
+#include "support/log_file.h"
 #include "support/shaky_locks.h"
 
 namespace oncemq::testing {
@@ -100,6 +104,41 @@ TEST_F(LeaseSemaphoreTest, WhatIsHeldWhenItIsDestroyedIsReleased) {
     EXPECT_EQ(Parties(), 2u);
   }
   EXPECT_EQ(Parties(), 0u);
+}
+
+TEST_F(LeaseSemaphoreTest, OverAStoreThatHangsManyPermitsAreGivenBackInTheTimeOfOne) {
+  for (const bool by_the_destructor : {false, true}) {
+    std::optional<LeaseSemaphore> permits(std::in_place, *domain_, "x", 30);
+    for (int i = 0; i < 30; i++) {
+      permits->acquire();
+    }
+    const auto frees = CallsOfThisThread(locks_->before_free);
+    locks_->on_free = ShakyLocks::Fault::kRefused;
+    by_the_destructor ? permits.reset() : permits->release(30);
+    EXPECT_EQ(*frees, 1) << by_the_destructor;
+    locks_->on_free = ShakyLocks::Fault::kNone;
+    while (Parties() > 0) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+TEST_F(LeaseSemaphoreTest, AReleaseOfManySaysInTheLogWhatWasLostAndWhatWasNeverAcquired) {
+  LogFile log;
+  LeaseSemaphore permits(*domain_, "x", 3);
+  permits.acquire();
+  permits.acquire();
+  permits.release(2);
+  EXPECT_FALSE(log.Has("not held any more") || log.Has("never acquired"));
+  permits.acquire();
+  permits.acquire();
+  ASSERT_TRUE(locks_->Evict("x", permits.lease().fence()));
+  ASSERT_FALSE(*permits.lease().Confirm());
+  permits.release(3);
+  EXPECT_EQ(Parties(), 0u);
+  const std::string text = log.End();
+  EXPECT_NE(text.find("not held any more"), std::string::npos);
+  EXPECT_NE(text.find("never acquired"), std::string::npos);
 }
 
 TEST_F(LeaseSemaphoreTest, ALostPermitThrowsWhereThatIsWanted) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "handler_locks_fixture.h"
+#include "support/calls_of_this_thread.h"
+#include "support/shaky_locks.h"
 
 namespace oncemq::testing {
 namespace {
@@ -155,6 +157,24 @@ TEST_F(HandlerLocksTest, SeveralNamesAreTakenTogetherOrNotAtAll) {
     return Done{};
   });
   EXPECT_FALSE(Held("a"));
+}
+
+TEST_F(HandlerLocksTest, OverAStoreThatHangsManyNamesAreGivenBackInTheTimeOfOne) {
+  const auto hangs = std::make_shared<ShakyLocks>();
+  const std::shared_ptr<LockDomain> domain = *LockDomain::Open(hangs);
+  source_of_locks_.domain = domain;
+  const auto frees = CallsOfThisThread(hangs->before_free);
+  std::vector<std::string> names;
+  for (int i = 0; i < 30; i++) {
+    names.push_back(std::to_string(i));
+  }
+  Drive([&](const Message&, Context& context) -> Outcome {
+    EXPECT_EQ(context.LockAll(names)->size(), names.size());
+    hangs->on_free = ShakyLocks::Fault::kRefused;
+    return Done{};
+  });
+  EXPECT_EQ(*frees, 1);
+  hangs->on_free = ShakyLocks::Fault::kNone;
 }
 
 TEST_F(HandlerLocksTest, ANameThatIsNotGrantedIsNoFailure) {

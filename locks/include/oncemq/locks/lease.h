@@ -18,6 +18,7 @@
 #include <memory>
 #include <stop_token>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/fence.h"
@@ -28,7 +29,6 @@ namespace oncemq {
 
 struct HeldLease;
 struct Hold;
-class LockDomain;
 
 // Why a hold ended before it was released.
 enum class Lost : unsigned char {
@@ -56,7 +56,7 @@ class Lease {
   explicit Lease(std::shared_ptr<Hold> hold) : hold_(std::move(hold)) {}
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
-  // Releases, in bounded time.
+  // Releases, in bounded time. Of many: ReleaseAll().
   ~Lease();
 
   // The same for the whole hold. Empty if the engine has none. Of a shared or counted hold it
@@ -87,10 +87,16 @@ class Lease {
 
  private:
   friend struct HeldLease;
-  friend class LockDomain;
+  friend void ReleaseAll(std::vector<Lease> leases);
 
   std::shared_ptr<Hold> hold_;
 };
+
+// Gives many back together, also those of several domains. What a store does not hear now it is
+// told later, until the leases have run out there. Over a store that hangs that takes as long as a
+// call or two, where each of them takes as long by itself.
+// Thread safety: any thread, also from a callback of stop() of one of them.
+void ReleaseAll(std::vector<Lease> leases);
 
 // Whether a target that remembers the greatest fence can check what is done under this lease.
 // kInvalid: it has no fence, or it is a shared or counted one, which others are held beside.

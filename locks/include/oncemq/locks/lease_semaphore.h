@@ -53,8 +53,8 @@ class LeaseSemaphore {
     return Take(BoundedWaitUntil(until));
   }
   // Gives back that many of those that this object holds: what the calling thread took last, and
-  // behind that what others took first, since any thread may release. Of more than there are it
-  // says so in the log, and touches nothing.
+  // behind that what others took first, since any thread may release. Many go together, as by
+  // ReleaseAll(). Of more than there are it says so in the log, and touches nothing.
   void release(std::ptrdiff_t permits = 1);
 
   // What the calling thread took last. Throws std::system_error if that is nothing, or, with

@@ -133,7 +133,6 @@ class LockDomain {
                                           BootTime began);
   Result<std::optional<std::vector<Lease>>> TakeInTurn(const std::vector<std::string>& names,
                                                        const AcquireOptions& how, BootTime began);
-  void ReleaseAll(const std::vector<Lease>& leases);
 
   std::unique_ptr<Parts> parts_;
 };
