@@ -19,8 +19,8 @@ class Ballot {
  public:
   Ballot(std::shared_ptr<SwitchStore> store, std::string who)
       : store_(std::move(store)), who_(std::move(who)) {}
-  // Takes back that it lives.
-  void Leave() { static_cast<void>(store_->Bury(who_)); }
+  // Takes back that it lives, where nothing else is said any more.
+  void Leave(SwitchStore& store) { static_cast<void>(store.Bury(who_)); }
 
   // Whether a quorum wants to leave the store of this epoch.
   Result<bool> Hold(uint32_t epoch, bool leaves, milliseconds lease, BootTime now);

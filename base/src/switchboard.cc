@@ -250,14 +250,14 @@ Result<std::unique_ptr<Switchboard>> Switchboard::Open(std::shared_ptr<SwitchSto
 Switchboard::~Switchboard() {
   {
     MutexLock lock(parts_->mutex);
-    parts_->ending = true;
+    parts_->the_end.request_stop();
     parts_->nudge.request_stop();
   }
   parts_->thread->join();
-  parts_->aside.reset();
   if (parts_->options.automatic) {
-    parts_->ballot.Leave();
+    parts_->ballot.Leave(parts_->store->past_the_end());
   }
+  parts_->aside.reset();
 }
 
 Result<SwitchRecord> Switchboard::InForce() const {
@@ -335,7 +335,11 @@ void Switchboard::Report(std::string_view store, bool answered) {
   parts_->Report(store, answered);
 }
 
+// None at the end, so of all that are to be asked or sealed one after another none is begun then.
 bool Switchboard::Parts::Lets(std::string_view name) {
+  if (Ended() && !ONCEMQ_MUTANT("stores-asked-at-the-end")) {
+    return false;
+  }
   MutexLock lock(mutex);
   const auto at = breakers.find(name);
   return at == breakers.end() || at->second.Lets(clock.Boot());

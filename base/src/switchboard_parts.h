@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
 #include "aside.h"
 #include "ballot.h"
+#include "ending_switch_store.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/switch_copy.h"
 #include "oncemq/base/switchboard.h"
@@ -21,7 +23,10 @@ namespace oncemq {
 
 struct Switchboard::Parts {
   Parts(std::shared_ptr<SwitchStore> in, SwitchboardOptions with, const Clock& by)
-      : store(std::move(in)), options(std::move(with)), clock(by), ballot(store, options.who) {}
+      : store(std::make_shared<EndingSwitchStore>(std::move(in), the_end.get_token())),
+        options(std::move(with)),
+        clock(by),
+        ballot(store, options.who) {}
 
   // An answer of another store than the one in force.
   struct Found {
@@ -52,12 +57,15 @@ struct Switchboard::Parts {
   bool Lets(std::string_view name);
   void Report(std::string_view name, bool answered);
   void RunAside(std::function<void()> call);
+  // What fails from now on does so because of that, and is no news.
+  bool Ended() const { return the_end.stop_requested(); }
   bool Knows(std::string_view name) const {
     return std::find(options.stores.begin(), options.stores.end(), name) != options.stores.end();
   }
   std::string After(std::string_view name) const;
 
-  const std::shared_ptr<SwitchStore> store;
+  std::stop_source the_end;  // no call of the record or of a store is begun behind it
+  const std::shared_ptr<EndingSwitchStore> store;
   const SwitchboardOptions options;
   const Clock& clock;
 
@@ -66,7 +74,6 @@ struct Switchboard::Parts {
   uint64_t version GUARDED_BY(mutex) = 0;
   std::stop_source changed GUARDED_BY(mutex);
   std::stop_source nudge GUARDED_BY(mutex);  // ends the wait of the thread
-  bool ending GUARDED_BY(mutex) = false;
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
   bool asking GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);

@@ -16,13 +16,7 @@ constexpr milliseconds kAfterFailure{50};
 }  // namespace
 
 void Switchboard::Parts::Run() {
-  for (;;) {
-    {
-      MutexLock lock(mutex);
-      if (ending) {
-        return;
-      }
-    }
+  while (!Ended()) {
     Turn();
     Wait();
   }
@@ -30,8 +24,10 @@ void Switchboard::Parts::Run() {
 
 void Switchboard::Parts::Turn() {
   if (const Status read = Read(); !read) {
-    Log(LogLevel::kWarn, "switchboard", "the record cannot be read",
-        {{"error", ToString(read.error())}});
+    if (!Ended()) {
+      Log(LogLevel::kWarn, "switchboard", "the record cannot be read",
+          {{"error", ToString(read.error())}});
+    }
     return;
   }
   const BootTime now = clock.Boot();
@@ -68,7 +64,7 @@ void Switchboard::Parts::EndWhatIsDue(BootTime now) {
   if (!ended && ended.error().code == Code::kInvalid) {
     ended = ChangeFrom(meant, end);  // what cannot be called off; it can be switched on from there
   }
-  if (!ended && ended.error().code != Code::kFenced) {
+  if (!ended && ended.error().code != Code::kFenced && !Ended()) {
     Log(LogLevel::kWarn, "switchboard", "a switch could not be ended",
         {{"error", ToString(ended.error())}});
   }
@@ -126,6 +122,9 @@ void Switchboard::Parts::Vote(BootTime now) {
   const auto begun = ChangeFrom(record, [&](const SwitchRecord& at) {
     return BeginSwitch(at, *to, SwitchMode::kDrain, "voted by a quorum");
   });
+  if (!begun && Ended()) {
+    return;
+  }
   Log(LogLevel::kWarn, "switchboard", "a quorum leaves the store",
       {{"store", record.from}, {"for", *to}, {"error", begun ? "" : ToString(begun.error())}});
 }
@@ -178,7 +177,7 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record,
       answer = Found{record.epoch, name, asked_at};
     }
   }
-  if (!answer) {
+  if (!answer && !Ended()) {
     Log(LogLevel::kWarn, "switchboard", "no store answers that could come into force",
         {{"instead_of", record.from}});
   }
@@ -197,7 +196,7 @@ void Switchboard::Parts::Wait() {
   std::stop_token nudged;
   {
     MutexLock lock(mutex);
-    if (ending) {
+    if (Ended()) {
       return;
     }
     const milliseconds lease =
