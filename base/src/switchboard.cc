@@ -160,7 +160,11 @@ Result<SwitchRecord> Switchboard::Parts::CallOff(const SwitchRecord& meant, std:
 }
 
 void Switchboard::Parts::RunAside(std::function<void()> call) {
-  aside ? aside->Run(std::move(call)) : options.aside(std::move(call));
+  if (aside) {
+    aside->Run(std::move(call));
+  } else {
+    options.aside([by = gate, call = std::move(call)] { by->Run(call); });
+  }
 }
 
 // A store that is left because it fails keeps nobody else waiting: it is the last.
@@ -258,6 +262,7 @@ Switchboard::~Switchboard() {
     parts_->ballot.Leave(parts_->store->past_the_end());
   }
   parts_->aside.reset();
+  parts_->gate->Shut();
 }
 
 Result<SwitchRecord> Switchboard::InForce() const {

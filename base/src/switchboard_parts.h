@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "aside.h"
+#include "aside_gate.h"
 #include "ballot.h"
 #include "ending_switch_store.h"
 #include "oncemq/base/mutex.h"
@@ -83,6 +84,7 @@ struct Switchboard::Parts {
   std::vector<std::string> unsealed GUARDED_BY(mutex);  // in the epoch of the copy
   bool sealing GUARDED_BY(mutex) = false;
   Ballot ballot;
+  const std::shared_ptr<AsideGate> gate = std::make_shared<AsideGate>();
   std::unique_ptr<Aside> aside;  // none: the options have one
   std::optional<std::thread> thread;
 };

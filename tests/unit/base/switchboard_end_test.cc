@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many calls the end of a switchboard takes, whichever of them it finds under way.
 #include <optional>
+#include <thread>
 
+#include "aside_gate.h"
+#include "support/told_within.h"
 #include "switchboard_fixture.h"
 
 namespace oncemq::testing {
@@ -213,6 +216,39 @@ TEST_F(SwitchboardEndTest, OfTheStoresThatAreAskedNoneIsBegunBehindTheOneUnderWa
   store_->UntilItLasts();
   board_.reset();
   EXPECT_EQ(store_->at_the_end(), Calls{"bury p"}) << "c is not asked";
+}
+
+// Whoever does it may do it for several, and come to it late.
+TEST_F(SwitchboardEndTest, WhatItsUserDoesAsideIsWaitedForOnceItHasBegunAndElseDoesNothing) {
+  std::vector<std::function<void()>> given;
+  std::stop_source gone;
+  OpenAnew([&](SwitchboardOptions& options) {
+    options.aside = [&](std::function<void()> call) { given.push_back(std::move(call)); };
+    options.probe = [&, probe = options.probe](std::string_view store) {
+      const Status answer = probe(store);
+      EXPECT_FALSE(ToldWithin(gone.get_token(), milliseconds(200)));
+      return answer;
+    };
+  });
+  ASSERT_TRUE(board_->Begin("b", SwitchMode::kBoth, "").has_value());
+  ASSERT_EQ(given.size(), 2u);
+  store_->Lasts("probe a");
+  std::thread aside(given.front());
+  store_->UntilItLasts();
+  board_.reset();
+  gone.request_stop();
+  aside.join();
+  given.back()();
+  EXPECT_EQ(store_->at_the_end(), Calls{"bury p"});
+}
+
+TEST(AsideGateTest, WhatComesToItWhenItIsShutIsNotCalled) {
+  AsideGate gate;
+  int calls = 0;
+  gate.Run([&] { calls++; });
+  gate.Shut();
+  gate.Run([&] { calls++; });
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace

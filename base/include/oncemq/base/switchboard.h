@@ -53,8 +53,8 @@ struct SwitchboardOptions {
   // between several stores needs it. Without one a switch ends unasked.
   std::function<Status(std::string_view store)> probe;
   // Where the two above are called, one call after another. Empty: on a thread of the
-  // switchboard's own. Else it outlives the switchboard, and what it has not begun by then it
-  // drops.
+  // switchboard's own. Else the end of the switchboard waits for what it was given and is under
+  // way there, but not for what it has not begun: that does nothing any more, and may be dropped.
   std::function<void(std::function<void()> call)> aside;
 };
 
