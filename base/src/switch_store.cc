@@ -3,20 +3,23 @@
 
 #include <algorithm>
 
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 
 namespace oncemq {
 
 Status SwitchStore::AwaitByLooking(uint64_t version, BootTime until, const std::stop_token& stop,
                                    milliseconds between_looks) {
-  for (;;) {
+  // Whoever stops it may wait for it, and not for one more look.
+  while (!stop.stop_requested() || ONCEMQ_MUTANT("looks-though-stopped")) {
     const auto there = Read();
     const BootTime now = SystemClock::Instance().Boot();
-    if (!there || there->version != version || now >= until || stop.stop_requested()) {
+    if (!there || there->version != version || now >= until) {
       return there ? Status() : Status(there.error());
     }
     WaitUntil(std::min<BootTime>(until, now + between_looks), now, stop);
   }
+  return {};
 }
 
 }  // namespace oncemq
