@@ -61,7 +61,9 @@ enum class UnlessPlanned : unsigned char {
 
 // Promise, beyond LockEngine's: what is granted by one store is granted by no other, whichever
 // stores are in force meanwhile; fences of a later epoch are greater. What it can do is what all of
-// its stores can, so any of them may come into force. Thread safety: any thread.
+// its stores can, so any of them may come into force. Its end is a Switchboard's, of which a `seal`
+// is one call of a store, and a `probe` three at most, behind one opening; then its stores end.
+// Thread safety: any thread.
 class SwitchedLocks final : public LockEngine {
  public:
   // The order of the stores is that of SwitchEngine(); the first is the main one. Of `options`, the
