@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session_claims.h"
 
+#include <algorithm>
+
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
-SessionClaims::Claim SessionClaims::Begin(const Token& token, std::string_view name, uint32_t epoch,
-                                          BootTime until) {
+std::optional<SessionClaims::Claim> SessionClaims::Begin(const Token& token, std::string_view name,
+                                                         uint32_t epoch, BootTime until) {
+  if (claims_.contains(token) && !ONCEMQ_MUTANT("claim-of-another-replaced")) {
+    return std::nullopt;
+  }
   Claim claim;
   claim.number = ++last_number_;
   claim.name = name;
@@ -27,14 +32,27 @@ SessionClaims::Ending SessionClaims::Erase(std::map<Token, Claim>::iterator at) 
   return ending;
 }
 
+// Of itself, or given up: it is left over, from the end of its call on.
+void SessionClaims::End(std::map<Token, Claim>::iterator at) {
+  const bool under_way = at->second.under_way && !ONCEMQ_MUTANT("claim-looked-for-too-early");
+  Ending ending = Erase(at);
+  (under_way ? asked_ : left_).emplace(ending.number, std::move(ending));
+}
+
+void SessionClaims::CallEnded(uint64_t number, std::string_view node) {
+  if (auto one = asked_.extract(number); !one.empty()) {
+    one.mapped().node = node;
+    left_.insert(std::move(one));
+  }
+}
+
 const SessionClaims::Claim* SessionClaims::Find(const Token& token, BootTime now) {
   const auto at = claims_.find(token);
   if (at == claims_.end()) {
     return nullptr;
   }
   if (at->second.until <= now && !ONCEMQ_MUTANT("session-claim-revived")) {
-    const Ending ending = Erase(at);
-    left_.emplace(ending.number, ending);
+    End(at);
     return nullptr;
   }
   return &at->second;
@@ -60,6 +78,9 @@ bool SessionClaims::LiesAt(const Token& token, uint64_t number, std::string_view
   Claim* claim = Same(token, number);
   if (claim != nullptr) {
     claim->node = node;
+    claim->under_way = false;
+  } else {
+    CallEnded(number, node);
   }
   return claim != nullptr;
 }
@@ -93,11 +114,25 @@ bool SessionClaims::IsAskedBack(const Token& token, uint64_t number) {
 void SessionClaims::Lost(const Token& token, uint64_t number) {
   if (Same(token, number) != nullptr) {
     Erase(claims_.find(token));
+  } else {
+    asked_.erase(number);
+  }
+}
+
+void SessionClaims::Unanswered(const Token& token, uint64_t number) {
+  if (Claim* claim = Same(token, number)) {
+    claim->under_way = false;
+  } else {
+    CallEnded(number, {});
   }
 }
 
 std::optional<SessionClaims::Ending> SessionClaims::GiveUp(const Token& token, BootTime now) {
   if (const Claim* claim = Find(token, now)) {
+    if (claim->under_way && !ONCEMQ_MUTANT("claim-looked-for-too-early")) {
+      End(claims_.find(token));
+      return std::nullopt;
+    }
     const bool held = claim->holds;
     Ending ending = Erase(claims_.find(token));
     ending.held = held;
@@ -120,13 +155,14 @@ const SessionClaims::Ending* SessionClaims::Left(const Token& token) const {
 }
 
 bool SessionClaims::MayHave(const Token& token) const {
-  return claims_.contains(token) || Left(token) != nullptr;
+  const auto of_token = [&](const auto& one) { return one.second.token == token; };
+  return claims_.contains(token) || std::any_of(asked_.begin(), asked_.end(), of_token) ||
+         Left(token) != nullptr;
 }
 
 std::vector<SessionClaims::Ending> SessionClaims::Due(BootTime now) {
   while (!ends_.empty() && ends_.begin()->first <= now) {
-    const Ending ending = Erase(claims_.find(ends_.begin()->second));
-    left_.emplace(ending.number, ending);
+    End(claims_.find(ends_.begin()->second));
   }
   std::vector<Ending> due;
   due.reserve(left_.size());
@@ -154,6 +190,7 @@ void SessionClaims::Clear() {
   claims_.clear();
   numbers_.clear();
   ends_.clear();
+  asked_.clear();
   left_.clear();
   deleting_.clear();
 }

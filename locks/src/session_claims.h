@@ -7,6 +7,8 @@
 // C2  What lies in the store for it is handed out for deletion, to one at a time, again and again
 //     until it is known to be gone: what was left behind would hold the name for ever.
 // C3  A claim that the store may have without our knowing where is handed out too.
+// C4  Not before the call that makes it has ended: until then nothing is to be found of it, and
+//     something may come. What came for a claim that ended meanwhile is handed out then.
 #pragma once
 
 #include <map>
@@ -28,7 +30,8 @@ class SessionClaims {
   struct Claim {
     uint64_t number = 0;  // of this claim and no other one of the session
     std::string name;
-    std::string node;  // where it lies; empty: nowhere, or nobody told us where
+    std::string node;       // where it lies; empty: nowhere, or nobody told us where
+    bool under_way = true;  // the call that makes it
     bool holds = false;
     bool asked_back = false;
     uint32_t epoch = 0;
@@ -44,24 +47,30 @@ class SessionClaims {
     bool held = false;  // until it was given up
   };
 
-  // A new place, in doubt until it has a node. There is no claim of this token.
-  Claim Begin(const Token& token, std::string_view name, uint32_t epoch, BootTime until);
+  // A new place, for a call that is about to be sent. It ends with LiesAt(), Lost() or
+  // Unanswered(). None: there is a claim of this token, begun by somebody else.
+  std::optional<Claim> Begin(const Token& token, std::string_view name, uint32_t epoch,
+                             BootTime until);
   // A claim that lives, to be read until the next call; none: it ended, or never was.
   const Claim* Find(const Token& token, BootTime now);
   const Claim* Numbered(uint64_t number, BootTime now);
 
-  // Each is false, and does nothing, if this very claim has ended.
+  // Each is false, and keeps nothing alive, if this very claim has ended. Where it lies is kept for
+  // its deletion even so.
   bool LiesAt(const Token& token, uint64_t number, std::string_view node);
   bool Holds(const Token& token, uint64_t number, const Fence& fence, BootTime until);
   bool Keep(const Token& token, uint64_t number, BootTime until);
   bool IsAskedBack(const Token& token, uint64_t number);
-  // It is not in the store any more.
+  // It is not in the store, and will not be.
   void Lost(const Token& token, uint64_t number);
+  // The call that makes it has ended, and nobody knows how.
+  void Unanswered(const Token& token, uint64_t number);
 
   // Whether the store may have something of it.
   bool MayHave(const Token& token) const;
 
-  // Gives a claim up, or what is left of it, for whoever asks to delete.
+  // Gives a claim up, or what is left of it, for whoever asks to delete. None: nothing can be
+  // deleted, or not yet (C4).
   std::optional<Ending> GiveUp(const Token& token, BootTime now);
   // All that is to be deleted and that nobody deletes.
   std::vector<Ending> Due(BootTime now);
@@ -75,19 +84,22 @@ class SessionClaims {
   std::optional<BootTime> next() const;
   // Whether anything waits for another try.
   bool failing() const { return !left_.empty(); }
-  size_t size() const { return claims_.size() + left_.size() + deleting_.size(); }
+  size_t size() const { return claims_.size() + asked_.size() + left_.size() + deleting_.size(); }
 
  private:
   Claim* Same(const Token& token, uint64_t number);
   const Ending* Left(const Token& token) const;
   void Move(const Token& token, Claim& claim, BootTime until);
   Ending Erase(std::map<Token, Claim>::iterator at);
+  void End(std::map<Token, Claim>::iterator at);
+  void CallEnded(uint64_t number, std::string_view node);
 
   uint64_t last_number_ = 0;
   std::map<Token, Claim> claims_;
   std::map<uint64_t, Token> numbers_;          // of claims_
   std::set<std::pair<BootTime, Token>> ends_;  // of claims_
-  std::map<uint64_t, Ending> left_;            // by number: nobody deletes it
+  std::map<uint64_t, Ending> asked_;           // by number: ended, its call under way
+  std::map<uint64_t, Ending> left_;            // nobody deletes it
   std::map<uint64_t, Ending> deleting_;
 };
 

@@ -55,6 +55,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
   if (!claim) {
     return TakePlace();
   }
+  if (claim->under_way && !ONCEMQ_MUTANT("zookeeper-asked-twice-at-once")) {
+    return Error{Code::kUnavailable, Effect::kUnknown, "somebody asks by this token just now"};
+  }
   if (claim->node.empty()) {
     return FindNode(*claim);
   }
@@ -104,11 +107,14 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
     looked_ = true;
   }
   const BootTime ends = began_ + std::max(ask_.lease, ask_.place);
-  const Claim claim = life_.With(
+  const auto claim = life_.With(
       [&](SessionClaims& claims) { return claims.Begin(ask_.token, ask_.name, ask_.epoch, ends); });
+  if (!claim) {
+    return std::optional<LockAnswer>();  // somebody else asks by this token
+  }
   const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
   const Call make{.kind = Call::Kind::kCreate,
-                  .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim.number),
+                  .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim->number),
                   .data = ToText({ask_.epoch, ask_.lease, ask_.place, std::string(ask_.who)}),
                   .mode = Call::Mode::kEphemeralSequential};
   // Its answer says what nothing else in a transaction does: its number, and who is there.
@@ -123,12 +129,13 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
   calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make, mark}});
   const auto replies = life_.Run(calls);
   if (!replies) {
-    if (replies.error().effect == Effect::kNone) {
-      life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
-    }
+    const bool none = replies.error().effect == Effect::kNone;
+    life_.With([&](SessionClaims& claims) {
+      none ? claims.Lost(ask_.token, claim->number) : claims.Unanswered(ask_.token, claim->number);
+    });
     return replies.error();
   }
-  return Made(claim, replies->back());
+  return Made(*claim, replies->back());
 }
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) {
@@ -149,8 +156,12 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
   }
   Claim placed = claim;
   placed.node = multi.made;
-  life_.With(
+  const bool lives = life_.With(
       [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
+  if (!lives) {
+    life_.EndDue(false);  // before the next node of this ask, which would be behind it
+    return std::optional<LockAnswer>();
+  }
   if (multi.stat.children == 1 || ONCEMQ_MUTANT("zookeeper-alone-among-many")) {
     return Granted(placed, multi.stat.changed);
   }

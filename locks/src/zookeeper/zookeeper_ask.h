@@ -9,6 +9,9 @@
 // Z3  An ask whose answer was lost looks for its node before it makes one.
 // Z4  Who is ahead and goes before we watch it costs another look, never the place.
 // Z5  An ask that fails says kNone only if nothing of it can be in the store.
+// Z6  A node belongs to its ask until the call that makes it has ended: nobody looks for it before,
+//     and whoever's claim ended meanwhile hands it over to be deleted (C4). A second ask of the
+//     same token is refused until then.
 #pragma once
 
 #include <optional>

@@ -15,9 +15,15 @@ BootTime At(int64_t ms) {
 
 class SessionClaimsTest : public ::testing::Test {
  protected:
+  // Its call is under way.
+  uint64_t Begins(const Token& token, BootTime until) {
+    const auto claim = claims_.Begin(token, "x", 0, until);
+    EXPECT_TRUE(claim.has_value());
+    return claim ? claim->number : 0;
+  }
   // Holds until then.
   uint64_t Holds(const Token& token, BootTime until) {
-    const uint64_t number = claims_.Begin(token, "x", 0, until).number;
+    const uint64_t number = Begins(token, until);
     EXPECT_TRUE(claims_.LiesAt(token, number, "/x/1"));
     EXPECT_TRUE(claims_.Holds(token, number, {0, 7}, until));
     return number;
@@ -77,7 +83,9 @@ TEST_F(SessionClaimsTest, WhatEndedIsHandedOutToOneUntilItIsGone) {
 }
 
 TEST_F(SessionClaimsTest, AnAskWhoseAnswerWasLostIsDeletedToo) {
-  const uint64_t number = claims_.Begin(kOne, "x", 0, At(100)).number;
+  const uint64_t number = Begins(kOne, At(100));
+  claims_.Unanswered(kOne, number);
+  EXPECT_TRUE(claims_.Due(At(99)).empty());
   const auto due = claims_.Due(At(100));
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(due[0].number, number);
@@ -85,9 +93,54 @@ TEST_F(SessionClaimsTest, AnAskWhoseAnswerWasLostIsDeletedToo) {
   EXPECT_EQ(due[0].node, "");
 }
 
+// What looks for it before its call was sent finds nothing, and the node would come behind.
+TEST_F(SessionClaimsTest, WhatACallMayStillMakeIsNotHandedOutBeforeItHasEnded) {
+  const uint64_t number = Begins(kOne, At(100));
+  EXPECT_TRUE(claims_.Due(At(100)).empty());
+  EXPECT_FALSE(claims_.GiveUp(kOne, At(100)));
+  EXPECT_FALSE(claims_.failing()) << "there is nothing to try";
+  EXPECT_TRUE(claims_.MayHave(kOne));
+  EXPECT_EQ(claims_.size(), 1u);
+  EXPECT_FALSE(claims_.LiesAt(kOne, number, "/x/1")) << "it has ended";
+  EXPECT_TRUE(claims_.failing());
+  const auto due = claims_.Due(At(100));
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].number, number);
+  EXPECT_EQ(due[0].node, "/x/1");
+  claims_.Gone(number);
+  EXPECT_EQ(claims_.size(), 0u);
+}
+
+TEST_F(SessionClaimsTest, WhatIsGivenUpUnderItsCallIsDeletedBehindIt) {
+  const uint64_t first = Begins(kOne, At(100));
+  EXPECT_FALSE(claims_.GiveUp(kOne, At(50))) << "nobody knows yet what there is to delete";
+  const uint64_t second = Begins(kOne, At(100));
+  EXPECT_FALSE(claims_.GiveUp(kOne, At(50)));
+  const uint64_t third = Begins(kOne, At(100));
+  EXPECT_FALSE(claims_.GiveUp(kOne, At(50)));
+  claims_.Unanswered(kOne, first);
+  claims_.Lost(kOne, second);
+  EXPECT_FALSE(claims_.LiesAt(kOne, third, "/x/3"));
+  const auto due = claims_.Due(At(50));
+  ASSERT_EQ(due.size(), 2u);
+  EXPECT_EQ(due[0].number, first);
+  EXPECT_EQ(due[0].node, "");
+  EXPECT_EQ(due[1].number, third);
+  EXPECT_EQ(due[1].node, "/x/3");
+}
+
+TEST_F(SessionClaimsTest, ATokenThatIsInUseBeginsNothing) {
+  const uint64_t number = Begins(kOne, At(100));
+  ASSERT_FALSE(claims_.Begin(kOne, "x", 0, At(200)));
+  EXPECT_TRUE(claims_.LiesAt(kOne, number, "/x/1"));
+  ASSERT_FALSE(claims_.Begin(kOne, "x", 0, At(200)));
+  ASSERT_EQ(claims_.Due(At(200)).size(), 1u);
+  EXPECT_FALSE(claims_.next());
+}
+
 TEST_F(SessionClaimsTest, WhatIsGivenUpSaysWhetherItWasHeld) {
   Holds(kOne, At(100));
-  claims_.Begin(kTwo, "x", 0, At(100));
+  claims_.Unanswered(kTwo, Begins(kTwo, At(100)));
   const auto held = claims_.GiveUp(kOne, At(50));
   ASSERT_TRUE(held.has_value());
   EXPECT_TRUE(held->held);
@@ -136,7 +189,10 @@ TEST_F(SessionClaimsTest, WithTheSessionAllOfItEnds) {
   Holds(kOne, At(100));
   Holds(kTwo, At(100));
   claims_.GiveUp(kTwo, At(0));
+  const uint64_t asked = Begins(kTwo, At(100));
+  claims_.GiveUp(kTwo, At(0));
   claims_.Clear();
+  EXPECT_FALSE(claims_.LiesAt(kTwo, asked, "/x/2"));
   EXPECT_EQ(claims_.size(), 0u);
   EXPECT_FALSE(claims_.next());
   EXPECT_TRUE(claims_.Due(At(900)).empty());

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single asks in one session, and what happens to it while their calls are under way.
+#include <thread>
+
+#include "oncemq/locks/lock_doubts.h"
+#include "zookeeper_ask.h"
+#include "zookeeper_locks_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+class ZooKeeperAsksTest : public ZooKeeperLocksTest {
+ protected:
+  void SetUp() override {
+    ZooKeeperLocksTest::SetUp();
+    if (IsSkipped() || HasFailure()) {
+      return;
+    }
+    network_ = std::make_unique<TcpProxy>(Server().port());
+    auto life =
+        ZooKeeperLife::Start(*ParseZooKeeperPlace(Through(*network_)),
+                             {.connect = kSoon, .call = kCall, .session = milliseconds(100'000)},
+                             ZooKeeperPaths(Space()), doubts_);
+    ASSERT_TRUE(life.has_value()) << ToString(life.error());
+    life_ = *std::move(life);
+    ASSERT_TRUE(life_->Connected(kSoon));
+    ASSERT_TRUE(life_->ReadSeal());
+    // The container is there, and stays: so the first call of an ask makes its node.
+    const std::string container = life_->paths().Name("x");
+    const ZooKeeperCall calls[] = {{.kind = ZooKeeperCall::Kind::kCreate, .path = container},
+                                   {.kind = ZooKeeperCall::Kind::kCreate,
+                                    .path = container + "/nobody's",
+                                    .mode = ZooKeeperCall::Mode::kEphemeral}};
+    ASSERT_TRUE(life_->Run(calls));
+  }
+  Result<LockAnswer> Ask(const LockAsk& ask) { return ZooKeeperAsk(*life_, ask, 100).Run(); }
+  static bool IsGranted(const Result<LockAnswer>& answer) {
+    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
+    return answer && answer->kind == Kind::kGranted;
+  }
+  // It is on its way to a server that is not there, behind the moment of its claim.
+  template <class Body>
+  void WhileItsCallIsUnderWay(const LockAsk& ask, Body body) {
+    const LoopbackPort nobody;
+    network_->PointTo(nobody.number());
+    ASSERT_TRUE(Eventually(kSoon, [&] { return !life_->Connected(milliseconds(0)); }));
+    std::jthread asks([&] { EXPECT_TRUE(IsGranted(Ask(ask))); });
+    ASSERT_TRUE(Eventually(kSoon, [&] {
+      return life_->With([&](SessionClaims& claims) { return claims.MayHave(ask.token); });
+    }));
+    body();
+    network_->PointTo(Server().port());
+  }
+  size_t Nodes() {
+    const auto line = life_->Line("x");
+    EXPECT_TRUE(line.has_value()) << ToString(line.error());
+    return line ? line->size() : 99;
+  }
+
+  std::unique_ptr<TcpProxy> network_;
+  LockDoubts doubts_;
+  std::shared_ptr<ZooKeeperLife> life_;
+};
+
+// Its claim was over, and looked for, before its call was sent: the node that came behind belonged
+// to nobody, and whoever asked for the name waited for it as long as the process lived.
+TEST_F(ZooKeeperAsksTest, AnAskWhoseClaimEndsBeforeItIsSentLeavesNoNode) {
+  WhileItsCallIsUnderWay(AskOf(1), [&] {
+    life_->With([](SessionClaims& claims) {
+      for (const auto& ending : claims.Due(BootTime::max())) {
+        claims.Gone(ending.number);  // nothing of it is there
+      }
+    });
+  });
+  EXPECT_EQ(Nodes(), 1u);
+  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+}
+
+TEST_F(ZooKeeperAsksTest, AnAskThatIsGivenUpBeforeItIsSentLeavesNoNode) {
+  WhileItsCallIsUnderWay(AskOf(1), [&] {
+    life_->With([](SessionClaims& claims) {
+      if (const auto ending = claims.GiveUp(AskOf(1).token, BootTime::min())) {
+        claims.Gone(ending->number);  // nothing of it is there
+      }
+    });
+  });
+  EXPECT_EQ(Nodes(), 1u);
+  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+}
+
+TEST_F(ZooKeeperAsksTest, ATokenIsAskedForByOneAtATime) {
+  WhileItsCallIsUnderWay(AskOf(1), [&] {
+    const auto second = Ask(AskOf(1));
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().code, Code::kUnavailable);
+    EXPECT_EQ(second.error().effect, Effect::kUnknown) << "the first one may have one";
+  });
+  EXPECT_EQ(Nodes(), 1u);
+  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+}
+
+}  // namespace
+}  // namespace oncemq::testing
