@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single asks in one session, and what happens to it while their calls are under way.
+#include <atomic>
 #include <thread>
 
 #include "oncemq/locks/lock_doubts.h"
@@ -97,6 +98,34 @@ TEST_F(ZooKeeperAsksTest, ATokenIsAskedForByOneAtATime) {
   });
   EXPECT_EQ(Nodes(), 1u);
   EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+}
+
+class WaitersLooker final : public DoubtListener {
+ public:
+  explicit WaitersLooker(ZooKeeperWaits& waits) : waits_(waits) {}
+  void HoldsAreInDoubt() override {
+    woken_ = waits_.Woken(AskOf(1).token);
+    told_ = true;
+  }
+  bool told() const { return told_; }
+  bool woken() const { return woken_; }
+
+ private:
+  ZooKeeperWaits& waits_;
+  std::atomic<bool> told_{false};
+  std::atomic<bool> woken_{false};
+};
+
+// A waiter of the same process may be granted the name in the next session.
+TEST_F(ZooKeeperAsksTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
+  WaitersLooker looker(life_->waits());
+  doubts_.Listen(looker);
+  life_->waits().Expect(AskOf(1).token, "/ahead");
+  EXPECT_NO_FATAL_FAILURE(EndSession(life_->id(), *network_));
+  EXPECT_TRUE(Eventually(kSoon, [&] { return looker.told(); }));
+  EXPECT_FALSE(looker.woken());
+  EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(AskOf(1).token); }));
+  doubts_.Unlisten(looker);
 }
 
 }  // namespace

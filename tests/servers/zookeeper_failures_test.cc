@@ -34,6 +34,22 @@ TEST_F(ZooKeeperLocksTest, AHolderWhoseSessionEndedIsFollowedAndLearnsIt) {
   EXPECT_EQ(*Extend(*other, AskOf(2)), Extended::kYes);
 }
 
+// What it is told must not hang on the next session, which has no length before it is connected.
+TEST_F(ZooKeeperLocksTest, AHolderLearnsThatItsSessionEndedThoughNoOtherOneConnects) {
+  TcpProxy network(Server().port());
+  const Locks locks = OpenLocks(Through(network), kSession, kInVain);
+  const LockAsk mine = AskOf(1, "x", kLong);
+  ASSERT_EQ(Asked(*locks, mine), Kind::kGranted);
+  ASSERT_NO_FATAL_FAILURE(EndSessionOf("x", network));
+  ASSERT_EQ(ExtendSoon(*locks, mine), Extended::kGone);
+  const LoopbackPort nobody;
+  network.PointTo(nobody.number());
+  ASSERT_FALSE(locks->Ask(AskOf(2)).has_value()) << "in a session that has not begun";
+  const auto gone = Extend(*locks, mine);
+  ASSERT_TRUE(gone.has_value()) << ToString(gone.error());
+  EXPECT_EQ(*gone, Extended::kGone);
+}
+
 TEST_F(ZooKeeperLocksTest, AProcessThatIsPausedIsFollowedAndLearnsIt) {
   const TempDir dir;
   const auto said = [file = dir.path() / "said"] {

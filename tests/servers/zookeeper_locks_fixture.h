@@ -12,6 +12,8 @@
 #include "support/eventually.h"
 #include "support/tcp_proxy.h"
 #include "support/zookeeper_server.h"
+#include "support/zookeeper_session_end.h"
+#include "zookeeper_nodes.h"
 
 namespace oncemq::testing {
 
@@ -89,6 +91,22 @@ class ZooKeeperLocksTest : public ::testing::Test {
       const auto answer = locks.Ask(ask);
       return answer && answer->kind == Kind::kGranted;
     });
+  }
+  // The servers end the session of whoever is first there for this name, which hears of it once
+  // `network` is asked for another connection.
+  static void EndSessionOf(std::string_view name, TcpProxy& network) {
+    const auto children = Run(*Raw(), {.kind = ZooKeeperCall::Kind::kChildren,
+                                       .path = ZooKeeperPaths(Space()).Name(name)})
+                              .children;
+    const auto line = LineOf(children);
+    ASSERT_FALSE(line.empty());
+    EndSession(line.front().session, network);
+  }
+  // Its owner would take it back while it is being closed, and the server leave it unanswered.
+  static void EndSession(uint64_t id, TcpProxy& network) {
+    network.Set(TcpProxy::Mode::kSilent);
+    ASSERT_TRUE(EndZooKeeperSession(Server().port(), id, std::chrono::seconds(10)));
+    network.Set(TcpProxy::Mode::kPass);
   }
   // A look behind the engine.
   static std::unique_ptr<ZooKeeperSession> Raw() { return Raw(Server().url()); }

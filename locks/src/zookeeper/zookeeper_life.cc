@@ -31,13 +31,27 @@ Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperLife::Start(const ZooKeeperPlace
 
 ZooKeeperLife::~ZooKeeperLife() = default;
 
-// The servers delete what was ours. Whoever waits asks again, in another session.
+// The servers delete what was ours. Whoever waits asks again, in another session; those who held
+// are told before, as they may be passed by then.
 void ZooKeeperLife::Ended() {
   With([](SessionClaims& claims) { claims.Clear(); });
-  waits_.WakeAll();
+  if (ONCEMQ_MUTANT("zookeeper-waiters-told-first")) {
+    waits_.WakeAll();
+  }
   if (!ONCEMQ_MUTANT("zookeeper-session-end-not-told")) {
     doubts_.HoldsAreInDoubt();
   }
+  waits_.WakeAll();
+}
+
+Status ZooKeeperLife::Fits(milliseconds lease) const {
+  const milliseconds longest = LongestLease();
+  if (lease <= longest || ONCEMQ_MUTANT("zookeeper-any-lease")) {
+    return {};
+  }
+  return Error{Code::kInvalid, Effect::kNone,
+               "the longest lease in this ZooKeeper is " + std::to_string(longest.count()) +
+                   " ms: three quarters of its session timeout"};
 }
 
 Result<Reply> ZooKeeperLife::Run(const Call& call) {

@@ -46,7 +46,8 @@ class ZooKeeperLife {
   // Once it is connected.
   Status Connected(milliseconds within) const { return session_->Connected(within); }
   Status Connected() const { return Connected(times_.call); }
-  milliseconds LongestLease() const { return LongestLeaseIn(session_->timeout()); }
+  // Whether the session is sure to outlive such a lease. Once it was connected.
+  Status Fits(milliseconds lease) const;
   milliseconds Heartbeat() const {
     const milliseconds timeout = session_->timeout();
     return (timeout > milliseconds(0) ? timeout : times_.session) / 5;
@@ -88,6 +89,7 @@ class ZooKeeperLife {
   ZooKeeperLife(const ZooKeeperTimes& times, ZooKeeperPaths paths, LockDoubts& doubts)
       : times_(times), paths_(std::move(paths)), doubts_(doubts) {}
 
+  milliseconds LongestLease() const { return LongestLeaseIn(session_->timeout()); }
   void Ended();
   void DeleteSoon(const SessionClaims::Ending& ending);
   Result<std::vector<ZooKeeperCall>> Deletions(

@@ -69,7 +69,7 @@ class ZooKeeperLocks final : public LockEngine {
     if (!life) {
       return life.error();
     }
-    if (const Status fit = CheckLease(**life, ask.lease); !fit) {
+    if (const Status fit = (*life)->Fits(ask.lease); !fit) {
       return fit.error();
     }
     (*life)->EndDue(false);
@@ -90,11 +90,6 @@ class ZooKeeperLocks final : public LockEngine {
     const auto life = keeper_.Last();
     if (life == nullptr || life->over()) {
       return {};
-    }
-    for (const LockClaim& claim : claims) {
-      if (const Status fit = CheckLease(*life, claim.lease); !fit) {
-        return fit.error();
-      }
     }
     const Status done = ZooKeeperRenewal(*life, claims, answers).Run();
     if (!done && life->over()) {
@@ -242,16 +237,6 @@ class ZooKeeperLocks final : public LockEngine {
       }
     }
     return life;
-  }
-
-  static Status CheckLease(const ZooKeeperLife& life, milliseconds lease) {
-    const milliseconds longest = life.LongestLease();
-    if (lease <= longest || ONCEMQ_MUTANT("zookeeper-any-lease")) {
-      return {};
-    }
-    return Error{Code::kInvalid, Effect::kNone,
-                 "the longest lease in this ZooKeeper is " + std::to_string(longest.count()) +
-                     " ms: three quarters of its session timeout"};
   }
 
   static Status FreeAll(ZooKeeperLife& life, std::span<const LockClaim> claims,

@@ -19,17 +19,28 @@ ZooKeeperRenewal::ZooKeeperRenewal(ZooKeeperLife& life, std::span<const LockClai
                                    std::span<Extended> answers)
     : life_(life), claims_(claims), answers_(answers) {}
 
-// Before anything is sent: whoever waits for the answer counts from then, too.
-void ZooKeeperRenewal::Extend() {
+// Before anything is sent: whoever waits for the answer counts from then, too. Only leases of what
+// is held are looked at: what an earlier session had is gone, and a new one that is not connected
+// yet knows no length.
+Status ZooKeeperRenewal::Extend() {
   const BootTime now = SystemClock::Instance().Boot();
-  life_.With([&](SessionClaims& claims) {
+  return life_.With([&](SessionClaims& claims) -> Status {
     for (size_t i = 0; i < claims_.size(); i++) {
       const auto* claim = claims.Find(claims_[i].token, now);
-      if (claim != nullptr && claim->holds) {
+      const bool holds = claim != nullptr && claim->holds;
+      if (holds || ONCEMQ_MUTANT("zookeeper-lease-of-the-gone-refused")) {
+        if (const Status fit = life_.Fits(claims_[i].lease); !fit) {
+          return fit;
+        }
+      }
+      if (holds) {
         held_.push_back({i, claim->number, claim->node, claim->asked_back});
-        claims.Keep(claims_[i].token, held_.back().number, now + claims_[i].lease);
       }
     }
+    for (const Held& held : held_) {
+      claims.Keep(claims_[held.at].token, held.number, now + claims_[held.at].lease);
+    }
+    return {};
   });
 }
 
@@ -47,9 +58,8 @@ Call ZooKeeperRenewal::Check(std::span<const Held> some) const {
 }
 
 Status ZooKeeperRenewal::Run() {
-  Extend();
-  if (held_.empty()) {
-    return {};
+  if (const Status fit = Extend(); !fit || held_.empty()) {
+    return fit;
   }
   std::vector<std::span<const Held>> parts;
   std::vector<Call> calls;

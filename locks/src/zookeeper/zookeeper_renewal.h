@@ -27,7 +27,7 @@ class ZooKeeperRenewal {
     bool asked_back;
   };
 
-  void Extend();
+  Status Extend();
   Status RunEach(std::span<const Held> some);
   ZooKeeperCall Check(std::span<const Held> some) const;
 
