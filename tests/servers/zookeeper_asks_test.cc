@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single asks in one session, and what happens to it while their calls are under way.
+// One session from within: asks in it while their calls are under way, its end, and its length.
 #include <atomic>
 #include <thread>
 
@@ -10,6 +10,8 @@
 namespace oncemq::testing {
 namespace {
 
+constexpr milliseconds kLongestOfTheServer{200'000};
+
 class ZooKeeperAsksTest : public ZooKeeperLocksTest {
  protected:
   void SetUp() override {
@@ -18,12 +20,8 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
       return;
     }
     network_ = std::make_unique<TcpProxy>(Server().port());
-    auto life =
-        ZooKeeperLife::Start(*ParseZooKeeperPlace(Through(*network_)),
-                             {.connect = kSoon, .call = kCall, .session = milliseconds(100'000)},
-                             ZooKeeperPaths(Space()), doubts_);
-    ASSERT_TRUE(life.has_value()) << ToString(life.error());
-    life_ = *std::move(life);
+    life_ = Start(milliseconds(100'000));
+    ASSERT_NE(life_, nullptr);
     ASSERT_TRUE(life_->Connected(kSoon));
     ASSERT_TRUE(life_->ReadSeal());
     // The container is there, and stays: so the first call of an ask makes its node.
@@ -33,6 +31,13 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
                                     .path = container + "/nobody's",
                                     .mode = ZooKeeperCall::Mode::kEphemeral}};
     ASSERT_TRUE(life_->Run(calls));
+  }
+  std::shared_ptr<ZooKeeperLife> Start(milliseconds session) {
+    auto life = ZooKeeperLife::Start(*ParseZooKeeperPlace(Through(*network_)),
+                                     {.connect = kSoon, .call = kCall, .session = session},
+                                     ZooKeeperPaths(Space()), doubts_);
+    EXPECT_TRUE(life.has_value()) << ToString(life.error());
+    return life ? *std::move(life) : nullptr;
   }
   Result<LockAnswer> Ask(const LockAsk& ask) { return ZooKeeperAsk(*life_, ask, 100).Run(); }
   static bool IsGranted(const Result<LockAnswer>& answer) {
@@ -126,6 +131,18 @@ TEST_F(ZooKeeperAsksTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
   EXPECT_FALSE(looker.woken());
   EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(AskOf(1).token); }));
   doubts_.Unlisten(looker);
+}
+
+// It may be a small part of what was asked for, and is not known before.
+TEST_F(ZooKeeperAsksTest, ASessionIsKeptByTheLengthThatTheServersGave) {
+  const LoopbackPort nobody;
+  network_->PointTo(nobody.number());
+  const auto next = Start(std::chrono::hours(24));
+  ASSERT_NE(next, nullptr);
+  EXPECT_LE(next->Heartbeat(), std::chrono::seconds(1));
+  network_->PointTo(Server().port());
+  ASSERT_TRUE(next->Connected(kSoon));
+  EXPECT_EQ(next->Heartbeat(), HeartbeatIn(kLongestOfTheServer));
 }
 
 }  // namespace

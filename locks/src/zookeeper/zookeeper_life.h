@@ -4,12 +4,14 @@
 // Thread safety: any thread, but the destructor.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/zookeeper_session.h"
 #include "oncemq/locks/lock_doubts.h"
@@ -19,9 +21,15 @@
 
 namespace oncemq {
 
-// One that the session is sure to outlive, counted from whatever we sent last.
+// One that the session is sure to outlive, counted from whatever we sent last. A server that dies
+// takes with it what it heard in half a tick, and we may have been silent for a heartbeat before:
+// that fits into the last quarter of a session of four ticks or more.
 constexpr milliseconds LongestLeaseIn(milliseconds session) {
   return session * 3 / 4;
+}
+// How long we are silent at most.
+inline milliseconds HeartbeatIn(milliseconds session) {
+  return session / (ONCEMQ_MUTANT("zookeeper-beats-seldom") ? 5 : 10);
 }
 
 class ZooKeeperLife {
@@ -48,9 +56,14 @@ class ZooKeeperLife {
   Status Connected() const { return Connected(times_.call); }
   // Whether the session is sure to outlive such a lease. Once it was connected.
   Status Fits(milliseconds lease) const;
+  // It may get another length than it was asked for, so until that is known it is looked at often.
   milliseconds Heartbeat() const {
     const milliseconds timeout = session_->timeout();
-    return (timeout > milliseconds(0) ? timeout : times_.session) / 5;
+    if (ONCEMQ_MUTANT("zookeeper-beats-as-asked-for") && timeout == milliseconds(0)) {
+      return HeartbeatIn(times_.session);
+    }
+    return timeout > milliseconds(0) ? std::max(milliseconds(1), HeartbeatIn(timeout))
+                                     : milliseconds(200);
   }
 
   Result<std::vector<ZooKeeperReply>> Run(std::span<const ZooKeeperCall> calls) {

@@ -21,9 +21,9 @@ namespace oncemq {
 struct ZooKeeperLockOptions {
   std::string space;  // names of different spaces have nothing to do with each other
   milliseconds connect{5'000};
-  milliseconds call{2'000};  // one question and its answer
-  milliseconds session{40'000};
-  size_t max_waiters = 1'000;  // for one name; more are refused (kFull)
+  milliseconds call{2'000};      // one question and its answer
+  milliseconds session{40'000};  // four ticks of the servers or more
+  size_t max_waiters = 1'000;    // for one name; more are refused (kFull)
 };
 
 LockCapabilities ZooKeeperLockCapabilities();
