@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guarded_target.h"
 
-#include <sys/file.h>
-
 namespace oncemq::testing {
-namespace {
-
-// Excludes other processes; the kernel lets go of it when its holder is killed.
-class FileLock {
- public:
-  explicit FileLock(int fd) : fd_(fd) {
-    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~FileLock() { flock(fd_, LOCK_UN); }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
- private:
-  const int fd_;
-};
-
-}  // namespace
 
 bool GuardedTarget::Store(uint32_t id, uint32_t member) {
   MutexLock lock(mutex_);
