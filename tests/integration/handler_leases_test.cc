@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases that a real Redis grants to handlers of a real group: one that somebody ends while its
-// handler runs.
+// handler runs, and one that its partition leaves behind.
 #include <atomic>
 #include <latch>
+#include <semaphore>
 
 #include "fenced_target.h"
 #include "oncemq/locks/redis_locks.h"
@@ -35,12 +36,23 @@ class KafkaHandlerLeases : public KafkaRuntimeTest {
   }
   RuntimeOptions OptionsWith(std::shared_ptr<LockDomain> domain) const {
     RuntimeOptions options = Options();
+    options.workers = 2;
+    options.drain_deadline = seconds(1);  // nobody waits for long for a handler that stays
     options.locks.domain = std::move(domain);
     return options;
   }
+  static std::string NameOf(int32_t partition) { return "account/" + std::to_string(partition); }
   size_t Parties(std::string_view name) const { return store_->Look(name)->parties.size(); }
   static uint32_t NumberOf(const Context& context) {
     return static_cast<uint32_t>(std::stoul(std::string(context.id())));
+  }
+  static DeliveryCounts CountsOf(const RunReport& report, int32_t partition) {
+    for (const PartitionReport& one : report.partitions) {
+      if (one.partition == partition) {
+        return one.status.counts;
+      }
+    }
+    return {};
   }
 
   const TempDir dir_;
@@ -104,6 +116,64 @@ TEST_F(KafkaHandlerLeases, AMessageWhoseLeaseWasEndedByAPersonComesAgainAndIsDon
   EXPECT_EQ(overtaken[0].id, kEvicted);
   EXPECT_EQ(overtaken[0].still_mine, 0u);
   EXPECT_THAT(target_.Judge(0, kIds), IsEmpty());
+}
+
+// Two fences, two questions: the lease says who may change the account, the claim whose word about
+// the message counts. Both members see one window; it refuses the former one.
+TEST_F(KafkaHandlerLeases, AFormerOwnersNameKeepsTheNewOneWaitingAndItsWordCountsNoMore) {
+  constexpr int kPartitions = 2;  // one of them goes to the new member
+  CreateTopic(kPartitions);
+  for (int partition = 0; partition < kPartitions; partition++) {
+    Send(partition, partition + 1, /*keys=*/1, partition);
+  }
+  FencedTarget targets[] = {FencedTarget(dir_.path() / "0"), FencedTarget(dir_.path() / "1")};
+  std::atomic<Own> owns[2][kPartitions] = {};
+  std::counting_semaphore inside(0);
+  std::latch may_go_on(1);
+  const auto handler_of = [&](uint32_t member) {
+    return [&, member](const Message& message, Context& context) -> Outcome {
+      FencedTarget& target = targets[message.partition()];
+      owns[member][message.partition()] = context.fence();
+      const auto lease = context.Lock(NameOf(message.partition()));
+      if (!lease || *lease == nullptr) {
+        return Retry{};
+      }
+      target.Raise(member, NumberOf(context), **lease);
+      if (member == 0) {
+        inside.release();
+        may_go_on.wait();
+      }
+      target.Store(member, NumberOf(context), **lease);
+      return Done{};
+    };
+  };
+  RunningMember former(OptionsWith(Domain()), window_.get(), handler_of(0));
+  for (int partition = 0; partition < kPartitions; partition++) {
+    inside.acquire();
+  }
+  RunningMember successor(OptionsWith(Domain()), window_.get(), handler_of(1));
+  int moved = kPartitions;
+  const auto somebody_waits = [&] {
+    moved = Parties(NameOf(0)) == 2 ? 0 : 1;
+    return Parties(NameOf(moved)) == 2;
+  };
+  EXPECT_TRUE(Eventually(seconds(30), somebody_waits)) << "the new owner does not wait";
+  FencedTarget& target = targets[moved];
+  EXPECT_GT(owns[1][moved], owns[0][moved]);
+  EXPECT_THAT(target.All(), SizeIs(1)) << "the new owner is let in beside the former one";
+  may_go_on.count_down();
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return CommittedAt(0) == 1 && CommittedAt(1) == 1; }));
+  const DeliveryCounts of_former = CountsOf(former.Stop(), moved);
+  EXPECT_EQ(of_former.applied, 0);
+  EXPECT_EQ(of_former.handed_back, 1);
+  EXPECT_EQ(CountsOf(successor.Stop(), moved).applied, 1);
+  EXPECT_EQ(Metadata(moved).totals.applied, 1);
+  const auto calls = target.All();
+  ASSERT_THAT(calls, SizeIs(4));
+  EXPECT_TRUE(calls[1].kind == FencedCall::kStored && calls[1].member == 0);
+  EXPECT_EQ(calls[1].still_mine, 1u) << "whoever owns the partition, the name was still its own";
+  EXPECT_TRUE(calls[2].kind == FencedCall::kRaised && calls[2].fence > calls[1].fence);
+  EXPECT_TRUE(calls[3].kind == FencedCall::kKnown && calls[3].member == 1);
 }
 
 }  // namespace
