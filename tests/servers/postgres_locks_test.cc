@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "hand_overs.h"
 #include "oncemq/locks/lock_domain.h"
 #include "postgres_fixture.h"
 #include "support/eventually.h"
@@ -69,6 +70,19 @@ TEST_F(PostgresLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
     Terminate("query LIKE 'LISTEN%' OR query = 'SELECT 1'");
     EXPECT_EQ((*holder)->Release(), Released::kYes);
   }
+}
+
+TEST_F(PostgresLocksTest, ANameThatGoesThroughManyProcessesIsOneWakeForEachHandOver) {
+  constexpr size_t kWaiters = 20;
+  LockEngines engines;
+  for (int i = 0; i < 4; i++) {
+    auto locks = OpenPostgresLocks(
+        server_->url(), {.space = "through", .connect = kPatient.connect, .call = kPatient.call});
+    ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
+    engines.push_back(*std::move(locks));
+  }
+  ASSERT_NO_FATAL_FAILURE(UntilEachHears(engines));
+  ExpectOneWakeEach(HandThrough(engines, kWaiters), kWaiters);
 }
 
 class PostgresAdvisoryTest : public PostgresTest {
