@@ -8,9 +8,9 @@
 #include <atomic>
 #include <thread>
 
-#include "oncemq/clients/redis_client.h"
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/redis_locks.h"
+#include "redis_keys.h"
 #include "sim/how_much.h"
 #include "support/redis_server.h"
 
@@ -19,13 +19,6 @@ namespace {
 
 // Of one question and its answer. None is to end by it, of so many.
 constexpr milliseconds kPatience{30'000};
-
-struct Keys {
-  size_t count = 0;
-  size_t without_end = 0;  // those that would stay for ever
-  size_t late = 0;         // those that stay for longer than a minute behind the last lease
-  size_t large = 0;
-};
 
 class RedisNamesTest : public ::testing::Test {
  protected:
@@ -37,41 +30,10 @@ class RedisNamesTest : public ::testing::Test {
     client_ = *std::move(client);
   }
 
-  Keys Scan(milliseconds latest) {
-    Keys keys;
-    std::string cursor = "0";
-    const std::string most = std::to_string(latest.count());
-    do {
-      const std::vector<RedisCommand> calls{{cursor, most}};
-      const auto page = client_->Call(scan_, 0, calls);
-      EXPECT_TRUE(page.has_value()) << ToString(page.error());
-      if (!page || page->front().list.size() != 5) {
-        ADD_FAILURE() << "the keys cannot be listed";
-        break;
-      }
-      const std::vector<RedisReply>& said = page->front().list;
-      cursor = said[0].text;
-      keys.count += static_cast<size_t>(said[1].integer);
-      keys.without_end += static_cast<size_t>(said[2].integer);
-      keys.late += static_cast<size_t>(said[3].integer);
-      keys.large += static_cast<size_t>(said[4].integer);
-    } while (cursor != "0");
-    return keys;
-  }
+  RedisKeys Scan(milliseconds latest) { return ScanRedisKeys(*client_, latest); }
 
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<RedisClient> client_;
-  const RedisScript scan_{R"lua(
-local page = redis.call('SCAN', ARGV[1], 'COUNT', 1000)
-local without_end, late, large = 0, 0, 0
-for _, key in ipairs(page[2]) do
-  local left = redis.call('PTTL', key)
-  if left == -1 then without_end = without_end + 1 end
-  if left > tonumber(ARGV[2]) then late = late + 1 end
-  if redis.call('STRLEN', key) > 16 then large = large + 1 end
-end
-return {page[1], #page[2], without_end, late, large}
-)lua"};
 };
 
 TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
@@ -92,7 +54,7 @@ TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
       });
     }
   }
-  const Keys keys = Scan(milliseconds(60'000));
+  const RedisKeys keys = Scan(milliseconds(60'000));
   EXPECT_GT(keys.count, 0u);
   EXPECT_LE(keys.count, static_cast<size_t>(names));
   EXPECT_EQ(keys.without_end, 0u);
@@ -143,7 +105,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
         break;  // both die
     }
   }
-  const Keys keys = Scan(milliseconds(60'000) + kLease);
+  const RedisKeys keys = Scan(milliseconds(60'000) + kLease);
   EXPECT_EQ(keys.count, 600u);
   EXPECT_EQ(keys.without_end, 0u);
   EXPECT_EQ(keys.late, 0u);

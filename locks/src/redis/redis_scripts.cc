@@ -301,6 +301,9 @@ std::string Broken(std::string script) {
     replace("if last > now then", "if true then");
     replace("if struct.unpack('>d', raw, 19) > now then", "if true then");
   }
+  if (ONCEMQ_MUTANT("redis-idle-name-stays")) {
+    replace("struct.pack('>d', fence), 'PX', 60000)", "struct.pack('>d', fence))");
+  }
   if (ONCEMQ_MUTANT("redis-seal-not-looked-at")) {
     replace("if epoch ~= ARGV[11]", "if false");
   }
