@@ -66,43 +66,5 @@ LOCK_TEST(IfCounted, EachCountedLeaseIsReleasedByItself) {
   EXPECT_TRUE(Acquired(*domain, {.until = BootTime::min(), .limit = 2}));
 }
 
-// As GivingUpAroundTheGrantLeavesNothingBehind, beside a hold that stays.
-LOCK_TEST(IfCounted, GivingUpACountedPlaceAroundItsGrantLeavesNothingBehind) {
-  const auto domain = OpenDomain(shared_engine());
-  const auto stays = Acquired(*domain, {.limit = 2});
-  int granted = 0;
-  const auto play = [&](std::optional<microseconds> gives_up) {
-    auto holder = Acquired(*domain, {.limit = 2});
-    const BootTime began = domain->clock().Boot();
-    std::stop_source stop;
-    std::jthread waits([&] {
-      granted += Acquired(*domain, {.stop = stop.get_token(), .limit = 2}).has_value() ? 1 : 0;
-    });
-    std::jthread releases([&] { holder->Release(); });
-    while (gives_up && domain->clock().Boot() < began + *gives_up) {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-    if (gives_up) {
-      stop.request_stop();
-    }
-    waits.join();
-    releases.join();
-    EXPECT_EQ(Look().parties.size(), 1u);
-    return domain->clock().Boot() - began;
-  };
-  microseconds longest{0};
-  constexpr int kMeasured = 10;
-  for (int i = 0; i < kMeasured; i++) {
-    longest = std::max(longest, play(std::nullopt));
-  }
-  EXPECT_EQ(granted, kMeasured);
-  const microseconds last = std::min(longest * 2, microseconds(20'000));
-  const int all = std::max(1, rounds() / 3);
-  for (int round = 0; round < all && !HasFailure(); round++) {
-    play(last * round / all);
-  }
-  EXPECT_TRUE(stays->StillMine());
-}
-
 }  // namespace
 }  // namespace oncemq::conformance

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases over the engine, as a service uses them: threads, waits that are given up, losses.
-#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <string>
@@ -99,46 +98,6 @@ LOCK_TEST(Always, WhoWaitsGivesUpWhenAStopIsRequested) {
   stop.request_stop();
   waits.join();
   EXPECT_EQ(Look().parties.size(), 1u) << "its place is taken back";
-}
-
-// The stop comes at every moment around the grant: before the ask, in the queue, with the wake,
-// behind the grant. Whatever came of it, nothing is left behind.
-LOCK_TEST(Always, GivingUpAroundTheGrantLeavesNothingBehind) {
-  const auto domain = OpenDomain(shared_engine());
-  int granted = 0;
-  // One that waits while the name is given back. It gives up at a time; never: when it has it.
-  const auto play = [&](std::optional<microseconds> gives_up) {
-    auto holder = Acquired(*domain, "x");
-    const BootTime began = domain->clock().Boot();
-    std::stop_source stop;
-    std::jthread waits(
-        [&] { granted += Acquired(*domain, "x", {.stop = stop.get_token()}).has_value() ? 1 : 0; });
-    std::jthread releases([&] { holder->Release(); });
-    while (gives_up && domain->clock().Boot() < began + *gives_up) {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-    if (gives_up) {
-      stop.request_stop();
-    }
-    waits.join();
-    releases.join();
-    EXPECT_TRUE(Look().parties.empty());
-    return domain->clock().Boot() - began;
-  };
-  constexpr int kMeasured = 20;
-  std::vector<microseconds> took;
-  for (int i = 0; i < kMeasured; i++) {
-    took.push_back(play(std::nullopt));
-  }
-  std::sort(took.begin(), took.end());
-  EXPECT_EQ(granted, kMeasured);
-  // From the beginning to twice what a grant takes here; less for engines without wakes.
-  const microseconds last = std::min(took[kMeasured / 2] * 2, microseconds(20'000));
-  for (int round = 0; round < rounds() && !HasFailure(); round++) {
-    play(last * round / rounds());
-  }
-  EXPECT_FALSE(HasFailure());
-  EXPECT_LT(granted, kMeasured + rounds());
 }
 
 LOCK_TEST(IfFenced, AnEvictedHolderIsToldToStop) {
