@@ -2,13 +2,10 @@
 // What a user of any lock store counts on, over the real server of each.
 #include <gtest/gtest.h>
 
-#include "oncemq/locks/lock_domain.h"
-#include "oncemq/locks/lock_engines.h"
+#include "each_engine.h"
 #include "oncemq/locks/switched_locks.h"
-#include "storm_engines.h"
 #include "support/eventually.h"
 #include "support/process.h"
-#include "support/require_backend.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::testing {
@@ -18,49 +15,6 @@ namespace {
 constexpr milliseconds kEndsWithin{20'000};
 // Asked one by one, a server that hangs would take longer than that.
 constexpr int kHolds = 16;
-
-// A database under another scheme.
-class SessionsOf final : public StormServer {
- public:
-  SessionsOf(std::unique_ptr<StormServer> database, std::string scheme)
-      : database_(std::move(database)), scheme_(std::move(scheme)) {}
-
-  std::vector<uint16_t> ports() const override { return database_->ports(); }
-  void Put(PlayerOptions& player, const std::vector<uint16_t>& ports) const override {
-    database_->Put(player, ports);
-    player.at.replace(0, player.at.find(':'), scheme_);
-  }
-  void Pause() override { database_->Pause(); }
-  void Continue() override { database_->Continue(); }
-  void Kill9() override { database_->Kill9(); }
-  void Restart() override { database_->Restart(); }
-
- private:
-  const std::unique_ptr<StormServer> database_;
-  const std::string scheme_;
-};
-
-class EachEngine : public ::testing::TestWithParam<StormEngine> {
- protected:
-  void SetUp() override {
-    ONCEMQ_REQUIRE_BACKEND(GetParam().missing());
-    server_ = GetParam().start(true);
-    PlayerOptions player;
-    server_->Put(player, server_->ports());
-    address_ = player.at;
-  }
-  std::unique_ptr<LockDomain> Open() {
-    const auto engine = OpenLockEngine(address_);
-    EXPECT_TRUE(engine.has_value()) << ToString(engine.error());
-    auto domain = engine ? LockDomain::Open(*engine) : engine.error();
-    EXPECT_TRUE(domain.has_value()) << ToString(domain.error());
-    return domain ? *std::move(domain) : nullptr;
-  }
-  static BootTime Now() { return SystemClock::Instance().Boot(); }
-
-  std::unique_ptr<StormServer> server_;
-  std::string address_;
-};
 
 TEST_P(EachEngine, ALeaseAndADomainEndInTimeThoughTheServerHangs) {
   auto domain = Open();
@@ -125,33 +79,7 @@ TEST_P(EachEngine, TheExamplesGoRightOverIt) {
 }
 #endif
 
-// Locks of the sessions of a database, which no storm is played over.
-StormEngine OfSessions(StormEngine engine, const std::string& scheme) {
-  engine.name += "_sessions";
-  engine.can = {};
-  engine.start = [start = engine.start, scheme](bool keeps) -> std::unique_ptr<StormServer> {
-    return std::make_unique<SessionsOf>(start(keeps), scheme);
-  };
-  return engine;
-}
-
-// A switchboard has no address of its own; its stores are tried here one by one.
-std::vector<StormEngine> WithAnAddress() {
-  std::vector<StormEngine> engines;
-  for (const StormEngine& engine : StormEngines()) {
-    if (engine.name != "switched") {
-      engines.push_back(engine);
-    }
-    if (engine.name == "postgres") {
-      engines.push_back(OfSessions(engine, "postgres-advisory"));
-    } else if (engine.name == "mariadb") {
-      engines.push_back(OfSessions(engine, "mariadb-get-lock"));
-    }
-  }
-  return engines;
-}
-
-INSTANTIATE_TEST_SUITE_P(Locks, EachEngine, ::testing::ValuesIn(WithAnAddress()),
+INSTANTIATE_TEST_SUITE_P(Locks, EachEngine, ::testing::ValuesIn(EnginesWithAnAddress()),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -19,27 +19,9 @@
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engines.h"
 #include "oncemq/locks/switched_locks.h"
+#include "player_locks.h"
 #include "player_options.h"
 #include "recording_locks.h"
-#ifdef ONCEMQ_WITH_ETCD
-#include "oncemq/locks/etcd_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MARIADB
-#include "oncemq/locks/mariadb_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MEMCACHED
-#include "oncemq/locks/memcached_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_POSTGRES
-#include "oncemq/locks/postgres_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_REDIS
-#include "oncemq/locks/redis_locks.h"
-#include "oncemq/locks/redlock_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_ZOOKEEPER
-#include "oncemq/locks/zookeeper_locks.h"
-#endif
 
 namespace oncemq::testing {
 namespace {
@@ -80,55 +62,12 @@ class CutSwitchStore final : public SwitchStore {
   const std::filesystem::path cut_;
 };
 
-// With calls as short as the leases are.
-Engine OpenAddress(const std::string& address, const PlayerOptions& options) {
-  const std::string scheme = address.substr(0, address.find(':'));
-#ifdef ONCEMQ_WITH_ETCD
-  if (scheme == "etcd") {
-    return OpenEtcdLocks(
-        address, {.call = options.call,
-                  .session = std::chrono::duration_cast<std::chrono::seconds>(options.session)});
-  }
-#endif
-#ifdef ONCEMQ_WITH_MARIADB
-  if (scheme == "mariadb") {
-    return OpenMariadbLocks(address, {.call = options.call});
-  }
-#endif
-#ifdef ONCEMQ_WITH_MEMCACHED
-  if (scheme == "memcached") {
-    return OpenMemcachedLocks(address, {.call = options.call});
-  }
-#endif
-#ifdef ONCEMQ_WITH_POSTGRES
-  if (scheme == "postgres") {
-    return OpenPostgresLocks(address, {.call = options.call});
-  }
-#endif
-#ifdef ONCEMQ_WITH_REDIS
-  if (scheme == "redis") {
-    return OpenRedisLocks(address, {.call = options.call});
-  }
-  if (scheme == "redlock") {
-    return OpenRedlock(address, {.connect = options.call, .call = options.call});
-  }
-#endif
-#ifdef ONCEMQ_WITH_ZOOKEEPER
-  if (scheme == "zookeeper") {
-    return OpenZooKeeperLocks(
-        address,
-        {.connect = milliseconds(1'000), .call = options.call, .session = options.session});
-  }
-#endif
-  return OpenLockEngine(address);
-}
-
 Engine OpenEngine(const PlayerOptions& options) {
   if (!options.exhibit.empty()) {
     return OpenExhibit(options.exhibit, options.at, options.clock_error);
   }
   if (options.stores.empty()) {
-    return OpenAddress(options.at, options);
+    return OpenPlayerLocks(options.at, options);
   }
   const auto opened = OpenFileSwitchStore(options.directory / "switch");
   if (!opened) {
@@ -141,7 +80,7 @@ Engine OpenEngine(const PlayerOptions& options) {
   std::vector<NamedLocks> stores;
   for (const auto& [name, address] : options.stores) {
     stores.push_back({name, CapabilitiesAt(address).value_or(LockCapabilities{}),
-                      [address, options] { return OpenAddress(address, options); }});
+                      [address, options] { return OpenPlayerLocks(address, options); }});
   }
   SwitchboardOptions board;
   board.config_lease = options.config_lease;
