@@ -16,6 +16,8 @@ import sys
 import time
 import xml.etree.ElementTree
 
+from build_ahead import BuildAhead
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test-logs"
 BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
@@ -347,8 +349,15 @@ def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     total = Count()
-    for name, budget, function in chosen:
-        total.add(run_tier(name, budget, function, options))
+    ahead = BuildAhead(ROOT, LOGS, [name for name, _, _ in chosen])
+    try:
+        for name, budget, function in chosen:
+            ahead.leave(name)
+            total.add(run_tier(name, budget, function, options))
+            if name == "build":
+                ahead.begin()
+    finally:
+        ahead.end()
     print(f"all tiers: {time.monotonic() - begin:.0f} s; logs in build/test-logs/")
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
