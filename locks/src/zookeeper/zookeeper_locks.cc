@@ -28,8 +28,7 @@ constexpr LockCapabilities kCan{.engine = "zookeeper",
                                 .fence = true,
                                 .survives_failover = true,
                                 .long_holds = true,
-                                .seals = true,
-                                .longest_lease = LongestLeaseIn(ZooKeeperLockOptions().session)};
+                                .seals = true};  // and how long a lease may be: Of()
 
 LockCapabilities Of(const ZooKeeperLockOptions& options) {
   LockCapabilities can = kCan;
@@ -336,7 +335,7 @@ class ZooKeeperLocks final : public LockEngine {
 }  // namespace
 
 LockCapabilities ZooKeeperLockCapabilities() {
-  return kCan;
+  return Of({});
 }
 
 Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
