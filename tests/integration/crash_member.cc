@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "guarded_target.h"
 #include "ledger_rows.h"
+#include "run_verdict.h"
 #include "running_member.h"
 
 namespace oncemq::testing {
@@ -77,14 +77,7 @@ class CrashMember {
   int Judge(const RunReport& report) {
     CallRecord end{.member = number_, .offset = report.caught_up};
     Write(CallRecord::kEnded, end);
-    std::fprintf(stderr, "error `%s`, %s, %s, open %lld, stops %zu\n", report.error.c_str(),
-                 report.clean ? "clean" : "not clean",
-                 report.counts.Balanced() ? "balanced" : "not balanced",
-                 static_cast<long long>(report.counts.open), report.stops.size());
-    return report.error.empty() && report.clean && report.counts.Balanced() &&
-                   report.counts.open == 0 && report.stops.empty()
-               ? 0
-               : 1;
+    return VerdictOf(report);
   }
 
  private:

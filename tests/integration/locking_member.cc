@@ -5,13 +5,13 @@
 // of its handler raises the target's fence first and stores its effect then; in between the call
 // for id 1 waits for SIGUSR1. SIGTERM: leaves in order, and ends with 0 when its verdict adds up.
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <latch>
 #include <string>
 
 #include "fenced_target.h"
 #include "oncemq/dedup/memory_window.h"
+#include "run_verdict.h"
 #include "running_member.h"
 
 namespace oncemq::testing {
@@ -50,14 +50,7 @@ class LockingMember {
 
   int Judge(const RunReport& report) {
     target_.End(number_, report.counts.applied);
-    std::fprintf(stderr, "error `%s`, %s, %s, open %lld, stops %zu\n", report.error.c_str(),
-                 report.clean ? "clean" : "not clean",
-                 report.counts.Balanced() ? "balanced" : "not balanced",
-                 static_cast<long long>(report.counts.open), report.stops.size());
-    return report.error.empty() && report.clean && report.counts.Balanced() &&
-                   report.counts.open == 0 && report.stops.empty()
-               ? 0
-               : 1;
+    return VerdictOf(report);
   }
 
  private:
