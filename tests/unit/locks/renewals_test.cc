@@ -93,7 +93,8 @@ class BadInCompany final : public ForwardingLocks {
       sizes_.push_back(claims.size());
     }
     if (claims.size() == 1) {
-      begun.count_down();
+      begun = true;
+      begun.notify_all();
       may_end.wait();
     }
     const Code code = claims.size() > 1 ? Code::kCorrupt : of_one.load();
@@ -119,7 +120,7 @@ class BadInCompany final : public ForwardingLocks {
 
   LockDoubts doubts;
   std::atomic<Code> of_one{Code::kCorrupt};
-  std::latch begun{1};
+  std::atomic<bool> begun{false};
   std::latch may_end{1};
 
  private:
@@ -148,7 +149,7 @@ TEST_F(RenewalsOfMany, AnOutageBehindABadNameIsMetByOneOfItsBatch) {
   locks_->of_one = Code::kTimeout;
   locks_->may_end.count_down();
   clock_.Advance(kLong / 3);
-  locks_->begun.wait();
+  locks_->begun.wait(false);
   const auto again = [&] {
     locks_->doubts.HoldsAreInDoubt();
     return locks_->Together() > 1 || locks_->Alone() > 3;
@@ -159,7 +160,7 @@ TEST_F(RenewalsOfMany, AnOutageBehindABadNameIsMetByOneOfItsBatch) {
 
 TEST_F(RenewalsOfMany, TheEndOfTheDomainIsTheEndOfABatchThatIsAskedForNameByName) {
   clock_.Advance(kLong / 3);
-  locks_->begun.wait();
+  locks_->begun.wait(false);
   std::jthread ends([this] { domain_.reset(); });
   EXPECT_TRUE(Eventually(std::chrono::seconds(60), [&] { return !leases_[0].StillMine(); }));
   locks_->may_end.count_down();
