@@ -286,12 +286,12 @@ TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
     ("build", 480, tier_build),
     ("unit", 120, labelled("^unit$", jobs=4)),  # they wait, mostly
     ("conformance", 90, labelled("^conformance$")),
-    ("servers", 420, labelled("^servers$", jobs=3)),  # they too
+    ("servers", 480, labelled("^servers$", jobs=3)),  # they too
     ("disk", 150, labelled("^disk$")),
     ("sim", 180, labelled("^sim$")),
-    ("model", 120, script("scripts/model")),
-    ("mutants", 450, tier_mutants),
-    ("kafka", 780, tier_kafka),
+    ("model", 150, script("scripts/model")),
+    ("mutants", 540, tier_mutants),
+    ("kafka", 840, tier_kafka),
     ("package", 240, tier_package),
     ("demo", 100, tier_demo),
 ]
