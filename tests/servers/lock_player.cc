@@ -18,6 +18,7 @@
 #include "museum.h"
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engines.h"
+#include "oncemq/locks/switch_stores.h"
 #include "oncemq/locks/switched_locks.h"
 #include "player_locks.h"
 #include "player_options.h"
@@ -69,7 +70,7 @@ Engine OpenEngine(const PlayerOptions& options) {
   if (options.stores.empty()) {
     return OpenPlayerLocks(options.at, options);
   }
-  const auto opened = OpenFileSwitchStore(options.directory / "switch");
+  const auto opened = OpenSwitchStore(RecordOf(options));
   if (!opened) {
     return opened.error();
   }

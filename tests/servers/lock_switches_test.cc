@@ -62,7 +62,26 @@ class LockSwitches : public SwitchStorm {
     player.session = session_;
     player.longest = longest_;
     player.stores = Addresses();
+    player.record = Record();
     return player;
+  }
+  // One name from the beginning to the end. Its number.
+  int64_t JoinAKeeper() {
+    PlayerOptions keeper = Quiet();
+    keeper.keeps = "long";
+    keeper.lease = keeper.longest;
+    keeper.session = 2 * keeper.longest;  // a lease is three quarters of it at most
+    keeper.record = RecordByANewNetwork();
+    return Join(keeper).pid();
+  }
+  void ExpectOneLeaseOf(int64_t keeper) const {
+    std::set<Fence> kept;
+    for (const Belief& belief : Beliefs()) {
+      if (belief.process == keeper) {
+        kept.insert(belief.fence);
+      }
+    }
+    EXPECT_EQ(kept.size(), 1u) << "one lease from the beginning to the end";
   }
 
   milliseconds longest_{3'000};
@@ -84,11 +103,7 @@ TEST_P(LockSwitchesBetween, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffS
   // The keeper's, which it has to renew also where a machine stands still.
   AllowLeasesOf(milliseconds(6'000));
   JoinAll(Those(milliseconds(200), milliseconds(400)));
-  PlayerOptions keeper = Quiet();
-  keeper.keeps = "long";
-  keeper.lease = keeper.longest;
-  keeper.session = 2 * keeper.longest;  // a lease is three quarters of it at most
-  const int64_t keeps = Join(keeper).pid();
+  const int64_t keeps = JoinAKeeper();
   PlayerOptions blind = Quiet();
   blind.goes_blind = true;
   const int64_t cut_off = Join(blind).pid();
@@ -105,13 +120,7 @@ TEST_P(LockSwitchesBetween, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffS
   End();  // the keeper answers whether its stop token fired
 
   ExpectExclusion();
-  std::set<Fence> kept;
-  for (const Belief& belief : Beliefs()) {
-    if (belief.process == keeps) {
-      kept.insert(belief.fence);
-    }
-  }
-  EXPECT_EQ(kept.size(), 1u) << "one lease from the beginning to the end";
+  ExpectOneLeaseOf(keeps);
   EXPECT_GE(EpochsOfGrants().size(), 3u);
   ExpectNothingBehind(cut_off, blind_at + microseconds(blind.config_lease).count());
 }
@@ -122,6 +131,61 @@ INSTANTIATE_TEST_SUITE_P(Locks, LockSwitchesBetween,
                          [](const auto& tested) {
                            return tested.param.first + "_and_" + tested.param.second;
                          });
+
+// The record is in a store of its own, to which everybody has a network, too.
+class LockSwitchesByNetwork : public LockSwitches {
+ protected:
+  void SetUp() override {
+    const StormEngine& place = StormEngineOf("etcd");
+    ONCEMQ_REQUIRE_BACKEND(place.missing());
+    record_ = place.start(true);
+    at_record_ = PlaceOf(*record_);
+    LockSwitches::SetUp();
+  }
+  // Under the epoch that is in force now.
+  bool HeldByNow(int64_t process) const {
+    const uint32_t epoch = operator_->Progress().epoch;
+    const std::vector<Belief> beliefs = Beliefs();
+    return std::any_of(beliefs.begin(), beliefs.end(), [&](const Belief& belief) {
+      return belief.process == process && belief.fence.epoch >= epoch;
+    });
+  }
+
+  std::unique_ptr<StormServer> record_;
+};
+
+TEST_F(LockSwitchesByNetwork, WhoHearsNothingOfTheRecordStopsAndGoesOnWhereTheOthersAreByThen) {
+  AllowLeasesOf(milliseconds(6'000));
+  JoinAll(Those(milliseconds(200), milliseconds(400)));
+  const int64_t keeps = JoinAKeeper();
+  PlayerOptions deaf = Quiet();
+  deaf.record = RecordByANewNetwork();
+  TcpProxy& to_record = *to_record_.back();
+  const int64_t cut_off = Join(deaf).pid();
+  TroubleFor(HowLong(milliseconds(500)));
+
+  // Each for a whole switch: its questions hang, or are answered, and it hears of that later.
+  using Mode = TcpProxy::Mode;
+  for (const auto& [to, mode] : {std::pair("y", Mode::kSilent), {"x", Mode::kHoldReplies}}) {
+    to_record.Set(mode);
+    const int64_t since = Now();
+    // No store is sealed yet: it is its own copy of the record that forbids.
+    Trouble(
+        deaf.config_lease * 2, [this] { TroubleOne(); }, [] { return true; });
+    SwitchTo(to, SwitchMode::kBoth);
+    const int64_t until = Now();
+    to_record.Set(Mode::kPass);
+    Trouble(
+        milliseconds(0), [this] { TroubleOne(); }, [&] { return HeldByNow(cut_off); });
+    ExpectNothingBehind(cut_off, since + microseconds(deaf.config_lease).count(), until);
+  }
+  End();
+
+  ExpectExclusion();
+  ExpectOneLeaseOf(keeps);
+  EXPECT_GE(EpochsOfGrants().size(), 3u);
+  ExpectAllFree(Quiet());
+}
 
 TEST_F(LockSwitches, AStoreThatIsKilledIsDrainedAndComesBackLater) {
   AllowLeasesOf(milliseconds(3'000));

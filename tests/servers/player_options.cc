@@ -13,6 +13,7 @@ template <class Text, class Number, class Time>
 void Each(PlayerOptions& options, const Text& text, const Number& number, const Time& time) {
   text("at", options.at);
   text("exhibit", options.exhibit);
+  text("record", options.record);
   text("keeps", options.keeps);
   number("seed", options.seed);
   number("names", options.names);
@@ -35,6 +36,11 @@ void Each(PlayerOptions& options, const Text& text, const Number& number, const 
 }
 
 }  // namespace
+
+std::string RecordOf(const PlayerOptions& options) {
+  return options.record.empty() ? "file:" + (options.directory / "switch").string()
+                                : options.record;
+}
 
 std::vector<std::string> WordsOf(const PlayerOptions& options) {
   std::vector<std::string> words{"directory=" + options.directory.string()};

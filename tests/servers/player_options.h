@@ -17,6 +17,7 @@ struct PlayerOptions {
   std::string at;
   std::vector<std::pair<std::string, std::string>> stores = {};
   std::string exhibit = {};
+  std::string record = {};  // of the switchboard; empty: in the directory
 
   int seed = 1;
   milliseconds lease{200};  // short, so that many end while somebody is paused
@@ -39,6 +40,8 @@ struct PlayerOptions {
   bool comes_last = false;  // when all others have ended: takes each name
 };
 
+// The address of the switch record.
+std::string RecordOf(const PlayerOptions& options);
 std::vector<std::string> WordsOf(const PlayerOptions& options);
 PlayerOptions ParsePlayerOptions(const std::vector<std::string>& words);
 

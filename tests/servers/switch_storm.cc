@@ -3,12 +3,20 @@
 
 #include <filesystem>
 
-#include "oncemq/base/switch_store.h"
+#include "oncemq/locks/switch_stores.h"
 
 namespace oncemq::testing {
 
 std::vector<std::pair<std::string, std::string>> SwitchStorm::Addresses() const {
   return {{"x", at_x_.url(at_x_.port)}, {"y", at_y_.url(at_y_.port)}};
+}
+
+std::string SwitchStorm::RecordByANewNetwork() {
+  if (at_record_.port == 0) {
+    return "";
+  }
+  to_record_.push_back(std::make_unique<TcpProxy>(at_record_.port));
+  return at_record_.url(to_record_.back()->port());
 }
 
 void SwitchStorm::OpenOperator(const PlayerOptions& like) {
@@ -23,7 +31,11 @@ void SwitchStorm::OpenOperator(const PlayerOptions& like) {
     ASSERT_TRUE(store.has_value()) << ToString(store.error());
     stores.push_back(*std::move(store));
   }
-  auto locks = SwitchedLocks::Open(stores, *OpenFileSwitchStore(dir_.path() / "switch"), board);
+  PlayerOptions at = like;
+  at.record = Record();
+  const auto record = OpenSwitchStore(RecordOf(at));
+  ASSERT_TRUE(record.has_value()) << ToString(record.error());
+  auto locks = SwitchedLocks::Open(stores, *record, board);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   operator_ = *std::move(locks);
 }
@@ -35,6 +47,7 @@ void SwitchStorm::JoinAll(const PlayerOptions& like) {
     PlayerOptions player = like;
     player.seed = NewPlayer().seed;
     player.stores = {{"x", at_x_.url(to_x->port())}, {"y", at_y_.url(to_y_.back()->port())}};
+    player.record = RecordByANewNetwork();
     Join(player);
   }
 }
@@ -44,12 +57,16 @@ void SwitchStorm::TroubleOne() {
     PauseAPlayer();
   } else {
     const size_t which = Below(kPlayers);
-    const auto mode = Below(2) == 0 ? TcpProxy::Mode::kSilent : TcpProxy::Mode::kSwallowReplies;
-    networks_[which]->Set(mode);
-    to_y_[which]->Set(mode);
+    const auto set = [&](TcpProxy::Mode to) {
+      networks_[which]->Set(to);
+      to_y_[which]->Set(to);
+      if (!to_record_.empty()) {
+        to_record_[which]->Set(to);
+      }
+    };
+    set(Below(2) == 0 ? TcpProxy::Mode::kSilent : TcpProxy::Mode::kSwallowReplies);
     SleepFor(Moment() / 2);
-    networks_[which]->Set(TcpProxy::Mode::kPass);
-    to_y_[which]->Set(TcpProxy::Mode::kPass);
+    set(TcpProxy::Mode::kPass);
   }
   SleepFor(milliseconds(Below(200)));
 }
@@ -97,10 +114,10 @@ std::set<uint32_t> SwitchStorm::EpochsOfGrants() const {
   return epochs;
 }
 
-void SwitchStorm::ExpectNothingBehind(int64_t process, int64_t at) const {
+void SwitchStorm::ExpectNothingBehind(int64_t process, int64_t at, int64_t until) const {
   size_t refused = 0;
   for (const LockCall& call : Calls()) {
-    if (call.process == process && call.asked_at > at) {
+    if (call.process == process && call.asked_at > at && call.answered_at <= until) {
       refused++;
       EXPECT_NE(call.answer, LockCall::Answer::kGranted) << ToString(call);
       EXPECT_NE(call.answer, LockCall::Answer::kExtended) << ToString(call);

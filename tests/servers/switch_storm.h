@@ -25,8 +25,12 @@ class SwitchStorm : public LockStorm {
   };
   // Of x and y, for those whom no trouble is to come to.
   std::vector<std::pair<std::string, std::string>> Addresses() const;
+  // Of the record, for those, too. Empty: it is in the directory.
+  std::string Record() const { return at_record_.port == 0 ? "" : at_record_.url(at_record_.port); }
+  // By way of another network than all before, which becomes the last of to_record_.
+  std::string RecordByANewNetwork();
   void OpenOperator(const PlayerOptions& like);
-  // A player like this one for each network.
+  // A player like this one for each network. Before others get networks to the record.
   void JoinAll(const PlayerOptions& like);
   // The players must not lose their networks first, nor the operator its stores.
   void TearDown() override {
@@ -44,12 +48,15 @@ class SwitchStorm : public LockStorm {
 
   std::set<uint32_t> EpochsOfGrants() const;
   static int64_t Now() { return SystemClock::Instance().Boot().time_since_epoch().count(); }
-  // What a process whose word of the record ended then must not get any more; that it asked at all.
-  void ExpectNothingBehind(int64_t process, int64_t at) const;
+  // What a process whose word of the record ended then must not get any more, before it hears of it
+  // again; that it asked at all.
+  void ExpectNothingBehind(int64_t process, int64_t at, int64_t until = LockCall::kNever) const;
 
   Place at_x_{};  // to be set first of all
   Place at_y_{};
+  Place at_record_{};  // none: in the directory
   std::vector<std::unique_ptr<TcpProxy>> to_y_;
+  std::vector<std::unique_ptr<TcpProxy>> to_record_;
   std::shared_ptr<SwitchedLocks> operator_;
 };
 
