@@ -27,6 +27,7 @@ class LockSwitches : public SwitchStorm {
     y_ = y.start(true);
     at_x_ = PlaceOf(*x_);
     at_y_ = PlaceOf(*y_);
+    lease_ = std::max(x.lease, y.lease);
     session_ = std::max(x.session, y.session);
     // Of each kind: in the middle of a switch a reader that waits in the store that is to come has
     // its fence from the one in force already, where it was granted. Others may pass it then.
@@ -49,6 +50,7 @@ class LockSwitches : public SwitchStorm {
   PlayerOptions Those(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
     player.lease = lease;
+    player.place = lease_;
     player.hold = hold;
     player.session = session_;
     player.longest = longest_;
@@ -102,7 +104,7 @@ class LockSwitchesBetween : public LockSwitches, public ::testing::WithParamInte
 TEST_P(LockSwitchesBetween, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffStops) {
   // The keeper's, which it has to renew also where a machine stands still.
   AllowLeasesOf(milliseconds(6'000));
-  JoinAll(Those(milliseconds(200), milliseconds(400)));
+  JoinAll(Those(lease_, 2 * lease_));
   const int64_t keeps = JoinAKeeper();
   PlayerOptions blind = Quiet();
   blind.goes_blind = true;
@@ -127,7 +129,7 @@ TEST_P(LockSwitchesBetween, ALongHoldOutlivesSwitchesThereAndBackAndWhoIsCutOffS
 
 INSTANTIATE_TEST_SUITE_P(Locks, LockSwitchesBetween,
                          ::testing::Values(Kinds("redis", "redis"), Kinds("redis", "postgres"),
-                                           Kinds("zookeeper", "etcd")),
+                                           Kinds("zookeeper", "etcd"), Kinds("mariadb", "redis")),
                          [](const auto& tested) {
                            return tested.param.first + "_and_" + tested.param.second;
                          });
