@@ -21,6 +21,8 @@ from build_ahead import BuildAhead
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test-logs"
 BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
+RUNNING = re.compile(r"^\[==========\] Running (\d+) tests? from", re.M)
+FAILED = re.compile(r"^\[ RUN      \] (.+)\n(?:(?!\[ RUN ).*\n)*?\[  FAILED  \] \1[ ,].*", re.M)
 LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.MULTILINE)
 STRICT = os.environ.get("REQUIRE_BACKENDS") == "1"
 # A tier that takes this many times its budget hangs, and is ended.
@@ -121,8 +123,15 @@ def build(run, preset, *targets):
 # Tiers that ctest runs --------------------------------------------------------------------------
 
 
+def what_failed(output):
+    """Of a program that runs many tests what those say that failed; else its last words."""
+    failed = [found.group() for found in FAILED.finditer(output)]
+    return "\n".join(map(tail, failed)) or tail(output)
+
+
 def read_junit(path):
-    """Counts a ctest JUnit report. A test that could not be started is a failure, not a skip."""
+    """Counts a ctest JUnit report, programs that are one test of ctest by what they run. A test
+    that could not be started is a failure, not a skip."""
     count = Count()
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         name, status = case.get("name"), case.get("status")
@@ -132,7 +141,8 @@ def read_junit(path):
         count.notes += [f"{name}: {line.strip()}" for line in output.splitlines()
                         if "not covered" in line.lower()]
         if status == "run":
-            count.passed += 1
+            running = RUNNING.search(output)
+            count.passed += int(running.group(1)) if running else 1
         elif status == "disabled" or reason.startswith("SKIP_"):
             why = re.search(r": Skipped\n(.*)", output)
             line = f"{name}: {why.group(1) if why else reason or 'disabled'}"
@@ -142,7 +152,7 @@ def read_junit(path):
                 count.skipped += 1
                 count.notes.append(f"skipped: {line}")
         else:
-            count.fail(f"{name} ({status}{': ' + reason if reason else ''})\n{tail(output)}")
+            count.fail(f"{name} ({status}{': ' + reason if reason else ''})\n{what_failed(output)}")
     return count
 
 
