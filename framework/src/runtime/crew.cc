@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -108,7 +109,7 @@ void Crew::Work(Shared& shared) {
     bool superfluous = false;
     {
       MutexLock lock(shared.mutex);
-      superfluous = job->stood_in;
+      superfluous = job->stood_in && !ONCEMQ_MUTANT("replaced-worker-stays");
       shared.stood_in -= superfluous ? 1 : 0;
       shared.back.push_back(std::move(job));
     }

@@ -34,7 +34,6 @@ class RunningLoop {
                     loop_->errors(), stops_, [this, poll] { return crew_->Spawn("poll", poll); });
     loop_->Connect({window, &*crew_, &*keeper_, wake_.get(), &script_.clock(), 1});
     EXPECT_TRUE(keeper_->Start());
-    crew_->StartWorkers(options.workers);
     EXPECT_TRUE(crew_->Spawn("poll", poll));
   }
   ~RunningLoop() { Stop(); }
