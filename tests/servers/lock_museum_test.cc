@@ -78,20 +78,30 @@ class LockMuseum : public LockStorm {
       AnyTrouble(*server_);
     }
   }
-  // What most of the stories need: a lease ends, and all who wait look before one writes, as the
-  // network is slow behind it.
+  // What most of the stories need: a lease ends under a holder who stands still, and all who wait
+  // look before one writes, as the network is slow.
   void StandStill() {
-    server_->Pause();
-    SleepFor(lease_ + lease_ / 2);
-    server_->Continue();
-    for (int i = 0; i < 8; i++) {
-      for (const TcpProxy::Mode mode : {TcpProxy::Mode::kHoldReplies, TcpProxy::Mode::kPass}) {
-        for (const auto& network : networks_) {
-          network->Set(mode);
-        }
-        SleepFor(milliseconds(15));
-      }
+    Process& holder = LastWhoBelieved();
+    holder.Pause();
+    SetNetworks(TcpProxy::Mode::kLateReplies);
+    SleepFor(2 * lease_);
+    SetNetworks(TcpProxy::Mode::kPass);
+    holder.Continue();
+  }
+  void SetNetworks(TcpProxy::Mode mode) {
+    for (const auto& network : networks_) {
+      network->Set(mode);
     }
+  }
+  Process& LastWhoBelieved() {
+    const std::vector<Belief> beliefs = Beliefs();
+    const auto last =
+        std::max_element(beliefs.begin(), beliefs.end(),
+                         [](const Belief& a, const Belief& b) { return a.to < b.to; });
+    const auto holder = std::find_if(players_.begin(), players_.end(), [&](const auto& player) {
+      return last != beliefs.end() && player->pid() == last->process;
+    });
+    return holder == players_.end() ? *players_.front() : **holder;
   }
 };
 

@@ -9,13 +9,17 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 namespace oncemq::testing {
 namespace {
 
+using WaitClock = std::chrono::steady_clock;
+
 constexpr int kLookEveryMs = 5;
+constexpr std::chrono::milliseconds kLateBy{20};
 constexpr size_t kBeginning = 32;
 
 sockaddr_in Loopback(uint16_t port) {
@@ -52,17 +56,23 @@ TcpProxy::~TcpProxy() {
 }
 
 void TcpProxy::Run() {
+  WaitClock::time_point replies_at{};  // where they are late
   while (!ends_) {
     const Mode mode = mode_;
+    const bool late = mode == Mode::kLateReplies && WaitClock::now() < replies_at;
+    const bool holds = late || mode == Mode::kHoldReplies;
     std::vector<pollfd> waits{{listens_, POLLIN, 0}};
     if (mode != Mode::kSilent) {
       for (const Link& link : links_) {
         waits.push_back({link.client, POLLIN, 0});
-        waits.push_back({mode == Mode::kHoldReplies ? -1 : link.server, POLLIN, 0});
+        waits.push_back({holds ? -1 : link.server, POLLIN, 0});
       }
     }
     if (poll(waits.data(), waits.size(), kLookEveryMs) < 0) {
       continue;
+    }
+    if (!holds) {
+      replies_at = WaitClock::now() + kLateBy;
     }
     const std::string begun_by = CutsThoseBegunBy();
     for (size_t i = links_.size(); i-- > 0 && mode != Mode::kSilent;) {

@@ -21,7 +21,8 @@ class TcpProxy {
     kPass,
     kSilent,          // nothing goes either way, and no connection ends; it goes on later
     kSwallowReplies,  // what the client says arrives, what the server says is lost
-    kHoldReplies      // what the client says arrives, what the server says comes later
+    kHoldReplies,     // what the client says arrives, what the server says comes later
+    kLateReplies      // the same, and it comes every 20 ms: each step of a client takes as long
   };
 
   explicit TcpProxy(uint16_t to);
