@@ -241,9 +241,15 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
     }
     if (command != bench) {
       command->add_flag("--hex", arguments.hex,
-                        "Its name is given as hex digits, two for each byte");
+                        std::string(command == ls ? "--after" : "The name") +
+                            " is given as hex digits, two for each byte");
     }
-    command->footer("Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer there.");
+    const bool only_looks = command == ls || command == show;
+    command->footer(only_looks
+                        ? "Exit codes: 0 also if nothing is held, 1 failed, 2 refused, 6 no answer "
+                          "there."
+                        : "Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer "
+                          "there.");
   }
   return commands;
 }
@@ -269,21 +275,22 @@ int PrintVersion(bool json) {
   return kExitDone;
 }
 
-// CLI11 would only say that a command is missing.
-bool IsUnknownCommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    return false;
-  }
-  const std::string name = argv[1];
+// CLI11 would only say that a command is missing. `at`: which argument names one of `app`'s.
+bool IsUnknownCommand(const CLI::App& app, int argc, char** argv, int at = 1) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     known.push_back(command->get_name());
   }
-  if (std::find(known.begin(), known.end(), name) != known.end()) {
+  if (argc <= at || argv[at][0] == '-' || known.empty()) {
     return false;
   }
+  const std::string name = argv[at];
+  if (std::find(known.begin(), known.end(), name) != known.end()) {
+    return IsUnknownCommand(*app.get_subcommand(name), argc, argv, at + 1);
+  }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  std::cerr << "oncemq has no command " << SafeJson(name) << DidYouMean(name, names) << "\n";
+  std::cerr << (at == 1 ? "oncemq" : "oncemq " + app.get_name()) << " has no command "
+            << SafeJson(name) << DidYouMean(name, names) << "\n";
   return true;
 }
 

@@ -228,7 +228,7 @@ int LockReleaseCommand(const LockArguments& arguments) {
   if (!freed) {
     return LockFailed(freed.error());
   }
-  std::cout << said(freed) << "\n";
+  std::cout << (*freed == Freed::kYes ? said(freed) + "\n" : WithSpace(said(freed), arguments));
   if (*freed == Freed::kYes) {
     std::cerr << "its holder learns it when it renews; until then only what checks fences is safe "
                  "from it\n";

@@ -73,6 +73,7 @@ TEST_F(LockCommand, EndsTheHoldThatIsMeantAndNoOther) {
   const std::string fence = std::to_string((*lease)->fence().token);
   const Ended wrong = Lock("release x --fence 12");
   EXPECT_EQ(wrong.code, 1);
+  EXPECT_EQ(wrong.out, "not held under this fence in the space ''\n");
   EXPECT_TRUE(*(*lease)->Confirm());
   const Ended right = Lock("release x --fence " + fence);
   EXPECT_EQ(right.code, 0) << right.err;

@@ -40,6 +40,9 @@ TEST_F(Command, AnUnknownCommandIsExplained) {
   const Ended ended = Run("chekc");
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.err, "oncemq has no command \"chekc\"; did you mean `check`?\n");
+  const Ended below = Run("lock shwo x");
+  EXPECT_EQ(below.code, 2);
+  EXPECT_EQ(below.err, "oncemq lock has no command \"shwo\"; did you mean `show`?\n");
 }
 
 TEST_F(Command, AnUnknownOptionIsAUsageError) {
