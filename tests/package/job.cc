@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   }
   auto lease = (*domain)->TryAcquire("nightly");  // an Error; or granted, or not
   if (!lease || !*lease) {
-    std::puts("somebody else runs it, or the store does not answer");
+    std::fprintf(stderr, "%s\n", lease ? "somebody else runs it" : lease.error().message.c_str());
     return 1;
   }
   const auto second = (*domain)->TryAcquire("nightly");

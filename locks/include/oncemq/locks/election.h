@@ -5,9 +5,10 @@
 // fence.
 //
 //   std::jthread campaign([&](std::stop_token stop) {
-//     Campaign(*domain, "scheduler", [](const Lease& lease, std::stop_token lost) {
+//     const Status ended = Campaign(*domain, "scheduler", [](const Lease& lease, auto lost) {
 //       while (!lost.stop_requested()) RunDueJobs(lease.fence());
 //     }, stop);
+//     if (!ended) Tell(ended.error());
 //   });
 #pragma once
 

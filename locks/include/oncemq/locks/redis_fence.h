@@ -3,6 +3,10 @@
 // the greatest fence; it is raised *before* what it protects is read, since a target that only
 // refuses lower fences at the write loses the update of a holder that read too early.
 //
+//   const auto place = ParseRedisPlace("redis://127.0.0.1:6379");  // oncemq/clients/redis_place.h
+//   const auto opened = place ? RedisClient::Open(*place) : place.error();
+//   if (!opened) return Reject{opened.error().message};
+//   RedisClient* const client = opened->get();
 //   const RedisFence fence(*client, "fence:account/42");
 //   const auto begun = fence.Begin(lease);
 //   if (!begun || !*begun) return Retry{};                  // no answer; a later holder was here
