@@ -245,11 +245,9 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
                             " is given as hex digits, two for each byte");
     }
     const bool only_looks = command == ls || command == show;
-    command->footer(only_looks
-                        ? "Exit codes: 0 also if nothing is held, 1 failed, 2 refused, 6 no answer "
-                          "there."
-                        : "Exit codes: 1 nothing was held, or failed, 2 refused, 6 no answer "
-                          "there.");
+    command->footer(std::string("Exit codes: ") +
+                    (only_looks ? "0 also if nothing is held, 1" : "1 nothing was held, or") +
+                    " failed, 2 refused, 6 no answer there.");
   }
   return commands;
 }

@@ -228,12 +228,14 @@ int LockReleaseCommand(const LockArguments& arguments) {
   if (!freed) {
     return LockFailed(freed.error());
   }
-  std::cout << (*freed == Freed::kYes ? said(freed) + "\n" : WithSpace(said(freed), arguments));
-  if (*freed == Freed::kYes) {
-    std::cerr << "its holder learns it when it renews; until then only what checks fences is safe "
-                 "from it\n";
+  if (*freed != Freed::kYes) {
+    std::cout << WithSpace(said(freed), arguments);
+    return kExitFailed;
   }
-  return *freed == Freed::kYes ? kExitDone : kExitFailed;
+  std::cout << said(freed) << "\n";
+  std::cerr << "its holder learns it when it renews; until then only what checks fences is safe "
+               "from it\n";
+  return kExitDone;
 }
 
 int LockElectionCommand(const LockArguments& arguments) {

@@ -83,15 +83,10 @@ class LockMuseum : public LockStorm {
   void StandStill() {
     Process& holder = LastWhoBelieved();
     holder.Pause();
-    SetNetworks(TcpProxy::Mode::kLateReplies);
+    SetAll(networks_, TcpProxy::Mode::kLateReplies);
     SleepFor(2 * lease_);
-    SetNetworks(TcpProxy::Mode::kPass);
+    SetAll(networks_, TcpProxy::Mode::kPass);
     holder.Continue();
-  }
-  void SetNetworks(TcpProxy::Mode mode) {
-    for (const auto& network : networks_) {
-      network->Set(mode);
-    }
   }
   Process& LastWhoBelieved() {
     const std::vector<Belief> beliefs = Beliefs();

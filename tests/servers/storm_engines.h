@@ -17,6 +17,11 @@
 namespace oncemq::testing {
 
 using Networks = std::vector<std::unique_ptr<TcpProxy>>;
+inline void SetAll(const Networks& networks, TcpProxy::Mode mode) {
+  for (const auto& network : networks) {
+    network->Set(mode);
+  }
+}
 
 // One server, or several that are one store: then troubles come to one of them at a time, in turn.
 // Thread safety: one thread at a time.

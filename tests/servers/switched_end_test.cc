@@ -44,11 +44,6 @@ class SwitchedEnd : public ::testing::TestWithParam<StormEngine> {
     servers_.back()->Put(player, ports);
     return player.at;
   }
-  void AllHang() {
-    for (const auto& network : networks_) {
-      network->Set(TcpProxy::Mode::kSilent);
-    }
-  }
   template <class End>
   static void ExpectInTime(const char* what, const End& end) {
     const BootTime began = SystemClock::Instance().Boot();
@@ -70,7 +65,7 @@ TEST_P(SwitchedEnd, ALeaseADomainAndTheSwitchboardEndInTimeThoughAllServersHang)
     ASSERT_TRUE(lease && *lease);
     leases.push_back(*std::move(*lease));
   }
-  AllHang();
+  SetAll(networks_, TcpProxy::Mode::kSilent);
   ExpectInTime("a lease", [&] { leases.pop_back(); });
   ExpectInTime("a domain", [&] { domain.reset(); });
   EXPECT_EQ(leases.front().lost(), Lost::kClosed);
@@ -85,7 +80,7 @@ TEST_P(SwitchedEnd, TheyEndInTimeAlsoInTheMiddleOfASwitch) {
   auto lease = domain->Acquire("name");
   ASSERT_TRUE(lease && *lease);
   ASSERT_TRUE(locks_->SwitchEngine("y", "a test").has_value());
-  AllHang();
+  SetAll(networks_, TcpProxy::Mode::kSilent);
   ExpectInTime("a lease", [&] { (*lease)->Release(); });
   ExpectInTime("a domain", [&] { domain.reset(); });
   ExpectInTime("a switchboard", [&] { locks_.reset(); });
