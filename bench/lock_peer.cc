@@ -18,7 +18,7 @@ namespace {
 constexpr int kRounds = 24;
 constexpr int kWarmUpPairs = 5'000;
 constexpr int kWarmUpOthers = 500;
-constexpr timeval kPatience{120, 0};
+constexpr timeval kPeerPatience{120, 0};
 constexpr timeval kOneLook{1, 0};  // at a peer that is started, before it asks for orders
 
 // What a block took, by round: median, 99th percentile.
@@ -87,14 +87,14 @@ LockPeer::LockPeer(const Peer& peer, const std::string& peers_dir, const std::st
   process_ = std::make_unique<testing::Process>(testing::ProcessOptions{
       .command = {PeerProgram(peer, peers_dir), address, std::to_string(port)},
       .log_file = dir_.path() / "peer.log"});
-  for (time_t look = 0; fd_ < 0 && look < kPatience.tv_sec && process_->Running(); look++) {
+  for (time_t look = 0; fd_ < 0 && look < kPeerPatience.tv_sec && process_->Running(); look++) {
     fd_ = accept4(listens, nullptr, nullptr, SOCK_CLOEXEC);
   }
   close(listens);
   if (fd_ < 0) {
     Fail("it does not ask for orders");
   }
-  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPeerPatience, sizeof kPeerPatience);
 }
 
 LockPeer::~LockPeer() {

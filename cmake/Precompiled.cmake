@@ -41,12 +41,6 @@ function(oncemq_precompiled target kind)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # More false alarms about its own std::string, which GCC 12 keeps to itself otherwise. Indices
-    # are watched by _GLIBCXX_ASSERTIONS and by the address sanitizer.
-    target_compile_options(
-      ${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
-  endif()
   if(kind STREQUAL "alone")
     target_precompile_headers(${target} PRIVATE ${ONCEMQ_PRECOMPILED} ${ARGN})
     return()

@@ -11,6 +11,14 @@ function(oncemq_warnings target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 warns about its own std::string (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
+    if(PROJECT_IS_TOP_LEVEL)
+      # With precompiled headers it warns about more of its own library. Indices are watched by
+      # _GLIBCXX_ASSERTIONS and by the address sanitizer. In a batch of sources an unnamed
+      # namespace looks like one of a header.
+      target_compile_options(
+        ${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+                          -Wno-subobject-linkage)
+    endif()
     if(ONCEMQ_SANITIZE)
       # Instrumented code hides assignments from this check.
       target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)

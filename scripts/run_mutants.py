@@ -3,15 +3,19 @@
 `--of NAME` those of tests/mutants/NAME.txt against build/NAME, which somebody else has built.
 
 A line of the list is `name | command [; command] | what is broken`. A command is a test program
-and its arguments, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
-commands fails. The same commands must pass without a mutant, or catching would mean nothing.
+and a filter, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
+commands fails. Without a mutant all must pass, or catching would mean nothing: each program is run
+once for that, with all of its filters.
 
 Whether a race is met is chance on a busy machine, so who survives is tried again, LOOKS times in
 all. One that is caught late is said at the end: its test wants to be sharper.
 """
 
+import argparse
+import collections
 import concurrent.futures
 import dataclasses
+import fnmatch
 import os
 import pathlib
 import re
@@ -22,15 +26,31 @@ import textwrap
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WHICH = sys.argv[2] if sys.argv[1:2] == ["--of"] else "mutants"
 LISTS = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
-BUILD = ROOT / "build" / WHICH
-LOGS = ROOT / "build" / "test-logs" / ("mutants" if WHICH == "mutants" else f"mutants-{WHICH}")
 TIMEOUT = 120
+BASELINE_TIMEOUT = 900
 LOOKS = 3
 WORKERS = 6  # tests wait, mostly: two leave seven eighths of two cores idle
 PLACE = re.compile(r'ONCEMQ_MUTANT\("([^"]+)"\)')
-NO_TESTS = re.compile(r"Running 0 tests|doesn't match|not match any test")
+FILTER = "--gtest_filter="
+PASSED = re.compile(r"\[       OK \] (\S+)")
+
+
+def read_options():
+    parser = argparse.ArgumentParser(prog="scripts/mutants")
+    parser.add_argument("--of", default="mutants", metavar="NAME", help="another list and build")
+    parser.add_argument("--in", dest="files", nargs="*", metavar="FILE",
+                        help="only those with a place in one of these files")
+    parser.add_argument("--programs", action="store_true",
+                        help="only print the programs that are needed")
+    parser.add_argument("names", nargs="*", help="only these")
+    return parser.parse_args()
+
+
+OPTIONS = read_options()
+WHICH = OPTIONS.of
+BUILD = ROOT / "build" / WHICH
+LOGS = ROOT / "build" / "test-logs" / ("mutants" if WHICH == "mutants" else f"mutants-{WHICH}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +102,7 @@ def find_programs():
             if path.is_file() and os.access(path, os.X_OK)}
 
 
-def run(command, mutant, programs):
+def run(command, mutant, programs, timeout=TIMEOUT):
     """Returns (exit code or None after the time limit, output, seconds)."""
     words = shlex.split(command)
     program = programs.get(words[0])
@@ -95,7 +115,7 @@ def run(command, mutant, programs):
     begin = time.monotonic()
     try:
         done = subprocess.run(arguments, cwd=program.parent, env=env, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
                               text=True, errors="replace", check=False)
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as error:
@@ -107,16 +127,18 @@ def run(command, mutant, programs):
     return code, output, time.monotonic() - begin
 
 
-def check_unbroken(command, programs):
-    """Without a mutant the command must pass, and must run a test at all."""
-    code, output, took = run(command, "", programs)
+def check_unbroken(program, filters, programs):
+    """Without a mutant all must pass, and each filter must name a test. Returns what is wrong."""
+    command = f"{program} {FILTER}{':'.join(filters)}"
+    code, output, took = run(command, "", programs, BASELINE_TIMEOUT)
     if code != 0:
         said = textwrap.indent(output[-2000:], "  ")
-        return f"{command} fails without a mutant (exit code {code})\n{said}"
-    if NO_TESTS.search(output) or not re.search(r"\[  PASSED  \] [1-9]", output):
-        return f"{command} runs no test"
-    print(f"without a mutant: {command} passes in {took:.1f} s", flush=True)
-    return ""
+        return [f"{program} fails without a mutant (exit code {code})\n{said}"]
+    print(f"without a mutant: {program} passes in {took:.1f} s", flush=True)
+    names = PASSED.findall(output)
+    patterns = {one: one.split(":") for one in filters}
+    return [f"{program} {FILTER}{one} runs no test" for one, parts in patterns.items()
+            if not any(fnmatch.filter(names, part) for part in parts)]
 
 
 def try_mutant(mutant, programs):
@@ -133,12 +155,38 @@ def try_mutant(mutant, programs):
     return 0, f"every test passed, {LOOKS} times"
 
 
+def choose(listed):
+    """Those that were asked for."""
+    chosen = listed
+    if OPTIONS.names:
+        chosen = [mutant for mutant in chosen if mutant.name in OPTIONS.names]
+        if not chosen:
+            sys.exit(f"no such mutant; tests/mutants/{WHICH}.txt names them all")
+    if OPTIONS.files is not None:
+        places = set()
+        for path in OPTIONS.files:
+            if path.endswith((".h", ".cc")) and (ROOT / path).is_file():
+                places |= set(PLACE.findall((ROOT / path).read_text(encoding="utf-8")))
+        chosen = [mutant for mutant in chosen if mutant.name in places]
+    return chosen
+
+
+def by_program(mutants):
+    """The filters that each program is asked with."""
+    filters = collections.defaultdict(set)
+    for command in {command for mutant in mutants for command in mutant.commands}:
+        program, option, *_ = shlex.split(command)
+        filters[program].add(option.removeprefix(FILTER))
+    return {program: sorted(found) for program, found in sorted(filters.items())}
+
+
 def main():
-    wanted = sys.argv[3 if sys.argv[1:2] == ["--of"] else 1:]
     listed, every = read_lists()
-    mutants = [mutant for mutant in listed if not wanted or mutant.name in wanted]
-    if not mutants:
-        sys.exit(f"no such mutant; tests/mutants/{WHICH}.txt names them all")
+    mutants = choose(listed)
+    asked = by_program(mutants)
+    if OPTIONS.programs:
+        print(" ".join(asked))
+        return 0
     for old in LOGS.glob("*.log"):
         old.unlink()
     programs = find_programs()
@@ -153,9 +201,8 @@ def main():
     for problem in problems:
         complain(f"NOT VALID: {problem}")
     with concurrent.futures.ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        commands = sorted({command for mutant in mutants for command in mutant.commands})
-        for problem in pool.map(lambda command: check_unbroken(command, programs), commands):
-            if problem:
+        for found in pool.map(lambda one: check_unbroken(*one, programs), asked.items()):
+            for problem in found:
                 complain(f"NOT VALID: {problem}")
         for mutant, (look, how) in zip(
                 mutants, pool.map(lambda mutant: try_mutant(mutant, programs), mutants)):
@@ -169,7 +216,7 @@ def main():
     # Said once more where the reader of a long log looks first.
     for text in bad + late:
         print(text)
-    passed = len(mutants) + len(commands) + len(problems) - len(bad)
+    passed = max(0, len(mutants) + len(asked) + len(problems) - len(bad))
     print(f"{passed} passed, {len(bad)} failed, 0 skipped")
     return 1 if bad else 0
 

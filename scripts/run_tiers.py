@@ -1,35 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tiers of scripts/test, counts what passed, and says what each tier used of its budget.
+"""Runs the tiers of scripts/test and counts what passed.
 
-A tier is a row of TIERS: a name, a budget in seconds and a function that returns a Count. What a
-tier prints goes to build/test-logs/<tier>.log; only failures and summaries reach the screen.
+A tier is a name and the jobs that belong to it: test programs as ctest knows them by their labels,
+scripts that count for themselves, builds. All jobs of a run share one queue (job_queue.py). What a
+job prints goes to build/test-logs/<tier>/<job>.log; failures and summaries reach the screen.
 """
 
 import argparse
+import collections
 import dataclasses
+import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree
 
-from build_ahead import BuildAhead
+from job_queue import Job, JobQueue
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test-logs"
-BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
-RUNNING = re.compile(r"^\[==========\] Running (\d+) tests? from", re.M)
-FAILED = re.compile(r"^\[ RUN      \] (.+)\n(?:(?!\[ RUN ).*\n)*?\[  FAILED  \] \1[ ,].*", re.M)
-LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.MULTILINE)
 STRICT = os.environ.get("REQUIRE_BACKENDS") == "1"
-# A tier that takes this many times its budget hangs, and is ended.
-HANG_FACTOR = 3
-# Short rounds that tier kafka plays if nobody says how many, and seconds for each one more.
-SHORT_ROUNDS = 20
-ROUND_SECONDS = 15
+GATE = ("tidy", "build", "unit", "conformance", "disk", "sim", "model", "kafka-gate", "demo")
+FULL = ("servers", "kafka", "later", "mutants", "asan-ubsan", "tsan", "seeds", "storms", "locks",
+        "large", "package", "bench", "hiredis", "fuzz", "flaky")
+SHORT = {"ONCEMQ_CONFORMANCE_SEEDS": "30"}  # of the random scripts
+BUDGETS = {"gate": 600, "full": 4500}  # seconds, warm, on two quiet processors
+
+# What a program of GoogleTest says of each test, also behind what the test itself left on the line.
+SAID = re.compile(
+    r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([\w./]+)(?:, .*?)?( \(\d+ ms\))?$", re.M)
+BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
+LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.M)
+FLAKY = re.compile(r"^\| `(test_\w+)` \| `(\S+)` \|", re.M)  # a row of the list in docs/testing.md
 
 
 @dataclasses.dataclass
@@ -37,7 +41,7 @@ class Count:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    failures: list = dataclasses.field(default_factory=list)  # one line each
+    failures: list = dataclasses.field(default_factory=list)  # one text each
     notes: list = dataclasses.field(default_factory=list)  # loud, but no failure
 
     def add(self, other):
@@ -51,324 +55,308 @@ class Count:
         self.failed += 1
         self.failures.append(line)
 
-
-class Run:
-    """One tier at work: where it logs, and how long it may still take."""
-
-    def __init__(self, name, budget, options):
-        self.name = name
-        self.options = options
-        self.deadline = time.monotonic() + HANG_FACTOR * budget
-        self.log_path = LOGS / f"{name}.log"
-        self.log = open(self.log_path, "w", encoding="utf-8", errors="replace")
-
-    def command(self, arguments, env=None, echo=False):
-        """Runs a command and returns (exit code, output). Its whole process group ends with us."""
-        self.log.write(f"$ {' '.join(map(str, arguments))}\n")
-        self.log.flush()
-        process = subprocess.Popen(
-            [str(a) for a in arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env={**os.environ, **(env or {})}, start_new_session=True)
-        old = signal.signal(signal.SIGALRM, lambda *_: end_group(process))
-        signal.alarm(max(1, int(self.deadline - time.monotonic())))
-        lines = []
-        try:
-            for line in process.stdout:
-                lines.append(line)
-                self.log.write(line)
-                if echo:
-                    print("  " + line, end="", flush=True)
-            process.wait()
-        finally:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, old)
-            end_group(process)
-        if time.monotonic() >= self.deadline:
-            lines.append(f"\nended after {HANG_FACTOR} times its budget\n")
-            self.log.write(lines[-1])
-        return process.returncode, "".join(lines)
-
-
-def end_group(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    def skip(self, line):
+        if STRICT:
+            self.fail(f"skipped, and REQUIRE_BACKENDS=1: {line}")
+        else:
+            self.skipped += 1
+            self.notes.append(f"skipped: {line}")
 
 
 def tail(text, lines=30):
     return "\n".join("    " + line for line in text.rstrip().splitlines()[-lines:])
 
 
-# Builds -----------------------------------------------------------------------------------------
+def how_it_ended(job):
+    return f"ended after {job.timeout:.0f} s" if job.late else f"exit code {job.code}"
 
-built = {}
+
+# What a finished job counts -----------------------------------------------------------------------
 
 
-def build(run, preset, *targets):
-    """Builds once per preset and target list. Returns a Count that is empty when all is well."""
-    key = (preset, targets)
+def count_tests(job):
+    """Of a program of GoogleTest: each of its tests."""
     count = Count()
-    if key not in built:
-        code, output = run.command(["scripts/build", preset, *targets], echo=True)
-        built[key] = code == 0
-        if code != 0:
-            count.fail(f"the build of preset {preset} failed\n{tail(output, 60)}")
-    elif not built[key]:
-        count.fail(f"the build of preset {preset} failed before")
-    return count
-
-
-# Tiers that ctest runs --------------------------------------------------------------------------
-
-
-def what_failed(output):
-    """Of a program that runs many tests what those say that failed; else its last words."""
-    failed = [found.group() for found in FAILED.finditer(output)]
-    return "\n".join(map(tail, failed)) or tail(output)
-
-
-def read_junit(path):
-    """Counts a ctest JUnit report, programs that are one test of ctest by what they run. A test
-    that could not be started is a failure, not a skip."""
-    count = Count()
-    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
-        name, status = case.get("name"), case.get("status")
-        output = case.findtext("system-out") or ""
-        skipped = case.find("skipped")
-        reason = skipped.get("message", "") if skipped is not None else ""
-        count.notes += [f"{name}: {line.strip()}" for line in output.splitlines()
-                        if "not covered" in line.lower()]
-        if status == "run":
-            running = RUNNING.search(output)
-            count.passed += int(running.group(1)) if running else 1
-        elif status == "disabled" or reason.startswith("SKIP_"):
-            why = re.search(r": Skipped\n(.*)", output)
-            line = f"{name}: {why.group(1) if why else reason or 'disabled'}"
-            if STRICT:
-                count.fail(f"skipped, and REQUIRE_BACKENDS=1: {line}")
+    begun = {}  # where the output of a test that has not ended began
+    for said in SAID.finditer(job.output):
+        what, name, took = said.groups()
+        if what == "RUN":
+            begun[name] = said.start()
+        elif took and name in begun:
+            told = job.output[begun.pop(name):said.end()]
+            if what == "OK":
+                count.passed += 1
+            elif what == "FAILED":
+                count.fail(f"{name}\n{tail(told)}")
             else:
-                count.skipped += 1
-                count.notes.append(f"skipped: {line}")
-        else:
-            count.fail(f"{name} ({status}{': ' + reason if reason else ''})\n{what_failed(output)}")
+                why = re.search(r": Skipped\n(.*)", told)
+                count.skip(f"{name}: {why.group(1) if why else 'it does not say why'}")
+    for name, begin in begun.items():
+        count.fail(f"{name} ({how_it_ended(job)})\n{tail(job.output[begin:])}")
+    if job.code != 0 and not count.failed:
+        count.fail(f"{job.name} ({how_it_ended(job)})\n{tail(job.output)}")
+    if not count.passed + count.failed + count.skipped:
+        count.fail(f"{job.name} ran no test")
+    count.notes += [line.strip() for line in job.output.splitlines()
+                    if "not covered" in line.lower()]
     return count
 
 
-def ctest(run, preset, labels, jobs=2, env=None, exclude=None):
-    count = build(run, preset)
-    if count.failed:
-        return count
-    junit = LOGS / f"{run.name}.xml"
-    junit.unlink(missing_ok=True)
-    arguments = ["ctest", "--test-dir", f"build/{preset}", "--output-junit", junit, "-L", labels,
-                 "-j", jobs, "--no-tests=error", "--output-on-failure",
-                 "--test-output-size-passed", 200000, "--test-output-size-failed", 2000000]
-    if exclude:
-        arguments += ["-LE", exclude]
-    if preset in ("asan-ubsan", "tsan"):
-        # About coverage, by the seeds that the swarm runs anyway; too slow there.
-        arguments += ["-E", r"^sim\.Sweep\."]
-    seeds = {"ONCEMQ_SIM_SEEDS": str(run.options.seeds)} if run.options.seeds else {}
-    code, output = run.command(arguments, env={**seeds, **(env or {})})
-    if not junit.exists():
-        count.fail(f"ctest wrote no report (exit code {code})\n{tail(output)}")
-        return count
-    try:
-        count.add(read_junit(junit))
-    except xml.etree.ElementTree.ParseError as error:
-        count.fail(f"ctest's report can't be read: {error}\n{tail(output)}")
-    if code != 0 and count.failed == 0:
-        count.fail(f"ctest ended with exit code {code}\n{tail(output)}")
-    if count.passed + count.failed + count.skipped == 0:
-        count.fail(f"no test has a label like {labels}")
-    return count
-
-
-LONG = "^(storm|large)$"
-
-
-def labelled(labels, jobs=2, exclude=LONG):
-    return lambda run: ctest(run, "dev", labels, jobs, exclude=exclude)
-
-
-SANITIZED = "^(unit|conformance|servers|disk|sim|kafka-sanitize)$"
-
-
-def sanitized(preset, one_of):
-    """Of the simulator a share, as it is five to fifty times slower there."""
-    few_seeds = {"ONCEMQ_SIM_SEEDS": "200", "ONCEMQ_SIM_ONE_OF": str(one_of)}
-
-    def tier(run):
-        run.command(["scripts/kafka-fetch"])
-        return ctest(run, preset, SANITIZED, jobs=3, env=few_seeds, exclude=LONG)
-
-    return tier
-
-
-def tier_storms(run):
-    """A million messages, and rounds by seed; the same broker as tier kafka."""
-    run.command(["scripts/kafka-fetch"])
-    rounds = {"ONCEMQ_STORM_ROUNDS": str(run.options.storms)}
-    return ctest(run, "dev", "^storm$", jobs=1, env=rounds)
-
-
-def tier_seeds(run):
-    seeds = {"ONCEMQ_SIM_SEEDS": str(max(run.options.seeds, 20000))}
-    return ctest(run, "dev", "^sim$", env=seeds, exclude=LONG)
-
-
-# Tiers that count for themselves ----------------------------------------------------------------
-
-
-def script(path, *arguments):
-    """A script whose last line is "N passed, M failed, K skipped"."""
-
-    def tier(run):
-        count = Count()
-        code, output = run.command([path, *arguments])
-        found = LAST_LINE.findall(output)
-        if not found:
-            count.fail(f"{path} ended with exit code {code} and no summary\n{tail(output)}")
-            return count
-        count.passed, failed, count.skipped = map(int, found[-1])
-        count.notes += [line for line in output.splitlines()
-                        if "not covered" in line or line.startswith("caught late")]
-        if failed or code != 0:
-            count.failed = max(1, failed)
-            told = "\n".join(BAD.findall(output))
-            count.failures.append(f"{path}\n{tail(told or output, 60)}")
-        return count
-
-    return tier
-
-
-def tier_build(run):
-    count = build(run, "dev")
-    count.passed += not count.failed
-    return count
-
-
-def tier_mutants(run):
-    count = build(run, "mutants")
-    run.command(["scripts/kafka-fetch"])  # one mutant needs the broker to be noticed
-    if count.failed == 0:
-        count.add(script("scripts/mutants", "--no-build")(run))
-    return count
-
-
-def tier_kafka(run):
-    """Fetches broker and newer client once; without them the tests say what that means."""
-    rounds = run.options.rounds
-    run.deadline += ROUND_SECONDS * max(0, rounds - SHORT_ROUNDS)
+def count_script(job):
+    """Of a script whose last line is "N passed, M failed, K skipped"."""
     count = Count()
-    for fetch in ("scripts/kafka-fetch", "scripts/librdkafka-new"):
-        code, output = run.command([fetch])
-        if code != 0:
-            count.notes.append(f"not covered: {fetch}: exit code {code}: {tail(output, 2)}")
-    count.add(ctest(run, "dev", "^kafka$", jobs=1, env={"ONCEMQ_SHORT_ROUNDS": str(rounds)},
-                    exclude=LONG))
+    found = LAST_LINE.findall(job.output)
+    if not found:
+        count.fail(f"{job.name} ({how_it_ended(job)}) has no summary\n{tail(job.output)}")
+        return count
+    count.passed, failed, count.skipped = map(int, found[-1])
+    count.notes += [line for line in job.output.splitlines()
+                    if "not covered" in line or line.startswith("caught late")]
+    if failed or job.code != 0:
+        count.failed = max(1, failed)
+        told = "\n".join(BAD.findall(job.output))
+        count.failures.append(f"{job.name} ({how_it_ended(job)})\n{tail(told or job.output, 60)}")
     return count
 
 
-def tier_package(run):
-    count = build(run, "dev", "header_check")
-    if count.failed == 0:
-        count.passed += 1
-    count.add(script("scripts/check_package")(run))
-    return count
-
-
-def tier_demo(run):
+def count_exit(job):
     count = Count()
-    code, output = run.command(["scripts/demo"])
-    verdicts = [line for line in output.splitlines() if line.startswith("verdict:")]
-    if code == 0 and verdicts and verdicts[-1].startswith("verdict: OK"):
+    if job.code == 0:
         count.passed = 1
     else:
-        count.fail(f"scripts/demo: exit code {code}\n{tail(output)}")
+        count.fail(f"{job.name} ({how_it_ended(job)})\n{tail(job.output, 60)}")
     return count
 
 
-TIERS = [  # name, budget in seconds, what it does; mirrored in docs/testing.md
-    ("tidy", 20, script("scripts/tidy")),
-    ("build", 480, tier_build),
-    ("unit", 120, labelled("^unit$", jobs=4)),  # they wait, mostly
-    ("conformance", 90, labelled("^conformance$")),
-    ("servers", 480, labelled("^servers$", jobs=3)),  # they too
-    ("disk", 150, labelled("^disk$")),
-    ("sim", 180, labelled("^sim$")),
-    ("model", 150, script("scripts/model")),
-    ("mutants", 540, tier_mutants),
-    ("kafka", 840, tier_kafka),
-    ("package", 240, tier_package),
-    ("demo", 100, tier_demo),
-]
-FULL_TIERS = [
-    ("asan-ubsan", 1200, sanitized("asan-ubsan", 4)),
-    ("tsan", 1200, sanitized("tsan", 25)),
-    ("seeds", 300, tier_seeds),
-    ("storms", 480, tier_storms),
-    ("locks", 900, labelled("^locks$", jobs=3)),
-    ("large", 120, labelled("^large$", jobs=1, exclude=None)),
-    ("hiredis", 300, script("scripts/check_hiredis")),
-    ("fuzz", 420, script("scripts/fuzz")),
-]
+def count_build(job):
+    """Of a build that only tests need: itself it is none."""
+    return Count() if job.code == 0 else count_exit(job)
 
 
-def run_tier(name, budget, function, options):
-    print(f"tier {name} ...", flush=True)
-    begin = time.monotonic()
-    try:
-        count = function(Run(name, budget, options))
-    except Exception as error:  # a tier that breaks is a failure with a name, not the end
-        count = Count()
-        count.fail(f"the tier itself broke: {error!r}")
-    took = time.monotonic() - begin
-    for line in count.failures:
-        print(f"  FAILED {name}: {line}")
-    for line in sorted(set(count.notes)):
-        print(f"  note {name}: {line}")
-    over = "" if took <= budget else " OVER BUDGET"
-    print(f"tier {name}: {count.passed} passed, {count.failed} failed, {count.skipped} skipped "
-          f"in {took:.0f} s (budget {budget} s){over}", flush=True)
-    return count
+def count_fetch(job):
+    if job.code == 0:
+        return Count()
+    return Count(notes=[f"not covered: {job.name}: {how_it_ended(job)}: {tail(job.output, 2)}"])
+
+
+def count_demo(job):
+    verdicts = [line for line in job.output.splitlines() if line.startswith("verdict:")]
+    if job.code == 0 and not (verdicts and verdicts[-1].startswith("verdict: OK")):
+        job.code = 4
+    return count_exit(job)
+
+
+def count_flaky(job):
+    count = count_tests(job)
+    notes = [f"flaky: {text.splitlines()[0]} failed" for text in count.failures]
+    return Count(passed=count.passed, skipped=count.skipped, notes=notes)
+
+
+# The jobs of a tier -------------------------------------------------------------------------------
+
+
+def flaky_tests():
+    """By program what docs/testing.md lists as flaky."""
+    listed = collections.defaultdict(list)
+    for program, test in FLAKY.findall((ROOT / "docs" / "testing.md").read_text(encoding="utf-8")):
+        listed[program].append(test)
+    return listed
+
+
+def without(argv, names):
+    """The same tests but those."""
+    if not names:
+        return argv
+    option = "--gtest_filter="
+    chosen = "".join(word[len(option):] for word in argv if word.startswith(option))
+    more = (":" if "-" in chosen else "-") + ":".join(names)
+    return [*(word for word in argv if not word.startswith(option)), option + chosen + more]
+
+
+def ctest_entries(preset):
+    told = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"],
+                          cwd=ROOT, capture_output=True, text=True, check=True)
+    for test in json.loads(told.stdout)["tests"]:
+        properties = {each["name"]: each["value"] for each in test["properties"]}
+        yield test["name"], test.get("command", ["false"]), properties
+
+
+def programs(tier, preset, labels, env=None, slowness=1, skip=()):
+    """The tests of ctest with one of these labels, as jobs."""
+    flaky = flaky_tests()
+    jobs = []
+    for name, argv, properties in ctest_entries(preset):
+        mine = set(labels) & set(properties.get("LABELS", []))
+        if not mine:
+            continue
+        own = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        program = pathlib.Path(argv[0]).name
+        avoided = [*flaky.get(program, []), *skip]
+        count = count_tests if program.startswith("test_") else count_exit
+        jobs.append(Job(tier=tier, name=name, argv=without(argv, avoided), count=count,
+                        env={**(env or {}), **own}, quarters=int(properties.get("PROCESSORS", 1)),
+                        timeout=slowness * float(properties.get("TIMEOUT", 600)),
+                        kind="kafka" if any("kafka" in label for label in mine) else "",
+                        cwd=properties.get("WORKING_DIRECTORY", ""),
+                        needs=(f"build {preset}", "kafka-fetch")))
+    if not jobs:
+        sys.exit(f"no test of preset {preset} has a label among {', '.join(labels)}")
+    return jobs
+
+
+def build(tier, preset, *targets, count=count_build):
+    return Job(tier=tier, name=f"build {preset}", argv=["scripts/build", preset, *targets],
+               count=count, quarters=0, timeout=3600, kind="build")
+
+
+def script(tier, path, *arguments, count=count_script, needs=("build dev",), **more):
+    return [Job(tier=tier, name=pathlib.Path(path).name, argv=[path, *arguments], count=count,
+                needs=needs, **more)]
+
+
+def sanitized(tier, one_of):
+    """Of the simulator a share, as it is five to fifty times slower there. Its sweep is about
+    coverage, by the seeds that the swarm runs anyway."""
+    env = {"ONCEMQ_SIM_SEEDS": "200", "ONCEMQ_SIM_ONE_OF": str(one_of)}
+    labels = ("unit", "conformance", "servers", "disk", "sim", "kafka-sanitize")
+    return lambda: programs(tier, tier, labels, env, slowness=4, skip=("Sweep.*",))
+
+
+def flaky():
+    jobs = []
+    for program, tests in flaky_tests().items():
+        path = next((ROOT / "build" / "dev").rglob(program))
+        jobs.append(Job(tier="flaky", name=program, cwd=path.parent, count=count_flaky,
+                        argv=[path, f"--gtest_filter={':'.join(tests)}"]))
+    return jobs
+
+
+def tiers(options):
+    """By name what makes the jobs; by name the builds that must be there to know them."""
+    seeds = {"ONCEMQ_SIM_SEEDS": str(options.seeds)}
+    many = {"ONCEMQ_SIM_SEEDS": str(max(options.seeds, 20000))}
+    rounds = {"ONCEMQ_SHORT_ROUNDS": str(options.rounds)}
+    storms = {"ONCEMQ_STORM_ROUNDS": str(options.storms)}
+    dev = {
+        "unit": lambda: programs("unit", "dev", ["unit"]),
+        "conformance": lambda: programs("conformance", "dev", ["conformance"],
+                                        {} if options.full else SHORT),
+        "disk": lambda: programs("disk", "dev", ["disk"]),
+        "sim": lambda: programs("sim", "dev", ["sim"], seeds),
+        "model": lambda: script("model", "scripts/model", quarters=8, timeout=900),
+        "kafka-gate": lambda: programs("kafka-gate", "dev", ["kafka-gate"]),
+        "demo": lambda: [build("demo", "release", "demo"),
+                         *script("demo", "scripts/demo", count=count_demo, quarters=2,
+                                 needs=("build release",))],
+        "servers": lambda: programs("servers", "dev", ["servers"]),
+        "kafka": lambda: programs("kafka", "dev", ["kafka"], rounds),
+        "later": lambda: programs("later", "dev", ["later"]),
+        "mutants": lambda: [build("mutants", "mutants"),
+                            *script("mutants", "scripts/mutants", "--no-build", timeout=3600,
+                                    quarters=6, needs=("build mutants", "kafka-fetch"))],
+        "seeds": lambda: programs("seeds", "dev", ["sim"], many),
+        "storms": lambda: programs("storms", "dev", ["storm"], storms),
+        "locks": lambda: programs("locks", "dev", ["locks"]),
+        "large": lambda: programs("large", "dev", ["large"]),
+        "package": lambda: script("package", "scripts/check_package", timeout=1800),
+        "bench": lambda: [build("bench", "dev", "bench", "header_check", count=count_exit)],
+        "hiredis": lambda: script("hiredis", "scripts/check_hiredis", timeout=1800),
+        "fuzz": lambda: [build("fuzz", "fuzz", "fuzz", "oncemq_libraries"),
+                         *script("fuzz", "scripts/fuzz", timeout=1800, needs=("build fuzz",))],
+        "flaky": flaky,
+        "asan-ubsan": sanitized("asan-ubsan", 4),
+        "tsan": sanitized("tsan", 25),
+    }
+    return dev
+
+
+# The run ------------------------------------------------------------------------------------------
+
+
+class Screen:
+    """Says what failed when it fails, and of each tier what it counted when it has ended."""
+
+    def __init__(self):
+        self.total = Count()
+        self.counts = collections.defaultdict(Count)
+        self.left = collections.Counter()
+        self.took = collections.Counter()
+
+    def expect(self, jobs):
+        self.left.update(job.tier for job in jobs)
+        return jobs
+
+    def ended(self, job):
+        if job.code is None:
+            count = Count()
+            count.fail(f"{job.name}: not run, as {' or '.join(job.needs)} failed")
+        else:
+            count = job.count(job)
+        for text in count.failures:
+            print(f"  FAILED {job.tier}: {text}", flush=True)
+        self.total.add(count)
+        self.counts[job.tier].add(count)
+        self.took[job.tier] += job.seconds
+        self.left[job.tier] -= 1
+        if self.left[job.tier] == 0:
+            of_tier = self.counts[job.tier]
+            for line in sorted(set(of_tier.notes)):
+                print(f"  note {job.tier}: {line}")
+            print(f"tier {job.tier}: {of_tier.passed} passed, {of_tier.failed} failed, "
+                  f"{of_tier.skipped} skipped; its jobs took {self.took[job.tier]:.0f} s",
+                  flush=True)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(prog="scripts/test", description="Runs the tests by tier.")
+    parser.add_argument("--full", action="store_true", help="all tiers, not only the gate's")
+    parser.add_argument("--tier", action="extend", nargs="+", choices=GATE + FULL, metavar="NAME",
+                        default=[], help="only these tiers: " + ", ".join(GATE + FULL))
+    parser.add_argument("--seeds", type=int, default=500, help="of the simulator (500)")
+    parser.add_argument("--rounds", type=int, default=20,
+                        help="short rounds over stores on disk, in tier kafka (20)")
+    parser.add_argument("--storms", type=int, default=3, help="long rounds, in tier storms (3)")
+    parser.add_argument("--list", action="store_true", help="print the tiers")
+    return parser.parse_args()
 
 
 def main():
-    names = [name for name, _, _ in TIERS + FULL_TIERS]
-    parser = argparse.ArgumentParser(prog="scripts/test", description="Runs the tests by tier.")
-    parser.add_argument("--full", action="store_true",
-                        help="sanitizers, storms, locks, large, fuzz too")
-    parser.add_argument("--tier", action="extend", nargs="+", choices=names, metavar="NAME",
-                        default=[], help="only these tiers: " + ", ".join(names))
-    parser.add_argument("--seeds", type=int, default=0, help="seeds of the simulator")
-    parser.add_argument("--rounds", type=int, default=SHORT_ROUNDS,
-                        help="short rounds over stores on disk, in tier kafka (20)")
-    parser.add_argument("--storms", type=int, default=3, help="long rounds, in tier storms (3)")
-    parser.add_argument("--list", action="store_true", help="print the tiers and their budgets")
-    options = parser.parse_args()
+    options = read_options()
     if options.list:
-        for name, budget, _ in TIERS + FULL_TIERS:
-            print(f"{name:12} {budget:5} s{'  --full' if name not in names[:len(TIERS)] else ''}")
+        print(f"gate: {' '.join(GATE)}\nfull, too: {' '.join(FULL)}")
         return 0
-    chosen = [tier for tier in TIERS + FULL_TIERS if tier[0] in options.tier]
-    if not options.tier:
-        chosen = TIERS + (FULL_TIERS if options.full else [])
+    chosen = options.tier or GATE + (FULL if options.full else ())
     LOGS.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
-    total = Count()
-    ahead = BuildAhead(ROOT, LOGS, [name for name, _, _ in chosen])
-    try:
-        for name, budget, function in chosen:
-            ahead.leave(name)
-            total.add(run_tier(name, budget, function, options))
-            if name == "build":
-                ahead.begin()
-    finally:
-        ahead.end()
-    print(f"all tiers: {time.monotonic() - begin:.0f} s; logs in build/test-logs/")
+    queue, screen = JobQueue(ROOT, LOGS), Screen()
+
+    # First what the others can't be known without.
+    first = [dataclasses.replace(build("build", "dev", count=count_exit), kind="", quarters=6,
+                                 echo=True)]
+    if "tidy" in chosen:
+        first += script("tidy", "scripts/tidy", needs=(), quarters=2)
+    fetches = ["scripts/kafka-fetch", "scripts/librdkafka-new"] if options.full else []
+    if {"kafka-gate", "kafka", "storms", "mutants"} & set(chosen):
+        fetches = fetches or ["scripts/kafka-fetch"]
+    for fetch in fetches:
+        first += script("build", fetch, count=count_fetch, needs=(), quarters=0)
+    for preset in {"asan-ubsan", "tsan"} & set(chosen):
+        cmake = ["cmake", "--preset", preset]
+        first.append(Job(tier="build", name=f"configure {preset}", argv=cmake, count=count_build))
+    for job in queue.run(screen.expect(first)):
+        screen.ended(job)
+
+    if screen.counts["build"].failed == 0:
+        make = tiers(options)
+        jobs = [job for name in chosen if name in make for job in make[name]()]
+        jobs += [build(preset, preset) for preset in ("asan-ubsan", "tsan") if preset in chosen]
+        for job in queue.run(screen.expect(jobs)):
+            screen.ended(job)
+    took = time.monotonic() - begin
+    budget = BUDGETS["full" if options.full else "gate"]
+    over = "" if took <= budget or options.tier else f", OVER its budget of {budget} s"
+    total = screen.total
+    print(f"all tiers: {took:.0f} s{over}; logs in build/test-logs/")
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
 

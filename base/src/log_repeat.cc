@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kSlots = 256;
 constexpr size_t kProbes = 4;
-constexpr microseconds kSecond = std::chrono::seconds(1);
+constexpr microseconds kInterval = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -24,7 +24,7 @@ RepeatLimit::Slot* RepeatLimit::Find(uint64_t hash, BootTime now) {
     if (slot.hash == hash) {
       return &slot;
     }
-    if (slot.hash == 0 || (slot.held.count == 0 && now - slot.since >= kSecond)) {
+    if (slot.hash == 0 || (slot.held.count == 0 && now - slot.since >= kInterval)) {
       unused = &slot;
     }
   }
@@ -43,7 +43,7 @@ bool RepeatLimit::Admit(LogLevel level, std::string_view area, std::string_view 
   if (slot == nullptr) {
     return true;
   }
-  if (now - slot->since >= kSecond) {
+  if (now - slot->since >= kInterval) {
     if (slot->held.count > 0) {
       ended_.push_back(std::exchange(slot->held, {}));
     }
@@ -64,7 +64,7 @@ bool RepeatLimit::Admit(LogLevel level, std::string_view area, std::string_view 
 std::vector<RepeatLimit::HeldBack> RepeatLimit::Take(BootTime now) {
   std::vector<HeldBack> taken = std::exchange(ended_, {});
   for (Slot& slot : slots_) {
-    if (slot.held.count > 0 && now - slot.since >= kSecond) {
+    if (slot.held.count > 0 && now - slot.since >= kInterval) {
       taken.push_back(std::exchange(slot.held, {}));
     }
   }

@@ -20,7 +20,7 @@ namespace {
 constexpr char kByService[] = "# By the service that runs at ";
 constexpr char kReadFrom[] = "# Read from the directory ";
 
-WindowAnswer Told(const std::string& text, int code) {
+WindowAnswer ToldCode(const std::string& text, int code) {
   std::cerr << SafeText(text) << "\n";
   WindowAnswer answer;
   answer.code = code;
@@ -112,7 +112,7 @@ WindowAnswer LookIntoStores(const std::string& directory, const std::string& una
                             const WindowQuestion& question) {
   const std::vector<std::string> stores = FindStores(directory);
   if (stores.empty()) {
-    return Told(
+    return ToldCode(
         (unasked.empty() ? "" : unasked + "; ") + directory +
             ": no store of a window lies there, nor in <partition> or <topic>/<partition> below it",
         kExitUsage);
@@ -132,8 +132,8 @@ WindowAnswer LookFurther(Asked asked, const std::string& directory,
 
 WindowAnswer LookIntoStores(const std::string& directory, const std::string&,
                             const WindowQuestion&) {
-  return Told(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
-              kExitUsage);
+  return ToldCode(directory + ": this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)",
+                  kExitUsage);
 }
 
 WindowAnswer LookFurther(Asked asked, const std::string&, const WindowQuestion&) {

@@ -19,10 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 struct Measured {
   std::vector<int64_t> micros;  // of each acquire and release
   std::optional<Error> failed;
@@ -31,7 +27,7 @@ struct Measured {
 // Acquires and releases until `until`.
 Measured Play(LockDomain& domain, const std::string& name, BootTime until) {
   Measured measured;
-  for (BootTime begin = Now(); begin < until; begin = Now()) {
+  for (BootTime begin = BootNow(); begin < until; begin = BootNow()) {
     AcquireOptions how;
     how.until = until;
     auto lease = domain.Acquire(name, how);
@@ -40,7 +36,7 @@ Measured Play(LockDomain& domain, const std::string& name, BootTime until) {
       break;
     }
     if (*lease && (*lease)->Release() == Released::kYes) {
-      measured.micros.push_back((Now() - begin).count());
+      measured.micros.push_back((BootNow() - begin).count());
     }
   }
   return measured;
@@ -49,7 +45,7 @@ Measured Play(LockDomain& domain, const std::string& name, BootTime until) {
 ordered_json Contended(LockDomain& domain, const std::string& name, size_t threads,
                        milliseconds time, std::optional<Error>& failed) {
   std::vector<Measured> each(threads);
-  const BootTime begin = Now();
+  const BootTime begin = BootNow();
   {
     std::vector<std::jthread> players;
     for (Measured& measured : each) {
@@ -58,7 +54,7 @@ ordered_json Contended(LockDomain& domain, const std::string& name, size_t threa
       });
     }
   }
-  const int64_t took = std::max<int64_t>(1, (Now() - begin).count());
+  const int64_t took = std::max<int64_t>(1, (BootNow() - begin).count());
   std::vector<int64_t> all;
   size_t least = SIZE_MAX;
   size_t most = 0;

@@ -13,7 +13,7 @@
 namespace oncemq {
 namespace {
 
-Error Refused(std::string why) {
+Error RefusedPlace(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
@@ -37,13 +37,13 @@ bool HasPassword(std::string_view address) {
 
 Status SeenByOthers(std::string_view address) {
   return address == "memory:"
-             ? Status(Refused("locks in memory can be seen by their own process only"))
+             ? Status(RefusedPlace("locks in memory can be seen by their own process only"))
              : Status();
 }
 
 Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const char* variable) {
   if (SaysCatalogue(from) && addresses) {
-    return Refused(
+    return RefusedPlace(
         "a catalogue says addresses and spaces by itself: beside --catalogue, --application, "
         "--scope and --secret-file there is no --at, --record, --store, --space or --name");
   }
@@ -72,7 +72,7 @@ Result<bool> LocksByCatalogue(const LockArguments& arguments) {
 
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) {
   if (HasPassword(arguments.at)) {
-    return Refused(
+    return RefusedPlace(
         "an address with a password in it belongs into the environment, as ONCEMQ_LOCKS");
   }
   const auto by_name = LocksByCatalogue(arguments);
@@ -85,7 +85,7 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
   }
   const std::string at = Said(arguments.at, "ONCEMQ_LOCKS");
   if (at.empty()) {
-    return Refused(
+    return RefusedPlace(
         "where are the locks? Say --at redis://host:port or --catalogue FILE, or set ONCEMQ_LOCKS");
   }
   if (const Status seen = SeenByOthers(at); !seen) {

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr char kNoPartition[] =
+constexpr char kNeverAssigned[] =
     "no partition was ever assigned: the group assigns when all its members have joined, and waits "
     "for a dead one until its session ends\n";
 
@@ -96,7 +96,7 @@ std::string StatusText(const ordered_json& status) {
   for (const ordered_json& partition : list("partitions")) {
     out += PartitionText(partition);
   }
-  out += list("partitions").empty() ? kNoPartition : "";
+  out += list("partitions").empty() ? kNeverAssigned : "";
   for (const ordered_json& stop : list("stops")) {
     const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
     out += IsTold(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";

@@ -25,10 +25,6 @@ namespace {
 constexpr int kTurnMs = 100;
 constexpr int64_t kTold = 100;  // messages between two lines
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // The signals that end it, as a descriptor; the end of its parent is one of them.
 int EndsAt(pid_t parent) {
   sigset_t ends;
@@ -71,11 +67,11 @@ Status Serve(const DemoOptions& options, int ends, Screen& screen) {
   }
   Introduce((*broker)->address(), plan, screen);
   Stream stream(plan, **producer, kSlowMessagesPerSecond);
-  stream.FlowTo(1.0, Now());
+  stream.FlowTo(1.0, BootNow());
   int64_t told = -1;
   pollfd asked{.fd = ends, .events = POLLIN, .revents = 0};
   while (poll(&asked, 1, kTurnMs) <= 0) {
-    const Status flowed = stream.Flow(Now());
+    const Status flowed = stream.Flow(BootNow());
     if (!flowed && flowed.error().code != Code::kFull) {
       return flowed;
     }

@@ -31,10 +31,6 @@ constexpr double kWholeStream = 1.0;
 // A report may be from the middle of a round: what several in a row say is so.
 constexpr int kSteady = 2;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 std::string Head(std::string_view step) {
   std::string head = " " + std::string(step);
   head.resize(std::max<size_t>(17, head.size() + 1), ' ');
@@ -143,11 +139,11 @@ Status Story::Run() {
 
 Status Story::ConsumeAlone() {
   constexpr std::string_view kStep = "2/6 consume";
-  theatre_.stream().FlowTo(kBefore, Now());
+  theatre_.stream().FlowTo(kBefore, BootNow());
   if (const Status joined = Join("A", kStep, kFirstWait); !joined) {
     return joined;
   }
-  theatre_.stream().FlowTo(kFirstWave, Now());
+  theatre_.stream().FlowTo(kFirstWave, BootNow());
   return UntilSettled(kStep);
 }
 
@@ -158,7 +154,7 @@ Status Story::ShareTheWork() {
   }
   screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions and their stores move (now " +
                Shares(theatre_.with()) + ")");
-  theatre_.stream().FlowTo(kWholeStream, Now());
+  theatre_.stream().FlowTo(kWholeStream, BootNow());
   return theatre_.Until([&] { return theatre_.stream().Past(kKill); },
                         [&] { return Progress(""); });
 }
@@ -166,7 +162,7 @@ Status Story::ShareTheWork() {
 Status Story::KillBoth() {
   // One after the other, each while it has work that is done and not committed.
   for (Side* side : {&theatre_.without(), &theatre_.with()}) {
-    theatre_.stream().FlowTo(kWholeStream, Now());
+    theatre_.stream().FlowTo(kWholeStream, BootNow());
     if (const Status killed = KillInsideHandler(*side); !killed) {
       return killed;
     }
@@ -220,7 +216,7 @@ Status Story::TakeOver() {
     return shared;
   }
   screen_.Line(Head(kStep) + "worker B has all 4 partitions, and opens the stores that A left");
-  theatre_.stream().FlowTo(kSecondWave, Now());
+  theatre_.stream().FlowTo(kSecondWave, BootNow());
   return UntilSettled("");
 }
 
@@ -231,7 +227,7 @@ Status Story::StartAnew() {
   }
   screen_.Line(Head(kStep) + "worker C starts; what was done before it, it finds on disk (now " +
                Shares(theatre_.with()) + ")");
-  theatre_.stream().FlowTo(kWholeStream, Now());
+  theatre_.stream().FlowTo(kWholeStream, BootNow());
   return UntilSettled("");
 }
 
@@ -253,7 +249,7 @@ Status Story::Join(const std::string& name, std::string_view step, milliseconds 
 }
 
 Status Story::UntilShared(std::string_view step, milliseconds wait, const std::string& mark) {
-  const BootTime begin = Now();
+  const BootTime begin = BootNow();
   std::vector<const Side*> waiting = {&theatre_.with(), &theatre_.without()};
   const auto shared = [&] {
     std::erase_if(waiting, [&](const Side* side) {
@@ -298,7 +294,7 @@ std::string Story::Progress(std::string_view step) const {
 std::string Story::Countdown(std::string_view step, BootTime begin, milliseconds wait) const {
   using std::chrono::seconds;
   const auto all = std::chrono::ceil<seconds>(wait).count();
-  const auto gone = std::chrono::floor<seconds>(Now() - begin).count();
+  const auto gone = std::chrono::floor<seconds>(BootNow() - begin).count();
   return Head(step) + Bar(static_cast<double>(gone) / static_cast<double>(all)) + "  " +
          std::to_string(gone) + " s of about " + std::to_string(all) +
          (wait == kTakeOverWait ? ": the group misses worker A, then waits for the others"

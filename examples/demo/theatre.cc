@@ -19,15 +19,11 @@ namespace {
 
 constexpr int kTurnMs = 10;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 int64_t NowMs() {
-  return std::chrono::duration_cast<milliseconds>(Now().time_since_epoch()).count();
+  return std::chrono::duration_cast<milliseconds>(BootNow().time_since_epoch()).count();
 }
 
-Error Failed(Code code, std::string why) {
+Error NotStaged(Code code, std::string why) {
   return {code, Effect::kNone, std::move(why)};
 }
 
@@ -36,7 +32,7 @@ Error Failed(Code code, std::string why) {
 Theatre::Theatre(const DemoOptions& options, Screen& screen)
     : options_(options),
       screen_(screen),
-      limit_(Now() + kTimeLimit),
+      limit_(BootNow() + kTimeLimit),
       begin_ms_(NowMs()),
       plan_(MakePlan({.seed = options.seed, .payments = options.payments})) {}
 
@@ -104,20 +100,20 @@ Status Theatre::Until(const std::function<bool()>& done, const std::function<std
 }
 
 Status Theatre::ServeOnce() {
-  const Status flowed = stream_->Flow(Now());
+  const Status flowed = stream_->Flow(BootNow());
   if (!flowed) {
     return flowed;
   }
   Listen();
   if (ended_by_ != 0) {
-    return Failed(Code::kUnavailable, "ended by signal " + std::to_string(ended_by_));
+    return NotStaged(Code::kUnavailable, "ended by signal " + std::to_string(ended_by_));
   }
-  if (Now() > limit_) {
-    return Failed(Code::kTimeout,
-                  "time: not done after " + Grouped(kTimeLimit.count() / 1'000) + " s");
+  if (BootNow() > limit_) {
+    return NotStaged(Code::kTimeout,
+                     "time: not done after " + Grouped(kTimeLimit.count() / 1'000) + " s");
   }
-  const Status with = with_->Check(Now());
-  return with ? without_->Check(Now()) : with;
+  const Status with = with_->Check(BootNow());
+  return with ? without_->Check(BootNow()) : with;
 }
 
 void Theatre::Listen() {

@@ -12,7 +12,7 @@ namespace {
 constexpr milliseconds kShortestLease{20};
 
 // Sums with it do not overflow.
-constexpr milliseconds kForEver = std::chrono::hours(24 * 365 * 100);
+constexpr milliseconds kLongestTime = std::chrono::hours(24 * 365 * 100);
 
 Error Invalid(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
@@ -61,7 +61,7 @@ Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
     return Invalid("a place in the queue lasts from 20 ms to 24 h, not " +
                    std::to_string(place.count()) + " ms");
   }
-  if (times.max_hold < milliseconds(0) || times.max_hold > kForEver) {
+  if (times.max_hold < milliseconds(0) || times.max_hold > kLongestTime) {
     return Invalid("max_hold is negative, or longer than a century; 0 is no limit");
   }
   return {};
@@ -75,7 +75,7 @@ Status CheckLease(milliseconds lease, const LockCapabilities& can) {
 }
 
 Status CheckPatience(milliseconds patience) {
-  if (patience < milliseconds(0) || patience > kForEver) {
+  if (patience < milliseconds(0) || patience > kLongestTime) {
     return Invalid("patience is negative, or longer than a century");
   }
   return {};
@@ -135,7 +135,7 @@ Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.fenced && !how.fence && !can.fence && !ONCEMQ_MUTANT("fenced-without-fences")) {
     return Cannot(can, "has no fences that an effect could check");
   }
-  if (how.wait.spin < milliseconds(0) || how.wait.spin > kForEver) {
+  if (how.wait.spin < milliseconds(0) || how.wait.spin > kLongestTime) {
     return Invalid("nobody spins for a negative time, or longer than a century");
   }
   return {};

@@ -11,15 +11,15 @@
 namespace oncemq {
 namespace {
 
-constexpr LockCapabilities kCan{.engine = "memory",
-                                .fair = true,
-                                .unfair = true,
-                                .shared = true,
-                                .counted = true,
-                                .wakes = true,
-                                .fence = true,
-                                .long_holds = true,
-                                .seals = true};
+constexpr LockCapabilities kMemoryCan{.engine = "memory",
+                                      .fair = true,
+                                      .unfair = true,
+                                      .shared = true,
+                                      .counted = true,
+                                      .wakes = true,
+                                      .fence = true,
+                                      .long_holds = true,
+                                      .seals = true};
 
 // Behind those of whoever ran before, as targets remember them.
 uint64_t FirstFence(const Clock& clock) {
@@ -33,7 +33,7 @@ class MemoryLocks final : public LockEngine {
   MemoryLocks(const MemoryLockOptions& options, const Clock& clock)
       : options_(options), clock_(clock) {}
 
-  const LockCapabilities& capabilities() const override { return kCan; }
+  const LockCapabilities& capabilities() const override { return kMemoryCan; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     MutexLock lock(mutex_);
@@ -139,7 +139,7 @@ class MemoryLocks final : public LockEngine {
 }  // namespace
 
 LockCapabilities MemoryLockCapabilities() {
-  return kCan;
+  return kMemoryCan;
 }
 
 std::shared_ptr<LockEngine> MakeMemoryLocks(const MemoryLockOptions& options, const Clock& clock) {

@@ -9,10 +9,6 @@ namespace {
 constexpr milliseconds kShortestLook{20};
 constexpr milliseconds kLongestLook{250};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 void Wakes::Expect(const Token& token) {
@@ -56,7 +52,7 @@ void Wakes::Await(const Token& token, BootTime until, const std::stop_token& sto
   if (!waiter) {
     return;  // nobody expects anything
   }
-  waiter->changed.wait_for(mutex_, stop, until - Now(), [&] { return waiter->woken; });
+  waiter->changed.wait_for(mutex_, stop, until - BootNow(), [&] { return waiter->woken; });
   waiter->woken = false;
 }
 
@@ -97,14 +93,14 @@ Status Wakes::AwaitLooking(std::string_view name, const Token& token, BootTime u
       const auto mine = [&, looked_at = &looked_at_] {
         return waiter->woken || !looked_at->contains(name);
       };
-      waiter->changed.wait_for(mutex_, stop, until - Now(), mine);
+      waiter->changed.wait_for(mutex_, stop, until - BootNow(), mine);
       const bool look = !waiter->woken && !looked_at_.contains(name);
       if (look) {
         looked_at_.emplace(name);
-        waiter->changed.wait_for(mutex_, stop, std::min<microseconds>(pause, until - Now()),
+        waiter->changed.wait_for(mutex_, stop, std::min<microseconds>(pause, until - BootNow()),
                                  [&] { return waiter->woken; });
       }
-      if (waiter->woken || stop.stop_requested() || Now() >= until) {
+      if (waiter->woken || stop.stop_requested() || BootNow() >= until) {
         waiter->woken = false;
         waiter->name.clear();
         if (look) {

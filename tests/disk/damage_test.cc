@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kIds = 700;
+constexpr int64_t kDamagedIds = 700;
 
 struct Life {
   uint32_t generation;  // with small ones ids lie in the history too; with a large one all in logs
@@ -27,8 +27,8 @@ struct Life {
 class DiskDamage : public ::testing::TestWithParam<Life> {
  protected:
   void SetUp() override {
-    const int64_t each = kIds / GetParam().owners;
-    for (int64_t i = 0; i < kIds; i += each) {
+    const int64_t each = kDamagedIds / GetParam().owners;
+    for (int64_t i = 0; i < kDamagedIds; i += each) {
       ASSERT_NO_FATAL_FAILURE(FinishByOne(i, i + each));
     }
   }
@@ -64,7 +64,8 @@ class DiskDamage : public ::testing::TestWithParam<Life> {
     fs::copy(Store("sound"), store);
     damage(store);
     auto window = OpenLocalWindow(Options(store), SystemClock::Instance());
-    const auto unknown = window ? Unknown(**window, 0, kIds) : Result<int64_t>(window.error());
+    const auto unknown =
+        window ? Unknown(**window, 0, kDamagedIds) : Result<int64_t>(window.error());
     if (!unknown) {
       refused_++;
       EXPECT_NE(unknown.error().message.find(store.string()), std::string::npos)

@@ -16,7 +16,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr int64_t kIds = 200;
+constexpr int64_t kErrorIds = 200;
 constexpr int64_t kStep = 50;
 
 template <class Failing>
@@ -29,7 +29,7 @@ class DiskErrors : public ::testing::Test {
   // How many ids were answered.
   static int64_t Finish(Window& window) {
     const auto own = window.RaiseOwn(0, 0, 0);
-    for (int64_t i = 0; own && i < kIds; i += kStep) {
+    for (int64_t i = 0; own && i < kErrorIds; i += kStep) {
       const Progress progress{0, 0, *own, i + kStep, kThen};
       Change change{};
       if (!FinishIds(window, i, i + kStep)) {
@@ -39,7 +39,7 @@ class DiskErrors : public ::testing::Test {
         return i + kStep;
       }
     }
-    return own ? kIds : 0;
+    return own ? kErrorIds : 0;
   }
   // How many calls there were to fail, of which every `step`th one does.
   int FailEach(int step, int most) {

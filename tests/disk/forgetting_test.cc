@@ -16,7 +16,7 @@ namespace oncemq::testing {
 namespace {
 
 constexpr uint32_t kGeneration = 1'000;
-constexpr int64_t kIds = 20'500;
+constexpr int64_t kForgottenIds = 20'500;
 
 // Of an open window: a table may go between being listed and being measured.
 uint64_t BytesOfTables(const std::string& store) {
@@ -45,13 +45,15 @@ TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
   auto window = OpenLocalWindow(DiskOptions(store, kGeneration), SystemClock::Instance());
   ASSERT_TRUE(window) << ToString(window.error());
   const auto own = (*window)->RaiseOwn(0, 0, 0);
-  for (int64_t i = 0; i < kIds; i += 100) {
+  for (int64_t i = 0; i < kForgottenIds; i += 100) {
     ASSERT_TRUE(FinishIds(**window, i, i + 100));
   }
   // The last generation is put away in the background.
   ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) > 500'000; }));
-  EXPECT_TRUE(ForgetsBelow(**window, 15'000, {0, 0, *own, kIds, kThen + std::chrono::hours(2)}));
-  EXPECT_EQ(*Unknown(**window, kIds - 500, kIds), 0) << "what is still in the present generation";
+  EXPECT_TRUE(
+      ForgetsBelow(**window, 15'000, {0, 0, *own, kForgottenIds, kThen + std::chrono::hours(2)}));
+  EXPECT_EQ(*Unknown(**window, kForgottenIds - 500, kForgottenIds), 0)
+      << "what is still in the present generation";
   EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] { return BytesOfTables(store) < 300'000; }));
 }
 

@@ -15,13 +15,13 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr int64_t kIds = 1'050;
+constexpr int64_t kReadIds = 1'050;
 
 class DiskReadErrors : public ::testing::Test {
  protected:
   void SetUp() override {
     Open();
-    for (int64_t i = 0; i < kIds; i += 50) {
+    for (int64_t i = 0; i < kReadIds; i += 50) {
       ASSERT_TRUE(FinishIds(*window_, i, i + 50));
     }
     window_.reset();
@@ -45,7 +45,7 @@ class DiskReadErrors : public ::testing::Test {
     const std::string id = IdNumber(number);
     const ClaimRequest claim{.id = id,
                              .token = {0xBAD, static_cast<uint64_t>(number + 1)},
-                             .at = {0, 0, number + kIds},
+                             .at = {0, 0, number + kReadIds},
                              .time = kThen};
     ClaimAnswer answer;
     const Status claimed = window_->Claim({&claim, 1}, {&answer, 1});
@@ -74,7 +74,7 @@ TEST_F(DiskReadErrors, AClaimThatCannotBeLookedUpIsNotGrantedAndIsAnsweredLater)
     ASSERT_TRUE(claimed) << ToString(claimed.error());
     EXPECT_EQ(claimed->answer, Answer::kDuplicate);
   }
-  ASSERT_TRUE(FinishIds(*window_, kIds, kIds + 50)) << "and new ones go on";
+  ASSERT_TRUE(FinishIds(*window_, kReadIds, kReadIds + 50)) << "and new ones go on";
 }
 
 // Whichever read it is from which on all fail.
@@ -92,7 +92,8 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotReadIsRefusedAndTheNextOneKnowsAll) {
     if (window_ == nullptr) {
       Open();
     }
-    EXPECT_EQ(*Unknown(*window_, 0, kIds), 0) << "short in silence, after " << after << " reads";
+    EXPECT_EQ(*Unknown(*window_, 0, kReadIds), 0)
+        << "short in silence, after " << after << " reads";
     window_.reset();
   }
   EXPECT_GT(refused, 10);
@@ -109,7 +110,7 @@ TEST_F(DiskReadErrors, AnOpeningInWhichOneReadFailsIsRefusedOrKnowsAll) {
     failing.reset();
     refused += opened ? 0 : 1;
     if (opened) {
-      const auto unknown = Unknown(**opened, 0, kIds);
+      const auto unknown = Unknown(**opened, 0, kReadIds);
       ASSERT_TRUE(unknown) << "after " << after << " reads: " << ToString(unknown.error());
       EXPECT_EQ(*unknown, 0) << "short in silence, after " << after << " reads";
     }
@@ -129,7 +130,7 @@ TEST_F(DiskReadErrors, AnOpeningThatCannotLookIsRefusedForAWhile) {
           << "after " << after << " looks: " << ToString(opened.error());
     }
     Open();
-    EXPECT_EQ(*Unknown(*window_, 0, kIds), 0);
+    EXPECT_EQ(*Unknown(*window_, 0, kReadIds), 0);
     window_.reset();
   }
   EXPECT_GT(refused, 5);
@@ -141,10 +142,10 @@ TEST_F(DiskReadErrors, AReadThatFailsOnceWhereAGenerationIsPutAwayLosesNothing) 
   for (int after = 0, failed = 1; failed > 0; after++) {
     Renew();
     Open();
-    int64_t answered = kIds;
+    int64_t answered = kReadIds;
     {
       const FailingReads failing(after, /*most=*/1);
-      for (; answered < kIds + kMore && FinishIds(*window_, answered, answered + 20);) {
+      for (; answered < kReadIds + kMore && FinishIds(*window_, answered, answered + 20);) {
         answered += 20;
       }
       window_.reset();

@@ -14,7 +14,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kLong{30};
+constexpr std::chrono::seconds kLongWait{30};
 
 class DiskWaiting : public ::testing::Test {
  protected:
@@ -39,7 +39,7 @@ class DiskWaiting : public ::testing::Test {
   ::testing::AssertionResult WorkGoesOn(std::optional<HeldSyncs>& held, int64_t from) {
     auto work = std::async(std::launch::async,
                            [&] { return FinishIds(*window_, from, from + 10).has_value(); });
-    const bool went_on = work.wait_for(kLong) == std::future_status::ready;
+    const bool went_on = work.wait_for(kLongWait) == std::future_status::ready;
     held.reset();
     return work.get() && went_on ? ::testing::AssertionSuccess()
                                  : ::testing::AssertionFailure() << "it waits for a sync";
@@ -54,7 +54,7 @@ TEST_F(DiskWaiting, ClaimsAndCompletionsGoOnWhileAnAnnouncementWaitsForTheDisk) 
   ASSERT_TRUE(FinishIds(*window_, 0, 10));
   std::optional<HeldSyncs> held(std::in_place);
   auto announced = std::async(std::launch::async, [&] { return Announce(10).has_value(); });
-  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() == 1; }));
+  ASSERT_TRUE(Eventually(kLongWait, [&] { return held->waiting() == 1; }));
   EXPECT_TRUE(WorkGoesOn(held, 10));
   EXPECT_TRUE(announced.get());
 }
@@ -62,7 +62,7 @@ TEST_F(DiskWaiting, ClaimsAndCompletionsGoOnWhileAnAnnouncementWaitsForTheDisk) 
 TEST_F(DiskWaiting, AnAnnouncementIsAnsweredOnceItIsOnTheDisk) {
   std::optional<HeldSyncs> held(std::in_place);
   auto announced = std::async(std::launch::async, [&] { return Announce(10).has_value(); });
-  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() == 1; }));
+  ASSERT_TRUE(Eventually(kLongWait, [&] { return held->waiting() == 1; }));
   EXPECT_NE(announced.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   held.reset();
   EXPECT_TRUE(announced.get());
@@ -87,12 +87,12 @@ TEST_F(DiskWaiting, WhatHasAgedGoesWithoutHoldingUpAnybody) {
   auto committed = std::async(std::launch::async, [&] {
     return Committed(1'050, kThen + std::chrono::hours(2)).has_value();
   });
-  const bool went_on = committed.wait_for(kLong) == std::future_status::ready;
+  const bool went_on = committed.wait_for(kLongWait) == std::future_status::ready;
   EXPECT_TRUE(went_on) << "whoever tells a commit waits for the disk";
-  ASSERT_TRUE(Eventually(kLong, [&] { return held->waiting() > 0; }));
+  ASSERT_TRUE(Eventually(kLongWait, [&] { return held->waiting() > 0; }));
   EXPECT_TRUE(WorkGoesOn(held, 2'000));
   EXPECT_TRUE(committed.get());
-  EXPECT_TRUE(Eventually(kLong, [&] { return *Unknown(*window_, 0, 900) == 900; }));
+  EXPECT_TRUE(Eventually(kLongWait, [&] { return *Unknown(*window_, 0, 900) == 900; }));
 }
 
 TEST_F(DiskWaiting, NothingGoesBeforeItsHorizonIsOnTheDisk) {
@@ -103,7 +103,7 @@ TEST_F(DiskWaiting, NothingGoesBeforeItsHorizonIsOnTheDisk) {
   SetUp();
   const HeldSyncs held;
   ASSERT_TRUE(Committed(1'050, kThen + std::chrono::hours(2)));
-  ASSERT_TRUE(Eventually(kLong, [&] { return held.waiting() > 0; }));
+  ASSERT_TRUE(Eventually(kLongWait, [&] { return held.waiting() > 0; }));
   EXPECT_EQ(*Unknown(*window_, 0, 1'050), 0);
 }
 

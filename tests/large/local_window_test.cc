@@ -24,10 +24,10 @@ LocalWindowOptions Options(const testing::TempDir& directory) {
 
 // What the header of the window states, without `cache_bytes`, which only fills with effects.
 size_t Stated(const LocalWindowOptions& options, size_t length) {
-  constexpr size_t kSlack = size_t{32} << 20;  // RocksDB's own, and the allocator
+  constexpr size_t kStoreSlack = size_t{32} << 20;  // RocksDB's own, and the allocator
   const size_t recent = 2 * kGeneration * (24 + length + 24);
   const size_t journal = 192 * kGeneration;
-  return recent + 2 * kIds + std::min(options.buffer_bytes, 2 * journal) + kSlack;
+  return recent + 2 * kIds + std::min(options.buffer_bytes, 2 * journal) + kStoreSlack;
 }
 
 TEST(LargeLocalWindow, ThreeMillionIdsAreKnownInTheMemoryThatTheHeaderStatesAndAfterARestart) {

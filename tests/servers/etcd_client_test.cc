@@ -19,10 +19,6 @@ constexpr EtcdTimes kPatient{milliseconds(10'000), milliseconds(20'000)};
 constexpr EtcdTimes kShort{milliseconds(2'000), milliseconds(3'000)};
 constexpr std::chrono::seconds kLong{30};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 EtcdOp Put(const std::string& key, const std::string& value, int64_t lease = 0) {
   return {.kind = EtcdOp::Kind::kPut, .key = key, .value = value, .lease = lease};
 }
@@ -161,9 +157,9 @@ TEST_F(EtcdClientTest, TheFirstCallAfterTheServerCameBackSucceeds) {
 TEST_F(EtcdClientTest, AServerThatHangsEndsACallInTimeAndWhatItDidIsNotKnown) {
   StartAndOpen(kShort);
   server_->process().Pause();
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto hung = client_->Run(Put("k", "v"));
-  EXPECT_LT(Now() - began, kLong);
+  EXPECT_LT(BootNow() - began, kLong);
   server_->process().Continue();
   ASSERT_FALSE(hung.has_value());
   EXPECT_EQ(hung.error().code, Code::kTimeout);
@@ -237,7 +233,7 @@ TEST_F(EtcdClientTest, AWatchBeginsThenHearsWhatHappens) {
   StartAndOpen();
   std::vector<EtcdEvent> heard;
   const Status done =
-      client_->Watch({.key = "k", .end = "l"}, Now() + kLong, {}, [&](const EtcdEvent& event) {
+      client_->Watch({.key = "k", .end = "l"}, BootNow() + kLong, {}, [&](const EtcdEvent& event) {
         if (event.kind == EtcdEvent::Kind::kBegun) {
           EXPECT_TRUE(client_->Run(Put("k1", "v")));
           EXPECT_TRUE(client_->Run(EtcdOp{.kind = EtcdOp::Kind::kDelete, .key = "k1"}));
@@ -258,28 +254,29 @@ TEST_F(EtcdClientTest, AWatchEndsAtItsTimeAndWhenAStopIsRequestedAlsoInASilentNe
   client_ = Opened("etcd://" + Local(network.port()));
   for (const auto mode : {TcpProxy::Mode::kPass, TcpProxy::Mode::kSilent}) {
     network.Set(mode);
-    const BootTime until = Now() + milliseconds(30);
+    const BootTime until = BootNow() + milliseconds(30);
     EXPECT_TRUE(client_->Watch({.key = "k"}, until, {}, [](const EtcdEvent&) { return true; }));
-    EXPECT_GE(Now(), until);
+    EXPECT_GE(BootNow(), until);
     std::stop_source stop;
-    const BootTime began = Now();
+    const BootTime began = BootNow();
     std::jthread watches([&] {
       EXPECT_TRUE(client_->Watch({.key = "k"}, began + kLong, stop.get_token(),
                                  [](const EtcdEvent&) { return true; }));
     });
     stop.request_stop();
     watches.join();
-    EXPECT_LT(Now() - began, kLong / 2);
+    EXPECT_LT(BootNow() - began, kLong / 2);
   }
 }
 
 TEST_F(EtcdClientTest, AWatchFailsWhenItsServerDies) {
   StartAndOpen();
-  const Status done = client_->Watch({.key = "k"}, Now() + kLong, {}, [&](const EtcdEvent& event) {
-    EXPECT_EQ(event.kind, EtcdEvent::Kind::kBegun);
-    server_->Kill9();
-    return true;
-  });
+  const Status done =
+      client_->Watch({.key = "k"}, BootNow() + kLong, {}, [&](const EtcdEvent& event) {
+        EXPECT_EQ(event.kind, EtcdEvent::Kind::kBegun);
+        server_->Kill9();
+        return true;
+      });
   EXPECT_FALSE(done.has_value());
 }
 

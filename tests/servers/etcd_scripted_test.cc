@@ -15,8 +15,8 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr EtcdTimes kPatient{milliseconds(20'000), milliseconds(20'000)};
-constexpr EtcdTimes kShort{milliseconds(1'500), milliseconds(1'500)};
+constexpr EtcdTimes kPatientScript{milliseconds(20'000), milliseconds(20'000)};
+constexpr EtcdTimes kShortScript{milliseconds(1'500), milliseconds(1'500)};
 constexpr std::chrono::seconds kDripsFor{12};
 
 std::string Status(const std::string& version = "3.4.23") {
@@ -26,13 +26,13 @@ std::string Status(const std::string& version = "3.4.23") {
 TEST(ScriptedEtcdTest, AnOlderOneIsRefused) {
   for (const char* version : {"3.3.27", "2.9.9", "", "rubbish", "3"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient);
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
     ASSERT_FALSE(client.has_value()) << version;
     EXPECT_EQ(client.error().code, Code::kInvalid) << version;
   }
   for (const char* version : {"3.4.0", "3.10.1", "4.0.0"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient)) << version;
+    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript)) << version;
   }
 }
 
@@ -43,7 +43,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
     const ScriptedEtcd etcd([&](const std::string& path, const auto&) {
       return path == "/v3/kv/txn" ? answer : Status();
     });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatient);
+    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
     ASSERT_TRUE(client.has_value());
     const auto txn = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
     ASSERT_FALSE(txn.has_value());
@@ -53,7 +53,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
 
 TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
   ScriptedEtcd etcd([](const auto&, const auto&) { return Status(); });
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShort);
+  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShortScript);
   ASSERT_TRUE(client.has_value());
   etcd.Drip();
   const Clock& clock = SystemClock::Instance();
@@ -101,7 +101,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
            mine + "]}";
   });
   const auto locks =
-      OpenEtcdLocks(etcd.url(), {.connect = kPatient.connect, .call = kPatient.call});
+      OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   const LockAsk ask{
       .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
@@ -146,7 +146,7 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
            Base64Encode("5") + R"("}]}},{"response_range":{}}]})";
   });
   const auto locks =
-      OpenEtcdLocks(etcd.url(), {.connect = kPatient.connect, .call = kPatient.call});
+      OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   const auto answer = (*locks)->Ask(
       {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)});

@@ -29,7 +29,7 @@ struct Owner {
   int64_t may_hold() const { return granted ? asked_open : std::min(asked_open, asked_queued); }
 };
 
-struct Call {
+struct OneCall {
   LockCall call;
   size_t owner;
 };
@@ -62,7 +62,7 @@ class Search {
         calls_.push_back({std::move(call), at.first->second});
       }
     }
-    std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
+    std::stable_sort(calls_.begin(), calls_.end(), [](const OneCall& a, const OneCall& b) {
       return a.call.asked_at < b.call.asked_at;
     });
     done_.resize(calls_.size());
@@ -82,12 +82,13 @@ class Search {
   };
 
   // None: it cannot be done now, and why_ says why.
-  std::vector<LinearState> Steps(const LinearState& before, const Call& call);
+  std::vector<LinearState> Steps(const LinearState& before, const OneCall& call);
   // `ended`: those who are counted and are held no longer, so that there is room.
-  std::optional<LinearState> Step(const LinearState& before, const Call& call, const Owners& ended);
-  std::vector<Owners> WhoEnded(const LinearState& before, const Call& call) const;
-  bool NeedsRoom(const LinearState& before, const Call& call) const;
-  bool Grant(LinearState& state, const Call& call, const Owners& ended, int64_t& at);
+  std::optional<LinearState> Step(const LinearState& before, const OneCall& call,
+                                  const Owners& ended);
+  std::vector<Owners> WhoEnded(const LinearState& before, const OneCall& call) const;
+  bool NeedsRoom(const LinearState& before, const OneCall& call) const;
+  bool Grant(LinearState& state, const OneCall& call, const Owners& ended, int64_t& at);
   // Those who hold against it must have ended.
   void EndOthers(LinearState& state, size_t owner, const Owners& ended, int64_t& at) const;
   int64_t MayEnd(const LinearHold& hold) const {
@@ -104,7 +105,7 @@ class Search {
 
   const LinearRules rules_;
   std::vector<Owner> owners_;
-  std::vector<Call> calls_;  // those that were answered and say something
+  std::vector<OneCall> calls_;  // those that were answered and say something
   std::vector<bool> done_;
   std::unordered_map<std::string, int64_t> seen_;  // with the earliest moment
   std::string why_;
@@ -113,7 +114,7 @@ class Search {
 };
 
 // Whether a counted hold begins by this call, or is heard of for the first time.
-bool Search::NeedsRoom(const LinearState& before, const Call& call) const {
+bool Search::NeedsRoom(const LinearState& before, const OneCall& call) const {
   const bool granted = call.call.answer == Answer::kGranted;
   if (owners_[call.owner].mode != LockMode::kCounted ||
       !(granted || call.call.answer == Answer::kExtended || call.call.answer == Answer::kFreed)) {
@@ -125,7 +126,7 @@ bool Search::NeedsRoom(const LinearState& before, const Call& call) const {
 }
 
 // All choices of so many that there is room for it; those that end first last.
-std::vector<Owners> Search::WhoEnded(const LinearState& before, const Call& call) const {
+std::vector<Owners> Search::WhoEnded(const LinearState& before, const OneCall& call) const {
   if (!NeedsRoom(before, call)) {
     return {{}};
   }
@@ -172,7 +173,7 @@ void Search::EndOthers(LinearState& state, size_t owner, const Owners& ended, in
   });
 }
 
-bool Search::Grant(LinearState& state, const Call& call, const Owners& ended, int64_t& at) {
+bool Search::Grant(LinearState& state, const OneCall& call, const Owners& ended, int64_t& at) {
   const LockCall& ask = call.call;
   const int64_t ends = ask.asked_at + ask.lease - ask.lease / 1'000;
   const auto own = std::find_if(state.holds.begin(), state.holds.end(),
@@ -206,7 +207,7 @@ bool Search::Grant(LinearState& state, const Call& call, const Owners& ended, in
   return true;
 }
 
-std::optional<LinearState> Search::Step(const LinearState& before, const Call& call,
+std::optional<LinearState> Search::Step(const LinearState& before, const OneCall& call,
                                         const Owners& ended) {
   LinearState state = before;
   const LockCall& said = call.call;
@@ -251,7 +252,7 @@ std::optional<LinearState> Search::Step(const LinearState& before, const Call& c
   return state;
 }
 
-std::vector<LinearState> Search::Steps(const LinearState& before, const Call& call) {
+std::vector<LinearState> Search::Steps(const LinearState& before, const OneCall& call) {
   std::vector<LinearState> all;
   for (const Owners& ended : WhoEnded(before, call)) {
     if (auto state = Step(before, call, ended)) {

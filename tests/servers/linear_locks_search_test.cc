@@ -16,7 +16,7 @@ namespace {
 using Answer = LockCall::Answer;
 using What = LockCall::What;
 
-constexpr int64_t kLease = 4;
+constexpr int64_t kShortLease = 4;
 constexpr int64_t kLastMoment = 16;
 
 struct Held {
@@ -110,7 +110,7 @@ class EveryWay {
     switch (call.answer) {
       case Answer::kGranted:
         if (holds) {
-          own->second.ends = call.asked_at + kLease;
+          own->second.ends = call.asked_at + kShortLease;
           return own->second.fence == call.fence.token;
         }
         for (const auto& [other, held] : world.holds) {
@@ -125,11 +125,11 @@ class EveryWay {
           return false;
         }
         world.last = call.fence.token;
-        world.holds[token] = {call.fence.token, call.asked_at + kLease};
+        world.holds[token] = {call.fence.token, call.asked_at + kShortLease};
         return true;
       case Answer::kExtended:
         if (holds) {
-          own->second.ends = call.asked_at + kLease;
+          own->second.ends = call.asked_at + kShortLease;
         }
         return holds;
       case Answer::kFreed:
@@ -161,7 +161,7 @@ std::vector<LockCall> OfChance(std::mt19937& random, Modes modes) {
                   .token = {1, token},
                   .what = what,
                   .mode = modes.Of(token),
-                  .lease = kLease,
+                  .lease = kShortLease,
                   .asked_at = i + below(5),
                   .answer = answer,
                   .limit = modes.LimitOf(token)};

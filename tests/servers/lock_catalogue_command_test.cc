@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kCataloguePatience{60};
 
 class CatalogueSwitch : public Command {
  protected:
@@ -76,8 +76,9 @@ TEST_F(CatalogueSwitch, MovesTheScopeThatIsSaidAndNoOther) {
   const auto begun = Told("b --scope settlement");
   EXPECT_EQ(begun["phase"], "both");
   EXPECT_EQ(begun["target"], "b");
-  EXPECT_TRUE(Eventually(kPatience, [&] { return Told("--scope settlement")["in_force"] == "b"; }));
-  EXPECT_TRUE(Eventually(kPatience, [&] {
+  EXPECT_TRUE(Eventually(kCataloguePatience,
+                         [&] { return Told("--scope settlement")["in_force"] == "b"; }));
+  EXPECT_TRUE(Eventually(kCataloguePatience, [&] {
     const auto mine = (*lease)->Confirm();
     return mine && *mine;
   })) << "the hold has moved";
@@ -100,7 +101,7 @@ TEST_F(CatalogueSwitch, ALostRecordIsRaisedForTheServiceThatBeganItAgain) {
   EXPECT_EQ(raised["epoch"], 8);
   EXPECT_EQ(raised["was_epoch"], 1);
   EXPECT_EQ(raised["longest_lease_ms"], 60'000);
-  EXPECT_TRUE(Eventually(kPatience, [&] {
+  EXPECT_TRUE(Eventually(kCataloguePatience, [&] {
     const auto lease = domain->TryAcquire("x");
     return lease && *lease && (*lease)->fence().epoch == 8;
   }));

@@ -39,22 +39,18 @@ constexpr milliseconds kSession{100'000};
 constexpr milliseconds kConnect{10'000};
 constexpr milliseconds kCall{5'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // `end` ends what the hold hangs on.
 void IsToldBeforeItRenews(const Result<std::shared_ptr<LockEngine>>& engine,
                           const std::function<void()>& end) {
   ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
   const auto domain = *LockDomain::Open(*engine, {.lease = kLease});
-  const BootTime asked = Now();
+  const BootTime asked = BootNow();
   const auto lease = domain->Acquire("x");
   ASSERT_TRUE(lease && *lease);
   ASSERT_NO_FATAL_FAILURE(end());
-  const BootTime ended = Now();
+  const BootTime ended = BootNow();
   EXPECT_TRUE(ToldWithin((*lease)->stop(), kLease / 4));
-  const BootTime told = Now();
+  const BootTime told = BootNow();
   EXPECT_EQ((*lease)->lost(), Lost::kTaken);
   EXPECT_LT(told - asked, kLease / 3) << "then it would have renewed";
   ::testing::Test::RecordProperty("told_after_ms",

@@ -12,10 +12,6 @@ namespace {
 // A machine with much else to do renews few leases in time.
 constexpr milliseconds kAtMost{150'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 LockStorm::LockStorm()
@@ -55,11 +51,11 @@ milliseconds LockStorm::HowLong(milliseconds otherwise) {
 
 void LockStorm::Trouble(milliseconds at_least, const std::function<void()>& trouble,
                         const std::function<bool()>& enough) {
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   bool seen = false;
-  while (!seen && Now() < began + at_least + kAtMost) {
+  while (!seen && BootNow() < began + at_least + kAtMost) {
     trouble();
-    seen = Now() >= began + at_least && enough();
+    seen = BootNow() >= began + at_least && enough();
   }
   EXPECT_TRUE(seen) << "what was waited for did not come; " << Told();
 }

@@ -16,10 +16,6 @@ namespace {
 
 const MariadbLockOptions kPatiently{.connect = kPatient.connect, .call = kPatient.call};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 using MariadbClientTest = MariadbTest;
 using MariadbLocksTest = MariadbTest;
 
@@ -121,9 +117,9 @@ TEST_F(MariadbClientTest, AServerThatIsNotThereIsUnavailableAndNothingWasDone) {
 TEST_F(MariadbClientTest, AServerThatSaysNothingToANewConnectionDoesNotKeepIt) {
   TcpProxy proxy(server_->port());
   proxy.Set(TcpProxy::Mode::kSilent);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto client = Open(MariadbServer::UrlAt(proxy.port()), kShort);
-  EXPECT_LT(Now() - began, kPatience);
+  EXPECT_LT(BootNow() - began, kPatience);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().effect, Effect::kNone);
 }
@@ -151,9 +147,9 @@ TEST_F(MariadbClientTest, AServerThatHangsIsATimeoutWithAnUnknownEffect) {
   Run({"CREATE TABLE things (n BIGINT)"});
   OpenClient(kShort);
   server_->process().Pause();
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto hangs = client_->Run({"INSERT INTO things VALUES (1)"});
-  EXPECT_LT(Now() - began, kPatience);
+  EXPECT_LT(BootNow() - began, kPatience);
   ASSERT_FALSE(hangs.has_value());
   EXPECT_EQ(hangs.error().code, Code::kTimeout) << "by the call's own deadline";
   EXPECT_EQ(hangs.error().effect, Effect::kUnknown);
@@ -265,7 +261,7 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
     ASSERT_EQ((*locks)->Ask(ask)->kind, LockAnswer::Kind::kQueued);
   }
   const long before = asked();
-  const BootTime until = Now() + milliseconds(1'500);
+  const BootTime until = BootNow() + milliseconds(1'500);
   std::vector<std::jthread> waits;
   for (uint64_t attempt = 2; attempt < 7; attempt++) {
     waits.emplace_back([&, attempt] {
@@ -275,7 +271,7 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
     });
   }
   waits.clear();
-  EXPECT_GE(Now(), until);
+  EXPECT_GE(BootNow(), until);
   EXPECT_LE(asked() - before, 20);
   EXPECT_GE(asked() - before, 2);
 }

@@ -14,9 +14,9 @@ namespace oncemq::testing {
 namespace {
 
 using Command = MemcachedCommand;
-using Kind = MemcachedReply::Kind;
+using ReplyKind = MemcachedReply::Kind;
 
-constexpr std::chrono::seconds kLong{600};
+constexpr std::chrono::seconds kLongTime{600};
 constexpr MemcachedTimes kPatient{milliseconds(20'000), milliseconds(20'000)};
 // Of calls that end by it. Enough for those that are to be answered, on a slow machine.
 constexpr MemcachedTimes kShort{milliseconds(3'000), milliseconds(3'000)};
@@ -44,28 +44,29 @@ class MemcachedClientTest : public ::testing::Test {
 TEST_F(MemcachedClientTest, WhatIsStoredComesBackByteForByte) {
   Start();
   const std::string value("a\0b\r\nEND\r\n\xff", 11);
-  EXPECT_EQ(Run({Command::Kind::kAdd, "k", value, kLong}).kind, Kind::kDone);
-  EXPECT_EQ(Run({Command::Kind::kAdd, "k", "other", kLong}).kind, Kind::kRefused);
+  EXPECT_EQ(Run({Command::Kind::kAdd, "k", value, kLongTime}).kind, ReplyKind::kDone);
+  EXPECT_EQ(Run({Command::Kind::kAdd, "k", "other", kLongTime}).kind, ReplyKind::kRefused);
   const MemcachedReply found = Run({Command::Kind::kGet, "k"});
-  EXPECT_EQ(found.kind, Kind::kFound);
+  EXPECT_EQ(found.kind, ReplyKind::kFound);
   EXPECT_EQ(found.value, value);
   EXPECT_GT(found.left, std::chrono::seconds(0));
-  EXPECT_LE(found.left, kLong);
-  EXPECT_EQ(Run({Command::Kind::kGet, "never"}).kind, Kind::kMissing);
+  EXPECT_LE(found.left, kLongTime);
+  EXPECT_EQ(Run({Command::Kind::kGet, "never"}).kind, ReplyKind::kMissing);
 }
 
 TEST_F(MemcachedClientTest, OnlyTheVersionThatWasSeenIsChanged) {
   Start();
-  Run({Command::Kind::kAdd, "k", "one", kLong});
+  Run({Command::Kind::kAdd, "k", "one", kLongTime});
   const uint64_t first = Run({Command::Kind::kGet, "k"}).version;
-  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "two", kLong, first}).kind, Kind::kDone);
-  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "three", kLong, first}).kind, Kind::kRefused);
-  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, first}).kind, Kind::kRefused);
+  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "two", kLongTime, first}).kind, ReplyKind::kDone);
+  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "three", kLongTime, first}).kind, ReplyKind::kRefused);
+  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, first}).kind, ReplyKind::kRefused);
   const MemcachedReply second = Run({Command::Kind::kGet, "k"});
   EXPECT_EQ(second.value, "two");
-  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, second.version}).kind, Kind::kDone);
-  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, second.version}).kind, Kind::kMissing);
-  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "four", kLong, second.version}).kind, Kind::kMissing);
+  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, second.version}).kind, ReplyKind::kDone);
+  EXPECT_EQ(Run({Command::Kind::kDrop, "k", {}, {}, second.version}).kind, ReplyKind::kMissing);
+  EXPECT_EQ(Run({Command::Kind::kSwap, "k", "four", kLongTime, second.version}).kind,
+            ReplyKind::kMissing);
 }
 
 TEST_F(MemcachedClientTest, ManyGoInOneRoundTripAndComeBackInTheirOrder) {
@@ -76,21 +77,21 @@ TEST_F(MemcachedClientTest, ManyGoInOneRoundTripAndComeBackInTheirOrder) {
     keys.push_back("k" + std::to_string(i));
   }
   for (const std::string& key : keys) {
-    commands.push_back({Command::Kind::kAdd, key, key, kLong});
+    commands.push_back({Command::Kind::kAdd, key, key, kLongTime});
     commands.push_back({Command::Kind::kGet, key});
   }
   const auto replies = client_->Run(commands);
   ASSERT_TRUE(replies.has_value()) << ToString(replies.error());
   for (size_t i = 0; i < keys.size(); i++) {
-    EXPECT_EQ((*replies)[2 * i].kind, Kind::kDone);
+    EXPECT_EQ((*replies)[2 * i].kind, ReplyKind::kDone);
     EXPECT_EQ((*replies)[2 * i + 1].value, keys[i]);
   }
 }
 
 TEST_F(MemcachedClientTest, ALateAnswerIsNotTakenForThatOfTheNextCall) {
   Start();
-  Run({Command::Kind::kAdd, "a", "of a", kLong});
-  Run({Command::Kind::kAdd, "b", "of b", kLong});
+  Run({Command::Kind::kAdd, "a", "of a", kLongTime});
+  Run({Command::Kind::kAdd, "b", "of b", kLongTime});
   TcpProxy network(server_->port());
   client_ = *MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()}, kShort, 1);
   network.Set(TcpProxy::Mode::kHoldReplies);
@@ -108,17 +109,17 @@ TEST_F(MemcachedClientTest, ALateAnswerIsNotTakenForThatOfTheNextCall) {
 
 TEST_F(MemcachedClientTest, TheFirstCallAfterTheServerCameBackIsAnswered) {
   Start();
-  Run({Command::Kind::kAdd, "k", "v", kLong});
+  Run({Command::Kind::kAdd, "k", "v", kLongTime});
   server_->Kill9();
   const auto gone = client_->Run({Command::Kind::kGet, "k"});
   ASSERT_FALSE(gone.has_value());
   EXPECT_EQ(gone.error().code, Code::kUnavailable);
   EXPECT_EQ(gone.error().effect, Effect::kNone);
   server_->Restart();
-  EXPECT_EQ(Run({Command::Kind::kAdd, "k", "v", kLong}).kind, Kind::kDone);
+  EXPECT_EQ(Run({Command::Kind::kAdd, "k", "v", kLongTime}).kind, ReplyKind::kDone);
   server_->Kill9();
   server_->Restart();
-  EXPECT_EQ(Run({Command::Kind::kGet, "k"}).kind, Kind::kMissing) << "the old line is closed";
+  EXPECT_EQ(Run({Command::Kind::kGet, "k"}).kind, ReplyKind::kMissing) << "the old line is closed";
 }
 
 TEST_F(MemcachedClientTest, ANetworkThatFallsSilentEndsTheCallInTime) {
@@ -126,7 +127,7 @@ TEST_F(MemcachedClientTest, ANetworkThatFallsSilentEndsTheCallInTime) {
   TcpProxy network(server_->port());
   const auto client = MemcachedClient::Open({.host = "127.0.0.1", .port = network.port()}, kShort);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
-  ASSERT_TRUE((*client)->Run({Command::Kind::kAdd, "k", "v", kLong}).has_value());
+  ASSERT_TRUE((*client)->Run({Command::Kind::kAdd, "k", "v", kLongTime}).has_value());
   network.Set(TcpProxy::Mode::kSilent);
   const auto silent = (*client)->Run({Command::Kind::kGet, "k"});
   ASSERT_FALSE(silent.has_value());

@@ -29,10 +29,6 @@ constexpr milliseconds kLease{3'000};
 constexpr milliseconds kCall{1'500};
 constexpr std::chrono::seconds kPatience{20};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 class MemcachedLocksTest : public ::testing::Test {
  protected:
   void SetUp() override { ONCEMQ_REQUIRE_MEMCACHED(); }
@@ -132,11 +128,11 @@ TEST_F(MemcachedLocksTest, NobodyElseIsGrantedANameBeforeItsLeaseIsOver) {
   const auto other = Open(server_->url());
   for (int round = 0; round < 2; round++) {
     SleepFor(milliseconds(350));  // behind the server's tick, so that the next one comes too early
-    const BootTime sent = Now();
+    const BootTime sent = BootNow();
     ASSERT_EQ(Asked(*locks_, New(milliseconds(1'000))), Kind::kGranted);
     const LockAsk next = New(milliseconds(1'000));
     EXPECT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
-    EXPECT_GE(Now() - sent, milliseconds(1'000)) << round;
+    EXPECT_GE(BootNow() - sent, milliseconds(1'000)) << round;
     ASSERT_EQ(Free(*other, next), Freed::kYes);
   }
 }
@@ -152,7 +148,7 @@ TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   BootTime until;
   std::jthread asks([&] {
     for (bool granted = false; !granted;) {
-      until = Now() + ask.lease;
+      until = BootNow() + ask.lease;
       const auto answer = locks_->Ask(ask);
       granted = answer && answer->kind == Kind::kGranted;
     }
@@ -162,7 +158,7 @@ TEST_F(MemcachedLocksTest, AGrantJustBehindAPauseOfTheServerLastsForItsLease) {
   asks.join();
   const LockAsk next = New();
   ASSERT_TRUE(Eventually(kPatience, [&] { return Asked(*other, next) == Kind::kGranted; }));
-  EXPECT_GE(Now(), until);
+  EXPECT_GE(BootNow(), until);
 }
 
 TEST_F(MemcachedLocksTest, ADeadHoldersNameComesFreeSoonAfterItsLease) {
@@ -298,9 +294,9 @@ TEST_F(MemcachedLocksTest, AHolderIsToldInTimeWhenTheServerHangs) {
   server_->process().Pause();
   UntilTold((*lease)->stop());
   EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   (*domain).reset();
-  EXPECT_LT(Now() - began, kPatience);
+  EXPECT_LT(BootNow() - began, kPatience);
   server_->process().Continue();
 }
 

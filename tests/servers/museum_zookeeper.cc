@@ -13,9 +13,6 @@
 namespace oncemq::testing {
 namespace {
 
-using Call = ZooKeeperCall;
-using Reply = ZooKeeperReply;
-
 class AllWoken final : public Exhibit {
  public:
   Status Open(const ZooKeeperPlace& place) {
@@ -37,10 +34,10 @@ class AllWoken final : public Exhibit {
     const std::string mine = TextOf(ask.token) + "-";
     auto line = LineOf(home);
     if (line && std::none_of(line->begin(), line->end(), IsOf(mine))) {
-      const auto made = Run({{.kind = Call::Kind::kCreate, .path = home},
-                             {.kind = Call::Kind::kCreate,
+      const auto made = Run({{.kind = ZooKeeperCall::Kind::kCreate, .path = home},
+                             {.kind = ZooKeeperCall::Kind::kCreate,
                               .path = home + "/" + mine,
-                              .mode = Call::Mode::kEphemeralSequential}});
+                              .mode = ZooKeeperCall::Mode::kEphemeralSequential}});
       line = made ? LineOf(home) : made.error();
     }
     if (!line) {
@@ -75,7 +72,7 @@ class AllWoken final : public Exhibit {
     if (at == line->end()) {
       return 0;
     }
-    const auto gone = Run({{.kind = Call::Kind::kDelete, .path = home + "/" + *at}});
+    const auto gone = Run({{.kind = ZooKeeperCall::Kind::kDelete, .path = home + "/" + *at}});
     return gone ? Result<int64_t>(1) : gone.error();
   }
 
@@ -83,10 +80,12 @@ class AllWoken final : public Exhibit {
   static std::function<bool(const std::string&)> IsOf(const std::string& mine) {
     return [mine](const std::string& node) { return node.starts_with(mine); };
   }
-  Result<std::vector<Reply>> Run(const std::vector<Call>& calls) { return session_->Run(calls); }
+  Result<std::vector<ZooKeeperReply>> Run(const std::vector<ZooKeeperCall>& calls) {
+    return session_->Run(calls);
+  }
   // Of all who want it, the first one first.
   Result<std::vector<std::string>> LineOf(const std::string& home) {
-    auto replies = Run({{.kind = Call::Kind::kChildren, .path = home}});
+    auto replies = Run({{.kind = ZooKeeperCall::Kind::kChildren, .path = home}});
     if (!replies) {
       return replies.error();
     }
@@ -99,16 +98,18 @@ class AllWoken final : public Exhibit {
   }
   Result<LockAnswer> Watch(const std::string& home, const std::vector<std::string>& line,
                            milliseconds lease) {
-    std::vector<Call> watches;
+    std::vector<ZooKeeperCall> watches;
     for (const std::string& node : line) {
-      watches.push_back({.kind = Call::Kind::kGet, .path = home + "/" + node, .watch = true});
+      watches.push_back(
+          {.kind = ZooKeeperCall::Kind::kGet, .path = home + "/" + node, .watch = true});
     }
     const auto replies = Run(watches);
     if (!replies) {
       return replies.error();
     }
-    if (std::any_of(replies->begin(), replies->end(),
-                    [](const Reply& reply) { return reply.kind == Reply::Kind::kNoNode; })) {
+    if (std::any_of(replies->begin(), replies->end(), [](const ZooKeeperReply& reply) {
+          return reply.kind == ZooKeeperReply::Kind::kNoNode;
+        })) {
       Wake();  // it went before it was watched
     }
     return LockAnswer{LockAnswer::Kind::kQueued, {}, lease};

@@ -12,10 +12,6 @@ namespace {
 
 using PostgresClientTest = PostgresTest;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 TEST(PostgresPlace, IsReadStrictly) {
   EXPECT_TRUE(ParsePostgresPlace("postgres://u:p@h/d?sslmode=verify-full&sslrootcert=/ca.pem"));
   EXPECT_TRUE(ParsePostgresPlace("postgres://u@/d?host=/run/postgresql"));
@@ -124,9 +120,9 @@ TEST_F(PostgresClientTest, AServerThatHangsIsATimeoutWithAnUnknownEffect) {
   Run({"CREATE TABLE values (n bigint)"});
   OpenClient(kShort);
   server_->Pause();
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto hangs = client_->Run({"INSERT INTO values VALUES (1)"});
-  EXPECT_LT(Now() - began, kPatience);
+  EXPECT_LT(BootNow() - began, kPatience);
   ASSERT_FALSE(hangs.has_value());
   EXPECT_EQ(hangs.error().code, Code::kTimeout);
   EXPECT_EQ(hangs.error().effect, Effect::kUnknown);
@@ -244,9 +240,10 @@ TEST_F(PostgresClientTest, AListenerOfAServerThatHangsEndsAtOnce) {
       });
   connected.wait(false);
   server_->Pause();
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   listener.reset();
-  EXPECT_LT(Now() - began, kPatient.call / 2);  // one that waits for the server has a call to wait
+  EXPECT_LT(BootNow() - began,
+            kPatient.call / 2);  // one that waits for the server has a call to wait
   server_->Continue();
 }
 

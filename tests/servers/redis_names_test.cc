@@ -18,14 +18,15 @@ namespace oncemq::testing {
 namespace {
 
 // Of one question and its answer. None is to end by it, of so many.
-constexpr milliseconds kPatience{30'000};
+constexpr milliseconds kNamesPatience{30'000};
 
 class RedisNamesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    auto client = RedisClient::Open(*ParseRedisPlace(server_->url()), {kPatience, kPatience});
+    auto client =
+        RedisClient::Open(*ParseRedisPlace(server_->url()), {kNamesPatience, kNamesPatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
   }
@@ -38,7 +39,8 @@ class RedisNamesTest : public ::testing::Test {
 
 TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
   const int names = static_cast<int>(sim::FromEnvironment("ONCEMQ_LOCK_NAMES", 20'000));
-  const auto locks = OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
+  const auto locks =
+      OpenRedisLocks(server_->url(), {.connect = kNamesPatience, .call = kNamesPatience});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
   {
     const auto domain = LockDomain::Open(*locks);
@@ -66,21 +68,22 @@ TEST_F(RedisNamesTest, ManyThatWereLockedOnceLeaveNothingThatStays) {
 // Holders and waiters that died, holds that were evicted or asked back: no way leaves a key that
 // stays.
 TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
-  const auto locks = OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
+  const auto locks =
+      OpenRedisLocks(server_->url(), {.connect = kNamesPatience, .call = kNamesPatience});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  constexpr milliseconds kLease{5'000};
+  constexpr milliseconds kNameLease{5'000};
   uint64_t tokens = 0;
   for (int i = 0; i < 600; i++) {
     const std::string name = "n" + std::to_string(i);
     LockAsk ask{.name = name,
                 .token = {1, ++tokens},
                 .mode = i % 2 == 0 ? LockMode::kExclusive : LockMode::kShared,
-                .lease = kLease,
-                .place = kLease,
+                .lease = kNameLease,
+                .place = kNameLease,
                 .who = std::string_view("somebody with a name that is rather long")};
     const auto held = (*locks)->Ask(ask);
     ASSERT_TRUE(held.has_value());
-    const LockClaim claim{name, ask.token, kLease};
+    const LockClaim claim{name, ask.token, kNameLease};
     ask.token = {1, ++tokens};
     ASSERT_TRUE((*locks)->Ask(ask).has_value());  // waits, or shares
     Extended extended{};
@@ -105,7 +108,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
         break;  // both die
     }
   }
-  const RedisKeys keys = Scan(milliseconds(60'000) + kLease);
+  const RedisKeys keys = Scan(milliseconds(60'000) + kNameLease);
   EXPECT_EQ(keys.count, 600u);
   EXPECT_EQ(keys.without_end, 0u);
   EXPECT_EQ(keys.late, 0u);

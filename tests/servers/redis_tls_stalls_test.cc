@@ -22,10 +22,6 @@ constexpr RedisTimes kAnswered{milliseconds(3'000), milliseconds(3'000)};
 // Far above both, for slow machines, and far below for ever.
 constexpr milliseconds kBounded{20'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // Takes every connection, says `first`, and, if it drips, one byte more every few milliseconds.
 class Miser {
  public:
@@ -86,13 +82,13 @@ class Miser {
 };
 
 void ExpectTimeout(const std::string& url) {
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto client = RedisClient::Open(*ParseRedisPlace(url), kShort);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().code, Code::kTimeout) << ToString(client.error());
   EXPECT_EQ(client.error().effect, Effect::kNone);
-  EXPECT_GE(Now() - began, kShort.connect);
-  EXPECT_LT(Now() - began, kBounded);
+  EXPECT_GE(BootNow() - began, kShort.connect);
+  EXPECT_LT(BootNow() - began, kBounded);
 }
 
 // The head of a record of 16,000 bytes, in which hands would be shaken.
@@ -120,24 +116,24 @@ TEST(RedisTlsStalls, AServerThatSaysOneByteAtATime) {
 TEST(RedisTlsStalls, ASentinelThatSaysNothing) {
   const Miser server("", false);
   const std::string address = server.url().substr(std::string("rediss://").size());
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto client =
       RedisClient::Open(*ParseRedisPlace("rediss-sentinel://" + address + "/orders"), kShort);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().effect, Effect::kNone);
-  EXPECT_LT(Now() - began, kBounded);
+  EXPECT_LT(BootNow() - began, kBounded);
   server.UntilMet();
 }
 
 TEST(RedisTlsStalls, AListenerThatNobodyAnswersEnds) {
   const Miser server(kHead, true);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   {
     const auto listener = RedisListener::Start(
         *ParseRedisPlace(server.url()), kShort, "channel", [](std::string_view) {}, [](bool) {});
     ASSERT_NE(listener, nullptr);
   }
-  EXPECT_LT(Now() - began, kBounded);
+  EXPECT_LT(BootNow() - began, kBounded);
 }
 
 TEST(RedisTlsStalls, AServerThatFallsSilentBehindTheHandshake) {
@@ -150,12 +146,12 @@ TEST(RedisTlsStalls, AServerThatFallsSilentBehindTheHandshake) {
   const auto client = RedisClient::Open(*ParseRedisPlace(url), kAnswered);
   ASSERT_TRUE(client.has_value()) << ToString(client.error());
   network.Set(TcpProxy::Mode::kSwallowReplies);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   const auto reply = (*client)->Run(RedisCommand{"INCR", "n"});
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().code, Code::kTimeout);
   EXPECT_EQ(reply.error().effect, Effect::kUnknown);
-  EXPECT_LT(Now() - began, kBounded);
+  EXPECT_LT(BootNow() - began, kBounded);
   network.Set(TcpProxy::Mode::kPass);
   const auto again = (*client)->Run(RedisCommand{"GET", "n"});
   ASSERT_TRUE(again.has_value()) << ToString(again.error());

@@ -16,7 +16,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr milliseconds kPatience{20'000};
+constexpr milliseconds kWakePatience{20'000};
 constexpr size_t kEngines = 4;
 
 class RedisWakesTest : public ::testing::Test {
@@ -24,11 +24,13 @@ class RedisWakesTest : public ::testing::Test {
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    auto client = RedisClient::Open(*ParseRedisPlace(server_->url()), {kPatience, kPatience});
+    auto client =
+        RedisClient::Open(*ParseRedisPlace(server_->url()), {kWakePatience, kWakePatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
     for (size_t i = 0; i < kEngines; i++) {
-      auto locks = OpenRedisLocks(server_->url(), {.connect = kPatience, .call = kPatience});
+      auto locks =
+          OpenRedisLocks(server_->url(), {.connect = kWakePatience, .call = kWakePatience});
       ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
       engines_.push_back(*std::move(locks));
     }
@@ -57,7 +59,7 @@ class RedisWakesTest : public ::testing::Test {
     return static_cast<size_t>(std::count(all.begin(), all.end(), '\n'));
   }
   bool Wait(std::string_view name, size_t parties) {
-    return Eventually(kPatience, [&] {
+    return Eventually(kWakePatience, [&] {
       const auto view = engines_[0]->Look(name);
       return view && view->parties.size() == parties;
     });
@@ -85,7 +87,7 @@ TEST_F(RedisWakesTest, WhoWaitsAsksOnlyAsOftenAsItsPlaceNeeds) {
   constexpr uint64_t kMost = 2 + kWait / (kPlace / 3) + 2;
   std::vector<std::unique_ptr<LockDomain>> domains;
   for (const auto& engine : engines_) {
-    domains.push_back(*LockDomain::Open(engine, {.lease = kPatience, .place = kPlace}));
+    domains.push_back(*LockDomain::Open(engine, {.lease = kWakePatience, .place = kPlace}));
   }
   const auto holder = domains[0]->Acquire("x");
   ASSERT_TRUE(holder && *holder);
@@ -110,7 +112,7 @@ TEST_F(RedisWakesTest, WhoWaitsAsksOnlyAsOftenAsItsPlaceNeeds) {
 
 // Whoever was served was woken, or had its turn before it listened: so no listener is yet to come.
 TEST_F(RedisWakesTest, AProcessListensOnceHoweverManyNamesItWaitsFor) {
-  constexpr size_t kNames = 6;
+  constexpr size_t kManyNames = 6;
   CountAnew();
   std::vector<std::unique_ptr<LockDomain>> domains;
   for (const auto& engine : engines_) {
@@ -118,7 +120,7 @@ TEST_F(RedisWakesTest, AProcessListensOnceHoweverManyNamesItWaitsFor) {
   }
   std::vector<Lease> holders;
   std::vector<std::jthread> waits;
-  for (size_t n = 0; n < kNames; n++) {
+  for (size_t n = 0; n < kManyNames; n++) {
     const std::string name = "name/" + std::to_string(n);
     auto holder = domains[0]->Acquire(name);
     ASSERT_TRUE(holder && *holder);
@@ -131,7 +133,7 @@ TEST_F(RedisWakesTest, AProcessListensOnceHoweverManyNamesItWaitsFor) {
     }
     ASSERT_TRUE(Wait(name, 1 + kEngines));
   }
-  EXPECT_TRUE(Eventually(kPatience, [&] { return Listeners() == kEngines; }));
+  EXPECT_TRUE(Eventually(kWakePatience, [&] { return Listeners() == kEngines; }));
   holders.clear();
   waits.clear();
   EXPECT_EQ(Listeners(), kEngines);

@@ -14,11 +14,11 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr milliseconds kPatience{30'000};
+constexpr milliseconds kNamesPatience{30'000};
 constexpr milliseconds kKept{60'000};
-constexpr milliseconds kLease{40'000};
+constexpr milliseconds kNameLease{40'000};
 // As long as masters have a hold whose holder counts on less: a hundredth, and two milliseconds.
-constexpr milliseconds kLeaseThere = kLease + kLease / 100 + milliseconds(2);
+constexpr milliseconds kLeaseThere = kNameLease + kNameLease / 100 + milliseconds(2);
 constexpr size_t kNames = 1'000;
 
 class RedlockNamesTest : public ::testing::Test {
@@ -28,13 +28,13 @@ class RedlockNamesTest : public ::testing::Test {
     masters_ = std::make_unique<RedisMasters>(5);
   }
   std::shared_ptr<LockEngine> Open() {
-    auto locks = OpenRedlock(masters_->url(), {.connect = kPatience, .call = kPatience});
+    auto locks = OpenRedlock(masters_->url(), {.connect = kNamesPatience, .call = kNamesPatience});
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     return locks ? *std::move(locks) : nullptr;
   }
   std::unique_ptr<RedisClient> Client(size_t master) {
-    auto client =
-        RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()), {kPatience, kPatience});
+    auto client = RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()),
+                                    {kNamesPatience, kNamesPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     return client ? *std::move(client) : nullptr;
   }
@@ -55,7 +55,7 @@ class RedlockNamesTest : public ::testing::Test {
 // An engine that ends has told all masters that answer what it had to say.
 TEST_F(RedlockNamesTest, ManyThatWereLockedOnceLeaveOneKeyEachForAMinute) {
   {
-    const auto domain = LockDomain::Open(Open(), {.lease = kLease});
+    const auto domain = LockDomain::Open(Open(), {.lease = kNameLease});
     ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
     std::atomic<size_t> next{0};
     std::vector<std::jthread> threads;
@@ -86,10 +86,11 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
     names.push_back("n" + std::to_string(i));
   }
   for (size_t i = 0; i < kNames; i++) {
-    LockAsk ask{.name = names[i], .token = {7, ++attempts}, .lease = kLease, .place = kLease};
+    LockAsk ask{
+        .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .place = kNameLease};
     const auto held = locks->Ask(ask);
     ASSERT_TRUE(held && held->kind == LockAnswer::Kind::kGranted);
-    const LockClaim claim{ask.name, ask.token, kLease};
+    const LockClaim claim{ask.name, ask.token, kNameLease};
     Freed freed{};
     switch (i % 4) {
       case 0:

@@ -22,10 +22,6 @@ constexpr milliseconds kPatience{20'000};
 // Of calls to masters that hang. Those that do not are to answer within it on a slow machine, too.
 constexpr milliseconds kCall{2'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 class RedlockTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -93,13 +89,13 @@ class RedlockTest : public ::testing::Test {
   }
   // Many times, so that a wait for those that are away would be seen: each takes a call's time.
   void TakeAndGiveBack(LockEngine& locks) {
-    const BootTime began = Now();
+    const BootTime began = BootNow();
     for (int i = 0; i < 50; i++) {
       const LockAsk ask = New();
       ASSERT_EQ(Asked(locks, ask), Kind::kGranted);
       ASSERT_EQ(Free(locks, ask), Freed::kYes);
     }
-    const auto took = std::chrono::duration_cast<milliseconds>(Now() - began);
+    const auto took = std::chrono::duration_cast<milliseconds>(BootNow() - began);
     RecordProperty("pairs_50_ms", std::to_string(took.count()));
     EXPECT_LT(took, kCall * 20);
   }
@@ -270,11 +266,11 @@ TEST_F(RedlockTest, AHoldHasEndedWhenItsHolderSaysSo) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
     const LockAsk ask = New(kLease, name);
     ASSERT_EQ(Asked(*locks, ask), Kind::kGranted);
-    holds.emplace_back(ask, Now() + kLease);
+    holds.emplace_back(ask, BootNow() + kLease);
     SleepFor(kLease / 30);
   }
   for (const auto& [ask, ended] : holds) {
-    SleepFor(std::chrono::ceil<milliseconds>(ended - Now()));
+    SleepFor(std::chrono::ceil<milliseconds>(ended - BootNow()));
     EXPECT_EQ(Extend(*locks, ask), Extended::kGone) << ask.name;
   }
 }
@@ -332,9 +328,9 @@ TEST_F(RedlockTest, AHolderIsToldInTimeWhenAMajorityHangs) {
   });
   told.wait(false);
   EXPECT_EQ((*lease)->lost(), Lost::kDeadline);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   (*domain).reset();
-  EXPECT_LT(Now() - began, kPatience) << "masters that hang do not keep us";
+  EXPECT_LT(BootNow() - began, kPatience) << "masters that hang do not keep us";
 }
 
 TEST_F(RedlockTest, AMasterThatWasAwayHearsOfTheSeal) {

@@ -13,8 +13,6 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
-
 class SqlFenceTest : public SqlTest {
  protected:
   void SetUp() override {

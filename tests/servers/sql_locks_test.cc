@@ -13,7 +13,6 @@ namespace oncemq::testing {
 namespace {
 
 constexpr milliseconds kLease{60'000};  // longer than a machine stands still
-constexpr std::chrono::seconds kPatience{60};
 
 class SqlLocksTest : public SqlTest {
  protected:

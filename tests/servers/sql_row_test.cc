@@ -12,7 +12,6 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
 constexpr SqlRowOf kAccount{.table = "row_accounts", .column = "id", .key = int64_t{1}};
 constexpr SqlRowOf kOther{.table = "row_accounts", .column = "id", .key = int64_t{2}};
 constexpr SqlRowOf kNone{.table = "row_accounts", .column = "id", .key = int64_t{3}};

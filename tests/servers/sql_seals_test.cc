@@ -9,8 +9,6 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
-
 class SqlSealTest : public SqlTest {};
 
 // The swap has begun when the seal comes, and is held up by somebody who looks at its row. Either

@@ -10,7 +10,7 @@ namespace oncemq::testing {
 namespace {
 
 constexpr int64_t kStart = 1'700'000'000'000'000;
-constexpr milliseconds kLease{1'000};
+constexpr milliseconds kTableLease{1'000};
 
 class SqlTableTest : public SqlTest {
  protected:
@@ -74,8 +74,8 @@ class SqlHistoryTest : public SqlTableTest {
                       .mode = ModeOf(token),
                       .queue = Below(4) != 0,
                       .barge = Below(5) == 0,
-                      .lease = kLease,
-                      .place = kLease / 2,
+                      .lease = kTableLease,
+                      .place = kTableLease / 2,
                       .who = "who",
                       .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
     const auto said = locks_->Ask(ask);
@@ -87,7 +87,7 @@ class SqlHistoryTest : public SqlTableTest {
   }
   void Extend() {
     const std::string name = Name();
-    const LockClaim claim{name, SomeToken(), kLease};
+    const LockClaim claim{name, SomeToken(), kTableLease};
     Extended said{};
     ASSERT_TRUE(locks_->Extend({&claim, 1}, {&said, 1}));
     LockTable::Turns turns;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "sql/sql_store.h"
 
 namespace oncemq::testing {
+
+inline constexpr std::chrono::seconds kPatience{60};
 
 class SqlWorld {
  public:

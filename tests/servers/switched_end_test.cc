@@ -14,8 +14,8 @@ namespace oncemq::testing {
 namespace {
 
 // As for one engine alone: connecting, a call or two of each server, and never a lease.
-constexpr milliseconds kEndsWithin{20'000};
-constexpr int kHolds = 16;
+constexpr milliseconds kSwitchedEndsWithin{20'000};
+constexpr int kSwitchedHolds = 16;
 
 class SwitchedEnd : public ::testing::TestWithParam<StormEngine> {
  protected:
@@ -48,7 +48,7 @@ class SwitchedEnd : public ::testing::TestWithParam<StormEngine> {
   static void ExpectInTime(const char* what, const End& end) {
     const BootTime began = SystemClock::Instance().Boot();
     end();
-    EXPECT_LT(SystemClock::Instance().Boot() - began, kEndsWithin) << what;
+    EXPECT_LT(SystemClock::Instance().Boot() - began, kSwitchedEndsWithin) << what;
   }
 
   std::vector<std::unique_ptr<StormServer>> servers_;
@@ -60,7 +60,7 @@ class SwitchedEnd : public ::testing::TestWithParam<StormEngine> {
 TEST_P(SwitchedEnd, ALeaseADomainAndTheSwitchboardEndInTimeThoughAllServersHang) {
   auto domain = *LockDomain::Open(locks_);
   std::vector<Lease> leases;
-  for (int i = 0; i < kHolds; i++) {
+  for (int i = 0; i < kSwitchedHolds; i++) {
     auto lease = domain->Acquire("name " + std::to_string(i));
     ASSERT_TRUE(lease && *lease);
     leases.push_back(*std::move(*lease));

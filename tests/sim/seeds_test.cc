@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The swarm: thousands of configurations, each played twice. ONCEMQ_SIM_SEEDS and
 // ONCEMQ_SIM_FIRST_SEED choose others.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -26,7 +26,7 @@ using testing::RemoteLocks;
 using testing::SharedSwitchStore;
 using testing::SwitchStoreView;
 
-constexpr milliseconds kLease{3'000};
+constexpr milliseconds kWorldLease{3'000};
 constexpr milliseconds kConfigLease{1'000};
 constexpr size_t kProcesses = 3;
 constexpr std::array<const char*, 2> kStores{"a", "b"};
@@ -91,7 +91,7 @@ class SwitchWorld {
     }
     SwitchboardOptions options;
     options.config_lease = kConfigLease;
-    options.longest = kLease;
+    options.longest = kWorldLease;
     options.automatic = false;
     options.aside = [](const std::function<void()>& call) { call(); };  // this is one thread
     inside_board_ = true;  // until its thread has gone around once, by itself
@@ -151,8 +151,8 @@ class SwitchWorld {
     LockAsk ask{.name = rng_.Chance(300) ? "fenced" : "x",
                 .token = {1, ++tokens_},
                 .queue = false,
-                .lease = kLease,
-                .place = kLease,
+                .lease = kWorldLease,
+                .place = kWorldLease,
                 .who = kAlike};
     ask.fenced = ask.name == "fenced";
     if (!ask.fenced && rng_.Chance(500)) {
@@ -186,7 +186,7 @@ class SwitchWorld {
     if (answer->kind != LockAnswer::Kind::kGranted) {
       return;
     }
-    const BootTime until = asked_at + kLease;
+    const BootTime until = asked_at + kWorldLease;
     if (until <= clock_.Boot()) {
       process.unanswered = ask;  // came too late to be relied on
       return;
@@ -279,7 +279,7 @@ class SwitchWorld {
     }
     const size_t at = rng_.Below(process.held.size());
     const LockAsk ask = process.held[at].ask;
-    const LockClaim claim{ask.name, ask.token, kLease};
+    const LockClaim claim{ask.name, ask.token, kWorldLease};
     Extended answer{};
     const bool asked_back = process.held[at].asked_back;
     const BootTime asked_at = clock_.Boot();
@@ -292,7 +292,7 @@ class SwitchWorld {
     if (done && (answer == Extended::kYes || answer == Extended::kAskedBack) && !lost) {
       seen_["heard"] += asked_back ? 1 : 0;
       held.asked_back = held.asked_back && answer != Extended::kAskedBack;
-      held.until = std::max(held.until, asked_at + kLease);
+      held.until = std::max(held.until, asked_at + kWorldLease);
       seen_[std::string("extended in ") + std::string(ModeNow())]++;
     }
     if (lost || (done && answer == Extended::kGone)) {

@@ -17,7 +17,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{40};
+constexpr std::chrono::seconds kEtcdStarts{40};
 
 bool Present() {
   const char* path = std::getenv("PATH");
@@ -100,7 +100,7 @@ void EtcdServer::Restart() {
 }
 
 void EtcdServer::UntilItServes() {
-  if (!Eventually(kStarts, [this] { return !process_->Running() || Answers(); }) ||
+  if (!Eventually(kEtcdStarts, [this] { return !process_->Running() || Answers(); }) ||
       !process_->Running()) {
     std::ostringstream text;
     text << std::ifstream(dir_.path() / "server.log").rdbuf();
@@ -153,7 +153,7 @@ std::string EtcdServer::Say(const std::string& request) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{kStarts.count() / 2, 0};
+  const timeval patience{kEtcdStarts.count() / 2, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string said;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&

@@ -17,7 +17,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{180};  // a disk that others use, too
+constexpr std::chrono::seconds kMariaDbStarts{180};  // a disk that others use, too
 constexpr const char* kScripts = "/usr/share/mysql/";
 constexpr std::array kFiles{"mysql_system_tables.sql", "mysql_performance_tables.sql",
                             "mysql_system_tables_data.sql"};
@@ -90,7 +90,7 @@ void MariadbServer::Initialise() {
                                "--datadir=" + data.string(), "--tmpdir=" + dir_.path().string(),
                                "--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=4M"}),
        .log_file = dir_.path() / "server.log"});
-  if (boots.Wait(kStarts) != 0) {
+  if (boots.Wait(kMariaDbStarts) != 0) {
     throw std::runtime_error("MariaDB makes no data directory: " + LogText());
   }
 }
@@ -113,7 +113,7 @@ void MariadbServer::Restart() {
   command.insert(command.end(), arguments_.begin(), arguments_.end());
   process_ = std::make_unique<Process>(
       ProcessOptions{.command = AsPlainUser(command), .log_file = dir_.path() / "server.log"});
-  if (!Eventually(kStarts, [this] { return !process_->Running() || Answers(); }) ||
+  if (!Eventually(kMariaDbStarts, [this] { return !process_->Running() || Answers(); }) ||
       !process_->Running()) {
     throw std::runtime_error("MariaDB does not start: " + LogText());
   }

@@ -19,7 +19,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{20};
+constexpr std::chrono::seconds kMemcachedStarts{20};
 
 bool ThereIs(const char* name) {
   const char* path = std::getenv("PATH");
@@ -55,7 +55,7 @@ void MemcachedServer::Restart() {
   const std::filesystem::path log = dir_.path() / "server.log";
   process_ = std::make_unique<Process>(ProcessOptions{.command = command, .log_file = log});
   const auto answers = [this] { return Say("version").starts_with("VERSION"); };
-  if (!Eventually(kStarts, [&] { return !process_->Running() || answers(); }) ||
+  if (!Eventually(kMemcachedStarts, [&] { return !process_->Running() || answers(); }) ||
       !process_->Running()) {
     std::ostringstream text;
     text << std::ifstream(log).rdbuf();
@@ -69,7 +69,7 @@ std::string MemcachedServer::Say(const std::string& line) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{kStarts.count(), 0};
+  const timeval patience{kMemcachedStarts.count(), 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const std::string sent = line + "\r\n";
   std::array<char, 1024> said{};

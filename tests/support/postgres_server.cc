@@ -12,7 +12,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{180};  // a disk that others use, too
+constexpr std::chrono::seconds kPostgresStarts{180};  // a disk that others use, too
 
 // Debian has the programs of each version in a directory of their own; the newest one.
 std::optional<std::filesystem::path> Programs() {
@@ -77,7 +77,7 @@ void PostgresServer::Initialise() {
                                "-A", "scram-sha-256", "--pwfile", password, "-E", "UTF8",
                                "--locale=C", "--no-sync", "--no-instructions"}),
        .log_file = dir_.path() / "server.log"});
-  if (initdb.Wait(kStarts) != 0) {
+  if (initdb.Wait(kPostgresStarts) != 0) {
     throw std::runtime_error("initdb fails: " + LogText());
   }
 }
@@ -102,7 +102,7 @@ void PostgresServer::Restart() {
     command.insert(command.end(), {"-c", setting});
   }
   // What is left of a server that was killed may keep its shared memory for a moment.
-  const bool answers = Eventually(kStarts, [&] {
+  const bool answers = Eventually(kPostgresStarts, [&] {
     if (!process_ || !process_->Running()) {
       process_ = std::make_unique<Process>(
           ProcessOptions{.command = AsPlainUser(command), .log_file = dir_.path() / "server.log"});
@@ -136,7 +136,7 @@ void PostgresServer::Kill9() {
   process_->Pause();  // it can't begin another one, nor take note of an end
   for (const pid_t child : SignalChildren(SIGKILL)) {
     // Its connection is closed when it is dead, and not before.
-    Eventually(kStarts, [child] {
+    Eventually(kPostgresStarts, [child] {
       std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
       std::string line;
       std::getline(stat, line);

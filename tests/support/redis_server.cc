@@ -18,7 +18,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{20};
+constexpr std::chrono::seconds kRedisStarts{20};
 
 // Debian's package of the tools brings the very program of the server, without one that begins to
 // run when it is installed. What it does is decided by the name that it is called by.
@@ -80,7 +80,7 @@ void RedisServer::Restart() {
   command.insert(command.end(), arguments_.begin(), arguments_.end());
   const std::filesystem::path log = dir_.path() / "server.log";
   process_ = std::make_unique<Process>(ProcessOptions{.command = command, .log_file = log});
-  if (!Eventually(kStarts, [this] { return !process_->Running() || Answers(); }) ||
+  if (!Eventually(kRedisStarts, [this] { return !process_->Running() || Answers(); }) ||
       !process_->Running()) {
     std::ostringstream text;
     text << std::ifstream(log).rdbuf();
@@ -106,7 +106,7 @@ std::string RedisServer::Say(const std::string& line) const {
   address.sin_family = AF_INET;
   address.sin_port = htons(port_.number());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval patience{kStarts.count(), 0};
+  const timeval patience{kRedisStarts.count(), 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const std::string sent = line + "\r\n";
   std::array<char, 64> said{};

@@ -26,7 +26,7 @@ extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppression
 namespace oncemq::testing {
 namespace {
 
-constexpr std::chrono::seconds kStarts{180};
+constexpr std::chrono::seconds kZooKeeperStarts{180};
 // For an answer of one that starts: some questions are never answered.
 constexpr std::chrono::milliseconds kPatience{200};
 // Of Debian's libzookeeper-java; it names what it needs itself. The second one writes its log.
@@ -111,7 +111,7 @@ void ZooKeeperServer::Launch() {
 
 void ZooKeeperServer::AwaitService() {
   const auto serves = [this] { return Say("srvr", kPatience).find("Mode: ") != std::string::npos; };
-  if (!Eventually(kStarts, [&] { return !process_->Running() || serves(); }) ||
+  if (!Eventually(kZooKeeperStarts, [&] { return !process_->Running() || serves(); }) ||
       !process_->Running()) {
     std::ostringstream text;
     text << std::ifstream(dir_.path() / "server.log").rdbuf();
@@ -161,7 +161,7 @@ std::string ZooKeeperServer::Shell(const std::vector<std::string>& lines) const 
                               " org.apache.zookeeper.ZooKeeperMain -waitforconnection -server " +
                               port_.address() + " < " + file.string();
   Process client({.command = {"sh", "-c", command}, .log_file = said});
-  const auto code = client.Wait(kStarts);
+  const auto code = client.Wait(kZooKeeperStarts);
   std::ostringstream text;
   text << std::ifstream(said).rdbuf();
   if (!code) {

@@ -20,10 +20,6 @@ using nlohmann::json;
 
 constexpr size_t kLongestLine = size_t{1} << 20;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // A token goes into a header as it is.
 bool FitsIntoHeader(std::string_view token) {
   return !token.empty() && token.size() < 8'192 &&
@@ -147,7 +143,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
     }
     const bool safe = failed && (answer.error().effect == Effect::kNone ||
                                  ONCEMQ_MUTANT("etcd-unknown-asked-elsewhere"));
-    if (!safe || tries >= place.hosts.size() || Now() >= until) {
+    if (!safe || tries >= place.hosts.size() || BootNow() >= until) {
       return answer;
     }
   }
@@ -182,7 +178,7 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
 }
 
 Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body) {
-  const BootTime until = Now() + times.call;
+  const BootTime until = BootNow() + times.call;
   for (bool again = false;; again = true) {
     const auto as = Token(until);
     if (!as) {
@@ -258,7 +254,7 @@ Status EtcdClient::Revoke(int64_t lease) {
 
 Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_token& stop,
                          const std::function<bool(const EtcdEvent&)>& hears) {
-  const auto as = parts_->Token(std::min<BootTime>(until, Now() + parts_->times.call));
+  const auto as = parts_->Token(std::min<BootTime>(until, BootNow() + parts_->times.call));
   if (!as) {
     return as.error();
   }
@@ -295,7 +291,7 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
     }
     return heard;
   }
-  if (enough || stop.stop_requested() || Now() >= until) {
+  if (enough || stop.stop_requested() || BootNow() >= until) {
     return {};
   }
   return done ? Status(Error{Code::kUnavailable, Effect::kNone, "etcd ended a watch"}) : done;

@@ -21,10 +21,6 @@ constexpr unsigned int kFirstOfServerAgain = 3'000;
 // The server ends the connection, and may have done the statement before.
 constexpr std::array<unsigned int, 2> kEnded{1053, 1927};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 unsigned int Seconds(microseconds time) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
   return static_cast<unsigned int>(std::clamp<int64_t>(seconds, 1, 3'600));
@@ -55,7 +51,7 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, mi
   if (!connection) {
     return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to MariaDB"};
   }
-  const unsigned int connect = Seconds(until - Now());
+  const unsigned int connect = Seconds(until - BootNow());
   const unsigned int longest = Seconds(call);
   const unsigned int no_files = 0;
   const unsigned int tcp = MYSQL_PROTOCOL_TCP;

@@ -21,10 +21,6 @@ namespace {
 
 constexpr size_t kLongestLine = 4'096;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 Error Unavailable(Effect effect, const std::string& why) {
   return {Code::kUnavailable, effect, "memcached: " + why};
 }
@@ -111,7 +107,7 @@ Status MemcachedLine::Send(std::string_view bytes, BootTime until) {
 
 Status MemcachedLine::Read(BootTime until) {
   // Also for a server that never stops talking.
-  if (Now() >= until || !WaitReady(fd_, POLLIN, until)) {
+  if (BootNow() >= until || !WaitReady(fd_, POLLIN, until)) {
     return Error{Code::kTimeout, Effect::kUnknown, "memcached did not answer in time"};
   }
   std::array<char, 16'384> bytes;

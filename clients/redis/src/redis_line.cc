@@ -23,13 +23,9 @@ Error Unavailable(Effect effect, std::string why) {
   return {Code::kUnavailable, effect, std::move(why)};
 }
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // At least a little: to connect() none at all means for ever.
 timeval Left(BootTime until) {
-  const auto left = std::max<int64_t>(1'000, (until - Now()).count());
+  const auto left = std::max<int64_t>(1'000, (until - BootNow()).count());
   return {left / 1'000'000, left % 1'000'000};
 }
 
@@ -164,7 +160,7 @@ Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime unti
   std::string why;
   size_t left = place.hosts.size();
   for (const RedisHost& sentinel : place.hosts) {
-    const BootTime share = Now() + (until - Now()) / (left-- + 1);
+    const BootTime share = BootNow() + (until - BootNow()) / (left-- + 1);
     auto line = Connect(place, sentinel, share);
     if (!line) {
       why = line.error().message;

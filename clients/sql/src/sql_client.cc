@@ -44,10 +44,6 @@ bool SaysLater(const SqlRefusal& refusal) {
                                             +kReadOnlyTransaction, +kReadOnlyMode});
 }
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 Error SqlError(const SqlRefusal& refusal) {
@@ -78,7 +74,7 @@ struct SqlClient::Parts {
   Result<std::unique_ptr<SqlLine>> Borrow(BootTime until) {
     return pool.Borrow(
         until, [](SqlLine& line) { return line.Fresh() || ONCEMQ_MUTANT("sql-dead-line-used"); },
-        [&] { return open_line(std::min<BootTime>(until, Now() + times.connect)); });
+        [&] { return open_line(std::min<BootTime>(until, BootNow() + times.connect)); });
   }
   Result<SqlOutcome> Run(std::unique_ptr<SqlLine> line, std::span<const SqlStatement> statements,
                          BootTime until) {
@@ -106,7 +102,7 @@ Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine 
                                                    const SqlTimes& times, size_t max_connections) {
   std::shared_ptr<Parts> parts(
       new Parts{dialect, std::move(open_line), times, LinePool<SqlLine>(max_connections)});
-  auto first = parts->Borrow(Now() + times.call);
+  auto first = parts->Borrow(BootNow() + times.call);
   if (!first) {
     return first.error();
   }
@@ -115,12 +111,12 @@ Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine 
 }
 
 Result<SqlOutcome> SqlClient::Try(std::span<const SqlStatement> statements) {
-  const BootTime until = Now() + parts_->times.call;
+  const BootTime until = BootNow() + parts_->times.call;
   auto line = parts_->Borrow(until);
   if (!line) {
     return line.error();
   }
-  if (Now() >= until) {
+  if (BootNow() >= until) {
     parts_->pool.GiveBack(*std::move(line));
     return Error{Code::kTimeout, Effect::kNone, "connecting to the database took all the time"};
   }
@@ -139,7 +135,7 @@ Result<SqlAnswer> SqlClient::Run(const SqlStatement& statement) {
 }
 
 Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
-  const BootTime until = Now() + parts_->times.call;
+  const BootTime until = BootNow() + parts_->times.call;
   auto line = parts_->Borrow(until);
   if (!line) {
     return line.error();
@@ -153,7 +149,7 @@ Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
 }
 
 Result<std::unique_ptr<SqlLine>> SqlClient::OpenOwn() {
-  return parts_->open_line(Now() + parts_->times.connect);
+  return parts_->open_line(BootNow() + parts_->times.connect);
 }
 
 SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line)
@@ -174,7 +170,7 @@ Result<SqlAnswer> SqlTransaction::Run(const SqlStatement& statement) {
   if (!line_) {
     return Error{Code::kInvalid, Effect::kNone, "the transaction has ended"};
   }
-  auto outcome = line_->Run({&statement, 1}, Now() + client_.parts_->times.call);
+  auto outcome = line_->Run({&statement, 1}, BootNow() + client_.parts_->times.call);
   if (outcome && !outcome->refusal) {
     return std::move(outcome->answers.front());
   }
@@ -192,7 +188,7 @@ Status SqlTransaction::Commit() {
   }
   const SqlStatement commit{"COMMIT"};
   const auto outcome =
-      client_.parts_->Run(std::move(line_), {&commit, 1}, Now() + client_.parts_->times.call);
+      client_.parts_->Run(std::move(line_), {&commit, 1}, BootNow() + client_.parts_->times.call);
   line_.reset();
   if (!outcome) {
     return outcome.error();

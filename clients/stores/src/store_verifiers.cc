@@ -13,7 +13,7 @@ namespace {
 constexpr int kScramRounds = 4'096;  // PostgreSQL's own
 constexpr size_t kScramSalt = 16;
 
-const unsigned char* Bytes(std::string_view text) {
+const unsigned char* BytesOf(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
@@ -32,7 +32,7 @@ std::string Keyed(std::string_view key, std::string_view text) {
   std::string made(EVP_MAX_MD_SIZE, '\0');
   unsigned int length = 0;
   const unsigned char* done =
-      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), Bytes(text), text.size(),
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), BytesOf(text), text.size(),
            reinterpret_cast<unsigned char*>(made.data()), &length);
   ONCEMQ_CHECK(done != nullptr, "SHA-256 is always there");
   made.resize(length);
@@ -58,7 +58,7 @@ std::string PostgresVerifier(std::string_view password) {
   const std::string salt = Keyed(password, "oncemq scram salt").substr(0, kScramSalt);
   std::string salted(32, '\0');
   const int done = PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()),
-                                     Bytes(salt), static_cast<int>(salt.size()), kScramRounds,
+                                     BytesOf(salt), static_cast<int>(salt.size()), kScramRounds,
                                      EVP_sha256(), static_cast<int>(salted.size()),
                                      reinterpret_cast<unsigned char*>(salted.data()));
   ONCEMQ_CHECK(done == 1, "SHA-256 is always there");

@@ -99,9 +99,8 @@ struct ZooKeeperSession::Parts {
 namespace {
 
 bool Writes(ZooKeeperCall::Kind kind) {
-  using Kind = ZooKeeperCall::Kind;
-  return kind == Kind::kCreate || kind == Kind::kDelete || kind == Kind::kSet ||
-         kind == Kind::kMulti;
+  using enum ZooKeeperCall::Kind;
+  return kind == kCreate || kind == kDelete || kind == kSet || kind == kMulti;
 }
 
 // Calls that are under way together.

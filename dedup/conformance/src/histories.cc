@@ -20,7 +20,7 @@ constexpr int kCallsOfClient = 4;
 
 enum class Kind : uint8_t { kClaim, kComplete, kRelease };
 
-struct Call {
+struct HistoryCall {
   Kind kind;
   Token token;
   uint64_t began;
@@ -36,7 +36,7 @@ struct State {
 };
 
 // Whether the call could have been told this in that state; then the state moves on.
-bool Fits(const Call& call, State& state) {
+bool Fits(const HistoryCall& call, State& state) {
   const bool mine = state.is != State::Is::kFree && state.token == call.token;
   switch (call.kind) {
     case Kind::kClaim:
@@ -63,7 +63,7 @@ bool Fits(const Call& call, State& state) {
 
 class Search {
  public:
-  explicit Search(const std::vector<Call>& calls) : calls_(calls) {}
+  explicit Search(const std::vector<HistoryCall>& calls) : calls_(calls) {}
   bool FindsAnOrder() { return From(0, State{}); }
 
  private:
@@ -91,17 +91,17 @@ class Search {
     return false;
   }
 
-  const std::vector<Call>& calls_;
+  const std::vector<HistoryCall>& calls_;
   std::set<std::tuple<uint32_t, State::Is, uint64_t, uint64_t>> seen_;
 };
 
 // Claims; what is granted is completed or given back. `time` orders beginnings and ends.
 void Play(Window& window, const std::string& id, int client, std::atomic<uint64_t>& time,
-          std::vector<Call>& calls) {
+          std::vector<HistoryCall>& calls) {
   Token token{static_cast<uint64_t>(client) + 1, 1};
   Kind kind = Kind::kClaim;
   for (int i = 0; i < kCallsOfClient; i++) {
-    Call call{kind, token, time++, 0, Answer::kIncomplete, Change::kFenced};
+    HistoryCall call{kind, token, time++, 0, Answer::kIncomplete, Change::kFenced};
     ClaimAnswer answer;
     bool answered = false;
     if (kind == Kind::kClaim) {
@@ -133,7 +133,7 @@ WINDOW_TEST(Always, WhatThreadsAreToldAtOnceFitsOneOrderOfSteps) {
     const std::string id = "id-" + std::to_string(round);
     std::atomic<uint64_t> time = 0;
     std::barrier start(kClients);
-    std::vector<std::vector<Call>> of_client(kClients);
+    std::vector<std::vector<HistoryCall>> of_client(kClients);
     std::vector<std::thread> threads;
     for (int client = 0; client < kClients; client++) {
       threads.emplace_back([&, client] {
@@ -141,7 +141,7 @@ WINDOW_TEST(Always, WhatThreadsAreToldAtOnceFitsOneOrderOfSteps) {
         Play(window(), id, client, time, of_client[static_cast<size_t>(client)]);
       });
     }
-    std::vector<Call> calls;
+    std::vector<HistoryCall> calls;
     for (size_t client = 0; client < threads.size(); client++) {
       threads[client].join();
       calls.insert(calls.end(), of_client[client].begin(), of_client[client].end());

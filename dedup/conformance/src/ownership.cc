@@ -6,7 +6,7 @@
 namespace oncemq::conformance {
 
 constexpr Coordinates kHere{0, 3, 5};
-constexpr milliseconds kALittle(500);
+constexpr milliseconds kShortWhile(500);
 
 WINDOW_TEST(Always, EveryOwnershipIsAboveAllEarlierOnes) {
   Own last = 0;
@@ -107,7 +107,7 @@ WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfT
   const ClaimAnswer early = Claim(next);
   EXPECT_GT(early.wait, kTimes.lease);
   EXPECT_LE(early.wait, kTimes.handler_timeout);
-  Advance(kTimes.lease + kALittle);
+  Advance(kTimes.lease + kShortWhile);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(next);
@@ -121,14 +121,14 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
   old.own = Raise(3);
   Attempt next = New();
   Claim(old);
-  Advance(kTimes.lease - kALittle);
+  Advance(kTimes.lease - kShortWhile);
   Renew(old);
-  Advance(kTimes.lease - kALittle);
+  Advance(kTimes.lease - kShortWhile);
   next.own = Raise(3);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
-  Advance(kTimes.handler_timeout - kALittle);
+  Advance(kTimes.handler_timeout - kShortWhile);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
-  Advance(kALittle + kALittle);
+  Advance(kShortWhile + kShortWhile);
   EXPECT_EQ(Claim(next).answer, Answer::kGranted);
 }
 
@@ -140,7 +140,7 @@ WINDOW_TEST(WithLeasesAtOpaque, OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewN
   Attempt copy = New();
   copy.at.partition = 4;
   copy.own = Raise(4);
-  Advance(kTimes.lease + kALittle);
+  Advance(kTimes.lease + kShortWhile);
   EXPECT_EQ(Claim(copy).answer, Answer::kInFlight) << "its silence proves nothing";
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(copy);
@@ -271,7 +271,7 @@ WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasE
   Claim(elsewhere);
   const Own own = Raise(3);
   EXPECT_EQ(Restore("x", kHere, own), Change::kInFlight);
-  Advance(kTimes.lease + kALittle);
+  Advance(kTimes.lease + kShortWhile);
   EXPECT_EQ(Restore("x", kHere, own), Change::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
   EXPECT_EQ(Complete(elsewhere), Change::kFenced);

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random scripts: what no other test thought of.
+#include <cstdlib>
+
 #include "script.h"
 
 namespace oncemq::conformance {
 namespace {
 
 constexpr size_t kSteps = 80;
-constexpr uint64_t kSeeds = 150;
+
+uint64_t Seeds() {
+  const char* asked = std::getenv("ONCEMQ_CONFORMANCE_SEEDS");
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 150;
+}
 
 // Also times in whose order the lease ends after the handler's time-out.
 constexpr WindowTimes kLongLease{
@@ -16,7 +22,7 @@ constexpr WindowTimes kLongLease{
 };
 
 void PlaySeeds(const Subject& subject, const WindowTimes& times) {
-  for (uint64_t seed = 0; seed < kSeeds; seed++) {
+  for (uint64_t seed = 0; seed < Seeds(); seed++) {
     std::mt19937_64 random(seed);
     const Script script = RandomScript(random, kSteps);
     if (!Play(subject, times, script).empty()) {

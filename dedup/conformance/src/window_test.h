@@ -80,7 +80,7 @@ struct Attempt {
 };
 
 // Thread safety: the calls on the window may be made from any thread, as the window's own.
-class WindowTest : public testing::Test {
+class WindowTest : public ::testing::Test {
  public:
   explicit WindowTest(const Subject& subject) : subject_(subject) {}
 

@@ -11,9 +11,9 @@
 namespace oncemq {
 namespace {
 
-constexpr uint64_t kDigest = 1;
-constexpr uint64_t kResult = 2;  // its length and bytes follow the id
-constexpr uint64_t kPlace = 4;   // source and partition follow; else both are 0
+constexpr uint64_t kHasDigest = 1;
+constexpr uint64_t kHasResult = 2;  // its length and bytes follow the id
+constexpr uint64_t kHasPlace = 4;   // source and partition follow; else both are 0
 constexpr int kFlagBits = 3;
 
 // The bits that choose the page are the upper ones.
@@ -76,17 +76,17 @@ std::optional<IdRecord> Read(Parts& parts, int64_t base) {
   }
   uint64_t source = 0;
   uint64_t partition = 0;
-  if ((head & kPlace) != 0 && (!parts.Number(source) || !parts.Number(partition))) {
+  if ((head & kHasPlace) != 0 && (!parts.Number(source) || !parts.Number(partition))) {
     return std::nullopt;
   }
   if (head >> kFlagBits == 0 || !parts.View(head >> kFlagBits, record.id)) {
     return std::nullopt;
   }
   uint64_t result = 0;
-  if ((head & kResult) != 0 && (!parts.Number(result) || !parts.View(result, record.result))) {
+  if ((head & kHasResult) != 0 && (!parts.Number(result) || !parts.View(result, record.result))) {
     return std::nullopt;
   }
-  record.digest = (head & kDigest) != 0;
+  record.digest = (head & kHasDigest) != 0;
   record.at = {
       static_cast<uint32_t>(source), static_cast<int32_t>(static_cast<uint32_t>(partition)),
       static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(UnZigZag(offset)))};
@@ -99,8 +99,8 @@ void IdPageBuilder::Add(uint64_t hash, const IdRecord& record) {
   const bool place = record.at.source != 0 || record.at.partition != 0;
   tags_.push_back(TagOf(hash));
   AppendVarint(records_, static_cast<uint64_t>(record.id.size()) << kFlagBits |
-                             (record.digest ? kDigest : 0) | (record.result.empty() ? 0 : kResult) |
-                             (place ? kPlace : 0));
+                             (record.digest ? kHasDigest : 0) |
+                             (record.result.empty() ? 0 : kHasResult) | (place ? kHasPlace : 0));
   AppendWord(records_, record.fingerprint);
   AppendWord(records_, record.completer);
   AppendVarint(records_, ZigZag(static_cast<int64_t>(static_cast<uint64_t>(record.at.offset) -

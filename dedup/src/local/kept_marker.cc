@@ -6,7 +6,7 @@
 namespace oncemq {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kMarkerVersion = 1;
 constexpr uint64_t kUncertain = 1;
 constexpr uint64_t kHeld = 2;
 
@@ -14,8 +14,9 @@ constexpr uint64_t kHeld = 2;
 
 std::string EncodeKept(const Marker& marker) {
   const uint64_t flags = (marker.uncertain ? kUncertain : 0) | (marker.held ? kHeld : 0);
-  return SealNumbers({kVersion, static_cast<uint64_t>(marker.state), flags, marker.token.process,
-                      marker.token.attempt, marker.own, uint64_t{marker.at.source},
+  return SealNumbers({kMarkerVersion, static_cast<uint64_t>(marker.state), flags,
+                      marker.token.process, marker.token.attempt, marker.own,
+                      uint64_t{marker.at.source},
                       static_cast<uint64_t>(static_cast<uint32_t>(marker.at.partition)),
                       static_cast<uint64_t>(marker.at.offset), uint64_t{marker.attempt},
                       uint64_t{marker.fingerprint}, marker.entry});
@@ -28,7 +29,7 @@ std::optional<Marker> DecodeKept(std::string_view row) {
   }
   const auto& numbers = *read;
   const auto state = static_cast<MarkerState>(numbers[1]);
-  if (numbers[0] != kVersion || numbers[1] > UINT8_MAX ||
+  if (numbers[0] != kMarkerVersion || numbers[1] > UINT8_MAX ||
       (state != MarkerState::kOpen && state != MarkerState::kParked &&
        state != MarkerState::kHanded) ||
       (numbers[2] & ~(kUncertain | kHeld)) != 0) {

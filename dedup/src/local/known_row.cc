@@ -8,15 +8,15 @@
 namespace oncemq {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kRowVersion = 1;
 
 }  // namespace
 
 std::string EncodeKnown(const Announcement& announcement) {
   std::string row;
   for (const uint64_t number :
-       {kVersion, static_cast<uint64_t>(announcement.from), static_cast<uint64_t>(announcement.to),
-        static_cast<uint64_t>(announcement.offset)}) {
+       {kRowVersion, static_cast<uint64_t>(announcement.from),
+        static_cast<uint64_t>(announcement.to), static_cast<uint64_t>(announcement.offset)}) {
     AppendVarint(row, number);
   }
   row += announcement.metadata;
@@ -29,7 +29,7 @@ std::optional<Known> DecodeKnown(std::string_view row) {
     return std::nullopt;
   }
   ByteReader reader(*content);
-  if (reader.Varint() != kVersion) {
+  if (reader.Varint() != kRowVersion) {
     return std::nullopt;
   }
   const auto from = reader.Varint();

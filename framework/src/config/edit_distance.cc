@@ -7,7 +7,7 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kLongestName = 64;  // nobody mistypes more than that
+constexpr size_t kLongestWord = 64;  // nobody mistypes more than that
 
 }  // namespace
 
@@ -33,7 +33,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string DidYouMean(std::string_view name, std::span<const std::string_view> names) {
-  if (name.size() > kLongestName) {
+  if (name.size() > kLongestWord) {
     return {};
   }
   std::string_view nearest;

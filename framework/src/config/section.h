@@ -27,6 +27,8 @@
 
 namespace oncemq {
 
+inline constexpr std::pair<std::string_view, bool> kYesNo[] = {{"true", true}, {"false", false}};
+
 // What is wrong with one file.
 class Findings {
  public:

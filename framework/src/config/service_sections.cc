@@ -28,7 +28,6 @@ constexpr std::pair<std::string_view, SyncWhen> kSyncs[] = {{"never", SyncWhen::
                                                             {"each_batch", SyncWhen::kEachBatch}};
 constexpr std::pair<std::string_view, IncompletePolicy> kIncomplete[] = {
     {"stop", IncompletePolicy::kStop}, {"run", IncompletePolicy::kRun}};
-constexpr std::pair<std::string_view, bool> kYesNo[] = {{"true", true}, {"false", false}};
 constexpr std::pair<std::string_view, Level> kLevels[] = {
     {"guarded", Level::kGuarded}, {"opaque", Level::kOpaque}, {"atomic", Level::kAtomic}};
 constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},

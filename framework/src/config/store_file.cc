@@ -7,8 +7,6 @@
 namespace oncemq {
 namespace {
 
-constexpr std::pair<std::string_view, bool> kYesNo[] = {{"true", true}, {"false", false}};
-
 // A section says a plan as a whole, or none.
 std::optional<StorePlan> ReadPlan(Section& section) {
   if (!section.Has("locks") && !section.Has("record")) {

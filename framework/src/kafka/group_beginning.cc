@@ -9,7 +9,7 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kWithin{3'000};
+constexpr milliseconds kAnswerWithin{3'000};
 
 using TopicPtr = std::unique_ptr<rd_kafka_topic_t, DestroyedBy<rd_kafka_topic_destroy>>;
 using MetadataPtr =
@@ -25,7 +25,7 @@ Result<std::map<std::string, int32_t>> PartitionsOf(rd_kafka_t* client,
     topics.emplace_back(rd_kafka_topic_new(client, name.c_str(), nullptr));
   }
   const rd_kafka_metadata_t* found = nullptr;
-  const auto code = rd_kafka_metadata(client, 0, nullptr, &found, Millis(kWithin));
+  const auto code = rd_kafka_metadata(client, 0, nullptr, &found, Millis(kAnswerWithin));
   const MetadataPtr metadata(found);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(code, "the partitions of the topics are not known");
@@ -58,7 +58,7 @@ Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& 
     sizes_[topic] = (*sizes)[topic];
     rd_kafka_topic_partition_list_add_range(list.get(), topic.c_str(), 0, sizes_[topic] - 1);
   }
-  const auto code = rd_kafka_committed(client, list.get(), Millis(kWithin));
+  const auto code = rd_kafka_committed(client, list.get(), Millis(kAnswerWithin));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return BrokerError(code, "whether the group has commits is not known");
   }

@@ -15,7 +15,7 @@ namespace oncemq {
 namespace {
 
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
-constexpr uint64_t kRing = 1;
+constexpr uint64_t kReaderRing = 1;
 
 }  // namespace
 
@@ -156,7 +156,7 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
   rd_kafka_queue_forward(reader.queue.get(), nullptr);
-  rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kRing, sizeof kRing);
+  rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kReaderRing, sizeof kReaderRing);
 }
 
 // `first`: the group waits for the call. Later, a whole assignment is made anew, each partition

@@ -10,11 +10,7 @@ namespace oncemq::conformance {
 namespace {
 
 // Longer than any test takes: what ends such a wait is a wake.
-constexpr milliseconds kLong{10'000};
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
+constexpr milliseconds kLongWait{10'000};
 
 LOCK_TEST(IfNotCounted, ACountedAskIsRefusedWhereNobodyCounts) {
   const Result<LockAnswer> answer = engine().Ask(AskOf(NewCounted(2)));
@@ -119,23 +115,23 @@ LOCK_TEST(IfCounted, EachHoldIsExtendedAndEndsByItself) {
     const Asker four = NewCounted(2);
     one.lasts = two.lasts = lasts;
     EXPECT_EQ(Ask(one).kind, Kind::kGranted);
-    BootTime since = Now();
+    BootTime since = BootNow();
     bool in_time = true;
     // What was answered within a lease is sure; the next one counts from `at`.
     const auto judge = [&](BootTime at, bool right, const char* what) {
-      in_time = in_time && Now() - since < lasts;
+      in_time = in_time && BootNow() - since < lasts;
       EXPECT_TRUE(!in_time || right) << what;
       since = at;
     };
     const Fence fence = Ask(two).fence;
     Pass(lasts / 2);
-    BootTime asked = Now();
+    BootTime asked = BootNow();
     judge(asked, Extend(two) == Extended::kYes, "the first time");
     Pass(lasts * 3 / 4);
     EXPECT_EQ(Extend(one), Extended::kGone);
-    asked = Now();
+    asked = BootNow();
     judge(asked, Extend(two) == Extended::kYes, "the second time");
-    asked = Now();
+    asked = BootNow();
     judge(asked, Ask(two).fence == fence, "a repeated ask finds its own hold");
     EXPECT_EQ(Ask(three).kind, Kind::kGranted);
     judge(since, Ask(four).kind != Kind::kGranted, "a third one");
@@ -217,9 +213,9 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesTheFirstWhoWaits) {
     ASSERT_EQ(Ask(two).kind, Kind::kGranted);
     ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
     ASSERT_EQ(Free(one), Freed::kYes);
-    const BootTime began = Now();
-    Await(waiter, kLong);
-    ASSERT_LT(Now() - began, kLong / 2) << round;
+    const BootTime began = BootNow();
+    Await(waiter, kLongWait);
+    ASSERT_LT(BootNow() - began, kLongWait / 2) << round;
     ASSERT_EQ(Ask(waiter).kind, Kind::kGranted);
     ASSERT_EQ(Free(waiter), Freed::kYes);
     ASSERT_EQ(Free(two), Freed::kYes);
@@ -236,9 +232,9 @@ LOCK_TEST(IfCountedAndWakes, WhenALowLimitWaitsNoLongerThoseBehindAreWoken) {
     ASSERT_EQ(Ask(high).kind, Kind::kQueued);
     ASSERT_EQ(Free(holder), Freed::kYes);
     ASSERT_EQ(Ask(low).kind, Kind::kGranted);
-    const BootTime began = Now();
-    Await(high, kLong);
-    ASSERT_LT(Now() - began, kLong / 2) << round;
+    const BootTime began = BootNow();
+    Await(high, kLongWait);
+    ASSERT_LT(BootNow() - began, kLongWait / 2) << round;
     ASSERT_EQ(Ask(high).kind, Kind::kGranted);
     ASSERT_EQ(Free(high), Freed::kYes);
     ASSERT_EQ(Free(low), Freed::kYes);
@@ -262,7 +258,7 @@ LOCK_TEST(IfCountedAndWakes, AFreedPlaceWakesOneAndNotAll) {
   for (const Asker& waiter : waiters) {
     threads.emplace_back([&, waiter] {
       do {
-        Await(waiter, kLong);
+        Await(waiter, kLongWait);
         wakes++;
       } while (Ask(waiter).kind != Kind::kGranted && !HasFailure());
       EXPECT_EQ(Free(waiter), Freed::kYes);

@@ -11,7 +11,7 @@
 namespace oncemq::conformance {
 namespace {
 
-std::unique_ptr<LockDomain> OpenDomain(const std::shared_ptr<LockEngine>& engine) {
+std::unique_ptr<LockDomain> OpenCounted(const std::shared_ptr<LockEngine>& engine) {
   auto domain = LockDomain::Open(engine);
   EXPECT_TRUE(domain.has_value()) << ToString(domain.error());
   return domain ? *std::move(domain) : nullptr;
@@ -29,8 +29,8 @@ LOCK_TEST(IfCounted, NeverMoreHoldThanTheLimitSays) {
   constexpr int kThreads = 6;
   constexpr int kRounds = 15;
   constexpr int kLimit = 3;
-  const auto one = OpenDomain(shared_engine());
-  const auto two = OpenDomain(shared_engine());
+  const auto one = OpenCounted(shared_engine());
+  const auto two = OpenCounted(shared_engine());
   std::atomic<int> holding{0};
   std::atomic<int> most{0};
   std::vector<std::jthread> threads;
@@ -54,7 +54,7 @@ LOCK_TEST(IfCounted, NeverMoreHoldThanTheLimitSays) {
 }
 
 LOCK_TEST(IfCounted, EachCountedLeaseIsReleasedByItself) {
-  const auto domain = OpenDomain(shared_engine());
+  const auto domain = OpenCounted(shared_engine());
   auto one = Acquired(*domain, {.limit = 2});
   auto two = Acquired(*domain, {.limit = 2});
   ASSERT_TRUE(one && two);

@@ -12,7 +12,7 @@
 namespace oncemq::conformance {
 namespace {
 
-constexpr milliseconds kLong{30'000};
+constexpr milliseconds kLongLease{30'000};
 
 std::unique_ptr<LockDomain> OpenDomain(const std::shared_ptr<LockEngine>& engine,
                                        const LockOptions& options = {}) {
@@ -251,7 +251,7 @@ LOCK_TEST(Always, TwoWhoTakeTheSameNamesDoNotWaitForEachOther) {
   for (const auto* names : {&there, &back}) {
     threads.emplace_back([&domain, names] {
       for (int i = 0; i < 50; i++) {
-        auto all = domain->AcquireAll(*names, {.until = domain->clock().Boot() + kLong});
+        auto all = domain->AcquireAll(*names, {.until = domain->clock().Boot() + kLongLease});
         ASSERT_TRUE(all.has_value()) << ToString(all.error());
         ASSERT_TRUE(all->has_value());
       }

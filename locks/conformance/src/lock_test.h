@@ -85,7 +85,7 @@ struct Asker {
 };
 
 // Thread safety: the calls on the engine may be made from any thread, as the engine's own.
-class LockTest : public testing::Test {
+class LockTest : public ::testing::Test {
  public:
   explicit LockTest(const LockEngineCase& engine) : case_(engine) {}
 

@@ -12,10 +12,6 @@ namespace {
 // Longer than any test takes: what ends such a wait is a wake.
 constexpr milliseconds kLong{10'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // Many times, so that some of the waiters sleep when their turn comes.
 LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
   for (int round = 0; round < 20; round++) {
@@ -28,7 +24,7 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
     std::jthread waits([&] {
       waiting = true;
       Await(waiter, kLong);
-      woken = Now();
+      woken = BootNow();
     });
     while (!waiting) {
       std::this_thread::yield();
@@ -36,7 +32,7 @@ LOCK_TEST(IfWakes, AReleaseWakesTheNextOne) {
     for (int i = 0; i < 500; i++) {
       std::this_thread::yield();
     }
-    const BootTime freed = Now();
+    const BootTime freed = BootNow();
     ASSERT_EQ(Free(holder), Freed::kYes);
     waits.join();
     ASSERT_LT(woken - freed, kLong / 2) << "round " << round;
@@ -51,9 +47,9 @@ LOCK_TEST(IfWakes, ATurnThatCameBeforeTheWaitIsNotMissed) {
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   Await(waiter, kLong);
-  EXPECT_LT(Now() - began, kLong / 2);
+  EXPECT_LT(BootNow() - began, kLong / 2);
 }
 
 LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
@@ -64,11 +60,11 @@ LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(second).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   std::jthread waits([&] { Await(second, kLong); });
   EXPECT_EQ(Free(first), Freed::kNotHeld) << "it was its turn, and it does not want it";
   waits.join();
-  EXPECT_LT(Now() - began, kLong / 2);
+  EXPECT_LT(BootNow() - began, kLong / 2);
   EXPECT_EQ(Ask(second).kind, Kind::kGranted);
 }
 
@@ -76,13 +72,13 @@ LOCK_TEST(IfWakes, OneWhoGivesUpWakesTheNextOne) {
 LOCK_TEST(IfFair, AWaitEndsWhenItIsToEnd) {
   ASSERT_EQ(Ask(New()).kind, Kind::kGranted);
   const Asker waiter = New();
-  const BootTime until = Now() + milliseconds(50);
+  const BootTime until = BootNow() + milliseconds(50);
   int waits = 0;
-  for (; Now() < until; waits++) {
+  for (; BootNow() < until; waits++) {
     ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
-    Await(waiter, std::chrono::ceil<milliseconds>(until - Now()));
+    Await(waiter, std::chrono::ceil<milliseconds>(until - BootNow()));
   }
-  EXPECT_LT(Now(), until + kLong / 2);
+  EXPECT_LT(BootNow(), until + kLong / 2);
   EXPECT_LE(waits, 3);
 }
 
@@ -91,11 +87,11 @@ LOCK_TEST(IfFair, AWaitEndsWhenAStopIsRequested) {
   const Asker waiter = New();
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   std::stop_source stop;
-  const BootTime began = Now();
+  const BootTime began = BootNow();
   std::jthread waits([&] { Await(waiter, kLong, stop.get_token()); });
   stop.request_stop();
   waits.join();
-  EXPECT_LT(Now() - began, kLong / 2);
+  EXPECT_LT(BootNow() - began, kLong / 2);
 }
 
 // A herd of n would be woken n * n / 2 times; fewer where some wakes come together, as on a slow

@@ -12,12 +12,8 @@ namespace {
 constexpr size_t kLargestBatch = 100;  // etcd takes 128 operations at a time
 constexpr int kTries = 5;
 // Threads wait on a clock that stands still while the machine sleeps.
-constexpr milliseconds kLongestNap{500};
-constexpr milliseconds kBetweenTries{100};
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
+constexpr milliseconds kLongestKeeperNap{500};
+constexpr milliseconds kBetweenKeeps{100};
 
 LockCapabilities Of(const EtcdLockOptions& options) {
   LockCapabilities can = EtcdLockCapabilities();
@@ -55,8 +51,8 @@ bool EtcdLocks::Start() {
 void EtcdLocks::Keep() {
   MutexLock lock(mutex_);
   while (!ending_) {
-    const BootTime now = Now();
-    BootTime next = now + kLongestNap;
+    const BootTime now = BootNow();
+    BootTime next = now + kLongestKeeperNap;
     for (const auto& due : {claims_.next(), session_.next_keep_alive()}) {
       next = std::min(next, due.value_or(next));
     }
@@ -67,7 +63,7 @@ void EtcdLocks::Keep() {
       continue;
     }
     if (!KeepOnce() && !ending_) {
-      changed_.wait_for(mutex_, kBetweenTries);
+      changed_.wait_for(mutex_, kBetweenKeeps);
     }
   }
 }
@@ -91,7 +87,7 @@ Status EtcdLocks::RemoveOverdue() {
     std::vector<std::pair<Token, EtcdClaim>> overdue;
     {
       MutexLock lock(mutex_);
-      overdue = claims_.Overdue(Now(), kLargestBatch);
+      overdue = claims_.Overdue(BootNow(), kLargestBatch);
     }
     if (overdue.empty()) {
       return {};

@@ -11,11 +11,7 @@ namespace oncemq {
 namespace {
 
 constexpr size_t kLargestBatch = 100;  // etcd takes 128 operations at a time
-constexpr int kTries = 5;
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
+constexpr int kAskTries = 5;
 
 milliseconds Left(BootTime until, BootTime now) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
@@ -47,13 +43,13 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
     error.effect = asked ? Effect::kUnknown : error.effect;
     return error;
   };
-  for (int tries = 0; tries < kTries; tries++) {
+  for (int tries = 0; tries < kAskTries; tries++) {
     if (!session_.Allows(ask.epoch)) {
       return failed({Code::kCorrupt, Effect::kNone,
                      "etcd went back to an earlier state, so fences would repeat: it is to be "
                      "sealed with a higher epoch"});
     }
-    const auto ticket = session_.Until(Now() + ask.lease);
+    const auto ticket = session_.Until(BootNow() + ask.lease);
     if (!ticket) {
       return failed(ticket.error());
     }
@@ -108,23 +104,23 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
     }
     MutexLock lock(mutex_);
     has = claims_.Find(ask.token);
-    if (claims_.Asking(ask.token, key, Now())) {
+    if (claims_.Asking(ask.token, key, BootNow())) {
       break;
     }
-    if (tries >= kTries) {
+    if (tries >= kAskTries) {
       return Error{Code::kUnavailable, Effect::kNone, "what had ended is not removed yet"};
     }
   }
   const auto answer = AskStore(ask, key, has);
   MutexLock lock(mutex_);
   if (!answer && answer.error().effect == Effect::kUnknown) {
-    claims_.Unknown(ask.token, Now() + std::max(ask.lease, ask.place));
+    claims_.Unknown(ask.token, BootNow() + std::max(ask.lease, ask.place));
     Changed();
     return answer.error();
   }
   if (!answer || answer->kind == EtcdAskAnswer::Kind::kSealed) {
     if (answer && answer->fresh && !ONCEMQ_MUTANT("etcd-sealed-key-left")) {
-      claims_.Unknown(ask.token, Now());  // made before it was sealed: to be removed, at once
+      claims_.Unknown(ask.token, BootNow());  // made before it was sealed: to be removed, at once
       Changed();
     } else {
       claims_.NotAsked(ask.token);
@@ -144,7 +140,7 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
 }
 
 LockAnswer EtcdLocks::Waits(const LockAsk& ask, const EtcdClaim& claim) {
-  const BootTime now = Now();
+  const BootTime now = BootNow();
   claims_.Has(ask.token, claim, now + ask.place);
   Changed();
   const auto ends = claims_.UntilOf(claim.ahead);
@@ -154,7 +150,7 @@ LockAnswer EtcdLocks::Waits(const LockAsk& ask, const EtcdClaim& claim) {
 
 // Its place in the line says what came of it.
 Result<LockAnswer> EtcdLocks::InLine(const LockAsk& ask, const EtcdAskAnswer& answer) {
-  const BootTime now = Now();
+  const BootTime now = BootNow();
   const EtcdEntry& mine = *answer.mine;
   EtcdClaim claim{.key = mine.key, .created = mine.created};
   const auto same = [&](const EtcdEntry& entry) { return entry.key == mine.key; };
@@ -257,7 +253,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
     MutexLock lock(mutex_);
     for (size_t i = 0; i < claims.size(); i++) {
       answers[i] = Extended::kGone;
-      if (claims_.Extending(claims[i].token, Now())) {
+      if (claims_.Extending(claims[i].token, BootNow())) {
         held[i] = claims_.Find(claims[i].token);
         look.then.push_back({.kind = EtcdOp::Kind::kRange, .key = held[i]->key});
       }
@@ -278,7 +274,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
         entries[0].lease == seen->second) {
       const auto asked = EtcdAskedOf(entries[0].value);
       answers[i] = asked && asked->back ? Extended::kAskedBack : Extended::kYes;
-      until = Now() + claims[i].lease;
+      until = BootNow() + claims[i].lease;
     }
     claims_.Extended(claims[i].token, until);
     reply++;
@@ -289,8 +285,8 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
 
 Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& look,
                                                                 milliseconds lease) {
-  for (int tries = 0; tries < kTries; tries++) {
-    const auto ticket = session_.Until(Now() + lease);
+  for (int tries = 0; tries < kAskTries; tries++) {
+    const auto ticket = session_.Until(BootNow() + lease);
     if (!ticket) {
       return ticket.error();
     }
@@ -318,7 +314,7 @@ Status EtcdLocks::Free(std::span<const LockClaim> claims, std::span<Freed> answe
         answers[i] = Freed::kNotHeld;
         if (const auto claim = claims_.Find(claims[i].token)) {
           some.push_back({claims[i].token, *claim});
-          whose.push_back({i, claims_.Holds(claims[i].token, Now())});
+          whose.push_back({i, claims_.Holds(claims[i].token, BootNow())});
         }
       }
     }

@@ -11,12 +11,12 @@ namespace oncemq {
 namespace {
 
 constexpr size_t kPage = 1'000;
-constexpr size_t kLargestBatch = 100;
+constexpr size_t kLargestRead = 100;
 
 constexpr size_t kLongestWho = 512;
 
 // It was only read.
-Error Strange() {
+Error StrangeRead() {
   return {Code::kCorrupt, Effect::kNone, "etcd has something there that is not ours"};
 }
 
@@ -37,7 +37,7 @@ Result<EtcdLocks::Line> EtcdLocks::LineOf(std::string_view name) {
     return answer.error();
   }
   if (answer->replies.size() != 1) {
-    return Strange();
+    return StrangeRead();
   }
   Line line;
   line.entries = std::move(answer->replies.front().entries);
@@ -45,7 +45,7 @@ Result<EtcdLocks::Line> EtcdLocks::LineOf(std::string_view name) {
   for (size_t i = 0; i < line.entries.size(); i++) {
     auto asked = EtcdAskedOf(line.entries[i].value);
     if (!asked) {
-      return Strange();
+      return StrangeRead();
     }
     line.asked.push_back(*std::move(asked));
     line.holds.push_back(!WaitsFor(modes, i));
@@ -67,7 +67,7 @@ Result<size_t> EtcdLocks::AskBack(std::string_view name) {
                                                  .key = line->entries[i].key,
                                                  .value = BytesOf(asked),
                                                  .keep_lease = true}));
-    if (txn.then.size() < kLargestBatch && i + 1 < line->entries.size() && line->holds[i + 1]) {
+    if (txn.then.size() < kLargestRead && i + 1 < line->entries.size() && line->holds[i + 1]) {
       continue;
     }
     const auto answer = client_->Run(txn);
@@ -166,12 +166,12 @@ Result<uint32_t> EtcdLocks::Seal(uint32_t epoch) {
       return there.error();
     }
     if (there->replies.size() != 1) {
-      return Strange();
+      return StrangeRead();
     }
     const auto& entries = there->replies.front().entries;
     const auto sealed = EtcdEpochOf(entries);
     if (!sealed) {
-      return Strange();
+      return StrangeRead();
     }
     if (epoch <= *sealed) {
       return *sealed;

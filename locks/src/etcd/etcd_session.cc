@@ -14,10 +14,6 @@ constexpr milliseconds kAWhile{100};
 // A session that somebody ended is found gone with its next acknowledgement.
 constexpr milliseconds kMostBetweenKeepAlives{1'000};
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 EtcdSession::EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
@@ -25,7 +21,7 @@ EtcdSession::EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chro
     : client_(client), keys_(keys), ttl_(ttl), patience_(patience), doubts_(doubts) {}
 
 Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
-  const BootTime give_up = Now() + patience_;
+  const BootTime give_up = BootNow() + patience_;
   uint64_t before = 0;
   {
     MutexLock lock(mutex_);
@@ -35,8 +31,8 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
     int64_t lease = 0;
     {
       MutexLock lock(mutex_);
-      while (asking_ && Now() < give_up) {
-        changed_.wait_for(mutex_, give_up - Now());
+      while (asking_ && BootNow() < give_up) {
+        changed_.wait_for(mutex_, give_up - BootNow());
       }
       if (ticket_.lease != 0 && until_ >= until) {
         return ticket_;
@@ -45,7 +41,7 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
         return *failed_;
       }
       // One that has ended is found gone first, and made anew then.
-      if (asking_ || Now() >= give_up || asked_ > before + 3) {
+      if (asking_ || BootNow() >= give_up || asked_ > before + 3) {
         return Error{Code::kTimeout, Effect::kNone, "etcd acknowledges no session"};
       }
       asking_ = true;
@@ -71,7 +67,7 @@ Status EtcdSession::Renew(int64_t lease) {
     MutexLock lock(mutex_);
     seen = ticket_.seen;
   }
-  const BootTime sent = Now();
+  const BootTime sent = BootNow();
   const auto kept = lease != 0 ? client_.KeepAlive(lease) : client_.Grant(ttl_);
   if (!kept) {
     return kept.error();
@@ -122,7 +118,7 @@ std::optional<BootTime> EtcdSession::next_keep_alive() {
     return std::nullopt;
   }
   // Somebody is at it: whether that was enough shows later.
-  return asking_ ? Now() + kAWhile : NextKeepAlive();
+  return asking_ ? BootNow() + kAWhile : NextKeepAlive();
 }
 
 BootTime EtcdSession::NextKeepAlive() const {
@@ -140,7 +136,7 @@ Status EtcdSession::KeepAlive() {
   int64_t lease = 0;
   {
     MutexLock lock(mutex_);
-    if (ticket_.lease == 0 || asking_ || Now() < NextKeepAlive()) {
+    if (ticket_.lease == 0 || asking_ || BootNow() < NextKeepAlive()) {
       return {};
     }
     lease = ticket_.lease;

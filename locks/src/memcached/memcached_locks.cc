@@ -20,17 +20,13 @@ using std::chrono::seconds;
 using CommandKind = MemcachedCommand::Kind;
 using ReplyKind = MemcachedReply::Kind;
 
-constexpr LockCapabilities kCan{
+constexpr LockCapabilities kMemcachedCan{
     .engine = "memcached", .processes = true, .unfair = true, .lists = false};
 
 // Somebody else changed the key between a look and a change; so often in turn that is no chance.
 constexpr int kRounds = 8;
 constexpr size_t kLargestBatch = 64;
 constexpr milliseconds kLongestKept = kMemcachedLongest - seconds(5);
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
 
 // The server's clock has whole seconds, and may be behind by what MemcachedClock lets pass.
 seconds Kept(milliseconds lease) {
@@ -48,7 +44,7 @@ class MemcachedLocks final : public LockEngine {
       : client_(std::move(client)),
         space_(std::to_string(options.space.size()) + ":" + options.space + ":") {}
 
-  const LockCapabilities& capabilities() const override { return kCan; }
+  const LockCapabilities& capabilities() const override { return kMemcachedCan; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     if (ask.mode != LockMode::kExclusive) {
@@ -58,7 +54,7 @@ class MemcachedLocks final : public LockEngine {
       return MemcachedCannot("has leases of up to 30 days");
     }
     InEpoch(ask.epoch);
-    const BootTime sent = Now();
+    const BootTime sent = BootNow();
     const auto former = claims_.Find(ask.token);
     claims_.Sent(ask.token, ask.epoch, sent + ask.lease, sent);
     MemcachedHold hold{ask.token, false, space_ + std::string(ask.name), std::string(ask.who)};
@@ -99,7 +95,7 @@ class MemcachedLocks final : public LockEngine {
       }
       const bool mine = (*there)->hold.token == ask.token;
       // Looked at behind the answer: whoever extends it says so before.
-      if (!mine && !claims_.Ended((*there)->hold.token, Now())) {
+      if (!mine && !claims_.Ended((*there)->hold.token, BootNow())) {
         claims_.Refused(ask.token, stored || former);
         return LockAnswer{};
       }
@@ -117,12 +113,12 @@ class MemcachedLocks final : public LockEngine {
 
   // Nobody wakes anybody here.
   Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
-    WaitUntil(until, Now(), stop);
+    WaitUntil(until, BootNow(), stop);
     return {};
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    const BootTime sent = Now();
+    const BootTime sent = BootNow();
     std::vector<Open> open;
     for (size_t i = 0; i < claims.size(); i++) {
       if (claims[i].lease > kLongestKept) {
@@ -161,7 +157,7 @@ class MemcachedLocks final : public LockEngine {
           return MemcachedCommand{CommandKind::kDrop, one.key, {}, {}, there.version};
         },
         [&](const Open& one, const There&, const std::optional<There>&) {
-          const bool ended = claims_.Ended(claims[one.claim].token, Now());
+          const bool ended = claims_.Ended(claims[one.claim].token, BootNow());
           answers[one.claim] = ended ? Freed::kNotHeld : Freed::kYes;
         });
     for (size_t i = 0; done && i < claims.size(); i++) {
@@ -177,7 +173,7 @@ class MemcachedLocks final : public LockEngine {
       if (!there) {
         return there.error();
       }
-      if (!*there || claims_.Ended((*there)->hold.token, Now())) {
+      if (!*there || claims_.Ended((*there)->hold.token, BootNow())) {
         return size_t{0};
       }
       if ((*there)->hold.asked_back) {
@@ -212,7 +208,7 @@ class MemcachedLocks final : public LockEngine {
       return there.error();
     }
     LockView view{std::string(name), {}};
-    if (*there && !claims_.Ended((*there)->hold.token, Now())) {
+    if (*there && !claims_.Ended((*there)->hold.token, BootNow())) {
       view.parties.push_back({.holds = true,
                               .mode = LockMode::kExclusive,
                               .fence = {},
@@ -293,7 +289,7 @@ class MemcachedLocks final : public LockEngine {
       const auto lit = client_->Run({CommandKind::kAdd, beacon_, "1", kMemcachedLongest});
       return lit ? Result<bool>(false) : lit.error();
     }
-    return clock_.Right(kMemcachedLongest - beacon.left, sent, Now());
+    return clock_.Right(kMemcachedLongest - beacon.left, sent, BootNow());
   }
 
   // Changes what lies there for each, if it is this claim's still. `sent`: of changes that count
@@ -373,7 +369,7 @@ class MemcachedLocks final : public LockEngine {
 }  // namespace
 
 LockCapabilities MemcachedLockCapabilities() {
-  return kCan;
+  return kMemcachedCan;
 }
 
 Result<std::shared_ptr<LockEngine>> OpenMemcachedLocks(std::string_view address,

@@ -18,7 +18,7 @@ redis.call('SET', KEYS[1], ARGV[1])
 return 1
 )lua";
 
-constexpr char kWrite[] = R"lua(
+constexpr char kFencedWrite[] = R"lua(
 local last = redis.call('GET', KEYS[1])
 if not last or last < ARGV[1] then return {2} end
 if last > ARGV[1] then return {0} end
@@ -36,7 +36,7 @@ std::string TextOf(const Fence& fence) {
 
 struct RedisFence::Scripts {
   const RedisScript begin{kBegin};
-  const RedisScript write{kWrite};
+  const RedisScript write{kFencedWrite};
 };
 
 RedisFence::RedisFence(RedisClient& client, std::string key)

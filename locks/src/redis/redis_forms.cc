@@ -95,7 +95,7 @@ milliseconds RedisMillis(int64_t micros) {
   return std::chrono::ceil<milliseconds>(microseconds(std::max<int64_t>(0, micros)));
 }
 
-Fence RedisFence(const RedisReply& epoch, const RedisReply& token) {
+Fence FenceOf(const RedisReply& epoch, const RedisReply& token) {
   return {static_cast<uint32_t>(epoch.integer), static_cast<uint64_t>(token.integer)};
 }
 

@@ -26,7 +26,7 @@ std::string RedisMicros(milliseconds time);
 // In milliseconds. A key outlives its hold by a minute.
 std::string RedisKept(milliseconds lease);
 milliseconds RedisMillis(int64_t micros);
-Fence RedisFence(const RedisReply& epoch, const RedisReply& token);
+Fence FenceOf(const RedisReply& epoch, const RedisReply& token);
 // What cannot be read.
 Error RedisStrange();
 

@@ -14,16 +14,16 @@ namespace {
 
 using Replies = std::vector<RedisReply>;
 
-constexpr LockCapabilities kCan{.engine = "redis",
-                                .processes = true,
-                                .fair = true,
-                                .unfair = true,
-                                .shared = true,
-                                .counted = true,
-                                .wakes = true,
-                                .fence = true,
-                                .long_holds = true,
-                                .seals = true};
+constexpr LockCapabilities kRedisCan{.engine = "redis",
+                                     .processes = true,
+                                     .fair = true,
+                                     .unfair = true,
+                                     .shared = true,
+                                     .counted = true,
+                                     .wakes = true,
+                                     .fence = true,
+                                     .long_holds = true,
+                                     .seals = true};
 
 class RedisLocks final : public LockEngine {
  public:
@@ -34,7 +34,7 @@ class RedisLocks final : public LockEngine {
         max_waiters_(std::to_string(options.max_waiters)),
         wakes_(client_->place(), {options.connect, options.call}, options.space) {}
 
-  const LockCapabilities& capabilities() const override { return kCan; }
+  const LockCapabilities& capabilities() const override { return kRedisCan; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     const std::string token = RedisToken(ask.token);
@@ -117,7 +117,7 @@ class RedisLocks final : public LockEngine {
       }
       view.parties.push_back({.holds = party.list[0].text == "h",
                               .mode = ModeOfRedis(party.list[1].text),
-                              .fence = RedisFence(party.list[5], party.list[2]),
+                              .fence = FenceOf(party.list[5], party.list[2]),
                               .left = RedisMillis(party.list[3].integer),
                               .who = party.list[4].text});
     }
@@ -143,11 +143,11 @@ class RedisLocks final : public LockEngine {
     using Kind = LockAnswer::Kind;
     switch (said[0].integer) {
       case kRedisGranted:
-        return LockAnswer{Kind::kGranted, RedisFence(said[3], said[1]), milliseconds(0)};
+        return LockAnswer{Kind::kGranted, FenceOf(said[3], said[1]), milliseconds(0)};
       case kRedisQueued:
         return LockAnswer{Kind::kQueued, {}, RedisMillis(said[2].integer)};
       case kRedisSealed:
-        return LockAnswer{Kind::kSealed, RedisFence(said[3], said[1]), milliseconds(0)};
+        return LockAnswer{Kind::kSealed, FenceOf(said[3], said[1]), milliseconds(0)};
       case kRedisFull:
         return Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"};
       default:
@@ -214,7 +214,7 @@ class RedisLocks final : public LockEngine {
 }  // namespace
 
 LockCapabilities RedisLockCapabilities() {
-  return kCan;
+  return kRedisCan;
 }
 
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,

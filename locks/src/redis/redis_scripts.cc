@@ -114,7 +114,7 @@ local function remove(all, column, value)
 end
 )lua";
 
-constexpr char kSealed[] = R"lua(
+constexpr char kAskSealed[] = R"lua(
 local epoch = redis.call('GET', KEYS[2]) or '0'
 if epoch ~= ARGV[11] then
   if #epoch > 10 or not epoch:match('^%d+$') or tonumber(epoch) > 4294967295 then
@@ -262,7 +262,7 @@ for _, h in ipairs(holders) do seen[#seen + 1] = {h[1], h[3] - now, h[6]} end
 return seen
 )lua";
 
-constexpr char kSeal[] = R"lua(
+constexpr char kSealName[] = R"lua(
 local epoch = redis.call('GET', KEYS[1]) or '0'
 if #epoch > 10 or not epoch:match('^%d+$') or tonumber(epoch) > 4294967295 then
   return redis.error_reply('ONCEMQ the seal of this space is not ours')
@@ -328,13 +328,13 @@ std::string Broken(std::string script) {
 }  // namespace
 
 RedisLockScripts::RedisLockScripts()
-    : ask(Broken(Whole(kAsk, std::string(kSealed) + kAskIdle))),
+    : ask(Broken(Whole(kAsk, std::string(kAskSealed) + kAskIdle))),
       extend(Broken(Whole(kExtend, kExtendOnly))),
       free(Broken(Whole(kFree, kFreeOnly))),
       ask_back(Whole(kAskBack)),
       evict(Broken(Whole(kEvict))),
       look(Whole(kLook)),
       tokens(Whole(kTokens)),
-      seal(kSeal) {}
+      seal(kSealName) {}
 
 }  // namespace oncemq

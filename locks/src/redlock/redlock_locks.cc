@@ -16,15 +16,11 @@
 namespace oncemq {
 namespace {
 
-constexpr LockCapabilities kCan{.engine = "redlock",
-                                .processes = true,
-                                .unfair = true,
-                                .survives_failover = true,
-                                .seals = true};
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
+constexpr LockCapabilities kRedlockCan{.engine = "redlock",
+                                       .processes = true,
+                                       .unfair = true,
+                                       .survives_failover = true,
+                                       .seals = true};
 
 // For so long beyond the end of a hold a master that was away is told that it was given back.
 constexpr milliseconds kTold{900'000};
@@ -43,20 +39,20 @@ class RedlockLocks final : public LockEngine {
                 ":"),
         seal_("oncemq:redlock:seal:" + options.space) {}
 
-  const LockCapabilities& capabilities() const override { return kCan; }
+  const LockCapabilities& capabilities() const override { return kRedlockCan; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     if (ask.mode != LockMode::kExclusive) {
       return Error{Code::kInvalid, Effect::kNone, "the engine redlock has exclusive locks only"};
     }
-    const BootTime sent = Now();
+    const BootTime sent = BootNow();
     const RedlockTry mine = tries_.Of(ask.token, sent, sent + ask.lease, ask.epoch, ask.who);
     const RedlockAnswers answers =
         masters_->Ask(AskFor(ask.name, mine, ask.lease), [this](const RedlockAnswers& now) {
           return RedlockTally(now).Decided(masters_->majority());
         });
     const RedlockSaid said = RedlockTally(answers);
-    const bool late = Now() >= sent + ask.lease && !ONCEMQ_MUTANT("redlock-late-grant");
+    const bool late = BootNow() >= sent + ask.lease && !ONCEMQ_MUTANT("redlock-late-grant");
     if (said.granted >= masters_->majority() && !late) {
       tries_.Lasts(ask.token, mine.token, sent + ask.lease);
       TellSeal(answers, ask.epoch);
@@ -79,12 +75,12 @@ class RedlockLocks final : public LockEngine {
 
   // Nobody wakes anybody here.
   Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
-    WaitUntil(until, Now(), stop);
+    WaitUntil(until, BootNow(), stop);
     return {};
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    const BootTime sent = Now();
+    const BootTime sent = BootNow();
     RedlockQuestion question{&scripts_.extend, 1, {}};
     std::vector<std::optional<RedlockTry>> tries;
     for (const LockClaim& claim : claims) {
@@ -381,7 +377,7 @@ class RedlockLocks final : public LockEngine {
 }  // namespace
 
 LockCapabilities RedlockCapabilities() {
-  return kCan;
+  return kRedlockCan;
 }
 
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,

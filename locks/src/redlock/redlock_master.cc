@@ -20,10 +20,6 @@ constexpr size_t kMostKept = 10'000;
 // One for the thread, the others for people.
 constexpr size_t kConnections = 8;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 bool RedlockServers::Take(size_t master, std::string_view id) {
@@ -187,7 +183,7 @@ void RedlockMaster::Do(Jobs jobs) {
     MutexLock lock(mutex_);
     client = client_;
   }
-  const BootTime now = Now();
+  const BootTime now = BootNow();
   std::erase_if(
       jobs, [now](const Job& job) { return job.round == nullptr && job.keep && *job.keep <= now; });
   for (size_t first = 0; first < jobs.size();) {

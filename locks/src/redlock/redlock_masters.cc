@@ -15,10 +15,6 @@ Error Invalid(const std::string& why) {
   return {Code::kInvalid, Effect::kNone, "the address of a redlock: " + why};
 }
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 }  // namespace
 
 Result<std::vector<RedisPlace>> ParseRedlock(std::string_view address) {
@@ -93,7 +89,7 @@ RedlockMasters::~RedlockMasters() {
 
 RedlockAnswers RedlockMasters::Ask(RedlockQuestion question, const Enough& enough,
                                    std::optional<BootTime> keep) const {
-  const BootTime until = Now() + call_;
+  const BootTime until = BootNow() + call_;
   const auto asked = std::make_shared<const RedlockQuestion>(std::move(question));
   const auto round = std::make_shared<RedlockRound>(count());
   for (const auto& master : masters_) {
@@ -104,7 +100,7 @@ RedlockAnswers RedlockMasters::Ask(RedlockQuestion question, const Enough& enoug
 
 RedlockAnswers RedlockMasters::AskSome(RedlockQuestion question, const std::vector<bool>& which,
                                        BootTime keep) const {
-  const BootTime until = Now() + call_;
+  const BootTime until = BootNow() + call_;
   const auto asked = std::make_shared<const RedlockQuestion>(std::move(question));
   const auto round = std::make_shared<RedlockRound>(count());
   for (size_t i = 0; i < count(); i++) {

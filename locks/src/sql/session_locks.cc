@@ -16,16 +16,12 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kLongestWho = 512;
+constexpr size_t kLongestSessionWho = 512;
 // Connections that hold nothing are kept for the next holds.
 constexpr size_t kMostIdle = 4;
 constexpr BootTime kNotYet = BootTime::max();
 // Between two looks at the connections of what is held.
-constexpr milliseconds kBetweenLooks{500};
-
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
+constexpr milliseconds kBetweenTries{500};
 
 // A name that this process holds, or asks for now. Its times belong to the engine's mutex.
 struct Held {
@@ -34,7 +30,7 @@ struct Held {
         hash(static_cast<int64_t>(number)),
         word("oncemq:" + Hex(number)),
         token(ask.token),
-        who(ask.who.substr(0, kLongestWho)) {}
+        who(ask.who.substr(0, kLongestSessionWho)) {}
 
   const std::string name;
   const int64_t hash;
@@ -112,7 +108,7 @@ class SessionLocks final : public LockEngine {
   // Nobody is told anything.
   Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
     MutexLock lock(mutex_);
-    changed_.wait_for(mutex_, stop, until - Now(), [] { return false; });
+    changed_.wait_for(mutex_, stop, until - BootNow(), [] { return false; });
     return {};
   }
 
@@ -165,7 +161,7 @@ class SessionLocks final : public LockEngine {
     LockView view{std::string(name), {}};
     const auto at = held_.find(name);
     if (at != held_.end() && at->second->until != kNotYet) {
-      const auto left = std::chrono::ceil<milliseconds>(at->second->until - Now());
+      const auto left = std::chrono::ceil<milliseconds>(at->second->until - BootNow());
       view.parties.push_back(
           {.holds = true, .left = std::max(left, milliseconds(0)), .who = at->second->who});
     }
@@ -196,7 +192,7 @@ class SessionLocks final : public LockEngine {
     MutexLock lock(mutex_);
     const auto at = held_.find(claim.name);
     const bool found = at != held_.end() && at->second->until != kNotYet &&
-                       at->second->until > Now() &&
+                       at->second->until > BootNow() &&
                        (at->second->token == claim.token || ONCEMQ_MUTANT("session-any-token"));
     return found ? at->second : nullptr;
   }
@@ -222,7 +218,7 @@ class SessionLocks final : public LockEngine {
   Result<bool> Says(SqlLine& line, std::string_view text, const Held& held) {
     const SqlStatement asks{
         text, {words_.word ? SqlValue(std::string_view(held.word)) : SqlValue(held.hash)}};
-    const auto outcome = line.Run({&asks, 1}, Now() + limits_.call);
+    const auto outcome = line.Run({&asks, 1}, BootNow() + limits_.call);
     if (!outcome) {
       return outcome.error();
     }
@@ -260,7 +256,7 @@ class SessionLocks final : public LockEngine {
     const auto taken = line ? Says(**line, words_.take, *held) : Result<bool>(line.error());
     if (taken && *taken) {
       held->line = *std::move(line);
-      KeepUntil(held, Now() + lease);
+      KeepUntil(held, BootNow() + lease);
       return true;
     }
     if (taken) {
@@ -276,7 +272,7 @@ class SessionLocks final : public LockEngine {
     const auto there = held->line && held->line->Fresh() ? Says(*held->line, words_.held, *held)
                                                          : Result<bool>(false);
     if (there && (*there || ONCEMQ_MUTANT("session-believed-to-live"))) {
-      return KeepUntil(held, Now() + lease);
+      return KeepUntil(held, BootNow() + lease);
     }
     held->line.reset();
     Drop(held);
@@ -320,9 +316,9 @@ class SessionLocks final : public LockEngine {
   // Waits for them, and no longer than to the next look.
   std::vector<HeldPtr> AwaitEnded() {
     MutexLock lock(mutex_);
-    const BootTime look_at = held_.empty() ? kNotYet : Now() + kBetweenLooks;
+    const BootTime look_at = held_.empty() ? kNotYet : BootNow() + kBetweenTries;
     for (;;) {
-      const BootTime now = Now();
+      const BootTime now = BootNow();
       std::vector<HeldPtr> ended;
       BootTime until = held_.empty() ? kNotYet : look_at;
       for (auto at = held_.begin(); at != held_.end();) {

@@ -28,10 +28,6 @@ constexpr uint64_t kNewRow = 16;
 constexpr uint64_t kSweepEach = kNewRow * kSqlPortion / 4;
 constexpr uint32_t kPauseDoublings = 5;
 
-BootTime Now() {
-  return SystemClock::Instance().Boot();
-}
-
 // What a rule may change of a name.
 struct Draft {
   LockEntry entry;
@@ -198,7 +194,7 @@ class SqlLocks final : public LockEngine {
 
   Status ChangeOne(std::string_view name, std::optional<uint32_t> epoch,
                    const std::function<Status(Draft&)>& rule) {
-    const BootTime until = Now() + limits_.call;
+    const BootTime until = BootNow() + limits_.call;
     const NameTurn turn(DoorOf(name), until);
     const auto left = Change(
         {&name, 1}, epoch, [&](size_t, Draft& draft) { return rule(draft); }, until);
@@ -222,7 +218,7 @@ class SqlLocks final : public LockEngine {
     for (const LockClaim& claim : claims) {
       names.push_back(claim.name);
     }
-    const BootTime until = Now() + limits_.call;
+    const BootTime until = BootNow() + limits_.call;
     if (names.size() != 1) {
       return Change(names, std::nullopt, rule, until);
     }
@@ -241,7 +237,7 @@ class SqlLocks final : public LockEngine {
     std::stable_sort(left.begin(), left.end(),
                      [&](size_t a, size_t b) { return names[a] < names[b]; });
     for (uint32_t tries = 0; !left.empty(); tries++) {
-      if (tries > 0 && Now() >= until) {
+      if (tries > 0 && BootNow() >= until) {
         break;
       }
       Pause(tries);

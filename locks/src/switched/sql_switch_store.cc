@@ -10,7 +10,7 @@
 namespace oncemq {
 namespace {
 
-constexpr milliseconds kBetweenLooks{1'000};
+constexpr milliseconds kBetweenReads{1'000};
 
 struct Texts {
   std::string_view make_records;
@@ -102,7 +102,7 @@ class SqlSwitchStore final : public SwitchStore {
   }
 
   Status Await(uint64_t version, BootTime until, const std::stop_token& stop) override {
-    return AwaitByLooking(version, until, stop, kBetweenLooks);
+    return AwaitByLooking(version, until, stop, kBetweenReads);
   }
 
   Status Say(std::string_view who, std::string_view word) override {

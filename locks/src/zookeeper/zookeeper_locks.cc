@@ -20,18 +20,18 @@ constexpr size_t kLongestSpace = 1'024;
 constexpr milliseconds kLongestSession = std::chrono::hours(24);
 constexpr size_t kPage = 100;  // names that are looked at together
 
-constexpr LockCapabilities kCan{.engine = "zookeeper",
-                                .processes = true,
-                                .fair = true,
-                                .shared = true,
-                                .wakes = true,
-                                .fence = true,
-                                .survives_failover = true,
-                                .long_holds = true,
-                                .seals = true};  // and how long a lease may be: Of()
+constexpr LockCapabilities kZooKeeperCan{.engine = "zookeeper",
+                                         .processes = true,
+                                         .fair = true,
+                                         .shared = true,
+                                         .wakes = true,
+                                         .fence = true,
+                                         .survives_failover = true,
+                                         .long_holds = true,
+                                         .seals = true};  // and how long a lease may be: Of()
 
 LockCapabilities Of(const ZooKeeperLockOptions& options) {
-  LockCapabilities can = kCan;
+  LockCapabilities can = kZooKeeperCan;
   can.longest_lease = LongestLeaseIn(options.session);
   return can;
 }
@@ -61,7 +61,7 @@ class ZooKeeperLocks final : public LockEngine {
   const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (const Status fit = CheckCounted(ask, kCan); !fit) {
+    if (const Status fit = CheckCounted(ask, kZooKeeperCan); !fit) {
       return fit.error();
     }
     const auto life = Connected();

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "minimal_service.h"
@@ -64,21 +63,6 @@ TEST(DiskWindow, ABuildWithoutItSaysSo) {
 }
 
 #else
-
-ServiceOptions Parsed(const std::string& yaml) {
-  auto options = ParseService(yaml, "service.yaml", NoSources());
-  EXPECT_TRUE(options) << options.error().message;
-  return options ? *options : ServiceOptions();
-}
-
-std::string Explained(const std::string& yaml) {
-  std::string out;
-  std::istringstream words(ExplainGuarantee(Parsed(yaml)));
-  for (std::string word; words >> word;) {
-    out += (out.empty() ? "" : " ") + word;
-  }
-  return out;
-}
 
 const std::string kAtomic = DiskWith("  level: guarded\n", "  level: atomic\n  one_host: true\n");
 const std::string kOpaque = DiskWith("  level: guarded\n", "  level: opaque\n");

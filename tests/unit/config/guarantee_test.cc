@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 
 #include "minimal_service.h"
@@ -17,21 +16,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // One line, so that a test need not know where it was wrapped.
-std::string Unwrapped(std::string text) {
-  std::string out;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    out += (out.empty() ? "" : " ") + word;
-  }
-  return out;
-}
-
-std::string Explained(const std::string& yaml) {
-  const auto options = ParseService(yaml, "service.yaml", NoSources());
-  EXPECT_TRUE(options) << options.error().message;
-  return options ? Unwrapped(ExplainGuarantee(*options)) : "";
-}
-
 TEST(Guarantee, LimitsStandBeforePromises) {
   const std::string text = Explained(kMinimalService);
   EXPECT_THAT(text, StartsWith("Guarantee of group `payments`: window memory, level guarded "

@@ -14,21 +14,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ServiceOptions Parsed(const std::string& yaml) {
-  const auto options = ParseService(yaml, "service.yaml", NoSources());
-  EXPECT_TRUE(options) << options.error().message;
-  return options.value_or(ServiceOptions{});
-}
-
-// With its lines joined.
-std::string Explained(const std::string& yaml) {
-  std::string text = ExplainGuarantee(Parsed(yaml));
-  for (size_t at = text.find("\n    "); at != std::string::npos; at = text.find("\n    ")) {
-    text.replace(at, 5, " ");
-  }
-  return text;
-}
-
 const std::string kByCoordinates = With("  id: {header: message-id}\n", "  id: coordinates\n");
 
 TEST(IncompleteMessages, EachPolicyHasItsName) {

@@ -2,9 +2,13 @@
 // The smallest file that is accepted, for tests that add one thing to it.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <sstream>
 #include <string>
 
 #include "oncemq/framework/service_file.h"
+#include "oncemq/framework/service_options.h"
 
 namespace oncemq {
 
@@ -31,6 +35,26 @@ inline ConfigSources NoSources() {
 inline std::string ErrorsOf(const std::string& yaml) {
   const auto options = ParseService(yaml, "service.yaml", NoSources());
   return options ? "" : options.error().message;
+}
+
+inline ServiceOptions Parsed(const std::string& yaml) {
+  const auto options = ParseService(yaml, "service.yaml", NoSources());
+  EXPECT_TRUE(options) << options.error().message;
+  return options.value_or(ServiceOptions{});
+}
+
+// With its lines joined.
+inline std::string Unwrapped(const std::string& text) {
+  std::string out;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
+}
+
+inline std::string Explained(const std::string& yaml) {
+  return Unwrapped(ExplainGuarantee(Parsed(yaml)));
 }
 
 // The minimal file with one line of it replaced.

@@ -20,12 +20,6 @@ using oncemq::testing::TempDir;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-ServiceOptions Parsed(const std::string& yaml) {
-  auto options = ParseService(yaml, "service.yaml", NoSources());
-  EXPECT_TRUE(options) << options.error().message;
-  return options ? *options : ServiceOptions();
-}
-
 TEST(ServiceFile, TheSmallestOneTakesTheDefaults) {
   const ServiceOptions options = Parsed(kMinimalService);
   const RuntimeOptions& runtime = options.runtime;

@@ -13,7 +13,7 @@ using Kind = LockAnswer::Kind;
 constexpr BootTime kStart{microseconds(1'000'000)};
 constexpr milliseconds kLease{1'000};
 
-class LockTableTest : public testing::Test {
+class LockTableTest : public ::testing::Test {
  protected:
   static LockAsk AskOf(uint64_t token, std::string_view name = "x") {
     return {.name = name, .token = {1, token}, .lease = kLease, .place = kLease};

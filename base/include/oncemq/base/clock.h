@@ -41,6 +41,10 @@ class SystemClock final : public Clock {
   static const SystemClock& Instance();
 };
 
+inline BootTime BootNow() {
+  return SystemClock::Instance().Boot();
+}
+
 // A clock that moves only when told. Shipped with the library: users test their handlers with it
 // too.
 class ManualClock final : public Clock {
