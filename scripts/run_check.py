@@ -68,8 +68,9 @@ class BuildGraph:
 
 
 def clang_jobs(files, graph):
-    commands = {str(pathlib.Path(entry["output"])): entry["command"] for entry in
-                json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))}
+    entries = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
+    commands = {re.search(r" -o (\S+)", entry["command"]).group(1): entry["command"]
+                for entry in entries}
     for file in files:
         command = next((commands[made] for made in sorted(graph.objects.get(file, ()))
                         if made in commands and "header_check" not in made), None)

@@ -50,7 +50,7 @@ def read_options():
 OPTIONS = read_options()
 WHICH = OPTIONS.of
 BUILD = ROOT / "build" / WHICH
-LOGS = ROOT / "build" / "test-logs" / ("mutants" if WHICH == "mutants" else f"mutants-{WHICH}")
+LOGS = ROOT / "build" / "test-logs" / "mutants" / WHICH
 
 
 @dataclasses.dataclass(frozen=True)
