@@ -196,7 +196,7 @@ def programs(tier, preset, labels, env=None, slowness=1, skip=()):
         jobs.append(Job(tier=tier, name=name, argv=without(argv, avoided), count=count,
                         env={**(env or {}), **own}, quarters=int(properties.get("PROCESSORS", 1)),
                         timeout=slowness * float(properties.get("TIMEOUT", 600)),
-                        kind="kafka" if any("kafka" in label for label in mine) else "",
+                        kind="kafka" if name.startswith("kafka") else "",
                         cwd=properties.get("WORKING_DIRECTORY", ""),
                         needs=(f"build {preset}", "kafka-fetch")))
     if not jobs:
@@ -254,12 +254,14 @@ def tiers(options):
         "mutants": lambda: [build("mutants", "mutants"),
                             *script("mutants", "scripts/mutants", "--no-build", timeout=3600,
                                     quarters=6, needs=("build mutants", "kafka-fetch"))],
-        "seeds": lambda: programs("seeds", "dev", ["sim"], many),
+        "seeds": lambda: programs("seeds", "dev", ["sim"], many, slowness=3,
+                                  skip=("*SmallScope*",)),
         "storms": lambda: programs("storms", "dev", ["storm"], storms),
         "locks": lambda: programs("locks", "dev", ["locks"]),
         "large": lambda: programs("large", "dev", ["large"]),
         "package": lambda: script("package", "scripts/check_package", timeout=1800),
-        "bench": lambda: [build("bench", "dev", "bench", "header_check", count=count_exit)],
+        "bench": lambda: [dataclasses.replace(
+            build("bench", "dev", "bench", "header_check", count=count_exit), name="build bench")],
         "hiredis": lambda: script("hiredis", "scripts/check_hiredis", timeout=1800),
         "fuzz": lambda: [build("fuzz", "fuzz", "fuzz", "oncemq_libraries"),
                          *script("fuzz", "scripts/fuzz", timeout=1800, needs=("build fuzz",))],
