@@ -84,7 +84,7 @@ class LogToFile : public ::testing::Test {
 
   const TempDir dir_;
   const std::filesystem::path file_ = dir_.path() / "log";
-  // Once earlier tests have said what they had to say.
+  // Taken after the held-back lines of earlier tests are written.
   const LogCounters before_ = (StopLogging(), LogTotals());
 };
 
