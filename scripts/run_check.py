@@ -13,6 +13,7 @@ import sys
 import time
 
 import run_tiers as tiers
+from changed_files import changed_files
 from job_queue import Job, JobQueue
 
 ROOT = tiers.ROOT
@@ -26,13 +27,6 @@ NOT_FOR_CLANG = re.compile(
 
 def told(*command, cwd=ROOT):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
-
-
-def changed_files(base):
-    """What differs from `base` or is new, as paths of the repository; what is gone is none."""
-    names = told("git", "diff", "--name-only", base, "--").splitlines()
-    names += told("git", "ls-files", "--others", "--exclude-standard").splitlines()
-    return sorted({name for name in names if (ROOT / name).is_file()})
 
 
 class BuildGraph:

@@ -5,7 +5,7 @@
 A line of the list is `name | command [; command] | what is broken`. A command is a test program
 and a filter, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
 commands fails. Without a mutant all must pass, or catching would mean nothing: each program is run
-once for that, with all of its filters.
+once for that with all of its filters, and once more for each set of other arguments.
 
 Whether a race is met is chance on a busy machine, so who survives is tried again, LOOKS times in
 all. One that is caught late is said at the end: its test wants to be sharper.
@@ -25,6 +25,8 @@ import sys
 import textwrap
 import time
 
+from changed_files import changed_files
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LISTS = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
 TIMEOUT = 120
@@ -39,8 +41,9 @@ PASSED = re.compile(r"\[       OK \] (\S+)")
 def read_options():
     parser = argparse.ArgumentParser(prog="scripts/mutants")
     parser.add_argument("--of", default="mutants", metavar="NAME", help="another list and build")
-    parser.add_argument("--in", dest="files", nargs="*", metavar="FILE",
-                        help="only those with a place in one of these files")
+    parser.add_argument("--changed", action="store_true",
+                        help="only those with a place in a file that differs from --base")
+    parser.add_argument("--base", default="HEAD", metavar="REV", help="a revision (HEAD)")
     parser.add_argument("--programs", action="store_true",
                         help="only print the programs that are needed")
     parser.add_argument("names", nargs="*", help="only these")
@@ -127,9 +130,12 @@ def run(command, mutant, programs, timeout=TIMEOUT):
     return code, output, time.monotonic() - begin
 
 
-def check_unbroken(program, filters, programs):
-    """Without a mutant all must pass, and each filter must name a test. Returns what is wrong."""
-    command = f"{program} {FILTER}{':'.join(filters)}"
+def check_unbroken(asked, filters, programs):
+    """Without a mutant all must pass, and each filter must name a test. Returns what is wrong.
+    `asked`: a program and its arguments besides the filter."""
+    program, *others = asked
+    command = " ".join([program, FILTER + ":".join(filters), *others])
+    program = " ".join(asked)
     code, output, took = run(command, "", programs, BASELINE_TIMEOUT)
     if code != 0:
         said = textwrap.indent(output[-2000:], "  ")
@@ -162,22 +168,22 @@ def choose(listed):
         chosen = [mutant for mutant in chosen if mutant.name in OPTIONS.names]
         if not chosen:
             sys.exit(f"no such mutant; tests/mutants/{WHICH}.txt names them all")
-    if OPTIONS.files is not None:
+    if OPTIONS.changed:
         places = set()
-        for path in OPTIONS.files:
-            if path.endswith((".h", ".cc")) and (ROOT / path).is_file():
+        for path in changed_files(OPTIONS.base):
+            if path.endswith((".h", ".cc")):
                 places |= set(PLACE.findall((ROOT / path).read_text(encoding="utf-8")))
         chosen = [mutant for mutant in chosen if mutant.name in places]
     return chosen
 
 
 def by_program(mutants):
-    """The filters that each program is asked with."""
+    """The filters that each program is asked with, by the program and its other arguments."""
     filters = collections.defaultdict(set)
     for command in {command for mutant in mutants for command in mutant.commands}:
-        program, option, *_ = shlex.split(command)
-        filters[program].add(option.removeprefix(FILTER))
-    return {program: sorted(found) for program, found in sorted(filters.items())}
+        program, option, *others = shlex.split(command)
+        filters[(program, *others)].add(option.removeprefix(FILTER))
+    return {asked: sorted(found) for asked, found in sorted(filters.items())}
 
 
 def main():
@@ -185,7 +191,7 @@ def main():
     mutants = choose(listed)
     asked = by_program(mutants)
     if OPTIONS.programs:
-        print(" ".join(asked))
+        print(" ".join(sorted({program for program, *_ in asked})))
         return 0
     for old in LOGS.glob("*.log"):
         old.unlink()

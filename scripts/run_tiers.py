@@ -33,6 +33,7 @@ SAID = re.compile(
     r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([\w./]+)(?:, .*?)?( \(\d+ ms\))?$", re.M)
 BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
 LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.M)
+ADD_TEST = re.compile(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", re.M)
 FLAKY = re.compile(r"^\| `(test_\w+)` \| `(\S+)` \|", re.M)  # a row of the list in docs/testing.md
 
 
@@ -173,12 +174,22 @@ def without(argv, names):
     return [*(word for word in argv if not word.startswith(option)), option + chosen + more]
 
 
+def commands(preset):
+    """By test. ctest itself names no command whose program is not built yet."""
+    found = {}
+    for path in (ROOT / "build" / preset).rglob("CTestTestfile.cmake"):
+        for name, words in ADD_TEST.findall(path.read_text(encoding="utf-8")):
+            found[name] = re.findall(r'"([^"]*)"', words)
+    return found
+
+
 def ctest_entries(preset):
+    argv_of = commands(preset)
     told = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"],
                           cwd=ROOT, capture_output=True, text=True, check=True)
     for test in json.loads(told.stdout)["tests"]:
         properties = {each["name"]: each["value"] for each in test["properties"]}
-        yield test["name"], test.get("command", ["false"]), properties
+        yield test["name"], argv_of[test["name"]], properties
 
 
 def programs(tier, preset, labels, env=None, slowness=1, skip=()):

@@ -228,9 +228,16 @@ Watermarks KafkaAdmin::QueryWatermarks(const std::string& topic, int32_t partiti
   const TopicPtr known(rd_kafka_topic_new(state_->client.get(), topic.c_str(), nullptr));
   FetchMetadata(state_->client.get(), state_->timeout, known.get());
   Watermarks found;
-  Check(rd_kafka_query_watermark_offsets(state_->client.get(), topic.c_str(), partition, &found.low,
-                                         &found.high, static_cast<int>(state_->timeout.count())),
-        "watermarks of " + topic + "/" + std::to_string(partition));
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+  // A broker that has just started does not lead yet, though its metadata may say so.
+  Eventually(state_->timeout, [&] {
+    error =
+        rd_kafka_query_watermark_offsets(state_->client.get(), topic.c_str(), partition, &found.low,
+                                         &found.high, static_cast<int>(state_->timeout.count()));
+    return error != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION &&
+           error != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
+  });
+  Check(error, "watermarks of " + topic + "/" + std::to_string(partition));
   return found;
 }
 

@@ -84,7 +84,12 @@ void TcpProxy::Run() {
         ended = said == 0;
       }
       if (!ended && waits[2 + 2 * i].revents != 0) {
-        ended = Carry(link.server, link.client, mode == Mode::kSwallowReplies, nullptr) == 0;
+        if (mutes_next_.exchange(false)) {
+          link.mute = true;
+          muted_++;
+        }
+        const bool swallow = link.mute || mode == Mode::kSwallowReplies;
+        ended = Carry(link.server, link.client, swallow, nullptr) == 0;
       }
       if (ended) {
         close(link.client);

@@ -46,7 +46,12 @@ class TcpProxy {
     MutexLock lock(mutex_);
     cut_begun_by_ = words;
   }
-  // How many it has cut so. One that was asked for a moment ago may be missing.
+  // Once: the next message of the server is lost, with all that follow it on the same connection.
+  // Messages of the client arrive.
+  void MuteNext() { mutes_next_ = true; }
+  // How often it came to that.
+  uint64_t muted() const { return muted_; }
+  // How many were cut by their beginning. One that was asked for a moment ago may be missing.
   uint64_t cut_by_beginning() const { return cut_by_beginning_; }
   // How many bytes clients have said that went on to a server.
   uint64_t said() const { return said_; }
@@ -58,6 +63,7 @@ class TcpProxy {
     uint16_t to;
     uint64_t cuts;           // before it
     std::string began = {};  // what its client said first, not all of it
+    bool mute = false;       // messages of its server are lost
   };
   void Run();
   void Accept();
@@ -75,6 +81,8 @@ class TcpProxy {
   std::atomic<uint64_t> cuts_{0};
   std::atomic<uint64_t> said_{0};
   std::atomic<uint64_t> cut_by_beginning_{0};
+  std::atomic<bool> mutes_next_{false};
+  std::atomic<uint64_t> muted_{0};
   uint16_t port_ = 0;
   int listens_ = -1;
   std::vector<Link> links_;  // the thread's
