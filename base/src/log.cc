@@ -71,6 +71,14 @@ void Log(LogLevel level, std::string_view area, std::string_view text,
   }
 }
 
+void LogSeldom(LogLevel level, std::string_view area, std::string_view text,
+               std::initializer_list<LogField> fields) {
+  if (LogEnabled(level)) {
+    CurrentWriter(State())->Write(level, area, text, std::span(fields.begin(), fields.size()),
+                                  LogWriter::Pace::kSeldom);
+  }
+}
+
 LogCounters LogTotals() {
   const LogCells& cells = State().cells;
   return {cells.written, cells.dropped, cells.repeated};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a fault that repeats thousands of times a second from burying the log. Lines are alike when
-// area and text are the same; of those, `per_second` pass in each second and the rest is counted,
-// to be said in one line afterwards. Memory is bounded: more than a few hundred different lines in
-// one second pass unlimited, since they are not alike. Thread safety: none; the writer locks.
+// Keeps a fault that repeats thousands of times a second from burying the log. Of lines that are
+// alike, `most` pass in each interval and the rest is counted, to be said in one line afterwards.
+// Memory is bounded: more than a few hundred different lines in one interval pass unlimited, since
+// they are not alike. Thread safety: none; the writer locks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,12 +25,17 @@ class RepeatLimit {
     uint64_t count = 0;
   };
 
+  // Which lines are alike: those of one area whose texts are the same, or differ in digits only, as
+  // in the number of a file or of a partition.
+  enum class Alike : unsigned char { kSameText, kButForDigits };
+
   // 0 means no limit.
-  explicit RepeatLimit(uint32_t per_second);
+  explicit RepeatLimit(uint32_t most, microseconds interval = std::chrono::seconds(1),
+                       Alike alike = Alike::kSameText);
 
   bool Admit(LogLevel level, std::string_view area, std::string_view text, BootTime now);
 
-  // What was held back in seconds that have ended by `now`; each line is told once.
+  // What was held back in intervals that have ended by `now`; each line is told once.
   std::vector<HeldBack> Take(BootTime now);
 
  private:
@@ -40,11 +46,14 @@ class RepeatLimit {
     HeldBack held;
   };
 
+  uint64_t HashOf(std::string_view area, std::string_view text) const;
   Slot* Find(uint64_t hash, BootTime now);
 
-  const uint32_t per_second_;
+  const uint32_t most_;
+  const microseconds interval_;
+  const Alike alike_;
   std::vector<Slot> slots_;
-  std::vector<HeldBack> ended_;  // seconds that ended while the line went on
+  std::vector<HeldBack> ended_;  // intervals that ended while the line went on
 };
 
 }  // namespace oncemq

@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kLongestQueue = 1'000'000;
 constexpr microseconds kSecond = std::chrono::seconds(1);
+constexpr microseconds kMinute = std::chrono::minutes(1);
 
 struct Output {
   int fd = STDERR_FILENO;
@@ -83,7 +84,9 @@ class SignalsBlocked {
 }  // namespace
 
 LogWriter::LogWriter(const LogOptions& options, Way way, LogCells& cells)
-    : cells_(cells), repeat_(options.repeats_per_second) {
+    : cells_(cells),
+      repeat_(options.repeats_per_second),
+      seldom_(options.repeats_per_second == 0 ? 0 : 1, kMinute, RepeatLimit::Alike::kButForDigits) {
   const Output output = Open(options.file);
   json_ = UseJson(options.format, output.fd);
   sink_ = std::make_shared<LogSink>(output.fd, output.owned, cells_, [json = json_](uint64_t n) {
@@ -150,20 +153,23 @@ void LogWriter::Hand(LogLevel level, const std::string& line) {
 }
 
 void LogWriter::TellHeldBack(BootTime now) {
-  for (const RepeatLimit::HeldBack& held : repeat_.Take(now)) {
-    Hand(held.level, Format({clock_.Wall(), held.level, held.area, held.text, {}, held.count}));
+  for (RepeatLimit* const limit : {&repeat_, &seldom_}) {
+    for (const RepeatLimit::HeldBack& held : limit->Take(now)) {
+      Hand(held.level, Format({clock_.Wall(), held.level, held.area, held.text, {}, held.count}));
+    }
   }
 }
 
 void LogWriter::Write(LogLevel level, std::string_view area, std::string_view text,
-                      std::span<const LogField> fields) {
+                      std::span<const LogField> fields, Pace pace) {
   const BootTime now = clock_.Boot();
   const MutexLock lock(mutex_);
   if (stopped_) {
     cells_.dropped++;
     return;
   }
-  const bool admitted = repeat_.Admit(level, area, text, now);
+  const bool admitted = (pace == Pace::kUsual || seldom_.Admit(level, area, text, now)) &&
+                        repeat_.Admit(level, area, text, now);
   TellHeldBack(now);
   if (admitted) {
     Hand(level, Format({clock_.Wall(), level, area, text, fields, 0}));
@@ -180,7 +186,7 @@ void LogWriter::Stop(milliseconds at_most) {
     if (stopped_) {
       return;
     }
-    TellHeldBack(clock_.Boot() + kSecond);
+    TellHeldBack(clock_.Boot() + kMinute);
     stopped_ = true;
     pool = std::exchange(pool_, nullptr);
   }

@@ -34,6 +34,8 @@ class LogWriter {
   // How a line reaches the file: by a thread with a queue, or by the caller, while logging is not
   // started.
   enum class Way { kQueue, kDirect };
+  // How often lines that are alike are written: as the options say, or once a minute (LogSeldom).
+  enum class Pace { kUsual, kSeldom };
 
   LogWriter(const LogOptions& options, Way way, LogCells& cells);
   ~LogWriter();
@@ -41,7 +43,7 @@ class LogWriter {
   LogWriter& operator=(const LogWriter&) = delete;
 
   void Write(LogLevel level, std::string_view area, std::string_view text,
-             std::span<const LogField> fields);
+             std::span<const LogField> fields, Pace pace = Pace::kUsual);
 
   // Writes what is queued, but leaves a file alone that takes nothing for `at_most`.
   void Stop(milliseconds at_most);
@@ -62,6 +64,7 @@ class LogWriter {
 
   Mutex mutex_;
   RepeatLimit repeat_ GUARDED_BY(mutex_);
+  RepeatLimit seldom_ GUARDED_BY(mutex_);  // of lines that are to be written seldom
   std::shared_ptr<spdlog::details::thread_pool> pool_ GUARDED_BY(mutex_);
   uint64_t overruns_ GUARDED_BY(mutex_) = 0;  // of the pool's queue, as far as counted
   bool stopped_ GUARDED_BY(mutex_) = false;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/base/result.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace oncemq {
 
 std::string_view ToString(Code code) {
@@ -17,6 +20,8 @@ std::string_view ToString(Code code) {
       return "full";
     case Code::kCorrupt:
       return "corrupt";
+    case Code::kRegressed:
+      return "regressed";
     case Code::kNotFound:
       return "not found";
     case Code::kInternal:
@@ -31,6 +36,17 @@ std::string ToString(const Error& error) {
     text += " (may have taken effect)";
   }
   return error.message.empty() ? text : text + ": " + error.message;
+}
+
+void NoValue(const Error& error) {
+  std::fprintf(stderr, "oncemq: a Result without a value was read; its error: %s\n",
+               ToString(error).c_str());
+  std::abort();
+}
+
+void NoError() {
+  std::fprintf(stderr, "oncemq: the error of a Result was read, but it has none\n");
+  std::abort();
 }
 
 }  // namespace oncemq

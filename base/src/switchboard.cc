@@ -196,18 +196,17 @@ void Switchboard::Parts::SealTheRest() {
 void Switchboard::Parts::Seal() {
   for (;;) {
     std::vector<std::string> names;
-    uint32_t epoch = 0;
+    SwitchRecord record;
     {
       MutexLock lock(mutex);
       names = unsealed;
-      epoch = copy.record().epoch;
+      record = copy.record();
     }
     std::erase_if(names, [&](const std::string& name) {
-      const bool answered = Lets(name) && options.seal(name, epoch);
-      return !answered && !ONCEMQ_MUTANT("sealed-by-one-try");
+      return !SealOne(record, name) && !ONCEMQ_MUTANT("sealed-by-one-try");
     });
     MutexLock lock(mutex);
-    if (copy.record().epoch == epoch) {
+    if (copy.record().epoch == record.epoch) {
       std::erase_if(unsealed, [&](const std::string& name) {
         return std::find(names.begin(), names.end(), name) != names.end();
       });
@@ -215,6 +214,20 @@ void Switchboard::Parts::Seal() {
       return;
     }
   }
+}
+
+// Whether it has answered. The target of a planned switch is sealed first of all, so a silent one
+// may be known here before anybody renews.
+bool Switchboard::Parts::SealOne(const SwitchRecord& record, const std::string& name) {
+  if (!Lets(name)) {
+    return false;
+  }
+  const BootTime asked_at = clock.Boot();
+  const Status sealed = options.seal(name, record.epoch);
+  if (!sealed && name == record.to) {
+    TargetSaid(TargetWatch::By::kQuestion, record, asked_at, sealed);
+  }
+  return sealed.has_value();
 }
 
 std::string Switchboard::Parts::After(std::string_view name) const {
@@ -340,6 +353,10 @@ void Switchboard::Report(std::string_view store, bool answered) {
   parts_->Report(store, answered);
 }
 
+void Switchboard::ReportTarget(const SwitchRecord& record, BootTime sent_at, const Status& taken) {
+  parts_->TargetSaid(TargetWatch::By::kUser, record, sent_at, taken);
+}
+
 // None at the end, so of all that are to be asked or sealed one after another none is begun then.
 bool Switchboard::Parts::Lets(std::string_view name) {
   if (Ended() && !ONCEMQ_MUTANT("stores-asked-at-the-end")) {
@@ -352,7 +369,8 @@ bool Switchboard::Parts::Lets(std::string_view name) {
 
 void Switchboard::Parts::Report(std::string_view name, bool answered) {
   MutexLock lock(mutex);
-  in_use = in_use || name == copy.record().from;
+  const SwitchRecord& record = copy.record();
+  in_use = in_use || name == (record.mode == SwitchMode::kBoth ? record.to : record.from);
   auto at = breakers.find(name);
   if (at == breakers.end()) {
     if (answered) {

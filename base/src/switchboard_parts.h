@@ -19,6 +19,7 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/switch_copy.h"
 #include "oncemq/base/switchboard.h"
+#include "target_watch.h"
 
 namespace oncemq {
 
@@ -46,11 +47,15 @@ struct Switchboard::Parts {
   void Turn();
   void EndWhatIsDue(BootTime now);
   void LookAtForce();
+  void LookAtTarget();
+  void TargetSaid(TargetWatch::By by, const SwitchRecord& record, BootTime sent_at,
+                  const Status& said);
   void Vote(BootTime now);
   void Wait();
   void ToSeal(const SwitchRecord& before, const SwitchRecord& now) REQUIRES(mutex);
   void SealTheRest();
   void Seal();
+  bool SealOne(const SwitchRecord& record, const std::string& name);
   std::optional<std::string> FirstToAnswer(const SwitchRecord& record,
                                            const std::vector<std::string>& names);
   std::optional<std::string> TakeFound(const SwitchRecord& record);
@@ -64,6 +69,10 @@ struct Switchboard::Parts {
     return std::find(options.stores.begin(), options.stores.end(), name) != options.stores.end();
   }
   std::string After(std::string_view name) const;
+  // Not to be called with `mutex` held: it asks the user of the switchboard.
+  std::optional<milliseconds> ShortestHeld() const {
+    return options.shortest_held ? options.shortest_held() : std::nullopt;
+  }
 
   std::stop_source the_end;  // no call of the record or of a store is begun behind it
   const std::shared_ptr<EndingSwitchStore> store;
@@ -78,8 +87,10 @@ struct Switchboard::Parts {
   std::map<std::string, CircuitBreaker, std::less<>> breakers GUARDED_BY(mutex);
   bool asking GUARDED_BY(mutex) = false;  // who answers
   std::optional<Found> found GUARDED_BY(mutex);
-  bool looking GUARDED_BY(mutex) = false;  // at the store in force
-  bool in_use GUARDED_BY(mutex) = false;   // somebody called that since the last turn
+  bool looking GUARDED_BY(mutex) = false;  // at the store in force, or the target
+  // Somebody called the store in force since the last turn; in a planned switch, the target.
+  bool in_use GUARDED_BY(mutex) = false;
+  TargetWatch target GUARDED_BY(mutex);
   uint32_t in_vain GUARDED_BY(mutex) = 0;  // the epoch in which nobody who was asked answered
   std::vector<std::string> unsealed GUARDED_BY(mutex);  // in the epoch of the copy
   bool sealing GUARDED_BY(mutex) = false;

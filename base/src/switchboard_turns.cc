@@ -12,6 +12,9 @@ namespace {
 // In a configuration lease: often enough that two questions in a row may be lost.
 constexpr int kLooks = 4;
 constexpr milliseconds kAfterFailure{50};
+// In the shortest lease that is held, while its hold moves.
+constexpr int kQuestions = 6;
+constexpr milliseconds kBetweenQuestions{250};
 
 }  // namespace
 
@@ -32,6 +35,7 @@ void Switchboard::Parts::Turn() {
   }
   const BootTime now = clock.Boot();
   EndWhatIsDue(now);
+  LookAtTarget();
   if (options.automatic) {
     if (options.stores.size() > 1) {
       LookAtForce();
@@ -90,6 +94,62 @@ void Switchboard::Parts::LookAtForce() {
     looking = false;
     in_use = false;  // that was nobody's call
   });
+}
+
+// By the probe, aside, once for each turn in which nothing was reported of it. Only a process that
+// holds something asks: what it protects by calling the switch off are its own holds.
+void Switchboard::Parts::LookAtTarget() {
+  if (!options.probe || !ShortestHeld()) {
+    return;
+  }
+  SwitchRecord record;
+  {
+    MutexLock lock(mutex);
+    record = copy.record();
+    if (record.mode != SwitchMode::kBoth || std::exchange(in_use, false) || looking ||
+        !Knows(record.to)) {
+      return;
+    }
+    looking = true;
+  }
+  RunAside([this, record] {
+    if (Lets(record.to)) {
+      const BootTime asked_at = clock.Boot();
+      const Status said = options.probe(record.to);
+      Report(record.to, said.has_value());
+      TargetSaid(TargetWatch::By::kQuestion, record, asked_at, said);
+    }
+    MutexLock lock(mutex);
+    looking = false;
+    in_use = false;  // that was nobody's call
+  });
+}
+
+void Switchboard::Parts::TargetSaid(TargetWatch::By by, const SwitchRecord& record,
+                                    BootTime sent_at, const Status& said) {
+  const auto held = ShortestHeld();
+  if (record.mode != SwitchMode::kBoth || (!held && by == TargetWatch::By::kQuestion)) {
+    return;
+  }
+  const milliseconds shortest = ONCEMQ_MUTANT("target-judged-by-the-longest-lease")
+                                    ? record.longest
+                                    : std::min(record.longest, held.value_or(record.longest));
+  const BootTime now = clock.Boot();
+  {
+    MutexLock lock(mutex);
+    if (said) {
+      target.Took(by, now);
+      return;
+    }
+    if (!target.Failed(by, record.epoch, sent_at, now, TargetWatch::Patience(shortest))) {
+      return;
+    }
+  }
+  const auto off = CallOff(record, "the store " + record.to + " fails: " + said.error().message);
+  if (!off && off.error().code != Code::kFenced && !Ended()) {
+    Log(LogLevel::kWarn, "switchboard", "a switch to a store that fails could not be called off",
+        {{"store", record.to}, {"error", ToString(off.error())}});
+  }
 }
 
 // Whoever can reach the store in force keeps out of it, whatever the others vote.
@@ -191,6 +251,7 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record,
 }
 
 void Switchboard::Parts::Wait() {
+  const auto held = ShortestHeld();
   BootTime until = clock.Boot();
   uint64_t known = 0;
   std::stop_token nudged;
@@ -202,6 +263,9 @@ void Switchboard::Parts::Wait() {
     const milliseconds lease =
         copy.record().epoch == 0 ? options.config_lease : copy.record().config_lease;
     until += lease / kLooks;
+    if (held && copy.record().mode == SwitchMode::kBoth) {
+      until = std::min(until, clock.Boot() + std::max(*held / kQuestions, kBetweenQuestions));
+    }
     if (copy.may_end_at() && *copy.may_end_at() > clock.Boot()) {
       until = std::min(until, *copy.may_end_at());
     }

@@ -26,6 +26,7 @@ std::errc AsErrc(Code code) {
       return std::errc::owner_dead;
     case Code::kUnavailable:
     case Code::kCorrupt:
+    case Code::kRegressed:
     case Code::kInternal:
       return std::errc::io_error;
   }

@@ -11,6 +11,8 @@ namespace {
 // Two quartz clocks differ by 0.02 % at worst; five times that, and their granularity.
 constexpr int kDriftParts = 1000;
 constexpr milliseconds kGranularity{2};
+// No store answers reliably in less.
+constexpr milliseconds kShortestAnswer{50};
 
 }  // namespace
 
@@ -74,7 +76,14 @@ void LeaseState::EndAt(BootTime end, BootTime now) {
   }
 }
 
+milliseconds LeaseState::AnswerWithin(BootTime now) const {
+  const milliseconds sixth = std::max(times_.lease / 6, kShortestAnswer);
+  const auto left = std::chrono::floor<milliseconds>(std::max(safe_until() - now, microseconds(0)));
+  return failed_ ? std::max(sixth, left) : sixth;
+}
+
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {
+  failed_ = false;
   RenewAt(asked_at + times_.lease / 3);
   const bool late = now >= safe_until_ && !ONCEMQ_MUTANT("late-renewal-revives");
   if (lost_ != Lost::kNot || late) {
@@ -85,6 +94,7 @@ void LeaseState::Renewed(BootTime asked_at, BootTime now) {
 }
 
 void LeaseState::RenewalFailed(BootTime now) {
+  failed_ = true;
   RenewAt(now + times_.lease / 20);
   if (ONCEMQ_MUTANT("failed-renewal-extends")) {
     safe_until_ = now + times_.Safe();

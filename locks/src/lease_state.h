@@ -13,6 +13,9 @@
 //     have been answered before. Doubt changes nothing in what may be believed.
 // L7  Where the right to hold comes from elsewhere, its end is moved while it is held, to a later
 //     moment or an earlier one, at once. What has ended by then stays lost (L3).
+// L8  A renewal waits for its answer for a sixth of the lease, so that an answer that gets lost
+//     leaves time for another renewal. That one may take all that is left: a store that is slow, or
+//     a connection that is to be made, needs more than a sixth.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +55,8 @@ class LeaseState {
   void RenewalFailed(BootTime now);
   // Not later than this, in place of what was said so before; times.ends stays.
   void EndAt(BootTime end, BootTime now);
+  // How long a renewal that is sent now waits for its answer.
+  milliseconds AnswerWithin(BootTime now) const;
   // The engine says that it may have ended.
   void InDoubt();
   // The store, or whoever owns the hold, ends it. What it is lost by is said by the next At().
@@ -72,6 +77,7 @@ class LeaseState {
   BootTime renew_at_;
   bool renewing_ = false;  // a renewal is on its way
   bool doubted_ = false;   // since it was sent
+  bool failed_ = false;    // the last renewal
   Lost lost_ = Lost::kNot;
   bool told_ = false;
 };

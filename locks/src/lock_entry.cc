@@ -18,6 +18,16 @@ uint32_t LimitOf(const LockAsk& ask) {
 
 }  // namespace
 
+void LockEntry::CutEnds(BootTime now) {
+  const auto cut = [now](auto& party) {
+    if (party.lease > milliseconds(0)) {
+      party.until = std::min(party.until, now + party.lease);
+    }
+  };
+  std::for_each(holders_.begin(), holders_.end(), cut);
+  std::for_each(waiters_.begin(), waiters_.end(), cut);
+}
+
 bool LockEntry::DropEnded(BootTime now) {
   const auto ended = [now](const auto& party) { return party.until <= now; };
   return std::erase_if(holders_, ended) + std::erase_if(waiters_, ended) > 0;
@@ -105,6 +115,7 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
   for (Holder& holder : holders_) {
     if (holder.token == ask.token && !ONCEMQ_MUTANT("repeated-ask-waits")) {
       holder.until = now + ask.lease;
+      holder.lease = ask.lease;
       return {LockAnswer::Kind::kGranted, holder.fence, milliseconds(0)};
     }
   }
@@ -117,9 +128,10 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
   } else if (ask.queue) {
     if (place == waiters_.size()) {
       waiters_.push_back(
-          {ask.token, ask.mode, now + ask.place, std::string(ask.who), home, LimitOf(ask)});
+          {ask.token, ask.mode, {}, ask.place, std::string(ask.who), home, LimitOf(ask)});
     }
     waiters_[place].until = now + ask.place;
+    waiters_[place].lease = ask.place;
     waiters_[place].home = home;
     answer = {LockAnswer::Kind::kQueued, {}, Again(place, now)};
   }
@@ -139,7 +151,8 @@ std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t place, const F
   if (waited) {
     waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(place));
   }
-  holders_.push_back({ask.token, ask.mode, fence, now + ask.lease, false, std::string(ask.who)});
+  holders_.push_back(
+      {ask.token, ask.mode, fence, now + ask.lease, ask.lease, false, std::string(ask.who)});
   if (able == 0 || ONCEMQ_MUTANT("counted-grant-tells-nobody")) {
     return std::nullopt;
   }
@@ -153,6 +166,7 @@ Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
   for (Holder& holder : holders_) {
     if (holder.token == claim.token) {
       holder.until = now + claim.lease;
+      holder.lease = claim.lease;
       return holder.asked_back ? Extended::kAskedBack : Extended::kYes;
     }
   }

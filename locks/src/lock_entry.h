@@ -14,6 +14,8 @@
 //     than its limit, and than the limit of each one ahead. So whichever of those whose turn it is
 //     asks first, none of the others is refused. Limits are kept with waiters only: a hold counts
 //     as one, whatever its own limit was.
+// T7  A store whose clock may be set back gives no time by that: a hold whose end is further away
+//     than its own lease ends a lease after it was seen. So does a place.
 #pragma once
 
 #include <deque>
@@ -39,6 +41,8 @@ class LockEntry {
   Freed Free(const Token& token, BootTime now, Turns& turns);
   size_t AskBack(BootTime now);
   Freed Evict(const Fence& fence, BootTime now, Turns& turns);
+  // T7. `now` is no earlier than the last change of this entry.
+  void CutEnds(BootTime now);
   // Forgets what has ended. True if it was anything.
   bool DropEnded(BootTime now);
 
@@ -62,6 +66,7 @@ class LockEntry {
     LockMode mode;
     Fence fence;
     BootTime until;
+    milliseconds lease;  // of which `until` is the end; 0: written by a program that kept none
     bool asked_back;
     std::string who;
   };
@@ -69,6 +74,7 @@ class LockEntry {
     Token token;
     LockMode mode;
     BootTime until;
+    milliseconds lease;  // of its place, as above
     std::string who;
     uint64_t home = 0;
     uint32_t limit = 0;  // of a counted one

@@ -10,17 +10,20 @@ namespace oncemq {
 namespace {
 
 constexpr char kPlain = 1;          // the version without counted parties
-constexpr char kCounting = 2;       // and that with them
+constexpr char kCounting = 2;       // the version with them, still without leases
+constexpr char kLeases = 3;         // with counted parties, and with the lease of each
 constexpr uint64_t kShared = 1;     // a flag of holders and waiters
 constexpr uint64_t kAskedBack = 2;  // of holders
 constexpr uint64_t kCounted = 4;    // of both, from version 2 on
 constexpr size_t kLongest = 16u << 20;
 constexpr size_t kLongestWho = 64u << 10;
+constexpr int64_t kLongestWritten = 1'000'000'000'000;  // ms: added to a time it is a time still
 
 struct Party {
   Token token;
   uint64_t flags = 0;
   BootTime until{};
+  milliseconds lease{0};
   std::string who;
 
   LockMode mode() const {
@@ -35,9 +38,11 @@ uint64_t FlagOf(LockMode mode) {
 }
 
 void Append(std::string& out, const Party& party) {
-  for (const uint64_t number : {party.token.process, party.token.attempt, party.flags,
-                                static_cast<uint64_t>(party.until.time_since_epoch().count()),
-                                static_cast<uint64_t>(party.who.size())}) {
+  const int64_t lease = std::clamp<int64_t>(party.lease.count(), 0, kLongestWritten);
+  for (const uint64_t number :
+       {party.token.process, party.token.attempt, party.flags,
+        static_cast<uint64_t>(party.until.time_since_epoch().count()), static_cast<uint64_t>(lease),
+        static_cast<uint64_t>(party.who.size())}) {
     AppendVarint(out, number);
   }
   out += party.who;
@@ -62,7 +67,7 @@ class Input {
     bytes_.remove_prefix(text.size());
     return text;
   }
-  Party OneParty(uint64_t flags) {
+  Party OneParty(uint64_t flags, bool with_lease) {
     Party party;
     party.token = {Number(), Number()};
     party.flags = Number(flags);
@@ -70,6 +75,7 @@ class Input {
             (party.flags & (kShared | kCounted)) != (kShared | kCounted);
     party.until = BootTime(
         microseconds(static_cast<int64_t>(Number(uint64_t{std::numeric_limits<int64_t>::max()}))));
+    party.lease = milliseconds(with_lease ? static_cast<int64_t>(Number(kLongestWritten)) : 0);
     party.who = Text(kLongestWho);
     return party;
   }
@@ -87,20 +93,17 @@ std::string EncodeLockEntry(const LockEntry& entry) {
   if (entry.idle()) {
     return {};
   }
-  const auto counted = [](const auto& party) { return party.mode == LockMode::kCounted; };
-  const bool counting = std::any_of(entry.holders_.begin(), entry.holders_.end(), counted) ||
-                        std::any_of(entry.waiters_.begin(), entry.waiters_.end(), counted);
-  std::string out(1, counting ? kCounting : kPlain);
+  std::string out(1, kLeases);
   AppendVarint(out, entry.holders_.size());
   for (const LockEntry::Holder& holder : entry.holders_) {
     Append(out, {holder.token, FlagOf(holder.mode) | (holder.asked_back ? kAskedBack : 0),
-                 holder.until, holder.who});
+                 holder.until, holder.lease, holder.who});
     AppendVarint(out, holder.fence.epoch);
     AppendVarint(out, holder.fence.token);
   }
   AppendVarint(out, entry.waiters_.size());
   for (const LockEntry::Waiter& waiter : entry.waiters_) {
-    Append(out, {waiter.token, FlagOf(waiter.mode), waiter.until, waiter.who});
+    Append(out, {waiter.token, FlagOf(waiter.mode), waiter.until, waiter.lease, waiter.who});
     AppendVarint(out, waiter.home);
     if (waiter.mode == LockMode::kCounted) {
       AppendVarint(out, waiter.limit);
@@ -114,25 +117,27 @@ std::optional<LockEntry> DecodeLockEntry(std::string_view bytes) {
   if (bytes.empty()) {
     return entry;
   }
-  const bool counting = bytes.front() == kCounting;
-  if ((!counting && bytes.front() != kPlain) || bytes.size() > kLongest) {
+  const char version = bytes.front();
+  if (version < kPlain || version > kLeases || bytes.size() > kLongest) {
     return std::nullopt;
   }
-  const uint64_t modes = kShared | (counting ? kCounted : 0);
+  const uint64_t modes = kShared | (version == kPlain ? 0 : kCounted);
+  const bool leases = version == kLeases;
   Input input(bytes.substr(1));
   for (uint64_t left = input.Number(); left > 0 && input.good(); left--) {
-    const Party party = input.OneParty(modes | kAskedBack);
+    const Party party = input.OneParty(modes | kAskedBack, leases);
     const auto epoch = static_cast<uint32_t>(input.Number(std::numeric_limits<uint32_t>::max()));
     const uint64_t token = input.Number();
     entry.holders_.push_back({party.token, party.mode(), Fence{epoch, token}, party.until,
-                              (party.flags & kAskedBack) != 0, party.who});
+                              party.lease, (party.flags & kAskedBack) != 0, party.who});
   }
   for (uint64_t left = input.Number(); left > 0 && input.good(); left--) {
-    const Party party = input.OneParty(modes);
+    const Party party = input.OneParty(modes, leases);
     const uint64_t home = input.Number();
     const bool limited = party.mode() == LockMode::kCounted;
     const auto limit = static_cast<uint32_t>(limited ? input.Number(kMostCounted) : 0);
-    entry.waiters_.push_back({party.token, party.mode(), party.until, party.who, home, limit});
+    entry.waiters_.push_back(
+        {party.token, party.mode(), party.until, party.lease, party.who, home, limit});
   }
   const auto beside = [&](const LockEntry::Holder& holder) {
     return holder.mode == entry.holders_.front().mode && holder.mode != LockMode::kExclusive;

@@ -71,6 +71,7 @@ class Watchdog final : private DoubtListener {
   void GiveBack(const std::vector<std::shared_ptr<Hold>>& held);
   void RenewSome(const Renewals::Batch& holds);
   Status Renew(const Renewals::Batch& holds);
+  std::vector<LockClaim> ClaimsOf(const Renewals::Batch& holds, BootTime now);
   void TryLater(const Renewals::Batch& holds) REQUIRES(mutex_);
   bool Ending();
   void FreeSome(const OwedQueue::Batch& owed);

@@ -45,14 +45,23 @@ void Watchdog::RenewSome(const Renewals::Batch& holds) {
   }
 }
 
+std::vector<LockClaim> Watchdog::ClaimsOf(const Renewals::Batch& holds, BootTime now) {
+  std::vector<LockClaim> claims;
+  MutexLock lock(mutex_);
+  for (const auto& hold : holds) {
+    LockClaim& claim = claims.emplace_back(LockClaim{hold->name, hold->token, hold->lease});
+    if (const auto at = holds_.find(hold->token); at != holds_.end()) {
+      claim.answer_within = at->second.state.AnswerWithin(now);
+    }
+  }
+  return claims;
+}
+
 // One call, and what comes of it.
 Status Watchdog::Renew(const Renewals::Batch& holds) {
-  std::vector<LockClaim> claims;
-  for (const auto& hold : holds) {
-    claims.push_back({hold->name, hold->token, hold->lease});
-  }
-  std::vector<Extended> answers(claims.size());
   const BootTime asked_at = clock_.Boot();
+  const std::vector<LockClaim> claims = ClaimsOf(holds, asked_at);
+  std::vector<Extended> answers(claims.size());
   Status done = engine_->Extend(claims, answers);
   if (done) {
     for (size_t i = 0; i < holds.size(); i++) {

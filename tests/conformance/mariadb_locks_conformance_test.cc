@@ -19,20 +19,6 @@ TEST(MariadbLocks, AServerIsThere) {
   ONCEMQ_REQUIRE_MARIADB();
 }
 
-// And the locks of its sessions: each new hold may have to connect first.
-Result<std::shared_ptr<LockEngine>> OpenSessions() {
-  std::string url = testing::SuiteServer<testing::MariadbServer>().url();
-  url.replace(0, url.find(':'), "mariadb-get-lock");
-  return OpenMariadbGetLockLocks(url, testing::SuiteOptions<MariadbGetLockOptions>());
-}
-
-[[maybe_unused]] const bool kSessions = testing::RegisterStoreLocks<testing::MariadbServer>(
-    {.name = "mariadb_get_lock",
-     .capabilities =
-         {.engine = "mariadb-get-lock", .processes = true, .lists = false, .epochs = false},
-     .open = OpenSessions,
-     .lease = milliseconds(2'000)});
-
 [[maybe_unused]] const bool kRegistered = testing::RegisterStoreLocks<testing::MariadbServer>({
     .name = "mariadb_locks",
     .capabilities = {.engine = "mariadb",

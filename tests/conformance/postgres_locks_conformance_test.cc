@@ -19,20 +19,6 @@ TEST(PostgresLocks, AServerIsThere) {
   ONCEMQ_REQUIRE_POSTGRES();
 }
 
-// And the locks of its sessions: each new hold may have to connect first.
-Result<std::shared_ptr<LockEngine>> OpenSessions() {
-  std::string url = testing::SuiteServer<testing::PostgresServer>().url();
-  url.replace(0, url.find(':'), "postgres-advisory");
-  return OpenPostgresAdvisoryLocks(url, testing::SuiteOptions<PostgresAdvisoryOptions>());
-}
-
-[[maybe_unused]] const bool kSessions = testing::RegisterStoreLocks<testing::PostgresServer>(
-    {.name = "postgres_advisory",
-     .capabilities =
-         {.engine = "postgres-advisory", .processes = true, .lists = false, .epochs = false},
-     .open = OpenSessions,
-     .lease = milliseconds(2'000)});
-
 [[maybe_unused]] const bool kRegistered = testing::RegisterStoreLocks<testing::PostgresServer>({
     .name = "postgres_locks",
     .capabilities = {.engine = "postgres",

@@ -33,7 +33,7 @@ Result<std::shared_ptr<LockEngine>> Open(SwitchMode mode) {
     return locks.error();
   }
   if (mode == SwitchMode::kBoth) {
-    if (const auto begun = (*locks)->SwitchEngine("", UnlessPlanned::kRefuse); !begun) {
+    if (const auto begun = (*locks)->SwitchToNext("", UnlessPlanned::kRefuse); !begun) {
       return begun.error();
     }
   }

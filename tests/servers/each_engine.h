@@ -15,8 +15,7 @@
 
 namespace oncemq::testing {
 
-// A switchboard has no address of its own; its stores are tried here one by one. Locks of the
-// sessions of a database are here, which no storm is played over: their names end with _sessions.
+// A switchboard has no address of its own; its stores are tried here one by one.
 std::vector<StormEngine> EnginesWithAnAddress();
 
 class EachEngine : public ::testing::TestWithParam<StormEngine> {

@@ -84,12 +84,8 @@ class EachEngineElection : public EachEngine {
     EXPECT_TRUE(Eventually(kPatience, [&] { return candidate->Stands(); }));
     return candidate;
   }
-  bool OfSessions() const { return GetParam().name.ends_with("_sessions"); }
   // As docs/locks.md has it: how long a name stays at most with a process that died.
   milliseconds Stays() const {
-    if (OfSessions()) {
-      return milliseconds(0);
-    }
     if (GetParam().session > milliseconds(0)) {
       return kSession;
     }
@@ -124,24 +120,17 @@ TEST_P(EachEngineElection, WhoStandsByLeadsInTimeWhenTheLeaderIsCutOffOrKilled) 
   const auto one = Stand("one", ports);
   ASSERT_TRUE(Eventually(kPatience, [&] { return one->Terms().size() == 1; }));
   const auto two = Stand("two", server_->ports());
-  Term former = one->Terms().at(0);
-  // What a connection holds is with a server that does not hear of a cut for as long as its system
-  // likes.
-  if (!OfSessions()) {
-    const BootTime cut = Now();
-    for (const auto& network : networks) {
-      network->Set(TcpProxy::Mode::kSilent);
-    }
-    const Term next = Succeeds(*two, 0, former, cut);
-    ASSERT_TRUE(Eventually(kPatience, [&] { return one->Terms().at(0).to.has_value(); }));
-    EXPECT_LT(*one->Terms().at(0).to, next.from) << "two led at a time";
-    former = next;
-    for (const auto& network : networks) {
-      network->Cut();
-      network->Set(TcpProxy::Mode::kPass);
-    }
+  const BootTime cut = Now();
+  for (const auto& network : networks) {
+    network->Set(TcpProxy::Mode::kSilent);
   }
-  const auto& [leader, other] = OfSessions() ? std::tie(*one, *two) : std::tie(*two, *one);
+  const Term former = Succeeds(*two, 0, one->Terms().at(0), cut);
+  ASSERT_TRUE(Eventually(kPatience, [&] { return one->Terms().at(0).to.has_value(); }));
+  EXPECT_LT(*one->Terms().at(0).to, former.from) << "two led at a time";
+  for (const auto& network : networks) {
+    network->Cut();
+    network->Set(TcpProxy::Mode::kPass);
+  }
   const auto engine = OpenLockEngine(address_);
   ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
   const bool lines = (*engine)->capabilities().fair;
@@ -149,10 +138,10 @@ TEST_P(EachEngineElection, WhoStandsByLeadsInTimeWhenTheLeaderIsCutOffOrKilled) 
     const auto view = (*engine)->Look("leader");
     return !lines || (view && view->parties.size() > 1);
   })) << "nobody stands by";
-  const size_t terms = other.Terms().size();
+  const size_t terms = one->Terms().size();
   const BootTime killed = Now();
-  leader.process().Kill9();
-  Succeeds(other, terms, former, killed);
+  two->process().Kill9();
+  Succeeds(*one, terms, former, killed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Locks, EachEngineElection, ::testing::ValuesIn(EnginesWithAnAddress()),

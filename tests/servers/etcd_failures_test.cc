@@ -246,6 +246,8 @@ TEST_F(EtcdFailuresTest, AStoreThatWentBackGrantsNothingUntilItIsSealedAnew) {
   const auto refused = locks_->Ask(New());
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kCorrupt);
+  EXPECT_NE(refused.error().message.find("begin with another space"), std::string::npos)
+      << "it has no switchboard";
   const auto again = locks_->Ask(New());
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().code, Code::kCorrupt);

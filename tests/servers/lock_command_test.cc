@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "oncemq/locks/lock_domain.h"
@@ -261,6 +264,27 @@ TEST_F(LockSwitchCommand, MovesARunningServiceToAnotherStore) {
   EXPECT_EQ((*lease)->Release(), Released::kYes);
 }
 
+TEST_F(LockSwitchCommand, AWatchCountsDownAndEndsWithTheSwitch) {
+  const auto service = OpenService();
+  const Ended watched = Switch("b --watch --json");
+  EXPECT_EQ(watched.code, 0) << watched.err;
+  std::istringstream lines(watched.out);
+  int64_t before = std::numeric_limits<int64_t>::max();
+  int looks = 0;
+  nlohmann::json told;
+  for (std::string line; std::getline(lines, line); looks++) {
+    told = nlohmann::json::parse(line);
+    if (told["phase"] != "single") {
+      const int64_t left = told["left_ms"];
+      EXPECT_TRUE(left < before || left == 0) << watched.out;
+      before = left;
+    }
+  }
+  EXPECT_GE(looks, 4) << "of 5 s";
+  EXPECT_EQ(told["in_force"], "b") << "the last line";
+  EXPECT_EQ(Switch("--watch --first-epoch 9").code, 2);
+}
+
 // A service that restarts behind the loss begins a record of its own: it is that which is raised.
 TEST_F(LockSwitchCommand, ALostRecordIsBroughtBackAboveWhatItsStoresKnow) {
   auto service = OpenService();
@@ -306,6 +330,24 @@ TEST_F(LockSwitchCommand, ARecordThatNobodyHasBegunAgainIsBegunWithTheLeasesThat
   EXPECT_EQ((*lease)->fence().epoch, 8u);
   EXPECT_EQ(Switch("--longest 60").code, 2) << "it is said of a record that is raised";
   EXPECT_EQ(Switch("b --first-epoch 9").code, 2);
+}
+
+TEST_F(LockSwitchCommand, WhatIsHeldUnderARecordIsShownByIt) {
+  const auto service = OpenService();
+  const auto domain = *LockDomain::Open(service, {.lease = milliseconds(3'000)});
+  const auto lease = domain->Acquire("account/42");
+  ASSERT_TRUE(lease.has_value() && lease->has_value());
+  const std::string place = " --record file:" + record_.path().string() +
+                            " --store a=" + server_->url() + " --store b=" + other_->url() +
+                            " --space '' ";
+  for (const std::string& command : {"lock ls" + place, "lock show" + place + "account/42"}) {
+    const Ended shown = Run(command);
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("account/42: held"), std::string::npos) << shown.out;
+  }
+  EXPECT_EQ(Run("lock ask-back account/42" + place).code, 0);
+  EXPECT_EQ(Run("lock show account/42 --switchboard other" + place).code, 2)
+      << "there is no record by that name";
 }
 
 TEST_F(LockSwitchCommand, ASwitchboardOfAnotherNameIsAnother) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holders whose session or connection is ended from the store's side learn it long before they
-// would have renewed.
+// Holders whose session is ended from the store's side learn it long before they would have
+// renewed.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,16 +14,6 @@
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/etcd_locks.h"
 #include "support/etcd_server.h"
-#endif
-#ifdef ONCEMQ_WITH_MARIADB
-#include "oncemq/clients/mariadb_client.h"
-#include "oncemq/locks/mariadb_locks.h"
-#include "support/mariadb_server.h"
-#endif
-#ifdef ONCEMQ_WITH_POSTGRES
-#include "oncemq/clients/postgres_client.h"
-#include "oncemq/locks/postgres_locks.h"
-#include "support/postgres_server.h"
 #endif
 #ifdef ONCEMQ_WITH_ZOOKEEPER
 #include "oncemq/locks/zookeeper_locks.h"
@@ -99,44 +89,6 @@ TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
         ASSERT_EQ(leases.size(), 1u);
         ASSERT_TRUE((*client)->Revoke(*leases.begin()));
       });
-}
-#endif
-
-#ifdef ONCEMQ_WITH_POSTGRES
-TEST(LockDoubts, APostgresThatEndsTheConnection) {
-  ONCEMQ_REQUIRE_POSTGRES();
-  const auto server = PostgresServer::Start();
-  const auto client = OpenPostgres(*ParsePostgresPlace(server->url()), {kConnect, kCall}, 1);
-  ASSERT_TRUE(client.has_value());
-  std::string url = server->url();
-  url.replace(0, url.find(':'), "postgres-advisory");
-  IsToldBeforeItRenews(OpenPostgresAdvisoryLocks(url, {.connect = kConnect, .call = kCall}), [&] {
-    const auto ended = (*client)->Run(
-        {"SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'"});
-    ASSERT_TRUE(ended.has_value()) << ToString(ended.error());
-    ASSERT_EQ(ended->rows.at(0).at(0), "1");
-  });
-}
-#endif
-
-#ifdef ONCEMQ_WITH_MARIADB
-TEST(LockDoubts, AMariadbThatEndsTheConnection) {
-  ONCEMQ_REQUIRE_MARIADB();
-  const auto server = MariadbServer::Start();
-  const auto client = OpenMariadb(*ParseMariadbPlace(server->url()), {kConnect, kCall}, 1);
-  ASSERT_TRUE(client.has_value());
-  std::string url = server->url();
-  url.replace(0, url.find(':'), "mariadb-get-lock");
-  IsToldBeforeItRenews(OpenMariadbGetLockLocks(url, {.connect = kConnect, .call = kCall}), [&] {
-    const auto others = (*client)->Run(
-        {"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
-         "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)"});
-    ASSERT_TRUE(others.has_value()) << ToString(others.error());
-    ASSERT_FALSE(others->rows.empty());
-    for (const auto& row : others->rows) {
-      ASSERT_TRUE((*client)->Run({"KILL " + *row.at(0)}));
-    }
-  });
 }
 #endif
 

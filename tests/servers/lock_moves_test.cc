@@ -62,7 +62,7 @@ class LockMoves : public ::testing::TestWithParam<StormEngine> {
   bool UnderWay(const std::string& name) {
     const LockSwitch now = locks_->Progress();
     return now.in_force == name || now.phase != SwitchMode::kSingle ||
-           locks_->SwitchEngine(name, "a test", UnlessPlanned::kRefuse).has_value();
+           locks_->SwitchTo(name, "a test", UnlessPlanned::kRefuse).has_value();
   }
   void SwitchTo(const std::string& name) {
     ASSERT_TRUE(Eventually(kPatience, [&] { return UnderWay(name); }));

@@ -276,39 +276,5 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
   EXPECT_GE(asked() - before, 2);
 }
 
-TEST_F(MariadbLocksTest, ALockOfASessionDiesWithItsConnectionAndIsNotExtended) {
-  std::string url = server_->url();
-  url.replace(0, url.find(':'), "mariadb-get-lock");
-  const MariadbGetLockOptions options{.connect = kPatient.connect, .call = kPatient.call};
-  const auto one = OpenMariadbGetLockLocks(url, options);
-  const auto two = OpenMariadbGetLockLocks(url, options);
-  ASSERT_TRUE(one.has_value() && two.has_value());
-  LockAsk ask{.name = "x",
-              .token = {1, 1},
-              .queue = false,
-              .lease = milliseconds(60'000),
-              .place = milliseconds(60'000)};
-  ASSERT_EQ((*one)->Ask(ask)->kind, LockAnswer::Kind::kGranted);
-  ask.token.attempt = 2;
-  ASSERT_EQ((*two)->Ask(ask)->kind, LockAnswer::Kind::kBusy);
-  const LockClaim claim{"x", {1, 1}, milliseconds(60'000)};
-  Extended extended{};
-  ASSERT_TRUE((*one)->Extend({&claim, 1}, {&extended, 1}));
-  EXPECT_EQ(extended, Extended::kYes);
-  for (const SqlRow& row :
-       Run({"SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = "
-            "'oncemq'"})
-           .rows) {
-    const std::string text = "KILL " + row[0].value_or("0");
-    Run({text});
-  }
-  EXPECT_TRUE(Eventually(kPatience, [&] {
-    const auto answer = (*two)->Ask(ask);
-    return answer.has_value() && answer->kind == LockAnswer::Kind::kGranted;
-  }));
-  ASSERT_TRUE((*one)->Extend({&claim, 1}, {&extended, 1}));
-  EXPECT_EQ(extended, Extended::kGone);
-}
-
 }  // namespace
 }  // namespace oncemq::testing

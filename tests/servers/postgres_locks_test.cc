@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the locks in PostgreSQL do, and those of its sessions.
+// What only the locks in PostgreSQL do.
 #include "oncemq/locks/postgres_locks.h"
 
 #include <thread>
@@ -83,71 +83,6 @@ TEST_F(PostgresLocksTest, ANameThatGoesThroughManyProcessesIsOneWakeForEachHandO
   }
   ASSERT_NO_FATAL_FAILURE(UntilEachHears(engines));
   ExpectOneWakeEach(HandThrough(engines, kWaiters), kWaiters);
-}
-
-class PostgresAdvisoryTest : public PostgresTest {
- protected:
-  // Those of one test. What a former one held ends a moment after its connection.
-  std::shared_ptr<LockEngine> OpenLocks() {
-    const std::string space = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::string url = server_->url();
-    url.replace(0, url.find(':'), "postgres-advisory");
-    auto locks = OpenPostgresAdvisoryLocks(
-        url, {.space = space, .connect = kPatient.connect, .call = kPatient.call});
-    EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
-    return locks ? *std::move(locks) : nullptr;
-  }
-  static LockAnswer::Kind Asked(LockEngine& locks, uint64_t attempt, milliseconds lease) {
-    const auto answer = locks.Ask(
-        {.name = "x", .token = {1, attempt}, .queue = false, .lease = lease, .place = lease});
-    EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
-    return answer ? answer->kind : LockAnswer::Kind::kSealed;
-  }
-};
-
-TEST_F(PostgresAdvisoryTest, TwoProcessesExcludeEachOther) {
-  const auto one = OpenLocks();
-  const auto two = OpenLocks();
-  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
-  EXPECT_EQ(Asked(*two, 2, milliseconds(60'000)), LockAnswer::Kind::kBusy);
-  const LockClaim claim{"x", {1, 1}};
-  Freed freed{};
-  ASSERT_TRUE(one->Free({&claim, 1}, {&freed, 1}));
-  EXPECT_EQ(freed, Freed::kYes);
-  EXPECT_EQ(Asked(*two, 2, milliseconds(60'000)), LockAnswer::Kind::kGranted);
-}
-
-TEST_F(PostgresAdvisoryTest, AHoldThatNobodyExtendsEndsForOthersToo) {
-  const auto one = OpenLocks();
-  const auto two = OpenLocks();
-  ASSERT_EQ(Asked(*one, 1, milliseconds(100)), LockAnswer::Kind::kGranted);
-  EXPECT_TRUE(Eventually(kPatience, [&] {
-    return Asked(*two, 2, milliseconds(60'000)) == LockAnswer::Kind::kGranted;
-  }));
-}
-
-TEST_F(PostgresAdvisoryTest, AHoldDiesWithItsConnectionAndIsNotExtended) {
-  const auto one = OpenLocks();
-  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
-  const LockClaim claim{"x", {1, 1}, milliseconds(60'000)};
-  Extended extended{};
-  ASSERT_TRUE(one->Extend({&claim, 1}, {&extended, 1}));
-  EXPECT_EQ(extended, Extended::kYes);
-  Terminate();
-  ASSERT_TRUE(one->Extend({&claim, 1}, {&extended, 1}));
-  EXPECT_EQ(extended, Extended::kGone);
-  EXPECT_EQ(Asked(*OpenLocks(), 2, milliseconds(60'000)), LockAnswer::Kind::kGranted);
-}
-
-TEST_F(PostgresAdvisoryTest, OnlyTheTokenOfTheGrantFreesAndAsksAgain) {
-  const auto one = OpenLocks();
-  ASSERT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted);
-  Freed freed{};
-  const LockClaim other{"x", {1, 2}};
-  ASSERT_TRUE(one->Free({&other, 1}, {&freed, 1}));
-  EXPECT_EQ(freed, Freed::kNotHeld);
-  EXPECT_EQ(Asked(*one, 1, milliseconds(60'000)), LockAnswer::Kind::kGranted) << "it is the same";
-  EXPECT_EQ(one->Look("x")->parties.size(), 1u);
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ TEST_F(RedisLocksTest, WhatIsNotOursIsSaidAndNeitherGrantedNorChanged) {
   Start();
   using std::string_literals::operator""s;
   for (const std::string& value :
-       {"hello"s, ""s, "-"s, "!x"s, "\x91\x01"s, "-\x43\x40\0\0\0\0\0\0"s, "-\x7f\xf8\0\0\0\0\0\0"s,
-        "-\xbf\xf0\0\0\0\0\0\0"s}) {
+       {"hello"s, ""s, "-"s, "!x"s, "=x"s, "\x91\x01"s, "-\x43\x40\0\0\0\0\0\0"s,
+        "-\x7f\xf8\0\0\0\0\0\0"s, "-\xbf\xf0\0\0\0\0\0\0"s}) {
     SCOPED_TRACE(HexOfBytes(value));
     Redis({"SET", "oncemq:lock:0::x", value});
     const auto lease = domain_->TryAcquire("x");

@@ -251,7 +251,7 @@ TEST_P(SqlLocksTest, ASwapWhoseAnswerIsLostMayHaveBeenDone) {
   auto store = world_->OpenStore(world_->UrlAt(proxy.port()), space_, milliseconds(3'000), false);
   ASSERT_TRUE(store.has_value()) << ToString(store.error());
   const std::string_view name = "x";
-  const auto seen = (*store)->Read({&name, 1});
+  const auto seen = (*store)->Read({&name, 1}, kSqlWholeCall);
   ASSERT_TRUE(seen.has_value()) << ToString(seen.error());
   SqlSwap swap{.name = "another",
                .to = 5,
@@ -259,19 +259,19 @@ TEST_P(SqlLocksTest, ASwapWhoseAnswerIsLostMayHaveBeenDone) {
                .ends = seen->front().now,
                .judged = seen->front().now,
                .epoch = 0};
-  ASSERT_TRUE((*store)->Swap({&swap, 1})) << "the statement is known there from now on";
+  ASSERT_TRUE((*store)->Swap({&swap, 1}, kSqlWholeCall)) << "the statement is known from now on";
   swap.name = name;
   proxy.Set(TcpProxy::Mode::kSwallowReplies);
-  const auto swapped = (*store)->Swap({&swap, 1});
+  const auto swapped = (*store)->Swap({&swap, 1}, kSqlWholeCall);
   ASSERT_FALSE(swapped.has_value());
   EXPECT_EQ(swapped.error().effect, Effect::kUnknown);
   const auto direct = OpenStore();
   EXPECT_TRUE(Eventually(kPatience, [&] {
-    const auto now = direct->Read({&name, 1});
+    const auto now = direct->Read({&name, 1}, kSqlWholeCall);
     return now.has_value() && now->front().version == 5 && now->front().fence == 17;
   }));
   // What is read again in vain has no effect.
-  const auto again = (*store)->Read({&name, 1});
+  const auto again = (*store)->Read({&name, 1}, kSqlWholeCall);
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().effect, Effect::kNone);
 }

@@ -240,12 +240,30 @@ TEST_P(SqlTableTest, AFenceGrowsThoughTheClockStandsOrIsSetBack) {
   }
 }
 
+// A call may have been on its way for as long as it takes at most.
+TEST_P(SqlTableTest, WhatDiedLastsForItsLeaseAndACallThoughTheClockIsSetBack) {
+  constexpr milliseconds kAtMost = milliseconds(60'000) + milliseconds(10'000);
+  Granted(AskOf(1));
+  ASSERT_EQ(locks_->Ask(AskOf(2))->kind, LockAnswer::Kind::kQueued);
+  Pass(-std::chrono::hours(1));
+  LockAsk next = AskOf(3);
+  next.place = std::chrono::hours(1);
+  const auto queued = locks_->Ask(next);
+  ASSERT_TRUE(queued.has_value()) << ToString(queued.error());
+  ASSERT_EQ(queued->kind, LockAnswer::Kind::kQueued);
+  EXPECT_EQ(queued->again, kAtMost) << "the place before it";
+  Pass(kAtMost - milliseconds(1));
+  EXPECT_EQ(locks_->Ask(next)->kind, LockAnswer::Kind::kQueued);
+  Pass(milliseconds(1));
+  Granted(next);
+}
+
 // Whoever was away between the look and the swap may have missed that the row was swept and made
 // anew, under fences that it does not know.
 TEST_P(SqlTableTest, WhatWasJudgedTooLongAgoIsNotWritten) {
   const std::string_view name = "x";
   for (const bool there : {false, true}) {
-    const auto seen = store_->Read({&name, 1});
+    const auto seen = store_->Read({&name, 1}, kSqlWholeCall);
     ASSERT_TRUE(seen.has_value()) << ToString(seen.error());
     ASSERT_EQ(seen->front().version != 0, there);
     const SqlSwap swap{.name = name,
@@ -255,14 +273,14 @@ TEST_P(SqlTableTest, WhatWasJudgedTooLongAgoIsNotWritten) {
                        .state = "new",
                        .judged = seen->front().now};
     Pass(kSqlFresh);
-    const auto late = store_->Swap({&swap, 1});
+    const auto late = store_->Swap({&swap, 1}, kSqlWholeCall);
     ASSERT_TRUE(late.has_value()) << ToString(late.error());
     EXPECT_FALSE(late->front());
     Pass(-milliseconds(1));
-    const auto in_time = store_->Swap({&swap, 1});
+    const auto in_time = store_->Swap({&swap, 1}, kSqlWholeCall);
     ASSERT_TRUE(in_time.has_value()) << ToString(in_time.error());
     EXPECT_TRUE(in_time->front());
-    const auto twice = store_->Swap({&swap, 1});
+    const auto twice = store_->Swap({&swap, 1}, kSqlWholeCall);
     ASSERT_TRUE(twice.has_value()) << ToString(twice.error());
     EXPECT_FALSE(twice->front()) << "the version is another one now";
   }
@@ -271,11 +289,11 @@ TEST_P(SqlTableTest, WhatWasJudgedTooLongAgoIsNotWritten) {
 TEST_P(SqlTableTest, ARowThatIsMadeAnewHasAVersionThatNoEarlierOneHad) {
   const std::string_view name = "x";
   Granted(AskOf(1));
-  const auto before = store_->Read({&name, 1});
+  const auto before = store_->Read({&name, 1}, kSqlWholeCall);
   Sql("DELETE FROM oncemq_locks_v1");
   Pass(milliseconds(1));
   Granted(AskOf(2));
-  const auto behind = store_->Read({&name, 1});
+  const auto behind = store_->Read({&name, 1}, kSqlWholeCall);
   EXPECT_GT(behind->front().version, before->front().version);
 }
 

@@ -85,7 +85,7 @@ void SwitchStorm::SwitchTo(const std::string& name, SwitchMode by) {
     if (at.phase != SwitchMode::kSingle || at.in_force == name) {
       return at.phase == SwitchMode::kSingle;
     }
-    if (const auto now = operator_->SwitchEngine(name, "the storm")) {
+    if (const auto now = operator_->SwitchTo(name, "the storm")) {
       EXPECT_EQ(now->phase, by);
       begun = true;
     }

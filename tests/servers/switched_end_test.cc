@@ -79,7 +79,7 @@ TEST_P(SwitchedEnd, TheyEndInTimeAlsoInTheMiddleOfASwitch) {
   auto domain = *LockDomain::Open(locks_);
   auto lease = domain->Acquire("name");
   ASSERT_TRUE(lease && *lease);
-  ASSERT_TRUE(locks_->SwitchEngine("y", "a test").has_value());
+  ASSERT_TRUE(locks_->SwitchTo("y", "a test").has_value());
   SetAll(networks_, TcpProxy::Mode::kSilent);
   ExpectInTime("a lease", [&] { (*lease)->Release(); });
   ExpectInTime("a domain", [&] { domain.reset(); });

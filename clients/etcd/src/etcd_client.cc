@@ -92,7 +92,8 @@ struct EtcdClient::Parts {
   Result<std::string> Token(BootTime until);
   Result<json> Ask(const char* path, const std::string& body, const std::string& as,
                    BootTime until);
-  Result<json> Ask(const char* path, const std::string& body);
+  Result<json> Ask(const char* path, const std::string& body,
+                   milliseconds within = milliseconds::max());
 };
 
 // To the member that is asked now.
@@ -177,8 +178,9 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
   return fresh;
 }
 
-Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body) {
-  const BootTime until = BootNow() + times.call;
+Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
+                                    milliseconds within) {
+  const BootTime until = BootNow() + std::min(within, times.call);
   for (bool again = false;; again = true) {
     const auto as = Token(until);
     if (!as) {
@@ -226,8 +228,8 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdPlace& place, con
   return std::unique_ptr<EtcdClient>(new EtcdClient(std::move(parts)));
 }
 
-Result<EtcdAnswer> EtcdClient::Run(const EtcdTxn& txn) {
-  const auto answer = parts_->Ask("/v3/kv/txn", JsonOf(txn));
+Result<EtcdAnswer> EtcdClient::Run(const EtcdTxn& txn, milliseconds within) {
+  const auto answer = parts_->Ask("/v3/kv/txn", JsonOf(txn), within);
   return answer ? TxnOf(*answer) : answer.error();
 }
 
@@ -241,9 +243,9 @@ Result<EtcdLease> EtcdClient::Grant(std::chrono::seconds ttl) {
   return answer ? LeaseOf(*answer) : answer.error();
 }
 
-Result<EtcdLease> EtcdClient::KeepAlive(int64_t lease) {
+Result<EtcdLease> EtcdClient::KeepAlive(int64_t lease, milliseconds within) {
   const auto answer =
-      parts_->Ask("/v3/lease/keepalive", "{\"ID\":\"" + std::to_string(lease) + "\"}");
+      parts_->Ask("/v3/lease/keepalive", "{\"ID\":\"" + std::to_string(lease) + "\"}", within);
   return answer ? LeaseOf(*answer) : answer.error();
 }
 

@@ -8,9 +8,9 @@
 
 namespace oncemq {
 
-Result<SqlPlace> ParseMariadbPlace(std::string_view url, std::string_view scheme) {
+Result<SqlPlace> ParseMariadbPlace(std::string_view url) {
   constexpr std::array<std::string_view, 1> kParameters{"socket"};
-  return ParseSqlPlace(url, {scheme, 3306, "socket", kParameters});
+  return ParseSqlPlace(url, {"mariadb", 3306, "socket", kParameters});
 }
 
 Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times,
@@ -22,9 +22,8 @@ Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlT
   if (!deadlines) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
-  const auto open = [place, call = times.call,
-                     deadlines](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = MariadbLine::Open(place, call, deadlines, until);
+  const auto open = [place, times, deadlines](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
+    auto line = MariadbLine::Open(place, times, deadlines, until);
     if (!line) {
       return line.error();
     }

@@ -44,7 +44,7 @@ using TablePtr = std::unique_ptr<MYSQL_RES, FreeResult>;
 
 }  // namespace
 
-Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, milliseconds call,
+Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, const SqlTimes& times,
                                                        std::shared_ptr<Deadlines> deadlines,
                                                        BootTime until) {
   ConnectionPtr connection(mysql_init(nullptr));
@@ -52,7 +52,7 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, mi
     return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to MariaDB"};
   }
   const unsigned int connect = Seconds(until - BootNow());
-  const unsigned int longest = Seconds(call);
+  const unsigned int longest = Seconds(times.call);
   const unsigned int no_files = 0;
   const unsigned int tcp = MYSQL_PROTOCOL_TCP;
   mysql_options(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &connect);
@@ -84,11 +84,14 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, mi
           ? "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
           : "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
   // Whoever waits for a row hears of it before the call is over, and nothing was done.
-  const std::string sets =
+  std::string sets =
       "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
       "innodb_lock_wait_timeout = " +
       std::to_string(std::max(1U, longest - 1)) +
       ", max_statement_time = " + std::to_string(longest);
+  if (times.idle > milliseconds(0)) {
+    sets += ", idle_transaction_timeout = " + std::to_string(Seconds(times.idle));
+  }
   for (const std::string_view text :
        {isolation, std::string_view(sets), std::string_view("SELECT @@global.read_only")}) {
     const SqlStatement statement{text};

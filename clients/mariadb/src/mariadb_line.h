@@ -21,7 +21,7 @@ namespace oncemq {
 class MariadbLine final : public SqlLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<MariadbLine>> Open(const SqlPlace& place, milliseconds call,
+  static Result<std::unique_ptr<MariadbLine>> Open(const SqlPlace& place, const SqlTimes& times,
                                                    std::shared_ptr<Deadlines> deadlines,
                                                    BootTime until);
   ~MariadbLine() override;

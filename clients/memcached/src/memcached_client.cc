@@ -38,9 +38,9 @@ struct MemcachedClient::Parts {
   }
 
   // One question and its answer, which `read` takes off the line.
-  Status Talk(const std::string& question,
+  Status Talk(const std::string& question, milliseconds within,
               const std::function<Status(MemcachedLine&, BootTime)>& read) {
-    const BootTime until = SystemClock::Instance().Boot() + times.call;
+    const BootTime until = SystemClock::Instance().Boot() + std::min(within, times.call);
     auto line = Borrow(until);
     if (!line) {
       return line.error();
@@ -79,15 +79,15 @@ Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedPl
   return std::unique_ptr<MemcachedClient>(new MemcachedClient(std::move(parts)));
 }
 
-Result<std::vector<MemcachedReply>> MemcachedClient::Run(
-    std::span<const MemcachedCommand> commands) {
+Result<std::vector<MemcachedReply>> MemcachedClient::Run(std::span<const MemcachedCommand> commands,
+                                                         milliseconds within) {
   const uint64_t first = parts_->Numbers(commands.size());
   std::string question;
   for (size_t i = 0; i < commands.size(); i++) {
     AppendCommand(question, commands[i], first + i);
   }
   std::vector<MemcachedReply> replies;
-  const Status done = parts_->Talk(question, [&](MemcachedLine& line, BootTime until) -> Status {
+  const auto read = [&](MemcachedLine& line, BootTime until) -> Status {
     for (size_t i = 0; i < commands.size(); i++) {
       const auto text = line.Line(until);
       if (!text) {
@@ -113,8 +113,8 @@ Result<std::vector<MemcachedReply>> MemcachedClient::Run(
       replies.push_back(std::move(head->reply));
     }
     return {};
-  });
-  if (!done) {
+  };
+  if (const Status done = parts_->Talk(question, within, read); !done) {
     return done.error();
   }
   return replies;
@@ -130,8 +130,8 @@ Result<MemcachedReply> MemcachedClient::Run(const MemcachedCommand& command) {
 
 Result<std::string> MemcachedClient::Version() {
   std::string version;
-  const Status done =
-      parts_->Talk("version\r\n", [&](MemcachedLine& line, BootTime until) -> Status {
+  const Status done = parts_->Talk(
+      "version\r\n", parts_->times.call, [&](MemcachedLine& line, BootTime until) -> Status {
         const auto text = line.Line(until);
         if (!text) {
           return text.error();
@@ -151,8 +151,8 @@ Result<std::string> MemcachedClient::Version() {
 
 Result<std::map<std::string, std::string>> MemcachedClient::Settings() {
   std::map<std::string, std::string> settings;
-  const Status done =
-      parts_->Talk("stats settings\r\n", [&](MemcachedLine& line, BootTime until) -> Status {
+  const Status done = parts_->Talk(
+      "stats settings\r\n", parts_->times.call, [&](MemcachedLine& line, BootTime until) -> Status {
         for (;;) {
           const auto text = line.Line(until);
           if (!text) {

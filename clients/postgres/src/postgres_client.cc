@@ -8,9 +8,9 @@
 
 namespace oncemq {
 
-Result<SqlPlace> ParsePostgresPlace(std::string_view url, std::string_view scheme) {
+Result<SqlPlace> ParsePostgresPlace(std::string_view url) {
   constexpr std::array<std::string_view, 3> kParameters{"host", "sslmode", "sslrootcert"};
-  auto place = ParseSqlPlace(url, {scheme, 5432, "host", kParameters});
+  auto place = ParseSqlPlace(url, {"postgres", 5432, "host", kParameters});
   constexpr std::array<std::string_view, 7> kModes{"",        "disable",   "allow",      "prefer",
                                                    "require", "verify-ca", "verify-full"};
   if (place &&
@@ -24,8 +24,8 @@ Result<SqlPlace> ParsePostgresPlace(std::string_view url, std::string_view schem
 
 Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times,
                                                 size_t max_connections) {
-  const auto open = [place, call = times.call](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = PostgresLine::Open(place, call, until);
+  const auto open = [place, times](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
+    auto line = PostgresLine::Open(place, times, until);
     if (!line) {
       return line.error();
     }

@@ -94,8 +94,8 @@ Error PostgresLine::Broken(Effect effect) const {
   return {Code::kUnavailable, effect, "PostgreSQL: " + OneLine(PQerrorMessage(connection_.get()))};
 }
 
-Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place, milliseconds call,
-                                                         BootTime until) {
+Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
+                                                         const SqlTimes& times, BootTime until) {
   const std::string port = std::to_string(place.port);
   const std::string socket(place.Parameter("host"));
   const std::string mode(place.Parameter("sslmode"));
@@ -132,12 +132,21 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place, 
     return done.error();
   }
   // Another isolation would look at the store before it has waited for what it must see.
-  const std::string longest = std::to_string(call.count());
-  const SqlStatement sets{
+  const std::string longest = std::to_string(times.call.count());
+  const std::string idle = std::to_string(times.idle.count());
+  SqlStatement sets{
       "SELECT set_config('default_transaction_isolation', 'read committed', false), "
       "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
       "set_config('bytea_output', 'hex', false)",
       {std::string_view(longest)}};
+  if (times.idle > milliseconds(0)) {
+    sets.text =
+        "SELECT set_config('default_transaction_isolation', 'read committed', false), "
+        "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
+        "set_config('bytea_output', 'hex', false), "
+        "set_config('idle_in_transaction_session_timeout', convert_from($2, 'UTF8'), false)";
+    sets.values.emplace_back(std::string_view(idle));
+  }
   const auto set = line->Run({&sets, 1}, until);
   if (!set || set->refusal) {
     Error error = set ? SqlError(*set->refusal) : set.error();

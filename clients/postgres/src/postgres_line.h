@@ -21,7 +21,7 @@ namespace oncemq {
 class PostgresLine final : public SqlLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<PostgresLine>> Open(const SqlPlace& place, milliseconds call,
+  static Result<std::unique_ptr<PostgresLine>> Open(const SqlPlace& place, const SqlTimes& times,
                                                     BootTime until);
 
   bool Fresh() override;

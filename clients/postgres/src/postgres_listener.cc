@@ -43,7 +43,7 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
       .area = "postgres",
       .open =
           [raw] {
-            return PostgresLine::Open(raw->place, raw->times.call,
+            return PostgresLine::Open(raw->place, raw->times,
                                       SystemClock::Instance().Boot() + raw->times.connect);
           },
       .listen = [raw](PostgresLine& on) { return raw->Listen(on); },

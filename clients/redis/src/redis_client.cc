@@ -113,8 +113,9 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
   return std::unique_ptr<RedisClient>(new RedisClient(std::move(parts)));
 }
 
-Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> commands) {
-  const BootTime until = SystemClock::Instance().Boot() + parts_->times.call;
+Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> commands,
+                                                 milliseconds within) {
+  const BootTime until = SystemClock::Instance().Boot() + std::min(within, parts_->times.call);
   auto line = parts_->Borrow(until);
   if (!line) {
     return line.error();
@@ -149,7 +150,8 @@ Result<RedisReply> RedisClient::Run(const RedisCommand& command) {
 }
 
 Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, size_t keys,
-                                                  std::span<const RedisCommand> argument_lists) {
+                                                  std::span<const RedisCommand> argument_lists,
+                                                  milliseconds within) {
   const std::string count = std::to_string(keys);
   std::vector<RedisCommand> commands;
   for (const RedisCommand& arguments : argument_lists) {
@@ -158,7 +160,7 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
     command = {"EVALSHA", script.sha1(), count};
     command.insert(command.end(), arguments.begin(), arguments.end());
   }
-  auto replies = Run(commands);
+  auto replies = Run(commands, within);
   if (!replies || std::none_of(replies->begin(), replies->end(), UnknownScript)) {
     return replies;
   }
@@ -173,7 +175,7 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
       whole.back()[1] = script.source();
     }
   }
-  auto again = Run(whole);
+  auto again = Run(whole, within);
   if (!again) {
     Error error = again.error();
     if (whole.size() < commands.size()) {

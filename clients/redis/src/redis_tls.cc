@@ -29,7 +29,7 @@ struct Free {
 using ContextPtr = std::unique_ptr<SSL_CTX, Free>;
 using SessionPtr = std::unique_ptr<SSL, Free>;
 
-Error Invalid(std::string why) {
+Error Unusable(std::string why) {
   return {Code::kInvalid, Effect::kNone, "TLS: " + std::move(why)};
 }
 
@@ -73,10 +73,10 @@ Status OwnCertificate(SSL_CTX* context, const RedisPlace& place) {
   }
   Forget();
   if (SSL_CTX_use_certificate_chain_file(context, place.certificate_file.c_str()) != 1) {
-    return Invalid("our certificate can't be read from its file: " + Why());
+    return Unusable("our certificate can't be read from its file: " + Why());
   }
   if (SSL_CTX_use_PrivateKey_file(context, place.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return Invalid("the key of our certificate can't be used, or has a password: " + Why());
+    return Unusable("the key of our certificate can't be used, or has a password: " + Why());
   }
   return {};
 }
@@ -85,7 +85,7 @@ Result<ContextPtr> NewContext(const RedisPlace& place) {
   Forget();
   ContextPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
-    return Invalid(Why());
+    return Unusable(Why());
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_default_passwd_cb(context.get(), NoPassword);
@@ -96,7 +96,7 @@ Result<ContextPtr> NewContext(const RedisPlace& place) {
                                           : SSL_CTX_load_verify_locations(
                                                 context.get(), place.ca_file.c_str(), nullptr);
   if (known != 1) {
-    return Invalid("the file of authorities can't be read: " + Why());
+    return Unusable("the file of authorities can't be read: " + Why());
   }
   if (const Status own = OwnCertificate(context.get(), place); !own) {
     return own.error();
@@ -107,7 +107,7 @@ Result<ContextPtr> NewContext(const RedisPlace& place) {
 // Who must be there. An empty name would mean anybody, and one that begins with a dot many.
 Status Expect(SSL* session, const std::string& who) {
   if (who.empty() || who.front() == '.' || who.find('\0') != std::string::npos) {
-    return Invalid("the server's name can't be checked");
+    return Unusable("the server's name can't be checked");
   }
   X509_VERIFY_PARAM* rules = SSL_get0_param(session);
   X509_VERIFY_PARAM_set_hostflags(
@@ -121,7 +121,7 @@ Status Expect(SSL* session, const std::string& who) {
   if (X509_VERIFY_PARAM_set1_host(rules, who.data(), who.size()) != 1 ||
       SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                const_cast<char*>(who.c_str())) != 1) {
-    return Invalid("the server's name can't be used");
+    return Unusable("the server's name can't be used");
   }
   return {};
 }
@@ -130,8 +130,8 @@ Error Refused(const SSL* session, const std::string& who) {
   const std::string why = Why();
   const long verdict = SSL_get_verify_result(session);
   if (verdict != X509_V_OK) {
-    return Invalid("the server is not to be trusted as " + who + ": " +
-                   X509_verify_cert_error_string(verdict));
+    return Unusable("the server is not to be trusted as " + who + ": " +
+                    X509_verify_cert_error_string(verdict));
   }
   return {Code::kUnavailable, Effect::kNone, "no TLS with " + who + ": " + why};
 }
@@ -217,7 +217,7 @@ Result<std::unique_ptr<RedisWire>> TlsRedisWire(redisContext& connection, const 
   }
   SessionPtr session(SSL_new(context->get()));
   if (session == nullptr) {
-    return Invalid(Why());
+    return Unusable(Why());
   }
   if (const Status expected = Expect(session.get(), who); !expected) {
     return expected.error();

@@ -87,6 +87,7 @@ struct RocksStore::Impl {
   rocksdb::Options file_options;
   std::atomic<uint64_t> next_file{0};
   std::atomic<bool> broken{false};
+  std::atomic<uint64_t> acknowledged{0};  // number of a change
   Mutex sync_mutex;  // a sync that fails is known as failed before the next one begins
   Mutex mark_mutex;
   SyncedMark mark GUARDED_BY(mark_mutex);
@@ -133,6 +134,11 @@ struct RocksStore::Impl {
     }
     return Error{Code::kUnavailable, Effect::kNone,
                  directory + ": an earlier write failed; the store must be opened again"};
+  }
+  void Acknowledge(uint64_t number) {
+    uint64_t before = acknowledged;
+    while (before < number && !acknowledged.compare_exchange_weak(before, number)) {
+    }
   }
   Status MarkSynced(uint64_t number) {
     MutexLock lock(mark_mutex);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RocksLog: RocksDB's words of warning in our log, instead of a file of its own beside the store.
 // Why not its file: on a full disk the file cannot be written, and Debian's build ends the process
-// with an assertion about that.
+// with an assertion about that. It repeats itself with each try to open a store that cannot be
+// opened, twice a second, so of lines that differ in digits only one a minute is written.
 //
 // Thread safety: any thread.
 #pragma once
@@ -41,8 +42,8 @@ class RocksLog final : public rocksdb::Logger {
         std::string_view::npos) {
       return;
     }
-    Log(level == rocksdb::InfoLogLevel::WARN_LEVEL ? LogLevel::kWarn : LogLevel::kError, "rocksdb",
-        text, {{"directory", directory_}});
+    LogSeldom(level == rocksdb::InfoLogLevel::WARN_LEVEL ? LogLevel::kWarn : LogLevel::kError,
+              "rocksdb", text, {{"directory", directory_}});
   }
 
  private:

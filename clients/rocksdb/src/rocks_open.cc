@@ -61,10 +61,34 @@ std::error_code MakeFolders(const std::filesystem::path& directory) {
   return failed || there ? failed : std::make_error_code(std::errc::not_a_directory);
 }
 
-// Until a person comes; a full disk does not.
+// Until a person comes; a full disk does not. ENOENT: each folder is made in one that is there, so
+// the file system takes none, as /proc.
 bool Lasts(const std::error_code& failed) {
-  constexpr int kLasting[] = {EACCES, EPERM, ENOTDIR, EROFS, ENAMETOOLONG, ELOOP, EINVAL};
+  constexpr int kLasting[] = {EACCES, EPERM, ENOTDIR, EROFS, ENOENT, ENAMETOOLONG, ELOOP, EINVAL};
   return std::find(std::begin(kLasting), std::end(kLasting), failed.value()) != std::end(kLasting);
+}
+
+// By the effective user of this process.
+std::error_code Writable(const std::filesystem::path& folder) {
+  const bool may = faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+  return may ? std::error_code() : std::error_code(errno, std::system_category());
+}
+
+// `place`: the directory, or the folder that it is to be made in.
+Status FolderStatus(const std::string& directory, const std::string& place,
+                    const std::error_code& failed) {
+  if (failed) {
+    return Error{
+        Lasts(failed) ? Code::kInvalid : Code::kUnavailable, Effect::kNone,
+        directory + ": no store can be made there, or none written to: " + failed.message()};
+  }
+  if (OnNetwork(place)) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 directory +
+                     ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
+                     "use a local disk"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -125,22 +149,39 @@ Status RocksStore::Impl::CheckComplete() {
   return {};
 }
 
+Status RocksStore::MakeDirectory(const std::string& directory) {
+  std::error_code failed = MakeFolders(directory);
+  if (!failed) {
+    failed = Writable(directory);
+  }
+  return FolderStatus(directory, directory, failed);
+}
+
+Status RocksStore::CheckDirectory(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::path nearest = std::filesystem::absolute(directory, ignored);
+  while (!std::filesystem::exists(nearest, ignored) && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  std::error_code failed = Writable(nearest);
+  if (!std::filesystem::is_directory(nearest, ignored)) {
+    failed = std::make_error_code(std::errc::not_a_directory);
+  } else if (!failed && TakesNoFiles(nearest)) {
+    failed = std::make_error_code(std::errc::no_such_file_or_directory);
+  }
+  return FolderStatus(directory, nearest, failed);
+}
+
 Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options) {
   std::error_code failed;
   if (options.exists && !std::filesystem::exists(options.directory + "/CURRENT", failed)) {
     return Error{Code::kNotFound, Effect::kNone,
                  options.directory + ": the store, or its file CURRENT, is gone"};
   }
-  failed = MakeFolders(options.directory);
-  if (failed) {
-    return Error{Lasts(failed) ? Code::kInvalid : Code::kUnavailable, Effect::kNone,
-                 options.directory + ": " + failed.message()};
-  }
-  if (OnNetwork(options.directory)) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 options.directory +
-                     ": on a network file system (or FUSE) neither the lock nor a sync is proof; "
-                     "use a local disk"};
+  // One that became read-only while the store was in use may be mended: RocksDB finds that out.
+  const std::error_code unmade = MakeFolders(options.directory);
+  if (const Status made = FolderStatus(options.directory, options.directory, unmade); !made) {
+    return made.error();
   }
   auto impl = std::make_unique<Impl>();
   impl->directory = options.directory;
@@ -169,6 +210,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
     impl->broken = true;  // nothing may be written over what is left
     return complete.error();
   }
+  impl->Acknowledge(impl->database->GetLatestSequenceNumber());
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
 }
 

@@ -34,6 +34,15 @@ bool OnNetwork(const std::string& directory) {
   }
 }
 
+bool TakesNoFiles(const std::string& directory) {
+  struct statfs facts {};
+  if (statfs(directory.c_str(), &facts) != 0) {
+    return false;
+  }
+  const auto type = static_cast<uint32_t>(facts.f_type);
+  return type == 0x9FA0 /* proc */ || type == 0x62656572 /* sysfs */;
+}
+
 std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_bytes) {
   auto memory = std::make_shared<RocksMemory>();
   memory->cache = rocksdb::NewLRUCache(cache_bytes);

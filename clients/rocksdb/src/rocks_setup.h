@@ -17,6 +17,8 @@ namespace oncemq {
 
 // On a file system of another machine, or one that nobody can tell.
 bool OnNetwork(const std::string& directory);
+// On one that the kernel fills by itself.
+bool TakesNoFiles(const std::string& directory);
 
 class RocksMemory {
  public:

@@ -62,8 +62,13 @@ Status RocksStore::Write(RocksBatch& batch, bool sync) {
     return impl_->Broken(status);
   }
   batch.Clear();
+  const uint64_t number = impl_->database->GetLatestSequenceNumber();
   // Not as a part of the write: the writes of others would wait behind it.
-  return sync ? impl_->SyncLog() : Status();
+  Status synced = sync ? impl_->SyncLog() : Status();
+  if (synced) {
+    impl_->Acknowledge(number);
+  }
+  return synced;
 }
 
 Status RocksStore::Sync() {
@@ -71,6 +76,10 @@ Status RocksStore::Sync() {
     return usable;
   }
   return impl_->SyncLog();
+}
+
+uint64_t RocksStore::acknowledged() const {
+  return impl_->acknowledged;
 }
 
 bool RocksStore::unread() const {

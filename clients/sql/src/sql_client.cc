@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
@@ -44,6 +46,10 @@ bool SaysLater(const SqlRefusal& refusal) {
                                             +kReadOnlyTransaction, +kReadOnlyMode});
 }
 
+Error Ended() {
+  return {Code::kInvalid, Effect::kNone, "the transaction has ended"};
+}
+
 }  // namespace
 
 Error SqlError(const SqlRefusal& refusal) {
@@ -71,6 +77,7 @@ struct SqlClient::Parts {
   const SqlTimes times;
   LinePool<SqlLine> pool;
 
+  milliseconds Within(milliseconds within) const { return std::min(within, times.call); }
   Result<std::unique_ptr<SqlLine>> Borrow(BootTime until) {
     return pool.Borrow(
         until, [](SqlLine& line) { return line.Fresh() || ONCEMQ_MUTANT("sql-dead-line-used"); },
@@ -110,8 +117,8 @@ Result<std::unique_ptr<SqlClient>> SqlClient::Open(SqlDialect dialect, OpenLine 
   return std::unique_ptr<SqlClient>(new SqlClient(std::move(parts)));
 }
 
-Result<SqlOutcome> SqlClient::Try(std::span<const SqlStatement> statements) {
-  const BootTime until = BootNow() + parts_->times.call;
+Result<SqlOutcome> SqlClient::Try(std::span<const SqlStatement> statements, milliseconds within) {
+  const BootTime until = BootNow() + parts_->Within(within);
   auto line = parts_->Borrow(until);
   if (!line) {
     return line.error();
@@ -134,31 +141,34 @@ Result<SqlAnswer> SqlClient::Run(const SqlStatement& statement) {
   return std::move(outcome->answers.front());
 }
 
-Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
-  const BootTime until = BootNow() + parts_->times.call;
-  auto line = parts_->Borrow(until);
+Result<std::unique_ptr<SqlTransaction>> SqlClient::BeginLater(milliseconds within) {
+  auto line = parts_->Borrow(BootNow() + parts_->Within(within));
   if (!line) {
     return line.error();
   }
-  std::unique_ptr<SqlTransaction> transaction(new SqlTransaction(*this, *std::move(line)));
-  const auto began = transaction->Run({"START TRANSACTION"});
-  if (!began) {
-    return began.error();
+  return std::unique_ptr<SqlTransaction>(
+      new SqlTransaction(*this, *std::move(line), parts_->Within(within)));
+}
+
+Result<std::unique_ptr<SqlTransaction>> SqlClient::Begin() {
+  auto transaction = BeginLater(kSqlWholeCall);
+  if (!transaction) {
+    return transaction;
+  }
+  const auto began = (*transaction)->Try({});
+  if (!began || began->refusal) {
+    return began ? SqlError(*began->refusal) : began.error();
   }
   return transaction;
 }
 
-Result<std::unique_ptr<SqlLine>> SqlClient::OpenOwn() {
-  return parts_->open_line(BootNow() + parts_->times.connect);
-}
-
-SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line)
-    : client_(client), line_(std::move(line)) {}
+SqlTransaction::SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line,
+                               milliseconds answer)
+    : client_(client), line_(std::move(line)), answer_(answer) {}
 
 SqlTransaction::~SqlTransaction() {
   if (line_) {
-    line_.reset();
-    client_.parts_->pool.Dropped();
+    Drop();
   }
 }
 
@@ -166,29 +176,67 @@ SqlDialect SqlTransaction::dialect() const {
   return client_.dialect();
 }
 
-Result<SqlAnswer> SqlTransaction::Run(const SqlStatement& statement) {
-  if (!line_) {
-    return Error{Code::kInvalid, Effect::kNone, "the transaction has ended"};
-  }
-  auto outcome = line_->Run({&statement, 1}, BootNow() + client_.parts_->times.call);
-  if (outcome && !outcome->refusal) {
-    return std::move(outcome->answers.front());
-  }
-  // Whatever was done is rolled back with the connection.
+BootTime SqlTransaction::Until() const {
+  return BootNow() + answer_;
+}
+
+// The server rolls back with the end of the connection.
+void SqlTransaction::Drop() {
   line_.reset();
   client_.parts_->pool.Dropped();
-  Error error = outcome ? SqlError(*outcome->refusal) : outcome.error();
-  error.effect = Effect::kNone;
-  return error;
+}
+
+// One pipeline where the server has them: all answers, or a refusal and none.
+Result<SqlOutcome> SqlTransaction::Send(std::span<const SqlStatement> statements) {
+  const size_t together = dialect() == SqlDialect::kPostgres ? statements.size() : 1;
+  SqlOutcome all;
+  for (size_t at = 0; at < statements.size(); at += together) {
+    auto outcome = line_->Run(statements.subspan(at, together), Until());
+    if (!outcome || outcome->refusal) {
+      return outcome;
+    }
+    std::move(outcome->answers.begin(), outcome->answers.end(), std::back_inserter(all.answers));
+  }
+  return all;
+}
+
+Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements) {
+  if (!line_) {
+    return Ended();
+  }
+  std::vector<SqlStatement> all;
+  if (!begun_) {
+    all.push_back({"START TRANSACTION"});
+  }
+  all.insert(all.end(), statements.begin(), statements.end());
+  auto outcome = Send(all);
+  if (!outcome || outcome->refusal) {
+    Drop();
+    if (!outcome) {
+      outcome.error().effect = Effect::kNone;  // it was not committed
+    }
+    return outcome;
+  }
+  if (!std::exchange(begun_, true)) {
+    outcome->answers.erase(outcome->answers.begin());
+  }
+  return outcome;
+}
+
+Result<SqlAnswer> SqlTransaction::Run(const SqlStatement& statement) {
+  auto outcome = Try({&statement, 1});
+  if (!outcome || outcome->refusal) {
+    return outcome ? SqlError(*outcome->refusal) : outcome.error();
+  }
+  return std::move(outcome->answers.front());
 }
 
 Status SqlTransaction::Commit() {
   if (!line_) {
-    return Error{Code::kInvalid, Effect::kNone, "the transaction has ended"};
+    return Ended();
   }
   const SqlStatement commit{"COMMIT"};
-  const auto outcome =
-      client_.parts_->Run(std::move(line_), {&commit, 1}, BootNow() + client_.parts_->times.call);
+  const auto outcome = client_.parts_->Run(std::move(line_), {&commit, 1}, Until());
   line_.reset();
   if (!outcome) {
     return outcome.error();
@@ -197,6 +245,39 @@ Status SqlTransaction::Commit() {
     return SqlError(*outcome->refusal);
   }
   return {};
+}
+
+Result<SqlOutcome> SqlTransaction::CommitAfter(std::span<const SqlStatement> last) {
+  if (dialect() != SqlDialect::kPostgres) {
+    auto outcome = Try(last);
+    if (!outcome || outcome->refusal) {
+      return outcome;
+    }
+    const Status done = Commit();
+    return done ? std::move(outcome) : Result<SqlOutcome>(done.error());
+  }
+  if (!line_) {
+    return Ended();
+  }
+  std::vector<SqlStatement> all(last.begin(), last.end());
+  all.push_back({"COMMIT"});
+  auto outcome = line_->Run(all, Until());
+  if (!outcome || outcome->refusal) {
+    Drop();  // where a statement before the COMMIT was refused, the transaction is open still
+    return outcome;
+  }
+  outcome->answers.pop_back();
+  client_.parts_->pool.GiveBack(std::move(line_));
+  return outcome;
+}
+
+void SqlTransaction::Rollback() {
+  if (!line_) {
+    return;
+  }
+  const SqlStatement rollback{"ROLLBACK"};
+  static_cast<void>(client_.parts_->Run(std::move(line_), {&rollback, 1}, Until()));
+  line_.reset();
 }
 
 }  // namespace oncemq

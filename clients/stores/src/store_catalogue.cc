@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 #include "oncemq/base/address.h"
 #include "oncemq/base/switch_record.h"
@@ -48,10 +49,16 @@ constexpr Scheme kSchemes[] = {
     {.begins = "redlock://", .port = 6379, .locks = true},
     {.begins = "redlocks://", .port = 6379, .locks = true},
     {.begins = "memcached://", .port = 11211, .locks = true},
-    {.begins = "postgres-advisory://", .port = 5432, .database = true, .locks = true},
-    {.begins = "mariadb-get-lock://", .port = 3306, .database = true, .locks = true},
     {.begins = "memory:", .locks = true},
     {.begins = "file:", .record = true}};
+
+std::string UnknownScheme() {
+  std::string known;
+  for (const Scheme& scheme : kSchemes) {
+    known.append(known.empty() ? "" : ", ").append(scheme.begins);
+  }
+  return "begins like no store that we know: use one of " + known;
+}
 
 // The hosts are those of the sentinels then, and the path says which server is meant.
 bool BySentinels(const Scheme& scheme) {
@@ -72,9 +79,9 @@ const Scheme* SchemeOf(std::string_view address) {
 
 class Faults {
  public:
-  void Demand(bool holds, const std::string& path, const char* text) {
+  void Demand(bool holds, const std::string& path, std::string text) {
     if (!holds) {
-      all_.push_back({path, text});
+      all_.push_back({path, std::move(text)});
     }
   }
   std::vector<CatalogueFault> Take() { return std::move(all_); }
@@ -138,7 +145,7 @@ void CheckStore(const std::string& name, const NamedStore& store, Faults& faults
   const std::string at = path + ".address";
   faults.Demand(text, at, "must be an address, of at most 1024 characters without a blank");
   const Scheme* scheme = SchemeOf(address);
-  faults.Demand(!text || scheme != nullptr, at, "begins like no store that we know");
+  faults.Demand(!text || scheme != nullptr, at, UnknownScheme());
   if (!text || scheme == nullptr) {
     return;
   }

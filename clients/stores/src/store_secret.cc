@@ -10,6 +10,7 @@
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
 #include "oncemq/base/random.h"
+#include "openssl_bytes.h"
 
 namespace oncemq {
 namespace {
@@ -22,10 +23,6 @@ constexpr uint64_t kRounds = 1 << 14;
 constexpr uint64_t kBlocks = 8;
 constexpr uint64_t kLanes = 1;
 constexpr uint64_t kMostMemory = 32u << 20;
-
-const unsigned char* Bytes(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
 
 struct Parts {
   std::string salt;
@@ -49,8 +46,8 @@ std::optional<Parts> ParseDigest(std::string_view text) {
 // Empty for want of memory.
 std::string Scrypt(std::string_view secret, std::string_view salt) {
   std::string digest(kDigestBytes, '\0');
-  const int done = EVP_PBE_scrypt(secret.data(), secret.size(), Bytes(salt), salt.size(), kRounds,
-                                  kBlocks, kLanes, kMostMemory,
+  const int done = EVP_PBE_scrypt(secret.data(), secret.size(), OpenSslBytes(salt), salt.size(),
+                                  kRounds, kBlocks, kLanes, kMostMemory,
                                   reinterpret_cast<unsigned char*>(digest.data()), digest.size());
   return done == 1 ? digest : std::string();
 }
@@ -109,7 +106,7 @@ std::string StorePassword(const StoreIdentity& who, std::string_view store) {
   std::string made(EVP_MAX_MD_SIZE, '\0');
   unsigned int length = 0;
   const unsigned char* done =
-      HMAC(EVP_sha256(), who.secret.data(), static_cast<int>(who.secret.size()), Bytes(text),
+      HMAC(EVP_sha256(), who.secret.data(), static_cast<int>(who.secret.size()), OpenSslBytes(text),
            text.size(), reinterpret_cast<unsigned char*>(made.data()), &length);
   ONCEMQ_CHECK(done != nullptr, "SHA-256 is always there");
   made.resize(length);

@@ -6,16 +6,13 @@
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
 #include "oncemq/clients/store_secret.h"
+#include "openssl_bytes.h"
 
 namespace oncemq {
 namespace {
 
 constexpr int kScramRounds = 4'096;  // PostgreSQL's own
 constexpr size_t kScramSalt = 16;
-
-const unsigned char* BytesOf(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
 
 std::string Digest(std::string_view text, const EVP_MD* kind) {
   std::string made(EVP_MAX_MD_SIZE, '\0');
@@ -32,7 +29,7 @@ std::string Keyed(std::string_view key, std::string_view text) {
   std::string made(EVP_MAX_MD_SIZE, '\0');
   unsigned int length = 0;
   const unsigned char* done =
-      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), BytesOf(text), text.size(),
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), OpenSslBytes(text), text.size(),
            reinterpret_cast<unsigned char*>(made.data()), &length);
   ONCEMQ_CHECK(done != nullptr, "SHA-256 is always there");
   made.resize(length);
@@ -58,8 +55,8 @@ std::string PostgresVerifier(std::string_view password) {
   const std::string salt = Keyed(password, "oncemq scram salt").substr(0, kScramSalt);
   std::string salted(32, '\0');
   const int done = PKCS5_PBKDF2_HMAC(password.data(), static_cast<int>(password.size()),
-                                     BytesOf(salt), static_cast<int>(salt.size()), kScramRounds,
-                                     EVP_sha256(), static_cast<int>(salted.size()),
+                                     OpenSslBytes(salt), static_cast<int>(salt.size()),
+                                     kScramRounds, EVP_sha256(), static_cast<int>(salted.size()),
                                      reinterpret_cast<unsigned char*>(salted.data()));
   ONCEMQ_CHECK(done == 1, "SHA-256 is always there");
   const std::string stored = Digest(Keyed(salted, "Client Key"), EVP_sha256());

@@ -10,7 +10,7 @@
 namespace oncemq {
 namespace {
 
-Error Invalid(const char* why) {
+Error InvalidCatalogue(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
 }
 
@@ -33,24 +33,6 @@ Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const StoreAccess& access,
 
 }  // namespace
 
-Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
-                                               const StorePlan& plan) {
-  std::vector<NamedLocks> stores;
-  for (const std::string& name : plan.locks) {
-    const auto store = catalogue.stores.find(name);
-    auto named = store != catalogue.stores.end() ? NamedLocksAt(name, store->second.address, {})
-                                                 : Invalid("the catalogue has none");
-    if (!named) {
-      return Of(name, named.error());
-    }
-    stores.push_back(*std::move(named));
-  }
-  if (plan.record.empty() && stores.size() == 1) {
-    return stores.front().capabilities;
-  }
-  return SwitchedCapabilities(stores);
-}
-
 Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access) {
   SwitchedPlan plan;
   for (const GrantedStore& store : access.locks) {
@@ -61,7 +43,8 @@ Result<SwitchedPlan> OpenSwitchedPlan(const StoreAccess& access) {
     plan.stores.push_back(*std::move(named));
   }
   if (!access.record) {
-    return Invalid("the catalogue says no `record` for these locks, so nothing can be switched");
+    return InvalidCatalogue(
+        "the catalogue says no `record` for these locks, so nothing can be switched");
   }
   auto record = OpenSwitchStore(access.record->address, access.space);
   if (!record) {
@@ -79,7 +62,7 @@ Result<std::shared_ptr<SwitchedLocks>> OpenBegun(SwitchedPlan plan,
     return text.error();
   }
   if (text->text.empty()) {
-    return Invalid(
+    return InvalidCatalogue(
         "there is no switch record yet; the first service writes it. One that was lost is begun "
         "again with --first-epoch");
   }

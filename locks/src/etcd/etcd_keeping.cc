@@ -17,7 +17,7 @@ constexpr milliseconds kBetweenKeeps{100};
 
 LockCapabilities Of(const EtcdLockOptions& options) {
   LockCapabilities can = EtcdLockCapabilities();
-  can.longest_lease = EtcdLongestLease(options.session);
+  can.longest_lease = LongestLeaseIn(options.session);
   return can;
 }
 

@@ -6,6 +6,7 @@
 #include "lock_check.h"
 #include "lock_line.h"
 #include "oncemq/base/mutant.h"
+#include "renewal_time.h"
 
 namespace oncemq {
 namespace {
@@ -23,6 +24,18 @@ Error Strange() {
 
 Error Moving() {
   return {Code::kUnavailable, Effect::kUnknown, "etcd changes its leader again and again"};
+}
+
+// Only a switchboard raises epochs. A store that was sealed once refuses every domain without one.
+Error WentBack(uint32_t epoch) {
+  return {
+      Code::kCorrupt, Effect::kNone,
+      std::string("etcd went back to an earlier state, as by a restore, so fences would repeat: ") +
+          (epoch > 0 ? "switch to another store, or call off the switch under way; each step "
+                       "seals the stores with a higher epoch"
+                     : "end all processes that use this space, clear the fences at its "
+                       "targets, and begin with another space") +
+          " (docs/lock_engines.md)"};
 }
 
 // Whoever waits behind somebody only wants to know whether that changed.
@@ -45,9 +58,7 @@ Result<EtcdAskAnswer> EtcdLocks::AskStore(const LockAsk& ask, const std::string&
   };
   for (int tries = 0; tries < kAskTries; tries++) {
     if (!session_.Allows(ask.epoch)) {
-      return failed({Code::kCorrupt, Effect::kNone,
-                     "etcd went back to an earlier state, so fences would repeat: it is to be "
-                     "sealed with a higher epoch"});
+      return failed(WentBack(ask.epoch));
     }
     const auto ticket = session_.Until(BootNow() + ask.lease);
     if (!ticket) {
@@ -262,7 +273,7 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
   if (look.then.empty()) {
     return {};
   }
-  const auto seen = LookInSession(look, lease);
+  const auto seen = LookInSession(look, lease, AnswerWithin(claims));
   MutexLock lock(mutex_);
   for (size_t i = 0, reply = 0; i < claims.size(); i++) {
     if (!held[i]) {
@@ -284,13 +295,14 @@ Status EtcdLocks::ExtendSome(std::span<const LockClaim> claims, std::span<Extend
 }
 
 Result<std::pair<EtcdAnswer, int64_t>> EtcdLocks::LookInSession(const EtcdTxn& look,
-                                                                milliseconds lease) {
+                                                                milliseconds lease,
+                                                                milliseconds within) {
   for (int tries = 0; tries < kAskTries; tries++) {
-    const auto ticket = session_.Until(BootNow() + lease);
+    const auto ticket = session_.Until(BootNow() + lease, within);
     if (!ticket) {
       return ticket.error();
     }
-    auto answer = client_->Run(look);
+    auto answer = client_->Run(look, within);
     if (!answer) {
       return answer.error();
     }

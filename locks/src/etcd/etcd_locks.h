@@ -61,7 +61,8 @@ class EtcdLocks final : public LockEngine {
   Result<bool> StillThere(const std::string& key, int64_t created);
   Status ExtendSome(std::span<const LockClaim> claims, std::span<Extended> answers);
   // The answer proves that the session lives so long; with the session.
-  Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease);
+  Result<std::pair<EtcdAnswer, int64_t>> LookInSession(const EtcdTxn& look, milliseconds lease,
+                                                       milliseconds within);
   Result<Line> LineOf(std::string_view name);
 
   const LockCapabilities can_;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "etcd_locks.h"
+#include "kept_who.h"
 #include "lock_line.h"
 #include "oncemq/base/mutant.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 constexpr size_t kPage = 1'000;
 constexpr size_t kLargestRead = 100;
-
-constexpr size_t kLongestWho = 512;
 
 // It was only read.
 Error StrangeRead() {
@@ -123,7 +122,7 @@ Result<LockView> EtcdLocks::Look(std::string_view name) {
          .mode = EtcdModeOf(entry.key).value_or(LockMode::kExclusive),
          .fence = holds ? Fence{asked.epoch, static_cast<uint64_t>(entry.created)} : Fence{},
          .left = std::max(milliseconds(0), left),
-         .who = asked.who.substr(0, kLongestWho)});
+         .who = asked.who.substr(0, kLongestKeptWho)});
   }
   return view;
 }
@@ -189,19 +188,6 @@ Result<uint32_t> EtcdLocks::Seal(uint32_t epoch) {
       return epoch;
     }
   }
-}
-
-LockCapabilities EtcdLockCapabilities() {
-  return {.engine = "etcd",
-          .processes = true,
-          .fair = true,
-          .shared = true,
-          .wakes = true,
-          .fence = true,
-          .survives_failover = true,
-          .long_holds = true,
-          .seals = true,
-          .longest_lease = EtcdLongestLease(EtcdLockOptions().session)};
 }
 
 Result<std::shared_ptr<LockEngine>> OpenEtcdLocks(std::string_view address,

@@ -20,8 +20,8 @@ EtcdSession::EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chro
                          milliseconds patience, LockDoubts& doubts)
     : client_(client), keys_(keys), ttl_(ttl), patience_(patience), doubts_(doubts) {}
 
-Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
-  const BootTime give_up = BootNow() + patience_;
+Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until, milliseconds within) {
+  const BootTime give_up = BootNow() + std::min(within, patience_);
   uint64_t before = 0;
   {
     MutexLock lock(mutex_);
@@ -47,7 +47,7 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
       asking_ = true;
       lease = ticket_.lease;
     }
-    const Status done = Renew(lease);
+    const Status done = Renew(lease, within);
     MutexLock lock(mutex_);
     asking_ = false;
     asked_++;
@@ -61,14 +61,14 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until) {
 }
 
 // Acknowledges the session, or makes one.
-Status EtcdSession::Renew(int64_t lease) {
+Status EtcdSession::Renew(int64_t lease, milliseconds within) {
   int64_t seen = 0;
   {
     MutexLock lock(mutex_);
     seen = ticket_.seen;
   }
   const BootTime sent = BootNow();
-  const auto kept = lease != 0 ? client_.KeepAlive(lease) : client_.Grant(ttl_);
+  const auto kept = lease != 0 ? client_.KeepAlive(lease, within) : client_.Grant(ttl_);
   if (!kept) {
     return kept.error();
   }
@@ -141,7 +141,7 @@ Status EtcdSession::KeepAlive() {
     }
     lease = ticket_.lease;
   }
-  return Renew(lease);
+  return Renew(lease, patience_);
 }
 
 void EtcdSession::End() {
@@ -179,7 +179,7 @@ void EtcdSession::Saw(const EtcdHeader& header, int64_t seen) {
   const bool first = cluster_ == 0;
   if (!first && (header.revision < seen || header.cluster != cluster_)) {
     if (dead_epoch_ < highest_epoch_) {
-      Log(LogLevel::kError, "locks", "etcd went back to an earlier state: seal it with a new epoch",
+      Log(LogLevel::kError, "locks", "etcd went back to an earlier state, so fences would repeat",
           {{"revision", header.revision}, {"seen", seen}});
     }
     dead_epoch_ = highest_epoch_;

@@ -16,13 +16,9 @@
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/lock_doubts.h"
+#include "session_lease.h"
 
 namespace oncemq {
-
-// A hold ends before the session that it hangs on can, also when that is renewed late.
-constexpr milliseconds EtcdLongestLease(std::chrono::seconds session) {
-  return milliseconds(session) * 3 / 4;
-}
 
 // Until when a session is sure to live that was acknowledged for that long, in answer to what was
 // sent then: less what two clocks may differ in.
@@ -44,8 +40,9 @@ class EtcdSession {
   EtcdSession(EtcdClient& client, const EtcdLockKeys& keys, std::chrono::seconds ttl,
               milliseconds patience, LockDoubts& doubts);
 
-  // A session that lives until then, if an answer of its term proves it. Asks the store if needed.
-  Result<Ticket> Until(BootTime until);
+  // A session that lives until then, if an answer of its term proves it. Asks the store if needed,
+  // and waits `within` for each answer.
+  Result<Ticket> Until(BootTime until, milliseconds within = milliseconds::max());
   // The same, without asking: none if there is no session.
   std::optional<Ticket> Known();
   // Acknowledges it, if it is time; a new one is not made.
@@ -62,10 +59,10 @@ class EtcdSession {
   // gave in this epoch.
   [[nodiscard]] bool Allows(uint32_t epoch);
 
-  milliseconds LongestLease() const { return EtcdLongestLease(ttl_); }
+  milliseconds LongestLease() const { return LongestLeaseIn(ttl_); }
 
  private:
-  Status Renew(int64_t lease);
+  Status Renew(int64_t lease, milliseconds within);
   BootTime NextKeepAlive() const REQUIRES(mutex_);
   void IsGone() REQUIRES(mutex_);
   void Saw(const EtcdHeader& header, int64_t seen) REQUIRES(mutex_);

@@ -12,6 +12,7 @@
 #include "oncemq/base/random.h"
 #include "oncemq/base/wait_until.h"
 #include "oncemq/clients/memcached_client.h"
+#include "renewal_time.h"
 
 namespace oncemq {
 namespace {
@@ -19,9 +20,6 @@ namespace {
 using std::chrono::seconds;
 using CommandKind = MemcachedCommand::Kind;
 using ReplyKind = MemcachedReply::Kind;
-
-constexpr LockCapabilities kMemcachedCan{
-    .engine = "memcached", .processes = true, .unfair = true, .lists = false};
 
 // Somebody else changed the key between a look and a change; so often in turn that is no chance.
 constexpr int kRounds = 8;
@@ -44,7 +42,7 @@ class MemcachedLocks final : public LockEngine {
       : client_(std::move(client)),
         space_(std::to_string(options.space.size()) + ":" + options.space + ":") {}
 
-  const LockCapabilities& capabilities() const override { return kMemcachedCan; }
+  const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     if (ask.mode != LockMode::kExclusive) {
@@ -132,7 +130,7 @@ class MemcachedLocks final : public LockEngine {
       }
     }
     return Change(
-        claims, open, sent,
+        claims, open, sent, AnswerWithin(claims),
         [&](const Open& one, const There& there) {
           return MemcachedCommand{CommandKind::kSwap, one.key, there.bytes,
                                   Kept(claims[one.claim].lease), there.version};
@@ -152,7 +150,7 @@ class MemcachedLocks final : public LockEngine {
       }
     }
     const Status done = Change(
-        claims, open, std::nullopt,
+        claims, open, std::nullopt, milliseconds::max(),
         [](const Open& one, const There& there) {
           return MemcachedCommand{CommandKind::kDrop, one.key, {}, {}, there.version};
         },
@@ -296,7 +294,8 @@ class MemcachedLocks final : public LockEngine {
   // from then on by the server's clock.
   template <class Command, class Done>
   Status Change(std::span<const LockClaim> claims, const std::vector<Open>& all,
-                const std::optional<BootTime>& sent, const Command& command, const Done& done) {
+                const std::optional<BootTime>& sent, milliseconds within, const Command& command,
+                const Done& done) {
     for (size_t first = 0; first < all.size(); first += kLargestBatch) {
       const auto from = all.begin() + static_cast<std::ptrdiff_t>(first);
       const size_t count = std::min(kLargestBatch, all.size() - first);
@@ -305,7 +304,8 @@ class MemcachedLocks final : public LockEngine {
         if (round == kRounds) {
           return Restless(Effect::kUnknown);
         }
-        if (const Status changed = ChangeOnce(claims, open, sent, command, done); !changed) {
+        const Status changed = ChangeOnce(claims, open, sent, within, command, done);
+        if (!changed) {
           return changed;
         }
       }
@@ -317,7 +317,8 @@ class MemcachedLocks final : public LockEngine {
   // this claim's and were not changed.
   template <class Command, class Done>
   Status ChangeOnce(std::span<const LockClaim> claims, std::vector<Open>& open,
-                    const std::optional<BootTime>& sent, const Command& command, const Done& done) {
+                    const std::optional<BootTime>& sent, milliseconds within,
+                    const Command& command, const Done& done) {
     std::vector<MemcachedCommand> commands{{CommandKind::kGet, beacon_}};
     for (const Open& one : open) {
       if (one.there) {
@@ -325,7 +326,7 @@ class MemcachedLocks final : public LockEngine {
       }
       commands.push_back({CommandKind::kGet, one.key});
     }
-    auto replies = client_->Run(commands);
+    auto replies = client_->Run(commands, within);
     if (!replies) {
       return replies.error();
     }
@@ -357,6 +358,7 @@ class MemcachedLocks final : public LockEngine {
     return {};
   }
 
+  const LockCapabilities can_ = MemcachedLockCapabilities();
   const std::unique_ptr<MemcachedClient> client_;
   const std::string space_;
   // A key of ours alone, which is there for a month.
@@ -367,10 +369,6 @@ class MemcachedLocks final : public LockEngine {
 };
 
 }  // namespace
-
-LockCapabilities MemcachedLockCapabilities() {
-  return kMemcachedCan;
-}
 
 Result<std::shared_ptr<LockEngine>> OpenMemcachedLocks(std::string_view address,
                                                        const MemcachedLockOptions& options) {

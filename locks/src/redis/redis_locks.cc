@@ -8,22 +8,12 @@
 #include "redis_forms.h"
 #include "redis_scripts.h"
 #include "redis_wakes.h"
+#include "renewal_time.h"
 
 namespace oncemq {
 namespace {
 
 using Replies = std::vector<RedisReply>;
-
-constexpr LockCapabilities kRedisCan{.engine = "redis",
-                                     .processes = true,
-                                     .fair = true,
-                                     .unfair = true,
-                                     .shared = true,
-                                     .counted = true,
-                                     .wakes = true,
-                                     .fence = true,
-                                     .long_holds = true,
-                                     .seals = true};
 
 class RedisLocks final : public LockEngine {
  public:
@@ -34,7 +24,7 @@ class RedisLocks final : public LockEngine {
         max_waiters_(std::to_string(options.max_waiters)),
         wakes_(client_->place(), {options.connect, options.call}, options.space) {}
 
-  const LockCapabilities& capabilities() const override { return kRedisCan; }
+  const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     const std::string token = RedisToken(ask.token);
@@ -62,7 +52,7 @@ class RedisLocks final : public LockEngine {
   }
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
-    const auto replies = Each(scripts_.extend, claims, true);
+    const auto replies = Each(scripts_.extend, claims, true, AnswerWithin(claims));
     if (!replies) {
       return replies.error();
     }
@@ -77,7 +67,7 @@ class RedisLocks final : public LockEngine {
     for (const LockClaim& claim : claims) {
       wakes_.Forget(claim.token);
     }
-    const auto replies = Each(scripts_.free, claims, false);
+    const auto replies = Each(scripts_.free, claims, false, milliseconds::max());
     if (!replies) {
       return replies.error();
     }
@@ -169,7 +159,7 @@ class RedisLocks final : public LockEngine {
 
   // One call for each claim, in one round trip.
   Result<Replies> Each(const RedisScript& script, std::span<const LockClaim> claims,
-                       bool with_lease) {
+                       bool with_lease, milliseconds within) {
     std::vector<std::string> texts;  // of each: key, token, lease, how long it is kept
     texts.reserve(claims.size() * 4);
     std::vector<RedisCommand> lists;
@@ -185,7 +175,7 @@ class RedisLocks final : public LockEngine {
         list.push_back(texts.back());
       }
     }
-    auto replies = client_->Call(script, 1, lists);
+    auto replies = client_->Call(script, 1, lists, within);
     if (!replies) {
       return replies;
     }
@@ -203,6 +193,7 @@ class RedisLocks final : public LockEngine {
     return error;
   }
 
+  const LockCapabilities can_ = RedisLockCapabilities();
   const std::unique_ptr<RedisClient> client_;
   const std::string prefix_;
   const std::string seal_;  // no name's key: those go on with a number
@@ -212,10 +203,6 @@ class RedisLocks final : public LockEngine {
 };
 
 }  // namespace
-
-LockCapabilities RedisLockCapabilities() {
-  return kRedisCan;
-}
 
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
                                                    const RedisLockOptions& options) {

@@ -10,12 +10,13 @@ namespace {
 
 // What a key holds is told by its first byte (docs/formats.md):
 //   -   idle: the last fence
-//   !   one holder, and nobody waits: most names, most of the time. No list is made of it.
+//   =   one holder, and nobody waits: most names, most of the time. No list is made of it.
+//   !   the same as programs wrote it that kept no lease
 //   else {fence, holders, waiters}, as MessagePack
-// A holder is {token, mode, until, fence, asked back, who, epoch}, a waiter {token, mode, until,
-// channel, who}, and the limit of a counted one. The seal is a key of its own: an epoch in decimal
-// digits. Numbers stay below 2^53, so Lua's are exact: anybody may write anything under a key, and
-// a fence from there on would be given again.
+// A holder is {token, mode, until, fence, asked back, who, epoch, lease}, a waiter {token, mode,
+// until, channel, who, limit of a counted one, lease of its place}. The leases may be missing. The
+// seal is a key of its own: an epoch in decimal digits. Numbers stay below 2^53, so Lua's are
+// exact: anybody may write anything under a key, and a fence from there on would be given again.
 constexpr char kNow[] = R"lua(
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -29,33 +30,41 @@ local function strange()
 end
 if raw and form == 45 and (#raw ~= 9 or not ours(struct.unpack('>d', raw, 2))) then
   return strange()
-elseif form == 33 then
-  if #raw < 38 then return strange() end
+elseif form == 61 or form == 33 then
+  if #raw < (form == 61 and 46 or 38) then return strange() end
   local _, fence = struct.unpack('>dd', raw, 19)
   if not ours(fence) then return strange() end
 end
 )lua";
 
 constexpr char kRead[] = R"lua(
-local fence, holders, waiters, dropped = 0, {}, {}, false
-local function alive(all)
+local fence, holders, waiters, dropped, changed = 0, {}, {}, false, false
+local function alive(all, lease_at)
   local left = {}
   for _, party in ipairs(all) do
+    local lease = party[lease_at]
+    if type(lease) == 'number' and lease > 0 and party[3] > now + lease then
+      party[3] = now + lease  -- the clock was set back
+      changed = true
+    end
     if party[3] > now then left[#left + 1] = party else dropped = true end
   end
+  changed = changed or dropped
   return left
 end
-if form == 33 then
+if form == 61 or form == 33 then
   local last, number, epoch = struct.unpack('>ddI4', raw, 19)
+  local lease, who = 0, raw:sub(39)
+  if form == 61 then lease, who = struct.unpack('>d', raw, 39), raw:sub(47) end
   fence = number
-  holders = alive({{raw:sub(2, 17), raw:sub(18, 18), last, number, 0, raw:sub(39), epoch}})
+  holders = alive({{raw:sub(2, 17), raw:sub(18, 18), last, number, 0, who, epoch, lease}}, 8)
 elseif form ~= 45 then
   local good, state = pcall(cmsgpack.unpack, raw)
   if not good or type(state) ~= 'table' or not ours(state[1]) or type(state[2]) ~= 'table' or
      type(state[3]) ~= 'table' then
     return strange()
   end
-  fence, holders, waiters = state[1], alive(state[2]), alive(state[3])
+  fence, holders, waiters = state[1], alive(state[2], 8), alive(state[3], 7)
 elseif raw then
   fence = struct.unpack('>d', raw, 2)
 end
@@ -71,7 +80,8 @@ local function write()
   if not one and #waiters == 0 then
     state = '-' .. struct.pack('>d', fence)
   elseif #holders == 1 and #waiters == 0 and one[5] == 0 and one[4] == fence then
-    state = '!' .. one[1] .. one[2] .. struct.pack('>ddI4', one[3], fence, one[7]) .. one[6]
+    state = '=' .. one[1] .. one[2] ..
+            struct.pack('>ddI4d', one[3], fence, one[7], one[8] or 0) .. one[6]
   else
     state = cmsgpack.pack({fence, holders, waiters})
   end
@@ -130,24 +140,26 @@ constexpr char kAskIdle[] = R"lua(
 if form == 45 then
   local fence = now
   if raw then fence = math.max(struct.unpack('>d', raw, 2) + 1, now) end
-  redis.call('SET', KEYS[1], '!' .. ARGV[1] .. ARGV[2] ..
-             struct.pack('>ddI4', now + ARGV[5], fence, epoch) .. ARGV[8], 'PX', ARGV[10])
+  redis.call('SET', KEYS[1], '=' .. ARGV[1] .. ARGV[2] ..
+             struct.pack('>ddI4d', now + ARGV[5], fence, epoch, tonumber(ARGV[5])) .. ARGV[8],
+             'PX', ARGV[10])
   return {1, fence, 0, epoch}
 end
 )lua";
 
 constexpr char kExtendOnly[] = R"lua(
-if form == 33 and raw:sub(2, 17) == ARGV[1] then
+if form == 61 and raw:sub(2, 17) == ARGV[1] then
   if struct.unpack('>d', raw, 19) > now then
     redis.call('SET', KEYS[1], raw:sub(1, 18) .. struct.pack('>d', now + ARGV[2]) ..
-               raw:sub(27), 'PX', ARGV[3])
+               raw:sub(27, 38) .. struct.pack('>d', tonumber(ARGV[2])) .. raw:sub(47),
+               'PX', ARGV[3])
     return 1
   end
 end
 )lua";
 
 constexpr char kFreeOnly[] = R"lua(
-if form == 33 and raw:sub(2, 17) == ARGV[1] then
+if form == 61 and raw:sub(2, 17) == ARGV[1] then
   local last, fence = struct.unpack('>dd', raw, 19)
   if last > now then
     redis.call('SET', KEYS[1], '-' .. struct.pack('>d', fence), 'PX', 60000)
@@ -161,7 +173,7 @@ local token, mode, limit, barges = ARGV[1], ARGV[2], tonumber(ARGV[12]), ARGV[4]
 local lease, place = tonumber(ARGV[5]), tonumber(ARGV[6])
 for _, holder in ipairs(holders) do
   if holder[1] == token then
-    holder[3] = now + lease
+    holder[3], holder[8] = now + lease, lease
     write()
     return {1, holder[4], 0, holder[7]}
   end
@@ -178,13 +190,12 @@ if may_go(at - 1, mode, limit, barges) then
   end
   table.remove(waiters, at)
   fence = math.max(fence + 1, now)
-  holders[#holders + 1] = {token, mode, now + lease, fence, 0, ARGV[8], epoch}
+  holders[#holders + 1] = {token, mode, now + lease, fence, 0, ARGV[8], epoch, lease}
   write()
   answer = {1, fence, 0, epoch}
 elseif ARGV[3] == '1' then
   if at > #waiters and #waiters >= tonumber(ARGV[9]) then return {3, 0, 0, 0} end
-  waiters[at] = {token, mode, now + place, ARGV[7], ARGV[8]}
-  if mode == 'c' then waiters[at][6] = limit end
+  waiters[at] = {token, mode, now + place, ARGV[7], ARGV[8], limit, place}
   local again = holders[1] and holders[1][3] or now
   if at > 1 then
     again = waiters[at - 1][3]
@@ -195,7 +206,7 @@ elseif ARGV[3] == '1' then
   answer = {2, 0, again - now, 0}
 else
   answer = {0, 0, 0, 0}
-  if dropped then write() end
+  if changed then write() end
 end
 if dropped or from then wake(not dropped and from or 1) end
 return answer
@@ -205,11 +216,12 @@ constexpr char kExtend[] = R"lua(
 local answer = 0
 for _, holder in ipairs(holders) do
   if holder[1] == ARGV[1] then
-    holder[3] = now + tonumber(ARGV[2])
+    holder[8] = tonumber(ARGV[2])
+    holder[3] = now + holder[8]
     answer = 1 + holder[5]
   end
 end
-if answer > 0 or dropped then write() end
+if answer > 0 or changed then write() end
 if dropped then wake() end
 return answer
 )lua";
@@ -217,7 +229,7 @@ return answer
 constexpr char kFree[] = R"lua(
 local held = remove(holders, 1, ARGV[1])
 local waited = remove(waiters, 1, ARGV[1])
-if held or waited or dropped then
+if held or waited or changed then
   write()
   wake()
 end
@@ -239,7 +251,7 @@ for i, holder in ipairs(holders) do
     break
   end
 end
-if held or dropped then
+if held or changed then
   write()
   wake()
 end
@@ -294,7 +306,7 @@ std::string Broken(std::string script) {
     replace("math.max(fence + 1, now)", "fence + 1");
   }
   if (ONCEMQ_MUTANT("redis-free-without-token")) {
-    replace("form == 33 and raw:sub(2, 17) == ARGV[1]", "form == 33");
+    replace("form == 61 and raw:sub(2, 17) == ARGV[1]", "form == 61");
   }
   if (ONCEMQ_MUTANT("redis-ended-hold-revived")) {
     replace("if party[3] > now then", "if true then");

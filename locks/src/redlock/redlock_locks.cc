@@ -12,15 +12,10 @@
 #include "redlock_masters.h"
 #include "redlock_tries.h"
 #include "redlock_votes.h"
+#include "renewal_time.h"
 
 namespace oncemq {
 namespace {
-
-constexpr LockCapabilities kRedlockCan{.engine = "redlock",
-                                       .processes = true,
-                                       .unfair = true,
-                                       .survives_failover = true,
-                                       .seals = true};
 
 // For so long beyond the end of a hold a master that was away is told that it was given back.
 constexpr milliseconds kTold{900'000};
@@ -39,7 +34,7 @@ class RedlockLocks final : public LockEngine {
                 ":"),
         seal_("oncemq:redlock:seal:" + options.space) {}
 
-  const LockCapabilities& capabilities() const override { return kRedlockCan; }
+  const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     if (ask.mode != LockMode::kExclusive) {
@@ -81,7 +76,7 @@ class RedlockLocks final : public LockEngine {
 
   Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
     const BootTime sent = BootNow();
-    RedlockQuestion question{&scripts_.extend, 1, {}};
+    RedlockQuestion question{&scripts_.extend, 1, {}, AnswerWithin(claims)};
     std::vector<std::optional<RedlockTry>> tries;
     for (const LockClaim& claim : claims) {
       auto mine = tries_.Find(claim.token);
@@ -367,6 +362,7 @@ class RedlockLocks final : public LockEngine {
     return page;
   }
 
+  const LockCapabilities can_ = RedlockCapabilities();
   const RedisLockScripts scripts_;
   RedlockTries tries_;
   const std::unique_ptr<RedlockMasters> masters_;  // its threads use the scripts
@@ -375,10 +371,6 @@ class RedlockLocks final : public LockEngine {
 };
 
 }  // namespace
-
-LockCapabilities RedlockCapabilities() {
-  return kRedlockCan;
-}
 
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,
                                                 const RedlockOptions& options) {

@@ -189,15 +189,17 @@ void RedlockMaster::Do(Jobs jobs) {
   for (size_t first = 0; first < jobs.size();) {
     const RedlockQuestion& question = *jobs[first].question;
     std::vector<RedisCommand> lists;
+    milliseconds within = milliseconds::max();
     size_t end = first;
     for (; end < jobs.size() && jobs[end].question->script == question.script &&
            (end == first || lists.size() < kLargestBatch);
          end++) {
+      within = std::min(within, jobs[end].question->within);
       for (const auto& list : jobs[end].question->lists) {
         lists.emplace_back(list.begin(), list.end());
       }
     }
-    auto replies = client->Call(*question.script, question.keys, lists);
+    auto replies = client->Call(*question.script, question.keys, lists, within);
     if (!replies) {
       Failed(std::move(jobs), first, end, replies.error());
       return;

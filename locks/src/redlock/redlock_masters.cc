@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "redlock_masters.h"
 
+#include <algorithm>
 #include <set>
 
 #include "oncemq/base/mutant.h"
@@ -89,7 +90,7 @@ RedlockMasters::~RedlockMasters() {
 
 RedlockAnswers RedlockMasters::Ask(RedlockQuestion question, const Enough& enough,
                                    std::optional<BootTime> keep) const {
-  const BootTime until = BootNow() + call_;
+  const BootTime until = BootNow() + std::min(question.within, call_);
   const auto asked = std::make_shared<const RedlockQuestion>(std::move(question));
   const auto round = std::make_shared<RedlockRound>(count());
   for (const auto& master : masters_) {

@@ -21,6 +21,7 @@ struct RedlockQuestion {
   const RedisScript* script = nullptr;  // outlives all masters
   size_t keys = 1;
   std::vector<std::vector<std::string>> lists;
+  milliseconds within = milliseconds::max();  // each master answers, or the time of a call
 };
 
 // One reply for each list, or an error for all of them.

@@ -33,6 +33,11 @@ struct Texts {
             "SET l.version = ?, l.fence = ?, l.ends = ?, l.state = ? "
             "WHERE l.name = ? AND l.space = ? AND (? < 0 OR s.epoch = ?) AND " +
             clock + " < ? AND l.version = ?"),
+        // Of the row alone: the seal is looked at without a lock, and again by the update.
+        lock("SELECT l.version, l.fence, l.state, " + clock +
+             ", (SELECT s.epoch FROM oncemq_lock_seals_v1 AS s WHERE s.space = ?) "
+             "FROM oncemq_locks_v1 AS l WHERE l.space = ? AND l.name = ? FOR UPDATE"),
+        now("SELECT " + clock),
         sweep("DELETE FROM oncemq_locks_v1 WHERE space = ? AND name > ? AND name <= ? AND ends < " +
               clock + " - ?"),
         names("SELECT name FROM oncemq_locks_v1 WHERE space = ? AND name > ? AND ends > " + clock +
@@ -41,6 +46,8 @@ struct Texts {
   const std::string read;
   const std::string insert;
   const std::string update;
+  const std::string lock;
+  const std::string now;
   const std::string sweep;
   const std::string names;
 };
@@ -63,10 +70,11 @@ class MariadbStore final : public SqlStore {
 
   Status MakeTables();
 
-  Result<std::vector<SqlSeen>> Read(std::span<const std::string_view> names) override {
+  Result<std::vector<SqlSeen>> Read(std::span<const std::string_view> names,
+                                    milliseconds within) override {
     std::vector<SqlSeen> all;
     for (const std::string_view name : names) {
-      auto answer = client_->Run({texts_.read, {space_, name, space_}});
+      const auto answer = One({texts_.read, {space_, name, space_}}, within);
       auto seen = answer ? SeenOf(*answer) : Result<SqlSeen>(answer.error());
       if (!seen) {
         Error error = seen.error();
@@ -80,10 +88,10 @@ class MariadbStore final : public SqlStore {
 
   // Each by itself: in one transaction the rows of the first ones would stay locked while messages
   // of the others travel.
-  Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps) override {
+  Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps, milliseconds within) override {
     std::vector<bool> done;
     for (const SqlSwap& swap : swaps) {
-      const auto one = SwapOne(swap);
+      const auto one = SwapOne(swap, within);
       if (!one) {
         Error error = one.error();
         error.effect = done.empty() ? error.effect : Effect::kUnknown;
@@ -93,6 +101,9 @@ class MariadbStore final : public SqlStore {
     }
     return done;
   }
+
+  Result<SqlLocked> SwapLocked(std::string_view name, bool sealed, const SqlWaits& waits,
+                               const SqlJudge& judge) override;
 
   Result<std::string> Sweep(std::string_view after) override {
     auto last = OneName(kPortion, {space_, after, kSqlPortion - 1});
@@ -138,7 +149,13 @@ class MariadbStore final : public SqlStore {
   }
 
  private:
-  Result<bool> SwapOne(const SqlSwap& swap) {
+  // Somebody else was first, or is still at it: nothing was done.
+  static bool OthersAreAtIt(const SqlRefusal& refusal) {
+    const int number = refusal.number;
+    return number == kDuplicate || number == kLockWait || number == kDeadlock;
+  }
+
+  SqlStatement StatementOf(const SqlSwap& swap) const {
     const int64_t epoch =
         swap.epoch && !ONCEMQ_MUTANT("mariadb-seal-not-in-the-swap") ? int64_t{*swap.epoch} : -1;
     SqlStatement statement{
@@ -148,19 +165,37 @@ class MariadbStore final : public SqlStore {
     if (swap.from != 0) {
       statement.values.emplace_back(swap.from);
     }
-    const auto outcome = client_->Try({&statement, 1});
+    return statement;
+  }
+
+  Result<SqlAnswer> One(const SqlStatement& statement, milliseconds within) {
+    auto outcome = client_->Try({&statement, 1}, within);
+    if (!outcome || outcome->refusal) {
+      return outcome ? SqlError(*outcome->refusal) : outcome.error();
+    }
+    return std::move(outcome->answers.front());
+  }
+
+  Result<bool> SwapOne(const SqlSwap& swap, milliseconds within) {
+    const SqlStatement statement = StatementOf(swap);
+    const auto outcome = client_->Try({&statement, 1}, within);
     if (!outcome) {
       return outcome.error();
     }
-    if (!outcome->refusal) {
-      return outcome->answers.front().affected == 1;
+    if (outcome->refusal) {
+      return OthersAreAtIt(*outcome->refusal) ? Result<bool>(false) : SqlError(*outcome->refusal);
     }
-    const int number = outcome->refusal->number;
-    // Somebody else was first, or is still at it: nothing was done.
-    if (number == kDuplicate || number == kLockWait || number == kDeadlock) {
-      return false;
-    }
-    return SqlError(*outcome->refusal);
+    return outcome->answers.front().affected == 1;
+  }
+
+  Result<SqlSeen> SeenNow(SqlTransaction& transaction, const SqlAnswer& locked) const;
+
+  static Result<SqlLocked> NotDone(const SqlRefusal& refusal) {
+    return OthersAreAtIt(refusal) ? Result<SqlLocked>(SqlLocked::kBusy) : SqlError(refusal);
+  }
+  // The server ends a wait for a row after whole seconds; a call may be shorter.
+  static Result<SqlLocked> NotLocked(const Error& error) {
+    return error.code == Code::kTimeout ? Result<SqlLocked>(SqlLocked::kBusy) : error;
   }
 
   Result<std::optional<std::string>> OneName(std::string_view text, std::vector<SqlValue> values) {
@@ -175,6 +210,56 @@ class MariadbStore final : public SqlStore {
   const std::string space_;
   const Texts texts_;
 };
+
+// The locked row, and a time that is not before its last change: an extension by an earlier time
+// would end a hold before its holder thinks. The clock of a statement stands since its begin, so
+// since before it waited for the row. A writer meanwhile judged later, and raised the version to
+// its time at least. Then this asks for the time again, as nobody else can write any more.
+Result<SqlSeen> MariadbStore::SeenNow(SqlTransaction& transaction, const SqlAnswer& locked) const {
+  auto seen = SeenOf(locked);
+  if (!seen || MicrosOf(seen->now) > seen->version) {
+    return seen;
+  }
+  const auto now = transaction.Run({texts_.now});
+  if (!now) {
+    return now.error();
+  }
+  seen->now = BootTime(microseconds(NumberOf(*now, 0, 0)));
+  return seen;
+}
+
+// Four round trips, or five. A row that is there is found by its key, so InnoDB locks it and no gap
+// next to it. The row comes first and the seal's after it, in the update, as in every other swap.
+Result<SqlLocked> MariadbStore::SwapLocked(std::string_view name, bool /*sealed*/,
+                                           const SqlWaits& waits, const SqlJudge& judge) {
+  auto begun = client_->BeginLater(waits.answer);
+  const auto began = begun ? (*begun)->Try({}) : Result<SqlOutcome>(begun.error());
+  if (!began || began->refusal) {
+    return began ? SqlError(*began->refusal) : began.error();
+  }
+  SqlTransaction& transaction = **begun;
+  const SqlStatement look{texts_.lock, {space_, space_, name}};
+  const auto looked = transaction.Try({&look, 1});
+  if (!looked || looked->refusal) {
+    return looked ? NotDone(*looked->refusal) : NotLocked(looked.error());
+  }
+  if (looked->answers.front().rows.empty()) {
+    transaction.Rollback();
+    return SqlLocked::kNoRow;
+  }
+  const auto seen = SeenNow(transaction, looked->answers.front());
+  auto swap = seen ? judge(*seen) : Result<std::optional<SqlSwap>>(seen.error());
+  if (!swap || !*swap) {
+    transaction.Rollback();
+    return swap ? Result<SqlLocked>(SqlLocked::kDone) : swap.error();
+  }
+  const SqlStatement write = StatementOf(**swap);
+  const auto written = transaction.CommitAfter({&write, 1});
+  if (!written || written->refusal) {
+    return written ? NotDone(*written->refusal) : written.error();
+  }
+  return written->answers.front().affected == 1 ? SqlLocked::kDone : SqlLocked::kBusy;
+}
 
 // Those who may not are told what somebody else has to do for them.
 Status MariadbStore::MakeTables() {
@@ -210,7 +295,8 @@ Result<std::unique_ptr<SqlStore>> OpenMariadbStore(const SqlPlace& place,
   if (options.space.size() > kLongestSqlSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the space of locks in SQL has at most 255 bytes"};
   }
-  auto client = OpenMariadb(place, options.times, options.max_connections);
+  const SqlTimes times{options.times.connect, options.times.call, kSqlIdle};
+  auto client = OpenMariadb(place, times, options.max_connections);
   if (!client) {
     return client.error();
   }

@@ -33,6 +33,7 @@ struct Texts {
             "UPDATE oncemq_locks_v1 SET version = $3, fence = $4, ends = $5, state = $6 "
             "WHERE space = $1 AND name = $2 AND version = $9 AND " +
             clock + " < $7 AND " + Sealed("$8")),
+        lock("SELECT 1 FROM oncemq_locks_v1 WHERE space = $1 AND name = $2 FOR UPDATE"),
         tell("WITH swapped AS (" + update +
              " RETURNING 1) SELECT pg_notify(split_part(one, ' ', 1), split_part(one, ' ', 2)) "
              "FROM swapped, regexp_split_to_table(convert_from($10, 'UTF8'), ',') AS one"),
@@ -57,11 +58,13 @@ struct Texts {
   const std::string read;
   const std::string insert;
   const std::string update;
+  const std::string lock;
   const std::string tell;
   const std::string sweep;
   const std::string names;
 };
 
+constexpr std::string_view kWaitsFor = "SELECT set_config('lock_timeout', $1::text, true)";
 constexpr std::string_view kShare = "SELECT pg_advisory_xact_lock_shared($1)";
 constexpr std::string_view kExclude = "SELECT pg_advisory_xact_lock($1)";
 constexpr std::string_view kSeal =
@@ -84,13 +87,14 @@ class PostgresStore final : public SqlStore {
 
   Status MakeTables();
 
-  Result<std::vector<SqlSeen>> Read(std::span<const std::string_view> names) override {
+  Result<std::vector<SqlSeen>> Read(std::span<const std::string_view> names,
+                                    milliseconds within) override {
     std::vector<SqlStatement> statements;
     statements.reserve(names.size());
     for (const std::string_view name : names) {
       statements.push_back({texts_.read, {space_, name}});
     }
-    const auto answers = All(statements);
+    const auto answers = All(statements, within);
     if (!answers) {
       Error error = answers.error();
       error.effect = Effect::kNone;
@@ -110,31 +114,31 @@ class PostgresStore final : public SqlStore {
   // All in one transaction, and each statement in it sees what was committed before it began: so
   // the swap behind the lock sees every seal that had the lock before it. One statement would not
   // do: it would have looked before it waited.
-  Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps) override {
+  Result<std::vector<bool>> Swap(std::span<const SqlSwap> swaps, milliseconds within) override {
     std::vector<SqlStatement> statements;
     std::vector<std::string> told;  // keeps the texts of the statements
     told.reserve(swaps.size());
     const bool sealed = std::any_of(swaps.begin(), swaps.end(),
                                     [](const SqlSwap& swap) { return swap.epoch.has_value(); });
-    if (sealed && !ONCEMQ_MUTANT("postgres-seal-not-waited-for")) {
-      statements.push_back({kShare, {seal_lock_}});
-    }
+    AddShare(statements, sealed);
     const size_t first = statements.size();
     for (const SqlSwap& swap : swaps) {
       told.push_back(ToldText(swap.told));
       statements.push_back(StatementOf(swap, told.back()));
     }
-    const auto answers = All(statements);
+    const auto answers = All(statements, within);
     if (!answers) {
       return answers.error();
     }
     std::vector<bool> done;
     for (size_t i = 0; i < swaps.size(); i++) {
-      const SqlAnswer& answer = (*answers)[first + i];
-      done.push_back(told[i].empty() ? answer.affected == 1 : !answer.rows.empty());
+      done.push_back(Done((*answers)[first + i], told[i]));
     }
     return done;
   }
+
+  Result<SqlLocked> SwapLocked(std::string_view name, bool sealed, const SqlWaits& waits,
+                               const SqlJudge& judge) override;
 
   Result<std::string> Sweep(std::string_view after) override {
     const auto answer =
@@ -161,7 +165,7 @@ class PostgresStore final : public SqlStore {
     } else {
       statements = {{kExclude, {seal_lock_}}, {kSeal, {space_, int64_t{epoch}}}};
     }
-    const auto answers = All(statements);
+    const auto answers = All(statements, kSqlWholeCall);
     if (!answers) {
       return answers.error();
     }
@@ -197,6 +201,20 @@ class PostgresStore final : public SqlStore {
     return text;
   }
 
+  // No seal comes between this and the end of the transaction (S2).
+  void AddShare(std::vector<SqlStatement>& statements, bool sealed) const {
+    if (sealed && !ONCEMQ_MUTANT("postgres-seal-not-waited-for")) {
+      statements.push_back({kShare, {seal_lock_}});
+    }
+  }
+
+  // Whether the statement of StatementOf, with this text, wrote the row.
+  static bool Done(const SqlAnswer& answer, const std::string& told) {
+    return told.empty() ? answer.affected == 1 : !answer.rows.empty();
+  }
+
+  static Result<SqlLocked> NotDone(const SqlRefusal& refusal);
+
   SqlStatement StatementOf(const SqlSwap& swap, std::string_view told) const {
     SqlStatement statement{swap.from == 0 ? texts_.insert
                            : told.empty() ? texts_.update
@@ -213,8 +231,9 @@ class PostgresStore final : public SqlStore {
     return statement;
   }
 
-  Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements) {
-    auto outcome = client_->Try(statements);
+  Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements,
+                                     milliseconds within) {
+    auto outcome = client_->Try(statements, within);
     if (!outcome) {
       return outcome.error();
     }
@@ -234,6 +253,49 @@ class PostgresStore final : public SqlStore {
   const Texts texts_;
   const int64_t seal_lock_;
 };
+
+// Others had the row for too long, or it came to a deadlock.
+Result<SqlLocked> PostgresStore::NotDone(const SqlRefusal& refusal) {
+  const bool others = refusal.state == "55P03" || refusal.state.starts_with("40");
+  return others ? Result<SqlLocked>(SqlLocked::kBusy) : SqlError(refusal);
+}
+
+// Two round trips. The lock is a statement of its own, before the look: one statement for both
+// would read the clock before it waits for the row. The look sees the row as it was committed last,
+// and nobody else changes it until the end of the transaction; a sweep skips it.
+Result<SqlLocked> PostgresStore::SwapLocked(std::string_view name, bool sealed,
+                                            const SqlWaits& waits, const SqlJudge& judge) {
+  auto begun = client_->BeginLater(waits.answer);
+  if (!begun) {
+    return begun.error();
+  }
+  SqlTransaction& transaction = **begun;
+  std::vector<SqlStatement> look{{kWaitsFor, {int64_t{waits.row.count()}}}};
+  AddShare(look, sealed);
+  look.push_back({texts_.lock, {space_, name}});
+  look.push_back({texts_.read, {space_, name}});
+  const auto looked = transaction.Try(look);
+  if (!looked || looked->refusal) {
+    return looked ? NotDone(*looked->refusal) : looked.error();
+  }
+  const auto seen = SeenOf(looked->answers.back());
+  if (seen && seen->version == 0) {
+    transaction.Rollback();
+    return SqlLocked::kNoRow;
+  }
+  auto swap = seen ? judge(*seen) : Result<std::optional<SqlSwap>>(seen.error());
+  if (!swap || !*swap) {
+    transaction.Rollback();
+    return swap ? Result<SqlLocked>(SqlLocked::kDone) : swap.error();
+  }
+  const std::string told = ToldText((*swap)->told);
+  const SqlStatement write = StatementOf(**swap, told);
+  const auto written = transaction.CommitAfter({&write, 1});
+  if (!written || written->refusal) {
+    return written ? NotDone(*written->refusal) : written.error();
+  }
+  return Done(written->answers.front(), told) ? SqlLocked::kDone : SqlLocked::kBusy;
+}
 
 // Those who may not are told what somebody else has to do for them.
 Status PostgresStore::MakeTables() {
@@ -273,7 +335,8 @@ Result<std::unique_ptr<SqlStore>> OpenPostgresStore(const SqlPlace& place,
   if (options.space.size() > kLongestSqlSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the space of locks in SQL has at most 255 bytes"};
   }
-  auto client = OpenPostgres(place, options.times, options.max_connections);
+  const SqlTimes times{options.times.connect, options.times.call, kSqlIdle};
+  auto client = OpenPostgres(place, times, options.max_connections);
   if (!client) {
     return client.error();
   }

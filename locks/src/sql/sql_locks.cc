@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "../kept_who.h"
 #include "../lock_entry.h"
 #include "../lock_entry_codec.h"
 #include "name_turn.h"
@@ -15,18 +16,21 @@
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/random.h"
+#include "renewal_time.h"
 #include "wakes.h"
 
 namespace oncemq {
 namespace {
 
-// What people read of a holder.
-constexpr size_t kLongestWho = 512;
 // Each so many new rows, as many old ones are looked at four times over. A change of a row that is
 // there counts for less: it adds none, but what a former load left would stay without it.
 constexpr uint64_t kNewRow = 16;
 constexpr uint64_t kSweepEach = kNewRow * kSqlPortion / 4;
 constexpr uint32_t kPauseDoublings = 5;
+// How often a name is swapped in vain before its row is locked. A hold that is not renewed is lost,
+// so its owner tries less.
+constexpr uint32_t kSwapsOfAsks = 2;
+constexpr uint32_t kSwapsOfHolders = 1;
 
 // What a rule may change of a name.
 struct Draft {
@@ -47,7 +51,7 @@ class SqlLocks final : public LockEngine {
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     LockAsk short_ask = ask;
-    short_ask.who = ask.who.substr(0, kLongestWho);
+    short_ask.who = ask.who.substr(0, kLongestKeptWho);
     if (ask.queue) {
       wakes_.Expect(ask.token);
     }
@@ -164,16 +168,19 @@ class SqlLocks final : public LockEngine {
     return {epoch, std::max(draft.fence + 1, micros)};
   }
 
-  static Result<Draft> DraftOf(const SqlSeen& seen) {
+  // The clock of a statement may stand since before the last change of the row, for as long as the
+  // call takes at most. A hold that was renewed meanwhile is not cut (T7).
+  Result<Draft> DraftOf(const SqlSeen& seen) const {
     auto entry = DecodeLockEntry(seen.state);
     if (!entry) {
       return Error{Code::kCorrupt, Effect::kNone, "the row of this lock is not ours"};
     }
+    entry->CutEnds(seen.now + limits_.call);
     return Draft{*std::move(entry), seen.fence, seen.now, seen.epoch, {}};
   }
 
   Result<Draft> ReadOne(std::string_view name) {
-    const auto seen = store_->Read({&name, 1});
+    const auto seen = store_->Read({&name, 1}, limits_.call);
     return seen ? DraftOf(seen->front()) : seen.error();
   }
 
@@ -194,11 +201,8 @@ class SqlLocks final : public LockEngine {
 
   Status ChangeOne(std::string_view name, std::optional<uint32_t> epoch,
                    const std::function<Status(Draft&)>& rule) {
-    const BootTime until = BootNow() + limits_.call;
-    const NameTurn turn(DoorOf(name), until);
-    const auto left = Change(
-        {&name, 1}, epoch, [&](size_t, Draft& draft) { return rule(draft); }, until);
-    return AllDone(left, 1);
+    const Rule one = [&](size_t, Draft& draft) { return rule(draft); };
+    return AllDone(Change({{&name, 1}, epoch, one, kSwapsOfAsks, limits_.call, limits_.call}), 1);
   }
 
   static Status AllDone(const Result<std::vector<size_t>>& left, size_t all) {
@@ -218,33 +222,51 @@ class SqlLocks final : public LockEngine {
     for (const LockClaim& claim : claims) {
       names.push_back(claim.name);
     }
-    const BootTime until = BootNow() + limits_.call;
-    if (names.size() != 1) {
-      return Change(names, std::nullopt, rule, until);
-    }
-    const NameTurn turn(DoorOf(names.front()), until);
-    return Change(names, std::nullopt, rule, until);
+    // A short time counts twice: a call that was overtaken needs a second look.
+    const milliseconds answer = std::min(limits_.call, AnswerWithin(claims));
+    return Change(
+        {names, std::nullopt, rule, kSwapsOfHolders, answer, std::min(limits_.call, 2 * answer)});
+  }
+
+  // One call: the names that it changes, how, and for how long.
+  struct Work {
+    std::span<const std::string_view> names;
+    std::optional<uint32_t> epoch;
+    const Rule& rule;
+    uint32_t swaps;       // before rows are locked
+    milliseconds answer;  // how long each of the server is waited for
+    milliseconds tries;   // how long it is tried
+  };
+
+  // In their order, so that calls which change several in one transaction never wait in a circle.
+  static std::vector<size_t> InOrder(std::span<const std::string_view> names) {
+    std::vector<size_t> order(names.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return names[a] < names[b]; });
+    return order;
   }
 
   // Reads, judges and swaps until nothing is left that somebody else changed meanwhile, or the time
-  // is over: answers what is left.
-  Result<std::vector<size_t>> Change(std::span<const std::string_view> names,
-                                     std::optional<uint32_t> epoch, const Rule& rule,
-                                     BootTime until) {
-    // In their order, so that calls which change several in one transaction never wait in a circle.
-    std::vector<size_t> left(names.size());
-    std::iota(left.begin(), left.end(), size_t{0});
-    std::stable_sort(left.begin(), left.end(),
-                     [&](size_t a, size_t b) { return names[a] < names[b]; });
+  // is over: answers what is left. Half of the time it may wait for threads of its own process.
+  Result<std::vector<size_t>> Change(const Work& work) {
+    const BootTime began = BootNow();
+    std::optional<NameTurn> turn;
+    if (work.names.size() == 1) {
+      turn.emplace(DoorOf(work.names.front()), began + work.tries / 2);
+    }
+    const BootTime until = began + work.tries;
+    std::vector<size_t> left = InOrder(work.names);
     for (uint32_t tries = 0; !left.empty(); tries++) {
       if (tries > 0 && BootNow() >= until) {
         break;
       }
-      Pause(tries);
-      auto again = Once(names, left, epoch, rule);
+      const bool locked = tries >= work.swaps && !ONCEMQ_MUTANT("sql-no-locked-round");
+      Pause(locked ? tries - work.swaps : tries);
+      auto again = locked ? OnceLocked(work, left, until) : Once(work, left);
       if (!again) {
         Error error = again.error();
-        error.effect = left.size() < names.size() ? Effect::kUnknown : error.effect;
+        error.effect = left.size() < work.names.size() ? Effect::kUnknown : error.effect;
         return error;
       }
       left = *std::move(again);
@@ -252,50 +274,48 @@ class SqlLocks final : public LockEngine {
     return left;
   }
 
-  // Answers those that have to be done again. Those of one name, as many counted holds have, are
-  // judged one behind the other and swapped once: they would overtake each other.
-  Result<std::vector<size_t>> Once(std::span<const std::string_view> names,
-                                   const std::vector<size_t>& which, std::optional<uint32_t> epoch,
-                                   const Rule& rule) {
-    const bool each = ONCEMQ_MUTANT("sql-claims-of-a-name-one-by-one");
-    std::vector<std::string_view> asked;
-    for (const size_t i : which) {
-      if (asked.empty() || asked.back() != names[i] || each) {
-        asked.push_back(names[i]);
-      }
+  // Where those of the same name end, which follow each other.
+  static size_t EndOfName(const Work& work, const std::vector<size_t>& which, size_t first) {
+    size_t end = first + 1;
+    while (end < which.size() && work.names[which[end]] == work.names[which[first]] &&
+           !ONCEMQ_MUTANT("sql-claims-of-a-name-one-by-one")) {
+      end++;
     }
-    const auto seen = store_->Read(asked);
+    return end;
+  }
+
+  // Answers those that have to be done again. Those of one name, as many counted holds have, are
+  // judged one after the other and swapped once: they would overtake each other.
+  Result<std::vector<size_t>> Once(const Work& work, const std::vector<size_t>& which) {
+    std::vector<std::string_view> asked;
+    std::vector<std::span<const size_t>> same;
+    for (size_t first = 0, end = 0; first < which.size(); first = end) {
+      end = EndOfName(work, which, first);
+      asked.push_back(work.names[which[first]]);
+      same.push_back(std::span(which).subspan(first, end - first));
+    }
+    const auto seen = store_->Read(asked, work.answer);
     if (!seen) {
       return seen.error();
     }
     std::vector<SqlSwap> swaps;
     std::vector<std::span<const size_t>> swapped;
     std::vector<Token> ours;
-    auto next = which.begin();
     for (size_t k = 0; k < asked.size(); k++) {
-      auto draft = DraftOf((*seen)[k]);
-      if (!draft) {
-        return draft.error();
+      auto swap = Judge(work, same[k], (*seen)[k], ours);
+      if (!swap) {
+        return swap.error();
       }
-      const auto first = next;
-      do {
-        if (const Status judged = rule(*next, *draft); !judged) {
-          return judged.error();
-        }
-      } while (++next != which.end() && names[*next] == asked[k] && !each);
-      if (auto swap = SwapOf(asked[k], (*seen)[k], *draft, epoch, ours)) {
-        swaps.push_back(*std::move(swap));
-        swapped.emplace_back(first, next);
+      if (*swap) {
+        swaps.push_back(**std::move(swap));
+        swapped.push_back(same[k]);
       }
     }
     if (swaps.empty()) {
       return std::vector<size_t>();
     }
-    const auto done = store_->Swap(swaps);
-    // Also when nobody knows whether it was done: asking decides.
-    for (const Token& token : ours) {
-      wakes_.Wake(token);
-    }
+    const auto done = store_->Swap(swaps, work.answer);
+    WakeAll(ours);
     if (!done) {
       return done.error();
     }
@@ -308,6 +328,82 @@ class SqlLocks final : public LockEngine {
       }
     }
     return again;
+  }
+
+  // The same with locked rows, one name after the other: no holder of a row waits for another row.
+  // A name without a row is swapped, as there is nothing to lock.
+  Result<std::vector<size_t>> OnceLocked(const Work& work, const std::vector<size_t>& which,
+                                         BootTime until) {
+    std::vector<size_t> again;
+    for (size_t first = 0, end = 0; first < which.size(); first = end) {
+      end = EndOfName(work, which, first);
+      const std::vector<size_t> same(which.begin() + static_cast<std::ptrdiff_t>(first),
+                                     which.begin() + static_cast<std::ptrdiff_t>(end));
+      if (first > 0 && BootNow() >= until) {
+        again.insert(again.end(), which.begin() + static_cast<std::ptrdiff_t>(first), which.end());
+        return again;
+      }
+      const auto left = OneLocked(work, same, until);
+      if (!left) {
+        Error error = left.error();
+        error.effect = first > 0 ? Effect::kUnknown : error.effect;  // others were changed
+        return error;
+      }
+      again.insert(again.end(), left->begin(), left->end());
+    }
+    return again;
+  }
+
+  // The server gives up before we do, so a row that others have is no outage.
+  Result<std::vector<size_t>> OneLocked(const Work& work, const std::vector<size_t>& same,
+                                        BootTime until) {
+    const auto left = std::chrono::ceil<milliseconds>(until - BootNow());
+    const SqlWaits waits{std::clamp(left, milliseconds(1), work.answer * 3 / 4 + milliseconds(1)),
+                         work.answer};
+    std::vector<Token> ours;
+    bool changed = false;
+    const auto done = store_->SwapLocked(work.names[same.front()], work.epoch.has_value(), waits,
+                                         [&](const SqlSeen& seen) {
+                                           auto swap = Judge(work, same, seen, ours);
+                                           changed = swap && *swap;
+                                           return swap;
+                                         });
+    WakeAll(ours);
+    if (!done) {
+      return done.error();
+    }
+    if (*done == SqlLocked::kNoRow) {
+      return Once(work, same);
+    }
+    if (*done == SqlLocked::kBusy) {
+      return same;
+    }
+    if (changed) {
+      SweepInTurn(1);
+    }
+    return std::vector<size_t>();
+  }
+
+  // All of one name. Nothing, if nothing changed.
+  Result<std::optional<SqlSwap>> Judge(const Work& work, std::span<const size_t> same,
+                                       const SqlSeen& seen, std::vector<Token>& ours) const {
+    auto draft = DraftOf(seen);
+    if (!draft) {
+      return draft.error();
+    }
+    for (const size_t i : same) {
+      if (const Status judged = work.rule(i, *draft); !judged) {
+        return judged.error();
+      }
+    }
+    return SwapOf(work.names[same.front()], seen, *draft, work.epoch, ours);
+  }
+
+  // Also when nobody knows whether the swap was done: asking decides.
+  void WakeAll(const std::vector<Token>& ours) {
+    for (const Token& token : ours) {
+      wakes_.Wake(token);
+    }
   }
 
   // Nothing, if the rule changed nothing. `ours`: waiters of this engine, told without the store.
@@ -337,7 +433,8 @@ class SqlLocks final : public LockEngine {
     return swap;
   }
 
-  // The first conflict is repeated at once. Then between nothing and twice as long each time.
+  // The first conflict is repeated at once, and so is the first with the row locked. Then between
+  // nothing and twice as long each time.
   void Pause(uint32_t tries) {
     if (tries >= 2) {
       const uint64_t longest = 1u << std::min(tries - 1, kPauseDoublings);

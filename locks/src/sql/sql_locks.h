@@ -6,6 +6,10 @@
 // was not touched in between, so nobody was granted or told anything by it. Whoever had ended then,
 // has ended now; a grant or an extension ends a lease after the look, which is later than the
 // sending of the call, from which its holder counts.
+//
+// A call that was overtaken locks the row from the look to the write (docs/adr/0025): a renewal or
+// a release after one swap in vain, an ask after two. So a client whose messages take long has its
+// turn, and a hold is renewed while others ask for its name.
 #pragma once
 
 #include <memory>

@@ -75,6 +75,14 @@ void AskedWhere::WaitsAt(const LockAsk& ask, const std::string& store, BootTime 
   At(ask, now).waits_at = store;
 }
 
+void AskedWhere::Holds(const LockAsk& ask, BootTime now) {
+  MutexLock lock(mutex_);
+  if (const auto at = entries_.find(ask.token); at != entries_.end()) {
+    at->second.lease = ask.lease;
+    at->second.held_until = now + ask.lease;
+  }
+}
+
 void AskedWhere::Extended(const LockClaim& claim, const std::vector<std::string>& stores,
                           BootTime now) {
   MutexLock lock(mutex_);
@@ -83,6 +91,8 @@ void AskedWhere::Extended(const LockClaim& claim, const std::vector<std::string>
     return;
   }
   at->second.until = ForgottenAt(claim.lease, now);
+  at->second.lease = claim.lease;
+  at->second.held_until = now + claim.lease;
   for (const std::string& store : stores) {
     if (const auto there = at->second.stores.find(store); there != at->second.stores.end()) {
       there->second = at->second.until;
@@ -109,6 +119,17 @@ std::optional<AskedWhere::Entry> AskedWhere::GivesBack(const Token& token) {
 void AskedWhere::Forget(const Token& token) {
   MutexLock lock(mutex_);
   entries_.erase(token);
+}
+
+std::optional<milliseconds> AskedWhere::ShortestLease(BootTime now) const {
+  MutexLock lock(mutex_);
+  std::optional<milliseconds> shortest;
+  for (const auto& [token, entry] : entries_) {
+    if (entry.held_until > now && !entry.given_back) {
+      shortest = std::min(shortest.value_or(entry.lease), entry.lease);
+    }
+  }
+  return shortest;
 }
 
 }  // namespace oncemq

@@ -26,6 +26,8 @@ class AskedWhere {
     std::string waits_at;                    // in whose queue; empty: in none
     BootTime until{};                        // all of its stores have forgotten it by then
     bool given_back = false;                 // or about to be
+    milliseconds lease{0};                   // of the hold
+    BootTime held_until = BootTime::min();   // in the past: it waits, or is not renewed any more
     uint64_t tried = 0;                      // to be moved, for the last time; counts all tries
     bool moving = false;                     // is being asked for where it moves to
 
@@ -46,11 +48,16 @@ class AskedWhere {
   // 0: it never was.
   uint64_t Tried(const Token& token) const;
   void WaitsAt(const LockAsk& ask, const std::string& store, BootTime now);
+  // Granted.
+  void Holds(const LockAsk& ask, BootTime now);
+  // Renewed, or tried to.
   void Extended(const LockClaim& claim, const std::vector<std::string>& stores, BootTime now);
   std::optional<Entry> Find(const Token& token) const;
   // Its stores are about to be told. Whatever moves it meanwhile has to take that back.
   std::optional<Entry> GivesBack(const Token& token);
   void Forget(const Token& token);
+  // Of all that this process holds. Nothing: it holds nothing.
+  std::optional<milliseconds> ShortestLease(BootTime now) const;
 
  private:
   Entry& At(const LockAsk& ask, BootTime now) REQUIRES(mutex_);

@@ -22,7 +22,7 @@ namespace {
 // Between two looks that found nothing new: a place may say each time that something has changed.
 constexpr milliseconds kBetweenLooks{250};
 
-Error Invalid(const char* why) {
+Error InvalidWatch(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
 }
 
@@ -145,7 +145,7 @@ Result<std::unique_ptr<ConfigWatch>> ConfigWatch::Open(std::string_view address,
                                                        std::string_view name,
                                                        ConfigWatchOptions options) {
   if (!IsStoreName(name) || name.size() > kLongestConfigName) {
-    return Invalid("a configuration is called by 1 to 57 of a-z, 0-9, '-', '_' and '.'");
+    return InvalidWatch("a configuration is called by 1 to 57 of a-z, 0-9, '-', '_' and '.'");
   }
   auto store = OpenSwitchStore(address, "config." + std::string(name));
   if (!store) {
@@ -158,7 +158,8 @@ Result<std::unique_ptr<ConfigWatch>> ConfigWatch::Over(std::shared_ptr<SwitchSto
                                                        ConfigWatchOptions options,
                                                        const Clock& clock) {
   if (options.look < milliseconds(1) || options.last_call < milliseconds(0)) {
-    return Invalid("a configuration watch looks after 1 ms or later, and waits for no less than 0");
+    return InvalidWatch(
+        "a configuration watch looks after 1 ms or later, and waits for no less than 0");
   }
   auto parts = std::make_shared<Parts>(std::move(store), std::move(options), clock);
   if (const Status looked = parts->Look(); !looked) {
@@ -206,7 +207,7 @@ ConfigSeen ConfigWatch::Now() const {
 
 Result<bool> ConfigWatch::Set(std::string_view text, uint64_t version) {
   if (text.empty() || text.size() > kLongestConfig) {
-    return Invalid("a configuration has 1 to 32768 bytes");
+    return InvalidWatch("a configuration has 1 to 32768 bytes");
   }
   const auto swapped = parts_->store->Swap(text, version);
   if (swapped) {

@@ -96,10 +96,11 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
   }
   LockAnswer granted;
   for (size_t i = 0; i < grants.size(); i++) {
-    parts_->where.Add(inner, grants[i], parts_->clock.Boot());
+    const BootTime sent_at = parts_->clock.Boot();
+    parts_->where.Add(inner, grants[i], sent_at);
     auto answer = parts_->AskOne(parts_->Store(grants[i]), inner, i == 0);
     if (i > 0) {
-      parts_->WatchTarget(*record, answer ? Status() : Status(answer.error()));
+      parts_->WatchTarget(*record, sent_at, answer ? Status() : Status(answer.error()));
     }
     if (!answer) {
       // What the first store has granted is to be given back by whoever gives up.
@@ -131,6 +132,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
                  "what the store " + grants.front() + " granted may have ended before the store " +
                      grants.back() + " did"};
   }
+  parts_->where.Holds(inner, parts_->clock.Boot());
   return granted;
 }
 

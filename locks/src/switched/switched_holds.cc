@@ -11,6 +11,8 @@ namespace {
 // Each hold moves by a call of its own. What is renewed comes first: the rest of a batch moves with
 // its next renewals, which are soon.
 constexpr milliseconds kLongestMoves{500};
+// No store answers reliably in less.
+constexpr milliseconds kShortestTargetAnswer{50};
 
 // Some claims of a batch, and where they stand in it.
 struct Some {
@@ -86,7 +88,8 @@ std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const Switch
   std::vector<bool> moved(claims.size());
   std::optional<Error> refused;
   bool answered = false;
-  const BootTime until = clock.Boot() + kLongestMoves;
+  const BootTime sent_at = clock.Boot();
+  const BootTime until = sent_at + kLongestMoves;
   for (const size_t i : InTurn(claims)) {
     if (clock.Boot() >= until && !ONCEMQ_MUTANT("moves-without-end")) {
       break;
@@ -96,8 +99,14 @@ std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const Switch
     answered = answered || done;
     refused = done ? refused : done.error();
   }
-  WatchTarget(record, answered || !refused ? Status() : Status(*refused));
+  WatchTarget(record, sent_at, answered || !refused ? Status() : Status(*refused));
   return moved;
+}
+
+// A hold that waits for a silent target must have time left to learn that the switch is called off.
+milliseconds SwitchedLocks::Parts::TargetAnswersWithin(const SwitchRecord& record) const {
+  const milliseconds shortest = where.ShortestLease(clock.Boot()).value_or(record.longest);
+  return std::max(std::min(shortest, record.longest) / 6, kShortestTargetAnswer);
 }
 
 // A failure of the target is told as one, so that whoever renews finds the name whose failure it
@@ -106,17 +115,20 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
                                           std::span<const LockClaim> claims,
                                           std::span<Extended> answers) {
   Some held;
+  const milliseconds within = TargetAnswersWithin(record);
   for (size_t i = 0; i < claims.size(); i++) {
     if (answers[i] != Extended::kGone || ONCEMQ_MUTANT("moved-though-lost")) {
       held.Add(claims[i], i);
+      held.claims.back().answer_within = std::min(claims[i].answer_within, within);
     }
   }
   if (held.at.empty()) {
     return {};
   }
   std::vector<Extended> there(held.at.size());
+  const BootTime sent_at = clock.Boot();
   if (const Status done = ExtendAt(to, held.claims, there); !done) {
-    WatchTarget(record, done);
+    WatchTarget(record, sent_at, done);
     for (const size_t i : held.at) {
       answers[i] = Extended::kLater;
     }
@@ -133,7 +145,7 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
     }
   }
   if (away.at.empty()) {
-    WatchTarget(record, {});
+    WatchTarget(record, sent_at, {});
     return {};
   }
   const std::vector<bool> moved = MoveSome(to, record, away.claims);
@@ -144,29 +156,16 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
   return {};
 }
 
-// Holds would be lost for nothing but a planned switch: it is called off in good time. Told of what
-// the target was to take, and what came of that. What it takes ends what was counted, and so does
-// another switch; that it answers questions does not.
-void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record, const Status& taken) {
-  const BootTime now = clock.Boot();
+// Holds would be lost for nothing but a planned switch: the switchboard calls it off in good time.
+// A refusal counts as a failure. That the target answers questions does not make up for it.
+void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record, BootTime sent_at,
+                                       const Status& taken) {
   const bool answered = taken || !IsOutage(taken.error());
-  {
-    MutexLock lock(mutex);
-    if ((taken && !ONCEMQ_MUTANT("answers-of-the-target-not-counted")) ||
-        (answered && ONCEMQ_MUTANT("refusal-of-the-target-is-an-answer"))) {
-      target_fails.reset();
-      return;
-    }
-    if (!target_fails || target_fails->epoch != record.epoch) {
-      target_fails = Fails{record.epoch, now};
-    }
-    if (now - target_fails->since < record.longest / 6) {
-      return;
-    }
-    target_fails.reset();
+  if (taken && ONCEMQ_MUTANT("answers-of-the-target-not-counted")) {
+    return;
   }
-  const std::string why = taken ? "" : ": " + taken.error().message;
-  static_cast<void>(board->CallOff(record, "the store " + record.to + " fails" + why));
+  const bool as_taken = answered && ONCEMQ_MUTANT("refusal-of-the-target-is-an-answer");
+  board->ReportTarget(record, sent_at, as_taken ? Status() : taken);
 }
 
 // Only what is fenced goes on. A hold that had moved to the target in an earlier switch must not
@@ -293,12 +292,16 @@ Status SwitchedLocks::Free(std::span<const LockClaim> claims, std::span<Freed> a
       continue;
     }
     std::vector<Freed> freed(there.at.size());
+    const BootTime sent_at = parts_->clock.Boot();
     const Status done = store->Do(
         *parts_->board, [&](LockEngine& engine) { return engine.Free(there.claims, freed); });
     if (!counts) {
       continue;
     }
     if (!done) {
+      if (store->name() == record.to) {
+        parts_->WatchTarget(record, sent_at, done);
+      }
       all = Error{done.error().code, Effect::kUnknown, done.error().message};
       continue;
     }

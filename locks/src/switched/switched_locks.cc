@@ -16,25 +16,6 @@ namespace {
 constexpr size_t kMostNamesCounted = 1'000;
 constexpr milliseconds kLongestCount{500};
 
-Status CheckStores(const std::vector<NamedLocks>& stores) {
-  if (stores.empty()) {
-    return Error{Code::kInvalid, Effect::kNone, "locks that are switched need a store"};
-  }
-  StoreNames names;
-  for (const NamedLocks& store : stores) {
-    if (HasStore(names, store.name)) {
-      return Error{Code::kInvalid, Effect::kNone, "two stores are called " + store.name};
-    }
-    if (!store.capabilities.epochs) {
-      return Error{Code::kInvalid, Effect::kNone,
-                   "the store " + store.name + " cannot be switched to or from: " +
-                       std::string(store.capabilities.engine) + " knows no epochs"};
-    }
-    names.push_back(store.name);
-  }
-  return {};
-}
-
 size_t HoldersIn(const LockView& view) {
   return static_cast<size_t>(std::count_if(view.parties.begin(), view.parties.end(),
                                            [](const auto& party) { return party.holds; }));
@@ -62,31 +43,6 @@ Result<NamedLocks> NamedLocksAt(const std::string& name, const std::string& addr
   return NamedLocks{name, *can, [address, space] { return OpenLockEngine(address, space); }};
 }
 
-Result<LockCapabilities> SwitchedCapabilities(const std::vector<NamedLocks>& stores) {
-  if (const Status fit = CheckStores(stores); !fit) {
-    return fit.error();
-  }
-  LockCapabilities all = stores.front().capabilities;
-  for (const NamedLocks& store : stores) {
-    const LockCapabilities& can = store.capabilities;
-    all.processes = all.processes && can.processes;
-    all.fair = all.fair && can.fair;
-    all.unfair = all.unfair && can.unfair;
-    all.shared = all.shared && can.shared;
-    all.counted = all.counted && can.counted;
-    all.wakes = all.wakes && can.wakes;
-    all.fence = all.fence && can.fence;
-    all.survives_failover = all.survives_failover && can.survives_failover;
-    all.long_holds = all.long_holds && can.long_holds;
-    all.seals = all.seals && can.seals;  // by the switchboard, not by those who use it
-    all.lists = all.lists && can.lists;
-    all.longest_lease = std::min(all.longest_lease, can.longest_lease);
-  }
-  all.engine = "switched";
-  all.epochs = false;  // it asks in those of its own switchboard
-  return all;
-}
-
 SwitchedLocks::SwitchedLocks(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SwitchedLocks::~SwitchedLocks() = default;
 
@@ -98,7 +54,7 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
   if (!can) {
     return can.error();
   }
-  std::unique_ptr<Parts> parts(new Parts{clock, {}, {}, *can, {}, {}, {}, nullptr});
+  std::unique_ptr<Parts> parts(new Parts{clock, {}, {}, *can, {}, nullptr});
   options.stores.clear();
   for (NamedLocks& store : stores) {
     options.stores.push_back(store.name);
@@ -116,6 +72,7 @@ Result<std::shared_ptr<SwitchedLocks>> SwitchedLocks::Open(std::vector<NamedLock
     return p->Has(name) && p->Store(name).can().seals;
   };
   options.probe = [p = parts.get()](std::string_view name) { return p->Store(name).Answers(); };
+  options.shortest_held = [p = parts.get()] { return p->where.ShortestLease(p->clock.Boot()); };
   auto board = Switchboard::Open(std::move(record), std::move(options), clock);
   if (!board) {
     return board.error();
@@ -198,12 +155,12 @@ Status SwitchedLocks::Parts::CanBePlanned(SwitchedStore& from, SwitchedStore& to
   return Asked(from);
 }
 
-Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view why, UnlessPlanned unless) {
-  return SwitchEngine(parts_->board->Next(), why, unless);
+Result<LockSwitch> SwitchedLocks::SwitchToNext(std::string_view why, UnlessPlanned unless) {
+  return SwitchTo(parts_->board->Next(), why, unless);
 }
 
-Result<LockSwitch> SwitchedLocks::SwitchEngine(std::string_view name, std::string_view why,
-                                               UnlessPlanned unless) {
+Result<LockSwitch> SwitchedLocks::SwitchTo(std::string_view name, std::string_view why,
+                                           UnlessPlanned unless) {
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();

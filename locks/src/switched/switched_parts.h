@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "asked_where.h"
-#include "oncemq/base/mutex.h"
 #include "switched_store.h"
 
 namespace oncemq {
@@ -52,7 +51,8 @@ struct SwitchedLocks::Parts {
                       std::span<const LockClaim> claims, std::span<Extended> answers);
   Result<Freed> EvictInBoth(const SwitchRecord& record, std::string_view name, const Fence& fence);
   bool SealedSince(const SwitchRecord& record);
-  void WatchTarget(const SwitchRecord& record, const Status& taken);
+  milliseconds TargetAnswersWithin(const SwitchRecord& record) const;
+  void WatchTarget(const SwitchRecord& record, BootTime sent_at, const Status& taken);
   Status Asked(SwitchedStore& store);
   Status CanBePlanned(SwitchedStore& from, SwitchedStore& to);
   std::optional<size_t> HoldsLeft(const SwitchRecord& record);
@@ -63,13 +63,6 @@ struct SwitchedLocks::Parts {
   std::vector<std::unique_ptr<SwitchedStore>> stores;
   LockCapabilities can;
   AskedWhere where;
-  // Since when the target of a planned switch takes nothing.
-  struct Fails {
-    uint32_t epoch;
-    BootTime since;
-  };
-  Mutex mutex;
-  std::optional<Fails> target_fails GUARDED_BY(mutex);
   std::unique_ptr<Switchboard> board;  // last: its thread seals the stores
 };
 

@@ -16,17 +16,12 @@
 #include "oncemq/clients/zookeeper_session.h"
 #include "oncemq/locks/lock_doubts.h"
 #include "session_claims.h"
+#include "session_lease.h"
 #include "zookeeper_nodes.h"
 #include "zookeeper_waits.h"
 
 namespace oncemq {
 
-// One that the session is sure to outlive, counted from whatever we sent last. A server that dies
-// takes with it what it heard in half a tick, and we may have been silent for a heartbeat before:
-// that fits into the last quarter of a session of four ticks or more.
-constexpr milliseconds LongestLeaseIn(milliseconds session) {
-  return session * 3 / 4;
-}
 // How long we are silent at most.
 inline milliseconds HeartbeatIn(milliseconds session) {
   return session / (ONCEMQ_MUTANT("zookeeper-beats-seldom") ? 5 : 10);

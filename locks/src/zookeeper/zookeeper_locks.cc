@@ -20,18 +20,8 @@ constexpr size_t kLongestSpace = 1'024;
 constexpr milliseconds kLongestSession = std::chrono::hours(24);
 constexpr size_t kPage = 100;  // names that are looked at together
 
-constexpr LockCapabilities kZooKeeperCan{.engine = "zookeeper",
-                                         .processes = true,
-                                         .fair = true,
-                                         .shared = true,
-                                         .wakes = true,
-                                         .fence = true,
-                                         .survives_failover = true,
-                                         .long_holds = true,
-                                         .seals = true};  // and how long a lease may be: Of()
-
 LockCapabilities Of(const ZooKeeperLockOptions& options) {
-  LockCapabilities can = kZooKeeperCan;
+  LockCapabilities can = ZooKeeperLockCapabilities();
   can.longest_lease = LongestLeaseIn(options.session);
   return can;
 }
@@ -61,7 +51,7 @@ class ZooKeeperLocks final : public LockEngine {
   const LockCapabilities& capabilities() const override { return can_; }
 
   Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (const Status fit = CheckCounted(ask, kZooKeeperCan); !fit) {
+    if (const Status fit = CheckCounted(ask, can_); !fit) {
       return fit.error();
     }
     const auto life = Connected();
@@ -333,10 +323,6 @@ class ZooKeeperLocks final : public LockEngine {
 };
 
 }  // namespace
-
-LockCapabilities ZooKeeperLockCapabilities() {
-  return Of({});
-}
 
 Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
                                                        const ZooKeeperLockOptions& options) {

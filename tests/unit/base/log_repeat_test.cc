@@ -74,6 +74,29 @@ TEST(RepeatLimit, ALineThatGoesOnIsToldToo) {
   EXPECT_EQ(held[0].count, 4u);
 }
 
+TEST(RepeatLimit, OfLinesThatDifferInDigitsOnlyOnePassesInAMinute) {
+  ManualClock clock;
+  RepeatLimit limit(1, std::chrono::minutes(1), RepeatLimit::Alike::kButForDigits);
+  int passed = 0;
+  uint64_t told = 0;
+  for (int half_second = 0; half_second < 240; half_second++) {
+    for (const char* partition : {"0", "1", "12"}) {
+      passed += Admitted(limit, 1, clock.Boot(), "no lock on payments/" + std::string(partition));
+    }
+    for (const auto& held : limit.Take(clock.Boot())) {
+      told += held.count;
+    }
+    clock.Advance(milliseconds(500));
+  }
+  EXPECT_EQ(passed, 2) << "in two minutes";
+  EXPECT_EQ(told, 3u * 120 - 1) << "of the first one";
+  EXPECT_EQ(Admitted(limit, 1, clock.Boot(), "no space on payments/0"), 1) << "another text";
+  const auto held = limit.Take(clock.Boot());
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].count, 3u * 120 - 1);
+  EXPECT_EQ(held[0].text, "no lock on payments/1") << "a line as it was";
+}
+
 TEST(RepeatLimit, EveryLineEitherPassesOrIsCounted) {
   ManualClock clock;
   RepeatLimit limit(2);

@@ -174,6 +174,30 @@ TEST_F(LogToFile, RepeatedLinesAreHeldBackAndTold) {
   EXPECT_EQ(LogTotals().repeated - before_.repeated, told);
 }
 
+TEST_F(LogToFile, OfLinesThatAreToBeWrittenSeldomOneIsWrittenAndTheOthersAreCounted) {
+  StartLogging(To(file_));
+  for (int i = 0; i < 1000; i++) {
+    LogSeldom(LogLevel::kWarn, "rocksdb", "no lock: /s/payments/" + std::to_string(i) + "/LOCK");
+    LogSeldom(LogLevel::kDebug, "rocksdb", "below the level");
+  }
+  StopLogging();
+  const auto lines = Lines(file_);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(lines[0])["text"], "no lock: /s/payments/0/LOCK");
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["alike"], 999);
+  EXPECT_EQ(LogTotals().repeated - before_.repeated, 999u);
+}
+
+TEST_F(LogToFile, WhereNoLimitIsSetEachOfThemIsWritten) {
+  LogOptions options = To(file_);
+  options.repeats_per_second = 0;
+  StartLogging(options);
+  LogSeldom(LogLevel::kWarn, "rocksdb", "no lock");
+  LogSeldom(LogLevel::kWarn, "rocksdb", "no lock");
+  StopLogging();
+  EXPECT_EQ(Lines(file_).size(), 2u);
+}
+
 TEST_F(LogToFile, ManyThreadsLoseNothingWhenTheQueueHasRoom) {
   LogOptions options = To(file_);
   options.queue = 100'000;

@@ -51,6 +51,19 @@ TEST(Result, GivesAccessToTheMembersOfItsValue) {
   EXPECT_EQ(*result, "abcd");
 }
 
+TEST(ResultDeathTest, PrintsTheErrorInPlaceOfAMissingValue) {
+  const Result<int> half = Half(3);
+  EXPECT_DEATH(static_cast<void>(*half), "without a value was read; its error: invalid: odd");
+  const Result<std::string> text = Error{Code::kTimeout, Effect::kUnknown, "no reply"};
+  EXPECT_DEATH(static_cast<void>(text->size()), "may have taken effect.: no reply");
+}
+
+TEST(ResultDeathTest, EndsWhenAMissingErrorIsRead) {
+  const Result<int> half = Half(8);
+  EXPECT_DEATH(static_cast<void>(half.error().code), "but it has none");
+  EXPECT_DEATH(static_cast<void>(Status().error().code), "but it has none");
+}
+
 TEST(Status, IsFineByDefault) {
   EXPECT_TRUE(Status());
   EXPECT_TRUE(Status().has_value());

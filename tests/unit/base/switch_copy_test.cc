@@ -3,57 +3,61 @@
 
 #include <gtest/gtest.h>
 
+#include "switch_times.h"
+
 namespace oncemq {
 namespace {
 
 using Seen = SwitchCopy::Seen;
 
-constexpr BootTime kStart{milliseconds(100'000)};
-constexpr milliseconds kLease{10'000};
+using testing::kSwitchLease;
+using testing::kSwitchStart;
 
 SwitchRecord Single(uint32_t epoch) {
   return {.epoch = epoch, .from = "a"};
 }
 
 TEST(SwitchCopy, IsOfNoUseBeforeAnythingWasSeen) {
-  EXPECT_FALSE(SwitchCopy().good(kStart));
+  EXPECT_FALSE(SwitchCopy().good(kSwitchStart));
   EXPECT_EQ(SwitchCopy().may_end_at(), std::nullopt);
 }
 
 TEST(SwitchCopy, IsGoodForALeaseFromTheSendingOfTheQuestion) {
   SwitchCopy copy;
-  EXPECT_EQ(copy.Saw(Single(1), kStart, kStart + milliseconds(4'000)), Seen::kNews);
-  EXPECT_TRUE(copy.good(kStart + kLease - milliseconds(20)));
-  EXPECT_FALSE(copy.good(kStart + kLease));
-  EXPECT_EQ(copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001)),
-            Seen::kSame)
+  EXPECT_EQ(copy.Saw(Single(1), kSwitchStart, kSwitchStart + milliseconds(4'000)), Seen::kNews);
+  EXPECT_TRUE(copy.good(kSwitchStart + kSwitchLease - milliseconds(20)));
+  EXPECT_FALSE(copy.good(kSwitchStart + kSwitchLease));
+  EXPECT_EQ(
+      copy.Saw(Single(1), kSwitchStart + milliseconds(5'000), kSwitchStart + milliseconds(5'001)),
+      Seen::kSame)
       << "nothing new";
-  EXPECT_TRUE(copy.good(kStart + kLease));
+  EXPECT_TRUE(copy.good(kSwitchStart + kSwitchLease));
 }
 
 TEST(SwitchCopy, AQuestionThatWasOvertakenMakesNothingOlder) {
   SwitchCopy copy;
-  copy.Saw(Single(1), kStart + milliseconds(5'000), kStart + milliseconds(5'001));
+  copy.Saw(Single(1), kSwitchStart + milliseconds(5'000), kSwitchStart + milliseconds(5'001));
   const BootTime good = copy.good_until();
-  copy.Saw(Single(1), kStart, kStart + milliseconds(6'000));
+  copy.Saw(Single(1), kSwitchStart, kSwitchStart + milliseconds(6'000));
   EXPECT_EQ(copy.good_until(), good);
 }
 
 TEST(SwitchCopy, ARecordThatGoesBackIsNotBelieved) {
   SwitchCopy copy;
-  copy.Saw(Single(5), kStart, kStart);
+  copy.Saw(Single(5), kSwitchStart, kSwitchStart);
   const BootTime good = copy.good_until();
-  EXPECT_EQ(copy.Saw(Single(4), kStart + milliseconds(9'000), kStart + milliseconds(9'001)),
-            Seen::kWentBack);
+  EXPECT_EQ(
+      copy.Saw(Single(4), kSwitchStart + milliseconds(9'000), kSwitchStart + milliseconds(9'001)),
+      Seen::kWentBack);
   EXPECT_EQ(copy.record().epoch, 5u);
   EXPECT_EQ(copy.good_until(), good);
 }
 
 TEST(SwitchCopy, AnAnswerThatAnotherOneWasQuickerThanIsNoRecordThatWentBack) {
   SwitchCopy copy;
-  copy.Saw(Single(5), kStart + milliseconds(10), kStart + milliseconds(20));
+  copy.Saw(Single(5), kSwitchStart + milliseconds(10), kSwitchStart + milliseconds(20));
   const BootTime good = copy.good_until();
-  EXPECT_EQ(copy.Saw(Single(4), kStart + milliseconds(15), kStart + milliseconds(30)),
+  EXPECT_EQ(copy.Saw(Single(4), kSwitchStart + milliseconds(15), kSwitchStart + milliseconds(30)),
             Seen::kOvertaken);
   EXPECT_EQ(copy.record().epoch, 5u);
   EXPECT_EQ(copy.good_until(), good);
@@ -62,8 +66,8 @@ TEST(SwitchCopy, AnAnswerThatAnotherOneWasQuickerThanIsNoRecordThatWentBack) {
 TEST(SwitchCopy, ASwitchEndsWhenOldCopiesAndTheirLeasesAreOver) {
   SwitchCopy copy;
   const SwitchRecord both = *BeginSwitch(Single(1), "b", SwitchMode::kBoth, "");
-  const BootTime seen = kStart + milliseconds(70);
-  EXPECT_EQ(copy.Saw(both, kStart, seen), Seen::kNews);
+  const BootTime seen = kSwitchStart + milliseconds(70);
+  EXPECT_EQ(copy.Saw(both, kSwitchStart, seen), Seen::kNews);
   ASSERT_TRUE(copy.may_end_at().has_value());
   EXPECT_EQ(*copy.may_end_at(), seen + both.config_lease + both.longest);
   copy.Saw(both, seen, seen + milliseconds(10));

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "oncemq/base/circuit_breaker.h"
+#include "switch_times.h"
 
 namespace oncemq {
 namespace {
 
-constexpr BootTime kBegin{milliseconds(100'000)};
-constexpr milliseconds kVoteLease{10'000};
+using testing::kSwitchLease;
+using testing::kSwitchStart;
 
 using Said = std::map<std::string, SwitchBeat>;
 
@@ -24,65 +25,65 @@ TEST(SwitchVotes, ABeatIsReadAsItWasWritten) {
 }
 
 TEST(SwitchVotes, HalfIsNoQuorum) {
-  SwitchVotes votes(kVoteLease);
-  votes.Heard({{"p", {1, 4}}, {"q", {1, 0}}}, kBegin);
-  EXPECT_FALSE(votes.Quorum(4, kBegin));
-  votes.Heard({{"p", {2, 4}}, {"q", {2, 0}}, {"r", {1, 4}}}, kBegin);
-  EXPECT_TRUE(votes.Quorum(4, kBegin));
-  EXPECT_FALSE(SwitchVotes(kVoteLease).Quorum(4, kBegin)) << "nobody is no quorum";
+  SwitchVotes votes(kSwitchLease);
+  votes.Heard({{"p", {1, 4}}, {"q", {1, 0}}}, kSwitchStart);
+  EXPECT_FALSE(votes.Quorum(4, kSwitchStart));
+  votes.Heard({{"p", {2, 4}}, {"q", {2, 0}}, {"r", {1, 4}}}, kSwitchStart);
+  EXPECT_TRUE(votes.Quorum(4, kSwitchStart));
+  EXPECT_FALSE(SwitchVotes(kSwitchLease).Quorum(4, kSwitchStart)) << "nobody is no quorum";
 }
 
 TEST(SwitchVotes, AVoteCountsInItsEpochOnly) {
-  SwitchVotes votes(kVoteLease);
-  votes.Heard({{"p", {1, 4}}}, kBegin);
-  EXPECT_TRUE(votes.Quorum(4, kBegin));
-  EXPECT_FALSE(votes.Quorum(5, kBegin));
+  SwitchVotes votes(kSwitchLease);
+  votes.Heard({{"p", {1, 4}}}, kSwitchStart);
+  EXPECT_TRUE(votes.Quorum(4, kSwitchStart));
+  EXPECT_FALSE(votes.Quorum(5, kSwitchStart));
 }
 
 TEST(SwitchVotes, WhoMovesNoMoreCountsNoMoreAfterALease) {
-  SwitchVotes votes(kVoteLease);
+  SwitchVotes votes(kSwitchLease);
   const Said first{{"p", {1, 4}}, {"q", {9, 0}}, {"r", {9, 0}}};
-  votes.Heard(first, kBegin);
-  EXPECT_EQ(votes.living(kBegin), 3u) << "what was never seen to move may live";
-  EXPECT_FALSE(votes.Quorum(4, kBegin));
+  votes.Heard(first, kSwitchStart);
+  EXPECT_EQ(votes.living(kSwitchStart), 3u) << "what was never seen to move may live";
+  EXPECT_FALSE(votes.Quorum(4, kSwitchStart));
   Said later = first;
   later["p"].beat = 2;
-  votes.Heard(later, kBegin + kVoteLease);
-  EXPECT_EQ(votes.living(kBegin + kVoteLease), 1u);
-  EXPECT_TRUE(votes.Quorum(4, kBegin + kVoteLease));
-  EXPECT_TRUE(votes.Dead(kBegin + kVoteLease).empty()) << "it may only be slow";
-  EXPECT_EQ(votes.Dead(kBegin + 20 * kVoteLease), (std::vector<std::string>{"q", "r"}));
+  votes.Heard(later, kSwitchStart + kSwitchLease);
+  EXPECT_EQ(votes.living(kSwitchStart + kSwitchLease), 1u);
+  EXPECT_TRUE(votes.Quorum(4, kSwitchStart + kSwitchLease));
+  EXPECT_TRUE(votes.Dead(kSwitchStart + kSwitchLease).empty()) << "it may only be slow";
+  EXPECT_EQ(votes.Dead(kSwitchStart + 20 * kSwitchLease), (std::vector<std::string>{"q", "r"}));
 }
 
 TEST(CircuitBreaker, OpensAfterFailuresThatLast) {
   CircuitBreaker breaker({.failures = 3, .span = milliseconds(1'000)});
   for (int i = 0; i < 10; i++) {
-    breaker.Failed(kBegin);
+    breaker.Failed(kSwitchStart);
   }
   EXPECT_FALSE(breaker.open()) << "ten at a time are one";
-  breaker.Failed(kBegin + milliseconds(1'000));
+  breaker.Failed(kSwitchStart + milliseconds(1'000));
   EXPECT_TRUE(breaker.open());
-  EXPECT_FALSE(breaker.Lets(kBegin + milliseconds(1'001)));
+  EXPECT_FALSE(breaker.Lets(kSwitchStart + milliseconds(1'001)));
 }
 
 TEST(CircuitBreaker, AnAnswerBetweenBeginsAnew) {
   CircuitBreaker breaker({.failures = 2, .span = milliseconds(1'000)});
-  breaker.Failed(kBegin);
+  breaker.Failed(kSwitchStart);
   breaker.Succeeded();
-  breaker.Failed(kBegin + milliseconds(5'000));
-  breaker.Failed(kBegin + milliseconds(5'001));
+  breaker.Failed(kSwitchStart + milliseconds(5'000));
+  breaker.Failed(kSwitchStart + milliseconds(5'001));
   EXPECT_FALSE(breaker.open());
 }
 
 TEST(CircuitBreaker, OneProbeAtATimeFindsOutWhetherItIsBack) {
   CircuitBreaker breaker({.failures = 1, .span = milliseconds(0), .probe = milliseconds(1'000)});
-  breaker.Failed(kBegin);
+  breaker.Failed(kSwitchStart);
   ASSERT_TRUE(breaker.open());
-  EXPECT_TRUE(breaker.Lets(kBegin + milliseconds(1'000)));
-  EXPECT_FALSE(breaker.Lets(kBegin + milliseconds(1'001)));
-  EXPECT_TRUE(breaker.Lets(kBegin + milliseconds(2'000)));
+  EXPECT_TRUE(breaker.Lets(kSwitchStart + milliseconds(1'000)));
+  EXPECT_FALSE(breaker.Lets(kSwitchStart + milliseconds(1'001)));
+  EXPECT_TRUE(breaker.Lets(kSwitchStart + milliseconds(2'000)));
   breaker.Succeeded();
-  EXPECT_TRUE(breaker.Lets(kBegin + milliseconds(2'001)));
+  EXPECT_TRUE(breaker.Lets(kSwitchStart + milliseconds(2'001)));
 }
 
 }  // namespace

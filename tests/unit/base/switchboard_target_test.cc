@@ -29,6 +29,13 @@ class SwitchboardTargetTest : public SwitchboardTest {
     }
     return calls.size();
   }
+  // Holds something by such a lease all the time.
+  SwitchboardOptions Holding(milliseconds lease) {
+    SwitchboardOptions options = Options();
+    options.automatic = false;
+    options.shortest_held = [lease] { return std::optional(lease); };
+    return options;
+  }
   void Answering(std::set<std::string, std::less<>> stores) {
     MutexLock lock(mutex_);
     answers_ = std::move(stores);
@@ -157,6 +164,80 @@ TEST_F(SwitchboardTargetTest, ATargetThatDoesNotAnswerDoesNotComeIntoForce) {
     EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
     EXPECT_EQ(p.board->InForce()->from, "a");
   }
+}
+
+TEST_F(SwitchboardTargetTest, WhoHoldsSomethingCallsASwitchToASilentTargetOff) {
+  Process p = Open(Holding(milliseconds(12'000)));
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Pass(milliseconds(2'000), {&p});
+  Answering({"a"});
+  Pass(milliseconds(2'000), {&p});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth) << "one reply may be lost";
+  Pass(milliseconds(4'000), {&p});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
+  EXPECT_EQ(p.board->InForce()->from, "a");
+  EXPECT_EQ(p.board->InForce()->why, "the store b fails: no answer");
+}
+
+TEST_F(SwitchboardTargetTest, ATargetThatAnswersBetweenItsFailuresIsNotSilent) {
+  Process p = Open(Holding(milliseconds(12'000)));
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  for (int i = 0; i < 4; i++) {
+    Answering({"a"});
+    Pass(milliseconds(2'000), {&p});
+    Answering({"a", "b"});
+    Pass(milliseconds(2'000), {&p});
+  }
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
+}
+
+// Others may hold something, and reach the target.
+TEST_F(SwitchboardTargetTest, WhoHoldsNothingAsksNoTarget) {
+  Process p = Open();
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Answering({"a"});
+  Pass(milliseconds(20'000), {&p});
+  EXPECT_EQ(Probed(), std::vector<std::string>());
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
+}
+
+// There is nothing to go back to: the store that is left has failed.
+TEST_F(SwitchboardTargetTest, ADrainIsNotCalledOffWhileItWaits) {
+  Process p = Open(Holding(milliseconds(12'000)));
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kDrain, "").has_value());
+  Answering({});
+  Pass(milliseconds(20'000), {&p});
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kDrain);
+}
+
+TEST_F(SwitchboardTargetTest, ATargetThatIsInUseIsAskedNoQuestionsBesides) {
+  Process p = Open(Holding(milliseconds(12'000)));
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  Pass(milliseconds(2'000), {&p});
+  Answering({"a", "b"});
+  for (int i = 0; i < 5; i++) {
+    p.board->Report("b", true);
+    Pass(milliseconds(2'000), {&p});
+  }
+  EXPECT_EQ(Probed(), std::vector<std::string>());
+  Pass(milliseconds(2'000), {&p});
+  EXPECT_EQ(Probed(), std::vector<std::string>{"b"});
+}
+
+// The first thing that a process tells the target. It may have to connect first.
+TEST_F(SwitchboardTargetTest, ATargetThatCannotBeSealedIsSilent) {
+  SwitchboardOptions options = Holding(milliseconds(12'000));
+  options.seal = [](std::string_view store, uint32_t) -> Status {
+    return store == "b" ? Status(Error{Code::kTimeout, Effect::kUnknown, "no answer"}) : Status();
+  };
+  Process p = Open(options);
+  ASSERT_TRUE(p.board->Begin("b", SwitchMode::kBoth, "").has_value());
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kBoth);
+    p.board->Report("b", false);  // so it is asked no question
+    Pass(milliseconds(2'000), {&p});
+  }
+  EXPECT_EQ(p.board->InForce()->mode, SwitchMode::kSingle);
 }
 
 TEST_F(SwitchboardTargetTest, ATargetThatAnswersAgainComesIntoForce) {

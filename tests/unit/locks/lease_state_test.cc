@@ -103,6 +103,21 @@ TEST(LeaseState, AFailedRenewalIsSentAgainAndExtendsNothing) {
   EXPECT_TRUE(state.At(At(milliseconds(550))).renew);
 }
 
+TEST(LeaseState, ARenewalWaitsForASixthOfTheLeaseAndTheNextOneForAllThatIsLeft) {
+  LeaseState state(kTimes, kStart);
+  EXPECT_EQ(state.AnswerWithin(At(milliseconds(333))), milliseconds(166));
+  state.RenewalFailed(At(milliseconds(499)));
+  EXPECT_EQ(state.AnswerWithin(At(milliseconds(549))), kSafe - milliseconds(549));
+  EXPECT_EQ(state.AnswerWithin(At(milliseconds(890))), milliseconds(166));
+  state.Renewed(At(milliseconds(549)), At(milliseconds(550)));
+  EXPECT_EQ(state.AnswerWithin(At(milliseconds(882))), milliseconds(166));
+}
+
+TEST(LeaseState, NoRenewalWaitsForLessThanAStoreNeeds) {
+  const LeaseTimes times{milliseconds(60), milliseconds(6), milliseconds(0)};
+  EXPECT_EQ(LeaseState(times, kStart).AnswerWithin(At(milliseconds(20))), milliseconds(50));
+}
+
 TEST(LeaseState, AnEarlierRenewalThatIsAcknowledgedLaterTakesNothingBack) {
   LeaseState state(kTimes, kStart);
   state.Renewed(At(milliseconds(600)), At(milliseconds(610)));

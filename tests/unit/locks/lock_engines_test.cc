@@ -44,6 +44,20 @@ TEST(LockEngines, AnAddressThatNobodyKnowsIsRefused) {
   }
 }
 
+// Such locks were engines once: a configuration that still names one learns which there are.
+TEST(LockEngines, LocksOfDatabaseSessionsAreRefusedWithTheEnginesThatThereAre) {
+  for (const char* address : {"postgres-advisory://u@h/d", "mariadb-get-lock://u@h/d"}) {
+    const auto engine = OpenLockEngine(address);
+    ASSERT_FALSE(engine.has_value()) << address;
+    EXPECT_EQ(engine.error().code, Code::kInvalid);
+    EXPECT_EQ(CapabilitiesAt(address).error().message, engine.error().message);
+    for (const LockCapabilities& can : LockEngines()) {
+      EXPECT_NE(engine.error().message.find(" " + std::string(can.engine) + ":"), std::string::npos)
+          << engine.error().message;
+    }
+  }
+}
+
 // A row of the table in the document, as the record of the engine has it.
 std::string RowOf(const LockCapabilities& can) {
   std::string row = "| `" + std::string(can.engine) + "` |";

@@ -168,6 +168,46 @@ TEST_F(RenewalsOfMany, TheEndOfTheDomainIsTheEndOfABatchThatIsAskedForNameByName
   EXPECT_EQ(locks_->Alone(), 1u);
 }
 
+// Swallows the answer to the first renewal, which takes as long as its claim lets it.
+class OneAnswerLost final : public ForwardingLocks {
+ public:
+  explicit OneAnswerLost(ManualClock& clock)
+      : ForwardingLocks(MakeMemoryLocks({}, clock)), clock_(clock) {}
+
+  Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) override {
+    if (extends++ > 0) {
+      return ForwardingLocks::Extend(claims, answers);
+    }
+    static_cast<void>(ForwardingLocks::Extend(claims, answers));
+    clock_.Advance(std::min(claims[0].answer_within, kCall));
+    return Error{Code::kTimeout, Effect::kUnknown, "no answer"};
+  }
+
+  std::atomic<int> extends{0};
+
+ private:
+  static constexpr milliseconds kCall{2'000};  // as of the engines over stores
+  ManualClock& clock_;
+};
+
+// A third of the lease passes before it is renewed, and a tenth is left for its holder to stop.
+TEST(RenewalsOfShortLeases, OneAnswerThatIsLostEndsNoLease) {
+  constexpr milliseconds kShort{1'200};
+  ManualClock clock;
+  const auto locks = std::make_shared<OneAnswerLost>(clock);
+  const auto domain = *LockDomain::Open(locks, {.lease = kShort}, clock);
+  const auto lease = std::move(**domain->Acquire("x"));
+  clock.Advance(kShort / 3);
+  constexpr std::chrono::seconds kSoon{60};
+  EXPECT_TRUE(Eventually(kSoon, [&] { return locks->extends == 1; }));
+  const auto again = [&] {
+    clock.Advance(milliseconds(1));
+    return locks->extends > 1 || !lease.StillMine();
+  };
+  EXPECT_TRUE(Eventually(kSoon, again));
+  EXPECT_TRUE(lease.StillMine());
+}
+
 // Both are owed to the store, which fails on one, and does not answer about the other.
 TEST_F(Renewals, WhatIsOwedBesideABadNameIsGivenBackInTheEnd) {
   constexpr std::chrono::seconds kSoon{30};

@@ -15,7 +15,7 @@ class SwitchedEvictTest : public SwitchedLocksTest {
     ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
     fence_ = granted->fence;
     ASSERT_EQ(Ask(q_, second_), Kind::kGranted);
-    ASSERT_EQ(q_.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+    ASSERT_EQ(q_.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
     p_.view->Turn();
     // In the other order: their fences tell nothing.
     EXPECT_EQ(Extend(q_, second_), Extended::kYes);
@@ -77,7 +77,7 @@ TEST_F(SwitchedEvictTest, WhatWasGrantedSinceTheSwitchEndedIsNotEvictedByWhoDoes
   first_ = Sharing(LockMode::kExclusive, "one process");
   const auto granted = q_.locks->Ask(first_);
   ASSERT_TRUE(granted.has_value()) << ToString(granted.error());
-  ASSERT_EQ(q_.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(q_.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   Pass(milliseconds(38'000), {&p_, &q_}, [&] { EXPECT_EQ(Extend(q_, first_), Extended::kYes); });
   Pass(milliseconds(4'000), {&q_});
   ASSERT_EQ(q_.locks->Progress().phase, SwitchMode::kSingle);

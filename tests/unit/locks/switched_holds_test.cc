@@ -12,7 +12,7 @@ namespace {
 TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
   Process p = Open();
   p.stores["a"]->cut = true;
-  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   LockAsk held = New();
   held.fenced = true;
   held.lease = held.place = milliseconds(6'000);
@@ -32,7 +32,7 @@ TEST_F(SwitchedLocksTest, WhatIsGivenBackWhileItMovesIsLeftInNoStore) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
   p.stores["b"]->on_its_way = [&] {
     // The call that extends goes there and back, then the one that asks is on its way.
@@ -50,7 +50,7 @@ TEST_F(SwitchedLocksTest, WhatWasGivenBackDoesNotBeginToMove) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   int calls = 0;
   p.stores["b"]->on_its_way = [&] {
     if (++calls == 2) {
@@ -66,13 +66,13 @@ TEST_F(SwitchedLocksTest, WhatASwitchThatWasCalledOffHasLeftIsGivenBackToo) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   ASSERT_EQ(Extend(p, held), Extended::kYes);
   ASSERT_TRUE(Held("b"));
   ASSERT_EQ(p.locks->CallOff("")->phase, SwitchMode::kSingle);
   EXPECT_EQ(Free(p, held), Freed::kYes);
   EXPECT_FALSE(Held("b"));
-  ASSERT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   EXPECT_EQ(Ask(p, New()), Kind::kGranted);
 }
 
@@ -80,7 +80,7 @@ TEST_F(SwitchedLocksTest, AStoreThatIsNotInForceKeepsNobodyFromGivingBack) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   ASSERT_EQ(Extend(p, held), Extended::kYes);
   ASSERT_TRUE(p.locks->CallOff("").has_value());
   p.stores["b"]->cut = true;
@@ -93,7 +93,7 @@ TEST_F(SwitchedLocksTest, WhatIsEvictedWhileItMovesIsInNobodysWayInEitherStore) 
   const LockAsk held = New();
   const auto granted = p.locks->Ask(held);
   ASSERT_TRUE(granted.has_value());
-  ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   p.view->Turn();
   ASSERT_EQ(Extend(p, held), Extended::kYes);
   ASSERT_TRUE(Held("b"));
@@ -109,7 +109,7 @@ TEST_F(SwitchedLocksTest, WhatIsAskedBackJustBeforeASwitchEndsIsHeardBehindIt) {
   Process q = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(34'000), {&p, &q}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   EXPECT_EQ(q.locks->AskBack("x").value_or(0), 1u);
   Pass(milliseconds(8'000), {&p, &q});
@@ -120,7 +120,7 @@ TEST_F(SwitchedLocksTest, WhatIsAskedBackJustBeforeASwitchEndsIsHeardBehindIt) {
 TEST_F(SwitchedLocksTest, WhoAsksForAHoldThatMovesAndReachesOneStoreIsNotAnswered) {
   Process p = Open();
   ASSERT_EQ(Ask(p, New()), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
   const auto asked = p.locks->AskBack("x");
   ASSERT_FALSE(asked.has_value());
@@ -139,7 +139,7 @@ TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
     ASSERT_EQ(Ask(p, ask), Kind::kGranted);
     claims.push_back({ask.name, ask.token, ask.lease});
   }
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->on_its_way = [this] { clock_.Advance(milliseconds(50)); };
   std::vector<Extended> answers(claims.size());
   size_t moved = 0;
@@ -157,7 +157,7 @@ TEST_F(SwitchedLocksTest, HoldsThatMoveKeepThoseThatHaveMovedFromNoRenewal) {
 // A record may name stores that this process was not told of.
 TEST_F(SwitchedLocksTest, WhoKnowsOtherStoresThanTheRecordSaysSoAndTouchesNone) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   const auto view = std::make_shared<SwitchStoreView>(shared_);
   std::vector<NamedLocks> named{{"c", MemoryLockCapabilities(), [this] {
                                    return Result<std::shared_ptr<LockEngine>>(stores_.at("a"));

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "oncemq/locks/lock_domain.h"
-#include "oncemq/locks/lock_engines.h"
 #include "switched_locks_fixture.h"
 
 namespace oncemq::testing {
@@ -61,7 +60,7 @@ TEST_F(SwitchedLocksTest, APlannedSwitchMovesALongHold) {
   Process q = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  const auto begun = q.locks->SwitchEngine("b", "an upgrade");
+  const auto begun = q.locks->SwitchTo("b", "an upgrade");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
   EXPECT_EQ(begun->in_force, "a");
   EXPECT_EQ(begun->target, "b");
@@ -85,7 +84,7 @@ TEST_F(SwitchedLocksTest, HoldsThatHaveMovedAreNotLeft) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("").has_value()) << "the next in order";
+  ASSERT_TRUE(p.locks->SwitchToNext("").has_value()) << "the next in order";
   EXPECT_EQ(p.locks->Progress().holds_left, 1u);
   EXPECT_EQ(Extend(p, held), Extended::kYes);
   EXPECT_EQ(p.locks->Progress().holds_left, 0u);
@@ -104,7 +103,7 @@ TEST_F(SwitchedLocksTest, CountedHoldsMoveAlsoWhereTheirLimitsDiffer) {
   const LockAsk second = counted(2);
   ASSERT_EQ(Ask(p, first), Kind::kGranted);
   ASSERT_EQ(Ask(q, second), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(42'000), {&p, &q}, [&] {
     EXPECT_EQ(Extend(q, second), Extended::kYes);
     EXPECT_EQ(Extend(p, first), Extended::kYes) << "others were there before it";
@@ -127,7 +126,7 @@ TEST_F(SwitchedLocksTest, NobodyWaitsLongForTheNumberOfHoldsThatAreLeft) {
     store->on_its_way = [this] { clock_.Advance(milliseconds(10)); };
   }
   const BootTime before = clock_.Boot();
-  const auto begun = p.locks->SwitchEngine("b", "");
+  const auto begun = p.locks->SwitchTo("b", "");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
   EXPECT_FALSE(begun->holds_left.has_value());
   EXPECT_LT(clock_.Boot() - before, milliseconds(1'000));
@@ -141,7 +140,7 @@ TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   clock_.Advance(kLease);
   p.view->Turn();
   EXPECT_EQ(Extend(p, held), Extended::kGone);
@@ -150,7 +149,7 @@ TEST_F(SwitchedLocksTest, AHoldThatEndedIsNotMoved) {
 
 TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   const LockAsk ask = New();
   EXPECT_EQ(Ask(p, ask), Kind::kGranted);
   EXPECT_TRUE(Held("a"));
@@ -162,7 +161,7 @@ TEST_F(SwitchedLocksTest, WhatIsGrantedByBothIsGivenBackToBoth) {
 
 TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   LockAsk other = New();
   other.epoch = *stores_.at("b")->Seal(0);
   ASSERT_EQ(stores_.at("b")->Ask(other)->kind, Kind::kGranted);
@@ -172,7 +171,7 @@ TEST_F(SwitchedLocksTest, ATryThatTheSecondStoreRefusesLeavesNothingInTheFirst) 
 
 TEST_F(SwitchedLocksTest, AnAskThatFailsAtTheSecondStoreLeavesNothingInTheFirst) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
   const LockAsk ask = New();
   const auto answer = p.locks->Ask(ask);
@@ -200,7 +199,7 @@ TEST_F(SwitchedLocksTest, FencesOfALaterEpochAreGreaterWhateverTheStoreCounts) {
       Pass(milliseconds(22'000), {&p});
     }
     if (p.locks->Progress().phase == SwitchMode::kSingle) {
-      ASSERT_TRUE(p.locks->SwitchEngine("").has_value());
+      ASSERT_TRUE(p.locks->SwitchToNext("").has_value());
     }
   }
 }
@@ -212,7 +211,7 @@ TEST_F(SwitchedLocksTest, AGrantWhoseReplyWasLostBeforeASwitchIsAskedForAnew) {
   p.stores["a"]->loses_replies = true;
   EXPECT_FALSE(p.locks->Ask(ask).has_value());
   p.stores["a"]->loses_replies = false;
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   const auto answer = p.locks->Ask(ask);
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->kind, Kind::kGranted);
@@ -225,7 +224,7 @@ TEST_F(SwitchedLocksTest, AStoreThatIsGoneIsDrained) {
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   p.stores["a"]->cut = q.stores["a"]->cut = true;
-  const auto begun = q.locks->SwitchEngine("b", "the store is gone");
+  const auto begun = q.locks->SwitchTo("b", "the store is gone");
   ASSERT_TRUE(begun.has_value()) << ToString(begun.error());
   EXPECT_EQ(begun->phase, SwitchMode::kDrain);
   p.view->Turn();
@@ -246,7 +245,7 @@ TEST_F(SwitchedLocksTest, WhatIsFencedGoesOnAtOnce) {
   held.fenced = true;
   const auto before = p.locks->Ask(held);
   p.stores["a"]->cut = true;
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   LockAsk next = New();
   next.fenced = true;
   const auto after = p.locks->Ask(next);
@@ -260,40 +259,40 @@ TEST_F(SwitchedLocksTest, WhatIsFencedGoesOnAtOnce) {
 TEST_F(SwitchedLocksTest, ATargetThatDoesNotAnswerIsNotSwitchedTo) {
   Process p = Open();
   p.stores["b"]->cut = true;
-  const auto begun = p.locks->SwitchEngine("b", "");
+  const auto begun = p.locks->SwitchTo("b", "");
   ASSERT_FALSE(begun.has_value());
   EXPECT_EQ(begun.error().code, Code::kUnavailable);
-  EXPECT_EQ(p.locks->SwitchEngine("c", "").error().code, Code::kInvalid);
-  EXPECT_EQ(p.locks->SwitchEngine("a", "")->phase, SwitchMode::kSingle) << "it is in force";
+  EXPECT_EQ(p.locks->SwitchTo("c", "").error().code, Code::kInvalid);
+  EXPECT_EQ(p.locks->SwitchTo("a", "")->phase, SwitchMode::kSingle) << "it is in force";
 }
 
 TEST_F(SwitchedLocksTest, AskedForAgainASwitchIsAnsweredAsItStands) {
   Process p = Open();
-  const auto begun = p.locks->SwitchEngine("b", "an upgrade");
+  const auto begun = p.locks->SwitchTo("b", "an upgrade");
   ASSERT_TRUE(begun.has_value());
-  for (const auto& again : {p.locks->SwitchEngine("b", "once more"), p.locks->SwitchEngine("")}) {
+  for (const auto& again : {p.locks->SwitchTo("b", "once more"), p.locks->SwitchToNext("")}) {
     ASSERT_TRUE(again.has_value()) << ToString(again.error());
     EXPECT_EQ(again->epoch, begun->epoch);
     EXPECT_EQ(again->target, "b");
     EXPECT_EQ(again->why, "an upgrade");
   }
-  EXPECT_EQ(p.locks->SwitchEngine("a", "").error().code, Code::kInvalid) << "call it off first";
+  EXPECT_EQ(p.locks->SwitchTo("a", "").error().code, Code::kInvalid) << "call it off first";
 }
 
 TEST_F(SwitchedLocksTest, AStoreWithoutSealsIsReachedByADrainOnly) {
   LockCapabilities can = MemoryLockCapabilities();
   can.seals = false;
   Process p = Open(can);
-  EXPECT_EQ(p.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  EXPECT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
 }
 
 TEST_F(SwitchedLocksTest, ATargetThatFailsCostsTheSwitchAndNoHold) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     static_cast<void>(TryToExtend(p, held));
     clock_.Advance(kTurn);
     p.view->Turn();
@@ -333,7 +332,7 @@ TEST_F(SwitchedLocksTest, AChangeOfTheRecordEndsAWait) {
   std::thread waits([&] {
     EXPECT_TRUE(q.locks->Await(waiter, clock_.Boot() + std::chrono::hours(1), {}).has_value());
   });
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();
   waits.join();
   EXPECT_EQ(Ask(q, waiter), Kind::kQueued);
@@ -355,19 +354,15 @@ TEST_F(SwitchedLocksTest, AnEngineWithoutEpochsIsNoStoreOfASwitchboard) {
     ADD_FAILURE() << "opened";
     return MakeMemoryLocks();
   };
-  for (const char* address : {"postgres-advisory://h/d", "mariadb-get-lock://u@h/d"}) {
-    const auto can = CapabilitiesAt(address);
-    if (!can) {
-      continue;  // not in this build
-    }
-    for (const bool first : {true, false}) {
-      std::vector<NamedLocks> stores{{"a", MemoryLockCapabilities(), never}};
-      stores.insert(first ? stores.begin() : stores.end(), {"session", *can, never});
-      const auto locks = SwitchedLocks::Open(stores, view, {}, clock_);
-      ASSERT_FALSE(locks.has_value()) << address;
-      EXPECT_EQ(locks.error().code, Code::kInvalid);
-      EXPECT_NE(locks.error().message.find("session"), std::string::npos);
-    }
+  LockCapabilities can = MemoryLockCapabilities();
+  can.epochs = false;
+  for (const bool first : {true, false}) {
+    std::vector<NamedLocks> stores{{"a", MemoryLockCapabilities(), never}};
+    stores.insert(first ? stores.begin() : stores.end(), {"timeless", can, never});
+    const auto locks = SwitchedLocks::Open(stores, view, {}, clock_);
+    ASSERT_FALSE(locks.has_value());
+    EXPECT_EQ(locks.error().code, Code::kInvalid);
+    EXPECT_NE(locks.error().message.find("timeless"), std::string::npos);
   }
 }
 

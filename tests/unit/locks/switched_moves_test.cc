@@ -65,7 +65,7 @@ class SwitchedMovesTest : public SwitchedLocksTest {
       claims_.push_back({ask.name, ask.token, ask.lease});
     }
     b_->bad = names_.front();
-    ASSERT_EQ(process.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+    ASSERT_EQ(process.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
     answers_.resize(claims_.size());
   }
   Status ExtendAll(Process& process) { return process.locks->Extend(claims_, answers_); }

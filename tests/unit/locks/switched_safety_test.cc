@@ -43,7 +43,7 @@ class SwitchedSafetyTest : public SwitchedLocksTest {};
 // Somebody else may have had it in between, and freed it in both.
 TEST_F(SwitchedSafetyTest, WhatTheSecondStoreGrantsWhenTheFirstMayHaveEndedIsNoGrant) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   milliseconds takes{999};
   p.stores["b"]->on_its_way = [&] { clock_.Advance(std::exchange(takes, milliseconds(0))); };
   LockAsk ask = New();
@@ -63,7 +63,7 @@ TEST_F(SwitchedSafetyTest, ADrainOfMemcachedThatIsNotCalledOffLetsNoTwoHold) {
   Process q = Open(can);
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   const auto called_off = q.locks->CallOff("changed our minds");
   p.view->Turn();
   q.view->Turn();
@@ -90,7 +90,7 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeAPlannedSwitchEnds) {
   };
   Pass(milliseconds(60'000), {&p, &q}, extend);
   EXPECT_EQ(believed, clock_.Boot() + kLease) << "it goes on";
-  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kBoth);
+  ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kBoth);
   Pass(milliseconds(42'000), {&p, &q}, extend);
   ASSERT_EQ(q.locks->Progress().in_force, "b");
   ASSERT_EQ(Ask(q, New()), Kind::kGranted);
@@ -108,7 +108,7 @@ TEST_F(SwitchedSafetyTest, WhoGoesOnBlindlyStopsBeforeADrainEndsThatSomebodySeal
   p.view->Cut(true);
   Pass(milliseconds(20'000), {&p, &q, &r}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   q.stores["a"]->cut = true;
-  ASSERT_EQ(q.locks->SwitchEngine("b", "")->phase, SwitchMode::kDrain);
+  ASSERT_EQ(q.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   EXPECT_EQ(Extend(p, held), Extended::kYes) << "nobody has sealed it yet";
   Pass(milliseconds(42'000), {&p, &q, &r}, [&] { EXPECT_NE(Extend(p, held), Extended::kYes); });
   EXPECT_EQ(Ask(q, New()), Kind::kGranted);

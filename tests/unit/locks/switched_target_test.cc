@@ -44,7 +44,7 @@ class SwitchedTargetTest : public SwitchedLocksTest {
 
 TEST_F(SwitchedTargetTest, OneThatAnswersBetweenItsFailuresIsKept) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   FailOnce(p);
   Pass(kTurn, {&p});
   ASSERT_EQ(Ask(p, New("y")), Kind::kGranted);
@@ -55,11 +55,11 @@ TEST_F(SwitchedTargetTest, OneThatAnswersBetweenItsFailuresIsKept) {
 
 TEST_F(SwitchedTargetTest, WhatFailedInAnEarlierSwitchCountsInNoOther) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   FailOnce(p);
   ASSERT_TRUE(p.locks->CallOff("").has_value());
   Pass(kLong, {&p});
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   FailOnce(p);
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
 }
@@ -67,7 +67,7 @@ TEST_F(SwitchedTargetTest, WhatFailedInAnEarlierSwitchCountsInNoOther) {
 // It was sealed in a later epoch.
 TEST_F(SwitchedTargetTest, OneThatRefusesAllAsksCostsTheSwitch) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   ASSERT_TRUE(stores_.at("b")->Seal(9).has_value());
   ExpectFailure(p);
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth);
@@ -81,33 +81,35 @@ TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
   Process p = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   b_->reads_only = true;
   EXPECT_EQ(Extend(p, held), Extended::kLater);
   Pass(milliseconds(6'000), {&p});
+  EXPECT_EQ(Extend(p, held), Extended::kLater);
+  clock_.Advance(kTurn);
   EXPECT_EQ(Extend(p, held), Extended::kLater);
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
   EXPECT_EQ(p.locks->Progress().in_force, "a");
   EXPECT_EQ(Extend(p, held), Extended::kYes);
 }
 
-// Nobody asks it for anything but whoever ends the switch.
+// Nobody holds anything, so nobody asks it for anything but whoever ends the switch.
 TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteDoesNotComeIntoForce) {
   Process p = Open();
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   b_->reads_only = true;
   Pass(milliseconds(46'000), {&p});
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kBoth) << "it may get well";
   Pass(milliseconds(8'000), {&p});
   EXPECT_EQ(p.locks->Progress().phase, SwitchMode::kSingle);
   EXPECT_EQ(p.locks->Progress().in_force, "a");
-  EXPECT_FALSE(p.locks->SwitchEngine("b", "").has_value()) << "nor does it begin";
+  EXPECT_FALSE(p.locks->SwitchTo("b", "").has_value()) << "nor does it begin";
 }
 
 TEST_F(SwitchedTargetTest, WhetherItTakesAnythingIsAskedWithoutATrace) {
   Process p = Open();
   ASSERT_TRUE(stores_.at("b")->Seal(1).has_value());
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   Pass(milliseconds(42'000), {&p});
   EXPECT_EQ(p.locks->Progress().in_force, "b");
   EXPECT_GE(b_->asks, 2);
@@ -121,13 +123,13 @@ TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
   Process q = Open();
   const LockAsk held = New();
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
-  ASSERT_TRUE(p.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());
   q.view->Turn();
   ASSERT_TRUE(q.locks->CallOff("").has_value());
-  ASSERT_TRUE(q.locks->SwitchEngine("b", "").has_value());
+  ASSERT_TRUE(q.locks->SwitchTo("b", "").has_value());
   p.stores["b"]->cut = true;
   EXPECT_FALSE(TryToExtend(p, held).has_value());
-  clock_.Advance(milliseconds(6'000));
+  clock_.Advance(milliseconds(8'000));
   EXPECT_FALSE(TryToExtend(p, held).has_value());
   q.view->Turn();
   EXPECT_EQ(q.locks->Progress().phase, SwitchMode::kBoth);
@@ -136,20 +138,20 @@ TEST_F(SwitchedTargetTest, WhoSleptThroughItsEndCallsNoOtherSwitchOff) {
 TEST_F(SwitchedTargetTest, WhoWantsNoDrainIsRefusedWhereNoPlannedSwitchIsPossible) {
   Process p = Open();
   p.stores["a"]->cut = true;
-  const auto refused = p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse);
+  const auto refused = p.locks->SwitchTo("b", "", UnlessPlanned::kRefuse);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_FALSE(p.locks->SwitchEngine("", UnlessPlanned::kRefuse).has_value()) << "the next one";
+  EXPECT_FALSE(p.locks->SwitchToNext("", UnlessPlanned::kRefuse).has_value()) << "the next one";
   EXPECT_EQ(p.locks->Progress().epoch, 1u) << "nothing was changed";
   p.stores["a"]->cut = false;
-  EXPECT_EQ(p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse)->phase, SwitchMode::kBoth);
+  EXPECT_EQ(p.locks->SwitchTo("b", "", UnlessPlanned::kRefuse)->phase, SwitchMode::kBoth);
 }
 
 TEST_F(SwitchedTargetTest, WhatCannotBeSealedTakesADrain) {
   LockCapabilities can = MemoryLockCapabilities();
   can.seals = false;
   Process p = Open(can);
-  const auto refused = p.locks->SwitchEngine("b", "", UnlessPlanned::kRefuse);
+  const auto refused = p.locks->SwitchTo("b", "", UnlessPlanned::kRefuse);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kInvalid);
 }

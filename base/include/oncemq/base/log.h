@@ -37,7 +37,7 @@ struct LogOptions {
     kJson
   } format = Format::kAuto;  // kAuto: text on a terminal, else JSON
   size_t queue = 8192;       // lines that may wait for the writer; more are dropped and counted
-  uint32_t repeats_per_second = 10;  // the same line of the same place, at most
+  uint32_t repeats_per_second = 10;  // the same line of the same place, at most; 0: no limit
   std::string file;                  // empty: standard error, as for a pipe that nobody reads
 };
 
@@ -51,6 +51,11 @@ void StopLogging();
 bool LogEnabled(LogLevel level);
 void Log(LogLevel level, std::string_view area, std::string_view text,
          std::initializer_list<LogField> fields = {});
+
+// For the words of another library, which repeats them as often as it likes: of lines that differ
+// in digits only, one a minute is written, and then how many were like it.
+void LogSeldom(LogLevel level, std::string_view area, std::string_view text,
+               std::initializer_list<LogField> fields = {});
 
 struct LogCounters {
   uint64_t written = 0;

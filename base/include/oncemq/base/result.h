@@ -5,6 +5,14 @@
 // Answers are values, failures are errors: "the id is a duplicate" is an answer, "the store did not
 // reply" an error. Every error says whether the failed call may have taken effect; a caller that
 // may not repeat blindly asks that.
+//
+//   Result<Lease> lease = locks.TryAcquire("account/17");
+//   if (!lease) {
+//     return lease.error();
+//   }
+//   lease->Renew();
+//
+// Access to the half that is not there ends the process and prints the error, in every build.
 #pragma once
 
 #include <optional>
@@ -26,6 +34,7 @@ enum class Code : unsigned char {
   kFenced,       // somebody with a newer right has taken over
   kFull,         // a stated limit is reached
   kCorrupt,      // bytes that should be ours cannot be read
+  kRegressed,    // a store is sound, and has less than it had acknowledged
   kNotFound,     // the thing asked for does not exist
   kInternal,     // a bug of ours that could be reported instead of ending the process
 };
@@ -41,21 +50,40 @@ struct Error {
 // "unavailable (may have taken effect): connection reset"
 std::string ToString(const Error& error);
 
+// The end of an access to the missing half of a Result.
+[[noreturn]] void NoValue(const Error& error);
+[[noreturn]] void NoError();
+
 template <class T>
 class [[nodiscard]] Result {
+  template <class State>
+  static auto& Value(State& state) {
+    if (state.index() != 0) [[unlikely]] {
+      NoValue(*std::get_if<1>(&state));
+    }
+    return *std::get_if<0>(&state);
+  }
+  template <class State>
+  static auto& Failure(State& state) {
+    if (state.index() != 1) [[unlikely]] {
+      NoError();
+    }
+    return *std::get_if<1>(&state);
+  }
+
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
-  const Error& error() const { return *std::get_if<1>(&state_); }
-  Error& error() { return *std::get_if<1>(&state_); }
+  T& operator*() & { return Value(state_); }
+  const T& operator*() const& { return Value(state_); }
+  T&& operator*() && { return std::move(Value(state_)); }
+  T* operator->() { return &Value(state_); }
+  const T* operator->() const { return &Value(state_); }
+  const Error& error() const { return Failure(state_); }
+  Error& error() { return Failure(state_); }
   template <class U>
   T value_or(U&& other) const {
     return has_value() ? **this : static_cast<T>(std::forward<U>(other));
@@ -73,10 +101,22 @@ class [[nodiscard]] Result<void> {
 
   bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
-  const Error& error() const { return *error_; }
-  Error& error() { return *error_; }
+  const Error& error() const {
+    Check();
+    return *error_;
+  }
+  Error& error() {
+    Check();
+    return *error_;
+  }
 
  private:
+  void Check() const {
+    if (!error_) [[unlikely]] {
+      NoError();
+    }
+  }
+
   std::optional<Error> error_;
 };
 

@@ -52,7 +52,11 @@ struct SwitchboardOptions {
   // Whether a store answers and takes what it is told: V4 and V5 rest on it, so an automatic switch
   // between several stores needs it. Without one a switch ends unasked.
   std::function<Status(std::string_view store)> probe;
-  // Where the two above are called, one call after another. Empty: on a thread of the
+  // The shortest lease that this process holds; nothing: it holds none. While it holds something,
+  // the target of a planned switch is asked by `probe`, six times in that lease, and the switch is
+  // called off in time for the lease if the target is silent. Empty: it never holds anything.
+  std::function<std::optional<milliseconds>()> shortest_held;
+  // Where `seal` and `probe` are called, one call after another. Empty: on a thread of the
   // switchboard's own. Else the end of the switchboard waits for what it was given and is under
   // way there, but not for what it has not begun: that does nothing any more, and may be dropped.
   std::function<void(std::function<void()> call)> aside;
@@ -101,6 +105,11 @@ class Switchboard {
   // Of each call to a store: whether it may be made, and whether it was answered.
   bool Lets(std::string_view store);
   void Report(std::string_view store, bool answered);
+  // Of each call that tells the target of a planned switch something, sent at `sent_at` under
+  // `record`: whether the target took it. A switch to a target that takes nothing for a quarter of
+  // the shortest lease held here, and for a second at least, is called off. Where none is held, the
+  // longest lease of the record counts.
+  void ReportTarget(const SwitchRecord& record, BootTime sent_at, const Status& taken);
 
  private:
   struct Parts;

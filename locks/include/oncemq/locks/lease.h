@@ -10,9 +10,8 @@
 // It holds as long as the store keeps what it granted. One that forgets grants the name again while
 // its former holder believes, until its next renewal, a third of the lease at most: a Redis that
 // fails over or restarts without its last writes, a database that lost its last commits, a
-// memcached that restarts, masters of redlock that forget. (Where a hold ends with a session or a
-// connection, he is told when that does.) What engines with fences grant then still carries greater
-// ones.
+// memcached that restarts, masters of redlock that forget. (Where a hold ends with a session, its
+// holder is told when that does.) What engines with fences grant then still carries greater ones.
 #pragma once
 
 #include <memory>

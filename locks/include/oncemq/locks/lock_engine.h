@@ -92,6 +92,9 @@ struct LockClaim {
   std::string_view name;
   Token token;
   milliseconds lease{0};  // for Extend: from now on
+  // For Extend: how long one answer of the store is waited for. Of claims that travel together the
+  // shortest time counts, and the engine's own time of a call if that is shorter still.
+  milliseconds answer_within = milliseconds::max();
 };
 
 enum class Extended : unsigned char {
@@ -142,7 +145,8 @@ class LockEngine {
   virtual Result<LockAnswer> Ask(const LockAsk& ask) = 0;
   // Returns when the turn of a queued ask may have come, at `until`, or when `stop` is requested.
   virtual Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) = 0;
-  // One answer for each claim, or an error for all.
+  // One answer for each claim, or an error for all. An answer that does not come within the time of
+  // the claims is an error, and the next call takes another connection.
   virtual Status Extend(std::span<const LockClaim> claims, std::span<Extended> answers) = 0;
   virtual Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) = 0;
 

@@ -30,9 +30,10 @@ struct MariadbLockOptions {
 
 LockCapabilities MariadbLockCapabilities();
 
-// Promise: fair, shared, fenced. No row stays locked between two messages, so a client that is
-// paused blocks nobody. A name that nobody holds or waits for leaves one small row for a minute or
-// more, until calls on other names sweep it.
+// Promise: fair, shared, fenced. A row stays locked between two messages only where others changed
+// it meanwhile. A client that is paused then blocks others for a second after each of up to three
+// messages. A name that nobody holds or waits for leaves one small row for a minute or more, until
+// calls on other names sweep it.
 //
 // The address: mariadb://user[:password]@host[:port]/database, or with ?socket=/path instead of a
 // host. MariaDB 10.5 or newer.
@@ -41,27 +42,5 @@ LockCapabilities MariadbLockCapabilities();
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,
                                                      const MariadbLockOptions& options = {});
-
-struct MariadbGetLockOptions {
-  std::string space;
-  milliseconds connect{1'000};
-  milliseconds call{2'000};
-  size_t max_holds = 16;  // at a time; each is a connection
-};
-
-LockCapabilities MariadbGetLockLockCapabilities();
-
-// Locks of sessions instead (GET_LOCK): nothing is written, and a hold is a connection.
-//
-// Limits, first: *the database may grant a name to somebody else while its holder believes that it
-// holds it*, up to a lease: when a connection breaks, or is ended, its lock is free at once. There
-// is no fence to tell the two apart. No order, no readers, no wakes, no seals; who else holds a
-// name cannot be seen, asked back or evicted. A name is a number of 64 bits there: two that have
-// the same exclude each other. Only sessions that a client has for itself work.
-// Promise: at most one holder as long as connections live; a hold that nobody extends ends.
-//
-// The address: mariadb-get-lock://..., else as above. Failures and thread safety as above.
-Result<std::shared_ptr<LockEngine>> OpenMariadbGetLockLocks(
-    std::string_view address, const MariadbGetLockOptions& options = {});
 
 }  // namespace oncemq

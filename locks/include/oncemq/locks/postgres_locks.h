@@ -28,9 +28,10 @@ struct PostgresLockOptions {
 
 LockCapabilities PostgresLockCapabilities();
 
-// Promise: fair, shared, fenced; a hand-over wakes one waiter, by a notification. No row stays
-// locked between two messages, so a client that is paused blocks nobody. A name that nobody holds
-// or waits for leaves one small row for a minute or more, until calls on other names sweep it.
+// Promise: fair, shared, fenced; a hand-over wakes one waiter, by a notification. A row stays
+// locked between two messages only where others changed it meanwhile. A client that is paused then
+// blocks others for half a second. A name that nobody holds or waits for leaves one small row for a
+// minute or more, until calls on other names sweep it.
 //
 // The address: postgres://user[:password]@host[:port]/database[?sslmode=...&sslrootcert=...], or
 // with ?host=/directory instead of a host.
@@ -39,27 +40,5 @@ LockCapabilities PostgresLockCapabilities();
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,
                                                       const PostgresLockOptions& options = {});
-
-struct PostgresAdvisoryOptions {
-  std::string space;
-  milliseconds connect{1'000};
-  milliseconds call{2'000};
-  size_t max_holds = 16;  // at a time; each is a connection
-};
-
-LockCapabilities PostgresAdvisoryLockCapabilities();
-
-// Locks of sessions instead (advisory locks): nothing is written, and a hold is a connection.
-//
-// Limits, first: *the database may grant a name to somebody else while its holder believes that it
-// holds it*, up to a lease: when a connection breaks, or is ended, its lock is free at once. There
-// is no fence to tell the two apart. No order, no readers, no wakes, no seals; who else holds a
-// name cannot be seen, asked back or evicted. A name is a number of 64 bits there: two that have
-// the same exclude each other. Only sessions that a client has for itself work.
-// Promise: at most one holder as long as connections live; a hold that nobody extends ends.
-//
-// The address: postgres-advisory://..., else as above. Failures and thread safety as above.
-Result<std::shared_ptr<LockEngine>> OpenPostgresAdvisoryLocks(
-    std::string_view address, const PostgresAdvisoryOptions& options = {});
 
 }  // namespace oncemq

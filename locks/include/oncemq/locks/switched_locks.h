@@ -52,8 +52,8 @@ struct LockSwitch {
   std::string why;                   // for people: what was said with the last change
 };
 
-// What SwitchEngine() does where no planned switch is possible: the store in force does not answer
-// whoever asks for the switch, or one of the two cannot be sealed.
+// What a switch does where no planned one is possible: the store in force does not answer the
+// process that asks for the switch, or one of the two cannot be sealed.
 enum class UnlessPlanned : unsigned char {
   kDrain,   // nothing but what is fenced is granted until the wait is over
   kRefuse,  // with the error of the store in force, or kInvalid; nothing was changed
@@ -66,25 +66,26 @@ enum class UnlessPlanned : unsigned char {
 // Thread safety: any thread.
 class SwitchedLocks final : public LockEngine {
  public:
-  // The order of the stores is that of SwitchEngine(); the first is the main one. Of `options`, the
-  // stores and what asks and seals them are filled in here. Failures: those of
-  // SwitchedCapabilities(), and of the record.
+  // The order of the stores is that of SwitchToNext(); the first is the main one. Of `options`, the
+  // stores, what asks and seals them, and the shortest lease held are filled in here. Failures:
+  // those of SwitchedCapabilities(), and of the record.
   static Result<std::shared_ptr<SwitchedLocks>> Open(std::vector<NamedLocks> stores,
                                                      std::shared_ptr<SwitchStore> record,
                                                      SwitchboardOptions options = {},
                                                      const Clock& clock = SystemClock::Instance());
   ~SwitchedLocks() override;
 
-  // To the next store in order, or to this one. Planned if both stores answer and seal, else as
+  // Begins a switch to the store of this name. Planned if both stores answer and seal, else as
   // `unless` says. Takes a name of its own in both stores for a moment, changes the record, counts
   // holds_left, which takes half a second and seven calls of a store at most, and returns: the
   // switch goes on by itself, in whichever process lives. One to that store that is under way, or
   // over, is answered as it stands. Failures: kInvalid, kUnavailable (the target does not answer,
   // or the record), kFenced (somebody else was quicker), and with what the target refuses that
   // name.
-  Result<LockSwitch> SwitchEngine(std::string_view why,
-                                  UnlessPlanned unless = UnlessPlanned::kDrain);
-  Result<LockSwitch> SwitchEngine(std::string_view name, std::string_view why,
+  Result<LockSwitch> SwitchTo(std::string_view name, std::string_view why,
+                              UnlessPlanned unless = UnlessPlanned::kDrain);
+  // The same, to the next store in order; after the last one comes the first.
+  Result<LockSwitch> SwitchToNext(std::string_view why,
                                   UnlessPlanned unless = UnlessPlanned::kDrain);
   // Until the target alone is in force. Failures: kInvalid (there is no switch, or it leaves a
   // store that cannot be sealed: that one has to end), kFenced, kUnavailable.

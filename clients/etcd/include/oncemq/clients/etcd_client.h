@@ -131,12 +131,13 @@ class EtcdClient {
   EtcdClient(const EtcdClient&) = delete;
   EtcdClient& operator=(const EtcdClient&) = delete;
 
-  Result<EtcdAnswer> Run(const EtcdTxn& txn);
+  // It ends after `within`, or after the time of a call if that is shorter.
+  Result<EtcdAnswer> Run(const EtcdTxn& txn, milliseconds within = milliseconds::max());
   // One operation by itself.
   Result<EtcdAnswer> Run(const EtcdOp& op);
 
   Result<EtcdLease> Grant(std::chrono::seconds ttl);
-  Result<EtcdLease> KeepAlive(int64_t lease);
+  Result<EtcdLease> KeepAlive(int64_t lease, milliseconds within = milliseconds::max());
   // Ends it, and removes all of its keys. Failure: kNotFound if it is gone.
   Status Revoke(int64_t lease);
 

@@ -17,8 +17,7 @@
 
 namespace oncemq {
 
-// `scheme`: what it begins with, for users who tell several ways to use a database apart by it.
-Result<SqlPlace> ParseMariadbPlace(std::string_view url, std::string_view scheme = "mariadb");
+Result<SqlPlace> ParseMariadbPlace(std::string_view url);
 
 // A server that takes no writes is refused. Sessions are REPEATABLE READ and strict; they end
 // statements of their own that run for longer than a call, and wait for a row for a second less.

@@ -72,8 +72,10 @@ class MemcachedClient {
   MemcachedClient& operator=(const MemcachedClient&) = delete;
 
   // All in one round trip; answers in the same order. A server without room for one of them is an
-  // Error for all, kNone only if the others are looks.
-  Result<std::vector<MemcachedReply>> Run(std::span<const MemcachedCommand> commands);
+  // Error for all, kNone only if the others are looks. It ends after `within`, or after the time of
+  // a call if that is shorter.
+  Result<std::vector<MemcachedReply>> Run(std::span<const MemcachedCommand> commands,
+                                          milliseconds within = milliseconds::max());
   Result<MemcachedReply> Run(const MemcachedCommand& command);
 
   // "1.6.18", and what `stats settings` says.

@@ -20,8 +20,7 @@
 
 namespace oncemq {
 
-// `scheme`: what it begins with, for users who tell several ways to use a database apart by it.
-Result<SqlPlace> ParsePostgresPlace(std::string_view url, std::string_view scheme = "postgres");
+Result<SqlPlace> ParsePostgresPlace(std::string_view url);
 
 // A server that takes no writes is refused. Sessions are READ COMMITTED and end statements of their
 // own that run for longer than a call; all else is as the server has it, synchronous_commit too.

@@ -64,12 +64,16 @@ class RedisClient {
   RedisClient& operator=(const RedisClient&) = delete;
 
   // All in one round trip; answers in the same order. An answer of kind kError is an answer here.
-  Result<std::vector<RedisReply>> Run(std::span<const RedisCommand> commands);
+  // It ends after `within`, or after the time of a call if that is shorter.
+  Result<std::vector<RedisReply>> Run(std::span<const RedisCommand> commands,
+                                      milliseconds within = milliseconds::max());
   // One; an answer of kind kError is an Error here.
   Result<RedisReply> Run(const RedisCommand& command);
-  // One call of the script for each argument list, which is keys first, in one round trip.
+  // One call of the script for each argument list, which is keys first, in one round trip. A server
+  // that does not know the script needs another one. `within`: of each.
   Result<std::vector<RedisReply>> Call(const RedisScript& script, size_t keys,
-                                       std::span<const RedisCommand> argument_lists);
+                                       std::span<const RedisCommand> argument_lists,
+                                       milliseconds within = milliseconds::max());
   const RedisPlace& place() const;
 
  private:

@@ -76,6 +76,11 @@ class RocksStore {
   // Without the lock, and without writing anything: whoever holds the store makes what is read
   // worthless, so ask first and again afterwards. Every change is refused (kInvalid).
   static Result<std::unique_ptr<RocksStore>> OpenToRead(const RocksOptions& options);
+  // Makes the directory if it is missing, for its owner alone. kInvalid: no store can lie there
+  // until a person changes something; kUnavailable: not now, as on a full disk.
+  static Status MakeDirectory(const std::string& directory);
+  // Whether MakeDirectory() could succeed, as the folders are now. Changes nothing.
+  static Status CheckDirectory(const std::string& directory);
   // The process that holds the store; 0: none does. kInvalid in a process that has a store open
   // itself: closing the lock's file would give its own lock away, if it is the same one.
   static Result<int64_t> HolderOf(const std::string& directory);
@@ -88,6 +93,9 @@ class RocksStore {
   Status Write(RocksBatch& batch, bool sync);
   // Makes everything written so far survive power loss. Likewise.
   Status Sync();
+  // Number of the last change that Write() has acknowledged, or that the opening found. A later
+  // opening that finds a lower one has lost changes.
+  uint64_t acknowledged() const;
   // That the next owner would find this store here. kUnavailable where somebody has moved, removed
   // or replaced its directory, or the file of its lock; it is of no use any more then.
   Status CheckPlace();

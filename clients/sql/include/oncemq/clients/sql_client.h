@@ -22,7 +22,12 @@ namespace oncemq {
 struct SqlTimes {
   milliseconds connect{1'000};
   milliseconds call{2'000};  // waiting for a connection included
+  // After this time without a message in an open transaction the server ends it, and with it the
+  // connection. MariaDB counts whole seconds, so it is rounded up there. 0: as the server has it.
+  milliseconds idle{0};
 };
+// Of a call that has no shorter time of its own.
+inline constexpr milliseconds kSqlWholeCall = milliseconds::max();
 
 // What the server said no to: nothing came of it.
 struct SqlRefusal {
@@ -64,15 +69,27 @@ class SqlTransaction final : public SqlSession {
   SqlDialect dialect() const override;
   // Behind an Error nothing works but its end.
   Result<SqlAnswer> Run(const SqlStatement& statement) override;
+  // Several: one round trip in PostgreSQL, one for each in MariaDB. An Error or a refusal ends the
+  // transaction, and nothing of it stays.
+  Result<SqlOutcome> Try(std::span<const SqlStatement> statements);
   // An Error with Effect::kUnknown: it may be committed, or not.
   Status Commit();
+  // Together with last statements; gives their answers. PostgreSQL: all in one round trip.
+  Result<SqlOutcome> CommitAfter(std::span<const SqlStatement> last);
+  // Keeps the connection, which the destructor would close.
+  void Rollback();
 
  private:
   friend class SqlClient;
-  SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line);
+  SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line, milliseconds answer);
+  BootTime Until() const;
+  Result<SqlOutcome> Send(std::span<const SqlStatement> statements);
+  void Drop();
 
   SqlClient& client_;
   std::unique_ptr<SqlLine> line_;  // none: it has ended
+  const milliseconds answer_;      // how long one is waited for
+  bool begun_ = false;             // at the server
 };
 
 // Thread safety: any thread.
@@ -90,13 +107,15 @@ class SqlClient final : public SqlSession {
   SqlDialect dialect() const override;
   // One; a refusal is an Error here.
   Result<SqlAnswer> Run(const SqlStatement& statement) override;
-  // As one transaction.
-  Result<SqlOutcome> Try(std::span<const SqlStatement> statements);
+  // As one transaction. It ends after `within`, or after the time of a call if that is shorter.
+  Result<SqlOutcome> Try(std::span<const SqlStatement> statements,
+                         milliseconds within = kSqlWholeCall);
 
   // Over one connection, which nobody else uses meanwhile. It must not outlive the client.
   Result<std::unique_ptr<SqlTransaction>> Begin();
-  // One more connection, for the caller alone, to be destroyed by it.
-  Result<std::unique_ptr<SqlLine>> OpenOwn();
+  // The same, without a round trip: it begins with its first statements. Each answer is waited for
+  // `within`, or for the time of a call if that is shorter.
+  Result<std::unique_ptr<SqlTransaction>> BeginLater(milliseconds within);
 
  private:
   friend class SqlTransaction;

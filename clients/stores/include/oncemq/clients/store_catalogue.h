@@ -22,8 +22,7 @@ struct NamedStore {
   // As its engine has it, without a user: that is whoever asks.
   std::string address;
   // Your statement that everybody who reaches the store may do everything there. Needed where a
-  // store knows no users: memcached, etcd, several Redis masters, locks of SQL sessions, a
-  // directory, memory.
+  // store knows no users: memcached, etcd, several Redis masters, a directory, memory.
   bool anybody = false;
 };
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transactions over a scripted connection: the messages in which they travel.
+#include "oncemq/clients/sql_client.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace oncemq {
+namespace {
+
+struct Script {
+  std::vector<std::vector<std::string>> messages;  // the statements of each
+  std::vector<milliseconds> waited;                // for each answer
+  std::string refused;                             // a statement
+  int opened = 0;
+};
+
+class ScriptedSqlLine final : public SqlLine {
+ public:
+  explicit ScriptedSqlLine(Script& script) : script_(script) { script_.opened++; }
+
+  bool Fresh() override { return true; }
+  Result<SqlOutcome> Run(std::span<const SqlStatement> statements, BootTime until) override {
+    auto& message = script_.messages.emplace_back();
+    script_.waited.push_back(std::chrono::ceil<milliseconds>(until - BootNow()));
+    SqlOutcome outcome;
+    for (const SqlStatement& statement : statements) {
+      message.emplace_back(statement.text);
+      if (statement.text == script_.refused) {
+        return SqlOutcome{{}, SqlRefusal{"55P03", 0, "somebody has it"}};
+      }
+      outcome.answers.push_back({message.size(), {}});
+    }
+    return outcome;
+  }
+
+ private:
+  Script& script_;
+};
+
+class SqlTransactionTest : public ::testing::TestWithParam<SqlDialect> {
+ protected:
+  using Messages = std::vector<std::vector<std::string>>;
+
+  void SetUp() override {
+    auto client = SqlClient::Open(
+        GetParam(),
+        [this](BootTime) -> Result<std::unique_ptr<SqlLine>> {
+          return std::unique_ptr<SqlLine>(std::make_unique<ScriptedSqlLine>(script_));
+        },
+        {}, 4);
+    ASSERT_TRUE(client.has_value());
+    client_ = *std::move(client);
+  }
+  bool pipelines() const { return GetParam() == SqlDialect::kPostgres; }
+
+  static constexpr milliseconds kShort{500};
+  const std::vector<SqlStatement> look_{{"LOCK"}, {"READ"}};
+  const std::vector<SqlStatement> write_{{"WRITE"}};
+  Script script_;
+  std::unique_ptr<SqlClient> client_;
+};
+
+TEST_P(SqlTransactionTest, BeginsAndEndsInTheMessagesOfItsStatementsWhereThereArePipelines) {
+  const auto transaction = client_->BeginLater(kShort);
+  ASSERT_TRUE(transaction.has_value());
+  EXPECT_TRUE(script_.messages.empty());
+  const auto looked = (*transaction)->Try(look_);
+  ASSERT_TRUE(looked.has_value());
+  EXPECT_EQ(looked->answers.size(), 2u) << "the begin has none";
+  const auto written = (*transaction)->CommitAfter(write_);
+  ASSERT_TRUE(written.has_value());
+  EXPECT_EQ(written->answers.size(), 1u) << "the end has none";
+  EXPECT_EQ(script_.messages,
+            pipelines()
+                ? (Messages{{"START TRANSACTION", "LOCK", "READ"}, {"WRITE", "COMMIT"}})
+                : (Messages{{"START TRANSACTION"}, {"LOCK"}, {"READ"}, {"WRITE"}, {"COMMIT"}}));
+  for (const milliseconds waited : script_.waited) {
+    EXPECT_LE(waited, kShort);
+  }
+  EXPECT_FALSE((*transaction)->Commit().has_value()) << "it has ended";
+  ASSERT_TRUE(client_->Run({"NEXT"}));
+  EXPECT_EQ(script_.opened, 1) << "the connection is used again";
+}
+
+TEST_P(SqlTransactionTest, IsOverWithItsConnectionWhenTheServerRefusesAStatement) {
+  for (const std::string refused : {"LOCK", "WRITE"}) {
+    script_ = {{}, {}, refused, script_.opened};
+    const int before = script_.opened;
+    const auto transaction = client_->BeginLater(kShort);
+    ASSERT_TRUE(transaction.has_value());
+    auto outcome = (*transaction)->Try(look_);
+    if (refused == "WRITE") {
+      outcome = (*transaction)->CommitAfter(write_);
+    }
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_TRUE(outcome->refusal);
+    ASSERT_TRUE(client_->Run({"NEXT"}));
+    EXPECT_EQ(script_.opened, before + 1) << "in the former one it is still open";
+  }
+}
+
+TEST_P(SqlTransactionTest, KeepsItsConnectionWhenItIsRolledBack) {
+  auto transaction = client_->BeginLater(kShort);
+  ASSERT_TRUE(transaction.has_value());
+  ASSERT_TRUE((*transaction)->Try(look_));
+  (*transaction)->Rollback();
+  EXPECT_EQ(script_.messages.back(), std::vector<std::string>{"ROLLBACK"});
+  transaction->reset();
+  ASSERT_TRUE(client_->Run({"NEXT"}));
+  EXPECT_EQ(script_.opened, 1);
+}
+
+TEST_P(SqlTransactionTest, ACallMayHaveLessTimeThanTheOthersAndNeverMore) {
+  ASSERT_TRUE(client_->Try(write_, kShort));
+  EXPECT_LE(script_.waited.back(), kShort);
+  ASSERT_TRUE(client_->Try(write_, milliseconds(60'000)));
+  EXPECT_LE(script_.waited.back(), SqlTimes{}.call);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sql, SqlTransactionTest,
+                         ::testing::Values(SqlDialect::kPostgres, SqlDialect::kMariadb),
+                         [](const auto& tested) {
+                           return tested.param == SqlDialect::kPostgres ? "postgres" : "mariadb";
+                         });
+
+}  // namespace
+}  // namespace oncemq
