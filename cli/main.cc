@@ -4,12 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app_tree.h"
 #include "check_command.h"
+#include "completion.h"
 #include "edit_distance.h"
 #include "exit_code.h"
 #include "explain_command.h"
@@ -27,8 +30,10 @@ namespace {
 
 struct Arguments {
   std::string config;
-  std::string handler = "print";
+  RunArguments run;
   bool json = false;
+  std::string shell;  // of completion
+  StatusArguments status;
   ServicePlace place;     // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
@@ -38,27 +43,50 @@ struct Arguments {
   WindowPlace window_place() const { return {place, directory}; }
 };
 
-CLI::App* AddRun(CLI::App& app, Arguments& arguments) {
-  CLI::App* run = app.add_subcommand("run", "Run a service until it is asked to stop");
+// A command of the tree, and the call that it is; the call gives the exit code.
+struct CommandAction {
+  const CLI::App* command;
+  std::function<int()> run;
+};
+using CommandActions = std::vector<CommandAction>;
+
+constexpr char kAboutRun[] =
+    "Both handlers only watch. A watch is a consumer group of its own, named\n"
+    "<group>.watch.<8 hex digits>, with a window in memory. It commits nothing to the group of\n"
+    "the service, and leaves alone its window, locks, admin socket, file of refused messages and\n"
+    "log file. It begins where `kafka.start` of the service file says; the default is the start\n"
+    "of the log. The broker forgets the group of a watch by itself.\n"
+    "\n"
+    "Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 5 no broker was reached or no\n"
+    "partition has begun, 7 a partition was stopped, 8 ended at once by a second signal,\n"
+    "130 and 143 stopped by SIGINT or SIGTERM in order.";
+
+void AddRun(CLI::App& app, RunArguments& arguments, CommandActions& actions) {
+  CLI::App* run =
+      app.add_subcommand("run", "Watch the messages of a service, until it is asked to stop");
   run->add_option("-c,--config", arguments.config, "The service file")->required();
-  run->add_option("--handler", arguments.handler,
-                  "print: a line for each applied message, never its payload. count: only the sums")
-      ->check(CLI::IsMember({"print", "count"}))
-      ->capture_default_str();
+  // That it must be said, the command itself tells, with the reason.
+  run->add_option(
+         "--handler", arguments.handler,
+         "Must be said. print: a line for each message, never its payload. count: sums only")
+      ->check(CLI::IsMember({"print", "count"}));
   run->add_flag("--json", arguments.json, "The report at the end as one JSON object");
-  run->footer(
-      "Exit codes: 1 failed, 2 refused, 4 the sums do not add up, 5 no broker was reached or no\n"
-      "partition has begun, 7 a partition was stopped, 8 ended at once by a second signal,\n"
-      "130 and 143 stopped by SIGINT or SIGTERM in order.");
-  return run;
+  CLI::Option* only_new =
+      run->add_flag("--only-new", arguments.only_new, "Watch the messages that arrive from now on");
+  run->add_flag("--consume-without-effects", arguments.takes_messages,
+                "No watch: join the group of the service, commit, and mark ids as done in its "
+                "window, though no effect is made. The service does not get these messages")
+      ->excludes(only_new);
+  run->footer(kAboutRun);
+  actions.push_back({run, [&] { return RunCommand(arguments); }});
 }
 
-CLI::App* AddCheck(CLI::App& app, Arguments& arguments) {
+void AddCheck(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* check =
       app.add_subcommand("check", "Say what is wrong with a service file, or what it means");
-  check->add_option("-c,--config", arguments.config, "The service file")->required();
+  check->add_option("-c,--config,service.yaml", arguments.config, "The service file")->required();
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
-  return check;
+  actions.push_back({check, [&] { return CheckCommand(arguments.config, arguments.json); }});
 }
 
 // Which running service is asked.
@@ -69,11 +97,17 @@ void AddPlace(CLI::App& command, const std::string& config, ServicePlace& place)
   command.footer("Exit codes: 2 refused, 6 no service answers there.");
 }
 
-CLI::App* AddStatus(CLI::App& app, Arguments& arguments) {
+void AddStatus(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* status = app.add_subcommand("status", "Say what a running service is doing");
   AddPlace(*status, "-c,--config,service.yaml", arguments.place);
-  status->add_flag("--json", arguments.json, "As one JSON object");
-  return status;
+  status->add_flag("--json", arguments.status.json, "As one JSON object");
+  status->add_option("--stalled-after", arguments.status.stalled_after,
+                     "A partition with something to do that finishes nothing for so long does not "
+                     "move: 60s if nothing is said");
+  status->footer(
+      "Exit codes: 1 a partition is stopped, or something does not move: the last lines say what;\n"
+      "2 refused, 6 no service answers there.");
+  actions.push_back({status, [&] { return StatusCommand(arguments.place, arguments.status); }});
 }
 
 // Whose window is looked into.
@@ -96,8 +130,7 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
       "the store and cannot be asked.");
 }
 
-// The command that `stat` is.
-const CLI::App* AddWindow(CLI::App& app, Arguments& arguments) {
+void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* window = app.add_subcommand(
       "window", "Look into the window of a running service, or of a stopped one");
   window->require_subcommand(1);
@@ -107,7 +140,12 @@ const CLI::App* AddWindow(CLI::App& app, Arguments& arguments) {
   show->add_option("id", arguments.show.id, "The id")->required();
   show->add_flag("--hex", arguments.show.hex, "The id is given as hex digits, two for each byte");
   AddWindowPlace(*show, arguments);
-  return stat;
+  actions.push_back(
+      {stat, [&] { return WindowStatCommand(arguments.window_place(), arguments.json); }});
+  actions.push_back({show, [&] {
+                       arguments.show.json = arguments.json;
+                       return WindowShowCommand(arguments.window_place(), arguments.show);
+                     }});
 }
 
 // Which catalogue of stores, and who asks there.
@@ -124,12 +162,7 @@ void AddScope(CLI::App& command, CatalogueArguments& from) {
   command.add_option("--scope", from.scope, "Of the application, as the catalogue gives it");
 }
 
-struct StoreCommand {
-  const CLI::App* command;
-  int (*run)(const StoreArguments&);
-};
-
-std::vector<StoreCommand> AddStore(CLI::App& app, StoreArguments& arguments) {
+void AddStore(CLI::App& app, StoreArguments& arguments, CommandActions& actions) {
   CLI::App* store = app.add_subcommand("store", "Look into a catalogue of stores, and grant");
   store->require_subcommand(1);
   CLI::App* check = store->add_subcommand("check", "What a catalogue says, or what is wrong in it");
@@ -146,21 +179,31 @@ std::vector<StoreCommand> AddStore(CLI::App& app, StoreArguments& arguments) {
   for (CLI::App* command : {check, grants}) {
     command->add_flag("--json", arguments.json, "As JSON, one object a line");
   }
-  return {{check, StoreCheckCommand}, {enrol, StoreRegisterCommand}, {grants, StoreGrantsCommand}};
+  actions.push_back({check, [&] { return StoreCheckCommand(arguments); }});
+  actions.push_back({enrol, [&] { return StoreRegisterCommand(arguments); }});
+  actions.push_back({grants, [&] { return StoreGrantsCommand(arguments); }});
 }
 
-using LockAction = int (*)(const LockArguments&);
-
-struct LockCommand {
-  const CLI::App* command;
-  LockAction run;
-};
-
-void AddSpace(CLI::App& command, LockArguments& arguments, const std::string& none) {
-  command
+CLI::Option* AddSpace(CLI::App& command, LockArguments& arguments, const std::string& none) {
+  return command
       .add_option("--space", arguments.space,
                   "The space of the names, as their services say it; " + none)
       ->each([&](const std::string&) { arguments.space_said = true; });
+}
+
+// Where several stores are switched. `board`: what the name of the switchboard is called.
+void AddRecord(CLI::App& command, LockArguments& arguments, const std::string& board) {
+  command.add_option("--record", arguments.record,
+                     "Where the switch record is: file:/directory, etcd://host or the like; with a "
+                     "password: ONCEMQ_RECORD");
+  command.add_option("--store", arguments.stores,
+                     "NAME=ADDRESS of each store, in their order; with passwords: ONCEMQ_STORES, "
+                     "with blanks between them");
+  command
+      .add_option(board, arguments.board,
+                  "Of the switchboard, where its services say another one than this")
+      ->capture_default_str()
+      ->each([&](const std::string&) { arguments.board_said = true; });
 }
 
 void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
@@ -171,18 +214,10 @@ void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
       "Fail where a planned switch is not possible from here. By default that is a "
       "drain: nothing is granted, but to the fenced, until the holders' leases are over");
   command.add_flag("--call-off", arguments.call_off, "Call off the switch that is under way");
-  command.add_option("--record", arguments.record,
-                     "Where the switch record is: file:/directory, etcd://host or the like; with a "
-                     "password: ONCEMQ_RECORD");
-  command.add_option("--store", arguments.stores,
-                     "NAME=ADDRESS of each store, in their order; with passwords: ONCEMQ_STORES, "
-                     "with blanks between them");
+  command.add_flag("--watch", arguments.watch,
+                   "Look every second until the switch is over: counts down what is left");
+  AddRecord(command, arguments, "--name,--switchboard");
   AddSpace(command, arguments, "'' for those that say none");
-  command
-      .add_option("--name", arguments.board,
-                  "Of the switchboard, where its services say another one than this")
-      ->capture_default_str()
-      ->each([&](const std::string&) { arguments.board_said = true; });
   CLI::Option* first =
       command
           .add_option("--first-epoch", arguments.first_epoch,
@@ -199,22 +234,55 @@ void AddLockSwitch(CLI::App& command, LockArguments& arguments) {
   command.footer("Exit codes: 1 failed, 2 refused, 6 no answer there.");
 }
 
-std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
+using LockAction = int (*)(const LockArguments&);
+
+// Where the locks are: an address, or stores and the record that says which is in force, with a
+// space; or a catalogue.
+void AddLockPlace(CLI::App& command, LockArguments& arguments) {
+  CLI::Option* at = command.add_option(
+      "--at", arguments.at, "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
+  AddRecord(command, arguments, "--switchboard");
+  for (const char* other : {"--record", "--store", "--switchboard"}) {
+    at->excludes(command.get_option(other));
+  }
+  AddSpace(command, arguments, "none if they do not");
+  AddScope(command, arguments.from);
+}
+
+void AddLockLs(CLI::App& ls, LockArguments& arguments) {
+  ls.add_option("--after", arguments.after, "Those after this name");
+  ls.add_option("--limit", arguments.limit, "At most so many")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  AddLockPlace(ls, arguments);
+  CLI::Option* file = ls.add_option("-c,--config", arguments.config,
+                                    "Instead of names, the spaces that this service file names");
+  for (const char* other : {"--at", "--record", "--store", "--switchboard", "--space",
+                            "--catalogue", "--application", "--secret-file", "--scope"}) {
+    file->excludes(ls.get_option(other));
+  }
+  ls.add_flag("--hex", arguments.hex, "--after is given as hex digits, two for each byte");
+  ls.footer(
+      "A store does not list its spaces. -c FILE, or --catalogue FILE without an application,\n"
+      "lists those that the file names. --at without --space lists the names of services that say\n"
+      "none.\n"
+      "\n"
+      "Exit codes: 0 also if nothing is held, 1 failed, 2 refused, 6 no answer there.");
+}
+
+void AddLock(CLI::App& app, LockArguments& arguments, CommandActions& actions) {
   CLI::App* lock = app.add_subcommand("lock", "Look at locks, and take one away");
   lock->require_subcommand(1);
-  std::vector<LockCommand> commands;
   const auto add = [&](const char* name, const char* what, LockAction run) {
     CLI::App* command = lock->add_subcommand(name, what);
     command->add_flag("--json", arguments.json, "As JSON, one object a line");
-    commands.push_back({command, run});
+    actions.push_back({command, [&arguments, run] { return run(arguments); }});
     return command;
   };
   add("engines", "What engines there are, and what each can do", LockEnginesCommand);
-  CLI::App* ls = add("ls", "Names that are held or waited for", LockLsCommand);
-  ls->add_option("--after", arguments.after, "Those behind this name");
-  ls->add_option("--limit", arguments.limit, "At most so many")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+  AddLockLs(*add("ls", "Names that are held or waited for; or the spaces that a file names",
+                 LockLsCommand),
+            arguments);
   CLI::App* show = add("show", "Who holds a name, and who waits for it", LockShowCommand);
   CLI::App* ask_back =
       add("ask-back", "Ask the holders of a name to give it back", LockAskBackCommand);
@@ -231,28 +299,20 @@ std::vector<LockCommand> AddLock(CLI::App& app, LockArguments& arguments) {
   AddLockSwitch(*add("switch", "Where a switch of stores stands; begin one, or call it off",
                      LockSwitchCommand),
                 arguments);
-  for (CLI::App* command : {ls, show, ask_back, release, election, bench}) {
-    command->add_option("--at", arguments.at,
-                        "redis://host:port or the like; with a password: in ONCEMQ_LOCKS");
-    AddSpace(*command, arguments, "none if they do not");
-    AddScope(*command, arguments.from);
-    if (command != ls && command != bench) {
-      command->add_option("name", arguments.name, "The name")->required();
-    }
+  for (CLI::App* command : {show, ask_back, release, election, bench}) {
+    AddLockPlace(*command, arguments);
     if (command != bench) {
+      command->add_option("name", arguments.name, "The name")->required();
       command->add_flag("--hex", arguments.hex,
-                        std::string(command == ls ? "--after" : "The name") +
-                            " is given as hex digits, two for each byte");
+                        "The name is given as hex digits, two for each byte");
     }
-    const bool only_looks = command == ls || command == show;
     command->footer(std::string("Exit codes: ") +
-                    (only_looks ? "0 also if nothing is held, 1" : "1 nothing was held, or") +
+                    (command == show ? "0 also if nothing is held, 1" : "1 nothing was held, or") +
                     " failed, 2 refused, 6 no answer there.");
   }
-  return commands;
 }
 
-CLI::App* AddExplain(CLI::App& app, Arguments& arguments) {
+void AddExplain(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* explain = app.add_subcommand("explain", "Explain what the service promises");
   explain->require_subcommand(1);
   CLI::App* guarantee = explain->add_subcommand(
@@ -262,7 +322,7 @@ CLI::App* AddExplain(CLI::App& app, Arguments& arguments) {
   guarantee
       ->add_option("--socket", arguments.place.socket, "As the service that runs there says it")
       ->excludes(file);
-  return explain;
+  actions.push_back({guarantee, [&] { return ExplainGuaranteeCommand(arguments.place); }});
 }
 
 constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;
@@ -271,6 +331,32 @@ int PrintVersion(bool json) {
   std::cout << (json ? "{\"name\":\"oncemq\",\"version\":\"" ONCEMQ_VERSION "\"}" : kVersion)
             << "\n";
   return kExitDone;
+}
+
+void AddVersion(CLI::App& app, Arguments& arguments, CommandActions& actions) {
+  app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+  version->add_flag("--json", arguments.json, "As a JSON object");
+  actions.push_back({version, [&] { return PrintVersion(arguments.json); }});
+}
+
+int PrintCompletion(const CLI::App& app, const std::string& shell) {
+  const std::vector<CompletedCommand> tree = TreeOf(app);
+  std::cout << (shell == "zsh" ? ZshCompletion(tree) : BashCompletion(tree));
+  return kExitDone;
+}
+
+void AddCompletion(CLI::App& app, Arguments& arguments, CommandActions& actions) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print a script by which a shell completes this command");
+  completion->add_option("shell", arguments.shell, "The shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  completion->footer(
+      "To use it: source <(oncemq completion bash), in ~/.bashrc; or write that of zsh into a "
+      "file\n"
+      "_oncemq in a folder of $fpath.");
+  actions.push_back({completion, [&] { return PrintCompletion(app, arguments.shell); }});
 }
 
 // CLI11 would only say that a command is missing. `at`: which argument names one of `app`'s.
@@ -292,31 +378,33 @@ bool IsUnknownCommand(const CLI::App& app, int argc, char** argv, int at = 1) {
   return true;
 }
 
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  oncemq check service.yaml\n"
+    "  oncemq explain guarantee -c service.yaml\n"
+    "  oncemq run -c service.yaml --handler count\n"
+    "  oncemq status service.yaml\n"
+    "  oncemq window show ID --socket /run/payments/admin.sock\n"
+    "  oncemq window stat -c service.yaml\n"
+    "  oncemq lock show NAME --at redis://localhost --space payments\n"
+    "  oncemq lock switch b --record file:/etc/locks --store a=redis://h1 --store b=redis://h2 "
+    "--space payments";
+
 int Main(int argc, char** argv) {
   CLI::App app("Effectively-once effects from at-least-once delivery", "oncemq");
   app.require_subcommand(1);
-  app.footer(
-      "Examples:\n"
-      "  oncemq check -c service.yaml\n"
-      "  oncemq explain guarantee -c service.yaml\n"
-      "  oncemq run -c service.yaml --handler count\n"
-      "  oncemq status service.yaml\n"
-      "  oncemq window show ID --socket /run/payments/admin.sock\n"
-      "  oncemq window stat -c service.yaml\n"
-      "  oncemq lock show NAME --at redis://localhost --space payments\n"
-      "  oncemq lock switch b --record file:/etc/locks --store a=redis://h1 --store b=redis://h2 "
-      "--space payments");
-  app.set_version_flag("--version", kVersion, "Print the version, as the command `version` does");
+  app.footer(kExamples);
   Arguments arguments;
-  const CLI::App* run = AddRun(app, arguments);
-  const CLI::App* check = AddCheck(app, arguments);
-  CLI::App* version = app.add_subcommand("version", "Print the version");
-  version->add_flag("--json", arguments.json, "As a JSON object");
-  const CLI::App* explain = AddExplain(app, arguments);
-  const CLI::App* status = AddStatus(app, arguments);
-  const CLI::App* stat = AddWindow(app, arguments);
-  const std::vector<LockCommand> locks = AddLock(app, arguments.lock);
-  const std::vector<StoreCommand> stores = AddStore(app, arguments.store);
+  CommandActions actions;
+  AddRun(app, arguments.run, actions);
+  AddCheck(app, arguments, actions);
+  AddVersion(app, arguments, actions);
+  AddExplain(app, arguments, actions);
+  AddStatus(app, arguments, actions);
+  AddWindow(app, arguments, actions);
+  AddLock(app, arguments.lock, actions);
+  AddStore(app, arguments.store, actions);
+  AddCompletion(app, arguments, actions);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;
   }
@@ -325,36 +413,10 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUsage;
   }
-  if (run->parsed()) {
-    return RunCommand({arguments.config, arguments.handler, arguments.json});
-  }
-  if (check->parsed()) {
-    return CheckCommand(arguments.config, arguments.json);
-  }
-  if (version->parsed()) {
-    return PrintVersion(arguments.json);
-  }
-  if (explain->parsed()) {
-    return ExplainGuaranteeCommand(arguments.place);
-  }
-  if (status->parsed()) {
-    return StatusCommand(arguments.place, arguments.json);
-  }
-  if (stat->parsed()) {
-    return WindowStatCommand(arguments.window_place(), arguments.json);
-  }
-  for (const LockCommand& lock : locks) {
-    if (lock.command->parsed()) {
-      return lock.run(arguments.lock);
-    }
-  }
-  for (const StoreCommand& store : stores) {
-    if (store.command->parsed()) {
-      return store.run(arguments.store);
-    }
-  }
-  arguments.show.json = arguments.json;
-  return WindowShowCommand(arguments.window_place(), arguments.show);
+  const auto parsed = std::find_if(actions.begin(), actions.end(), [](const CommandAction& action) {
+    return action.command->parsed();
+  });
+  return parsed == actions.end() ? kExitUsage : parsed->run();
 }
 
 }  // namespace

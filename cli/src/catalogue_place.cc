@@ -8,7 +8,7 @@
 namespace oncemq {
 namespace {
 
-Error Refused(const char* why) {
+Error CatalogueRefused(const char* why) {
   return {Code::kInvalid, Effect::kNone, why};
 }
 
@@ -31,7 +31,8 @@ bool NamesCatalogue(const CatalogueArguments& arguments) {
 Result<StoreCatalogue> CatalogueOf(const CatalogueArguments& arguments) {
   const std::string file = Said(arguments.file, "ONCEMQ_CATALOGUE");
   if (file.empty()) {
-    return Refused("which catalogue of stores? Say --catalogue FILE, or set ONCEMQ_CATALOGUE");
+    return CatalogueRefused(
+        "which catalogue of stores? Say --catalogue FILE, or set ONCEMQ_CATALOGUE");
   }
   return LoadStores(file);
 }
@@ -39,7 +40,7 @@ Result<StoreCatalogue> CatalogueOf(const CatalogueArguments& arguments) {
 Result<StoreIdentity> IdentityOf(const CatalogueArguments& arguments) {
   StoreIdentity who{Said(arguments.application, "ONCEMQ_APPLICATION"), ""};
   if (who.application.empty()) {
-    return Refused("which application? Say --application NAME, or set ONCEMQ_APPLICATION");
+    return CatalogueRefused("which application? Say --application NAME, or set ONCEMQ_APPLICATION");
   }
   const std::string file = Said(arguments.secret_file, "ONCEMQ_SECRET_FILE");
   if (!file.empty()) {
@@ -52,7 +53,7 @@ Result<StoreIdentity> IdentityOf(const CatalogueArguments& arguments) {
     who.secret = Said("", "ONCEMQ_SECRET");
   }
   if (who.secret.empty()) {
-    return Refused(
+    return CatalogueRefused(
         "an application proves itself: say --secret-file PATH, or set ONCEMQ_SECRET_FILE or "
         "ONCEMQ_SECRET");
   }

@@ -9,6 +9,7 @@
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_locks.h"
 #include "safe_json.h"
+#include "service_window.h"
 
 namespace oncemq {
 namespace {
@@ -30,15 +31,25 @@ int PrintJson(const std::string& config, const Result<ServiceOptions>& options) 
   return options ? kExitDone : kExitUsage;
 }
 
+// The file first, then the places on this host that it names.
+Result<ServiceOptions> Checked(const std::string& config) {
+  Result<ServiceOptions> options = LoadService(config);
+  if (!options) {
+    return options;
+  }
+  if (const Status locks = CheckServiceLocks(*options); !locks) {
+    return Error{Code::kInvalid, Effect::kNone, "`locks`: " + locks.error().message};
+  }
+  if (const Status window = CheckServiceWindow(*options); !window) {
+    return Error{Code::kInvalid, Effect::kNone, "`window.directory`: " + window.error().message};
+  }
+  return options;
+}
+
 }  // namespace
 
 int CheckCommand(const std::string& config, bool json) {
-  Result<ServiceOptions> options = LoadService(config);
-  if (options) {
-    if (const Status locks = CheckServiceLocks(*options); !locks) {
-      options = Error{Code::kInvalid, Effect::kNone, "`locks`: " + locks.error().message};
-    }
-  }
+  const Result<ServiceOptions> options = Checked(config);
   if (json) {
     return PrintJson(config, options);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handlers.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -11,18 +10,6 @@
 #include "service_commands.h"
 
 namespace oncemq {
-namespace {
-
-// What a JSON text gives back as it was, and a person can type.
-bool IsPlainText(std::string_view id) {
-  const bool controls = std::any_of(id.begin(), id.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  });
-  // Bytes that are no UTF-8 come back as something else.
-  return !controls && nlohmann::json::parse(SafeJson(std::string(id)), nullptr, false) == id;
-}
-
-}  // namespace
 
 std::string PrintedLine(std::string_view id, std::string_view topic, int32_t partition,
                         int64_t offset) {

@@ -9,6 +9,7 @@
 #include "audit.h"
 #include "exit_code.h"
 #include "lock_place.h"
+#include "lock_spaces.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/fence_text.h"
 #include "oncemq/locks/election.h"
@@ -26,8 +27,18 @@ int Refused(const std::string& why) {
   return kExitUsage;
 }
 
-std::optional<std::string> NameOf(const LockArguments& arguments) {
-  return arguments.hex ? BytesOfHex(arguments.name) : std::optional(arguments.name);
+// Checked here, so that no store is opened for a name that none can have.
+Result<std::string> NameOf(const LockArguments& arguments) {
+  auto name = arguments.hex ? BytesOfHex(arguments.name) : std::optional(arguments.name);
+  if (!name) {
+    return Error{Code::kInvalid, Effect::kNone, "the name is not in hex digits, two for each byte"};
+  }
+  if (name->empty() || name->size() > kLongestLockName) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the name of a lock has 1 to " + std::to_string(kLongestLockName) +
+                     " bytes, not " + std::to_string(name->size())};
+  }
+  return *std::move(name);
 }
 
 struct NamedPlace {
@@ -38,7 +49,7 @@ struct NamedPlace {
 Result<NamedPlace> OpenNamed(const LockArguments& arguments) {
   auto name = NameOf(arguments);
   if (!name) {
-    return Error{Code::kInvalid, Effect::kNone, "the name is not in hex digits, two for each byte"};
+    return name.error();
   }
   auto locks = OpenLocksOf(arguments);
   if (!locks) {
@@ -140,6 +151,12 @@ int LockLsCommand(const LockArguments& arguments) {
   if (!after) {
     return Refused("the name is not in hex digits, two for each byte");
   }
+  if (const auto spaces = NamedSpaces(arguments); !spaces) {
+    std::cerr << spaces.error().message << "\n";  // a line for each mistake of a file
+    return kExitUsage;
+  } else if (*spaces) {
+    return TellSpaces(**spaces, *after, arguments);
+  }
   const auto locks = OpenLocksOf(arguments);
   if (!locks) {
     return LockFailed(locks.error());
@@ -149,7 +166,7 @@ int LockLsCommand(const LockArguments& arguments) {
     return LockFailed(names.error());
   }
   if (names->empty()) {
-    std::cerr << WithSpace("no names", arguments);
+    std::cerr << WithSpace("no names", arguments) << HintOfSpaces(arguments);
   }
   int exit = kExitDone;
   for (const std::string& name : *names) {
@@ -208,7 +225,10 @@ int LockAskBackCommand(const LockArguments& arguments) {
 int LockReleaseCommand(const LockArguments& arguments) {
   const auto name = NameOf(arguments);
   const auto fence = ParseFence(arguments.fence);
-  if (!name || !fence || fence->empty()) {
+  if (!name) {
+    return LockFailed(name.error());
+  }
+  if (!fence || fence->empty()) {
     return Refused("release takes a name, and the fence of the hold that `lock show` prints");
   }
   const auto locks = OpenLocksOf(arguments);

@@ -15,19 +15,21 @@ struct LockArguments {
   std::string space;
   bool space_said = false;
   CatalogueArguments from;  // in place of an address and a space
+  std::string config;       // of ls: the service file whose spaces are told
   std::string name;
   bool hex = false;   // the name is given as hex digits
   std::string after;  // of ls
   uint64_t limit = 100;
   std::string fence;                // of release
   bool resign = false;              // of election: ask the leader to
-  std::string record;               // of switch: where the switch record is
-  std::vector<std::string> stores;  // of switch: NAME=ADDRESS; none: what ONCEMQ_STORES says
+  std::string record;               // where the switch record is; empty: what ONCEMQ_RECORD says
+  std::vector<std::string> stores;  // beside a record: NAME=ADDRESS; none: what ONCEMQ_STORES says
   std::string why;                  // of switch: for people
   bool next = false;                // of switch: to the next store in order
   bool planned_only = false;        // of switch: no drain in its place
   bool call_off = false;            // of switch
-  std::string board = "locks";      // of switch: how its switchboard is called
+  bool watch = false;               // of switch: looks until it is over
+  std::string board = "locks";      // beside a record: how its switchboard is called
   bool board_said = false;
   uint32_t first_epoch = 0;  // of switch: raises a record that was lost
   uint32_t longest = 0;      // of switch, with first_epoch: seconds of the longest lease

@@ -9,12 +9,23 @@
 #include "oncemq/locks/catalogue_locks.h"
 #include "oncemq/locks/lock_engines.h"
 #include "safe_json.h"
+#include "switch_place.h"
 
 namespace oncemq {
 namespace {
 
 Error RefusedPlace(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
+}
+
+bool SaysRecord(const LockArguments& arguments) {
+  return !arguments.record.empty() || !arguments.stores.empty() || arguments.board_said;
+}
+
+Result<std::shared_ptr<LockEngine>> OpenByRecord(const LockArguments& arguments) {
+  auto plan = SwitchPlaceOf(arguments);
+  auto opened = plan ? OpenBegun(*std::move(plan), WithoutVote()) : plan.error();
+  return opened ? Result<std::shared_ptr<LockEngine>>(*std::move(opened)) : opened.error();
 }
 
 }  // namespace
@@ -45,7 +56,8 @@ Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const c
   if (SaysCatalogue(from) && addresses) {
     return RefusedPlace(
         "a catalogue says addresses and spaces by itself: beside --catalogue, --application, "
-        "--scope and --secret-file there is no --at, --record, --store, --space or --name");
+        "--scope and --secret-file there is no --at, --record, --store, --space, --name or "
+        "--switchboard");
   }
   return SaysCatalogue(from) ||
          (!addresses && std::getenv(variable) == nullptr && NamesCatalogue(from));
@@ -67,7 +79,9 @@ Result<StoreAccess> AccessOf(const CatalogueArguments& from) {
 }
 
 Result<bool> LocksByCatalogue(const LockArguments& arguments) {
-  return ByCatalogue(arguments.from, !arguments.at.empty() || arguments.space_said, "ONCEMQ_LOCKS");
+  return ByCatalogue(arguments.from,
+                     !arguments.at.empty() || arguments.space_said || SaysRecord(arguments),
+                     "ONCEMQ_LOCKS");
 }
 
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) {
@@ -84,9 +98,13 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
     return access ? OpenGrantedLocks(*access, WithoutVote(), true) : access.error();
   }
   const std::string at = Said(arguments.at, "ONCEMQ_LOCKS");
+  if (SaysRecord(arguments) || (at.empty() && std::getenv("ONCEMQ_RECORD") != nullptr)) {
+    return OpenByRecord(arguments);
+  }
   if (at.empty()) {
     return RefusedPlace(
-        "where are the locks? Say --at redis://host:port or --catalogue FILE, or set ONCEMQ_LOCKS");
+        "where are the locks? Say --at redis://host:port, --record with --store, or --catalogue "
+        "FILE; or set ONCEMQ_LOCKS");
   }
   if (const Status seen = SeenByOthers(at); !seen) {
     return seen.error();

@@ -23,12 +23,13 @@ Status SeenByOthers(std::string_view address);
 // `variable` says addresses. kInvalid for arguments of both kinds; `addresses`: some of those are
 // said.
 Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const char* variable);
-// The same for --at and --space.
+// The same for --at, --record, --store, --switchboard and --space.
 Result<bool> LocksByCatalogue(const LockArguments& arguments);
 // As the catalogue gives it to whoever asks.
 Result<StoreAccess> AccessOf(const CatalogueArguments& from);
-// Opens what --at or --catalogue says, else ONCEMQ_LOCKS or ONCEMQ_CATALOGUE. Where several stores
-// are switched it casts no vote, and does not begin.
+// Opens what --at, --record with --store, or --catalogue says, else ONCEMQ_LOCKS, ONCEMQ_CATALOGUE
+// or ONCEMQ_RECORD with ONCEMQ_STORES. Where several stores are switched it casts no vote, and
+// begins no record.
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);
 // How a command opens a switchboard: its own calls are no reason to leave a store.
 SwitchboardOptions WithoutVote();

@@ -1,61 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // `oncemq lock switch`: where a switch stands, and how one begins or is called off.
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "audit.h"
 #include "exit_code.h"
 #include "lock_place.h"
+#include "oncemq/base/clock.h"
 #include "oncemq/locks/switched_locks.h"
-#include "safe_json.h"
 #include "switch_place.h"
+#include "switch_text.h"
 
 namespace oncemq {
 namespace {
 
-using nlohmann::ordered_json;
+constexpr milliseconds kBetweenLooks{1'000};  // of a watch
 
 Result<std::shared_ptr<SwitchedLocks>> OpenSwitched(const LockArguments& arguments) {
   auto place = SwitchPlaceOf(arguments);
   return place ? OpenBegun(*std::move(place), WithoutVote()) : place.error();
 }
 
-void Print(const LockSwitch& told, bool json) {
-  ordered_json out{{"in_force", told.in_force},
-                   {"target", told.target},
-                   {"phase", ToString(told.phase)},
-                   {"epoch", told.epoch},
-                   {"holds_left", nullptr},
-                   {"left_ms", nullptr},
-                   {"why", told.why}};
-  if (told.holds_left) {
-    out["holds_left"] = *told.holds_left;
-  }
-  if (told.left) {
-    out["left_ms"] = told.left->count();
-  }
-  if (json) {
-    std::cout << SafeJson(out) << "\n";
+// False: the output is closed.
+bool Tell(const LockSwitch& told, const LockArguments& arguments) {
+  std::cout << (arguments.json ? SwitchJson(told) : SwitchText(told, arguments.watch))
+            << std::flush;
+  return std::cout.good();
+}
+
+// `first`: the state that a change has left; none: a look.
+void TellSwitch(SwitchedLocks& locks, std::optional<LockSwitch> first,
+                const LockArguments& arguments) {
+  const auto look = [&] { return first ? *std::exchange(first, std::nullopt) : locks.Progress(); };
+  if (!arguments.watch) {
+    Tell(look(), arguments);
     return;
   }
-  std::cout << told.in_force << " is in force, epoch " << told.epoch;
-  if (told.phase != SwitchMode::kSingle) {
-    std::cout << "; switching to " << told.target << " ("
-              << (told.phase == SwitchMode::kBoth ? "planned: both grant"
-                                                  : "drained: nothing is granted but to the fenced")
-              << ")";
-  }
-  if (told.holds_left) {
-    std::cout << ", " << *told.holds_left << " holds have not moved yet";
-  }
-  if (told.left) {
-    std::cout << ", " << told.left->count() << " ms left at most, counted from this look";
-  }
-  if (!told.why.empty()) {
-    std::cout << "; why: " << SafeText(told.why);
-  }
-  std::cout << "\n";
+  WatchSwitch(
+      look, [] { SleepFor(kBetweenLooks); },
+      [&](const LockSwitch& told) { return Tell(told, arguments); });
 }
 
 }  // namespace
@@ -72,6 +56,10 @@ int LockSwitchCommand(const LockArguments& arguments) {
     std::cerr << "oncemq: --planned-only is said with the store to switch to, or with --next\n";
     return kExitUsage;
   }
+  if (arguments.watch && arguments.first_epoch > 0) {
+    std::cerr << "oncemq: --watch follows a switch, and --first-epoch begins none\n";
+    return kExitUsage;
+  }
   if (arguments.first_epoch > 0) {
     return LockRaiseCommand(arguments);
   }
@@ -80,14 +68,14 @@ int LockSwitchCommand(const LockArguments& arguments) {
     return LockFailed(locks.error());
   }
   if (!to && !arguments.next && !arguments.call_off) {
-    Print((*locks)->Progress(), arguments.json);
+    TellSwitch(**locks, std::nullopt, arguments);
     return kExitDone;
   }
   const std::string what = to ? arguments.name : arguments.next ? "next" : "call off";
   const auto unless = arguments.planned_only ? UnlessPlanned::kRefuse : UnlessPlanned::kDrain;
   const auto change = [&] {
-    return to               ? (*locks)->SwitchEngine(arguments.name, arguments.why, unless)
-           : arguments.next ? (*locks)->SwitchEngine(arguments.why, unless)
+    return to               ? (*locks)->SwitchTo(arguments.name, arguments.why, unless)
+           : arguments.next ? (*locks)->SwitchToNext(arguments.why, unless)
                             : (*locks)->CallOff(arguments.why);
   };
   const auto told = Audited("lock switch", what, "", change, [](const auto& done) {
@@ -96,7 +84,7 @@ int LockSwitchCommand(const LockArguments& arguments) {
   if (!told) {
     return LockFailed(told.error());
   }
-  Print(*told, arguments.json);
+  TellSwitch(**locks, *told, arguments);
   return kExitDone;
 }
 

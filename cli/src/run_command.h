@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // oncemq run: a service from a file, with one of the handlers that the command brings along, until
-// it is asked to stop.
+// it is asked to stop. By default it watches (watch.h), and the service misses no message.
 #pragma once
 
 #include <string>
@@ -8,9 +8,11 @@
 namespace oncemq {
 
 struct RunArguments {
-  std::string config;             // the service file
-  std::string handler = "print";  // print or count
-  bool json = false;              // the report at the end as one JSON object
+  std::string config;           // the service file
+  std::string handler;          // print or count; must be said
+  bool json = false;            // the report at the end as one JSON object
+  bool only_new = false;        // a watch begins with the messages that arrive from now on
+  bool takes_messages = false;  // no watch: the service's own group, window and socket
 };
 
 // The exit code.

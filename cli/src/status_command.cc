@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "exit_code.h"
+#include "report.h"
+#include "report_terms.h"
 #include "safe_json.h"
+#include "status_holdups.h"
+#include "units.h"
 
 namespace oncemq {
 namespace {
@@ -17,15 +23,6 @@ using nlohmann::ordered_json;
 constexpr char kNeverAssigned[] =
     "no partition was ever assigned: the group assigns when all its members have joined, and waits "
     "for a dead one until its session ends\n";
-
-// A part that another version of the service does not have is "?".
-std::string Part(const ordered_json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) {
-    return "?";
-  }
-  return found->is_string() ? SafeText(found->get<std::string>()) : SafeJson(*found);
-}
 
 std::string Sum(const ordered_json& object, const char* key, std::string_view between) {
   std::string out;
@@ -50,29 +47,37 @@ std::string StateOf(const ordered_json& partition) {
       return std::string(state) + ": " + SafeText(why) + "; ";
     }
   }
-  const std::string phase = Part(partition, "phase");
+  const std::string phase = PartOf(partition, "phase");
   return (phase == "none" ? "not assigned any more" : phase) + ", ";
 }
 
+// Nothing where it is not known.
+std::string LagText(const ordered_json& partition) {
+  const auto lag = partition.find("lag");
+  return lag != partition.end() && lag->is_number() ? ", lag " + SafeJson(*lag) : "";
+}
+
 std::string PartitionText(const ordered_json& partition) {
-  std::string out =
-      Part(partition, "topic") + " [" + Part(partition, "partition") + "]: " + StateOf(partition);
+  std::string out = PartOf(partition, "topic") + " [" + PartOf(partition, "partition") +
+                    "]: " + StateOf(partition);
   if (const auto begun = partition.find("begun"); begun != partition.end() && *begun == false) {
     return out + "not begun\n";
   }
-  const std::string committed = Part(partition, "committed");
-  return out + "frontier " + Part(partition, "frontier") + ", committed " +
+  const std::string committed = PartOf(partition, "committed");
+  const std::string suspect_to = PartOf(partition, "suspect_to");
+  return out + "frontier " + PartOf(partition, "frontier") + ", committed " +
          (committed == "-1" ? "nothing" : committed) + ", next offset " +
-         Part(partition, "next_offset") + ", in total " + Sum(partition, "totals", " + ") + "\n";
+         PartOf(partition, "next_offset") +
+         (suspect_to == "?" || suspect_to == "-1" ? "" : ", uncertain below " + suspect_to) +
+         LagText(partition) + ", in total " + Sum(partition, "totals", " + ") + "\n" +
+         HeldText(partition);
 }
 
-// Whether the partition's own line says it: "topic/partition...: why".
+// Whether the partition's own line says it.
 bool IsTold(const std::string& stop, const ordered_json& partitions) {
   return std::any_of(partitions.begin(), partitions.end(), [&](const ordered_json& partition) {
-    const std::string why = TextOf(partition, "stopped");
-    const std::string name = TextOf(partition, "topic") + "/" + Part(partition, "partition");
-    return !why.empty() && stop.ends_with(": " + why) &&
-           (stop.starts_with(name + ":") || stop.starts_with(name + " "));
+    return IsStopOf(stop, TextOf(partition, "topic"), PartOf(partition, "partition"),
+                    TextOf(partition, "stopped"));
   });
 }
 
@@ -82,12 +87,16 @@ std::string StatusText(const ordered_json& status) {
   if (!status.is_object()) {
     return "?\n";
   }
-  std::string out = "group " + Part(status, "group") + ", process " + Part(status, "pid") + "\n";
-  out += "guarantee: " + Part(status, "guarantee") + "\n";
+  std::string out =
+      "group " + PartOf(status, "group") + ", process " + PartOf(status, "pid") + "\n";
+  out += "guarantee: " + PartOf(status, "guarantee") + "\n";
   const auto counts = status.find("counts");
-  out += "deliveries " + (counts == status.end() ? "?" : Part(*counts, "deliveries")) + " = " +
+  out += "deliveries " + (counts == status.end() ? "?" : PartOf(*counts, "deliveries")) + " = " +
          Sum(status, "counts", " + ") + "\n";
   out += "beside them: " + Sum(status, "beside", ", ") + "\n";
+  const auto beside = status.find("beside");
+  const std::string uncertain = beside == status.end() ? "?" : PartOf(*beside, "uncertain");
+  out += uncertain == "?" || uncertain == "0" ? "" : kUncertainMeans;
   const ordered_json none = ordered_json::array();
   const auto list = [&](const char* key) -> const ordered_json& {
     const auto found = status.find(key);
@@ -96,25 +105,46 @@ std::string StatusText(const ordered_json& status) {
   for (const ordered_json& partition : list("partitions")) {
     out += PartitionText(partition);
   }
-  out += list("partitions").empty() ? kNeverAssigned : "";
+  out += HoldupsText(status);
+  out += list("partitions").empty() && list("missing_topics").empty() ? kNeverAssigned : "";
   for (const ordered_json& stop : list("stops")) {
     const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
     out += IsTold(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
   }
   for (const auto& [key, says] : {std::pair("unreached", "no broker was reached at "),
                                   std::pair("error", "ended by itself: ")}) {
-    const std::string part = Part(status, key);
+    const std::string part = PartOf(status, key);
     out += part.empty() || !status.contains(key) ? "" : says + part + "\n";
   }
   return out;
 }
 
-int StatusCommand(const ServicePlace& place, bool json) {
-  const Asked asked = AskService(place, {.command = "status"});
-  if (asked.code == kExitDone) {
-    std::cout << (json ? SafeJson(asked.result) + "\n" : StatusText(asked.result));
+int StatusCommand(const ServicePlace& place, const StatusArguments& arguments) {
+  const std::optional<milliseconds> after = arguments.stalled_after.empty()
+                                                ? std::optional(kStalledAfter)
+                                                : ParseDuration(arguments.stalled_after);
+  if (!after || *after <= milliseconds(0)) {
+    std::cerr << "--stalled-after takes a time with its unit, such as 60s, not "
+              << SafeText(arguments.stalled_after) << "\n";
+    return kExitUsage;
   }
-  return asked.code;
+  Asked asked = AskService(place, {.command = "status"});
+  if (asked.code != kExitDone) {
+    return asked.code;
+  }
+  const std::vector<std::string> standstills = Standstills(asked.result, *after);
+  if (arguments.json) {
+    if (asked.result.is_object()) {
+      asked.result["standstills"] = standstills;
+    }
+    std::cout << SafeJson(asked.result) + "\n";
+  } else {
+    std::cout << StatusText(asked.result);
+    for (const std::string& line : standstills) {
+      std::cout << "does not move: " << line << "\n";
+    }
+  }
+  return standstills.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace oncemq

@@ -2,12 +2,20 @@
 // oncemq status: what a running service is doing.
 #pragma once
 
+#include <string>
+
 #include "ask_service.h"
 
 namespace oncemq {
 
-// The exit code: kExitDone when the service answered, whatever it said.
-int StatusCommand(const ServicePlace& place, bool json);
+struct StatusArguments {
+  bool json = false;
+  std::string stalled_after;  // a duration as in a service file; empty: kStalledAfter
+};
+
+// The exit code, fit for a probe: kExitFailed where a partition is stopped, or does not move
+// (Standstills).
+int StatusCommand(const ServicePlace& place, const StatusArguments& arguments);
 
 // What it said, for people. Any JSON gives a text.
 std::string StatusText(const nlohmann::ordered_json& status);

@@ -15,7 +15,7 @@ Error Invalid(std::string why) {
 }
 
 // NAME=ADDRESS, of the arguments or, with blanks between, of ONCEMQ_STORES.
-Result<std::vector<NamedLocks>> StoresOf(const LockArguments& arguments) {
+Result<std::vector<NamedLocks>> SwitchedStoresOf(const LockArguments& arguments) {
   std::vector<std::string> words = arguments.stores;
   for (const std::string& word : words) {
     if (HasPassword(word)) {
@@ -57,7 +57,7 @@ Result<SwitchedPlan> ByAddress(const LockArguments& arguments) {
     return Invalid(
         "whose names? Say --space as the services do ('' if they say none): a switch seals it");
   }
-  auto stores = StoresOf(arguments);
+  auto stores = SwitchedStoresOf(arguments);
   if (!stores) {
     return stores.error();
   }

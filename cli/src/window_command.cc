@@ -10,6 +10,7 @@
 #include "not_open.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/window.h"
 #include "safe_json.h"
 #include "service_commands.h"
 #include "window_json.h"
@@ -18,6 +19,8 @@ namespace oncemq {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr size_t kLongestId = WindowCapabilities{}.max_id_bytes;  // of every engine
 
 std::string MarkerText(const ordered_json& marker) {
   const std::string state = marker.value("state", "?");
@@ -97,11 +100,17 @@ std::optional<ordered_json> KnownMarker(const WindowAnswer& answer) {
 int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& arguments) {
   // In hex digits on the way: an id is any bytes.
   const std::string id = arguments.hex ? arguments.id : HexOfBytes(arguments.id);
-  if (!BytesOfHex(id)) {
+  const auto read = BytesOfHex(id);
+  if (!read) {
     std::cerr << SafeText(id) << " is no id in hex digits, two for each byte\n";
     return kExitUsage;
   }
-  const std::string bytes = *BytesOfHex(id);
+  const std::string& bytes = *read;
+  // Each store would refuse it, one by one, as if it were damaged.
+  if (bytes.empty() || bytes.size() > kLongestId) {
+    std::cerr << "an id has 1 to " << kLongestId << " bytes, not " << bytes.size() << "\n";
+    return kExitUsage;
+  }
   const WindowAnswer answer =
       AskWindow(place, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
                         .look = [&](StoreLook& look) { return ShowIn(look, bytes); },

@@ -16,15 +16,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A part that another version of the service does not have is "?".
-std::string WindowPart(const ordered_json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) {
-    return "?";
-  }
-  return found->is_string() ? SafeText(found->get<std::string>()) : SafeJson(*found);
-}
-
 int64_t Number(const ordered_json& object, const char* key, int64_t otherwise) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && found != object.end() && found->is_number_integer()
@@ -52,10 +43,10 @@ std::string Offset(const ordered_json& object, const char* key) {
 
 // `alone`: nobody else's ids are in the store, so nobody is waited for but itself.
 std::string PartitionText(const ordered_json& partition, bool alone) {
-  std::string out = "  partition " + WindowPart(partition, "partition") + ": knows [" +
-                    WindowPart(partition, "known_from") + ", " + WindowPart(partition, "known_to") +
+  std::string out = "  partition " + PartOf(partition, "partition") + ": knows [" +
+                    PartOf(partition, "known_from") + ", " + PartOf(partition, "known_to") +
                     "), announced " + Offset(partition, "announced") + ", committed " +
-                    Offset(partition, "frontier") + ", own " + WindowPart(partition, "own") +
+                    Offset(partition, "frontier") + ", own " + PartOf(partition, "own") +
                     ", watermark " + Time(partition, "watermark_ms") + "\n";
   const auto pins = partition.is_object() ? partition.find("pins") : partition.end();
   if (!alone && partition.is_object() && pins != partition.end() && *pins == ordered_json(true)) {
@@ -98,16 +89,16 @@ ordered_json AsOneObject(const WindowAnswer& answer) {
 
 std::string StoreText(const ordered_json& store) {
   if (!store.is_object() || store.contains("error")) {
-    return WindowPart(store, "directory") + ": not read: " + WindowPart(store, "error") + "\n";
+    return PartOf(store, "directory") + ": not read: " + PartOf(store, "error") + "\n";
   }
-  const std::string topic = WindowPart(store, "topic");
+  const std::string topic = PartOf(store, "topic");
   const int64_t in_memory = Number(store, "ids_in_memory", 0);
   const int64_t in_history = Number(store, "ids_in_history", 0);
-  std::string out = (topic.empty() ? "" : topic + ": ") + WindowPart(store, "directory") + "\n";
+  std::string out = (topic.empty() ? "" : topic + ": ") + PartOf(store, "directory") + "\n";
   out += "  " + std::to_string(in_memory + in_history) + " ids: " + std::to_string(in_memory) +
          " in memory, " + std::to_string(in_history) +
-         " in the history (buckets: " + WindowPart(store, "buckets") + "); open " +
-         WindowPart(store, "open") + ", parked " + WindowPart(store, "parked") + "; " +
+         " in the history (buckets: " + PartOf(store, "buckets") + "); open " +
+         PartOf(store, "open") + ", parked " + PartOf(store, "parked") + "; " +
          Size(store, "disk_bytes") + " on disk, " + Size(store, "memory_bytes") + " in memory\n";
   const auto partitions = store.find("partitions");
   if (partitions != store.end() && partitions->is_array()) {
@@ -118,9 +109,9 @@ std::string StoreText(const ordered_json& store) {
   const bool forgets = Number(store, "horizon_ms", -1) >= 0;
   out += forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
                  : "  nothing is forgotten yet";
-  out += ", level " + WindowPart(store, "level") + ", incarnation " +
-         WindowPart(store, "incarnation") + "\n";
-  return out + "  of " + WindowPart(store, "identity") + "\n";
+  out +=
+      ", level " + PartOf(store, "level") + ", incarnation " + PartOf(store, "incarnation") + "\n";
+  return out + "  of " + PartOf(store, "identity") + "\n";
 }
 
 int WindowStatCommand(const WindowPlace& place, bool json) {

@@ -30,6 +30,13 @@ std::optional<int64_t> SumOf(std::string_view value) {
   return static_cast<int64_t>(sum);
 }
 
+Result<EffectOverlay*> EffectOverlay::Of(EffectBatch& batch, const Window* window) {
+  if (window == nullptr || batch.window() != window) {
+    return InvalidRequest("the effects belong to another window");
+  }
+  return static_cast<EffectOverlay*>(&batch);
+}
+
 Result<std::optional<std::string>> EffectOverlay::Apply(const Change& change,
                                                         std::optional<std::string> row) {
   if (change.over) {

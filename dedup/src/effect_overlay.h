@@ -22,7 +22,11 @@ namespace oncemq {
 class EffectOverlay final : public EffectBatch {
  public:
   using Read = std::function<Result<std::optional<std::string>>(std::string_view key)>;
-  explicit EffectOverlay(Read base) : base_(std::move(base)) {}
+  explicit EffectOverlay(Read base, const Window* window = nullptr)
+      : EffectBatch(window), base_(std::move(base)) {}
+
+  // The batch as `window` made it. kInvalid: another window did, so its class is not known.
+  static Result<EffectOverlay*> Of(EffectBatch& batch, const Window* window);
 
   Result<std::optional<std::string>> Get(std::string_view key) override;
   Result<std::optional<std::string>> Watch(std::string_view key) override;

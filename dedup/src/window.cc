@@ -77,6 +77,8 @@ Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std:
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
+void Window::OfferSocket(const std::string&) {}
+
 Result<std::vector<StoreStat>> Window::Stat() {
   return std::vector<StoreStat>();
 }

@@ -20,6 +20,11 @@ inline Error InvalidRequest(std::string message) {
   return {Code::kInvalid, Effect::kNone, std::move(message)};
 }
 
+// Of effects that come without a request.
+inline Error NoMarkerForEffects() {
+  return InvalidRequest("effects need at least one request: its marker says that they are there");
+}
+
 template <class Request>
 std::string_view IdOf(const Request& request) {
   if constexpr (std::is_same_v<Request, std::string_view>) {

@@ -51,7 +51,9 @@ void Introduce(const std::string& address, const PaymentPlan& plan, Screen& scre
   screen.Line("It ends at Ctrl-C, and then it keeps nothing. In another terminal:");
   screen.Line("");
   screen.Line("    export BROKER=" + address);
-  screen.Line("    build/release/cli/oncemq run -c examples/first/service.yaml --handler print");
+  screen.Line(
+      "    build/release/cli/oncemq run -c examples/first/service.yaml --handler print "
+      "--consume-without-effects");
   screen.Line("");
 }
 

@@ -2,6 +2,7 @@
 #include "chart.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "markup.h"
 #include "words.h"
@@ -11,9 +12,10 @@ namespace {
 
 constexpr int64_t kWidth = 900;
 constexpr int64_t kHeight = 250;
-constexpr int64_t kLeft = 56;     // of the bars; figures stand before it
-constexpr int64_t kTop = 46;      // marks are named above it
-constexpr int64_t kBottom = 214;  // seconds stand below it
+constexpr int64_t kLeft = 56;  // of the bars; the figures are on its left
+constexpr int64_t kTop = 46;   // the names of the marks are above it
+constexpr int64_t kLineHeight = 15;
+constexpr int64_t kBottom = 214;  // the seconds are below it
 
 int64_t X(int64_t at_ms, const ChartScale& scale) {
   return kLeft + (kWidth - kLeft - 8) * at_ms / (static_cast<int64_t>(scale.steps) * kStepMs);
@@ -89,6 +91,52 @@ std::string Marks(const Timeline& timeline, const ChartScale& scale) {
   return out;
 }
 
+std::string TimeOf(const Wait& wait) {
+  return Seconds(wait.end_ms - wait.begin_ms);
+}
+
+// A wait that is shorter than a bar leaves no gap between the bars.
+bool IsSeen(const Wait& wait) {
+  return wait.end_ms - wait.begin_ms >= kStepMs;
+}
+
+// Drawn before the bars, so that these stay whole.
+std::string Shades(const Timeline& timeline, const ChartScale& scale) {
+  std::string out;
+  for (const Wait& wait : timeline.waits) {
+    if (IsSeen(wait)) {
+      const int64_t x = X(wait.begin_ms, scale);
+      out += "<g class=\"wait\">" + Element("title", wait.reason + ": " + TimeOf(wait)) +
+             Rectangle(x, kTop, X(wait.end_ms, scale) - x, kBottom - kTop, "shade") + "</g>\n";
+    }
+  }
+  return out;
+}
+
+// Drawn after the bars, as lines that fit into the shade.
+std::string WaitLabels(const Timeline& timeline, const ChartScale& scale) {
+  constexpr int64_t kLetter = 7;          // wide, about
+  constexpr int64_t kFewestColumns = 14;  // then a label is wider than its shade
+  std::string out;
+  for (const Wait& wait : timeline.waits) {
+    if (!IsSeen(wait)) {
+      continue;
+    }
+    const int64_t begin = X(wait.begin_ms, scale);
+    const int64_t end = X(wait.end_ms, scale);
+    const int64_t columns = std::max((end - begin) / kLetter, kFewestColumns);
+    std::vector<std::string> lines = Wrapped(wait.reason + ":", static_cast<size_t>(columns));
+    lines.push_back(TimeOf(wait));
+    int64_t y = kTop;
+    out += "<g class=\"wait\">";
+    for (const std::string& line : lines) {
+      out += Text((begin + end) / 2, y += kLineHeight, line, "middle");
+    }
+    out += "</g>\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 ChartScale ScaleOf(const Timeline& one, const Timeline& other) {
@@ -106,17 +154,17 @@ ChartScale ScaleOf(const Timeline& one, const Timeline& other) {
 std::string Chart(const Timeline& timeline, const ChartWords& words, const ChartScale& scale) {
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
                     std::to_string(kWidth) + " " + std::to_string(kHeight) + "\" role=\"img\">\n";
-  out += Element("title", words.title) + "\n" + Axes(scale);
+  out += Element("title", words.title) + "\n" + Shades(timeline, scale) + Axes(scale);
   for (size_t i = 0; i < timeline.steps.size(); ++i) {
     out += Bar(i, timeline.steps[i], words, scale);
   }
-  out += Marks(timeline, scale);
+  out += WaitLabels(timeline, scale) + Marks(timeline, scale);
   const Step total = TotalOf(timeline.steps);
   const int64_t y = kHeight - 6;
   out += Rectangle(kLeft, y - 10, 12, 10, "effects") +
          Text(kLeft + 18, y, Grouped(total.effects) + " " + std::string(words.effects), "start");
-  out += Rectangle(kLeft + 240, y - 10, 12, 10, "others") +
-         Text(kLeft + 258, y, Grouped(total.others) + " " + std::string(words.others), "start");
+  out += Rectangle(kLeft + 300, y - 10, 12, 10, "others") +
+         Text(kLeft + 318, y, Grouped(total.others) + " " + std::string(words.others), "start");
   return out + "\n</svg>\n";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of one run: stacked bars over time, with the moments that matter, as inline SVG. Each
-// bar names its figures in a title, which a browser shows under the mouse.
-// Thread safety: pure functions.
+// The picture of one run: stacked bars over time, with the moments that matter and the waits
+// shaded, as inline SVG. Each bar names its figures in a title, which a browser shows under the
+// mouse. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace oncemq::demo {
 
 struct ChartWords {
-  std::string_view title;    // for who can't see it
+  std::string_view title;    // for readers that cannot see it
   std::string_view effects;  // what Step::effects are called here
   std::string_view others;
 };

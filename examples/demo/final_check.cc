@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "oncemq/base/clock.h"
 #include "report_page.h"
+#include "run_origin.h"
 #include "verdict.h"
 #include "words.h"
 
@@ -50,7 +52,8 @@ Result<RunReportFacts> JudgeSide(const Theatre& theatre, const Side& side) {
   facts.left = WhatTheKillLeft(evidence->workers);
   facts.doubles = CountDoubles(evidence->ledger.postings, facts.left.worker);
   facts.workers = evidence->workers;
-  facts.timeline.marks = theatre.marks(side);
+  facts.timeline.marks = theatre.moments(side).marks();
+  facts.timeline.waits = theatre.moments(side).waits();
   facts.timeline.steps = side.window() ? theatre.sampler().steps()
                                        : StepsOf(evidence->ledger.postings, theatre.begin_ms());
   return facts;
@@ -67,7 +70,7 @@ void Show(const std::vector<Finding>& findings, std::string head, bool only_fail
   }
 }
 
-// By the log that it booked in, and beside that by the counters of who was killed.
+// By the log of the run, and next to that by the counters of the killed worker.
 void ShowDoubles(const RunReportFacts& without, Screen& screen) {
   const Doubles& doubles = without.doubles;
   screen.Line(" 6/6 without     the same stream without a window: " +
@@ -107,7 +110,8 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
     return without.error();
   }
   const PaymentPlan& plan = theatre.plan();
-  const PageFacts page{.payments = static_cast<int64_t>(plan.payments.size()),
+  const PageFacts page{.origin = OriginOf(ONCEMQ_VERSION, SystemClock::Instance().Wall()),
+                       .payments = static_cast<int64_t>(plan.payments.size()),
                        .messages = static_cast<int64_t>(plan.sends.size()),
                        .accounts = AccountsOf(plan),
                        .seed = options.seed,

@@ -2,43 +2,31 @@
 #include "report_page.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "chart.h"
 #include "markup.h"
+#include "page_style.h"
 #include "words.h"
 
 namespace oncemq::demo {
 namespace {
 
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en" xmlns="http://www.w3.org/1999/xhtml">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width"/>
-<title>oncemq demo: each payment once</title>
-<style>
-body { font: 16px/1.5 sans-serif; color: #1c2733; background: #fff; max-width: 960px;
-  margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.6em; } h2 { font-size: 1.2em; margin-top: 2em; }
-.runs { display: flex; flex-wrap: wrap; gap: 1em; }
-.run { flex: 1 1 20em; padding: 0.6em 1em; border-left: 6px solid #b3261e; background: #f5f7fa; }
-.run.ok { border-color: #1b7f4b; }
-.run b { display: block; font-size: 1.3em; }
-table { border-collapse: collapse; width: 100%; font-size: 0.85em; }
-th, td { text-align: left; vertical-align: top; padding: 0.35em 0.6em;
-  border-bottom: 1px solid #d5dbe2; }
-.yes { color: #1b7f4b; font-weight: bold; } .no { color: #b3261e; font-weight: bold; }
-svg { width: 100%; height: auto; font: 12px sans-serif; }
-.effects { fill: #2f6fb0; } .others { fill: #e08a1e; }
-.without .others { fill: #b3261e; }
-.grid { stroke: #d5dbe2; } .at { stroke: #1c2733; stroke-dasharray: 4 3; }
-.kill .at { stroke: #b3261e; stroke-width: 2; stroke-dasharray: none; }
-.kill text { fill: #b3261e; font-weight: bold; }
-</style>
-</head>
-<body>
-)";
+constexpr size_t kOpenChecks = 4;  // those that need no knowledge of queues; the others are folded
+constexpr char kWith[] = "With the window";
+constexpr char kWithout[] = "Without a window";
+
+std::string PageHead(const RunOrigin& origin) {
+  std::string out =
+      "<!DOCTYPE html>\n"
+      "<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+      "<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
+  out += Element("title", "oncemq " + origin.version + ", demo of " + origin.date);
+  return out.append("\n<style>").append(kPageStyle).append("</style>\n</head>\n<body>\n");
+}
 
 bool AllOk(const RunReportFacts& run) {
   return std::all_of(run.findings.begin(), run.findings.end(),
@@ -49,25 +37,25 @@ std::string Tile(std::string_view name, const RunReportFacts& run) {
   const bool ok = AllOk(run);
   std::string out = ok ? "<div class=\"run ok\">" : "<div class=\"run\">";
   out += Element("span", name) + Element("b", ok ? "verdict: OK" : "verdict: FAILED");
-  out += Element("span", Grouped(run.doubles.count()) + " bookings too many, " +
-                             MoneyOf(run.doubles.cents()) + " moved that nobody sent");
+  out += Element("span", Grouped(run.doubles.count()) + " double bookings, " +
+                             MoneyOf(run.doubles.cents()) + " paid twice");
   return out + "</div>\n";
 }
 
 std::string Intro(const PageFacts& facts) {
-  std::string out = Element("h1", "A worker was killed in the middle of a payment");
+  std::string out = Element("h1", "oncemq: a worker was killed in the middle of a payment");
+  out += Element("p", OriginLine(facts.origin), "class=\"origin\"");
   out += Element(
       "p",
       "A message queue delivers a message again when it is not sure: the producer sends it twice, "
-      "a "
-      "process dies before it could say that it was done. Here " +
+      "or a process dies before it could say that it was done. Here " +
           Grouped(facts.payments) + " payments between " + Grouped(facts.accounts) +
           " accounts went through a queue; the producer sent " +
           Grouped(facts.messages - facts.payments) +
           " of them twice, and a worker process was killed (SIGKILL) inside a handler. Two groups "
           "of workers read the same messages: one with oncemq's window of ids, one without.");
-  out += "<div class=\"runs\">\n" + Tile("With the window", facts.with) +
-         Tile("Without a window", facts.without) + "</div>\n";
+  out += "<div class=\"runs\">\n" + Tile(kWith, facts.with) + Tile(kWithout, facts.without) +
+         "</div>\n";
   return out;
 }
 
@@ -79,7 +67,7 @@ std::string CountersOf(const LeftByKill& left) {
          " done and not committed, " + Grouped(left.begun) + " begun";
 }
 
-// Beside the figures of the logs; what follows from them is said where it is so.
+// Compares the counters with the figures of the logs, and says no more than both show.
 std::string WhatBecameOf(const PageFacts& facts) {
   const LeftByKill& left = facts.without.left;
   std::string out = "Without a window: " + CountersOf(left);
@@ -93,18 +81,23 @@ std::string WhatBecameOf(const PageFacts& facts) {
 
 std::string Pictures(const PageFacts& facts) {
   const ChartScale scale = ScaleOf(facts.with.timeline, facts.without.timeline);
-  std::string out = Element("h2", "What happened when");
+  std::string out = Element("h2", "Both runs over time");
   out += Element(
       "p",
-      "Messages in each half second. Suppressed: recognised as done, so not booked again. The "
-      "stream pauses while a group changes, and not before the kill.");
+      "Messages in each half second. Suppressed: recognised as done, so not booked again. Shaded: "
+      "the consumer group changes, with and without a window; the label gives the reason and the "
+      "time. The stream pauses for that, and for a moment before until all is committed. It does "
+      "not pause before the kill.");
+  out += Element("p", "The charts are wider than this screen: scroll them sideways.",
+                 "class=\"hint\"");
   out +=
-      Element("h3", "With the window") +
+      Element("h3", kWith) + "<div class=\"chart\" tabindex=\"0\">" +
       Chart(facts.with.timeline,
             {"Applied and suppressed messages over time, with the window", "applied", "suppressed"},
-            scale);
+            scale) +
+      "</div>\n";
   out +=
-      Element("h3", "Without a window") + "<div class=\"without\">" +
+      Element("h3", kWithout) + "<div class=\"chart without\" tabindex=\"0\">" +
       Chart(facts.without.timeline,
             {"Bookings over time, without a window", "booked for the first time", "booked again"},
             scale) +
@@ -124,16 +117,60 @@ std::string Pictures(const PageFacts& facts) {
   return out;
 }
 
-std::string Cell(const RunReportFacts& run, const std::string& what) {
+const Finding* Find(const RunReportFacts& run, std::string_view what) {
   const auto found = std::find_if(run.findings.begin(), run.findings.end(),
                                   [&](const Finding& finding) { return finding.what == what; });
-  if (found == run.findings.end()) {
+  return found == run.findings.end() ? nullptr : &*found;
+}
+
+// A narrow screen shows the name of the run before the text.
+std::string Cell(const RunReportFacts& run, std::string_view what, std::string_view name) {
+  const Finding* found = Find(run, what);
+  if (found == nullptr) {
     return "<td></td>";
   }
-  return "<td>" +
+  return "<td data-run=\"" + Escaped(name) + "\">" +
          Element("span", found->ok ? "OK" : "FAILED",
                  found->ok ? "class=\"yes\"" : "class=\"no\"") +
          " " + Escaped(found->text) + "</td>";
+}
+
+std::string ChecksTable(const PageFacts& facts, std::span<const Finding> checks) {
+  std::string out = "<table>\n<tr class=\"heads\">" + Element("th", "check") +
+                    Element("th", kWith) + Element("th", kWithout) + "</tr>\n";
+  for (const Finding& check : checks) {
+    out += "<tr>" + Element("td", check.what) + Cell(facts.with, check.what, kWith) +
+           Cell(facts.without, check.what, kWithout) + "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+// "9 OK, 2 FAILED": these checks in one run.
+std::string Tally(const RunReportFacts& run, std::span<const Finding> checks) {
+  int64_t ok = 0;
+  int64_t failed = 0;
+  for (const Finding& check : checks) {
+    const Finding* found = Find(run, check.what);
+    ok += found != nullptr && found->ok ? 1 : 0;
+    failed += found != nullptr && !found->ok ? 1 : 0;
+  }
+  return Grouped(ok) + " OK" + (failed > 0 ? ", " + Grouped(failed) + " FAILED" : "");
+}
+
+// A check that fails with the window is never out of sight.
+std::string FoldedChecks(const PageFacts& facts, std::span<const Finding> checks) {
+  if (checks.empty()) {
+    return {};
+  }
+  const bool ok =
+      std::all_of(checks.begin(), checks.end(), [](const Finding& finding) { return finding.ok; });
+  return (ok ? "<details>\n" : "<details open=\"open\">\n") +
+         Element("summary", Grouped(static_cast<int64_t>(checks.size())) +
+                                " more checks, for readers that know message queues. With the "
+                                "window: " +
+                                Tally(facts.with, checks) +
+                                ". Without a window: " + Tally(facts.without, checks) + ".") +
+         ChecksTable(facts, checks) + "</details>\n";
 }
 
 std::string Checks(const PageFacts& facts) {
@@ -141,13 +178,9 @@ std::string Checks(const PageFacts& facts) {
   out += Element("p",
                  "The same judge for both. It reads the books, the workers' counters and what the "
                  "broker keeps of the group's commits, and compares them with what was sent.");
-  out += "<table>\n<tr>" + Element("th", "check") + Element("th", "with the window") +
-         Element("th", "without a window") + "</tr>\n";
-  for (const Finding& finding : facts.with.findings) {
-    out += "<tr>" + Element("td", finding.what) + Cell(facts.with, finding.what) +
-           Cell(facts.without, finding.what) + "</tr>\n";
-  }
-  return out + "</table>\n";
+  const std::span<const Finding> all(facts.with.findings);
+  const std::span<const Finding> first = all.first(std::min(kOpenChecks, all.size()));
+  return out + ChecksTable(facts, first) + FoldedChecks(facts, all.subspan(first.size()));
 }
 
 std::string Limits() {
@@ -173,14 +206,15 @@ std::string Words(const PageFacts& facts) {
                  "window knew the id, so the handler did not run. Open: given to a worker and not "
                  "finished. With the window, booking and id are one write (level atomic): what the "
                  "killed worker had not finished left nothing behind, and what it had finished was "
-                 "known to the worker that took over. Drawn with seed " +
-                     std::to_string(facts.seed) + ".");
+                 "known to the worker that took over.") +
+         Element("p", "Accounts, amounts and copies are random choices from seed " +
+                          std::to_string(facts.seed) + "; the same seed repeats them.");
 }
 
 }  // namespace
 
 std::string ReportPage(const PageFacts& facts) {
-  return std::string(kHead) + Intro(facts) + Pictures(facts) + Checks(facts) + Limits() +
+  return PageHead(facts.origin) + Intro(facts) + Pictures(facts) + Checks(facts) + Limits() +
          Words(facts) + "</body>\n</html>\n";
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "run_origin.h"
 #include "timeline.h"
 #include "verdict.h"
 
@@ -22,6 +23,7 @@ struct RunReportFacts {
 };
 
 struct PageFacts {
+  RunOrigin origin;
   int64_t payments = 0;
   int64_t messages = 0;  // copies included
   int64_t accounts = 0;

@@ -5,16 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "run_error.h"
 #include "timing.h"
 
 namespace oncemq::demo {
-namespace {
-
-Error Failed(Code code, std::string why) {
-  return {code, Effect::kNone, std::move(why)};
-}
-
-}  // namespace
 
 Side::Side(bool window, std::string brokers, std::filesystem::path dir)
     : window_(window),
@@ -56,13 +50,13 @@ Status Side::Check(BootTime now) const {
     const std::string name = "worker " + worker->name() + " of " + group_;
     const WorkerReport& report = worker->report();
     if (!report.error.empty()) {
-      return Failed(Code::kUnavailable, name + ": " + report.error);
+      return RunError(Code::kUnavailable, name + ": " + report.error);
     }
     if (!worker->running() && !worker->stopping() && !worker->killed()) {
-      return Failed(Code::kUnavailable, name + " ended by itself");
+      return RunError(Code::kUnavailable, name + " ended by itself");
     }
     if (worker->running() && worker->stopping() && now > *worker->stop_asked() + kDrainLimit) {
-      return Failed(Code::kTimeout, name + " did not stop");
+      return RunError(Code::kTimeout, name + " did not stop");
     }
   }
   return {};

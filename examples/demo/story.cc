@@ -11,6 +11,7 @@
 
 #include "final_check.h"
 #include "oncemq/base/clock.h"
+#include "run_error.h"
 #include "screen.h"
 #include "theatre.h"
 #include "timing.h"
@@ -192,7 +193,7 @@ Status Story::KillInsideHandler(Side& side) {
     return inside;
   }
   if (!stands()) {
-    return Error{Code::kTimeout, Effect::kNone, "the stream was over before worker A stood still"};
+    return RunError(Code::kTimeout, "the stream was over before worker A stood still");
   }
   const pid_t pid = a.pid();
   a.Kill();
@@ -201,6 +202,9 @@ Status Story::KillInsideHandler(Side& side) {
   }
   const DeliveryCounts& counts = a.report().counts;
   theatre_.MarkNow(side, {.text = "SIGKILL A", .kill = true});
+  theatre_.BeginWaitNow(side,
+                        "the partitions of A wait for the session of the killed worker, then for "
+                        "the group");
   screen_.Line("     !! SIGKILL   worker A " +
                (side.window() ? "(process " + std::to_string(pid) + ")" : "without a window") +
                " inside its handler of " + a.report().inside + ", between booking and done:");
@@ -244,6 +248,7 @@ Status Story::Join(const std::string& name, std::string_view step, milliseconds 
     if (!started) {
       return started.error();
     }
+    theatre_.BeginWaitNow(*side, "the group waits for its members");
   }
   return UntilShared(step, wait, name + (name == "A" ? " begins" : " joins"));
 }
@@ -254,6 +259,7 @@ Status Story::UntilShared(std::string_view step, milliseconds wait, const std::s
   const auto shared = [&] {
     std::erase_if(waiting, [&](const Side* side) {
       if (side->Shared()) {
+        theatre_.EndWaitNow(*side);
         theatre_.MarkNow(*side, {.text = mark});
       }
       return side->Shared();

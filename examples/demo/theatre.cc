@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
+#include "run_error.h"
 #include "timing.h"
 #include "words.h"
 
@@ -21,10 +22,6 @@ constexpr int kTurnMs = 10;
 
 int64_t NowMs() {
   return std::chrono::duration_cast<milliseconds>(BootNow().time_since_epoch()).count();
-}
-
-Error NotStaged(Code code, std::string why) {
-  return {code, Effect::kNone, std::move(why)};
 }
 
 }  // namespace
@@ -106,11 +103,11 @@ Status Theatre::ServeOnce() {
   }
   Listen();
   if (ended_by_ != 0) {
-    return NotStaged(Code::kUnavailable, "ended by signal " + std::to_string(ended_by_));
+    return RunError(Code::kUnavailable, "ended by signal " + std::to_string(ended_by_));
   }
   if (BootNow() > limit_) {
-    return NotStaged(Code::kTimeout,
-                     "time: not done after " + Grouped(kTimeLimit.count() / 1'000) + " s");
+    return RunError(Code::kTimeout,
+                    "time: not done after " + Grouped(kTimeLimit.count() / 1'000) + " s");
   }
   const Status with = with_->Check(BootNow());
   return with ? without_->Check(BootNow()) : with;
@@ -149,7 +146,15 @@ std::string Theatre::Halts(bool now) const {
 
 void Theatre::MarkNow(const Side& side, Mark mark) {
   mark.at_ms = NowMs() - begin_ms_;
-  marks_[side.window() ? 1 : 0].push_back(std::move(mark));
+  moments_[side.window() ? 1 : 0].Add(std::move(mark));
+}
+
+void Theatre::BeginWaitNow(const Side& side, std::string reason) {
+  moments_[side.window() ? 1 : 0].BeginWait(NowMs() - begin_ms_, std::move(reason));
+}
+
+void Theatre::EndWaitNow(const Side& side) {
+  moments_[side.window() ? 1 : 0].EndWait(NowMs() - begin_ms_);
 }
 
 Result<std::unique_ptr<BrokerView>> Theatre::LookAtBroker(const Side& side) const {

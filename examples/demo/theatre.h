@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "broker_view.h"
 #include "embedded_broker.h"
@@ -39,7 +38,10 @@ class Theatre {
   bool Settled() const;
   // Workers that somebody stops `now`, or stopped at any time, in words; empty: none.
   std::string Halts(bool now) const;
-  void MarkNow(const Side& side, Mark mark);  // in its picture
+  // In the picture of a side.
+  void MarkNow(const Side& side, Mark mark);
+  void BeginWaitNow(const Side& side, std::string reason);
+  void EndWaitNow(const Side& side);
 
   const PaymentPlan& plan() const { return plan_; }
   Stream& stream() { return *stream_; }
@@ -51,7 +53,7 @@ class Theatre {
   const std::filesystem::path& dir() const { return dir_->path(); }
   int64_t begin_ms() const { return begin_ms_; }
   const Sampler& sampler() const { return sampler_; }
-  const std::vector<Mark>& marks(const Side& side) const { return marks_[side.window() ? 1 : 0]; }
+  const Moments& moments(const Side& side) const { return moments_[side.window() ? 1 : 0]; }
   int ended_by() const { return ended_by_; }  // a signal, or 0
 
   // What the broker says of a side, once the workers are gone.
@@ -75,8 +77,8 @@ class Theatre {
   std::unique_ptr<Side> with_;
   std::unique_ptr<Side> without_;
   Sampler sampler_;
-  std::array<std::vector<Mark>, 2> marks_;  // without, with
-  int signals_ = -1;                        // a descriptor
+  std::array<Moments, 2> moments_;  // without, with
+  int signals_ = -1;                // a descriptor
   int ended_by_ = 0;
 };
 

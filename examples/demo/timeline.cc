@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace oncemq::demo {
 namespace {
@@ -17,6 +18,19 @@ Step& StepAt(std::vector<Step>& steps, int64_t at_ms) {
 }
 
 }  // namespace
+
+void Moments::BeginWait(int64_t at_ms, std::string reason) {
+  EndWait(at_ms);
+  open_ = Wait{at_ms, at_ms, std::move(reason)};
+}
+
+void Moments::EndWait(int64_t at_ms) {
+  if (open_) {
+    open_->end_ms = at_ms;
+    waits_.push_back(*std::move(open_));
+    open_.reset();
+  }
+}
 
 void Sampler::Sample(int64_t at_ms, Step counted) {
   Step& step = StepAt(steps_, at_ms);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened when: counters over the time of a run, in steps of equal length, and the moments
-// that a picture marks. The steps add up to the counters, whatever the sampling missed between.
+// A run over time: counters in steps of equal length, the moments that a picture marks, and the
+// stretches in which the run waits. The steps add up to the counters, however rare the samples are.
 // Thread safety: none; values and pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "effect_log.h"
@@ -25,9 +27,32 @@ struct Mark {
   bool kill = false;
 };
 
+// A stretch in which little or nothing is handled, and the reason.
+struct Wait {
+  int64_t begin_ms = 0;
+  int64_t end_ms = 0;
+  std::string reason;
+};
+
 struct Timeline {
   std::vector<Step> steps;  // of kStepMs each, from the beginning of the run on
   std::vector<Mark> marks;
+  std::vector<Wait> waits;
+};
+
+// Collects marks and waits while a run goes on, at times that don't fall.
+class Moments {
+ public:
+  void Add(Mark mark) { marks_.push_back(std::move(mark)); }
+  void BeginWait(int64_t at_ms, std::string reason);  // ends an open one
+  void EndWait(int64_t at_ms);                        // without an open one: nothing
+  const std::vector<Mark>& marks() const { return marks_; }
+  const std::vector<Wait>& waits() const { return waits_; }  // those that have ended
+
+ private:
+  std::vector<Mark> marks_;
+  std::vector<Wait> waits_;
+  std::optional<Wait> open_;
 };
 
 // Takes counters that only grow, at times that don't fall.

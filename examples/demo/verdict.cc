@@ -135,7 +135,9 @@ Finding Balances(const Evidence& evidence) {
     faults.Say(MoneyOf(ledger.debits > sent ? ledger.debits - sent : sent - ledger.debits) +
                (ledger.debits > sent ? " too much moved" : " too little moved"));
   }
-  faults.Count("sum of balances", sum);
+  if (sum != 0) {
+    faults.Say("sum of balances " + MoneyOf(sum));
+  }
   faults.Count("wrong balances", wrong);
   const auto accounts = static_cast<int64_t>(wanted.size());
   return std::move(faults).Close(

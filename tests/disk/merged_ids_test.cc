@@ -24,7 +24,8 @@ class Side {
     auto store = RocksStore::Open(MergeStoreOptions(directory_));
     ASSERT_TRUE(store) << ToString(store.error());
     store_ = *std::move(store);
-    ids_ = std::make_unique<FinishedIds>(store_.get(), hasher_, generation_, mutex_, rules_);
+    ids_ =
+        std::make_unique<FinishedIds>(store_.get(), hasher_, generation_, mutex_, memory_, rules_);
     MutexLock lock(mutex_);
     const Status opened = ids_->Open(/*look=*/false);
     ASSERT_TRUE(opened) << ToString(opened.error());
@@ -99,6 +100,7 @@ class Side {
   const KeyedHash& hasher_;
   const uint32_t generation_;
   const MergeRules rules_;
+  const GenerationMemory::Share memory_;
   Mutex mutex_;
   std::unique_ptr<RocksStore> store_;
   std::unique_ptr<FinishedIds> ids_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of partitions: when a store is opened, who waits for it, and what it keeps of the place
 // that its topic had in the configuration.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <string>
 
@@ -51,6 +53,49 @@ class DiskPartitions : public ::testing::Test {
 
   const TempDir directory_;
 };
+
+TEST_F(DiskPartitions, ADirectoryThatNoStoreCanLieInIsRefusedAtTheStart) {
+  const fs::path file = directory_.path() / "file";
+  std::ofstream(file) << "a file";
+  for (const fs::path& place : {file, file / "stores", file / "a" / "b", fs::path("/proc/nope")}) {
+    const auto windows = OpenPartitionWindows(DiskOptions(place, 100), SystemClock::Instance());
+    ASSERT_FALSE(windows) << place;
+    EXPECT_EQ(windows.error().code, Code::kInvalid);
+    EXPECT_EQ(windows.error().message.find(place.string() + ": "), 0u) << windows.error().message;
+    const Status check = CheckWindowDirectory(place);
+    ASSERT_FALSE(check) << place;
+    EXPECT_EQ(check.error().message, windows.error().message);
+  }
+}
+
+TEST_F(DiskPartitions, ADirectoryIsMadeWhenTheWindowIsOpenedAndNotWhenItIsLookedAt) {
+  const fs::path place = directory_.path() / "a" / "b";
+  EXPECT_TRUE(CheckWindowDirectory(place));
+  EXPECT_FALSE(fs::exists(directory_.path() / "a"));
+  EXPECT_TRUE(OpenPartitionWindows(DiskOptions(place, 100), SystemClock::Instance()));
+  EXPECT_EQ(fs::status(place).permissions(), fs::perms::owner_all);
+  EXPECT_TRUE(fs::is_empty(place));
+}
+
+// Two names of this length are told apart by eye only where the difference stands first.
+TEST_F(DiskPartitions, AStoreOfAnotherGroupNamesTheGroupsFirst) {
+  const auto windows = Windows();
+  const StoreName name{0, 1, "payments", "cluster c, group g1, app , handler h"};
+  ASSERT_TRUE(windows->Open(name));
+  windows->Close(0, 1);
+  const auto other = windows->Open({0, 1, "payments", "cluster c, group g2, app , handler h"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInvalid);
+  const std::string rest = ", app , handler h, topic payments, partition 1\"";
+  EXPECT_THAT(
+      other.error().message,
+      ::testing::EndsWith("the directory belongs to \"group g1\", not to \"group g2\"; "
+                          "it was written for \"a test, cluster c, group g1" +
+                          rest + " and is opened for \"a test, cluster c, group g2" + rest));
+  const auto fewer = windows->Open({0, 1, "payments", "cluster c"});
+  ASSERT_FALSE(fewer);
+  EXPECT_THAT(fewer.error().message, ::testing::HasSubstr("not to \"topic payments\"; it was"));
+}
 
 TEST_F(DiskPartitions, WhileAStoreIsOpenedAgainOtherCallsAreToldSoAtOnce) {
   const auto windows = Windows();
@@ -166,6 +211,39 @@ TEST_F(DiskPartitions, AStoreThatAnotherOneHasReplacedIsNotTakenForIt) {
   const auto told = Claim(*windows, {0, 1, 3});
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Code::kCorrupt);
+}
+
+// An operator has put an older copy back, or the disk has lost changes that were not synced. Only
+// an assignment compares the store with the group's commit.
+TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAssignment) {
+  const auto windows = Windows();
+  const auto begun = Open(*windows, 0);
+  ASSERT_TRUE(begun);
+  ASSERT_TRUE(FinishIds(*windows, 0, 10));
+  ASSERT_TRUE(Announce(*windows, 0, 0));
+  const fs::path store = directory_.path() / "stores" / "payments" / "0";
+  fs::copy(store, directory_.path() / "older", fs::copy_options::recursive);
+  ASSERT_TRUE(FinishIds(*windows, 10, 20));
+  Fail(*windows, 0);
+  fs::rename(store, directory_.path() / "away");
+  fs::rename(directory_.path() / "older", store);
+  for (int i = 0; i < 3; i++) {
+    const auto told = Claim(*windows, {0, 0, 30});
+    ASSERT_FALSE(told) << "a done id may look new";
+    EXPECT_EQ(told.error().code, Code::kRegressed);
+    const Status announced = Announce(*windows, 0, 0);
+    ASSERT_FALSE(announced) << "a commit would count effects that are gone";
+    EXPECT_EQ(announced.error().code, Code::kRegressed);
+  }
+  const auto known = Open(*windows, 0);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_EQ(known->to, 7);
+  EXPECT_THAT(known->earlier, ::testing::Contains(begun->incarnation));
+  EXPECT_EQ(*Unknown(*windows, 0, 10), 0);
+  EXPECT_EQ(*Unknown(*windows, 10, 20), 10);
+  EXPECT_TRUE(Announce(*windows, 0, 0));
+  Fail(*windows, 0);
+  EXPECT_TRUE(Announce(*windows, 0, 0)) << "since then nothing is gone";
 }
 
 // The list of the earlier openings is bounded, and the group's commit names one of them: tries that
@@ -311,6 +389,33 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   EXPECT_EQ(**(*windows->NewEffects(3, 1))->Get("row"), "value");
   const RestoreRequest restore{.id = "other", .at = {3, 1, 4}, .own = own, .time = kThen};
   ASSERT_TRUE(windows->Restore({&restore, 1}, {&change, 1}));
+  EXPECT_EQ(change, Change::kMade);
+}
+
+TEST_F(DiskPartitions, OnlyTheWindowsThatMadeABatchTakeItAndNotWithoutARequest) {
+  LocalWindowOptions options = DiskOptions(directory_.path() / "stores", 100);
+  options.level = Level::kAtomic;
+  const auto windows = *OpenPartitionWindows(options, SystemClock::Instance());
+  ASSERT_TRUE(Open(*windows, 1));
+  options.directory = directory_.path() / "others";
+  const auto others = *OpenPartitionWindows(options, SystemClock::Instance());
+  ASSERT_TRUE(Open(*others, 1));
+  ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
+  const std::string id = IdNumber(3);
+  const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
+  Change change{};
+  const auto foreign = *others->NewEffects(0, 1);
+  ASSERT_TRUE(foreign->Put("row", "of the others"));
+  const Status refused = windows->CompleteWith(*foreign, {&done, 1}, {&change, 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  const auto effects = *windows->NewEffects(0, 1);
+  ASSERT_TRUE(effects->Put("row", "value"));
+  const Status without = windows->CompleteWith(*effects, {}, {});
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code, Code::kInvalid);
+  EXPECT_EQ(*(*windows->NewEffects(0, 1))->Get("row"), std::nullopt);
+  ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
   EXPECT_EQ(change, Change::kMade);
 }
 

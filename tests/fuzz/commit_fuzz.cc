@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::abort();
       }
     }
-    (void)oncemq::ResolveAssignment({kOffset, text}, {0, 200}, {});
+    (void)oncemq::ResolveAssignment({kOffset, text}, {0, 200}, {.suspects = true});
   }
   return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member as a process of its own, made to be killed:
 // crash_member BROKERS GROUP TOPIC DIR NUMBER WINDOW (OpenTestWindow)
-// Its window lives and dies with it, or lies on the disk below DIR. SIGUSR1: the next call of its
+// Its window lives and dies with it, or lies on the disk below DIR: of a WINDOW that ends with
+// "-apart" below a directory of its own, as on a host of its own. SIGUSR1: the next call of its
 // handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
 // when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before its effect.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
@@ -43,7 +44,8 @@ class CrashMember {
                     .id = static_cast<uint32_t>(std::stoul(std::string(context.id()))),
                     .partition = message.partition(),
                     .offset = message.offset(),
-                    .uncertain = context.uncertain() ? 1 : 0};
+                    .uncertain = context.uncertain() ? 1 : 0,
+                    .attempt = context.attempt()};
     Write(CallRecord::kCalled, call);
     const Hang hang = call.id == hangs_at_ ? Hang::kBeforeTheEffect : hang_.exchange(Hang::kNot);
     if (hang == Hang::kBeforeTheEffect) {
@@ -75,7 +77,9 @@ class CrashMember {
   }
 
   int Judge(const RunReport& report) {
-    CallRecord end{.member = number_, .offset = report.caught_up};
+    CallRecord end{.member = number_,
+                   .offset = report.caught_up,
+                   .uncertain = static_cast<int32_t>(report.counts.uncertain)};
     Write(CallRecord::kEnded, end);
     return VerdictOf(report);
   }
@@ -109,11 +113,13 @@ int Main(char** words) {
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const std::string kind = words[6];
+  const bool apart = kind.ends_with("-apart");
   CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])),
                     kind.starts_with("opaque"));
-  const auto window = OpenTestWindow(kind, words[4]);
+  const std::filesystem::path dir(words[4]);
+  const auto window = OpenTestWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
-  options.one_host = true;
+  options.one_host = !apart;
   options.core.session_timeout = milliseconds(NumberOf("ONCEMQ_SESSION_MS", 4'000));
   options.core.session_margin =
       std::min(options.core.session_margin, options.core.session_timeout / 4);

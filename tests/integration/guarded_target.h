@@ -43,14 +43,16 @@ struct CallRecord {
     kCalled = 1,  // the handler was called
     kHangs,       // it will not return: its process is to be killed now
     kKnown,       // the target answered "already done"
-    kEnded,       // the member left in order; `offset` is how many ids the log had told it
+    kEnded,       // the member left in order; `offset` is how many ids the log had told it, and
+                  // `uncertain` what its report counts
   };
   Kind kind = kCalled;
   uint32_t member = 0;
   uint32_t id = 0;
   int32_t partition = 0;
   int64_t offset = 0;
-  int64_t uncertain = 0;  // 1: the handler was told that an earlier call may have had its effect
+  int32_t uncertain = 0;  // 1: the handler was told that an earlier call may have had its effect
+  uint32_t attempt = 0;   // as the handler was told
 };
 using CallLog = RecordFile<CallRecord>;
 

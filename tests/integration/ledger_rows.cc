@@ -13,8 +13,9 @@ std::string LedgerRowOf(uint32_t id) {
 }
 
 std::unique_ptr<Window> OpenTestWindow(std::string_view kind, const std::filesystem::path& dir) {
-  if (kind == "memory") {
-    return *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  if (kind == "memory" || kind == "opaque-memory") {
+    const Level level = kind == "memory" ? Level::kGuarded : Level::kOpaque;
+    return *OpenMemoryWindow({.level = level}, SystemClock::Instance());
   }
   LocalWindowOptions options;
   options.directory = dir / "stores";

@@ -156,6 +156,11 @@ TEST_F(KafkaPositions, AbortedTransactionsAndTheirMarkersAreHoles) {
   }
   RunningMember member(Options(), window_.get(), Record());
   EXPECT_TRUE(Applied(100));
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    const RunReport now = member.Now();
+    return now.partitions.size() == 1 && now.partitions[0].lag == 0 &&
+           now.partitions[0].log_end == 10 * 21;
+  })) << "what follows the last committed record is no backlog";
   const RunReport& report = member.Stop();
   EXPECT_TRUE(report.clean);
   EXPECT_EQ(report.counts.deliveries, 100);

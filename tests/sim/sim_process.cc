@@ -15,6 +15,12 @@ bool MarkersGoAlong(const Config& c) {
   return PlacementOf(c) == Placement::kShared || (HasStores(c) && c.hosts == 0);
 }
 
+// As the product's runtime says it of its windows.
+bool NamesSuspects(const Config& c) {
+  return LevelOf(c) == Level::kOpaque && PlacementOf(c) != Placement::kShared &&
+         PlacementOf(c) != Placement::kNone;
+}
+
 CoreOptions OptionsOf(const Config& c) {
   return {.order = OrderOf(c),
           .in_flight = static_cast<uint32_t>(c.in_flight),
@@ -28,6 +34,7 @@ CoreOptions OptionsOf(const Config& c) {
           .session_margin = microseconds(c.margin),
           .store_retry = microseconds(c.store_retry),
           .map_alone = c.pass != 0 || (LevelOf(c) == Level::kOpaque && !MarkersGoAlong(c)),
+          .suspects = NamesSuspects(c),
           .scope = kScope};
 }
 
@@ -117,7 +124,8 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
   const AssignRules rules{.scope = kScope,
                           .source_identity = kSource,
                           .fresh_start = bounds.start,
-                          .resume_at_log_start = committed.metadata.empty()};
+                          .resume_at_log_start = committed.metadata.empty(),
+                          .suspects = NamesSuspects(world_.config)};
   auto resolved = ResolveAssignment(committed, bounds, rules);
   if (!resolved) {
     world_.incident("assignment refused: " + resolved.error().message);
@@ -126,7 +134,9 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
   Partition& state = At(partition);
   AssignFacts& facts = resolved->facts;
   facts.partition = partition;
+  const int64_t log_end = world_.log.partitions[static_cast<size_t>(partition)].end;
   if (!committed.offset) {
+    facts.metadata.reserved = NamesSuspects(world_.config) ? std::optional(log_end) : std::nullopt;
     // An operator's list of skipped ranges, far below: it leaves less room for the map.
     for (int64_t at = 0; static_cast<int64_t>(MapBudget(facts.metadata)) > world_.config.map_room;
          at += 3) {
@@ -135,6 +145,9 @@ void SimProcess::Assign(int32_t partition, const CommittedPosition& committed,
   }
   if (stores_ && !Prepare(partition, *resolved)) {
     return;
+  }
+  if (!stores_ && core_.Made(CoreId(partition), facts.metadata)) {
+    WindowKnowsSuspects(facts);
   }
   state.in_core = true;
   state.stopped = false;

@@ -183,11 +183,16 @@ Result<std::unique_ptr<EffectBatch>> SimStores::NewEffects(uint32_t, int32_t par
         const auto& rows = disk_.At(partition).now().effects;
         const auto row = rows.find(key);
         return row == rows.end() ? std::nullopt : std::optional(row->second);
-      }));
+      },
+      this));
 }
 
 Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                                std::span<Change> answers) {
+  const auto made = EffectOverlay::Of(effects, this);
+  if (!made) {
+    return made.error();
+  }
   const auto store = Find(requests.front().at.partition);
   if (!store) {
     return store.error();
@@ -197,7 +202,7 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
         return (*store)->engine().WouldComplete(
             request, {request.id, IdHashOf(tools_.config, request.id), 0});
       });
-  auto& overlay = static_cast<EffectOverlay&>(effects);
+  const EffectOverlay& overlay = **made;
   const auto read = [&](std::string_view key) -> Result<std::optional<std::string>> {
     const auto& present = (*store)->file().now().effects;
     const auto row = present.find(key);

@@ -56,7 +56,8 @@ constexpr std::string_view kNames[] = {"claim in flight",
                                        "caught up from the log",
                                        "catch-up asked again",
                                        "a replay waited",
-                                       "a replay ran"};
+                                       "a replay ran",
+                                       "a repeated effect of another process told"};
 constexpr std::string_view kStoreNames[] = {"store held by another process",
                                             "store opened again after a failed write",
                                             "power loss took something",

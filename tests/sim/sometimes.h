@@ -64,7 +64,8 @@ enum class Situation : uint8_t {
   kCatchUpAskedAgain,
   kReplayWaited,  // a reader without ownership found the id held
   kReplayRan,
-  kCrashAtStep,  // one for each of the eight steps
+  kRepetitionTold,  // an owner repeated an effect of another process, and was told
+  kCrashAtStep,     // one for each of the eight steps
   kCrashAtStepLast = kCrashAtStep + 7,
   kCrashInStep,  // likewise, of the seven that call somebody
   kCrashInStepLast = kCrashInStep + 6,

@@ -314,7 +314,7 @@ class SwitchWorld {
 
   void Switch(Process& process) {
     inside_board_ = true;
-    const auto begun = process.locks->SwitchEngine("chance");
+    const auto begun = process.locks->SwitchToNext("chance");
     inside_board_ = false;
     if (begun) {
       seen_[std::string("begun ") + std::string(ToString(begun->phase))]++;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Effects and markers are one (level atomic): both are there, or neither. (Transition 5; rules 2
 // and 5.)
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "window_test.h"
@@ -15,6 +18,23 @@ bool AtAtomic(const Subject& subject) {
 bool AtAtomicIfDurable(const Subject& subject) {
   return AtAtomic(subject) && subject.can().durable;
 }
+
+std::optional<Code> CodeOf(const Status& status) {
+  return status ? std::nullopt : std::optional(status.error().code);
+}
+
+// Of a class that no window knows.
+class UnknownBatch final : public EffectBatch {
+ public:
+  Result<std::optional<std::string>> Get(std::string_view) override { return {std::nullopt}; }
+  Result<std::optional<std::string>> Watch(std::string_view) override { return {std::nullopt}; }
+  Status Put(std::string_view, std::string_view) override { return {}; }
+  Status Delete(std::string_view) override { return {}; }
+  Status Add(std::string_view, int64_t) override { return {}; }
+  void Begin() override {}
+  void Keep() override {}
+  void Undo() override {}
+};
 
 class EffectsTest : public WindowTest {
  public:
@@ -194,6 +214,37 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOn
   again->Keep();
   EXPECT_EQ(CompleteWith(*again, {one}), Change::kMade);
   EXPECT_EQ(Row("row"), "of the first");
+}
+
+// Whatever the window writes next must not carry them along.
+WINDOW_TEST_F(EffectsTest, AtAtomic, EffectsWithoutARequestAreRefusedAndNeverWritten) {
+  const Attempt attempt = Granted("x");
+  const auto effects = NewBatch();
+  Do(*effects, "row", "value");
+  const Status refused = window().CompleteWith(*effects, {}, {});
+  EXPECT_EQ(CodeOf(refused), Code::kInvalid) << "no marker would stand for them";
+  const Announcement announced{.partition = 3, .to = 5, .offset = 5, .metadata = "a commit"};
+  EXPECT_TRUE(window().Announce({&announced, 1}));
+  EXPECT_EQ(Complete(attempt), Change::kMade);
+  EXPECT_EQ(Row("row"), std::nullopt);
+  EXPECT_EQ(CompleteWith(*effects, {Granted("y")}), Change::kMade) << "the batch is as it was";
+  EXPECT_EQ(Row("row"), "value");
+}
+
+WINDOW_TEST_F(EffectsTest, AtAtomic, OnlyTheWindowThatMadeABatchTakesIt) {
+  const Attempt attempt = Granted("x");
+  const CompleteRequest request{.id = attempt.id, .token = attempt.token, .at = attempt.at};
+  Change answer{};
+  auto other = subject().engine->open({subject().level, kTimes});
+  ASSERT_TRUE(other.has_value()) << ToString(other.error());
+  auto others = (*other)->NewEffects(0, 3);
+  ASSERT_TRUE(others.has_value()) << ToString(others.error());
+  Do(**others, "row", "value");
+  EXPECT_EQ(CodeOf(window().CompleteWith(**others, {&request, 1}, {&answer, 1})), Code::kInvalid);
+  UnknownBatch unknown;
+  EXPECT_EQ(CodeOf(window().CompleteWith(unknown, {&request, 1}, {&answer, 1})), Code::kInvalid);
+  EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
+  EXPECT_EQ(Row("row"), std::nullopt);
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, ARowThatCannotBeIsRefusedToTheHandler) {

@@ -7,8 +7,6 @@ namespace oncemq::conformance {
 
 namespace {
 
-constexpr milliseconds kALittle(500);
-
 bool WithLeasesAndFingerprints(const Subject& subject) {
   return WithLeases(subject) && WithFingerprints(subject);
 }

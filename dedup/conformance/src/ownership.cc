@@ -6,7 +6,6 @@
 namespace oncemq::conformance {
 
 constexpr Coordinates kHere{0, 3, 5};
-constexpr milliseconds kShortWhile(500);
 
 WINDOW_TEST(Always, EveryOwnershipIsAboveAllEarlierOnes) {
   Own last = 0;
@@ -107,7 +106,7 @@ WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfT
   const ClaimAnswer early = Claim(next);
   EXPECT_GT(early.wait, kTimes.lease);
   EXPECT_LE(early.wait, kTimes.handler_timeout);
-  Advance(kTimes.lease + kShortWhile);
+  Advance(kTimes.lease + kALittle);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(next);
@@ -121,14 +120,14 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
   old.own = Raise(3);
   Attempt next = New();
   Claim(old);
-  Advance(kTimes.lease - kShortWhile);
+  Advance(kTimes.lease - kALittle);
   Renew(old);
-  Advance(kTimes.lease - kShortWhile);
+  Advance(kTimes.lease - kALittle);
   next.own = Raise(3);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
-  Advance(kTimes.handler_timeout - kShortWhile);
+  Advance(kTimes.handler_timeout - kALittle);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
-  Advance(kShortWhile + kShortWhile);
+  Advance(kALittle + kALittle);
   EXPECT_EQ(Claim(next).answer, Answer::kGranted);
 }
 
@@ -140,7 +139,7 @@ WINDOW_TEST(WithLeasesAtOpaque, OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewN
   Attempt copy = New();
   copy.at.partition = 4;
   copy.own = Raise(4);
-  Advance(kTimes.lease + kShortWhile);
+  Advance(kTimes.lease + kALittle);
   EXPECT_EQ(Claim(copy).answer, Answer::kInFlight) << "its silence proves nothing";
   Advance(kTimes.handler_timeout - kTimes.lease);
   const ClaimAnswer late = Claim(copy);
@@ -271,7 +270,7 @@ WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasE
   Claim(elsewhere);
   const Own own = Raise(3);
   EXPECT_EQ(Restore("x", kHere, own), Change::kInFlight);
-  Advance(kTimes.lease + kShortWhile);
+  Advance(kTimes.lease + kALittle);
   EXPECT_EQ(Restore("x", kHere, own), Change::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
   EXPECT_EQ(Complete(elsewhere), Change::kFenced);

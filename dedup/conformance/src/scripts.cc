@@ -22,7 +22,8 @@ constexpr WindowTimes kLongLease{
 };
 
 void PlaySeeds(const Subject& subject, const WindowTimes& times) {
-  for (uint64_t seed = 0; seed < Seeds(); seed++) {
+  const uint64_t seeds = Seeds();
+  for (uint64_t seed = 0; seed < seeds; seed++) {
     std::mt19937_64 random(seed);
     const Script script = RandomScript(random, kSteps);
     if (!Play(subject, times, script).empty()) {

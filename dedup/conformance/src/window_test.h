@@ -67,6 +67,8 @@ inline constexpr WindowTimes kTimes{
     .max_lease = milliseconds(7'000),
     .handler_timeout = milliseconds(5'000),
 };
+// Before or after the end of one of them.
+inline constexpr milliseconds kALittle(500);
 
 // One attempt at an id; as a request of each kind. Tests say what a request differs in.
 struct Attempt {

@@ -27,10 +27,12 @@ Error DamagedJournal() {
 }  // namespace
 
 FinishedIds::FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation,
-                         Mutex& mutex, const MergeRules& rules)
+                         Mutex& mutex, const GenerationMemory::Share& memory,
+                         const MergeRules& rules)
     : store_(store),
       hasher_(hasher),
       generation_(generation),
+      memory_(memory),
       mutex_(mutex),
       history_(store),
       recent_(std::make_unique<Generation>(hasher)),
@@ -155,9 +157,14 @@ Status FinishedIds::Written() {
   return Full() ? Roll() : Status();
 }
 
+Status FinishedIds::PutAwayExcess() {
+  return frozen_ == nullptr && Full() ? Roll() : Status();
+}
+
 bool FinishedIds::Full() const {
-  constexpr size_t kMostBytes = size_t{1} << 30;  // long results fill a generation by bytes
-  return recent_->ids.size() >= generation_ || recent_->ids.memory_bytes() >= kMostBytes;
+  constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // long results fill a generation by bytes
+  return recent_->ids.size() >= generation_ ||
+         recent_->ids.bytes_to_put_away() >= std::min(kMostBytes, memory_.OfGeneration());
 }
 
 // The generation is full. One that is still being written holds everybody up: memory has a bound.

@@ -3,11 +3,13 @@
 // that is being written to the history, and the history.
 //
 // Promise: what a written batch carried is found after every opening. At most one generation is
-// frozen: a second that fills waits for it, so memory stays bounded. After a failure to freeze
-// Written() says so, and nothing is lost: the journal still has it. Old buckets are merged beside
-// that; nobody waits for it, and a merge that fails is logged and tried again behind later
-// generations. Thread safety: the caller's lock around every call; the threads that freeze and
-// merge take it where they must.
+// frozen: a second that fills waits for it. So memory stays bounded, by `generation` ids and by the
+// store's share of the memory of the process. After a failure to freeze Written() says so, and
+// nothing is lost: the journal still has it. Old buckets are merged meanwhile; nobody waits for
+// it, and a merge that fails is logged and tried again after later generations.
+//
+// Thread safety: the caller's lock around every call; the threads that freeze and merge take it
+// where they must.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include <string>
 #include <thread>
 
+#include "generation_memory.h"
 #include "history.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutex.h"
@@ -36,9 +39,9 @@ struct LookTotals {
 
 class FinishedIds {
  public:
-  // `mutex` is the caller's lock.
+  // `mutex` is the caller's lock. `memory` outlives them.
   FinishedIds(RocksStore* store, const KeyedHash& hasher, uint32_t generation, Mutex& mutex,
-              const MergeRules& rules = {});
+              const GenerationMemory::Share& memory, const MergeRules& rules = {});
   // Gives up a merge that is under way.
   ~FinishedIds();
 
@@ -64,6 +67,9 @@ class FinishedIds {
   // Puts what was appended into the store's batch, and Written() says that it is on record.
   void Stage(RocksBatch& batch);
   Status Written();
+  // Likewise, for a store at rest: puts away what its share of the memory does not hold any more.
+  // Waits for no other generation that is being put away. Precondition: nothing is staged.
+  Status PutAwayExcess();
 
   // As History's, of the same names; ForgetFacts and DropPages without the caller's lock.
   History::Aged TakeAged(LogTime limit, const ProgressTable& progress) {
@@ -111,6 +117,7 @@ class FinishedIds {
   RocksStore* const store_;
   const KeyedHash& hasher_;
   const uint32_t generation_;
+  const GenerationMemory::Share& memory_;
   Mutex& mutex_;
   History history_;
   std::unique_ptr<Generation> recent_;

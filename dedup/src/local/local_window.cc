@@ -21,7 +21,8 @@ Error InStore(const std::string& directory, Error error) {
 }
 
 LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
-                         std::unique_ptr<RocksStore> store, const Manifest& manifest)
+                         std::unique_ptr<RocksStore> store, const Manifest& manifest,
+                         std::shared_ptr<GenerationMemory> memory)
     : capabilities_{.engine = "rocksdb",
                     .level = *options.level,
                     .durable = true,
@@ -30,11 +31,13 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       options_(options),
       clock_(clock),
       store_(std::move(store)),
+      memory_(std::move(memory)),
       secret_(manifest.secret),
       hasher_(manifest.secret),
       manifest_(manifest),
       batch_(store_->NewBatch()),
-      ids_(store_.get(), hasher_, options.generation, mutex_, {.span = options.remember / 8}),
+      ids_(store_.get(), hasher_, options.generation, mutex_, memory_,
+           {.span = options.remember / 8}),
       finished_(ids_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
@@ -190,13 +193,23 @@ Result<std::unique_ptr<EffectBatch>> LocalWindow::NewEffects(uint32_t, int32_t) 
   if (capabilities_.level != Level::kAtomic) {
     return InvalidRequest("the window was not opened at the level atomic");
   }
-  return std::unique_ptr<EffectBatch>(
-      std::make_unique<EffectOverlay>([this](std::string_view key) { return ReadEffect(key); }));
+  return std::unique_ptr<EffectBatch>(std::make_unique<EffectOverlay>(
+      [this](std::string_view key) { return ReadEffect(key); }, this));
 }
 
 Status LocalWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                                  std::span<Change> answers) {
-  return Apply(requests, answers, &static_cast<EffectOverlay&>(effects));
+  const auto overlay = EffectOverlay::Of(effects, this);
+  return overlay ? CompleteOverlay(**overlay, requests, answers) : Status(overlay.error());
+}
+
+Status LocalWindow::CompleteOverlay(EffectOverlay& effects,
+                                    std::span<const CompleteRequest> requests,
+                                    std::span<Change> answers) {
+  if (requests.empty()) {
+    return NoMarkerForEffects();
+  }
+  return Apply(requests, answers, &effects);
 }
 
 Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {

@@ -101,6 +101,11 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
   if (Status written = WriteNow(/*sync=*/false); !written) {
     return written;
   }
+  // A store at rest has no other occasion, and commits come for it too.
+  if (Status put_away = ids_.PutAwayExcess(); !put_away) {
+    Fail(put_away);
+    return Error{put_away.error().code, Effect::kUnknown, put_away.error().message};
+  }
   ForgetAged();
   return {};
 }

@@ -36,18 +36,33 @@ Status CheckLocalWindow(const LocalWindowOptions& options);
 // Damage names its place.
 Error InStore(const std::string& directory, Error error);
 
+// The opening, by this process, that another one goes on from.
+struct FormerOpening {
+  uint64_t incarnation = 0;   // 0: there is none
+  uint64_t acknowledged = 0;  // number of its last change that a caller was told of
+};
+
+// What all stores of a window share.
+struct StoreMemory {
+  std::shared_ptr<RocksMemory> rocks;
+  std::shared_ptr<GenerationMemory> generations;
+};
+StoreMemory NewStoreMemory(const LocalWindowOptions& options);
+
 class LocalWindow final : public Window {
  public:
+  // `memory`: nullptr for a store that is only read.
   LocalWindow(const LocalWindowOptions& options, const Clock& clock,
-              std::unique_ptr<RocksStore> store, const Manifest& manifest);
+              std::unique_ptr<RocksStore> store, const Manifest& manifest,
+              std::shared_ptr<GenerationMemory> memory);
   ~LocalWindow() override;
 
-  // Precondition: CheckLocalWindow(). `former`: incarnation of the opening that this one goes on
-  // from; kCorrupt where another store is there by now, or none.
+  // Precondition: CheckLocalWindow(). kCorrupt: another store than `former`'s is there by now, or
+  // none; kRegressed: the same one, with fewer changes than `former` acknowledged. Then nothing of
+  // the window is written.
   static Result<std::unique_ptr<LocalWindow>> OpenAt(const LocalWindowOptions& options,
-                                                     const Clock& clock,
-                                                     std::shared_ptr<RocksMemory> memory,
-                                                     uint64_t former = 0);
+                                                     const Clock& clock, const StoreMemory& memory,
+                                                     const FormerOpening& former = {});
 
   // To be read only, by whoever knows that nobody holds it: see StoreLook.
   static Result<std::unique_ptr<LocalWindow>> LookAt(const std::string& directory,
@@ -58,6 +73,7 @@ class LocalWindow final : public Window {
   // A row of the handlers, as it was written last.
   Result<std::optional<std::string>> ReadEffect(std::string_view key);
   uint64_t incarnation();
+  uint64_t acknowledged() const { return store_->acknowledged(); }
   // What the store knows of a partition.
   Result<Known> KnownOf(uint32_t source, int32_t partition);
 
@@ -68,6 +84,9 @@ class LocalWindow final : public Window {
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                       std::span<Change> answers) override;
+  // The same, for the owner of several stores, which makes the batches itself.
+  Status CompleteOverlay(EffectOverlay& effects, std::span<const CompleteRequest> requests,
+                         std::span<Change> answers);
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
   Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
@@ -75,6 +94,7 @@ class LocalWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  void OfferSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 
  private:
@@ -149,10 +169,12 @@ class LocalWindow final : public Window {
   const LocalWindowOptions options_;
   const Clock& clock_;
   const std::unique_ptr<RocksStore> store_;
+  const GenerationMemory::Share memory_;
   const KeyedHash::Secret secret_;
   const KeyedHash hasher_;
 
   Mutex mutex_;
+  std::string asked_at_ GUARDED_BY(mutex_);  // as the store names it
   Manifest manifest_ GUARDED_BY(mutex_);
   RocksBatch batch_ GUARDED_BY(mutex_);
   FinishedIds ids_ GUARDED_BY(mutex_);

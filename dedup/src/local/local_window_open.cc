@@ -100,6 +100,11 @@ Status LocalWindow::LoadHorizon() {
   return {};
 }
 
+StoreMemory NewStoreMemory(const LocalWindowOptions& options) {
+  return {NewRocksMemory(options.cache_bytes, options.buffer_bytes),
+          std::make_shared<GenerationMemory>(options.memory_bytes)};
+}
+
 Status CheckLocalWindow(const LocalWindowOptions& options) {
   constexpr uint32_t kMaxCount = 1'000'000'000;
   constexpr uint32_t kMaxGeneration = 100'000'000;
@@ -116,9 +121,13 @@ Status CheckLocalWindow(const LocalWindowOptions& options) {
       options.max_parked > kMaxCount) {
     return InvalidRequest("max_open and max_parked must be 1 to " + std::to_string(kMaxCount));
   }
-  constexpr milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
-  if (options.remember <= milliseconds(0) || options.remember > kLongest ||
-      options.skew < milliseconds(0) || options.skew > kLongest) {
+  if (options.memory_bytes < 2 * GenerationMemory::kLeast) {
+    return InvalidRequest("memory_bytes must be at least " +
+                          std::to_string(2 * GenerationMemory::kLeast));
+  }
+  constexpr milliseconds kLongestAge = std::chrono::hours(24 * 365 * 10);
+  if (options.remember <= milliseconds(0) || options.remember > kLongestAge ||
+      options.skew < milliseconds(0) || options.skew > kLongestAge) {
     return InvalidRequest("remember must be above 0, skew not below, both at most ten years");
   }
   return {};
@@ -144,29 +153,41 @@ RocksOptions StoreOptions(const LocalWindowOptions& options,
   return store;
 }
 
+Error Regressed(const std::string& directory, uint64_t last, uint64_t acknowledged) {
+  return {Code::kRegressed, Effect::kNone,
+          directory + ": changes " + std::to_string(last + 1) + " to " +
+              std::to_string(acknowledged) +
+              " were acknowledged and are gone: the disk has lost them, or an older copy of the "
+              "store lies there; its partition has to be assigned anew"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOptions& options,
                                                          const Clock& clock,
-                                                         std::shared_ptr<RocksMemory> memory,
-                                                         uint64_t former) {
-  RocksOptions asked = StoreOptions(options, std::move(memory));
-  asked.exists = former != 0 && !ONCEMQ_MUTANT("vanished-store-made-anew");
+                                                         const StoreMemory& memory,
+                                                         const FormerOpening& former) {
+  RocksOptions asked = StoreOptions(options, memory.rocks);
+  asked.exists = former.incarnation != 0 && !ONCEMQ_MUTANT("vanished-store-made-anew");
   auto store = RocksStore::Open(asked);
   if (!store) {
     return store.error();
   }
-  const auto manifest = OpenManifest(**store, options.identity, *options.level, former);
+  const auto manifest = OpenManifest(**store, options.identity, *options.level, former.incarnation);
   if (!manifest) {
     return InStore(options.directory, manifest.error());
   }
-  if (asked.exists && std::find(manifest->earlier.begin(), manifest->earlier.end(), former) ==
-                          manifest->earlier.end()) {
+  if (asked.exists && std::find(manifest->earlier.begin(), manifest->earlier.end(),
+                                former.incarnation) == manifest->earlier.end()) {
     return Error{
         Code::kCorrupt, Effect::kNone,
         options.directory + ": another store has taken the place of the one that was held"};
   }
-  auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
+  if (const uint64_t last = (*store)->acknowledged(); last < former.acknowledged) {
+    return Regressed(options.directory, last, former.acknowledged);
+  }
+  auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest,
+                                              memory.generations);
   if (ONCEMQ_MUTANT("failed-opening-counts")) {
     (void)window->WriteManifest();
   }
@@ -179,6 +200,15 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   }
   WriteAskedAt(options.directory, options.asked_at);
   return window;
+}
+
+// While its lock is held no other process writes that file.
+void LocalWindow::OfferSocket(const std::string& path) {
+  MutexLock lock(mutex_);
+  if (options_.asked_at.empty() && asked_at_ != path) {
+    asked_at_ = path;
+    WriteAskedAt(options_.directory, path);
+  }
 }
 
 Status LocalWindow::WriteManifest() {
@@ -201,7 +231,8 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& dire
   }
   options.identity = manifest->identity;
   options.level = manifest->level;
-  auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest);
+  auto window =
+      std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest, nullptr);
   if (Status loaded = window->Load(/*look=*/true); !loaded) {
     return InStore(directory, loaded.error());
   }
@@ -216,8 +247,7 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
   if (options.identity.empty()) {
     return InvalidRequest("say whose window it is (identity)");
   }
-  auto window = LocalWindow::OpenAt(options, clock,
-                                    NewRocksMemory(options.cache_bytes, options.buffer_bytes));
+  auto window = LocalWindow::OpenAt(options, clock, NewStoreMemory(options));
   if (!window) {
     return window.error();
   }

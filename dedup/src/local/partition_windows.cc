@@ -67,7 +67,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .by_partition = true,
                     .handler_timeout = options.times.handler_timeout},
       options_(options),
-      memory_(NewRocksMemory(options.cache_bytes, options.buffer_bytes)),
+      memory_(NewStoreMemory(options)),
       clock_(clock) {}
 
 Result<Known> PartitionWindows::Open(const StoreName& name) {
@@ -86,20 +86,49 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
                         ", partition " + number;
     store = std::make_shared<Store>(std::move(options), name.source);
   }
-  const auto window = Ready(*store);
+  const auto window = Ready(*store, OpenFor::kAssignment);
   if (!window || *window == nullptr) {
     return window ? NotOpen() : window.error();
   }
   auto known = (*window)->KnownOf(kKeptSource, name.partition);
-  MutexLock lock(mutex_);
-  MutexLock its_lock(store->mutex);
-  if (store->given_back) {
-    return NotOpen();
+  {
+    MutexLock lock(mutex_);
+    MutexLock its_lock(store->mutex);
+    if (store->given_back) {
+      return NotOpen();
+    }
+    if (known) {
+      stores_[place] = store;
+    }
   }
-  if (known) {
-    stores_[place] = store;
-  }
+  TellSocket(**window);
   return known;
+}
+
+void PartitionWindows::OfferSocket(const std::string& path) {
+  {
+    MutexLock lock(mutex_);
+    socket_ = path;
+  }
+  for (const std::shared_ptr<Store>& store : AllStores()) {
+    StorePtr window;  // as long as we have it, the store's lock is ours
+    {
+      MutexLock its_lock(store->mutex);
+      window = store->window;
+    }
+    if (window != nullptr) {
+      TellSocket(*window);
+    }
+  }
+}
+
+void PartitionWindows::TellSocket(LocalWindow& store) const {
+  std::string socket;
+  {
+    MutexLock lock(mutex_);
+    socket = socket_;
+  }
+  store.OfferSocket(socket);
 }
 
 void PartitionWindows::Close(uint32_t source, int32_t partition) {
@@ -137,9 +166,9 @@ void PartitionWindows::Store::NoteOpening(Status opened, BootTime now) {
   last = std::move(opened);
 }
 
-Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
+Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor whom) const {
   StorePtr failed;
-  uint64_t former = 0;
+  FormerOpening former;
   {
     MutexLock lock(store.mutex);
     if (store.given_back || (store.window != nullptr && !store.window->failed())) {
@@ -148,26 +177,43 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store) const {
     if (store.opening) {
       return Error{Code::kUnavailable, Effect::kNone, "the partition's store is being opened"};
     }
-    if (clock_.Boot() < store.next_try) {
+    const bool regressed = !store.last && store.last.error().code == Code::kRegressed;
+    const bool waits = clock_.Boot() < store.next_try;
+    if (regressed ? whom == OpenFor::kCall : waits) {
       return store.last.error();
     }
     store.opening = true;
     failed = std::move(store.window);
-    former = store.incarnation;
+    if (failed != nullptr) {
+      store.former.acknowledged = failed->acknowledged();
+    }
+    former = store.former;
+  }
+  if (whom == OpenFor::kAssignment) {
+    former.acknowledged = 0;
   }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
   auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
   StorePtr window = opened ? StorePtr(*std::move(opened)) : nullptr;
-  MutexLock lock(store.mutex);
-  store.opening = false;
-  store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
-  if (!store.given_back) {
-    store.window = window;
-    store.incarnation = window != nullptr ? window->incarnation() : former;
-  } else {
-    window.swap(failed);  // goes when the lock is free
+  bool given_back = false;
+  {
+    MutexLock lock(store.mutex);
+    store.opening = false;
+    store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
+    given_back = store.given_back;
+    if (!given_back) {
+      store.window = window;
+      if (window != nullptr) {
+        store.former = {window->incarnation(), window->acknowledged()};
+      }
+    } else {
+      window.swap(failed);  // goes when the lock is free
+    }
   }
-  return opened || store.given_back ? Result<StorePtr>(window) : opened.error();
+  if (window != nullptr) {
+    TellSocket(*window);
+  }
+  return opened || given_back ? Result<StorePtr>(window) : opened.error();
 }
 
 Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
@@ -261,14 +307,19 @@ Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t sourc
           return NotOpen();
         }
         return open->ReadEffect(key);
-      }));
+      },
+      this));
 }
 
 Status PartitionWindows::CompleteWith(EffectBatch& effects,
                                       std::span<const CompleteRequest> requests,
                                       std::span<Change> answers) {
+  const auto overlay = EffectOverlay::Of(effects, this);
+  if (!overlay) {
+    return overlay.error();
+  }
   if (requests.empty()) {
-    return {};
+    return NoMarkerForEffects();
   }
   const auto store = Find(PlaceOf(requests.front()));
   if (!store) {
@@ -282,7 +333,7 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
     return {};
   }
   std::vector<CompleteRequest> copies;
-  return (*store)->CompleteWith(effects, AsKept(requests, copies), answers);
+  return (*store)->CompleteOverlay(**overlay, AsKept(requests, copies), answers);
 }
 
 Status PartitionWindows::Release(std::span<const ReleaseRequest> requests,
@@ -380,10 +431,18 @@ Result<std::vector<StoreStat>> PartitionWindows::Stat() {
   return stats;
 }
 
+Status CheckWindowDirectory(const std::string& directory) {
+  return RocksStore::CheckDirectory(directory);
+}
+
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
                                                      const Clock& clock) {
   if (Status fit = CheckLocalWindow(options); !fit) {
     return fit.error();
+  }
+  const Status made = RocksStore::MakeDirectory(options.directory);
+  if (!made && made.error().code == Code::kInvalid) {
+    return made.error();
   }
   return std::unique_ptr<Window>(std::make_unique<PartitionWindows>(options, clock));
 }

@@ -5,7 +5,9 @@
 // A store that is closed while a call is under way in it goes when that call has ended; until then
 // its directory is held, and whoever wants it next is told so. A store that has failed is opened
 // again by the next call: only that tells what was written, and after a full disk it may go on.
-// That takes the disk's time, so whoever else comes meanwhile is told kUnavailable at once.
+// That takes the disk's time, so any other call meanwhile is told kUnavailable at once. A store
+// that comes back with fewer changes than it had acknowledged has regressed: every call is told so
+// until Open().
 //
 // What a store keeps it keeps under source 0, whatever number its topic has: that is a place in a
 // configuration, which may change.
@@ -44,6 +46,7 @@ class PartitionWindows final : public Window {
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   // Of whichever open store knows the id.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  void OfferSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 
  private:
@@ -57,10 +60,10 @@ class PartitionWindows final : public Window {
     const LocalWindowOptions options;
     const uint32_t source;  // the number of its topic, as callers say it
     Mutex mutex;
-    StorePtr window GUARDED_BY(mutex);           // nullptr: to be opened
-    uint64_t incarnation GUARDED_BY(mutex) = 0;  // of the last opening
-    bool opening GUARDED_BY(mutex) = false;      // by a call that is under way
-    int failures GUARDED_BY(mutex) = 0;          // of openings, since the last that did not
+    StorePtr window GUARDED_BY(mutex);       // nullptr: to be opened
+    FormerOpening former GUARDED_BY(mutex);  // the last one that has succeeded
+    bool opening GUARDED_BY(mutex) = false;  // by a call that is under way
+    int failures GUARDED_BY(mutex) = 0;      // of openings, since the last that did not
     BootTime next_try GUARDED_BY(mutex){};
     Status last GUARDED_BY(mutex);              // of these
     bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
@@ -70,7 +73,12 @@ class PartitionWindows final : public Window {
   std::vector<std::shared_ptr<Store>> AllStores() const;
   // Likewise. nullptr: the partition is not ours.
   Result<StorePtr> Find(Place place) const;
-  Result<StorePtr> Ready(Store& store) const;
+  // Opens the store if that is needed. Only an assignment takes a store that has regressed: it
+  // compares the store with the group's commit.
+  enum class OpenFor : uint8_t { kCall, kAssignment };
+  Result<StorePtr> Ready(Store& store, OpenFor whom = OpenFor::kCall) const;
+  // A store that was opened meanwhile learns of the socket too.
+  void TellSocket(LocalWindow& store) const;
   template <class Request, class Reply>
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
   template <class Request, class Reply>
@@ -79,10 +87,11 @@ class PartitionWindows final : public Window {
 
   const WindowCapabilities capabilities_;
   const LocalWindowOptions options_;
-  const std::shared_ptr<RocksMemory> memory_;  // of all stores
+  const StoreMemory memory_;
   const Clock& clock_;
   mutable Mutex mutex_;
   std::map<Place, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
+  std::string socket_ GUARDED_BY(mutex_);  // as it was offered
 };
 
 }  // namespace oncemq

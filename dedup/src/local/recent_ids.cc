@@ -82,7 +82,7 @@ uint32_t RecentIds::Reserve(size_t bytes) {
   ONCEMQ_CHECK(bytes <= kChunkBytes, "a record fits into a chunk");
   if (chunks_.empty() || used_.back() + bytes > kChunkBytes) {
     // The first few may stay almost empty, in each of a thousand stores.
-    chunks_.push_back(NewPages(kChunkBytes, /*huge=*/chunks_.size() >= 4));
+    chunks_.push_back(NewPages(kChunkBytes, /*huge=*/chunks_.size() >= kSmallChunks));
     used_.push_back(0);
   }
   const size_t at = (chunks_.size() - 1) * kChunkBytes + used_.back();
@@ -129,6 +129,13 @@ std::vector<RecentIds::Sorted> RecentIds::Sort() const {
   std::sort(sorted.begin(), sorted.end(),
             [](const Sorted& a, const Sorted& b) { return a.hash < b.hash; });
   return sorted;
+}
+
+uint64_t RecentIds::bytes_to_put_away() const {
+  constexpr uint64_t kBesidesRecord = 40;
+  const bool small = chunks_.size() <= kSmallChunks;
+  const size_t unused = chunks_.empty() || !small ? 0 : kChunkBytes - used_.back();
+  return chunks_.size() * kChunkBytes - unused + size_ * kBesidesRecord;
 }
 
 size_t RecentIds::memory_bytes() const {

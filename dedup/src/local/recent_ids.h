@@ -32,6 +32,9 @@ class RecentIds {
 
   size_t size() const { return size_; }
   size_t memory_bytes() const;
+  // The most that they take until they are put away: the records; the table, which has up to 24
+  // bytes for each; and 16 bytes for each while they are sorted. Grows evenly, not by doubling.
+  uint64_t bytes_to_put_away() const;
 
   // Every record with its hash, in the order of the hashes.
   struct Sorted {
@@ -43,6 +46,8 @@ class RecentIds {
 
  private:
   static constexpr size_t kChunkBytes = size_t{2} << 20;
+  // The first few, which are there only as far as they are used.
+  static constexpr size_t kSmallChunks = 4;
   static constexpr size_t kFirstEntries = 1024;
 
   // From the tag alone, so that a table grows without a look at its records.

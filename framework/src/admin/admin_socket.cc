@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "admin_server.h"
 #include "oncemq/base/log.h"
 #include "oncemq/framework/admin.h"
@@ -29,6 +32,11 @@ Result<std::unique_ptr<AdminSocket>> AdminSocket::Open(const AdminOptions& optio
                                    SystemClock::Instance());
   if (!server) {
     return server.error();
+  }
+  std::error_code failed;  // the working directory is gone, as a rule
+  const std::filesystem::path path = std::filesystem::absolute(options.socket, failed);
+  if (subject.window != nullptr && !failed) {
+    subject.window->OfferSocket(path);
   }
   Log(LogLevel::kInfo, "admin", "the service can be asked", {{"socket", options.socket}});
   return std::unique_ptr<AdminSocket>(*std::move(server));

@@ -19,6 +19,10 @@ using Terms = std::vector<std::pair<std::string_view, int64_t>>;
 // Those that add up to the deliveries, and to the offsets below the frontier (rule 51).
 Terms TermsOf(const DeliveryCounts& counts);
 Terms TermsOf(const Totals& totals);
+// Below a count of uncertain ones that is not zero.
+inline constexpr char kUncertainMeans[] =
+    "uncertain is an upper bound: at most as many effects may have been made twice\n";
+
 // What is reported beside them.
 Terms AttributesOf(const RunReport& report);
 

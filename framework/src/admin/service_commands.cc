@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "holdups_json.h"
 #include "oncemq/base/bytes.h"
 #include "report_terms.h"
 #include "window_json.h"
@@ -29,19 +30,22 @@ ordered_json StatusOf(const PartitionReport& report) {
   const PartitionStatus& status = report.status;
   ordered_json counts = TermsAsJson(TermsOf(status.counts));
   counts["deliveries"] = status.counts.deliveries;
-  return {{"topic", report.topic},
-          {"partition", report.partition},
-          {"begun", report.begun},
-          {"waiting", report.waiting},
-          {"stopped", report.stopped},
-          {"phase", ToString(status.phase)},
-          {"epoch", status.epoch},
-          {"own", status.own},
-          {"frontier", status.frontier},
-          {"committed", status.committed},
-          {"next_offset", status.next_offset},
-          {"totals", TermsAsJson(TermsOf(status.totals))},
-          {"counts", std::move(counts)}};
+  ordered_json out = {{"topic", report.topic},
+                      {"partition", report.partition},
+                      {"begun", report.begun},
+                      {"waiting", report.waiting},
+                      {"stopped", report.stopped},
+                      {"phase", ToString(status.phase)},
+                      {"epoch", status.epoch},
+                      {"own", status.own},
+                      {"frontier", status.frontier},
+                      {"committed", status.committed},
+                      {"next_offset", status.next_offset},
+                      {"suspect_to", status.suspect_to},
+                      {"totals", TermsAsJson(TermsOf(status.totals))},
+                      {"counts", std::move(counts)}};
+  AddHoldups(report, out);
+  return out;
 }
 
 ordered_json StatusOf(const AdminSubject& subject) {
@@ -60,6 +64,7 @@ ordered_json StatusOf(const AdminSubject& subject) {
   out["stops"] = report.stops;
   out["unreached"] = report.unreached;
   out["error"] = report.error;
+  AddHoldups(report, out);
   return out;
 }
 

@@ -138,6 +138,7 @@ void DescribeDisk(const ServiceOptions& options, Lines& lines) {
   lines.Add("remember", local.remember);
   lines.Add("skew", local.skew);
   lines.Add("generation", uint64_t{local.generation});
+  lines.Add("memory", FormatByteCount(local.memory_bytes));
   lines.Add("max_open", uint64_t{local.max_open});
   lines.Add("cache", FormatByteCount(local.cache_bytes));
 }

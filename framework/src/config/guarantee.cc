@@ -109,6 +109,12 @@ void SayOpaque(const ServiceOptions& options, GuaranteeText& limits, GuaranteeTe
       "Level opaque: nobody can check the effect, so it happens at least once. After an "
       "unclean end it may happen twice for " +
       twice);
+  if (!(on_disk && runtime.one_host)) {
+    limits.Say(
+        "The next owner cannot know which of it ran. It counts all of it as uncertain, which is "
+        "an upper bound, and tells the handler before each call: `uncertain()` is true, "
+        "`attempt()` is above 1 (rule 11). A clean hand-over counts nothing.");
+  }
   limits.Say(
       "A member that the group has given up may still be running a handler while the new "
       "owner starts the same message. No new effect starts in the last " +
@@ -237,7 +243,7 @@ std::string ExplainLevels() {
   text.Say(
       "atomic: effect and marker commit together. Each id's effect happens once. It takes a "
       "program of yours whose handlers write their effects into the window's store (rocksdb), with "
-      "all members of the group on one host; `oncemq run` refuses it.");
+      "all members of the group on one host; `oncemq run` can only watch it.");
   text.Say(
       "guarded: the target of the effect stores the id with the effect and answers `already "
       "done` to a copy. Each id's effect happens once. The target's check is yours to build; "

@@ -107,8 +107,8 @@ void SayAtomic(GuaranteeText& limits, GuaranteeText& holds) {
       "other: a call or a message that it sends beside them happens at least once. The effects are "
       "on one disk: keep backups, and read docs/operations.md before you put one back.");
   limits.Say(
-      "`oncemq run` refuses this level: its handlers write no effects. It takes a program of "
-      "yours.");
+      "`oncemq run` can only watch at this level: its handlers write no effects. It takes a "
+      "program of yours.");
   holds.Say(
       "Level atomic: effect and marker are one write in the partition's store, so each id's "
       "effect happens once, through any crash, pause, rebalance on this host, redelivery or "

@@ -6,24 +6,10 @@
 #include "oncemq/locks/lock_engines.h"
 
 namespace oncemq {
-namespace {
 
-Result<std::shared_ptr<LockEngine>> OpenEngine(const ServiceLocks& locks) {
-  if (locks.catalogue.empty()) {
-    return OpenLockEngine(locks.at, locks.space);
-  }
-  const auto catalogue = LoadStores(locks.catalogue);
-  if (!catalogue) {
-    return catalogue.error();
-  }
-  return OpenCatalogueLocks(*catalogue, {locks.application, locks.secret}, locks.scope);
-}
-
-LockOptions OptionsOf(const ServiceLocks& locks) {
+LockOptions ServiceLockOptions(const ServiceLocks& locks) {
   return {.needs = locks.needs, .lease = locks.lease};
 }
-
-}  // namespace
 
 Result<LockCapabilities> ServiceLockCapabilities(const ServiceLocks& locks) {
   if (locks.catalogue.empty()) {
@@ -41,23 +27,12 @@ Result<LockCapabilities> ServiceLockCapabilities(const ServiceLocks& locks) {
   return CatalogueCapabilities(*catalogue, *PlanOf(*catalogue, application, locks.scope));
 }
 
-Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options) {
-  if (!options.locks.any()) {
-    return std::unique_ptr<LockDomain>();
-  }
-  auto engine = OpenEngine(options.locks);
-  if (!engine) {
-    return engine.error();
-  }
-  return LockDomain::Open(*std::move(engine), OptionsOf(options.locks));
-}
-
 Status CheckServiceLocks(const ServiceOptions& options) {
   if (!options.locks.any()) {
     return {};
   }
   const auto can = ServiceLockCapabilities(options.locks);
-  return can ? CheckLockOptions(OptionsOf(options.locks), *can) : Status(can.error());
+  return can ? CheckLockOptions(ServiceLockOptions(options.locks), *can) : Status(can.error());
 }
 
 }  // namespace oncemq

@@ -178,8 +178,8 @@ void ReadAnyWindow(Section& section, RuntimeOptions& runtime, Options& window) {
   runtime.renew_every = std::min(runtime.renew_every, window.times.lease / 3);
 }
 
-constexpr std::string_view kDiskKeys[] = {"directory", "sync",  "skew",    "generation",
-                                          "max_open",  "cache", "one_host"};
+constexpr std::string_view kDiskKeys[] = {"directory", "sync",     "skew",  "generation",
+                                          "memory",    "max_open", "cache", "one_host"};
 
 void ReadDiskWindow(Section& section, RuntimeOptions& runtime, LocalWindowOptions& window) {
   ReadAnyWindow(section, runtime, window);
@@ -189,6 +189,7 @@ void ReadDiskWindow(Section& section, RuntimeOptions& runtime, LocalWindowOption
   section.Duration("remember", window.remember, 1s, kLongestDuration);
   section.Duration("skew", window.skew, 0ms, kLongestDuration);
   section.Count("generation", window.generation, 1'000, 100'000'000);
+  section.Bytes("memory", window.memory_bytes, 1 << 20, 1ull << 40);
   section.Count("max_open", window.max_open, 1, 1'000'000'000);
   uint64_t cache = window.cache_bytes;
   section.Bytes("cache", cache, 1 << 20, 1ull << 40);

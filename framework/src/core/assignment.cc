@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "oncemq/base/mutant.h"
 
@@ -87,6 +88,39 @@ std::string SkipNotice(int64_t from, int64_t to) {
          " are gone from the log and were never handled: skipped by policy, and counted";
 }
 
+// The offsets from the start on that may have been begun, and that the commit does not call
+// finished (rule 11). A commit that was acknowledged comes before the first call of a handler, so
+// without a commit nobody has begun anything. No former owner has read beyond the log's end.
+OffsetMap SuspectsOf(const Assignment& assignment) {
+  const CommitMetadata& metadata = assignment.facts.metadata;
+  const int64_t start = assignment.facts.start;
+  const int64_t end = assignment.log.end;
+  OffsetMap suspects;
+  if (metadata.clean) {
+    std::vector<int64_t> begun = metadata.abandoned;
+    std::sort(begun.begin(), begun.end());
+    begun.erase(std::unique(begun.begin(), begun.end()), begun.end());
+    for (const int64_t offset : begun) {
+      if (offset >= start && offset < end && !metadata.map.Contains(offset)) {
+        suspects.Append(offset, offset + 1);
+      }
+    }
+    return suspects;
+  }
+  const int64_t to = std::min(metadata.reserved.value_or(end), end);
+  int64_t from = start;
+  for (const OffsetMap::Range& finished : metadata.map.ranges()) {
+    if (from < std::min(finished.from, to)) {
+      suspects.Append(from, std::min(finished.from, to));
+    }
+    from = std::max(from, finished.to);
+  }
+  if (from < to) {
+    suspects.Append(from, to);
+  }
+  return suspects;
+}
+
 std::optional<Error> NotOurs(const CommitMetadata& metadata, const AssignRules& rules) {
   if (metadata.scope != rules.scope) {
     return Incident(Code::kInvalid, "the group's commit belongs to another scope");
@@ -135,6 +169,9 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     }
     assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
                         std::to_string(offset) + "; what lies below it is not known to be finished";
+    if (rules.suspects) {
+      assignment.facts.suspects = SuspectsOf(assignment);  // nor is it known who came how far
+    }
     return assignment;
   }
   if (auto not_ours = NotOurs(*metadata, rules)) {
@@ -144,7 +181,17 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
     return Incident(Code::kCorrupt, "the commit's map reaches beyond the end of the log");
   }
   assignment.facts.metadata = std::move(*metadata);
+  if (rules.suspects) {
+    assignment.facts.suspects = SuspectsOf(assignment);
+  }
   return assignment;
+}
+
+void WindowKnowsSuspects(AssignFacts& facts) {
+  // A list of a clean end is short, and names also what that owner could not know of.
+  if (!facts.metadata.clean) {
+    facts.told_below = facts.metadata.inherited;
+  }
 }
 
 void BeginInLog(Assignment& assignment) {

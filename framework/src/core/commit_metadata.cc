@@ -54,6 +54,42 @@ std::optional<std::vector<int64_t>> Split(std::string_view text, size_t most) {
   return numbers;
 }
 
+// The offsets that may have been begun: a list of a clean end, else at most two bounds.
+std::vector<int64_t> Begun(const CommitMetadata& m) {
+  if (m.clean) {
+    return m.abandoned;
+  }
+  std::vector<int64_t> bounds;
+  if (m.reserved) {
+    bounds.push_back(*m.reserved);
+    if (m.inherited > 0) {
+      bounds.push_back(m.inherited);
+    }
+  }
+  return bounds;
+}
+
+bool ReadBegun(std::vector<int64_t> numbers, CommitMetadata& m) {
+  constexpr size_t kBounds = 2;
+  if (m.clean) {
+    m.abandoned = std::move(numbers);
+    return true;
+  }
+  if (numbers.size() > kBounds) {
+    return false;
+  }
+  if (numbers.size() == kBounds) {
+    m.inherited = numbers[1];
+    if (m.inherited == 0 || m.inherited > numbers[0]) {
+      return false;
+    }
+  }
+  if (!numbers.empty()) {
+    m.reserved = numbers[0];
+  }
+  return true;
+}
+
 std::string Header(const CommitMetadata& m) {
   std::vector<int64_t> skipped;
   for (const OffsetMap::Range& range : m.skipped.ranges()) {
@@ -69,7 +105,7 @@ std::string Header(const CommitMetadata& m) {
   Field(out, 'a', std::to_string(m.since));
   Field(out, 't', std::to_string(m.top));
   Field(out, 'c', m.clean ? "1" : "0");
-  Field(out, 'b', Join(m.abandoned));
+  Field(out, 'b', Join(Begun(m)));
   Field(out, 'k', Join(skipped));
   Field(out, 'n', Join(totals));
   return out;
@@ -126,15 +162,17 @@ bool ReadLists(Fields& fields, CommitMetadata& m) {
     const auto text = fields.Next(name);
     return text ? Split(*text, most) : std::nullopt;
   };
-  auto abandoned = read('b', kMaxAbandoned);
+  auto begun = read('b', kMaxAbandoned);
   const auto skipped = read('k', kMaxListed);
   const auto totals = read('n', kTotals);
-  if (!abandoned || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != kTotals ||
+  if (!begun || !skipped || skipped->size() % 2 != 0 || !totals || totals->size() != kTotals ||
       std::any_of(totals->begin(), totals->end(),
                   [](int64_t count) { return count > kMaxCount; })) {
     return false;
   }
-  m.abandoned = std::move(*abandoned);
+  if (!ReadBegun(std::move(*begun), m)) {
+    return false;
+  }
   int64_t at = -1;
   for (size_t i = 0; i < skipped->size(); i += 2) {
     if ((*skipped)[i] <= at || (*skipped)[i + 1] <= (*skipped)[i]) {

@@ -18,7 +18,9 @@ Core::Impl::Impl(const CoreOptions& options)
     : options_(options),
       slab_(options.in_flight),
       lanes_(slab_, options.in_flight),
+      retries_(options.in_flight),
       free_(options.in_flight),
+      stamps_(options.in_flight, kNoStamp),
       usual_bytes_(std::max<uint64_t>(1, options.in_flight_bytes / kFirstMessages)) {
   ONCEMQ_CHECK(options.in_flight > 0 && options.run > 0 && options.lane_run > 0,
                "limits are checked where they are configured");
@@ -71,6 +73,7 @@ void Core::CommitAnswered(PartitionId partition, uint64_t number, CommitReply re
 }
 
 void Core::Revoke(PartitionId partition, BootTime deadline, BootTime now) {
+  impl_->NoteDoubts(partition);  // its last commit may be asked for at once
   impl_->At(partition).Revoke(deadline, now, impl_->actions_);
   impl_->HandBackQueued(partition);
 }
@@ -98,6 +101,14 @@ bool Core::TakeRun(Run& run, BootTime now, uint32_t limit) {
 
 void Core::Settle(std::span<Settlement> settlements, BootTime now) {
   impl_->Settle(settlements, now);
+}
+
+void Core::TakeLeftBehind(std::vector<LeftBehind>& messages) {
+  impl_->TakeLeftBehind(messages);
+}
+
+void Core::Replace(std::span<const LeftBehind> copies) {
+  impl_->Replace(copies);
 }
 
 void Core::Tick(BootTime now) {
@@ -146,12 +157,22 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .committed = state.committed(),
           .next_offset = state.frontier().next_offset(),
           .map_full = state.MapFull(),
+          .suspect_to = state.suspect_to(),
           .totals = state.facts().metadata.totals,
-          .counts = state.counts};
+          .counts = state.counts,
+          .retrying = impl_->retries_.count(partition)};
+}
+
+void Core::FindOldest(std::span<OpenMessage> messages) const {
+  impl_->FindOldest(messages);
 }
 
 BootTime Core::SafeUntil(PartitionId partition) const {
   return impl_->At(partition).safe_until();
+}
+
+bool Core::Made(PartitionId partition, const CommitMetadata& commit) const {
+  return impl_->At(partition).Made(commit);
 }
 
 DeliveryCounts Core::Counts() const {

@@ -103,20 +103,63 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       delivery.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
     }
+    const bool suspect = partition.Suspects(arrival.offset) && !place.finished;
+    if (suspect && !ONCEMQ_MUTANT("suspects-untold")) [[unlikely]] {
+      delivery.touched = true;
+      delivery.attempt = 1;  // by that owner, as far as anybody knows
+    }
     if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
       delivery.stage = Stage::kRejecting;
-      texts_[slot] = arrival.refusal;
+      kept_outcomes_[slot].text = arrival.refusal;
     }
     bytes_ += arrival.bytes;
+    stamps_[slot] = admitted_;
     lanes_.Append(LaneHash(id, arrival), slot, id);
   }
   LearnSize(bytes_ - before, arrivals.size());
+  admitted_ += bytes_ - before;
+  used_ = std::max(used_, options_.in_flight - free_);  // a free slot is taken again first
   const auto count = static_cast<uint32_t>(arrivals.size());
   partition.log_times.Note(arrivals.back().offset, oldest == LogTime::max() ? kNoLogTime : oldest,
                            count);
   partition.unfinished += count;
   partition.counts.deliveries += count;
   partition.counts.open += count;
+}
+
+// Before queued deliveries are handed back: the last commit names those that a handler may have
+// begun (rule 11). An earlier copy of what was begun is one of them, since the next owner comes to
+// that copy first.
+void Core::Impl::NoteDoubts(PartitionId id) {
+  if (!options_.suspects) {
+    return;
+  }
+  PartitionState& partition = At(id);
+  const auto for_each = [&](auto visit) {
+    const auto look = [&](uint32_t slot) {
+      const Delivery& delivery = slab_[slot];
+      if (delivery.partition == id && !delivery.finished) {
+        const bool owed = delivery.running || delivery.stage == Stage::kApplied;
+        visit(delivery, owed);
+      }
+      return false;
+    };
+    lanes_.ForEach([&](uint32_t lane) { lanes_.Filter(lane, look); });
+  };
+  std::unordered_map<uint64_t, int64_t> begun;  // by id, the last offset
+  for_each([&](const Delivery& delivery, bool owed) {
+    if ((owed || delivery.touched) && delivery.id_hash != 0) {
+      int64_t& last = begun.try_emplace(delivery.id_hash, delivery.offset).first->second;
+      last = std::max(last, delivery.offset);
+    }
+  });
+  for_each([&](const Delivery& delivery, bool owed) {
+    const auto copy = begun.find(delivery.id_hash);
+    const bool before_copy = copy != begun.end() && delivery.offset < copy->second;
+    if ((delivery.touched || before_copy) && !owed && partition.Current(delivery.epoch)) {
+      partition.in_doubt.push_back(delivery.offset);
+    }
+  });
 }
 
 void Core::Impl::HandBackQueued(PartitionId id) {
@@ -139,6 +182,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   std::vector<uint32_t> live;
   lanes_.ForEach([&](uint32_t lane) { live.push_back(lane); });
   std::sort(live.begin(), live.end());  // the hash differs by process, a trace must not
+  NoteDoubts(id);
   for (const uint32_t lane : live) {
     lanes_.Filter(lane, gone);  // `gone` itself spares what a run still has
   }
@@ -165,10 +209,14 @@ void Core::Impl::Free(uint32_t slot) {
   Delivery& delivery = slab_[slot];
   released_.push_back(delivery.message);
   bytes_ -= delivery.bytes;
+  if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
+    copied_bytes_ -= delivery.bytes;
+  }
   if (!ONCEMQ_MUTANT("credit-not-released")) {
     At(delivery.partition).unfinished--;
   }
-  texts_.erase(slot);
+  kept_outcomes_.erase(slot);
+  retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;
   delivery.message = nullptr;
   delivery.stage = Stage::kFresh;

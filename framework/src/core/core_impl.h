@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/running_ids.h"
 #include "partition_state.h"
+#include "retries.h"
 #include "timers.h"
 
 namespace oncemq {
@@ -21,10 +23,18 @@ class Core::Impl {
   // core_admit.cc
   uint32_t Credit(PartitionState& partition);
   void Admit(PartitionId id, std::span<const Arrival> arrivals);
+  void NoteDoubts(PartitionId id);
   void HandBackQueued(PartitionId id);
 
   // core_run.cc
   bool TakeRun(Run& run, BootTime now, uint32_t limit);
+
+  // core_left_behind.cc
+  void TakeLeftBehind(std::vector<LeftBehind>& messages);
+  void Replace(std::span<const LeftBehind> copies);
+
+  // core_oldest.cc
+  void FindOldest(std::span<OpenMessage> messages);
 
   // core_settle.cc
   void Settle(std::span<Settlement> settlements, BootTime now);
@@ -44,10 +54,22 @@ class Core::Impl {
   LaneTable<Delivery> lanes_;
   RunningIds ids_;
   LaneTimers timers_;
+  Retries retries_;
   uint32_t free_head_ = 0;
   uint32_t free_ = 0;
   uint32_t running_ = 0;
   uint64_t bytes_ = 0;
+
+  // What is left behind (core_left_behind.cc). A stamp counts the bytes that were admitted before
+  // the delivery of its slot; the two values above all counts say that it is not looked for.
+  static constexpr uint64_t kNoStamp = UINT64_MAX;     // the slot is free
+  static constexpr uint64_t kCopied = UINT64_MAX - 1;  // its message is a copy
+  std::vector<uint64_t> stamps_;
+  uint64_t admitted_ = 0;      // bytes, in all
+  uint64_t look_at_ = 0;       // of these, at the next look
+  uint64_t copied_bytes_ = 0;  // of bytes_
+  uint32_t used_ = 0;          // no slot from here on was ever taken
+
   // Of one message, lately: follows larger ones at once and smaller ones slowly. At first a guess
   // that lets a few messages in.
   uint64_t usual_bytes_;
@@ -65,12 +87,31 @@ class Core::Impl {
   void SetAsideForId(uint32_t index, uint64_t id_hash);
   void Keep(Delivery& delivery, uint32_t slot, Settlement& settlement);
   void Finish(Delivery& delivery, const Settlement& settlement);
+  void NoteDoubt(PartitionState& partition, const Delivery& delivery);
+  void NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now);
+  OpenMessage Describe(const Delivery& delivery, uint32_t slot) const;
   void ReleaseId(Delivery& delivery);
   void Account(PartitionState& partition, const Settlement& settlement, bool current);
   void EndRun(uint32_t index, BootTime now);
   std::vector<int64_t> RunningOffsets(PartitionId id);
 
-  std::unordered_map<uint32_t, std::string> texts_;  // of kApplied and kRejecting deliveries; few
+  // The outcome of a decided delivery, until it is settled for good.
+  struct KeptOutcome {
+    std::string text;
+    uint64_t entry = 0;
+  };
+  static bool IsDecided(Stage stage) {
+    return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
+  }
+  void FillOutcome(RunItem& item) {
+    if (IsDecided(item.stage)) {
+      const KeptOutcome& kept = kept_outcomes_[item.slot];
+      item.text = kept.text;
+      item.entry = kept.entry;
+    }
+  }
+
+  std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot; few
   uint64_t no_key_ = 0;  // gives deliveries without a key lanes of their own
 };
 

@@ -16,6 +16,7 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
        partition = lanes_.NextTurn()) {
     TakeFrom(partition, most, run, now);
     lanes_.EndTurn();
+    At(partition).CommitIfShort(now, actions_);
   }
   running_ += static_cast<uint32_t>(run.items.size());
   return !run.items.empty();
@@ -62,8 +63,13 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.
-    if (delivery.stage != Stage::kApplied && !partition.MayRun(now) &&
-        !ONCEMQ_MUTANT("runs-without-ownership")) {
+    const bool owed = delivery.stage == Stage::kApplied;
+    const bool may = owed || partition.MayRun(now) || ONCEMQ_MUTANT("runs-without-ownership");
+    const bool reserved = owed || partition.Reserves(delivery.offset);
+    if (may && !reserved) [[unlikely]] {
+      partition.KeptBack(delivery.offset);
+    }
+    if (!may || !reserved) {
       if (run.items.size() == begin) {
         lanes_.PutAside(partition.held, index);
       }
@@ -98,8 +104,9 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.result_dropped = delivery.result_dropped;
     item.conflict = delivery.conflict;
     item.fingerprint = delivery.fingerprint;
-    if (delivery.stage == Stage::kApplied || delivery.stage == Stage::kRejecting) {
-      item.text = texts_[slot];
+    FillOutcome(item);
+    if (options_.suspects && !owed) {
+      partition.Taken(delivery.offset);
     }
     delivery.running = true;
     delivery.raise = partition.raise();

@@ -4,6 +4,7 @@
 
 #include "core_impl.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/framework/outcome.h"
 
 namespace oncemq {
 namespace {
@@ -56,9 +57,12 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
         partition.Finish(delivery.arrival, VerdictOf(settlement));
       }
       delivery.finished = true;
+      retries_.Forget(settlement.slot, delivery.partition, delivery.offset);
       ReleaseId(delivery);
     } else {
+      NoteWait(delivery, settlement, now);
       Keep(delivery, settlement.slot, settlement);
+      NoteDoubt(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
       partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
       if (current && settlement.fate == Fate::kOwnLost && !ONCEMQ_MUTANT("own-lost-goes-on")) {
@@ -112,18 +116,40 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
   counts.stale += current ? 0 : 1;
 }
 
+// A delivery that goes back though its handler may have had its effect: the last commit names it
+// (rule 11). Noted before RunEnded(), which may ask for that commit.
+void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) {
+  if (options_.suspects && delivery.touched && partition.GivesUpQueued()) {
+    partition.in_doubt.push_back(delivery.offset);
+  }
+}
+
+// A message that only waits for its store keeps the word of its handler.
+void Core::Impl::NoteWait(const Delivery& delivery, const Settlement& settlement, BootTime now) {
+  const bool retry = settlement.fate == Fate::kRetry;
+  if (retry || settlement.fate == Fate::kWait) {
+    const Retries::Wait wait{.retry = retry,
+                             .until = now + settlement.wait,
+                             .why = settlement.text.substr(0, kLongestRetryReason)};
+    retries_.Note(settlement.slot, delivery.partition, delivery.offset, wait);
+  } else if (settlement.handled) {
+    retries_.Forget(settlement.slot, delivery.partition, delivery.offset);
+  }
+}
+
 // Not final: the delivery stays at its place in the lane and remembers how far it has come.
 void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement) {
   delivery.stage = settlement.stage;
-  delivery.touched = settlement.touched;
+  // The window may not tell it again: a doubt of the claim lives on in the delivery.
+  delivery.touched = settlement.touched || settlement.uncertain;
   delivery.result_dropped = settlement.result_dropped;
   delivery.conflict = settlement.conflict;
   delivery.token = settlement.token.attempt;
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));
   }
-  if (settlement.stage == Stage::kApplied || settlement.stage == Stage::kRejecting) {
-    texts_[slot] = std::move(settlement.text);
+  if (IsDecided(settlement.stage)) {
+    kept_outcomes_[slot] = {std::move(settlement.text), settlement.entry};
   } else {
     ReleaseId(delivery);
   }
@@ -162,6 +188,7 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
       return false;
     }
     if (!delivery.finished) {
+      NoteDoubt(partition, delivery);
       partition.counts.handed_back += ONCEMQ_MUTANT("handed-back-not-counted") ? 0 : 1;
       partition.counts.open--;
       ReleaseId(delivery);

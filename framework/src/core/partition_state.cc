@@ -24,6 +24,26 @@ std::string_view WhyNeverStored(CommitReply reply) {
   }
 }
 
+// What of the map lies at or above the offset.
+OffsetMap RestOf(const OffsetMap& map, int64_t offset) {
+  OffsetMap rest;
+  for (const OffsetMap::Range& range : map.ranges()) {
+    if (range.to > offset) {
+      rest.Append(std::max(range.from, offset), range.to);
+    }
+  }
+  return rest;
+}
+
+// One above the last suspect of which the window does not know.
+int64_t ToldTo(const AssignFacts& facts) {
+  int64_t to = 0;
+  for (const OffsetMap::Range& range : facts.suspects.ranges()) {
+    to = range.from < facts.told_below ? std::min(range.to, facts.told_below) : to;
+  }
+  return to;
+}
+
 }  // namespace
 
 std::string_view ToString(PartitionPhase phase) {
@@ -45,13 +65,17 @@ std::string_view ToString(PartitionPhase phase) {
 }
 
 PartitionState::PartitionState(PartitionId id, const CoreOptions& options)
-    : id_(id), options_(options), frontier_(options.span) {}
+    : id_(id), options_(options), frontier_(options.span), reserve_(options.span) {}
 
 void PartitionState::Assign(const AssignFacts& facts, BootTime now, Actions& actions) {
   ONCEMQ_CHECK(phase_ == PartitionPhase::kNone, "a partition is given back before it is assigned");
   facts_ = facts;
   frontier_.Start(facts.start, facts.metadata.map, facts.metadata.not_done, facts.metadata.totals);
   log_times.Start();
+  told_to_ = options_.suspects ? ToldTo(facts) : 0;
+  reserve_.Start(facts.start,
+                 facts.suspects.empty() ? facts.start : facts.suspects.ranges().back().to);
+  in_doubt.clear();
   epoch_++;
   running = 0;
   committed_ = -1;
@@ -136,12 +160,14 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       // Counted from the moment of sending: the broker restarted our session no earlier than that
       // (rule 10).
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
+      reserve_.Acknowledged(sent.reserved);
       if (ONCEMQ_MUTANT("safe-until-from-reply")) {
         safe_until_ = now + options_.session_timeout - options_.session_margin;
       }
       if (phase_ == PartitionPhase::kConfirming &&
           (sent.confirms || ONCEMQ_MUTANT("older-commit-confirms"))) {
         phase_ = PartitionPhase::kActive;
+        confirmed_own_ = own_;
       }
       break;
     case CommitReply::kRefused:
@@ -264,19 +290,26 @@ std::optional<BootTime> PartitionState::NextTimer() const {
   return std::nullopt;
 }
 
+void PartitionState::CommitIfShort(BootTime now, Actions& actions) {
+  const bool may = phase_ == PartitionPhase::kActive && !commit_ && now >= retry_at_;
+  if (options_.suspects && may && reserve_.Short()) {
+    SendCommit(false, now, actions);
+  }
+}
+
 void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   CommitMetadata& metadata = facts_.metadata;
   metadata.scope = options_.scope;
   metadata.recipe = options_.recipe;
   metadata.own = own_;
   metadata.incarnation = facts_.incarnation;
-  metadata.abandoned.clear();
-  metadata.clean = last;
-  if (last) {
-    metadata.abandoned =
-        ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
-  }
+  last ? NameUnfinished() : CallUnclean(reserve_.State());
   std::optional<FrontierSnapshot> fitting = SnapshotThatFits();
+  if (last && fitting && fitting->cut && options_.suspects) {
+    // Finished work that the map cannot tell comes again, and its effects are there.
+    CallUnclean(std::max(begun_to_, frontier_.next_offset()));
+    fitting = SnapshotThatFits();
+  }
   if (!fitting) {
     return StopUncommitted(frontier_.offset(), actions);
   }
@@ -290,12 +323,62 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
       ONCEMQ_MUTANT("totals-of-another-moment") ? frontier_.totals() : snapshot.totals;
   metadata.top = std::max(metadata.top, snapshot.offset);
   const bool confirms = phase_ == PartitionPhase::kConfirming;
-  commit_ = InFlight{next_number_++, snapshot.offset, now, last, confirms};
+  commit_ = InFlight{.number = next_number_++,
+                     .offset = snapshot.offset,
+                     .sent = now,
+                     .last = last,
+                     .confirms = confirms,
+                     .reserved = metadata.reserved.value_or(0)};
   last_commit_ = now;
   dirty_ = false;
   actions.emplace_back(CommitAction{id_, epoch_, commit_->number, snapshot.offset,
                                     EncodeCommit(metadata, snapshot.offset),
                                     log_times.At(snapshot.offset)});
+}
+
+// The last commit of an assignment names all that may have been begun and is not finished (rules
+// 11, 21): running deliveries, those handed back in doubt, and unsettled suspects of owners before.
+void PartitionState::NameUnfinished() {
+  CommitMetadata& metadata = facts_.metadata;
+  metadata.clean = true;
+  metadata.reserved.reset();
+  metadata.inherited = 0;
+  std::vector<int64_t>& begun = metadata.abandoned;
+  begun = ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
+  begun_to_ = 0;
+  if (!options_.suspects) {
+    return;
+  }
+  begun.insert(begun.end(), in_doubt.begin(), in_doubt.end());
+  const int64_t frontier = frontier_.Advance();
+  const OffsetMap left = RestOf(facts_.suspects, frontier);
+  begun_to_ = left.empty() ? 0 : left.ranges().back().to;
+  if (!begun.empty()) {
+    begun_to_ = std::max(begun_to_, *std::max_element(begun.begin(), begun.end()) + 1);
+  }
+  if (left.count() > static_cast<int64_t>(kMaxAbandoned)) {
+    return CallUnclean(begun_to_);
+  }
+  for (const OffsetMap::Range& range : left.ranges()) {
+    for (int64_t offset = range.from; offset < range.to; offset++) {
+      begun.push_back(offset);
+    }
+  }
+  std::sort(begun.begin(), begun.end());
+  begun.erase(std::unique(begun.begin(), begun.end()), begun.end());
+}
+
+// All that lies below the bound and is not called finished may have been begun.
+void PartitionState::CallUnclean(int64_t bound) {
+  CommitMetadata& metadata = facts_.metadata;
+  metadata.clean = false;
+  metadata.abandoned.clear();
+  metadata.reserved.reset();
+  metadata.inherited = 0;
+  if (options_.suspects) {
+    metadata.reserved = bound;
+    metadata.inherited = frontier_.Advance() < told_to_ ? std::min(told_to_, bound) : 0;
+  }
 }
 
 // The snapshot to commit, once the metadata beside it leaves its map enough room; nothing if there
@@ -314,9 +397,9 @@ std::optional<FrontierSnapshot> PartitionState::SnapshotThatFits() {
       return snapshot;
     }
   }
-  // Too many to list: then everything above the frontier that the map doesn't show is suspect.
-  metadata.abandoned.clear();
-  metadata.clean = false;
+  if (metadata.clean) {
+    CallUnclean(begun_to_);  // too many to list
+  }
   if (auto snapshot = take()) {
     return snapshot;
   }

@@ -10,6 +10,7 @@
 #include "log_times.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/ordering/lanes.h"
+#include "reserve.h"
 
 namespace oncemq {
 
@@ -38,6 +39,21 @@ class PartitionState {
   // More finished work than a commit can tell of, where nothing else tells of it.
   bool MapFull() const { return map_cut_ && options_.map_alone; }
   bool MayRun(BootTime now) const { return MayAdmit() && now < safe_until_; }
+  // Whether a commit that was acknowledged reserves the offset (rule 11).
+  bool Reserves(int64_t offset) const { return !options_.suspects || reserve_.Covers(offset); }
+  void Taken(int64_t offset) { reserve_.Take(offset); }
+  void KeptBack(int64_t offset) {
+    reserve_.KeepBack(offset);
+    dirty_ = true;
+  }
+  void CommitIfShort(BootTime now, Actions& actions);
+  // An owner before us may have begun it, and the window does not know.
+  bool Suspects(int64_t offset) const {
+    return offset < told_to_ && facts_.suspects.Contains(offset);
+  }
+  bool Made(const CommitMetadata& commit) const {
+    return confirmed_own_ != 0 && commit.own == confirmed_own_;
+  }
   // What is not with a worker goes back: nothing of it will run under this assignment.
   bool GivesUpQueued() const {
     return phase_ == PartitionPhase::kDraining || phase_ == PartitionPhase::kStopped || halted_;
@@ -55,12 +71,18 @@ class PartitionState {
   uint16_t raise() const { return raise_; }
   BootTime safe_until() const { return safe_until_; }
   const AssignFacts& facts() const { return facts_; }
+  // One above the last offset that handlers are to be told of; -1: the frontier has passed it.
+  int64_t suspect_to() const {
+    return phase_ != PartitionPhase::kNone && frontier_.offset() < told_to_ ? told_to_ : -1;
+  }
   Frontier& frontier() { return frontier_; }
   const Frontier& frontier() const { return frontier_; }
   int64_t committed() const { return committed_; }
 
   // Filled by the core at the end of a drain: what still runs or has no marker yet (rule 21).
   std::function<std::vector<int64_t>()> running_offsets;
+  // Handed back under the present assignment, though a handler may have had its effect.
+  std::vector<int64_t> in_doubt;
 
   uint32_t unfinished = 0;  // admitted in any epoch and not settled for good
   uint32_t running = 0;     // of the current epoch: with a worker, or handled without a marker yet
@@ -71,7 +93,9 @@ class PartitionState {
  private:
   void AskForOwn(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
+  void NameUnfinished();
   std::optional<FrontierSnapshot> SnapshotThatFits();
+  void CallUnclean(int64_t bound);
   void StopUncommitted(int64_t offset, Actions& actions);
   void EndOfDrain(BootTime now, Actions& actions);
   void GiveBack(bool leave_group, Actions& actions);
@@ -83,6 +107,7 @@ class PartitionState {
     BootTime sent;
     bool last;      // of this assignment
     bool confirms;  // sent after the ownership was raised: its acknowledgement opens admission
+    int64_t reserved;
   };
 
   const PartitionId id_;
@@ -91,8 +116,12 @@ class PartitionState {
   Frontier frontier_;
   PartitionPhase phase_ = PartitionPhase::kNone;
   uint32_t epoch_ = 0;
+  Reserve reserve_;
+  int64_t told_to_ = 0;   // no suspect that the handler is to be told of lies at or above it
+  int64_t begun_to_ = 0;  // one above all that the last commit of the assignment has to name
   Own own_ = 0;
-  uint16_t raise_ = 0;  // counts what own_ has been
+  Own confirmed_own_ = 0;  // the last one that an acknowledged commit has confirmed
+  uint16_t raise_ = 0;     // counts what own_ has been
   BootTime safe_until_{};
   BootTime retry_at_{};     // of a raise or a confirmation that was not answered
   BootTime last_commit_{};  // when the last one was sent

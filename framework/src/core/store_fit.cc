@@ -175,6 +175,9 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   if (continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"))) {
+    if (!assignment.store_regressed) {  // or claims of running handlers may be gone
+      WindowKnowsSuspects(facts);
+    }
     facts.known_from = std::min(known.from, facts.start);
     TellMissing(known, assignment);
     return {};

@@ -63,7 +63,7 @@ Properties Consumer(const RuntimeOptions& options, const ClientFacts& facts) {
           {"auto.offset.reset", "error"},  // an offset out of range is an incident, never a reset
           {"isolation.level", "read_committed"},
           {"allow.auto.create.topics", "false"},
-          {"enable.partition.eof", "false"},
+          {"enable.partition.eof", "true"},  // tells "all is read" from markers of transactions
           {"session.timeout.ms", std::to_string(session.count())},
           {"max.poll.interval.ms", std::to_string(DefaultPollInterval(session).count())},
           {"heartbeat.interval.ms", std::to_string(DefaultHeartbeat(options.core).count())},

@@ -9,6 +9,7 @@
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/start_thread.h"
+#include "wake_ring.h"
 
 namespace oncemq {
 
@@ -17,11 +18,10 @@ struct CommittedLooks::Shared {
       : client(handle), wake(wake_fd), within(time), call(std::move(asked_by)) {}
 
   void Tell(Answer answer) REQUIRES(mutex) {
-    constexpr uint64_t kRing = 1;
     answers.push_back(std::move(answer));
     if (wake >= 0) {
       // A full counter has rung already.
-      [[maybe_unused]] const ssize_t written = write(wake, &kRing, sizeof kRing);
+      [[maybe_unused]] const ssize_t written = write(wake, &kWakeRing, sizeof kWakeRing);
     }
   }
 
@@ -43,7 +43,7 @@ CommittedLooks::CommittedLooks(ClientPtr& client, int wake, milliseconds within,
       shared_(std::make_shared<Shared>(client.get(), wake, within, std::move(call))) {}
 
 CommittedLooks::~CommittedLooks() {
-  constexpr milliseconds kWithin{1'000};
+  constexpr milliseconds kAtMost{1'000};
   Stop();
   if (!thread_) {
     return;
@@ -55,7 +55,7 @@ CommittedLooks::~CommittedLooks() {
     if (ONCEMQ_MUTANT("look-holds-up-the-end")) {
       shared_->changed.wait(shared_->mutex, over);
     }
-    ended = shared_->changed.wait_for(shared_->mutex, kWithin, over);
+    ended = shared_->changed.wait_for(shared_->mutex, kAtMost, over);
     if (!ended) {
       shared_->owned = std::move(client_);
     }

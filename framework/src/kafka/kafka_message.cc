@@ -10,7 +10,11 @@ namespace oncemq {
 namespace {
 
 constexpr size_t kLongestId = 1024;
-constexpr uint32_t kOverhead = 256;  // of librdkafka and ours, beside key and value
+constexpr uint32_t kOverhead = 256;  // of librdkafka and ours, besides key, value and headers
+
+uint32_t CountedBytes(size_t bytes) {
+  return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX - kOverhead)) + kOverhead;
+}
 
 std::string_view Bytes(const void* data, size_t size) {
   return {static_cast<const char*>(data), size};
@@ -53,7 +57,11 @@ class KafkaView final : public MessageView {
  public:
   explicit KafkaView(MessageForm form) : form_(form) {}
   const Message& Show(void* message) override {
-    message_.Point(RawMessage(form_, message));
+    const MessageRef ref = RefOf(form_, message);
+    if (const DetachedMessage* const copy = ref.copy()) [[unlikely]] {
+      return *copy;
+    }
+    message_.Point(ref.raw());
     return message_;
   }
 
@@ -93,7 +101,13 @@ MessageReader::MessageReader(const RuntimeOptions& options, const IdNeeds& needs
 void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
   arrival.message = message;
   arrival.offset = message->offset;
-  arrival.bytes = static_cast<uint32_t>(message->len + message->key_len) + kOverhead;
+  const bool reads_headers = needs_.window && from_ == IdFrom::kHeader;
+  if (!reads_headers) {
+    LearnHeaderBytes(message);
+  }
+  // Where headers are read for the id, these are counted there.
+  arrival.bytes =
+      CountedBytes(message->len + message->key_len + (reads_headers ? 0 : header_bytes_));
   if (message->key != nullptr) {
     arrival.key_hash = ProcessHash(Bytes(message->key, message->key_len));
   } else {
@@ -128,6 +142,22 @@ void MessageReader::ReadNullKey(Arrival& arrival) const {
   }
 }
 
+// Of one message in 64: to parse them takes longer than all of our own work on a message. Follows
+// larger ones at once and smaller ones slowly.
+void MessageReader::LearnHeaderBytes(rd_kafka_message_t* message) {
+  constexpr uint32_t kEvery = 64;
+  if (++reads_ % kEvery != 0) {
+    return;
+  }
+  size_t bytes = 0;
+  rd_kafka_headers_t* headers = nullptr;
+  if (rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    bytes = HeaderBytes(headers);
+    rd_kafka_headers_destroy(headers);
+  }
+  header_bytes_ = bytes >= header_bytes_ ? bytes : header_bytes_ - (header_bytes_ - bytes + 7) / 8;
+}
+
 void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) {
   rd_kafka_headers_t* headers = nullptr;
   std::string_view id;
@@ -139,6 +169,7 @@ void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) 
         RD_KAFKA_RESP_ERR_NO_ERROR) {
       id = Bytes(value, size);
     }
+    arrival.bytes = CountedBytes(message->len + message->key_len + HeaderBytes(headers));
   }
   TakeId(message, id, arrival);
   if (headers != nullptr) {
@@ -175,13 +206,40 @@ std::string MessageReader::CoordinateId(const rd_kafka_message_t& message) {
 }
 
 void MessageReader::Release(void* message) {
-  if (form_ == MessageForm::kHeld) {
-    auto* const held = static_cast<HeldMessage*>(message);
-    rd_kafka_message_destroy(held->raw);
-    pool_.Return(held);
+  const MessageRef ref = RefOf(form_, message);
+  if (const DetachedMessage* const copy = ref.copy()) [[unlikely]] {
+    copies_.erase(copy);
   } else {
-    rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(message));
+    rd_kafka_message_destroy(ref.raw());
   }
+  if (form_ == MessageForm::kHeld) {
+    pool_.Return(static_cast<HeldMessage*>(message));
+  }
+}
+
+void MessageReader::Detach(LeftBehind& message) {
+  rd_kafka_message_t* const raw = RefOf(form_, message.message).raw();
+  auto made = std::make_unique<DetachedMessage>(raw);
+  DetachedMessage* const copy = made.get();
+  copies_.emplace(copy, std::move(made));
+  message.bytes = CountedBytes(copy->bytes());
+  if (form_ == MessageForm::kHeld) {
+    static_cast<HeldMessage*>(message.message)->message = MessageRef(copy);
+  } else {
+    message.message = MessageRef(copy).pointer();
+    if (!message.id.empty()) {
+      message.id = *copy->key();  // in this form an id is the key
+    }
+  }
+  rd_kafka_message_destroy(raw);
+}
+
+void MessageReader::Abandon() {
+  pool_.Abandon();
+  static Mutex mutex;
+  static auto& kept = *new std::vector<Copies>;  // reachable, as in MessagePool
+  MutexLock lock(mutex);
+  kept.push_back(std::move(copies_));
 }
 
 std::unique_ptr<MessageView> MessageReader::NewView() const {

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // A librdkafka message as the handler sees it, and how its id and key are found. Key and payload
-// are views into librdkafka's memory.
+// are views into librdkafka's memory, or, of a message that was left behind, into a copy.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "message_pool.h"
+#include "message_ref.h"
 #include "oncemq/framework/runtime.h"
 #include "rdkafka_ptr.h"
 #include "source.h"
 
 namespace oncemq {
 
-// What an Arrival's message pointer means: librdkafka's message itself, or a HeldMessage.
+// What an Arrival's message pointer means: the pointer of a MessageRef, or a HeldMessage.
 enum class MessageForm : uint8_t { kPlain, kHeld };
 
-inline const rd_kafka_message_t* RawMessage(MessageForm form, const void* message) {
-  return form == MessageForm::kHeld ? static_cast<const HeldMessage*>(message)->raw
-                                    : static_cast<const rd_kafka_message_t*>(message);
+inline MessageRef RefOf(MessageForm form, void* message) {
+  return form == MessageForm::kHeld ? static_cast<const HeldMessage*>(message)->message
+                                    : MessageRef::FromPointer(message);
 }
 
 // Tells payloads apart (rule 18): equal ones are equal in every process and version, different ones
@@ -41,16 +43,21 @@ class MessageReader {
   // Reasons of refusals are valid as long as the reader.
   MessageReader(const RuntimeOptions& options, const IdNeeds& needs);
 
-  // Takes the message over; Release gives it back to librdkafka.
+  // Takes the message over; Release gives it back to librdkafka, or frees the copy.
   void Read(rd_kafka_message_t* message, Arrival& arrival);
   void Release(void* message);
-  // Of an arrival of ours.
-  const rd_kafka_message_t* Raw(const void* message) const { return RawMessage(form_, message); }
+  // Copies a message of librdkafka's, and gives that back. Precondition: Raw() is not nullptr, and
+  // no view shows it.
+  void Detach(LeftBehind& message);
+  // Of an arrival of ours. nullptr: it is a copy by now.
+  const rd_kafka_message_t* Raw(void* message) const { return RefOf(form_, message).raw(); }
+  size_t copies() const { return copies_.size(); }
   std::unique_ptr<MessageView> NewView() const;
   // Messages of ours may be in use for ever.
-  void Abandon() { pool_.Abandon(); }
+  void Abandon();
 
  private:
+  void LearnHeaderBytes(rd_kafka_message_t* message);
   void ReadNullKey(Arrival& arrival) const;
   void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
   void TakeId(rd_kafka_message_t* message, std::string_view id, Arrival& arrival);
@@ -66,6 +73,10 @@ class MessageReader {
   const bool fingerprints_;
   const MessageForm form_;
   MessagePool pool_;
+  using Copies = std::unordered_map<const DetachedMessage*, std::unique_ptr<DetachedMessage>>;
+  Copies copies_;
+  uint32_t reads_ = 0;
+  size_t header_bytes_ = 0;  // of one message, lately, where headers are not read for the id
 };
 
 }  // namespace oncemq

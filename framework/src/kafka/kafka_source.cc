@@ -108,16 +108,35 @@ uint32_t KafkaSource::Read(PartitionId partition, uint32_t most, std::vector<Arr
   return member_->Read(partition, most, arrivals, events);
 }
 
+Member& KafkaSource::OwnerOf(const rd_kafka_message_t* message) {
+  Member* owner = member_.get();
+  for (const Former& former : former_) {
+    if (former.member->Owns(message)) {
+      owner = former.member.get();
+    }
+  }
+  return *owner;
+}
+
 void KafkaSource::Release(std::span<void* const> messages) {
   for (void* const message : messages) {
-    Member* owner = member_.get();
-    for (const Former& former : former_) {
-      if (former.member->Owns(reader_.Raw(message))) {
-        owner = former.member.get();
-      }
-    }
+    const rd_kafka_message_t* const raw = reader_.Raw(message);
+    Member* const owner = raw != nullptr ? &OwnerOf(raw) : nullptr;
     reader_.Release(message);
-    owner->Released();
+    if (owner != nullptr) {
+      owner->Released();
+    }
+  }
+}
+
+void KafkaSource::Detach(std::span<LeftBehind> messages) {
+  for (LeftBehind& message : messages) {
+    const rd_kafka_message_t* const raw = reader_.Raw(message.message);
+    if (raw != nullptr) {
+      Member& owner = OwnerOf(raw);
+      reader_.Detach(message);
+      owner.Released();
+    }
   }
 }
 
@@ -143,14 +162,18 @@ void KafkaSource::Rejoin() {
 
 KafkaSource::~KafkaSource() {
   former_.push_back({std::move(member_), BootTime{}});
+  bool held = reader_.copies() > 0;  // by a handler that does not return; they need no client
   for (Former& former : former_) {
     if (former.member != nullptr && former.member->held() > 0) {
       // Destroying the client would wait for them, which means for a handler that does not return.
       Log(LogLevel::kWarn, "kafka", "handlers still hold messages; their client is not freed",
           {{"messages", former.member->held()}});
       former.member->Keep();
-      reader_.Abandon();
+      held = true;
     }
+  }
+  if (held) {
+    reader_.Abandon();
   }
 }
 

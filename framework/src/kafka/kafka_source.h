@@ -31,13 +31,17 @@ class KafkaSource final : public Source {
   uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
                 SourceEvents& events) override;
   void Release(std::span<void* const> messages) override;
+  void Detach(std::span<LeftBehind> messages) override;
   void Commit(std::span<const CommitAction> commits) override { member_->Commit(commits); }
   void GiveBack(PartitionId partition) override { member_->GiveBack(partition); }
+  void AssignAnew(PartitionId partition) override { member_->AssignAnew(partition); }
   void Refuse() override { member_->Refuse(); }
   void Rejoin() override;
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
   std::string Unreached() const override { return contact_.Missing(); }
+  std::vector<MissingTopic> Missing() const override { return member_->Missing(); }
+  LogSight LogOf(PartitionId partition) const override { return member_->LogOf(partition); }
   const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }
   PartitionName Name(PartitionId partition) const override { return table_.Name(partition); }
@@ -46,6 +50,7 @@ class KafkaSource final : public Source {
   KafkaSource(const RuntimeOptions& options, const ClientFacts& facts, const IdNeeds& needs,
               int wake, const Clock& clock);
   Status NewMember();
+  Member& OwnerOf(const rd_kafka_message_t* message);
   void ReapFormer();
 
   const RuntimeOptions options_;

@@ -6,6 +6,7 @@
 #include "broker_error.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
+#include "wake_ring.h"
 
 namespace oncemq {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr uint32_t kEventsAtOnce = 100;
 constexpr uint32_t kLargestBatch = 1000;
 constexpr milliseconds kLookWithin{3'000};  // as a look at an assignment's commits
-constexpr uint64_t kRing = 1;               // what a queue writes to the wake's descriptor
 
 }  // namespace
 
@@ -31,10 +31,11 @@ Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative
       client_(std::move(client)),
       looks_(client_, wake, kLookWithin),
       starts_(options, client_.get(), beginning, policies, clock),
+      missing_(options.kafka.topics, clock),
       batch_(kLargestBatch) {
   rd_kafka_poll_set_consumer(client_.get());
   queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
-  rd_kafka_queue_io_event_enable(queue_.get(), wake_, &kRing, sizeof kRing);
+  rd_kafka_queue_io_event_enable(queue_.get(), wake_, &kWakeRing, sizeof kWakeRing);
   commits_.emplace(client_.get(), queue_.get(), looks_, cooperative, table);
 }
 
@@ -76,6 +77,9 @@ void Member::Serve(SourceEvents& events) {
   // revocation is read first, also one that was answered unread.
   TakeLooks(events);
   contact_.Look(client_.get());
+  if (close_queue_ == nullptr) {
+    missing_.Look(client_.get(), queue_.get());
+  }
   answered_early_ = false;
   commits_->Serve(events);
   UnassignWhenDrained();
@@ -123,7 +127,7 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       commits_->OnCommitted(event, events);
       break;
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
-      policies_.Answered(event);
+      missing_.Asked(event) ? missing_.Answered(event) : policies_.Answered(event);
       break;
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
@@ -155,6 +159,9 @@ void Member::OnError(rd_kafka_event_t* event, SourceEvents& events) {
     }
     return;
   }
+  if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) {
+    missing_.Suspect(text);
+  }
   // That all of them are down is said behind the reason of the last one.
   if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     contact_.Failed(text);
@@ -178,6 +185,11 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
   const rd_kafka_topic_t* topic = nullptr;
   for (ssize_t i = 0; i < count; i++) {
     rd_kafka_message_t* const message = batch_[static_cast<size_t>(i)];
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) [[unlikely]] {
+      reader.read_to = message->offset;
+      rd_kafka_message_destroy(message);
+      continue;
+    }
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR || reader.stopped) [[unlikely]] {
       reader.stopped |= message->err != RD_KAFKA_RESP_ERR_NO_ERROR && Broken(id, message, events);
       rd_kafka_message_destroy(message);
@@ -218,6 +230,18 @@ bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEve
   return true;
 }
 
+LogSight Member::LogOf(PartitionId id) const {
+  const auto found = readers_.find(id);
+  if (found == readers_.end()) {
+    return {};
+  }
+  const PartitionName& name = table_.Name(id);
+  int64_t first = RD_KAFKA_OFFSET_INVALID;
+  int64_t end = RD_KAFKA_OFFSET_INVALID;  // as the last fetch has told it
+  rd_kafka_get_watermark_offsets(client_.get(), name.topic.c_str(), name.partition, &first, &end);
+  return {std::max(end, found->second.log_end), found->second.read_to};
+}
+
 bool Member::Owns(const rd_kafka_message_t* message) const {
   return topics_.contains(message->rkt);
 }
@@ -236,7 +260,7 @@ void Member::Close() {
   }
   unresolved_.clear();
   close_queue_.reset(rd_kafka_queue_new(client_.get()));
-  rd_kafka_queue_io_event_enable(close_queue_.get(), wake_, &kRing, sizeof kRing);
+  rd_kafka_queue_io_event_enable(close_queue_.get(), wake_, &kWakeRing, sizeof kWakeRing);
   const ErrorPtr error(rd_kafka_consumer_close_queue(client_.get(), close_queue_.get()));
   if (error != nullptr) {
     Log(LogLevel::kWarn, "kafka", "the group can't be left in order",

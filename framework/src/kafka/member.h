@@ -18,6 +18,7 @@
 #include "committed_looks.h"
 #include "first_contact.h"
 #include "kafka_message.h"
+#include "missing_topics.h"
 #include "partition_starts.h"
 #include "partition_table.h"
 #include "rdkafka_ptr.h"
@@ -50,11 +51,15 @@ class Member {
                 SourceEvents& events);
   void Commit(std::span<const CommitAction> commits) { commits_->Send(commits); }
   void GiveBack(PartitionId id);
+  void AssignAnew(PartitionId id);
   void Refuse();
   void Close();
   bool closed() const;
   // What the group has given and has not begun; Source::not_begun().
   const std::map<PartitionId, NotBegun>& not_begun() const { return not_begun_; }
+  // Source::Missing(), Source::LogOf().
+  std::vector<MissingTopic> Missing() const { return missing_.Missing(); }
+  LogSight LogOf(PartitionId id) const;
 
   // Messages that were handed out and not released yet. The client must not be destroyed before
   // they are.
@@ -74,6 +79,8 @@ class Member {
     bool stopped = false;    // by an incident, or until it is assigned anew
     int64_t broken_at = -1;  // where the last range error was, which the log does not explain
     int unexplained = 0;     // so many there
+    int64_t log_end = -1;    // when it was assigned
+    int64_t read_to = -1;    // as in LogSight
   };
 
   // member.cc
@@ -121,6 +128,7 @@ class Member {
   ClientPtr client_;
   CommittedLooks looks_;
   PartitionStarts starts_;
+  MissingTopics missing_;
   QueuePtr queue_;        // the group's, and everything else that is no message
   QueuePtr close_queue_;  // from Close() on
   std::optional<Commits> commits_;
@@ -146,7 +154,7 @@ class Member {
     std::string why;     // librdkafka's words
     bool known = false;  // that its records are gone; it waits for those that were read
   };
-  std::map<PartitionId, Overtaken> overtaken_;  // by retention
+  std::map<PartitionId, Overtaken> overtaken_;  // by retention, or to be assigned anew anyway
   BootTime follow_at_{};
   std::set<PartitionId> anew_;       // are drained by our own wish, and then assigned anew
   std::set<PartitionId> taken_out_;  // ours by the group, but not in librdkafka's assignment

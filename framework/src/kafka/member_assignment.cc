@@ -10,12 +10,12 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
+#include "wake_ring.h"
 
 namespace oncemq {
 namespace {
 
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
-constexpr uint64_t kReaderRing = 1;
 
 }  // namespace
 
@@ -48,9 +48,12 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   }
   Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
   const std::vector<PartitionId> ids = Numbers(list);
+  std::set<std::string> topics;
   for (const PartitionId id : ids) {
     unknown_since_.erase(id);
+    topics.insert(table_.Name(id).topic);
   }
+  missing_.Assigned(topics);
   unresolved_.insert(unresolved_.end(), ids.begin(), ids.end());
   Resolve(events);
 }
@@ -101,6 +104,7 @@ void Member::Resolve(SourceEvents& events) {
       unknown_since_.erase(asked[i]);
       const AssignFacts& facts = answers[i]->facts;
       Start(asked[i], facts.read_from, facts.start);
+      readers_[asked[i]].log_end = answers[i]->log.end;
       fresh.push_back(asked[i]);
     } else if (MayAnswerLater(asked[i], answers[i].error())) {
       unresolved_.push_back(asked[i]);
@@ -152,11 +156,12 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   Reader& reader = readers_[id];
   reader.next = reader.begun = read_from;
   reader.start = start;
+  reader.read_to = -1;
   reader.stopped = false;
   reader.queue.reset(
       rd_kafka_queue_get_partition(client_.get(), name.topic.c_str(), name.partition));
   rd_kafka_queue_forward(reader.queue.get(), nullptr);
-  rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kReaderRing, sizeof kReaderRing);
+  rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kWakeRing, sizeof kWakeRing);
 }
 
 // `first`: the group waits for the call. Later, a whole assignment is made anew, each partition

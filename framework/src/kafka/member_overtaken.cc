@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Partitions that are assigned anew though the group has not asked for it: the runtime wants it
+// (AssignAnew), or retention has overtaken them.
+//
 // A partition that retention has overtaken: what was to be read next is gone from the log.
 // librdkafka gives such a partition up, and only a new assign call starts it again. Below the start
 // of an assignment it goes on where the log begins now, and the window learns of the gap (rule 6).
@@ -50,7 +53,7 @@ void Member::FollowLog(SourceEvents& events) {
       if (due && clock_.Boot() >= follow_at_) {
         FindLogStart(id, events);
       }
-    } else if (events.Finished(id)) {
+    } else if (events.Finished(id) && !commits_->Awaits({&id, 1})) {
       BeginAnew(id, events);
     }
   }
@@ -149,6 +152,19 @@ void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& event
 void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events) {
   events.Incident(table_.Name(id), readers_.at(id).next, why);
   overtaken_.erase(id);
+}
+
+// Goes on as a partition that retention has overtaken and that is finished. A commit that waits for
+// its look is dropped: it may count effects that are gone.
+void Member::AssignAnew(PartitionId id) {
+  const auto found = readers_.find(id);
+  if (found == readers_.end() || refusing_) {
+    return;
+  }
+  found->second.stopped = true;
+  ListReadable();
+  commits_->Forget(id);
+  overtaken_[id] = {.why = "it is assigned anew", .known = true};
 }
 
 // GiveBack() asks where it starts.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "message_ref.h"
 #include "oncemq/base/mutex.h"
 #include "rdkafka_ptr.h"
 
@@ -21,7 +22,7 @@ namespace oncemq {
 struct HeldMessage {
   static constexpr size_t kInline = 48;
 
-  rd_kafka_message_t* raw = nullptr;
+  MessageRef message;
   std::unique_ptr<char[]> long_id;  // where the inline bytes do not suffice
   char id[kInline];
 };
@@ -36,7 +37,7 @@ class MessagePool {
     }
     HeldMessage* const held = free_.back();
     free_.pop_back();
-    held->raw = message;
+    held->message = MessageRef(message);
     char* bytes = held->id;
     if (id.size() > HeldMessage::kInline) {
       held->long_id.reset(new char[id.size()]);

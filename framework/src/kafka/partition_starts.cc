@@ -155,6 +155,7 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   }
   rules.scope = options_.core.scope;
   rules.recipe = options_.core.recipe;
+  rules.suspects = options_.core.suspects;
   rules.source_identity = *identity;
   rules.resume_at_log_start =
       options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart;

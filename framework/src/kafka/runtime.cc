@@ -197,6 +197,24 @@ Status CheckTimes(const RuntimeOptions& options) {
   return {};
 }
 
+// A store that outlives its process may come back without effects or markers that a commit counts.
+// The runtime notices the loss only in a store of one partition, which it opens and compares with
+// the commit (rules 2, 27, 31).
+Status CheckDurable(const WindowCapabilities& can) {
+  const std::string window = "the window `" + std::string(can.engine) + "` ";
+  if (can.durable && can.shared) {
+    return Invalid(window +
+                   "is shared and durable, which is not supported yet: a loss by a restore or a "
+                   "failover would not be noticed; use OpenPartitionWindows");
+  }
+  if (can.durable && !can.by_partition) {
+    return Invalid(window +
+                   "is one store, and partitions come and go with theirs: use "
+                   "OpenPartitionWindows");
+  }
+  return {};
+}
+
 Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (window != nullptr) {
     const WindowCapabilities& can = window->capabilities();
@@ -216,10 +234,8 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window was opened " + std::string(ToString(can.level)) +
                      " and the policy says " + std::string(ToString(level)));
     }
-    if (can.durable && !can.shared && !can.by_partition) {
-      return Invalid("the window `" + std::string(can.engine) +
-                     "` is one store, and partitions come and go with theirs: use "
-                     "OpenPartitionWindows");
+    if (Status durable = CheckDurable(can); !durable) {
+      return durable;
     }
     if (!can.shared && !options.ids_partition_owned && options.id_from != IdFrom::kCoordinates) {
       return Invalid("the window `" + std::string(can.engine) +
@@ -263,6 +279,13 @@ bool MapAlone(const RuntimeOptions& options, const Window* window) {
   return can.level == Level::kOpaque && !(can.durable && (can.shared || options.one_host));
 }
 
+// Rule 11. What the next owner may not find in a window, it is told by commits; at guarded and
+// atomic the target knows it.
+bool NamesSuspects(const Window* window) {
+  return window != nullptr && window->capabilities().level == Level::kOpaque &&
+         !window->capabilities().shared;
+}
+
 Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
                                                   Handler handler) {
   for (const Status& status : {CheckNames(options), CheckLimits(options), CheckTimes(options),
@@ -277,6 +300,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   options.core.scope =
       ScopeOf({options.app, options.name_space, options.kafka.group, options.handler});
   options.core.map_alone = MapAlone(options, window);
+  options.core.suspects = NamesSuspects(window);
   options.policy.window = window != nullptr;
   if (window != nullptr) {
     options.policy.level = window->capabilities().level;

@@ -33,11 +33,12 @@ std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id
     case Level::kGuarded:
       return "guarded: once per id, if the target stores the id with the effect" + rest;
     case Level::kOpaque:
-      // Rule 3: what no commit shows is the bound, wherever the store does not come along.
+      // Rules 3 and 11: what no commit shows is the bound, where the markers do not come along.
       return "opaque: at least once, copies are suppressed while the window knows them" + rest +
-             (window->durable && !window->shared && !one_host
-                  ? ": work since the last acknowledged commit may run twice there"
-                  : "");
+             (window->shared || (window->durable && one_host)
+                  ? ""
+                  : std::string(": work since the last acknowledged commit may run twice ") +
+                        (window->durable ? "there" : "then") + ", told and counted as uncertain");
   }
   return "?";
 }

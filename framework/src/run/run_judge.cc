@@ -40,6 +40,10 @@ RunMachine::Part RunMachine::Plan(size_t i) {
         return Part::kSettled;
       }
       return Part::kJournal;
+    case Stage::kRecorded:
+      progress_[i].claimed = true;
+      progress_[i].entry = item.entry;
+      return ONCEMQ_MUTANT("recorded-is-appended-again") ? Part::kJournal : Part::kPark;
     case Stage::kReleasing:
       return Part::kRelease;
     case Stage::kCarried:
@@ -206,6 +210,7 @@ void RunMachine::Failed(size_t i, const Retry& retry) {
   const microseconds wait =
       std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
   settlements_[i].touched |= !retry.not_done;
+  settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
   progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
 }
 
@@ -233,6 +238,9 @@ void RunMachine::SetAside(size_t i) {
     case Part::kJournal:
       Atomic() && claimed ? LoseEffect(i, microseconds(0)) : Unanswered(i, Stage::kRejecting);
       break;
+    case Part::kPark:  // while handlers run, only refusals that an earlier run has recorded
+      Unanswered(i, Stage::kRecorded);
+      break;
     case Part::kUndo:
       if (Atomic() && WasRefused(i)) {
         LoseEffect(i, microseconds(0));
@@ -249,7 +257,8 @@ void RunMachine::SetAside(size_t i) {
     settlements_[i].stage = Stage::kReleasing;  // before anybody claims it again
     settlements_[i].token = items_[i].token;
   }
-  if (part == Part::kComplete || part == Part::kJournal || part == Part::kPassed) {
+  if (part == Part::kComplete || part == Part::kJournal || part == Part::kPassed ||
+      part == Part::kPark) {
     settlements_[i].wait = microseconds(0);  // the window is there: nothing to wait for
   }
 }
@@ -291,6 +300,7 @@ void RunMachine::Unanswered(size_t i, Stage stage) {
     return;
   }
   settlements_[i].stage = stage;
+  settlements_[i].entry = progress_[i].entry;
   const bool never_claimed = stage == Stage::kRejecting && !progress_[i].claimed;
   settlements_[i].token = never_claimed ? Token{} : items_[i].token;
 }

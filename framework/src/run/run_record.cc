@@ -181,7 +181,7 @@ void RunMachine::Parked(const Status& status) {
       settlements_[i].text = status.error().message;
       GiveUpClaim(i, Fate::kStop);
     } else if (!status) {
-      Unanswered(i, Stage::kRejecting);
+      Unanswered(i, Stage::kRecorded);
     } else if (changes_[progress_[i].request] == Change::kMade) {
       Settle(i, Fate::kRejected);
     } else {

@@ -226,7 +226,7 @@ void CatchUp::Finish(Progress& progress, BootTime now) {
   progress.complete = !progress.gap;
   const auto took = std::chrono::duration_cast<milliseconds>(now - progress.began);
   Log(LogLevel::kInfo, "runtime",
-      progress.complete ? "the window is complete"
+      progress.complete ? "the window knows all that the commit calls finished"
                         : "the window is as complete as log and time allow",
       {{"partition", progress.partition}, {"ids", progress.count}, {"ms", took.count()}});
 }

@@ -12,12 +12,14 @@
 namespace oncemq {
 namespace {
 
-void LogThrow(const Message& message, std::string_view what) {
+Retry RetryThrown(const Message& message, std::string_view what) {
+  const std::string_view kept = what.substr(0, kLongestRetryReason);
   Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
       {{"topic", message.topic()},
        {"partition", message.partition()},
        {"offset", message.offset()},
-       {"what", what.substr(0, 200)}});
+       {"what", kept}});
+  return {.why = std::string(kept)};
 }
 
 // The effect has happened, so nothing is repeated for it; but duplicates will not get this result.
@@ -34,11 +36,10 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   try {
     return handler(message, context);
   } catch (const std::exception& error) {
-    LogThrow(message, error.what());
+    return RetryThrown(message, error.what());
   } catch (...) {
-    LogThrow(message, "something that is no std::exception");
+    return RetryThrown(message, "something that is no std::exception");
   }
-  return Retry{};
 }
 
 // What window or journal said of a call for this run: a failure is what its partition waits for.
@@ -71,7 +72,7 @@ Outcome CallUnderLocks(Job& job, const Handler& handler, const Message& message,
         {{"topic", message.topic()},
          {"partition", message.partition()},
          {"offset", message.offset()}});
-    return Retry{};
+    return Retry{.why = "a lease of the handler was lost"};
   }
   return outcome;
 }

@@ -52,13 +52,42 @@ void PollLoop::Do(RaiseOwnAction& action) {
   core_.OwnRaised(id, action.epoch, own, Now());
 }
 
-// What window or journal said last for the partition. All failures pass but one: damage is there to
-// stay, and asking again would go on for ever without a word.
+// What window or journal said last for the partition. All failures pass but two: damage is there to
+// stay, and asking again would go on for ever without a word; a store that has regressed answers
+// nothing more to this assignment.
 void PollLoop::Answered(PartitionId partition, const std::optional<Error>& failure) {
   owned_[partition].failed = failure ? failure->message : "";
   if (failure && failure->code == Code::kCorrupt && Owns(partition) &&
       !ONCEMQ_MUTANT("damage-is-asked-again")) {
     core_.Halt(partition, failure->message);
+  }
+  if (failure && failure->code == Code::kRegressed && Owns(partition)) {
+    regressed_.push_back(partition);
+  }
+}
+
+// Results of this assignment may be gone from the store, so nothing more of it is committed. The
+// next assignment compares store and commit (FitStore) and reads the rest again. An announcement
+// under way must end first: it would claim the lost results in the store that is opened then.
+void PollLoop::AssignRegressedAnew() {
+  for (const PartitionId id : std::exchange(regressed_, {})) {
+    const bool goes = stopping_ || rejoining_ ||
+                      core_.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
+    if (!Owns(id) || goes) {
+      continue;
+    }
+    if (owned_[id].announcing > 0) {
+      regressed_.push_back(id);
+      continue;
+    }
+    const PartitionName name = source_->Name(id);
+    Log(LogLevel::kError, "runtime",
+        "the partition's store has lost changes that it had acknowledged; the partition is "
+        "assigned anew",
+        {{"topic", name.topic}, {"partition", name.partition}, {"error", owned_[id].failed}});
+    owned_[id].regressed = true;
+    LetGo(id);
+    source_->AssignAnew(id);
   }
 }
 
@@ -131,17 +160,40 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   }
   Owned& owned = owned_[partition];
   owned.held = owned.seen = true;
-  owned.in_doubt = owned.waits_for_disk = owned.unknown = false;
+  owned.in_doubt = owned.waits_for_disk = owned.unknown = owned.regressed = false;
   owned.unowned.clear();
   owned.failed.clear();
   owned.stopped.clear();
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;
+  TellSuspects(partition, facts);
   if (catch_up_) {
     catch_up_->Begin(partition, facts);
   }
   core_.Assign(partition, facts, now_);
+}
+
+// Before the first of them is handled: what the count of uncertain ones may come to.
+void PollLoop::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
+  int64_t offsets = 0;
+  int64_t to = facts.start;
+  for (const OffsetMap::Range& range : facts.suspects.ranges()) {
+    const int64_t told = std::min(range.to, facts.told_below) - range.from;
+    offsets += std::max<int64_t>(told, 0);
+    to = told > 0 ? range.from + told : to;
+  }
+  if (offsets > 0) {
+    const PartitionName name = source_->Name(partition);
+    Log(LogLevel::kWarn, "runtime",
+        "a former owner may have begun these offsets, and no commit calls them finished: they run "
+        "as uncertain, an upper bound",
+        {{"topic", name.topic},
+         {"partition", name.partition},
+         {"from", facts.suspects.ranges().front().from},
+         {"to", to},
+         {"offsets", offsets}});
+  }
 }
 
 void PollLoop::Revoked(PartitionId partition) {
@@ -173,10 +225,15 @@ void PollLoop::Lost(PartitionId partition) {
   const PartitionName name = source_->Name(partition);
   Log(LogLevel::kWarn, "runtime", "the partition was lost to the group",
       {{"topic", name.topic}, {"partition", name.partition}});
+  disorder_ |= stopping_;
+  LetGo(partition);
+}
+
+// At once and without a commit. Runs that are under way end by their tokens.
+void PollLoop::LetGo(PartitionId partition) {
   EndCatchUp(partition);
   owned_[partition].held = false;
   held_--;
-  disorder_ |= stopping_;
   StopRunsOf(partition, now_);
   if (stores_) {
     const WindowCapabilities& can = parts_.window->capabilities();
@@ -253,9 +310,13 @@ void PollLoop::Incident(const PartitionName& partition, int64_t offset, const st
 
 Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) {
   if (stores_) {
+    assignment.store_regressed = partition < owned_.size() && owned_[partition].regressed;
     return stores_->Prepare(partition, name, assignment);
   }
   BeginInLog(assignment);
+  if (core_.Made(partition, assignment.facts.metadata)) {
+    WindowKnowsSuspects(assignment.facts);
+  }
   if (!catch_up_) {
     return {};
   }

@@ -25,6 +25,7 @@ void PollLoop::SendCommits() {
       if (announcement) {
         owned_[commit.partition].waits_for_disk = true;
         owned_[commit.partition].disk_since = now_;
+        owned_[commit.partition].announcing++;
         announcer_->Add(std::move(commit), *announcement);
       } else {
         unannounced.push_back(std::move(commit));
@@ -46,6 +47,7 @@ bool PollLoop::SendAnnounced() {
   commits_.clear();
   for (Announcer::Job& job : announced_) {
     const CommitAction& commit = job.commit;
+    owned_[commit.partition].announcing--;
     // Announced or not, it must not be sent for an assignment that has ended meanwhile.
     if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
       continue;

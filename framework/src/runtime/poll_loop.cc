@@ -35,6 +35,11 @@ PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source
 
 void PollLoop::Connect(const Parts& parts) {
   parts_ = parts;
+  {
+    MutexLock lock(mutex_);
+    report_clock_ = parts.clock;
+    reported_at_ = parts.clock->Boot();
+  }
   if (parts.window != nullptr && options_.catch_up > 0) {
     catch_up_.emplace(parts.window, errors_);
   }
@@ -103,6 +108,7 @@ bool PollLoop::Round() {
   bool busy = SettleReturned();
   busy |= SendAnnounced();
   Act();
+  AssignRegressedAnew();
   if (workers_ == 0) {
     if (!HandleHere(busy)) {
       return false;
@@ -191,7 +197,17 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     catch_up_->Take(partition, core_.Status(partition).own, arrivals_, now_, released_);
   }
   core_.Admit(partition, arrivals_);
+  CopyLeftBehind();
   return true;
+}
+
+void PollLoop::CopyLeftBehind() {
+  left_behind_.clear();
+  core_.TakeLeftBehind(left_behind_);
+  if (!left_behind_.empty()) {
+    source_->Detach(left_behind_);
+    core_.Replace(left_behind_);
+  }
 }
 
 void PollLoop::CatchUpOverdue(PartitionId partition) {
@@ -328,15 +344,19 @@ void PollLoop::Sleep() {
 
 void PollLoop::Publish() {
   published_at_ = now_;
-  RunReport report = MakeReport();
+  RunReport report = MakeReport(&told_);
+  NoteHoldups(report);
   MutexLock lock(mutex_);
   report_ = std::move(report);
+  reported_at_ = now_;
 }
 
-RunReport PollLoop::MakeReport() const {
+// `told`: the number of each of its partitions.
+RunReport PollLoop::MakeReport(std::vector<PartitionId>* told) const {
   RunReport report;
   report.counts = core_.Counts();
-  TellPartitions(report);
+  std::vector<PartitionId> unused;
+  TellPartitions(report, told != nullptr ? *told : unused);
   report.caught_up = catch_up_ ? catch_up_->restored() : 0;
   report.stood_in = stood_in_;
   report.window_errors = errors_.window();
@@ -346,12 +366,17 @@ RunReport PollLoop::MakeReport() const {
   }
   report.error = error_;
   report.unreached = source_->Unreached();
+  report.missing = source_->Missing();
   return report;
 }
 
 RunReport PollLoop::Report() const {
   MutexLock lock(mutex_);
-  return report_;
+  RunReport report = report_;
+  if (report_clock_ != nullptr) {
+    report.age = std::chrono::duration_cast<milliseconds>(report_clock_->Boot() - reported_at_);
+  }
+  return report;
 }
 
 void PollLoop::AskToStop() {
@@ -377,6 +402,7 @@ RunReport PollLoop::Finish(bool handlers_ended) {
   source_.reset();  // now: a thread that hangs may keep this object for long
   MutexLock lock(mutex_);
   report_ = report;
+  reported_at_ = parts_.clock->Boot();
   return report;
 }
 

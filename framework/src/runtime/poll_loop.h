@@ -18,6 +18,7 @@
 #include "announcer.h"
 #include "catch_up.h"
 #include "crew.h"
+#include "holdups.h"
 #include "keeper.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
@@ -61,6 +62,7 @@ class PollLoop final : private SourceEvents {
   bool HandleHere(bool& busy);
   Ran RunOnce();
   bool ReadFrom(PartitionId partition);
+  void CopyLeftBehind();
   bool HandOverRuns();
   uint32_t FittingRun() const;
   void Employ(uint32_t workers);
@@ -68,13 +70,15 @@ class PollLoop final : private SourceEvents {
   bool SettleReturned();
   void EndRun(JobPtr job);
   void Answered(PartitionId partition, const std::optional<Error>& failure);
+  void AssignRegressedAnew();
   void ReleaseMessages();
   void Sleep();
   JobPtr TakeJob();
   void TakeOver();
   void Publish();
-  RunReport MakeReport() const;
-  void TellPartitions(RunReport& report) const;
+  RunReport MakeReport(std::vector<PartitionId>* told = nullptr) const;
+  void TellPartitions(RunReport& report, std::vector<PartitionId>& told) const;
+  void NoteHoldups(RunReport& report);
   std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
   std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
   BootTime Now() { return now_ = parts_.clock->Boot(); }
@@ -94,6 +98,8 @@ class PollLoop final : private SourceEvents {
   bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
   bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
+  void LetGo(PartitionId partition);
+  void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
   void CatchUpOverdue(PartitionId partition);
@@ -119,6 +125,8 @@ class PollLoop final : private SourceEvents {
     bool in_doubt = false;        // drained, but a commit of it may still be under way
     bool unknown = false;         // an earlier commit has got no answer, and may still land
     bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
+    uint32_t announcing = 0;      // commits with the announcer, of any assignment
+    bool regressed = false;       // its store has, and it was not assigned since
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
     Own local_own = 0;      // issued here where there is no window
@@ -138,8 +146,10 @@ class PollLoop final : private SourceEvents {
   std::optional<CatchUp> catch_up_;     // where the window is not shared
   std::optional<WindowStores> stores_;  // where it has one for each partition
   std::optional<Announcer> announcer_;  // likewise
-  size_t held_ = 0;                     // partitions that the core has
-  size_t first_ = 0;                    // where the next round begins to read
+  Holdups holdups_;
+  std::vector<PartitionId> told_;  // those of the last report, in its order
+  size_t held_ = 0;                // partitions that the core has
+  size_t first_ = 0;               // where the next round begins to read
 
   std::vector<JobPtr> all_jobs_;
   std::vector<JobPtr> idle_jobs_;
@@ -157,6 +167,8 @@ class PollLoop final : private SourceEvents {
   std::vector<CommitAction> commits_;
   std::vector<Announcer::Job> announced_;
   std::vector<void*> released_;
+  std::vector<PartitionId> regressed_;  // their stores have; told since the last look
+  std::vector<LeftBehind> left_behind_;
 
   BootTime now_{};
   BootTime round_began_{};
@@ -177,6 +189,8 @@ class PollLoop final : private SourceEvents {
   ConditionVariable changed_;
   bool ended_ GUARDED_BY(mutex_) = false;
   RunReport report_ GUARDED_BY(mutex_);
+  const Clock* report_clock_ GUARDED_BY(mutex_) = nullptr;  // from Connect() on
+  BootTime reported_at_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace oncemq

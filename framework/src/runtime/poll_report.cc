@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the poll loop tells of each partition: how far it is, what it waits for, why it is stopped.
+// What the poll loop tells of each partition: how far it is, what it waits for, which message holds
+// it up, why it is stopped.
 #include <utility>
 
 #include "longest_reason.h"
@@ -65,8 +66,9 @@ std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& 
                    " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
 }
 
-void PollLoop::TellPartitions(RunReport& report) const {
+void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told) const {
   const std::map<PartitionId, NotBegun>& not_begun = source_->not_begun();
+  told.clear();
   const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
     (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
     report.partitions.push_back(std::move(one));
@@ -76,6 +78,7 @@ void PollLoop::TellPartitions(RunReport& report) const {
     if (!owned.seen) {
       continue;
     }
+    told.push_back(id);
     PartitionName name = source_->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, core_.Status(id), owned.source};
     if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
@@ -90,11 +93,34 @@ void PollLoop::TellPartitions(RunReport& report) const {
   }
   for (const auto& [id, waits] : not_begun) {
     if (id >= owned_.size() || !owned_[id].seen) {
+      told.push_back(id);
       PartitionReport one{waits.name.topic, waits.name.partition};
       one.begun = false;
       tell(std::move(one), waits);
     }
   }
+}
+
+void PollLoop::NoteHoldups(RunReport& report) {
+  const bool logs_due = holdups_.LogsDue(now_);
+  for (size_t i = 0; i < told_.size(); i++) {
+    const PartitionId id = told_[i];
+    if (logs_due) {
+      holdups_.SeeLog(id, Owns(id) ? source_->LogOf(id) : LogSight{});
+    }
+    const auto left = catch_up_ ? catch_up_->LeftOf(id) : std::nullopt;
+    holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i], now_);
+  }
+  holdups_.NoteUnreached(report, now_);
+  std::vector<OpenMessage> stuck = holdups_.ToLookUp(now_);
+  if (!stuck.empty()) {
+    core_.FindOldest(stuck);
+    holdups_.Keep(std::move(stuck));
+  }
+  for (size_t i = 0; i < told_.size(); i++) {
+    holdups_.Describe(told_[i], report.partitions[i], now_);
+  }
+  holdups_.Tell(report, now_);
 }
 
 }  // namespace oncemq

@@ -12,6 +12,7 @@
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "oncemq/framework/handler.h"
+#include "oncemq/framework/runtime.h"
 
 namespace oncemq {
 
@@ -25,6 +26,12 @@ struct NotBegun {
   PartitionName name;
   std::string why;
   bool stopped = false;  // it will not begin before it is assigned anew
+};
+
+// How far the log of a partition is known; -1: not yet.
+struct LogSight {
+  int64_t end = -1;      // of the log, as the broker said it last
+  int64_t read_to = -1;  // the end that reading has come to last: below it nothing is left to read
 };
 
 // Shows the source's messages to a handler, one at a time. One for each thread that handles.
@@ -79,11 +86,19 @@ class Source {
   virtual uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
                         SourceEvents& events) = 0;
   virtual void Release(std::span<void* const> messages) = 0;
+  // Copies each message out of the memory that it shares with others, and lets go of that: from now
+  // on it is what its entry says, and that is what Release() takes. Precondition: no view of ours
+  // shows it. By itself: nothing is shared.
+  virtual void Detach(std::span<LeftBehind> /*messages*/) {}
   // One request for all of them; each is answered by CommitAnswered, perhaps within this call's
   // Serve().
   virtual void Commit(std::span<const CommitAction> commits) = 0;
   // The end of Revoked(), or of our own wish to stop.
   virtual void GiveBack(PartitionId partition) = 0;
+  // The partition stays ours and begins anew, by Prepare() and Assigned(), at the commit that the
+  // group has stored by then. Nothing more is read or committed before; the end of a commit that is
+  // under way comes first. Precondition: the core has let go of it, as of a lost one.
+  virtual void AssignAnew(PartitionId partition) = 0;
 
   // Takes no new assignment from now on.
   virtual void Refuse() = 0;
@@ -94,6 +109,10 @@ class Source {
   virtual bool closed() const = 0;
   // Where no broker was reached yet, and why; empty: one was.
   virtual std::string Unreached() const = 0;
+  // Those of the topics that no broker knows, as far as that was found out.
+  virtual std::vector<MissingTopic> Missing() const { return {}; }
+  // Of a partition that may be read, from memory: never blocks.
+  virtual LogSight LogOf(PartitionId /*partition*/) const { return {}; }
   // Valid until the next call that is not const.
   virtual const std::map<PartitionId, NotBegun>& not_begun() const = 0;
 

@@ -60,6 +60,9 @@ std::unique_ptr<Checker> MakeAccounting(const Evidence& evidence);
 // I2, in effects.cc: at most one effect of an id; at the opaque level every repetition is known to
 // be uncertain.
 std::unique_ptr<Checker> MakeEffects(const Evidence& evidence);
+// I2 across processes, in repetitions.cc: also where no marker goes along, a handler that repeats
+// an effect is told.
+std::unique_ptr<Checker> MakeRepetitions(const Evidence& evidence);
 // I3, in commits.cc: a commit passes nothing unfinished, and what it passes has its effect or its
 // record.
 std::unique_ptr<Checker> MakeCommits(const Evidence& evidence);

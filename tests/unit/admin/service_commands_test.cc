@@ -42,6 +42,7 @@ class ServiceCommandsTest : public ::testing::Test {
     status.frontier = 40;
     status.committed = 38;
     status.next_offset = 44;
+    status.suspect_to = 51;
     status.totals.applied = 30;
     status.counts = report.counts;
     report.partitions = {{"payments", 3, status}};
@@ -89,6 +90,7 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
   EXPECT_EQ(partition["frontier"], 40);
   EXPECT_EQ(partition["committed"], 38);
   EXPECT_EQ(partition["next_offset"], 44);
+  EXPECT_EQ(partition["suspect_to"], 51);
   EXPECT_EQ(partition["totals"]["applied"], 30);
   EXPECT_EQ(partition["counts"]["open"], 1);
   EXPECT_THAT(status["stops"][0].get<std::string>(), StartsWith("payments [5] at 17: "));
@@ -96,8 +98,54 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
   EXPECT_EQ(status["error"], "");
 }
 
+TEST_F(ServiceCommandsTest, StatusSaysWhatDoesNotMove) {
+  PartitionReport& one = runtime_.report.partitions[0];
+  one.status.retrying = 2;
+  one.log_end = 60;
+  one.lag = 20;
+  one.unmoved = milliseconds(7'000);
+  one.oldest = HeldBy{.message = {.offset = 41,
+                                  .id = "p-17",
+                                  .state = OpenState::kRetrying,
+                                  .attempt = 7,
+                                  .why = "the database is down"},
+                      .held_for = milliseconds(75'000),
+                      .next_try = milliseconds(1'500)};
+  runtime_.report.missing = {{"order", milliseconds(35'000)}};
+  runtime_.report.unreached_for = milliseconds(12'000);
+  runtime_.report.age = milliseconds(40);
+  json status = Ask("status")["result"];
+  EXPECT_EQ(status["retrying"], 2);
+  EXPECT_EQ(status["lag"], 20);
+  EXPECT_EQ(status["missing_topics"], json::parse(R"([{"topic":"order","missing_ms":35000}])"));
+  EXPECT_EQ(status["unreached_ms"], 12'000);
+  EXPECT_EQ(status["age_ms"], 40);
+  const json& partition = status["partitions"][0];
+  EXPECT_EQ(partition["log_end"], 60);
+  EXPECT_EQ(partition["lag"], 20);
+  EXPECT_EQ(partition["retrying"], 2);
+  EXPECT_EQ(partition["unmoved_ms"], 7'000);
+  EXPECT_EQ(partition["oldest"],
+            json::parse(R"({"offset":41,"id":"p-17","state":"retrying","attempt":7,
+                            "why":"the database is down","next_try_ms":1500,"held_ms":75000})"));
+  one.oldest->message.id = "\xFF";
+  one.oldest->next_try.reset();
+  one.lag.reset();
+  status = Ask("status")["result"];
+  EXPECT_EQ(status["partitions"][0]["oldest"]["id_hex"], "ff");
+  EXPECT_EQ(status["partitions"][0]["oldest"]["next_try_ms"], nullptr);
+  EXPECT_EQ(status["partitions"][0]["lag"], nullptr);
+  EXPECT_EQ(status["lag"], nullptr) << "that of one partition is not known";
+}
+
 TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
-  runtime_.report.partitions.resize(4'000, runtime_.report.partitions[0]);
+  PartitionReport& one = runtime_.report.partitions[0];
+  one.waiting = std::string(1'000, 'w');
+  runtime_.report.partitions.resize(4'000, one);
+  for (size_t i = 0; i < 256; i++) {  // so many are looked up
+    runtime_.report.partitions[i].oldest = HeldBy{
+        .message = {.offset = 1, .id = std::string(1'024, '\x01'), .why = std::string(200, 'w')}};
+  }
   EXPECT_EQ(Ask("status")["result"]["partitions"].size(), 4'000u);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command as a process: what it prints where, and how it ends.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -19,8 +20,11 @@ using oncemq::testing::kService;
 using oncemq::testing::Process;
 using oncemq::testing::ReadAll;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
+
+constexpr char kConsume[] = "run --handler count --consume-without-effects -c ";
 
 TEST_F(Command, WithoutArgumentsSaysWhatIsMissing) {
   const Ended ended = Run("");
@@ -32,7 +36,7 @@ TEST_F(Command, WithoutArgumentsSaysWhatIsMissing) {
 TEST_F(Command, HelpIsAResult) {
   const Ended ended = Run("--help");
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.out, HasSubstr("oncemq check -c service.yaml"));
+  EXPECT_THAT(ended.out, HasSubstr("oncemq check service.yaml"));
   EXPECT_EQ(ended.err, "");
 }
 
@@ -53,6 +57,26 @@ TEST_F(Command, AnUnknownOptionIsAUsageError) {
   EXPECT_EQ(Run("run -c x --handler exec").code, 2);
 }
 
+// A store that others are switched with is looked at by their record, or by its own address.
+TEST_F(Command, LocksAreAtAnAddressOrUnderARecord) {
+  const std::string record = " --record file:" + dir_.path().string();
+  const std::string store = " --store a=redis://127.0.0.1:1";
+  for (const char* command : {"lock show x", "lock ls", "lock ask-back x", "lock election x"}) {
+    EXPECT_THAT(Run(command + record + store + " --at redis://127.0.0.1:1").err,
+                HasSubstr("--at excludes"))
+        << command;
+    EXPECT_THAT(Run(command + record + store).err, HasSubstr("Say --space")) << command;
+    const Ended not_begun = Run(command + record + store + " --space jobs");
+    EXPECT_EQ(not_begun.code, 2) << command;
+    EXPECT_THAT(not_begun.err, Not(HasSubstr("expected"))) << command;
+    EXPECT_THAT(Run(command + record + store + " --space jobs --scope s").err,
+                HasSubstr("beside --catalogue"))
+        << command;
+  }
+  EXPECT_THAT(Run("lock show x").err, HasSubstr("--record with --store"));
+  EXPECT_EQ(Run("lock ls -c service.yaml" + record).code, 2);
+}
+
 TEST_F(Command, VersionIsOneLine) {
   const Ended ended = Run("version");
   EXPECT_EQ(ended.code, 0);
@@ -70,6 +94,14 @@ TEST_F(Command, CheckShowsTheOptionsInForceAndTheGuarantee) {
   EXPECT_THAT(ended.out, HasSubstr("session_timeout: 45s"));
   EXPECT_THAT(ended.out, HasSubstr("What does not hold"));
   EXPECT_THAT(ended.out, Not(HasSubstr("hunter2")));
+}
+
+TEST_F(Command, CheckTakesTheFileWithAndWithoutAnOption) {
+  const std::string file = Write(kService);
+  const Ended bare = Run("check " + file);
+  EXPECT_EQ(bare.code, 0) << bare.err;
+  EXPECT_EQ(bare.out, Run("check -c " + file).out);
+  EXPECT_EQ(Run("check " + Write("kafka: 5\n")).code, 2);
 }
 
 TEST_F(Command, CheckTellsEveryMistakeWithItsPlace) {
@@ -112,10 +144,41 @@ TEST_F(Command, ExplainSaysFirstWhatAServiceDoesNotPromise) {
 }
 
 TEST_F(Command, RunRefusesABadFileBeforeItConnects) {
-  const Ended ended = Run("run -c " + Write("kafka: 5\n"));
+  const Ended ended = Run("run --handler print -c " + Write("kafka: 5\n"));
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("`kafka` must be a mapping"));
+}
+
+TEST_F(Command, RunWithoutAHandlerIsRefusedInOneLine) {
+  const Ended ended = Run("run -c " + Write(kService));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, StartsWith("oncemq run needs --handler print or --handler count: "));
+  EXPECT_EQ(ended.err.find('\n'), ended.err.size() - 1) << ended.err;
+  EXPECT_EQ(Run(std::string(kConsume) + Write(kService) + " --only-new").code, 2) << "one of them";
+}
+
+TEST_F(Command, ARunOnlyWatchesAndLeavesTheServiceAlone) {
+  const std::string file = Write(std::string(kService) +
+                                 "admin: {socket: admin/sock}\nreject: {journal: refused}\n"
+                                 "log: {file: log}\n");
+  for (const char* handler : {"print", "count"}) {
+    std::filesystem::remove(err_);
+    Process process({.command = ShellLine("run -c " + file + " --handler " + handler)});
+    ASSERT_TRUE(Eventually(20s, [&] { return ReadAll(err_).find("opened") != std::string::npos; }));
+    ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+    EXPECT_EQ(process.Wait(30s), 5) << "it has met no broker, and nothing else";
+    const std::string said = ReadAll(err_);
+    EXPECT_THAT(
+        said.substr(0, said.find('\n')),
+        MatchesRegex("watching payments as group \"payments.watch.[0-9a-f]{8}\": nothing is "
+                     "committed to \"payments\" and its window is not touched; begins at "
+                     "the start of the log"));
+    for (const char* left : {"admin", "refused", "log"}) {
+      EXPECT_FALSE(std::filesystem::exists(dir_.path() / left)) << left;
+    }
+  }
 }
 
 TEST_F(Command, ASecondProcessOnOneJournalIsRefusedAndTheFirstGoesOn) {
@@ -124,10 +187,10 @@ TEST_F(Command, ASecondProcessOnOneJournalIsRefusedAndTheFirstGoesOn) {
       Write(std::string(kService) + "reject: {journal: '" + journal + "'}\n");
   const std::filesystem::path log = dir_.path() / "first";
   Process first({.command = {"/bin/sh", "-c",
-                             "exec '" ONCEMQ_PROGRAM "' run -c " + config + " >/dev/null 2>'" +
-                                 log.string() + "'"}});
+                             "exec '" ONCEMQ_PROGRAM "' " + (kConsume + config) +
+                                 " >/dev/null 2>'" + log.string() + "'"}});
   ASSERT_TRUE(Eventually(30s, [&] { return ReadAll(log).find("opened") != std::string::npos; }));
-  const Ended second = Run("run -c " + config);
+  const Ended second = Run(kConsume + config);
   EXPECT_EQ(second.code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use by another member"));
   ASSERT_EQ(kill(first.pid(), SIGTERM), 0);

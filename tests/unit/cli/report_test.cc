@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 RunReport Good() {
   RunReport report;
@@ -72,6 +74,28 @@ TEST(Report, WhatWaitedUntilTheEndIsToldAndIsNoRun) {
   EXPECT_EQ(json["waiting"], report.partitions[0].waiting);
 }
 
+TEST(Report, AReasonThatTheLineOfItsPartitionTellsIsNotToldAgain) {
+  RunReport report = Good();
+  report.partitions.push_back(
+      {.topic = "payments", .partition = 1, .begun = false, .stopped = "it is of another group"});
+  report.stops = {"payments/1: it is of another group", "payments/11: it is of another group",
+                  "payments/3 at offset 7: refused"};
+  const std::string text = ReportText(report);
+  EXPECT_THAT(text, HasSubstr("\npayments [1]: not begun, stopped: it is of another group\n"));
+  EXPECT_THAT(text, Not(HasSubstr("stopped: payments/1:")));
+  EXPECT_THAT(text, HasSubstr("\nstopped: payments/11: it is of another group\n"));
+  EXPECT_THAT(text, HasSubstr("\nstopped: payments/3 at offset 7: refused\n"));
+  EXPECT_THAT(text, EndsWith("verdict: STOPPED (stops: 3)\n"));
+}
+
+TEST(Report, AReasonKeepsItsQuotes) {
+  RunReport report = Good();
+  report.stops = {R"(it belongs to "a", not to "b\")"};
+  EXPECT_THAT(ReportText(report), HasSubstr("stopped: it belongs to \"a\", not to \"b\\\\\"\n"));
+  EXPECT_THAT(ReportJson(report), HasSubstr(R"(["it belongs to \"a\", not to \"b\\\""])"))
+      << "JSON is quoted as JSON is";
+}
+
 TEST(Report, NoReasonForgesALineOrPaintsTheTerminal) {
   RunReport report = Good();
   report.stops = {"a\nverdict: OK\x1b[31m\xff"};
@@ -87,6 +111,14 @@ TEST(Report, ShowsWhatRanWithoutTheWindow) {
   EXPECT_THAT(ReportText(report), HasSubstr("unprotected 3, "));
   EXPECT_EQ(nlohmann::json::parse(ReportJson(report))["beside"]["unprotected"], 3);
   EXPECT_THAT(ReportText(report), EndsWith("verdict: OK\n")) << "an attribute, in no sum";
+}
+
+TEST(Report, SaysThatACountOfUncertainOnesIsAnUpperBound) {
+  RunReport report = Good();
+  EXPECT_THAT(ReportText(report), Not(HasSubstr("upper bound")));
+  report.counts.uncertain = 3;
+  EXPECT_THAT(ReportText(report), HasSubstr("beside them: uncertain 3, "));
+  EXPECT_THAT(ReportText(report), HasSubstr("\nuncertain is an upper bound: at most as many "));
 }
 
 TEST(Report, SaysHowOftenWindowAndJournalFailed) {

@@ -61,11 +61,12 @@ class RunAgainstKafka : public ::testing::Test {
     WriteService("engine: memory");
   }
 
-  void WriteService(const std::string& engine) const {
+  void WriteService(const std::string& engine) const { WriteService(engine, topic_); }
+  void WriteService(const std::string& engine, const std::string& topic) const {
     std::ofstream(dir_.path() / "service.yaml")
         << "kafka: {brokers: \"" << bootstrap_ << "\", group: " << topic_ << ",\n"
         << "        session_timeout: 6s, commit_interval: 100ms}\n"
-        << "topics: " << topic_ << "\n"
+        << "topics: " << topic << "\n"
         << "window: {" << engine << ", level: guarded, ids: partition_owned,\n"
         << "         id: {header: message-id}}\n"
         << "admin: {socket: " << (dir_.path() / "admin.sock").string() << "}\n";
@@ -84,7 +85,11 @@ class RunAgainstKafka : public ::testing::Test {
     producer.Flush();
   }
 
+  // Takes the messages from the service.
   std::vector<std::string> ShellLine(const std::string& arguments) const {
+    return WatchLine("--consume-without-effects " + arguments);
+  }
+  std::vector<std::string> WatchLine(const std::string& arguments) const {
     const std::string folder = dir_.path().string();
     return {"/bin/sh", "-c",
             "exec '" ONCEMQ_PROGRAM "' run -c '" + folder + "/service.yaml' 2>'" + folder +
@@ -100,7 +105,9 @@ class RunAgainstKafka : public ::testing::Test {
     Process process({.command = {"/bin/sh", "-c",
                                  "exec '" ONCEMQ_PROGRAM "' " + command + " --json >'" +
                                      answer.string() + "'"}});
-    EXPECT_EQ(process.Wait(std::chrono::seconds(30)), 0) << command;
+    // What is stopped gives `status` a code of its own.
+    const int code = process.Wait(std::chrono::seconds(30)).value_or(-1);
+    EXPECT_TRUE(code == 0 || (code == 1 && command.starts_with("status"))) << command;
     return nlohmann::json::parse(ReadAll(answer), nullptr, false);
   }
 
@@ -121,7 +128,7 @@ class RunAgainstKafka : public ::testing::Test {
 
 TEST_F(RunAgainstKafka, PrintShowsEachIdOnceAndNeverThePayload) {
   SendTwice(50);
-  Process process({.command = ShellLine("--json >'" + out().string() + "'")});
+  Process process({.command = ShellLine("--handler print --json >'" + out().string() + "'")});
   ASSERT_TRUE(Eventually(60s, [&] { return Lines(out()).size() == 50; }));
   ASSERT_TRUE(Eventually(30s, [&] { return CommittedTogether() == 100; }));
   ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
@@ -144,6 +151,26 @@ TEST_F(RunAgainstKafka, PrintShowsEachIdOnceAndNeverThePayload) {
   EXPECT_EQ(report["clean"], true);
 }
 
+TEST_F(RunAgainstKafka, AWatchShowsEachIdOnceAndTakesNoneFromTheService) {
+  SendTwice(50);
+  for (int watch = 0; watch < 2; watch++) {
+    Process process({.command = WatchLine("--handler print >'" + out().string() + "'")});
+    ASSERT_TRUE(Eventually(60s, [&] { return Lines(out()).size() == 50; }));
+    EXPECT_FALSE(std::filesystem::exists(dir_.path() / "admin.sock"));
+    ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+    EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
+    EXPECT_THAT(Lines(dir_.path() / "err").front(),
+                HasSubstr("watching " + topic_ + " as group \"" + topic_ + ".watch."));
+    EXPECT_EQ(CommittedTogether(), 0);
+    std::filesystem::remove(out());
+  }
+  Process service({.command = ShellLine("--handler count --json >'" + out().string() + "'")});
+  ASSERT_TRUE(Eventually(60s, [&] { return CommittedTogether() == 100; }));
+  ASSERT_EQ(kill(service.pid(), SIGTERM), 0);
+  EXPECT_EQ(service.Wait(30s), 128 + SIGTERM);
+  EXPECT_EQ(nlohmann::json::parse(ReadAll(out()))["applied"], 50) << "nothing was taken from it";
+}
+
 TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
   SendTwice(50);
   Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
@@ -155,8 +182,8 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
     for (const auto& partition : status["partitions"]) {
       committed += partition["committed"].get<int64_t>();
     }
-    return committed == 100;
-  }));
+    return committed == 100 && status["lag"] == 0;
+  })) << status;
   EXPECT_EQ(status["group"], topic_);
   EXPECT_EQ(status["counts"]["deliveries"], 100);
   EXPECT_EQ(status["counts"]["applied"], 50);
@@ -167,6 +194,8 @@ TEST_F(RunAgainstKafka, ARunningServiceTellsItsPartitionsAndTheIdsThatItKeeps) {
     EXPECT_EQ(partition["topic"], topic_);
     EXPECT_EQ(partition["phase"], "active");
     EXPECT_EQ(partition["frontier"], partition["committed"]);
+    EXPECT_EQ(partition["lag"], 0);
+    EXPECT_EQ(partition["oldest"], nullptr);
   }
   EXPECT_EQ(Ask("window show id-7")["state"], "done");
   EXPECT_EQ(Ask("window show id-99")["state"], "none");
@@ -280,9 +309,36 @@ TEST_F(RunAgainstKafka, WhatWaitsAndWhatIsStoppedIsNamedByStatusAndVerdict) {
 }
 #endif
 
+TEST_F(RunAgainstKafka, ATopicThatDoesNotExistIsNamedByStatusUntilItIsCreated) {
+  const std::string absent = topic_ + ".absent";
+  WriteService("engine: memory", absent);
+  Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
+  ASSERT_TRUE(Eventually(60s, [&] {
+    return std::filesystem::exists(dir_.path() / "admin.sock") &&
+           Ask("status")["missing_topics"].size() == 1;
+  }));
+  nlohmann::json missing;
+  const std::string told = "topic " + absent + " has been missing";
+  EXPECT_TRUE(Eventually(60s, [&] {
+    missing = Ask("status --stalled-after 1s");
+    return missing["standstills"].dump().find(told) != std::string::npos;
+  })) << missing;
+  EXPECT_EQ(missing["missing_topics"][0]["topic"], absent);
+  EXPECT_EQ(missing["partitions"].size(), 0u);
+  KafkaAdmin(bootstrap_).CreateTopic({.name = absent, .partitions = 1});
+  nlohmann::json status;
+  ASSERT_TRUE(Eventually(60s, [&] {
+    status = Ask("status");
+    return status["missing_topics"].empty() && status["partitions"].size() == 1 &&
+           status["lag"] == 0;
+  })) << status;
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
+}
+
 TEST_F(RunAgainstKafka, ItEndsWhenItsLinesCannotBeWritten) {
   SendTwice(50);
-  Process process({.command = ShellLine(">/dev/full")});
+  Process process({.command = ShellLine("--handler print >/dev/full")});
   EXPECT_EQ(process.Wait(60s), 1);
   EXPECT_THAT(ReadAll(dir_.path() / "err"), HasSubstr("output cannot be written, stopping"));
   EXPECT_EQ(CommittedTogether(), 0) << "what was not written was not applied";

@@ -74,7 +74,7 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   runtime_.report.unreached = "k1:9092";
   Offer();
   const Ended ended = Run("status" + At());
-  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.code, 1) << "a partition is stopped";
   EXPECT_EQ(ended.err, "");
   EXPECT_THAT(ended.out, StartsWith("group shop, process "));
   EXPECT_THAT(ended.out, HasSubstr("\nguarantee: guarded: once per id"));
@@ -90,6 +90,7 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_THAT(ended.out, Not(HasSubstr("stopped: payments/5"))) << "its own line says it";
   EXPECT_THAT(ended.out, Not(HasSubstr("ever assigned")));
   EXPECT_THAT(ended.out, HasSubstr("\nno broker was reached at k1:9092\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\ndoes not move: payments [5] is stopped\n"));
   const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
   EXPECT_EQ(json["partitions"][0]["committed"], -1);
   EXPECT_EQ(json["partitions"][1]["waiting"], runtime_.report.partitions[1].waiting);
@@ -97,6 +98,29 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_EQ(json["partitions"][2]["stopped"], "refused: no");
   EXPECT_EQ(json["stops"].size(), 2u);
   EXPECT_EQ(json["pid"], getpid());
+}
+
+TEST_F(AskedService, StatusIsAProbe) {
+  PartitionReport one{.topic = "payments", .partition = 3};
+  one.status.phase = PartitionPhase::kActive;
+  one.unmoved = 59s;
+  runtime_.report.partitions = {one};
+  Offer();
+  EXPECT_EQ(Run("status" + At()).code, 0);
+  const Ended impatient = Run("status --stalled-after 30s" + At());
+  EXPECT_EQ(impatient.code, 1);
+  EXPECT_THAT(impatient.out,
+              HasSubstr("\ndoes not move: nothing of payments [3] was finished for 59 s\n"));
+  runtime_.report.partitions[0].unmoved = 60s;
+  EXPECT_EQ(Run("status" + At()).code, 1);
+  EXPECT_EQ(Run("status --stalled-after 2m" + At()).code, 0);
+  const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
+  EXPECT_EQ(json["standstills"].size(), 1u);
+  for (const char* wrong : {"60", "0s", "soon"}) {
+    const Ended ended = Run(std::string("status --stalled-after ") + wrong + At());
+    EXPECT_EQ(ended.code, 2) << wrong;
+    EXPECT_THAT(ended.err, HasSubstr("--stalled-after takes a time with its unit"));
+  }
 }
 
 TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
@@ -121,6 +145,10 @@ TEST_F(AskedService, WindowShowTakesTextAndHexDigits) {
   const Ended wrong = Run("window show 61006 --hex" + At());
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.err, "61006 is no id in hex digits, two for each byte\n");
+  const Ended empty = Run("window show ''" + At());
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_EQ(empty.err, "an id has 1 to 1024 bytes, not 0\n");
+  EXPECT_EQ(Run("window show --hex ''" + At()).err, empty.err);
   socket_.reset();
   window_.reset();
   Offer();
@@ -160,20 +188,22 @@ TEST_F(AskedService, WithoutAPlaceNobodyIsAsked) {
   EXPECT_EQ(unset.code, 2);
   EXPECT_THAT(unset.err, HasSubstr("`admin.socket` is not set"));
   EXPECT_EQ(Run("status /no/such/file.yaml").code, 2);
+  EXPECT_EQ(Run("status -c " + Write(kService)).err, unset.err);
   EXPECT_EQ(Run("window" + At()).code, 2);
   EXPECT_EQ(Run("window show" + At()).code, 2);
 }
 
 TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   const std::string file = ServiceFile();
-  Process process({.command = ShellLine("run --handler count -c " + file)});
+  Process process(
+      {.command = ShellLine("run --handler count --consume-without-effects -c " + file)});
   ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));
   const Ended status = Run("status " + file, "asked");
   EXPECT_EQ(status.code, 0) << status.err;
   EXPECT_THAT(status.out, HasSubstr("group payments, process " + std::to_string(process.pid())));
   EXPECT_THAT(status.out, HasSubstr("no partition was ever assigned"));
   EXPECT_THAT(Run("explain guarantee" + At(), "asked").out, HasSubstr("What does not hold"));
-  const Ended second = Run("run --handler count -c " + file, "asked");
+  const Ended second = Run("run --handler count --consume-without-effects -c " + file, "asked");
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr("is taken: another process answers there"));
   // As `timeout` sends them: to its child, and to the whole group.
@@ -188,7 +218,8 @@ TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
 TEST_F(AskedService, PrintKeepsStandardOutputToItsLines) {
   const std::string file = ServiceFile();
   for (const char* json : {"", " --json"}) {
-    Process process({.command = ShellLine("run -c " + file + json)});
+    Process process(
+        {.command = ShellLine("run --handler print --consume-without-effects -c " + file + json)});
     ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));
     ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
     EXPECT_EQ(process.Wait(30s), 5);
@@ -201,7 +232,7 @@ TEST_F(AskedService, PrintKeepsStandardOutputToItsLines) {
 
 TEST_F(AskedService, AKilledServiceIsSaidToBeDeadAndTheNextOneTakesItsPlace) {
   const std::string file = ServiceFile();
-  const auto run = ShellLine("run --handler count -c " + file);
+  const auto run = ShellLine("run --handler count --consume-without-effects -c " + file);
   {
     Process killed({.command = run});
     ASSERT_TRUE(Eventually(20s, [&] { return std::filesystem::exists(Socket()); }));

@@ -19,6 +19,30 @@ TEST(StatusText, WhatAnotherVersionDoesNotSayIsAQuestionMark) {
             "and waits for a dead one until its session ends\n");
 }
 
+TEST(StatusText, WhatAFormerOwnerLeftInDoubtIsAnUpperBoundAndHasAnEnd) {
+  ordered_json status;
+  status["beside"] = {{"uncertain", 3}};
+  status["partitions"] = ordered_json::array();
+  status["partitions"].push_back({{"next_offset", 44}, {"suspect_to", 51}});
+  status["partitions"].push_back({{"next_offset", 45}, {"suspect_to", -1}});
+  const std::string text = StatusText(status);
+  EXPECT_THAT(text, HasSubstr("beside them: uncertain 3\nuncertain is an upper bound: "));
+  EXPECT_THAT(text, HasSubstr("next offset 44, uncertain below 51, in total"));
+  EXPECT_THAT(text, HasSubstr("next offset 45, in total"));
+  status["beside"]["uncertain"] = 0;
+  EXPECT_THAT(StatusText(status), Not(HasSubstr("upper bound")));
+}
+
+TEST(StatusText, QuotesStayAsTheyAre) {
+  ordered_json status;
+  status["guarantee"] = "of \"a\", not of \"b\"";
+  status["partitions"] = ordered_json::array();
+  status["partitions"].push_back({{"waiting", "for \"c\"\n\\n"}});
+  const std::string text = StatusText(status);
+  EXPECT_THAT(text, HasSubstr("\nguarantee: of \"a\", not of \"b\"\n"));
+  EXPECT_THAT(text, HasSubstr("waiting: for \"c\"\\n\\\\n; ")) << "a feed, and what looks like one";
+}
+
 TEST(StatusText, AnyJsonGivesAText) {
   const char* const parts[] = {"null",   "5",           "\"x\"",
                                "[1,[]]", R"({"a":{}})", R"({"deliveries":[],"b":"\u001b"})"};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_fixture.h"
+#include "oncemq/locks/lock_engines.h"
 
 namespace oncemq::testing {
 namespace {
@@ -75,14 +76,25 @@ TEST_F(StoreCommand, SaysWhatACatalogueMeansOrWhatIsWrong) {
   EXPECT_EQ(Run("store check").code, 2);
 }
 
-TEST_F(StoreCommand, RefusesAPlanWhoseStoresCannotBeSwitched) {
+TEST_F(StoreCommand, RefusesLocksOfADatabaseSessionAndListsTheStoresThatThereAre) {
   std::string text = ReadAll(stores_) + "    locks: [redis, held]\n    record: keeper\n";
   text.insert(text.find("  zk:"),
               "  held: {address: \"postgres-advisory://127.0.0.1:1/d\", anybody: true}\n");
   std::ofstream(stores_) << text;
   const Ended check = Run("store check '" + stores_.string() + "'");
   EXPECT_EQ(check.code, 2) << check.out;
-  EXPECT_THAT(check.err, HasSubstr("payments: the store held cannot be switched to or from"));
+  EXPECT_THAT(check.err, HasSubstr("`stores.held.address` begins like no store that we know"));
+  EXPECT_THAT(check.err, HasSubstr("use one of redis://, "));
+}
+
+TEST_F(StoreCommand, RefusesAPlanOfAStoreThatThisBuildCannotReach) {
+  std::string text = ReadAll(stores_) + "    locks: [tls, zk]\n    record: keeper\n";
+  text.insert(text.find("  zk:"), "  tls: {address: \"rediss://127.0.0.1:1\"}\n");
+  std::ofstream(stores_) << text;
+  const bool reached = CapabilitiesAt("rediss://127.0.0.1:1").has_value();
+  const Ended check = Run("store check '" + stores_.string() + "'");
+  EXPECT_EQ(check.code, reached ? 0 : 2) << check.out;
+  EXPECT_THAT(check.err, HasSubstr(reached ? "" : "payments: the store tls"));
 }
 
 TEST_F(StoreCommand, PrintsStatementsOnStandardOutputAndNoSecret) {
@@ -127,7 +139,8 @@ TEST_F(StoreCommand, AServiceFileIsCheckedAgainstItsCatalogue) {
       Run("check -c " + Write(service + "payments, secret: another secret of it}\n"));
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("not the secret of the application payments"));
-  const Ended run = Run("run -c " + Write(service + "reports, secret: " + Secret() + "}\n"));
+  const Ended run = Run("run --handler count --consume-without-effects -c " +
+                        Write(service + "reports, secret: " + Secret() + "}\n"));
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("no such application"));
 }

@@ -219,6 +219,54 @@ TEST_F(WindowStat, AStoreThatIsHeldLeadsToItsHolder) {
   EXPECT_EQ(Run("window show nothing" + InDirectory()).code, 6);
 }
 
+// Nobody has said `asked_at`: the socket of a program is found by its window.
+TEST_F(WindowStat, AStoreThatIsHeldNamesTheSocketThatWasOpenedForItsWindow) {
+  Fill(4, 2);  // before the socket is there
+  SilentRuntime runtime;
+  const auto socket =
+      *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+  Fill(5, 1);
+  for (const char* partition : {"4", "5"}) {
+    const Ended ended =
+        Run("window stat --directory '" + Stores() + "/payments/" + partition + "'");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.out, StartsWith("# By the service that runs at " + Socket() + "\n"));
+  }
+  const Ended unknown =
+      Run("window show nothing -c " + ServiceFile("admin: {socket: '" + Socket() + "'}\n"));
+  EXPECT_EQ(unknown.code, 0) << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("none: the window keeps nothing of this id\n"));
+}
+
+TEST_F(WindowStat, ASocketThatTheOptionsNameStandsBeforeTheOneThatIsOpened) {
+  asked_at_ = "/said/admin.sock";
+  Fill(4, 2);
+  SilentRuntime runtime;
+  const auto socket =
+      *AdminSocket::Open({.socket = Socket()}, {.runtime = &runtime, .window = window_.get()});
+  const Ended ended = Run("window stat" + InDirectory());
+  EXPECT_EQ(ended.code, 6);
+  EXPECT_THAT(ended.err, HasSubstr("cannot be asked: there is no /said/admin.sock"));
+}
+
+TEST_F(WindowStat, ADirectoryThatCannotBeMadeIsAMistakeOfTheServiceFile) {
+  const std::string file = ServiceFile();
+  EXPECT_EQ(Run("check -c " + file).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(Stores())) << "a check makes nothing";
+  std::ofstream(Stores()) << "a file";
+  const Ended check = Run("check -c " + file);
+  EXPECT_EQ(check.code, 2);
+  EXPECT_THAT(check.err, HasSubstr("`window.directory`: "));
+  EXPECT_THAT(check.err, HasSubstr(Stores() + ": "));
+  EXPECT_THAT(check.err, EndsWith("Not a directory\n"));
+  EXPECT_EQ(std::count(check.err.begin(), check.err.end(), '\n'), 1);
+  const Ended run = Run("run --handler count --consume-without-effects -c " + file);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err,
+              EndsWith(Stores() + ": no store can be made there, or none written to: Not a "
+                                  "directory\n"));
+}
+
 TEST_F(WindowStat, WhereAHolderCanBeAskedIsTheWordOfTheLastOne) {
   asked_at_ = "/former/admin.sock";
   Fill(1, 1);
@@ -321,6 +369,19 @@ TEST_F(WindowStat, DamageIsToldAndHasTheCodeOfAFailure) {
   EXPECT_THAT(stat.out, HasSubstr("payments/1\n"));
 }
 
+TEST_F(WindowStat, AnIdThatNoStoreCanHaveIsRefusedOnceAndBeforeAnyIsOpened) {
+  Fill(1, 3);
+  Fill(2, 3);
+  window_.reset();
+  for (const size_t length : {0, 1'025}) {
+    const Ended show = Run("window show '" + std::string(length, 'i') + "'" + InDirectory());
+    EXPECT_EQ(show.code, 2);
+    EXPECT_EQ(show.out, "");
+    EXPECT_EQ(show.err, "an id has 1 to 1024 bytes, not " + std::to_string(length) + "\n");
+  }
+  EXPECT_EQ(Run("window show " + std::string(1'024, 'i') + InDirectory()).code, 0);
+}
+
 TEST_F(WindowStat, WhereNoStoreLiesThatIsSaid) {
   const Ended none = Run("window stat" + InDirectory());
   EXPECT_EQ(none.code, 2);
@@ -332,7 +393,7 @@ TEST_F(WindowStat, WhereNoStoreLiesThatIsSaid) {
 TEST_F(WindowStat, TheHandlersOfTheCommandAreNotRunAtTheLevelAtomic) {
   const std::string file = ServiceFile("  one_host: true\n", "atomic");
   EXPECT_EQ(Run("check -c " + file).code, 0);
-  const Ended run = Run("run -c " + file);
+  const Ended run = Run("run --handler count --consume-without-effects -c " + file);
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("the handlers of `oncemq run` write no effects"));
   EXPECT_FALSE(std::filesystem::exists(Stores()));

@@ -14,6 +14,7 @@ namespace oncemq {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -39,7 +40,7 @@ TEST(DiskWindow, KeysOfAnotherEngineAreRefusedWhereTheyStand) {
               StartsWith("service.yaml:10:9: `window.sync` has no meaning here: only the window on "
                          "disk has it"));
   for (const char* key : {"directory: /var/x", "skew: 1m", "generation: 5000", "max_open: 7",
-                          "cache: 8MiB", "one_host: true"}) {
+                          "cache: 8MiB", "memory: 64MiB", "one_host: true"}) {
     EXPECT_THAT(ErrorsOf(kMinimalService + "  " + key + "\n"), HasSubstr("only the window on disk"))
         << key;
     EXPECT_THAT(ErrorsOf("kafka: {brokers: k1, group: g}\ntopics: p\nwindow:\n  engine: none\n  " +
@@ -71,8 +72,9 @@ TEST(DiskWindow, EveryKeyReachesItsOption) {
   const ServiceOptions options = Parsed(
       kDisk +
       "  one_host: true\n  sync: each_batch\n  remember: 36h\n  skew: 5s\n  generation: 5000\n"
-      "  max_open: 20000\n  max_parked: 70\n  cache: 8MiB\n  lease: 20s\n  max_lease: 5m\n"
-      "  handler_timeout: 90s\n  catch_up: 77\n  catch_up_time: 3s\n  incomplete: run\n");
+      "  memory: 64MiB\n  max_open: 20000\n  max_parked: 70\n  cache: 8MiB\n  lease: 20s\n"
+      "  max_lease: 5m\n  handler_timeout: 90s\n  catch_up: 77\n  catch_up_time: 3s\n"
+      "  incomplete: run\n");
   EXPECT_EQ(options.engine, ServiceOptions::Engine::kRocksDb);
   EXPECT_EQ(options.local.directory, "/var/lib/pay");
   EXPECT_EQ(options.local.level, Level::kGuarded);
@@ -83,6 +85,7 @@ TEST(DiskWindow, EveryKeyReachesItsOption) {
   EXPECT_EQ(options.local.remember, 36h);
   EXPECT_EQ(options.local.skew, 5s);
   EXPECT_EQ(options.local.generation, 5'000u);
+  EXPECT_EQ(options.local.memory_bytes, uint64_t{64} << 20);
   EXPECT_EQ(options.local.max_open, 20'000u);
   EXPECT_EQ(options.local.max_parked, 70u);
   EXPECT_EQ(options.local.cache_bytes, size_t{8} << 20);
@@ -199,7 +202,7 @@ TEST(DiskWindow, TheGuaranteeSaysWhatBecomesOfAStoreThatDoesNotFit) {
 
 TEST(DiskWindow, AtomicIsForProgramsAndForEffectsInTheStore) {
   const std::string text = Explained(kAtomic);
-  EXPECT_THAT(text, HasSubstr("`oncemq run` refuses this level"));
+  EXPECT_THAT(text, HasSubstr("`oncemq run` can only watch at this level"));
   EXPECT_THAT(text, HasSubstr("a message that it sends beside them happens at least once"));
   EXPECT_THAT(text, HasSubstr("effect and marker are one write in the partition's store"));
 }
@@ -207,9 +210,10 @@ TEST(DiskWindow, AtomicIsForProgramsAndForEffectsInTheStore) {
 TEST(DiskWindow, OneLineNeverPromisesMoreThanTheText) {
   EXPECT_THAT(GuaranteeLine(Parsed(kDisk)), HasSubstr("leaves its window behind"));
   EXPECT_THAT(GuaranteeLine(Parsed(kOpaque)),
-              HasSubstr("work since the last acknowledged commit may run twice there"));
+              HasSubstr("work since the last acknowledged commit may run twice there, told and "
+                        "counted as uncertain"));
   EXPECT_THAT(GuaranteeLine(Parsed(kOpaque + "  one_host: true\n")),
-              HasSubstr("the window stays on this host, and so do all members"));
+              EndsWith("the window stays on this host, and so do all members"));
   EXPECT_THAT(GuaranteeLine(Parsed(kAtomic)), StartsWith("atomic: once per id"));
   EXPECT_THAT(ExplainLevels(), HasSubstr("rocksdb: atomic, guarded or opaque"));
 }

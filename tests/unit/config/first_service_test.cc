@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service file that the README begins with.
+// The service file that the README begins with, and those of the examples.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,18 +13,39 @@
 namespace oncemq {
 namespace {
 
-#ifdef ONCEMQ_WITH_ROCKSDB
-TEST(FirstService, IsAcceptedWithWhatTheReaderHasExported) {
+Result<ServiceOptions> ParsedExample(const std::string& name,
+                                     const std::map<std::string, std::string>& exported) {
+  const std::string file = "examples/" + name + "/service.yaml";
   std::ostringstream yaml;
-  yaml << std::ifstream(ONCEMQ_SOURCE_DIR "/examples/first/service.yaml").rdbuf();
+  yaml << std::ifstream(ONCEMQ_SOURCE_DIR "/" + file).rdbuf();
   ConfigSources sources = NoSources();
-  sources.variable = [](const std::string& name) -> std::optional<std::string> {
-    const std::map<std::string, std::string> exported = {{"BROKER", "127.0.0.1:9092"},
-                                                         {"PWD", "/home/me/oncemq"}};
-    const auto found = exported.find(name);
+  sources.variable = [&](const std::string& variable) -> std::optional<std::string> {
+    const auto found = exported.find(variable);
     return found == exported.end() ? std::nullopt : std::optional(found->second);
   };
-  const auto options = ParseService(yaml.str(), "examples/first/service.yaml", sources);
+  return ParseService(yaml.str(), file, sources);
+}
+
+TEST(ExampleService, HelloIsAcceptedWithNothingExported) {
+  const auto options = ParsedExample("hello", {});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->runtime.kafka.brokers, "localhost:9092");
+  EXPECT_EQ(LevelOf(*options), Level::kOpaque);
+}
+
+#ifdef ONCEMQ_WITH_ROCKSDB
+TEST(ExampleService, GuardedSqlKeepsItsFilesInTheFolderThatItIsStartedIn) {
+  const auto options = ParsedExample("guarded_sql", {{"PWD", "/home/me/oncemq"}});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(options->runtime.kafka.brokers, "localhost:9092");
+  EXPECT_EQ(LevelOf(*options), Level::kGuarded);
+  EXPECT_EQ(options->local.directory, "/home/me/oncemq/build/guarded_sql/window");
+  EXPECT_EQ(options->runtime.journal, "/home/me/oncemq/build/guarded_sql.refused");
+}
+
+TEST(FirstService, IsAcceptedWithWhatTheReaderHasExported) {
+  const auto options =
+      ParsedExample("first", {{"BROKER", "127.0.0.1:9092"}, {"PWD", "/home/me/oncemq"}});
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->runtime.kafka.brokers, "127.0.0.1:9092");
   EXPECT_EQ(options->local.directory, "/home/me/oncemq/build/first/127.0.0.1:9092");

@@ -89,6 +89,8 @@ TEST(ServiceLocks, WhatContradictsItselfIsToldAtItsLine) {
       {"{catalogue: c, application: a}", "`locks.secret` must be said"},
       {"{catalogue: c, application: a, secret: s, scope: a.b}", "`locks.scope` must be"},
       {"{at: \"mongo://h\"}", "no locks at such an address"},
+      {"{at: \"postgres-advisory://u@h/d\"}", "but at those that begin with memory:"},
+      {"{at: \"mariadb-get-lock://u@h/d\"}", "but at those that begin with memory:"},
       {"{at: \"memory:\", lease: 1ms}", "`locks.lease` must be a time"},
       {"{at: \"memory:\", leese: 1s}", "unknown key `leese`"},
       {"{elided: true, effects_check_fences: true}", "`locks.names_partition_owned` must be"},

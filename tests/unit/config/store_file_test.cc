@@ -90,13 +90,14 @@ TEST(StoreFile, RefusesWhatContradictsItself) {
   const std::pair<std::string, std::string> wrong[] = {
       {"  m: {address: \"memcached://m\"}\n", "anybody: true"},
       {"  m: {address: \"etcd://m\"}\n", "anybody: true"},
-      {"  m: {address: \"postgres-advisory://m/d\"}\n", "anybody: true"},
       {"  m: {address: \"postgres://m\"}\n", "no database"},
       {"  m: {address: \"postgres://m?host=/d\"}\n", "no database"},
       {"  m: {address: \"postgres://m/?a=b\"}\n", "no database"},
       {"  m: {address: \"postgres://m/a%22b\"}\n", "letters, digits"},
       {"  m: {address: \"zookeeper://m/a'b\"}\n", "letters, digits"},
       {"  m: {address: \"mongo://m\"}\n", "begins like no store"},
+      {"  m: {address: \"postgres-advisory://m/d\"}\n", "use one of redis://, "},
+      {"  m: {address: \"mariadb-get-lock://m/d\"}\n", ", memcached://, memory:, file:"},
       {"  m: {address: \"redis://a b\"}\n", "without a blank"},
       {"  M: {address: \"redis://a\"}\n", "a store is called"},
       {"  redis: {address: \"redis://a\"}\n", "stands here twice"}};
@@ -175,8 +176,7 @@ TEST(StoreFile, RefusesARecordThatIsOnAServerOfItsLocks) {
   const std::pair<const char*, const char*> same[] = {
       {"postgres://p/locks", "postgres://p:5432/records"},
       {"etcd://e1,e2,e3", "etcd://e3:2379,e4"},
-      {"zookeeper://z1,z2/locks", "zookeeper://z2/records"},
-      {"postgres-advisory://p/locks", "postgres://p/records"}};
+      {"zookeeper://z1,z2/locks", "zookeeper://z2/records"}};
   for (const auto& [locks, record] : same) {
     std::string stores = Two(locks, record);
     for (size_t at = 0; (at = stores.find("\"}", at)) != std::string::npos; at += 2) {

@@ -18,9 +18,14 @@ namespace oncemq::demo {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 PageFacts SomeRun() {
-  PageFacts facts{.payments = 20'000, .messages = 22'000, .accounts = 97, .seed = 7};
+  PageFacts facts{.origin = {"0.1.0", "2026-11-25 17:21 UTC", 2, "Debian 12, Linux 6.1 x86_64"},
+                  .payments = 20'000,
+                  .messages = 22'000,
+                  .accounts = 97,
+                  .seed = 7};
   facts.with.findings = {{true, "each payment once", "20,000 of 20,000", ""},
                          {true, "only here", "1 = 1", ""}};
   facts.without.findings = {{false, "each payment once", "booked again 2,305", "double 2,305"}};
@@ -31,7 +36,8 @@ PageFacts SomeRun() {
   Sampler sampler;
   sampler.Sample(100, {1'200, 30});
   sampler.Sample(1'700, {20'000, 2'196});
-  facts.with.timeline = {sampler.steps(), {{800, "SIGKILL A", true}}};
+  facts.with.timeline = {
+      sampler.steps(), {{800, "SIGKILL A", true}}, {{800, 1'700, "waits for the session"}}};
   facts.without.timeline = {{{11'000, 1'305}, {9'000, 1'000}}, {{900, "SIGKILL A", true}}};
   return facts;
 }
@@ -94,10 +100,10 @@ TEST(ReportPage, SaysOfBothRunsWhatWasFound) {
   EXPECT_THAT(page, HasSubstr("verdict: FAILED"));
   EXPECT_THAT(page, HasSubstr("20,000 of 20,000"));
   EXPECT_THAT(page, HasSubstr("booked again 2,305"));
-  EXPECT_THAT(page, HasSubstr("0 bookings too many, 0.00 moved that nobody sent"));
-  EXPECT_THAT(page, HasSubstr("2,305 bookings too many, 1,001,650.98 moved that nobody sent"));
+  EXPECT_THAT(page, HasSubstr("0 double bookings, 0.00 EUR paid twice"));
+  EXPECT_THAT(page, HasSubstr("2,305 double bookings, 1,001,650.98 EUR paid twice"));
   EXPECT_THAT(page, HasSubstr("2,305 bookings too many = 2,000 copies that the producer sent "
-                              "(989,305.31) + 305 that the kill brought back (12,345.67)"));
+                              "(989,305.31 EUR) + 305 that the kill brought back (12,345.67 EUR)"));
   EXPECT_THAT(page, HasSubstr("say 303 done and not committed, 2 begun; all of it "
                               "was booked again"));
   EXPECT_THAT(page, HasSubstr("say 196 done and not committed, 40 begun; the former "
@@ -123,6 +129,72 @@ TEST(ReportPage, SaysWhatItDoesNotShow) {
   }
 }
 
+// The part of a page between two texts; the end is looked for after the beginning.
+std::string Between(const std::string& page, const std::string& begin, const std::string& end) {
+  const size_t from = page.find(begin);
+  const size_t to = page.find(end, from == std::string::npos ? 0 : from + begin.size());
+  return from == std::string::npos || to == std::string::npos ? "" : page.substr(from, to - from);
+}
+
+// A page with the checks "check 1" to "check 6"; `failed` fails with the window, the last without.
+std::string PageWithSixChecks(int failed) {
+  PageFacts facts = SomeRun();
+  facts.with.findings.clear();
+  facts.without.findings.clear();
+  for (int i = 1; i <= 6; ++i) {
+    const std::string name = "check " + std::to_string(i);
+    facts.with.findings.push_back({i != failed, name, "with", ""});
+    facts.without.findings.push_back({i != 6, name, "without", ""});
+  }
+  return ReportPage(facts);
+}
+
+TEST(ReportPage, TheFirstFourChecksAreOpenAndTheOthersFolded) {
+  const std::string page = PageWithSixChecks(0);
+  EXPECT_EQ(WhyNotXml(page), "");
+  const std::string open = Between(page, "check by check", "<details>");
+  const std::string folded = Between(page, "<details>", "</details>");
+  for (const char* check : {"check 1<", "check 2<", "check 3<", "check 4<"}) {
+    EXPECT_THAT(open, HasSubstr(check));
+    EXPECT_THAT(folded, Not(HasSubstr(check)));
+  }
+  for (const char* check : {"check 5<", "check 6<"}) {
+    EXPECT_THAT(folded, HasSubstr(check));
+    EXPECT_THAT(open, Not(HasSubstr(check)));
+  }
+  EXPECT_THAT(folded, HasSubstr("2 more checks"));
+  EXPECT_THAT(folded, HasSubstr("With the window: 2 OK. Without a window: 1 OK, 1 FAILED."));
+}
+
+TEST(ReportPage, ACheckThatFailsWithTheWindowIsNotFolded) {
+  const std::string page = PageWithSixChecks(5);
+  EXPECT_THAT(Between(page, "<details open=\"open\">", "</details>"), HasSubstr("check 5<"));
+  EXPECT_THAT(page, Not(HasSubstr("<details>")));
+}
+
+TEST(ReportPage, NothingIsFoldedWhereThereAreFewChecks) {
+  EXPECT_THAT(ReportPage(SomeRun()), Not(HasSubstr("<details")));
+}
+
+TEST(ReportPage, TheTitleNamesProgramVersionDateAndMachine) {
+  const std::string page = ReportPage(SomeRun());
+  EXPECT_THAT(page, HasSubstr("<title>oncemq 0.1.0, demo of 2026-11-25 17:21 UTC</title>"));
+  EXPECT_THAT(Between(page, "<h1>oncemq", "<div"),
+              HasSubstr(">oncemq 0.1.0, 2026-11-25 17:21 UTC, 2 cores, Debian 12, Linux 6.1 "
+                        "x86_64<"));
+}
+
+TEST(ReportPage, SaysWhatTheSeedIsFor) {
+  EXPECT_THAT(ReportPage(SomeRun()), HasSubstr("random choices from seed 7"));
+}
+
+TEST(ReportPage, HasAStyleForDarkScreensForNarrowOnesAndForPaper) {
+  const std::string style = Between(ReportPage(SomeRun()), "<style>", "</style>");
+  for (const char* media : {"(prefers-color-scheme: dark)", "(max-width: 40em)", "@media print"}) {
+    EXPECT_THAT(style, HasSubstr(media));
+  }
+}
+
 TEST(ReportPage, MarksTheMomentsThatMatter) {
   const std::string page = ReportPage(SomeRun());
   EXPECT_THAT(page, HasSubstr("SIGKILL A, 0.8 s"));
@@ -141,6 +213,29 @@ TEST(Chart, ASingleSuppressedMessageIsSeen) {
   const std::string chart =
       Chart(timeline, {"t", "applied", "suppressed"}, ScaleOf(timeline, timeline));
   EXPECT_THAT(chart, HasSubstr("height=\"2\" class=\"others\""));
+}
+
+TEST(Chart, AWaitIsShadedAndLabelledWithItsReasonAndTime) {
+  Timeline timeline;
+  timeline.steps.resize(60);
+  timeline.waits = {{10'000, 13'100, "the group waits for its members"}};
+  const std::string chart =
+      Chart(timeline, {"t", "applied", "suppressed"}, ScaleOf(timeline, timeline));
+  EXPECT_THAT(chart, HasSubstr("<title>the group waits for its members: 3.1 s</title>"));
+  EXPECT_THAT(chart, HasSubstr("class=\"shade\""));
+  // In lines that fit.
+  for (const char* line : {">the group<", ">waits for its<", ">members:<", ">3.1 s<"}) {
+    EXPECT_THAT(chart, HasSubstr(line));
+  }
+}
+
+TEST(Chart, AWaitThatIsShorterThanABarIsNotDrawn) {
+  Timeline timeline;
+  timeline.waits = {{0, kStepMs - 1, "the group waits"}};
+  const std::string chart =
+      Chart(timeline, {"t", "applied", "suppressed"}, ScaleOf(timeline, timeline));
+  EXPECT_THAT(chart, Not(HasSubstr("waits")));
+  EXPECT_THAT(chart, Not(HasSubstr("shade")));
 }
 
 TEST(Chart, BothRunsHaveOneScale) {

@@ -21,6 +21,30 @@ TEST(Timeline, StepsAddUpToTheCountersWhateverIsMissedBetween) {
   EXPECT_EQ(total.others, 4);
 }
 
+TEST(Timeline, AWaitLastsFromItsBeginningToItsEnd) {
+  Moments moments;
+  moments.EndWait(50);
+  moments.BeginWait(100, "one");
+  EXPECT_TRUE(moments.waits().empty());
+  moments.EndWait(3'100);
+  moments.EndWait(4'000);
+  ASSERT_EQ(moments.waits().size(), 1u);
+  EXPECT_EQ(moments.waits()[0].begin_ms, 100);
+  EXPECT_EQ(moments.waits()[0].end_ms, 3'100);
+  EXPECT_EQ(moments.waits()[0].reason, "one");
+}
+
+TEST(Timeline, AWaitEndsTheOneBeforeIt) {
+  Moments moments;
+  moments.BeginWait(100, "one");
+  moments.BeginWait(200, "two");
+  moments.EndWait(300);
+  ASSERT_EQ(moments.waits().size(), 2u);
+  EXPECT_EQ(moments.waits()[0].end_ms, 200);
+  EXPECT_EQ(moments.waits()[1].begin_ms, 200);
+  EXPECT_EQ(moments.waits()[1].reason, "two");
+}
+
 TEST(Timeline, BookingsOfALogAreFirstOnesOrAgain) {
   const Payment one{"p1", 1, 2, 100, 1};
   const Payment two{"p2", 1, 2, 100, 2};

@@ -82,14 +82,14 @@ TEST(Verdict, AMissingPaymentFails) {
   Evidence run = GoodRun();
   run.ledger = Booked({run.ledger.postings[0], run.ledger.postings[1]});
   EXPECT_THAT(Line(run), HasSubstr("FAILED (missing 1"));
-  EXPECT_THAT(Line(run), HasSubstr("0.50 too little moved, wrong balances 2"));
+  EXPECT_THAT(Line(run), HasSubstr("0.50 EUR too little moved, wrong balances 2"));
 }
 
 TEST(Verdict, ADoublePostingFails) {
   Evidence run = GoodRun();
   Append(run, run.ledger.postings[1]);
   EXPECT_THAT(Line(run), HasSubstr("FAILED (double 1"));
-  EXPECT_THAT(Line(run), HasSubstr("0.30 too much moved, wrong balances 2"));
+  EXPECT_THAT(Line(run), HasSubstr("0.30 EUR too much moved, wrong balances 2"));
 }
 
 TEST(Verdict, APostingThatNobodySentFails) {
@@ -113,7 +113,7 @@ TEST(Verdict, ADamagedRowFails) {
 TEST(Verdict, ABalanceThatIsWrongFailsWhereAllPostingsAreRight) {
   Evidence run = GoodRun();
   run.ledger.balances[1] += 7;
-  EXPECT_EQ(Line(run), "verdict: FAILED (sum of balances 7, wrong balances 1)");
+  EXPECT_EQ(Line(run), "verdict: FAILED (sum of balances 0.07 EUR, wrong balances 1)");
   run.ledger.balances[2] -= 7;
   EXPECT_EQ(Line(run), "verdict: FAILED (wrong balances 2)");
 }

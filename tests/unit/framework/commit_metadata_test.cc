@@ -32,6 +32,31 @@ TEST(CommitMetadata, WhatIsWrittenIsRead) {
   EXPECT_EQ(*read, Sample());
 }
 
+TEST(CommitMetadata, TheBoundsOfAnUncleanEndAreReadBack) {
+  CommitMetadata metadata = Sample();
+  metadata.clean = false;
+  metadata.abandoned.clear();
+  for (const auto& [reserved, inherited] :
+       {std::pair(std::optional<int64_t>(), 0), std::pair(std::optional<int64_t>(250), 0),
+        std::pair(std::optional<int64_t>(250), 130), std::pair(std::optional<int64_t>(0), 0)}) {
+    metadata.reserved = reserved;
+    metadata.inherited = inherited;
+    const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, metadata);
+  }
+}
+
+// As versions before wrote it, and as every level but opaque does.
+TEST(CommitMetadata, AnUncleanCommitNeedNotSayHowFarItsOwnerCame) {
+  CommitMetadata metadata = Sample();
+  metadata.clean = false;
+  metadata.abandoned.clear();
+  const std::string text = EncodeCommit(metadata, 100);
+  EXPECT_NE(text.find(" c=0 b= k="), std::string::npos) << text;
+  EXPECT_FALSE(DecodeCommit(text, 100)->reserved);
+}
+
 TEST(CommitMetadata, IsTextWithoutNulAndWithoutControlCharacters) {
   for (const char c : EncodeCommit(Sample(), 100)) {
     EXPECT_GE(c, ' ');
@@ -68,6 +93,11 @@ TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.own = UINT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.totals.skipped = INT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.abandoned.assign(kMaxAbandoned + 1, 101); }));
+  EXPECT_TRUE(refused([](CommitMetadata& m) {
+    m.clean = false;
+    m.reserved = 110;
+    m.inherited = 111;  // of what the writer began itself, and yet in doubt before
+  }));
 }
 
 TEST(CommitMetadata, WhatIsFinishedButNotDoneIsReadBack) {
@@ -142,6 +172,74 @@ TEST(ResolveAssignment, ACommitWithoutOurMetadataIsAnOperatorsAct) {
   EXPECT_EQ(assignment->facts.metadata.totals, Totals{});
   EXPECT_EQ(assignment->facts.metadata.top, 500) << "what comes after it, nobody has handled";
   EXPECT_FALSE(assignment->notice.empty());
+}
+
+std::vector<OffsetMap::Range> SuspectsOf(CommitMetadata metadata, int64_t log_end) {
+  AssignRules rules = Rules();
+  rules.suspects = true;
+  const auto assignment =
+      ResolveAssignment({100, EncodeCommit(metadata, 100)}, {0, log_end}, rules);
+  EXPECT_TRUE(assignment);
+  return assignment ? assignment->facts.suspects.ranges() : std::vector<OffsetMap::Range>();
+}
+
+CommitMetadata Unclean(std::optional<int64_t> reserved) {
+  CommitMetadata metadata = Sample();
+  metadata.clean = false;
+  metadata.abandoned.clear();
+  metadata.reserved = reserved;
+  return metadata;
+}
+
+using Ranges = std::vector<OffsetMap::Range>;
+
+// Rule 11. The map of the sample is [103, 106).
+TEST(ResolveAssignment, AfterAnUncleanEndAllThatWasReservedAndIsNotFinishedIsSuspect) {
+  EXPECT_EQ(SuspectsOf(Unclean(120), 500), (Ranges{{100, 103}, {106, 120}}));
+  EXPECT_EQ(SuspectsOf(Unclean(105), 500), (Ranges{{100, 103}}));
+  EXPECT_EQ(SuspectsOf(Unclean(102), 500), (Ranges{{100, 102}}));
+  EXPECT_EQ(SuspectsOf(Unclean(100), 500), Ranges{}) << "nothing had been reserved";
+}
+
+TEST(ResolveAssignment, NothingBeyondTheLogWasBegun) {
+  EXPECT_EQ(SuspectsOf(Unclean(1'000'000), 110), (Ranges{{100, 103}, {106, 110}}));
+}
+
+TEST(ResolveAssignment, ACommitThatDoesNotSayHowFarMakesAllOfTheLogSuspect) {
+  EXPECT_EQ(SuspectsOf(Unclean(std::nullopt), 130), (Ranges{{100, 103}, {106, 130}}));
+}
+
+TEST(ResolveAssignment, AfterACleanEndOnlyWhatItNamesIsSuspect) {
+  CommitMetadata metadata = Sample();
+  metadata.abandoned = {120, 101, 101, 104, 99, 600};  // finished, below, and beyond the log
+  EXPECT_EQ(SuspectsOf(metadata, 500), (Ranges{{101, 102}, {120, 121}}));
+  metadata.abandoned.clear();
+  EXPECT_EQ(SuspectsOf(metadata, 500), Ranges{});
+}
+
+TEST(ResolveAssignment, WithoutACommitNobodyHasBegunAnythingAndAResetProvesNothing) {
+  AssignRules rules = Rules();
+  rules.suspects = true;
+  EXPECT_TRUE(ResolveAssignment({}, {0, 500}, rules)->facts.suspects.empty());
+  const auto reset = ResolveAssignment({100, ""}, {0, 500}, rules);
+  EXPECT_EQ(reset->facts.suspects.ranges(), (Ranges{{100, 500}}));
+}
+
+TEST(ResolveAssignment, WhereNobodyAsksNothingIsSuspect) {
+  const auto text = EncodeCommit(Unclean(120), 100);
+  EXPECT_TRUE(ResolveAssignment({100, text}, {0, 500}, Rules())->facts.suspects.empty());
+}
+
+TEST(WindowKnowsSuspects, ButForWhatItsOwnOwnerInherited) {
+  AssignFacts facts;
+  facts.metadata = Unclean(120);
+  facts.metadata.inherited = 110;
+  WindowKnowsSuspects(facts);
+  EXPECT_EQ(facts.told_below, 110);
+  AssignFacts clean;
+  clean.metadata = Sample();
+  WindowKnowsSuspects(clean);
+  EXPECT_GT(clean.told_below, 1'000'000) << "what a list names is told in any case";
 }
 
 TEST(ResolveAssignment, ADamagedMapIsIgnoredAndTheOffsetKept) {

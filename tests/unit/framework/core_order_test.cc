@@ -228,6 +228,29 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
   EXPECT_EQ(core_.unfinished(), 0u);
 }
 
+TEST_F(CoreOrder, ARefusalOnRecordKeepsItsNumberUntilItsMarkerIsThere) {
+  Give(0);
+  Admit(0, 0, "a", "x");
+  const auto items = Take();
+  Settlement settlement;
+  settlement.slot = items[0].slot;
+  settlement.ticket = items[0].ticket;
+  settlement.fate = Fate::kPending;
+  settlement.stage = Stage::kRecorded;
+  settlement.token = {1, 77};
+  settlement.entry = 17;
+  settlement.wait = microseconds(500);
+  Settle(settlement);
+  Admit(0, 1, "b", "x");
+  EXPECT_TRUE(Take().empty()) << "its copy waits for the marker";
+  After(500);
+  const auto again = Take();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].stage, Stage::kRecorded);
+  EXPECT_EQ(again[0].token.attempt, 77u);
+  EXPECT_EQ(again[0].entry, 17u);
+}
+
 TEST_F(CoreOrder, AStoppedPartitionRunsNothingMoreAndStillCommitsWhatIsFinished) {
   Give(0);
   Admit(0, 0, "a");

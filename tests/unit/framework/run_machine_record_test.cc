@@ -112,5 +112,63 @@ TEST_F(RunMachineRecord, ADroppedResultIsCountedAlsoWhenItsCompletionIsRepeated)
   EXPECT_TRUE(machine_->settlements()[0].result_dropped);
 }
 
+class RunMachineRefusal : public RunMachineTest {
+ protected:
+  RunMachineRefusal() {
+    RunPolicy policy{.level = Level::kGuarded};
+    policy.reject = RejectPolicy::kJournal;
+    Use(policy);
+  }
+  // As the core does with a delivery that waits: the next run gets it as the last one left it.
+  void ComeAgain() {
+    const Settlement left = machine_->settlements()[0];
+    Add(1, "x", left.stage, false, left.token.attempt).entry = left.entry;
+    Start();
+  }
+};
+
+TEST_F(RunMachineRefusal, IsAppendedOnceHoweverLongTheWindowIsDown) {
+  Add(1, "x");
+  Start();
+  const Token token = machine_->claims()[0].token;
+  Claim({Answer::kGranted});
+  Handle({{"x", Reject{"no payment"}}});
+  int appended = 0;
+  for (int i = 0; i < 100; i++) {
+    if (machine_->step() == RunStep::kJournal) {
+      machine_->Journaled({}, 17 + static_cast<uint64_t>(appended++));
+    }
+    ASSERT_EQ(machine_->step(), RunStep::kPark);
+    ASSERT_EQ(machine_->parks().size(), 1u);
+    EXPECT_EQ(machine_->parks()[0].entry, 17u);
+    EXPECT_EQ(machine_->parks()[0].token, token);
+    machine_->Parked(kLostReply);
+    ASSERT_EQ(FateOf(0), Fate::kPending);
+    ComeAgain();
+    EXPECT_TRUE(Handle().empty());
+  }
+  EXPECT_EQ(appended, 1);
+  ASSERT_EQ(machine_->step(), RunStep::kPark);
+  machine_->changes()[0] = Change::kMade;
+  machine_->Parked({});
+  EXPECT_EQ(FateOf(0), Fate::kRejected);
+}
+
+TEST_F(RunMachineRefusal, ThatWaitsForItsMarkerStaysOnRecordWhereAnotherHandlerHangs) {
+  Add(1, "x", Stage::kRecorded, false, 55).entry = 17;
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted});
+  ASSERT_NE(machine_->Next(BootTime{}), nullptr);
+  std::vector<Settlement> others;
+  machine_->SettleOthers(others);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].fate, Fate::kPending);
+  EXPECT_EQ(others[0].stage, Stage::kRecorded);
+  EXPECT_EQ(others[0].token.attempt, 55u);
+  EXPECT_EQ(others[0].entry, 17u);
+  EXPECT_EQ(others[0].wait, microseconds(0)) << "nothing has failed";
+}
+
 }  // namespace
 }  // namespace oncemq

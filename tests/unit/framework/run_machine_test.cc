@@ -66,6 +66,18 @@ TEST_F(RunMachineTest, AfterARetryTheRestOfItsLaneIsWithdrawnAndNoClaimIsKept) {
   EXPECT_FALSE(machine_->settlements()[1].handled);
 }
 
+TEST_F(RunMachineTest, TheReasonOfARetryComesWithItAndIsCutOff) {
+  Add(1, "x");
+  Add(2, "y");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted});
+  Handle({{"x", Retry{.why = "the database is down"}}, {"y", Retry{.why = std::string(999, 'y')}}});
+  Release();
+  EXPECT_EQ(FateOf(0), Fate::kRetry);
+  EXPECT_EQ(machine_->settlements()[0].text, "the database is down");
+  EXPECT_EQ(machine_->settlements()[1].text, std::string(kLongestRetryReason, 'y'));
+}
+
 TEST_F(RunMachineTest, ACopyInTheRunFollowsItsOriginal) {
   Add(1, "x");
   Add(1, "x", Stage::kFresh, true);

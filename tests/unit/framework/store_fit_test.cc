@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace oncemq {
 namespace {
 
@@ -74,6 +76,20 @@ TEST(FitStore, ACompactedLogCompletesNoStore) {
   EXPECT_TRUE(FitStore(StoreAt(0, 500), kGuarded, complete));
 }
 
+// Its claims of handlers that ran may be gone, so that the handler has to be told of each suspect
+// (rule 11).
+TEST(FitStore, OnlyAStoreThatHasLostNothingKnowsTheHandlersThatRan) {
+  for (const bool regressed : {false, true}) {
+    Assignment assignment = Committed(500);
+    assignment.facts.metadata.inherited = 510;
+    assignment.store_regressed = regressed;
+    StoreRules rules = kGuarded;
+    rules.level = Level::kOpaque;
+    ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
+    EXPECT_EQ(assignment.facts.told_below, regressed ? INT64_MAX : 510);
+  }
+}
+
 TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   Assignment assignment = Committed(500);
   assignment.facts.metadata.since = 20;
@@ -81,6 +97,24 @@ TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   EXPECT_EQ(assignment.facts.read_from, 500);
   EXPECT_EQ(assignment.facts.known_from, 20);
   EXPECT_EQ(assignment.notice, "");
+}
+
+// Rule 11: the store of the very owner has its claims; another one, or one that has lost what the
+// commit calls finished, does not.
+TEST(FitStore, OnlyAStoreThatHasAllMarkersKnowsWhatItsOwnerHadBegun) {
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  Assignment same = Committed(500);
+  same.facts.metadata.inherited = 510;
+  ASSERT_TRUE(FitStore(StoreAt(0, 500), kGuarded, same));
+  EXPECT_EQ(same.facts.told_below, 510);
+  Assignment behind = Committed(500);
+  ASSERT_TRUE(FitStore(StoreAt(0, 450), kGuarded, behind));
+  EXPECT_EQ(behind.facts.told_below, kAll);
+  StoreRules all = kGuarded;
+  all.catch_up = 1'000;
+  Assignment foreign = Committed(500, /*incarnation=*/12);
+  ASSERT_TRUE(FitStore(StoreAt(0, 500), all, foreign));
+  EXPECT_EQ(foreign.facts.told_below, kAll);
 }
 
 // `incomplete: run` was allowed once; who has taken it back would not know otherwise (rule 6).

@@ -6,6 +6,7 @@
 #include <latch>
 
 #include "poll_loop_fixture.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
@@ -64,6 +65,15 @@ TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
   EXPECT_FALSE(catch_up_.Busy(kPartition));
   EXPECT_EQ(catch_up_.restored(), 3);
   EXPECT_TRUE(IsDone("c"));
+}
+
+// No more than the commit tells: what a former owner began above it, nobody knows (rule 11).
+TEST_F(CatchUpTest, ItsEndPromisesNoMoreThanTheCommitTells) {
+  LogFile log;
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  const std::string text = log.End();
+  EXPECT_NE(text.find("the window knows all that the commit calls finished"), std::string::npos);
+  EXPECT_EQ(text.find("the window is complete"), std::string::npos);
 }
 
 TEST_F(CatchUpTest, WhileTheWindowFailsWhatLiesBehindTheStartIsKeptBackToo) {

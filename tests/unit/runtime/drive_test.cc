@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "scripted_source.h"
 
 namespace oncemq::testing {
@@ -34,6 +36,34 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
   EXPECT_EQ(job.machine.settlements()[1].fate, Fate::kWithdrawn);
+}
+
+TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.run.safe_until = BootTime::max();
+  const Script::Record record;
+  for (uint32_t i = 0; i < 2; i++) {
+    RunItem item;
+    item.slot = item.lane = i;
+    item.message = const_cast<void*>(static_cast<const void*>(&record));
+    job.run.items.push_back(item);
+  }
+  int calls = 0;
+  StoreErrors errors;
+  const Handler throws = [&calls](const Message&, Context&) -> Outcome {
+    if (++calls == 1) {
+      throw std::runtime_error("no connection");
+    }
+    throw 42;
+  };
+  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
+  EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
+  EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
 }
 
 }  // namespace

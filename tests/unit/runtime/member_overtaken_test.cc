@@ -70,6 +70,24 @@ TEST_F(MemberTest, AnOvertakenPartitionThatNobodyKnowsIsAskedForAWhileToo) {
   EXPECT_THAT(told_.incidents, Contains(HasSubstr("Unknown topic or partition")));
 }
 
+TEST_F(MemberTest, APartitionThatIsAssignedAnewIsReadFromWhatTheGroupHasStoredByThen) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  Send(0, 10);
+  ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+  const CommitAction commit{.partition = 0, .epoch = 1, .number = 1, .offset = 4, .metadata = ""};
+  member_->Commit({&commit, 1});
+  told_.assigned.clear();
+  member_->AssignAnew(0);
+  EXPECT_EQ(member_->readable().size(), 1U);
+  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
+  EXPECT_TRUE(told_.replies.contains(1)) << "a commit that is under way could still land";
+  member_->GiveBack(0);
+  ASSERT_TRUE(Serving([&] { return read_[0] == 10 + 6; }));
+  EXPECT_EQ(told_.assigned.at(0).start, 4);
+  EXPECT_THAT(told_.incidents, IsEmpty());
+}
+
 // With a cooperative group, the call that takes an overtaken partition out answers a revocation
 // that nobody has read yet. The group has gone on then.
 class CooperativeMemberTest : public MemberTest {

@@ -12,6 +12,7 @@
 namespace oncemq {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -198,6 +199,44 @@ TEST(RuntimeOpen, RefusesIdsThatMayCrossPartitionsWhereTheWindowIsNotShared) {
   options.id_from = IdFrom::kKey;
   options.ids_partition_owned = true;
   EXPECT_EQ(Refusal(options, window.get()), "");
+}
+
+// A window with the capabilities that a test states. No call is expected.
+class StatedWindow final : public Window {
+ public:
+  WindowCapabilities can;
+
+  const WindowCapabilities& capabilities() const override { return can; }
+  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotAsked(); }
+  Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override {
+    return NotAsked();
+  }
+  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
+    return NotAsked();
+  }
+  Status Release(std::span<const ReleaseRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return NotAsked(); }
+  Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override {
+    return NotAsked();
+  }
+
+ private:
+  static Error NotAsked() { return {Code::kInvalid, ::oncemq::Effect::kNone, "not asked"}; }
+};
+
+// After a restore its lost effects would count as done.
+TEST(RuntimeOpen, RefusesAWindowThatIsSharedAndDurable) {
+  StatedWindow window;
+  RuntimeOptions options = Good();
+  window.can = {.engine = "server", .shared = true, .durable = true};
+  EXPECT_THAT(Refusal(options, &window),
+              AllOf(HasSubstr("window `server`"), HasSubstr("is shared and durable")));
+  window.can.by_partition = true;
+  EXPECT_THAT(Refusal(options, &window), HasSubstr("is shared and durable"));
+  window.can = {.engine = "server", .shared = true};
+  EXPECT_EQ(Refusal(options, &window), "") << "nothing of it outlives its processes";
 }
 
 TEST(RuntimeOpen, LogsWhatHolds) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "poll_loop_fixture.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
@@ -61,6 +62,27 @@ TEST_F(PollReportTest, WhatAPartitionWaitsForUntilItWorks) {
   }));
   loop.script().AnswerCommits(CommitReply::kAcknowledged);
   loop.script().Lose(0);
+}
+
+// Rule 11: before the first of them is handled.
+TEST_F(PollReportTest, WhatAFormerOwnerMayHaveBegunIsSaidAtTheStart) {
+  LogFile log;
+  RuntimeOptions options = Options();
+  options.core.suspects = true;
+  RunningLoop loop(options, &window_, Count());
+  loop.script().Tell([](SourceEvents& events) {
+    AssignFacts facts;
+    facts.suspects.Append(0, 2);
+    facts.suspects.Append(5, 9);
+    events.Assigned(0, facts);
+  });
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.status.phase == PartitionPhase::kActive && one.status.suspect_to == 9;
+  }));
+  loop.Stop();
+  const std::string text = log.End();
+  EXPECT_THAT(text, HasSubstr("a former owner may have begun these offsets"));
+  EXPECT_THAT(text, HasSubstr("an upper bound"));
 }
 
 TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {
@@ -136,6 +158,37 @@ TEST_F(PollReportTest, APartitionWhoseCommitHasNoMoreRoomSaysSo) {
   stuck = false;
   ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 6'000; }));
   ASSERT_TRUE(Works(loop));
+}
+
+TEST_F(PollReportTest, TheMessageThatHoldsUpAPartitionIsToldWithItsReason) {
+  std::atomic<bool> stuck{true};
+  RunningLoop loop(Options(), &window_, [&](const Message& message, Context&) -> Outcome {
+    if (message.key() == "stuck" && stuck) {
+      return Retry{.after = milliseconds(5), .why = "the database is down"};
+    }
+    return Done{};
+  });
+  loop.script().SeeLog(0, {.end = 10, .read_to = -1});
+  loop.script().Append(0, "a", "stuck");
+  loop.script().Append(0, "b", "k");
+  loop.script().Assign(0);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.oldest && one.oldest->message.why == "the database is down";
+  }));
+  const PartitionReport one = loop.Now().partitions[0];
+  EXPECT_EQ(one.oldest->message.offset, 0);
+  EXPECT_EQ(one.oldest->message.id, "a");
+  EXPECT_GT(one.oldest->message.attempt, 1u);
+  EXPECT_EQ(one.status.retrying, 1u);
+  EXPECT_EQ(one.log_end, 10);
+  EXPECT_EQ(one.lag, 10);
+  EXPECT_GT(one.unmoved, milliseconds(0)) << "the other one was finished long ago";
+  stuck = false;
+  loop.script().SeeLog(0, {.end = 10, .read_to = 10});
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& later) {
+    return !later.oldest && later.status.retrying == 0 && later.lag == 0 &&
+           later.unmoved == milliseconds(0);
+  }));
 }
 
 TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {

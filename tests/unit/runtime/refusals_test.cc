@@ -2,7 +2,10 @@
 // Messages that are refused for good, up to the bound of the window.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
 
 #include "poll_loop_fixture.h"
 #include "support/temp_dir.h"
@@ -41,6 +44,30 @@ TEST_F(PollLoopTest, WhereNoMoreIdsCanBeParkedThePartitionStopsAndSaysWhy) {
               ElementsAre(AllOf(HasSubstr("topic/0 at offset 2"), HasSubstr("max_parked is 1"))));
   EXPECT_EQ(report.counts.rejected, 1);
   EXPECT_EQ(Committed(loop.script().seen(), 0), 2) << "the refusal is not passed";
+}
+
+TEST_F(PollLoopTest, ARefusalStandsInTheJournalOnceHoweverLongTheWindowIsDown) {
+  const TempDir dir;
+  const std::string path = dir.path() / "refused";
+  const auto journal = *Journal::Open(path, {"topic"});
+  RuntimeOptions options = Options();
+  options.policy.reject = RejectPolicy::kJournal;
+  RunningLoop loop(
+      options, &window_,
+      [this](const Message&, Context&) -> Outcome {
+        window_.down = true;
+        return Reject{"never"};
+      },
+      journal.get());
+  loop.script().Append(0, "a", "k");
+  loop.script().Assign(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().window_errors > 10; }));
+  window_.down = false;
+  EXPECT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  EXPECT_EQ(loop.Stop().counts.rejected, 1);
+  std::ifstream lines(path);
+  const auto count = std::count(std::istreambuf_iterator<char>(lines), {}, '\n');
+  EXPECT_EQ(count, 1);
 }
 
 // A partition that retention has overtaken is assigned anew when everything is finished. That must

@@ -71,18 +71,23 @@ void Script::Assign(PartitionId partition, int64_t start, int64_t read_from) {
   });
 }
 
-void Script::Prepare(PartitionId partition) {
-  Tell([this, partition](SourceEvents& events) {
+void Script::Prepare(PartitionId partition, const std::optional<CommitAction>& stored) {
+  Tell([this, partition, stored](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
     assignment.facts.partition = static_cast<int32_t>(partition);
+    if (stored) {
+      assignment.history = History::kOurs;
+      assignment.facts.start = assignment.facts.read_from = stored->offset;
+      assignment.facts.metadata = *DecodeCommit(stored->metadata, stored->offset);
+    }
     const Status ready =
         events.Prepare(partition, {"topic", assignment.facts.partition}, assignment);
     ASSERT_TRUE(ready) << ToString(ready.error());
     {
       MutexLock lock(mutex_);
       readable_.push_back(partition);
-      next_[partition] = 0;
+      next_[partition] = static_cast<size_t>(assignment.facts.read_from);
     }
     events.Assigned(partition, assignment.facts);
   });
@@ -108,6 +113,11 @@ void Script::Lose(PartitionId partition) {
     }
     events.Lost(partition);
   });
+}
+
+void Script::SeeLog(PartitionId partition, const LogSight& log) {
+  MutexLock lock(mutex_);
+  logs_seen_[partition] = log;
 }
 
 void Script::AnswerCommits(std::optional<CommitReply> reply) {
@@ -164,6 +174,18 @@ void ScriptedSource::Release(std::span<void* const> messages) {
   script_.seen_.held -= messages.size();
 }
 
+void ScriptedSource::Detach(std::span<LeftBehind> messages) {
+  MutexLock lock(script_.mutex_);
+  for (LeftBehind& message : messages) {
+    auto& record = *static_cast<Script::Record*>(message.message);
+    script_.seen_.detached.push_back(record.id);
+    const Script::Record& copy = script_.copies_.emplace_back(record);
+    record.id.assign(record.id.size(), '?');
+    message.message = const_cast<Script::Record*>(&copy);
+    message.id = copy.id;
+  }
+}
+
 void ScriptedSource::Commit(std::span<const CommitAction> commits) {
   for (const CommitAction& commit : commits) {
     std::optional<CommitReply> reply;
@@ -186,6 +208,12 @@ void ScriptedSource::GiveBack(PartitionId partition) {
   script_.seen_.given_back.push_back(partition);
 }
 
+void ScriptedSource::AssignAnew(PartitionId partition) {
+  MutexLock lock(script_.mutex_);
+  std::erase(script_.readable_, partition);
+  script_.seen_.assigned_anew.push_back(partition);
+}
+
 void ScriptedSource::Refuse() {
   MutexLock lock(script_.mutex_);
   script_.seen_.refusing = true;
@@ -200,6 +228,12 @@ void ScriptedSource::Rejoin() {
 void ScriptedSource::Close() {
   MutexLock lock(script_.mutex_);
   script_.seen_.closed = true;
+}
+
+LogSight ScriptedSource::LogOf(PartitionId partition) const {
+  MutexLock lock(script_.mutex_);
+  const auto found = script_.logs_seen_.find(partition);
+  return found == script_.logs_seen_.end() ? LogSight{} : found->second;
 }
 
 std::unique_ptr<MessageView> ScriptedSource::NewView() const {

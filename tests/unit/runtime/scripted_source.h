@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,14 @@ class Script {
   void Tell(std::function<void(SourceEvents&)> event);
   // `read_from`: where it begins to read, at the start if nothing is said.
   void Assign(PartitionId partition, int64_t start = 0, int64_t read_from = -1);
-  // From the beginning, with what the window says of it.
-  void Prepare(PartitionId partition);
+  // From the beginning, or from the group's commit, as the window allows.
+  void Prepare(PartitionId partition, const std::optional<CommitAction>& stored = std::nullopt);
   // Given by the group, and not begun.
   void Hold(PartitionId partition, const std::string& why, bool stopped = false);
   void Revoke(PartitionId partition);
   void Lose(PartitionId partition);
+  // How far the log is known from now on.
+  void SeeLog(PartitionId partition, const LogSight& log);
   // How commits are answered from now on; nothing: not at all.
   void AnswerCommits(std::optional<CommitReply> reply);
   // Each Serve() takes so long, on the loop's clock.
@@ -48,10 +51,12 @@ class Script {
   struct Seen {
     std::vector<CommitAction> commits;
     std::vector<PartitionId> given_back;
+    std::vector<PartitionId> assigned_anew;
     int rejoined = 0;
     bool refusing = false;
     bool closed = false;
-    size_t held = 0;  // messages that were read and not released
+    size_t held = 0;                    // messages that were read and not released
+    std::vector<std::string> detached;  // ids, in this order
   };
   Seen seen() const;
 
@@ -82,10 +87,12 @@ class Script {
   std::atomic<int64_t> serve_takes_{0};
   mutable Mutex mutex_;
   std::map<PartitionId, std::deque<Record>> logs_ GUARDED_BY(mutex_);
+  std::deque<Record> copies_ GUARDED_BY(mutex_);
   std::map<PartitionId, size_t> next_ GUARDED_BY(mutex_);
   std::vector<PartitionId> readable_ GUARDED_BY(mutex_);
   std::deque<std::function<void(SourceEvents&)>> events_ GUARDED_BY(mutex_);
   std::map<PartitionId, NotBegun> not_begun_ GUARDED_BY(mutex_);
+  std::map<PartitionId, LogSight> logs_seen_ GUARDED_BY(mutex_);
   std::optional<CommitReply> reply_ GUARDED_BY(mutex_) = CommitReply::kAcknowledged;
   Seen seen_ GUARDED_BY(mutex_);
 };
@@ -99,13 +106,17 @@ class ScriptedSource final : public Source {
   uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
                 SourceEvents& events) override;
   void Release(std::span<void* const> messages) override;
+  // What an entry named before is not readable any more.
+  void Detach(std::span<LeftBehind> messages) override;
   void Commit(std::span<const CommitAction> commits) override;
   void GiveBack(PartitionId partition) override;
+  void AssignAnew(PartitionId partition) override;
   void Refuse() override;
   void Rejoin() override;
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
   std::string Unreached() const override { return {}; }
+  LogSight LogOf(PartitionId partition) const override;
   const std::map<PartitionId, NotBegun>& not_begun() const override { return not_begun_; }
   std::unique_ptr<MessageView> NewView() const override;
   PartitionName Name(PartitionId partition) const override {

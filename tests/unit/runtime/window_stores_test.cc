@@ -34,6 +34,8 @@ class SeenStores final : public Window {
   std::atomic<bool> unmarked{false};  // nothing can be completed
   std::atomic<int> not_completed{0};  // how often
   std::function<void()> completes;    // called before each completion; set before the first
+  // It has lost something: nothing but Open() is answered.
+  std::atomic<bool> regressed{false};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Known> Open(const StoreName& name) override {
@@ -41,6 +43,7 @@ class SeenStores final : public Window {
       not_opened++;
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "no space left on device"};
     }
+    regressed = false;
     auto known = inner_->Open(name);
     MutexLock lock(mutex_);
     open_ += known ? 1 : 0;
@@ -52,10 +55,10 @@ class SeenStores final : public Window {
     open_--;
   }
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return inner_->RaiseOwn(source, partition, floor);
+    return regressed ? Result<Own>(Regressed()) : inner_->RaiseOwn(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
-    return inner_->Claim(requests, answers);
+    return regressed ? Status(Regressed()) : inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
     if (unmarked) {
@@ -65,10 +68,10 @@ class SeenStores final : public Window {
     if (completes) {
       completes();
     }
-    return inner_->Complete(requests, changes);
+    return regressed ? Status(Regressed()) : inner_->Complete(requests, changes);
   }
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
-    return inner_->Release(requests, changes);
+    return regressed ? Status(Regressed()) : inner_->Release(requests, changes);
   }
   Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
     return inner_->Park(requests, changes);
@@ -82,6 +85,7 @@ class SeenStores final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return inner_->Peek(ids, views);
   }
+  void OfferSocket(const std::string& path) override { inner_->OfferSocket(path); }
   Status Announce(std::span<const Announcement> announcements) override {
     if (full) {
       return Error{Code::kUnavailable, ::oncemq::Effect::kUnknown, "no space left on device"};
@@ -89,6 +93,9 @@ class SeenStores final : public Window {
     while (slow) {
       waits = true;
       std::this_thread::yield();
+    }
+    if (regressed) {
+      return Regressed();
     }
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
@@ -118,6 +125,10 @@ class SeenStores final : public Window {
   }
 
  private:
+  static Error Regressed() {
+    return {Code::kRegressed, ::oncemq::Effect::kNone, "changes are gone"};
+  }
+
   std::unique_ptr<Window> inner_;
   mutable Mutex mutex_;
   int open_ GUARDED_BY(mutex_) = 0;
@@ -196,6 +207,46 @@ TEST_F(WindowStoresTest, WhatCannotBeAnnouncedIsNotCommittedAndThePartitionGoesO
   ASSERT_TRUE(Holds([&] { return WaitsFor(loop).empty(); }));
   EXPECT_EQ(calls_, 1);
   EXPECT_TRUE(loop.Stop().clean);
+}
+
+// Results since the last announcement may be gone: a commit that counts them would lose them.
+TEST_F(WindowStoresTest, WhereAStoreHasRegressedThePartitionIsAssignedAnewAndCommitsNothingBefore) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  stores_.regressed = true;
+  loop.script().Append(0, "b", "k");
+  ASSERT_TRUE(Holds([&] { return !loop.script().seen().assigned_anew.empty(); }));
+  EXPECT_EQ(calls_, 1) << "no claim was granted";
+  const Script::Seen seen = loop.script().seen();
+  EXPECT_EQ(Committed(seen, 0), 1);
+  EXPECT_TRUE(seen.given_back.empty()) << "the group has not asked for it";
+  loop.script().Prepare(0, seen.commits.back());
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(loop.script().seen().assigned_anew.size(), 1u);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+// It would claim the lost results in the store that is opened next.
+TEST_F(WindowStoresTest, AnAnnouncementUnderWayIsWaitedForBeforeARegressedStoreIsOpened) {
+  RunningLoop loop(Options(), &stores_, Count());
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 0; }));
+  stores_.slow = true;
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return stores_.waits.load(); }));
+  stores_.regressed = true;
+  const int64_t before = loop.Now().window_errors;
+  loop.script().Append(0, "b", "k");
+  const bool refused = Holds([&] { return loop.Now().window_errors > before + 2; });
+  const size_t assigned_anew = loop.script().seen().assigned_anew.size();
+  stores_.slow = false;  // whatever has happened: the loop's end waits for it
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(assigned_anew, 0u);
+  EXPECT_TRUE(Holds([&] { return loop.script().seen().assigned_anew.size() == 1; }));
+  EXPECT_EQ(Committed(loop.script().seen(), 0), 0);
 }
 
 TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheMembership) {

@@ -57,13 +57,23 @@ class Effects {
 // The value of a sum; nothing if the bytes are none.
 std::optional<int64_t> SumOf(std::string_view value);
 
-// The effects of one run, message by message. For whoever drives handlers.
+class Window;
+
+// The effects of one run, message by message. For the code that drives handlers.
 class EffectBatch : public Effects {
  public:
   virtual ~EffectBatch() = default;
+  // The window that made it, and the only one that takes it; nullptr: no window does.
+  const Window* window() const { return window_; }
   virtual void Begin() = 0;  // a message
   virtual void Keep() = 0;   // it is done
   virtual void Undo() = 0;   // it is not: nothing of it stays
+
+ protected:
+  explicit EffectBatch(const Window* window = nullptr) : window_(window) {}
+
+ private:
+  const Window* window_;
 };
 
 }  // namespace oncemq

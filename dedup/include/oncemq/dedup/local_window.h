@@ -14,11 +14,11 @@
 // kCorrupt says what is damaged. kInvalid: options that promise nothing, a directory that belongs
 // to another identity or lies on a network file system.
 //
-// Memory: for each id of the present generation and of one that is being put away, 24 bytes, id and
-// result, and 12 to 24 for its table; for each older one 2 bytes, and 2 more and some MB while old
-// buckets are merged, for the ids of those; for open ids what the memory window needs;
-// `cache_bytes` and `buffer_bytes`. Pages of older ids come from their files, which
-// the system keeps in what memory is free.
+// Memory: `memory_bytes` for the ids of the present generation and of one that is being put away:
+// for each id 24 bytes, id and result, up to 24 for its table, and 16 while it is put away. For
+// each older id 2 bytes, and 2 more and some MB while old buckets are merged, for the ids of those;
+// for open ids what the memory window needs; `cache_bytes` and `buffer_bytes`. Pages of older ids
+// come from their files, which the system keeps in what memory is free.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
@@ -55,8 +55,12 @@ struct LocalWindowOptions {
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);
   // Finished ids in memory before they go to the history; they are forgotten by as many at a time,
-  // or by as many generations as were merged.
+  // or by as many generations as were merged. Fewer, where their share of `memory_bytes` is full.
   uint32_t generation = 1'000'000;
+  // For finished ids in memory: those of the present generations and of those that are being put
+  // away, of all stores of partitions together. The open stores have equal shares of it, but 512
+  // KiB each at least; with more stores generations are smaller.
+  uint64_t memory_bytes = uint64_t{512} << 20;
   // Open and parked ids at a time; a batch that needs more is refused with kFull.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
@@ -64,8 +68,9 @@ struct LocalWindowOptions {
   // them one for all stores of partitions together.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
-  // The admin socket of this process: each store that it holds names it, so that whoever looks into
-  // the directory knows whom to ask. Absolute. Empty: nobody can be asked.
+  // The admin socket of this process, absolute: each store that it holds names it, so that a look
+  // into the directory knows whom to ask. Empty: the one of an AdminSocket that is opened for this
+  // window (Window::OfferSocket); without one nobody can be asked.
   std::string asked_at;
 };
 
@@ -79,9 +84,15 @@ Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& option
 // kFenced. A store that has failed is opened again by the next call; the others that come meanwhile
 // are told kUnavailable. All copies of an id must travel through one partition. What the options
 // say of ids and bytes holds for each store; `identity` may be empty, and stands in front of what
-// Open() says of the owner.
+// Open() says of the owner. The directory is made. kInvalid: it cannot be, or not be written by
+// this process, or lies on a network file system. A full disk is no such error: Window::Open()
+// tells.
 Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& options,
                                                      const Clock& clock);
+
+// Whether OpenPartitionWindows() could make or write the directory, as things are now: for a
+// check of a configuration. Makes nothing, so a later opening may still fail.
+Status CheckWindowDirectory(const std::string& directory);
 
 // Shows what handlers have written into one store (level atomic), in the order of keys, until
 // `visit` says false. For whoever looks when the work is over. kInvalid: there is no store in that

@@ -226,7 +226,8 @@ class Window {
   // Where each partition has a store of its own: makes it ready, and says what it knows. Open twice
   // is open. kUnavailable: somebody else holds it, or it cannot be read now; ask again. Other
   // errors are for a person. Before it and after Close() requests for the partition are answered
-  // kFenced.
+  // kFenced. kRegressed, of any other call: the store has lost changes that it had acknowledged. No
+  // call is answered before Open(), so that an assignment compares the store with the commit.
   virtual Result<Known> Open(const StoreName& name);
   // The partition is given back: the next owner may open the store. Calls that are under way end.
   virtual void Close(uint32_t source, int32_t partition);
@@ -251,7 +252,8 @@ class Window {
   // open -> done for all of them together with the effects, or kFenced for all of them and nothing
   // is written: one of them is not the caller's any more, so the batch is not what it seems
   // (rule 5), or a row that the effects rest on (Effects::Watch) has changed. Requests and effects
-  // are of one partition.
+  // are of one partition. kInvalid, and nothing is written: another window made the batch, or there
+  // is no request, so that no marker would stand for the effects.
   virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                               std::span<Change> answers);
 
@@ -291,6 +293,11 @@ class Window {
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+
+  // The admin socket of this process, absolute. A window on disk names it in each store that it
+  // holds, now and later, so that a look from outside knows whom to ask; what its options say
+  // stands before it. A window that wraps another one passes it on. AdminSocket::Open() calls it.
+  virtual void OfferSocket(const std::string& path);
 
   // What is kept, one entry for each store that is open here (store_stat.h). No marker changes; a
   // store that has failed is opened again for it, as for any call. One that cannot be read now says

@@ -31,6 +31,7 @@ struct AssignRules {
   int64_t fresh_start =
       0;  // where a partition without a commit begins, resolved by the start policy
   bool resume_at_log_start = false;  // where records are gone that were never handled: skip them
+  bool suspects = false;             // as in CoreOptions
 };
 
 // What stands behind an assignment.
@@ -45,7 +46,9 @@ struct Assignment {
   LogBounds log;
   History history = History::kNone;
   std::string cluster;  // the source fills it in
-  std::string notice;   // for the log, where something unusual was found and accepted; else empty
+  // The window's store has lost changes that this process was told of.
+  bool store_regressed = false;
+  std::string notice;  // for the log, where something unusual was found and accepted; else empty
 
   void AddNotice(std::string_view text) {
     notice += notice.empty() ? "" : "; ";
@@ -66,6 +69,10 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
 // Where the start is gone from the log: passes over what nobody has handled, and counts it as
 // skipped.
 void BeginInLog(Assignment& assignment);
+
+// For a window that has all markers of the owner that made the commit: it knows what that owner has
+// begun, and the handler is told only of what was in doubt for that owner too (rule 11).
+void WindowKnowsSuspects(AssignFacts& facts);
 
 // How much of a window that forgot its past can be told from the log (catch-up).
 struct CatchUpPlan {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,15 @@ struct CommitMetadata {
   uint64_t incarnation = 0;      // of the store that it rests on (Known in window.h); 0: none
   int64_t since = 0;             // the oldest offset that this scope's records cover
   int64_t top = 0;               // the highest offset ever committed
-  bool clean = false;  // the owner gave the partition back; only `abandoned` may still run
+  // The owner gave the partition back in order: it has begun nothing that is unfinished but the
+  // offsets of `abandoned`, whose handlers may still run or may have had their effect.
+  bool clean = false;
   std::vector<int64_t> abandoned;
+  // Of a commit that is not clean (rule 11). No handler was called at or above `reserved` before a
+  // later commit was acknowledged; nothing: the commit does not say. Below `inherited` an earlier
+  // owner may have begun messages of which the window of this one knows nothing; 0: none.
+  std::optional<int64_t> reserved;
+  int64_t inherited = 0;
   OffsetMap skipped;   // ranges that an operator passed over: not finished
   Totals totals;       // of the finished offsets: below the commit, and in the map
   OffsetMap map;       // finished above the commit

@@ -21,6 +21,7 @@
 // Thread safety: none; one thread owns it.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,6 +44,9 @@ struct CoreOptions {
   // fit if they are as large as the last ones were. So one admission may exceed it, by as much as
   // its messages are larger than those before.
   uint64_t in_flight_bytes = 256ull << 20;
+  // A message that waits while so many bytes of later ones have finished is left behind: it is
+  // copied, so that it keeps no response of the broker alive (Core::TakeLeftBehind).
+  uint64_t left_behind_bytes = 32ull << 20;
   uint32_t partition_credit = 8'192;      // unfinished messages of one partition
   uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
   uint32_t run = 500;                     // messages handed to a worker at once
@@ -56,6 +60,10 @@ struct CoreOptions {
   // with its process or stays behind on its host. Then only the commit's map says what is finished,
   // and nothing is admitted while that has no room left (rule 29).
   bool map_alone = false;
+  // The level is opaque, and the next owner of a partition may find no marker of ours: commits say
+  // how far handlers can have come, none is called beyond that, and what an owner before us may
+  // have begun is told to the handler and counted as uncertain (rule 11).
+  bool suspects = false;
   uint64_t scope = 0;   // goes into the metadata
   uint32_t recipe = 1;  // likewise
 };
@@ -73,6 +81,14 @@ struct Arrival {
       nullptr;  // why it can't be handled at all; refused by policy, without claim or handler
 };
 
+// A delivery whose message is to be copied, and then the copy.
+struct LeftBehind {
+  uint32_t slot = 0;
+  void* message = nullptr;
+  std::string_view id;  // the same bytes in the copy, perhaps elsewhere
+  uint32_t bytes = 0;   // that the message counts for
+};
+
 // Where a partition starts, as found out by the source (assignment.h).
 struct AssignFacts {
   uint32_t source = 0;  // number of the topic in the scope
@@ -81,6 +97,10 @@ struct AssignFacts {
   int64_t read_from =
       0;  // at or below it: what lies between is finished and only completes the window
   CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
+  // With CoreOptions::suspects: what owners before may have begun, and the commit does not call
+  // finished. The handler is told of those below `told_below`; of the others the window knows.
+  OffsetMap suspects;
+  int64_t told_below = std::numeric_limits<int64_t>::max();
   // Where the window has a store for the partition: the store's incarnation, which commits carry,
   // and the lowest offset from which on it knows what became of each, once what lies between
   // read_from and start is read.
@@ -138,7 +158,7 @@ struct DeliveryCounts {
   int64_t handed_back = 0;
   int64_t open = 0;
   // Attributes of these, reported beside them.
-  int64_t uncertain = 0;
+  int64_t uncertain = 0;  // an upper bound: as many effects may have been made twice
   int64_t own_redelivery = 0;
   int64_t attached = 0;
   int64_t conflict = 0;
@@ -163,8 +183,31 @@ struct PartitionStatus {
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
   int64_t next_offset = 0;  // one above the highest offset admitted
   bool map_full = false;    // nothing is admitted until the frontier moves (map_alone)
+  int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
   Totals totals;            // of the last snapshot
   DeliveryCounts counts;
+  uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
+};
+
+// How far an open message has come.
+enum class OpenState : uint8_t {
+  kQueued,    // for its turn: its key, its id, or its partition
+  kRunning,   // it is with a worker
+  kRetrying,  // its handler asked for another attempt
+  kClaimed,   // another process, or an earlier run, has the claim of its id
+  kOwed,      // it is handled, and its marker or record is not written yet
+};
+std::string_view ToString(OpenState state);
+
+// The lowest message of a partition that has no outcome: commits stay below it.
+struct OpenMessage {
+  PartitionId partition = 0;
+  int64_t offset = -1;  // -1: nothing is open
+  std::string id;       // empty: none
+  OpenState state = OpenState::kQueued;
+  uint32_t attempt = 0;              // of the handler's present call, or of its last; 0: none
+  std::string why = {};              // the handler's reason for its last retry
+  std::optional<BootTime> next_try;  // kRetrying, kClaimed
 };
 
 class Core {
@@ -195,6 +238,11 @@ class Core {
   // false when nothing may run now.
   bool TakeRun(Run& run, BootTime now, uint32_t limit = UINT32_MAX);
   void Settle(std::span<Settlement> settlements, BootTime now);
+  // Appends what was left behind since the last look, each message once. None of it is with a
+  // worker, so nobody reads it until Replace(), which has to be the next call. Looks again after
+  // each quarter of CoreOptions::left_behind_bytes that was admitted.
+  void TakeLeftBehind(std::vector<LeftBehind>& messages);
+  void Replace(std::span<const LeftBehind> copies);
 
   // --- time and results
   void Tick(BootTime now);
@@ -208,7 +256,13 @@ class Core {
   // Until when the partition is surely ours, by the last acknowledged commit of this assignment
   // (rule 10); BootTime{} before the first.
   BootTime SafeUntil(PartitionId partition) const;
+  // Whether this core made that commit, in an assignment that it had confirmed. Then a window that
+  // lives as long as the core knows what was begun (WindowKnowsSuspects in assignment.h).
+  bool Made(PartitionId partition, const CommitMetadata& commit) const;
   DeliveryCounts Counts() const;
+  // Fills in the lowest open message of each `partition`, each named once, in rising order. Walks
+  // over all that is unfinished: to be asked now and then.
+  void FindOldest(std::span<OpenMessage> messages) const;
   uint32_t lanes() const;
   uint32_t running() const;
   uint32_t unfinished() const;

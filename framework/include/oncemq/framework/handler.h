@@ -71,12 +71,14 @@ class Context {
   Own fence() const { return own_; }
   Token token() const { return token_; }
   // 1 for the first call. Grows by one with every further call for this delivery; attempts of
-  // earlier owners are counted as far as the window still knows of them. A process that was killed
-  // leaves its claims behind at the opaque level only: at guarded and atomic it is 1 again.
+  // earlier owners are counted as far as the window still knows of them. At the opaque level a call
+  // that an owner before us may have made counts as one, also where its window was another one. At
+  // guarded and atomic it is 1 again after a process was killed.
   uint32_t attempt() const { return attempt_; }
   // An earlier attempt may have had its effect: it ended without a word, threw, or answered Retry
   // without `not_done`. At the opaque level it says so of all that a killed process had claimed,
-  // called or not. At guarded it says nothing of a process that was killed: always ask the target.
+  // called or not; on another host of all that it may have begun since its last commit (rule 11).
+  // At guarded it says nothing of a process that was killed: always ask the target.
   bool uncertain() const { return uncertain_; }
   // Requested when the right to run is about to end.
   const std::stop_token& stop() const { return stop_; }

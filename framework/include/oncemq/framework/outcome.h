@@ -2,6 +2,7 @@
 // Outcome: what a handler answers for one message. A value, never an exception.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +26,12 @@ struct Retry {
   std::optional<milliseconds> after = std::nullopt;  // nothing: the runtime's back-off decides
   bool not_done = false;  // the handler knows that no effect has left; otherwise it may have, at
                           // the opaque level
+  // For `oncemq status` and the log, while the message holds up its partition: no payload, no key.
+  std::string why = {};
 };
+
+// Bytes of Retry::why that are kept; the rest is cut off.
+inline constexpr size_t kLongestRetryReason = 200;
 
 // Never. By policy the partition stops here, or the refusal goes into the journal and the partition
 // goes on.

@@ -26,6 +26,7 @@ enum class Stage : uint8_t {
   kApplied,    // the handler is done, its marker (without an id: its record) is not written yet:
                // never run it again
   kRejecting,  // refused for good, not on record yet
+  kRecorded,   // refused for good and on record; only its marker is not parked yet
   kCarried,    // finished by an earlier owner's word; only its marker has to be there
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
 };
@@ -52,6 +53,7 @@ struct RunItem {
   bool first = false;           // as in ClaimRequest
   bool alone = false;           // it had to be, and nothing else is in the run
   std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
+  uint64_t entry = 0;           // with kRecorded: number of its record
 };
 
 struct Run {
@@ -88,8 +90,9 @@ struct Settlement {
   bool result_dropped : 1 = false;  // attribute: the window does not take its result: it has none
   bool unprotected : 1 = false;     // attribute of kApplied: beside the window, for want of an id
   microseconds wait{0};
-  Token token;       // with kClaiming, kReleasing, kApplied, kRejecting
-  std::string text;  // result or reason
+  Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded
+  std::string text;    // result or reason
+  uint64_t entry = 0;  // as in RunItem
 };
 
 }  // namespace oncemq

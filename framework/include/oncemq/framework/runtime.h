@@ -148,6 +148,15 @@ struct RuntimeOptions {
   std::string journal;
 };
 
+// The message that holds up the commits of a partition.
+struct HeldBy {
+  OpenMessage message;
+  // For how long it has been the lowest one.
+  milliseconds held_for{0};
+  // When the handler is called again, from the report on.
+  std::optional<milliseconds> next_try;
+};
+
 // One partition that the group has given to this member, now or earlier, seen from outside.
 struct PartitionReport {
   std::string topic;
@@ -160,6 +169,20 @@ struct PartitionReport {
   std::string waiting = {};
   // Why nothing more of it is handled until it is assigned anew; empty: it is not stopped.
   std::string stopped = {};
+  // The end of its log, as the broker said it last, and the offsets from the lowest unfinished one
+  // to there, those of no message included. Nothing: not known, or it is not this member's.
+  std::optional<int64_t> log_end = {};
+  std::optional<int64_t> lag = {};
+  // Nothing: its commits move, or nothing is open.
+  std::optional<HeldBy> oldest = {};
+  // For how long there has been something to do, and nothing of it was finished.
+  milliseconds unmoved{0};
+};
+
+// A topic that no broker knows.
+struct MissingTopic {
+  std::string topic;
+  milliseconds missing_for{0};
 };
 
 struct RunReport {
@@ -176,6 +199,10 @@ struct RunReport {
   std::string unreached;
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time
+  // Topics of this service that do not exist: they are picked up once they do.
+  std::vector<MissingTopic> missing = {};
+  milliseconds unreached_for{0};  // since when `unreached` has not been empty
+  milliseconds age{0};            // since the poll thread has reported this
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md
@@ -192,7 +219,7 @@ class Runtime {
   // Consumes until `stop` is requested, then drains within the deadline and leaves the group.
   virtual RunReport Run(std::stop_token stop) = 0;
 
-  // As of the last round of the poll thread.
+  // As of the last round of the poll thread, RunReport::age ago.
   virtual RunReport Report() const = 0;
 
   // What holds, in one line: the one that it logs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command's exit code means. 3 is kept for "done, but messages were parked".
+// The exit codes of a service and of the command. 3 is kept for "done, but messages were parked".
 #pragma once
 
 namespace oncemq {

@@ -54,6 +54,14 @@ std::string NotBegunText(const PartitionReport& partition) {
                  : "waiting: " + SafeText(partition.waiting);
 }
 
+// Whether the line of a partition says it: only one that has not begun tells why.
+bool IsTold(const std::string& stop, const RunReport& report) {
+  return std::any_of(
+      report.partitions.begin(), report.partitions.end(), [&](const PartitionReport& one) {
+        return !one.begun && IsStopOf(stop, one.topic, std::to_string(one.partition), one.stopped);
+      });
+}
+
 std::string PartitionText(const PartitionReport& partition) {
   const PartitionStatus& status = partition.status;
   return partition.topic + " [" + std::to_string(partition.partition) + "]: " +
@@ -65,15 +73,23 @@ std::string PartitionText(const PartitionReport& partition) {
 
 }  // namespace
 
+bool IsStopOf(std::string_view stop, const std::string& topic, const std::string& partition,
+              const std::string& why) {
+  const std::string name = topic + "/" + partition;
+  return !why.empty() && stop.ends_with(": " + why) &&
+         (stop.starts_with(name + ":") || stop.starts_with(name + " "));
+}
+
 std::string ReportText(const RunReport& report) {
   std::string out = "deliveries " + std::to_string(report.counts.deliveries) + " = " +
                     Joined(TermsOf(report.counts), " + ") + "\n";
   out += "beside them: " + Joined(AttributesOf(report), ", ") + "\n";
+  out += report.counts.uncertain > 0 ? kUncertainMeans : "";
   for (const PartitionReport& partition : report.partitions) {
     out += PartitionText(partition);
   }
   for (const std::string& stop : report.stops) {
-    out += "stopped: " + SafeText(stop) + "\n";
+    out += IsTold(stop, report) ? "" : "stopped: " + SafeText(stop) + "\n";
   }
   if (!report.unreached.empty()) {
     out += "no broker was reached at " + SafeText(report.unreached) + "\n";

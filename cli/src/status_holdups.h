@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of `oncemq status` for things that do not move, and the reasons for a probe to fail.
+// Any JSON gives a text: another version of the service may answer.
+// Thread safety: pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+
+namespace oncemq {
+
+// Long enough for a rebalance after the death of a member, with the default session.
+inline constexpr milliseconds kStalledAfter{60'000};
+
+// Why a probe should fail, a line for each reason; empty: all moves, or has nothing to do.
+// A partition is stopped, or nothing of it was finished for `after` though there is something to
+// do; a topic is missing or no broker was reached for as long; the service has ended by itself, or
+// has told nothing for as long.
+std::vector<std::string> Standstills(const nlohmann::ordered_json& status, milliseconds after);
+
+// A line for the message that holds up a partition; empty: none does.
+std::string HeldText(const nlohmann::ordered_json& partition);
+
+// Lines for retries, the backlog and missing topics of the whole service.
+std::string HoldupsText(const nlohmann::ordered_json& status);
+
+}  // namespace oncemq

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdups_json.h"
+
+#include <optional>
+#include <string>
+
+#include "oncemq/base/bytes.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json NumberOrNull(const std::optional<int64_t>& number) {
+  return number ? ordered_json(*number) : ordered_json();
+}
+
+ordered_json HeldByAsJson(const HeldBy& held) {
+  const OpenMessage& message = held.message;
+  ordered_json out;
+  out["offset"] = message.offset;
+  if (!message.id.empty()) {
+    const bool plain = IsPlainText(message.id);
+    out[plain ? "id" : "id_hex"] = plain ? message.id : HexOfBytes(message.id);
+  }
+  out["state"] = ToString(message.state);
+  out["attempt"] = message.attempt;
+  out["why"] = message.why;
+  out["next_try_ms"] = held.next_try ? ordered_json(held.next_try->count()) : ordered_json();
+  out["held_ms"] = held.held_for.count();
+  return out;
+}
+
+// Nothing where that of a partition of this member is not known.
+std::optional<int64_t> LagOfAll(const RunReport& report) {
+  int64_t sum = 0;
+  for (const PartitionReport& one : report.partitions) {
+    const bool ours =
+        one.status.phase != PartitionPhase::kNone || !one.waiting.empty() || !one.stopped.empty();
+    if (ours && !one.lag) {
+      return std::nullopt;
+    }
+    sum += one.lag.value_or(0);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void AddHoldups(const PartitionReport& report, ordered_json& out) {
+  out["log_end"] = NumberOrNull(report.log_end);
+  out["lag"] = NumberOrNull(report.lag);
+  out["retrying"] = report.status.retrying;
+  out["unmoved_ms"] = report.unmoved.count();
+  out["oldest"] = report.oldest ? HeldByAsJson(*report.oldest) : ordered_json();
+}
+
+void AddHoldups(const RunReport& report, ordered_json& out) {
+  int64_t retrying = 0;
+  for (const PartitionReport& one : report.partitions) {
+    retrying += one.status.retrying;
+  }
+  out["retrying"] = retrying;
+  out["lag"] = NumberOrNull(LagOfAll(report));
+  out["missing_topics"] = ordered_json::array();
+  for (const MissingTopic& missing : report.missing) {
+    out["missing_topics"].push_back(
+        {{"topic", missing.topic}, {"missing_ms", missing.missing_for.count()}});
+  }
+  out["unreached_ms"] = report.unreached_for.count();
+  out["age_ms"] = report.age.count();
+}
+
+}  // namespace oncemq

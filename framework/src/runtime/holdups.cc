@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kLogsEvery{250'000};
+constexpr microseconds kLookUpAfter{1'000'000};
+constexpr microseconds kLookUpEvery{1'000'000};
+constexpr milliseconds kTellAfter{10'000};  // a shorter stay is not worth a line
+constexpr microseconds kTellEvery{30'000'000};
+
+milliseconds Since(BootTime then, BootTime now) {
+  return std::chrono::duration_cast<milliseconds>(std::max(now - then, microseconds(0)));
+}
+
+int64_t Seconds(milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+// Where everything that was read is finished, markers of transactions up to the end are no backlog.
+int64_t LagOf(const PartitionStatus& status, const LogSight& log) {
+  const bool finished = status.frontier >= status.next_offset;
+  const int64_t from = finished ? std::max(status.frontier, log.read_to) : status.frontier;
+  return std::max<int64_t>(0, log.end - from);
+}
+
+bool Waits(const PartitionReport& one) {
+  return !one.waiting.empty() && one.unmoved >= kTellAfter;
+}
+
+bool IsHeld(const PartitionReport& one) {
+  return one.oldest && one.oldest->held_for >= kTellAfter;
+}
+
+}  // namespace
+
+Holdups::Partition& Holdups::At(PartitionId id) {
+  if (id >= partitions_.size()) {
+    partitions_.resize(id + 1);
+  }
+  return partitions_[id];
+}
+
+bool Holdups::LogsDue(BootTime now) {
+  if (now < logs_at_) {
+    return false;
+  }
+  logs_at_ = now + kLogsEvery;
+  return true;
+}
+
+void Holdups::SeeLog(PartitionId id, const LogSight& log) {
+  At(id).log = log;
+}
+
+// A stop is told as one. Behind the end that reading has come to there may be records of a
+// transaction that is not over: nothing can be done about them yet.
+bool Holdups::HasWork(const PartitionReport& one, const LogSight& log) {
+  const PartitionStatus& status = one.status;
+  if (!one.stopped.empty() || !one.waiting.empty()) {
+    return one.stopped.empty();
+  }
+  const bool unread = log.end > status.next_offset && log.read_to < status.next_offset;
+  return status.phase != PartitionPhase::kNone && (status.counts.open > 0 || unread);
+}
+
+void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
+                   BootTime now) {
+  Partition& of = At(id);
+  const PartitionStatus& status = one.status;
+  const bool ours = status.phase != PartitionPhase::kNone;
+  if (ours && of.log.end >= 0) {
+    one.log_end = of.log.end;
+    one.lag = LagOf(status, of.log);
+  }
+  const Mark mark{status.epoch, status.counts.deliveries - status.counts.open,
+                  caught_up_to.value_or(-1)};
+  if (mark != of.mark || !HasWork(one, of.log)) {
+    of.mark = mark;
+    of.moved_at = now;
+  }
+  one.unmoved = Since(of.moved_at, now);
+  const bool open = ours && status.counts.open > 0 && status.frontier < status.next_offset;
+  if (!open || !of.stands || status.frontier != of.frontier || status.epoch != of.epoch) {
+    of.stands = open;
+    of.epoch = status.epoch;
+    of.frontier = status.frontier;
+    of.stands_since = now;
+    of.oldest.reset();
+  }
+}
+
+void Holdups::NoteUnreached(RunReport& report, BootTime now) {
+  if (report.unreached.empty()) {
+    unreached_since_.reset();
+    return;
+  }
+  report.unreached_for = Since(unreached_since_.value_or(now), now);
+  unreached_since_ = unreached_since_.value_or(now);
+}
+
+std::vector<OpenMessage> Holdups::ToLookUp(BootTime now) {
+  std::vector<OpenMessage> wanted;
+  if (now < look_up_at_) {
+    return wanted;
+  }
+  look_up_at_ = now + kLookUpEvery;
+  std::vector<PartitionId> ids;
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    partitions_[id].oldest.reset();
+    if (partitions_[id].stands && now - partitions_[id].stands_since >= kLookUpAfter) {
+      ids.push_back(id);
+    }
+  }
+  if (ids.size() > kMostLookedUp) {
+    std::ranges::nth_element(ids, ids.begin() + kMostLookedUp, {}, [this](PartitionId id) {
+      return std::pair(partitions_[id].stands_since, id);
+    });
+    ids.resize(kMostLookedUp);
+    std::ranges::sort(ids);
+  }
+  for (const PartitionId id : ids) {
+    wanted.emplace_back().partition = id;
+  }
+  return wanted;
+}
+
+void Holdups::Keep(std::vector<OpenMessage> found) {
+  for (OpenMessage& message : found) {
+    if (message.offset >= 0) {
+      At(message.partition).oldest = std::move(message);
+    }
+  }
+}
+
+void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now) const {
+  const Partition& of = partitions_[id];
+  if (!of.oldest) {
+    return;
+  }
+  HeldBy held{.message = *of.oldest, .held_for = Since(of.stands_since, now)};
+  if (of.oldest->next_try) {
+    held.next_try = Since(now, *of.oldest->next_try);
+  }
+  one.oldest = std::move(held);
+}
+
+void Holdups::TellOne(const PartitionReport& one) {
+  if (Waits(one)) {
+    Log(LogLevel::kWarn, "runtime", "the partition waits",
+        {{"topic", one.topic},
+         {"partition", one.partition},
+         {"why", one.waiting},
+         {"seconds", Seconds(one.unmoved)}});
+  }
+  if (IsHeld(one)) {
+    const OpenMessage& message = one.oldest->message;
+    Log(LogLevel::kWarn, "runtime", "a message holds up the commits of its partition",
+        {{"topic", one.topic},
+         {"partition", one.partition},
+         {"offset", message.offset},
+         {"state", ToString(message.state)},
+         {"attempt", message.attempt},
+         {"why", message.why},
+         {"seconds", Seconds(one.oldest->held_for)},
+         {"retrying", one.status.retrying}});
+  }
+}
+
+void Holdups::Tell(const RunReport& report, BootTime now) {
+  if (now < tell_at_) {
+    return;
+  }
+  size_t found = 0;
+  for (const PartitionReport& one : report.partitions) {
+    const bool worth = Waits(one) || IsHeld(one);
+    found += worth ? 1 : 0;
+    if (worth && found <= kMostTold) {
+      TellOne(one);
+    }
+  }
+  if (found > kMostTold) {
+    Log(LogLevel::kWarn, "runtime", "more partitions wait, or are held up by a message",
+        {{"partitions", found}, {"told", kMostTold}});
+  }
+  tell_at_ = found > 0 ? now + kTellEvery : tell_at_;
+}
+
+}  // namespace oncemq

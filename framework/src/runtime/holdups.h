@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holdups: finds the partitions of this member that do not move, and the message that holds up
+// each. `oncemq status` tells it, and every 30 s the log.
+//
+//   if (holdups.LogsDue(now)) holdups.SeeLog(id, source.LogOf(id));     // for each partition
+//   holdups.Note(id, caught_up_to, report.partitions[i], now);          // likewise
+//   auto stuck = holdups.ToLookUp(now);
+//   core.FindOldest(stuck);
+//   holdups.Keep(std::move(stuck));
+//   holdups.Describe(id, report.partitions[i], now);                    // for each partition
+//   holdups.Tell(report, now);
+//
+// **Limits:** the lowest message is looked up for kMostLookedUp partitions at most, once a second.
+// The log gets kMostTold partitions at a time. It never gets the id of a message.
+//
+// **Thread safety:** none; belongs to the poll thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "oncemq/framework/runtime.h"
+#include "source.h"
+
+namespace oncemq {
+
+class Holdups {
+ public:
+  static constexpr size_t kMostLookedUp = 256;
+  static constexpr size_t kMostTold = 8;
+
+  bool LogsDue(BootTime now);
+  void SeeLog(PartitionId id, const LogSight& log);
+
+  // Fills in the lag, and for how long nothing has moved. `caught_up_to`: while the window is
+  // completed from the log, how far that is.
+  void Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
+            BootTime now);
+  // Since when no broker has been there.
+  void NoteUnreached(RunReport& report, BootTime now);
+
+  // Those whose lowest message has stayed the same for a second, to be filled in by
+  // Core::FindOldest(); mostly none.
+  std::vector<OpenMessage> ToLookUp(BootTime now);
+  void Keep(std::vector<OpenMessage> found);
+  void Describe(PartitionId id, PartitionReport& one, BootTime now) const;
+
+  void Tell(const RunReport& report, BootTime now);
+
+ private:
+  // Changes with everything that counts as a step.
+  struct Mark {
+    uint32_t epoch = 0;
+    int64_t ended = -1;
+    int64_t caught_up_to = -1;
+    bool operator==(const Mark&) const = default;
+  };
+  struct Partition {
+    LogSight log;
+    Mark mark;
+    BootTime moved_at{};
+    bool stands = false;  // something is open, and the frontier is where it was
+    uint32_t epoch = 0;
+    int64_t frontier = -1;
+    BootTime stands_since{};
+    std::optional<OpenMessage> oldest;
+  };
+  Partition& At(PartitionId id);
+  static bool HasWork(const PartitionReport& one, const LogSight& log);
+  static void TellOne(const PartitionReport& one);
+
+  std::vector<Partition> partitions_;
+  std::optional<BootTime> unreached_since_;
+  BootTime logs_at_{};
+  BootTime look_up_at_{};
+  BootTime tell_at_{};
+};
+
+}  // namespace oncemq

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve.h"
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "exit_code.h"
+#include "oncemq/base/log.h"
+#include "oncemq/framework/admin.h"
+#include "report.h"
+#include "service_window.h"
+
+namespace oncemq {
+namespace {
+
+static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
+
+constexpr char kNoOpener[] =
+    "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
+    "RunService OpenServiceLocks (RunServiceOptions::open_locks)";
+
+// nullptr: the service offers no socket.
+Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
+                                               const Runtime* runtime, Window* window) {
+  if (options.admin.socket.empty()) {
+    return std::unique_ptr<AdminSocket>();
+  }
+  return AdminSocket::Open(options.admin, {.runtime = runtime,
+                                           .window = window,
+                                           .group = options.runtime.kafka.group,
+                                           .guarantee = ExplainGuarantee(options)});
+}
+
+// nullptr: the file names no store.
+Result<std::unique_ptr<LockDomain>> OpenDomain(const ServiceOptions& options, LockOpener open) {
+  if (!options.locks.any()) {
+    return std::unique_ptr<LockDomain>();
+  }
+  if (open == nullptr) {
+    return Error{Code::kInvalid, Effect::kNone, kNoOpener};
+  }
+  return open(options);
+}
+
+// A stop that no signal asked for came from the handler.
+int CodeOf(const RunReport& report, const StopSignals& signals) {
+  const bool by_itself = signals.token().stop_requested() && signals.received() == 0;
+  return by_itself ? static_cast<int>(kExitFailed) : ExitCodeOf(report, signals.received());
+}
+
+// Between StartLogging and StopLogging.
+int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSignals& signals) {
+  Log(LogLevel::kInfo, "oncemq", "starting",
+      {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
+  const auto window = OpenServiceWindow(options);
+  if (!window) {
+    return TellRefusal(window.error());
+  }
+  auto locks = OpenDomain(options, request.open_locks);
+  if (!locks) {
+    return TellRefusal(locks.error());
+  }
+  RuntimeOptions runtime_options = options.runtime;
+  runtime_options.locks.domain = *std::move(locks);
+  auto runtime = Runtime::Open(std::move(runtime_options), window->get(), request.handler(signals));
+  if (!runtime) {
+    return TellRefusal(runtime.error());
+  }
+  auto admin = OpenAdmin(options, runtime->get(), window->get());
+  if (!admin) {
+    return TellRefusal(admin.error());
+  }
+  const RunReport report = (*runtime)->Run(signals.token());
+  admin->reset();  // from here on nothing more happens that could be asked about
+  request.tell(report);
+  const int code = CodeOf(report, signals);
+  if (!report.clean) {
+    // A handler that did not return may still use the objects that would be destroyed now.
+    StopLogging();
+    std::_Exit(code);
+  }
+  return code;
+}
+
+}  // namespace
+
+int TellRefusal(const Error& error) {
+  std::cerr << error.message << "\n";
+  return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;
+}
+
+int Serve(const ServiceOptions& options, const ServeRequest& request) {
+  // A reader of our output that goes away is an error of one write, not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+  StopSignals signals;
+  StartLogging(options.log);
+  const int code = RunOpened(options, request, signals);
+  StopLogging();
+  return code;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window that a service's options name: RunService and `oncemq run` open it, `oncemq check`
+// looks whether that can work.
+#pragma once
+
+#include <memory>
+
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+
+// Whether a window on disk can be kept in its directory on this host. It is not made, and nothing
+// is written. kInvalid: the path leads through something that is no directory, or may not be
+// written to by this user. Thread safety: any thread.
+Status CheckServiceWindow(const ServiceOptions& options);
+
+// nullptr: the options want no window. Failures: those of CheckServiceWindow, else the engine's.
+Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options);
+
+}  // namespace oncemq

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules 3 and 11 on a real broker, at the level opaque: members that do not see each other's
+// window, as on hosts of their own. One is killed in full work; its heir repeats some calls. Each
+// of them is told to the handler, and the heir's count of uncertain ones is an upper bound of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "guarded_target.h"
+#include "member_process.h"
+#include "storm.h"
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/temp_dir.h"
+#include "support/test_producer.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint32_t kSentMessages = 200'000;
+constexpr size_t kCallsBeforeTheEnd = 2'000;
+
+class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    const std::string name =
+        "unclean-" + GetParam() + "-" + std::to_string(test.line());  // one topic for each test
+    place_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
+    KafkaAdmin(place_.bootstrap).CreateTopic({.name = name, .partitions = 1});
+    TestProducer producer(place_.bootstrap);
+    for (uint32_t id = 0; id < kSentMessages; id++) {
+      producer.Send({.topic = place_.topic,
+                     .key = "k" + std::to_string(id % 97),
+                     .value = "some payload",
+                     .headers = {{"message-id", std::to_string(id)}}});
+    }
+    producer.Flush();
+  }
+
+  // A member that has the partition, and works.
+  std::unique_ptr<Process> StartWorking() {
+    auto member = StartMember(place_, started_, {{"ONCEMQ_SESSION_MS", "2000"}});
+    const uint32_t number = started_++;
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return CallsOf(number) >= kCallsBeforeTheEnd; }))
+        << LogOfMember(place_, number);
+    return member;
+  }
+  // The last one does the rest, and leaves in order.
+  void DoTheRest() {
+    const uint32_t number = started_;
+    const auto member = StartWorking();
+    EXPECT_TRUE(AllCommitted(place_.bootstrap, place_.group, place_.topic, kSentMessages))
+        << LogOfMember(place_, number);
+    EXPECT_EQ(member->Terminate(seconds(20)), 0) << LogOfMember(place_, number);
+    const Totals totals =
+        ExpectCommitsAddUp(place_.bootstrap, place_.group, place_.topic, kSentMessages);
+    EXPECT_EQ(totals.applied, kSentMessages);
+  }
+
+  const std::vector<CallRecord>& Calls() {
+    CallLog(dir_.path() / "calls").ReadOn(calls_);
+    return calls_;
+  }
+  size_t CallsOf(uint32_t member) {
+    size_t count = 0;
+    for (const CallRecord& call : Calls()) {
+      count += call.kind == CallRecord::kCalled && call.member == member ? 1 : 0;
+    }
+    return count;
+  }
+  // How many calls repeated an earlier one. Expects that each of them was told.
+  int64_t RepeatedCalls() {
+    std::map<uint32_t, int> calls;
+    int64_t repeated = 0;
+    int64_t untold = 0;
+    for (const CallRecord& call : Calls()) {
+      if (call.kind == CallRecord::kCalled && calls[call.id]++ > 0) {
+        repeated++;
+        untold += call.uncertain == 0 || call.attempt < 2 ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(calls.size(), kSentMessages);
+    EXPECT_EQ(untold, 0) << "of " << repeated << " repeated calls";
+    return repeated;
+  }
+  // As the closing report of the last member counts it.
+  int64_t UncertainInTheEnd() {
+    int64_t uncertain = -1;
+    for (const CallRecord& call : Calls()) {
+      uncertain = call.kind == CallRecord::kEnded ? call.uncertain : uncertain;
+    }
+    return uncertain;
+  }
+  int64_t RepeatedEffects() {
+    std::map<uint32_t, int> effects;
+    int64_t repeated = 0;
+    for (const StoredEffect& effect : GuardedTarget(dir_.path() / "target").All()) {
+      repeated += effects[effect.id]++ > 0 ? 1 : 0;
+    }
+    EXPECT_EQ(effects.size(), kSentMessages);
+    return repeated;
+  }
+
+  const TempDir dir_;
+  MemberPlace place_;
+  uint32_t started_ = 0;
+  std::vector<CallRecord> calls_;
+};
+
+TEST_P(KafkaUncleanEnd, TheHeirCountsAllThatTheDeadOwnerMayHaveBegun) {
+  StartWorking()->Kill9();
+  DoTheRest();
+  const int64_t repeated = RepeatedCalls();
+  const int64_t uncertain = UncertainInTheEnd();
+  RecordProperty("repeated", std::to_string(repeated));
+  RecordProperty("uncertain", std::to_string(uncertain));
+  EXPECT_GT(repeated, 0) << "nothing was repeated: the test is blind";
+  EXPECT_LE(RepeatedEffects(), repeated);
+  EXPECT_LE(repeated, uncertain);
+  EXPECT_LT(uncertain, kSentMessages / 2) << "a bound that bounds nothing";
+  const std::string log = LogOfMember(place_, 1);
+  EXPECT_THAT(log, HasSubstr("a former owner may have begun these offsets"));
+  EXPECT_THAT(log, Not(HasSubstr("the window is complete")));
+}
+
+TEST_P(KafkaUncleanEnd, EachOfSeveralHeirsIsToldWhatTheDeadBeforeItMayHaveBegun) {
+  for (int kill = 0; kill < 3; kill++) {
+    StartWorking()->Kill9();
+  }
+  DoTheRest();
+  EXPECT_GT(RepeatedCalls(), 0);
+}
+
+TEST_P(KafkaUncleanEnd, ACleanHandOverCountsNothing) {
+  EXPECT_EQ(StartWorking()->Terminate(seconds(20)), 0) << LogOfMember(place_, 0);
+  DoTheRest();
+  EXPECT_EQ(RepeatedCalls(), 0);
+  EXPECT_EQ(RepeatedEffects(), 0);
+  EXPECT_EQ(UncertainInTheEnd(), 0);
+  EXPECT_THAT(LogOfMember(place_, 1), Not(HasSubstr("a former owner may have begun")));
+}
+
+std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
+  return info.param == "opaque-apart" ? "OnDisk" : "InMemory";
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, KafkaUncleanEnd,
+                         ::testing::Values("opaque-apart", "opaque-memory"), NameOfWindow);
+
+}  // namespace
+}  // namespace oncemq::testing

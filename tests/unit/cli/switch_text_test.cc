@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of `oncemq lock switch`: of one look, and of a watch that counts down.
+#include "switch_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace oncemq {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+LockSwitch UnderWay(milliseconds left) {
+  LockSwitch told;
+  told.in_force = "a";
+  told.target = "b";
+  told.phase = SwitchMode::kBoth;
+  told.epoch = 5;
+  told.left = left;
+  told.why = "an \"upgrade\"\n";
+  return told;
+}
+
+LockSwitch Over() {
+  LockSwitch told;
+  told.in_force = "b";
+  told.epoch = 6;
+  return told;
+}
+
+TEST(SwitchText, OneLookSaysThatItDoesNotKnowWhenTheSwitchBegan) {
+  EXPECT_EQ(SwitchText(UnderWay(milliseconds(39'986)), /*watched=*/false),
+            "a is in force, epoch 5; switching to b (planned: both grant), 39986 ms left at most "
+            "(one look does not know when the switch began: --watch counts down); why: an "
+            "\"upgrade\"\\n\n");
+  EXPECT_EQ(SwitchText(Over(), /*watched=*/false), "b is in force, epoch 6\n");
+}
+
+TEST(SwitchText, JsonTellsTheSame) {
+  const auto json = nlohmann::json::parse(SwitchJson(UnderWay(milliseconds(39'986))));
+  EXPECT_EQ(json["left_ms"], 39'986);
+  EXPECT_EQ(json["phase"], "both");
+  EXPECT_EQ(json["why"], "an \"upgrade\"\n");
+  EXPECT_TRUE(nlohmann::json::parse(SwitchJson(Over()))["left_ms"].is_null());
+}
+
+TEST(SwitchText, AWatchTellsEachLookUntilTheSwitchIsOver) {
+  int64_t now = 0;
+  std::vector<std::string> lines;
+  WatchSwitch([&] { return now < 3'000 ? UnderWay(milliseconds(3'000 - now)) : Over(); },
+              [&] { now += 1'000; },
+              [&](const LockSwitch& told) {
+                lines.push_back(SwitchText(told, /*watched=*/true));
+                return true;
+              });
+  EXPECT_THAT(lines,
+              ElementsAre(HasSubstr(", 3000 ms left at most; why"), HasSubstr(", 2000 ms left"),
+                          HasSubstr(", 1000 ms left"), EndsWith("b is in force, epoch 6\n")));
+}
+
+TEST(SwitchText, AWatchThatNobodyReadsEnds) {
+  int looks = 0;
+  const auto look = [&] {
+    looks++;
+    return UnderWay(milliseconds(3'000));
+  };
+  WatchSwitch(
+      look, [] {}, [](const LockSwitch&) { return false; });
+  EXPECT_EQ(looks, 1);
+}
+
+}  // namespace
+}  // namespace oncemq

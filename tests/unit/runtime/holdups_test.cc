@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitions that do not move, by a clock that the test moves.
+#include "holdups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/log_file.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class HoldupsTest : public ::testing::Test {
+ protected:
+  // Partition `id`, at work, that has `open` messages from `frontier` on.
+  static PartitionReport Working(int32_t id, int64_t frontier, int64_t open) {
+    PartitionReport one{.topic = "payments", .partition = id};
+    one.status.phase = PartitionPhase::kActive;
+    one.status.epoch = 1;
+    one.status.frontier = frontier;
+    one.status.next_offset = frontier + open;
+    one.status.counts.deliveries = frontier + open;
+    one.status.counts.applied = frontier;
+    one.status.counts.open = open;
+    return one;
+  }
+  PartitionReport Note(PartitionReport one, std::optional<int64_t> caught_up_to = {}) {
+    holdups_.Note(static_cast<PartitionId>(one.partition), caught_up_to, one, now_);
+    return one;
+  }
+  void Keep(PartitionId id, OpenState state, const std::string& why) {
+    holdups_.Keep({{.partition = id,
+                    .offset = 40,
+                    .id = "canary",
+                    .state = state,
+                    .attempt = 7,
+                    .why = why,
+                    .next_try = now_ + seconds(3)}});
+  }
+  void After(microseconds time) { now_ += time; }
+
+  Holdups holdups_;
+  BootTime now_{seconds(1'000)};
+};
+
+TEST_F(HoldupsTest, WithSomethingToDoAndNothingFinishedTheTimeRuns) {
+  EXPECT_EQ(Note(Working(0, 40, 2)).unmoved, seconds(0));
+  After(seconds(7));
+  EXPECT_EQ(Note(Working(0, 40, 2)).unmoved, seconds(7));
+  PartitionReport finished_above = Working(0, 40, 2);
+  finished_above.status.counts.open = 1;
+  finished_above.status.counts.applied++;
+  EXPECT_EQ(Note(finished_above).unmoved, seconds(0)) << "behind it others go on";
+  After(seconds(5));
+  EXPECT_EQ(Note(finished_above).unmoved, seconds(5));
+  After(seconds(1));
+  EXPECT_EQ(Note(Working(0, 42, 0)).unmoved, seconds(0));
+  After(seconds(100));
+  EXPECT_EQ(Note(Working(0, 42, 0)).unmoved, seconds(0)) << "there is nothing to do";
+}
+
+TEST_F(HoldupsTest, APartitionThatWaitsDoesNotMoveUnlessItsWindowIsBeingCompleted) {
+  PartitionReport waits{.topic = "payments", .partition = 0, .begun = false};
+  waits.waiting = "another process holds it";
+  Note(waits);
+  After(seconds(9));
+  EXPECT_EQ(Note(waits).unmoved, seconds(9));
+  PartitionReport completes = Working(1, 40, 0);
+  completes.waiting = "its window is completed from the log";
+  Note(completes, 10);
+  After(seconds(9));
+  EXPECT_EQ(Note(completes, 11).unmoved, seconds(0));
+  After(seconds(9));
+  EXPECT_EQ(Note(completes, 11).unmoved, seconds(9));
+  completes.waiting.clear();
+  completes.stopped = "damaged";
+  EXPECT_EQ(Note(completes, 11).unmoved, seconds(0)) << "that is told as a stop";
+}
+
+TEST_F(HoldupsTest, ABacklogThatIsNotReadDoesNotMove) {
+  EXPECT_EQ(Note(Working(0, 40, 0)).lag, std::nullopt) << "not known yet";
+  holdups_.SeeLog(0, {.end = 50, .read_to = -1});
+  Note(Working(0, 40, 0));
+  After(seconds(9));
+  const PartitionReport unread = Note(Working(0, 40, 0));
+  EXPECT_EQ(unread.unmoved, seconds(9));
+  EXPECT_EQ(unread.lag, 10);
+  EXPECT_EQ(unread.log_end, 50);
+}
+
+TEST_F(HoldupsTest, MarkersAndOpenTransactionsAtTheEndAreNothingToDo) {
+  holdups_.SeeLog(0, {.end = 50, .read_to = 50});
+  Note(Working(0, 40, 0));
+  After(seconds(100));
+  EXPECT_EQ(Note(Working(0, 40, 0)).unmoved, seconds(0));
+  EXPECT_EQ(Note(Working(0, 40, 0)).lag, 0) << "markers alone";
+  holdups_.SeeLog(0, {.end = 50, .read_to = 45});
+  EXPECT_EQ(Note(Working(0, 40, 0)).unmoved, seconds(0));
+  EXPECT_EQ(Note(Working(0, 40, 0)).lag, 5) << "of a transaction that is not over";
+  EXPECT_EQ(Note(Working(0, 40, 2)).lag, 10) << "from the lowest unfinished one";
+}
+
+TEST_F(HoldupsTest, APartitionThatIsNotOursHasNeitherLagNorWork) {
+  holdups_.SeeLog(0, {.end = 50, .read_to = -1});
+  PartitionReport gone = Working(0, 40, 2);
+  gone.status.phase = PartitionPhase::kNone;
+  Note(gone);
+  After(seconds(100));
+  EXPECT_EQ(Note(gone).unmoved, seconds(0));
+  EXPECT_EQ(Note(gone).lag, std::nullopt);
+}
+
+TEST_F(HoldupsTest, TheLowestMessageIsLookedUpOnceItHasStayedForASecond) {
+  Note(Working(3, 40, 2));
+  EXPECT_THAT(holdups_.ToLookUp(now_), IsEmpty());
+  After(seconds(1));
+  Note(Working(3, 40, 2));
+  Note(Working(5, 70, 0));
+  const auto wanted = holdups_.ToLookUp(now_);
+  ASSERT_THAT(wanted, SizeIs(1));
+  EXPECT_EQ(wanted[0].partition, 3u);
+  EXPECT_THAT(holdups_.ToLookUp(now_), IsEmpty()) << "once a second";
+  Keep(3, OpenState::kRetrying, "the database is down");
+  After(seconds(1));
+  PartitionReport one = Note(Working(3, 40, 2));
+  holdups_.Describe(3, one, now_);
+  ASSERT_TRUE(one.oldest);
+  EXPECT_EQ(one.oldest->message.why, "the database is down");
+  EXPECT_EQ(one.oldest->held_for, seconds(2));
+  EXPECT_EQ(one.oldest->next_try, seconds(2));
+  one = Note(Working(3, 41, 1));
+  holdups_.Describe(3, one, now_);
+  EXPECT_FALSE(one.oldest) << "another one is the lowest now";
+}
+
+TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
+  for (int32_t id = 400; id-- > 0;) {
+    Note(Working(id, 40, 1));
+    After(milliseconds(1));
+  }
+  After(seconds(2));
+  const auto wanted = holdups_.ToLookUp(now_);
+  ASSERT_THAT(wanted, SizeIs(Holdups::kMostLookedUp));
+  EXPECT_EQ(wanted.front().partition, 400 - Holdups::kMostLookedUp);
+  EXPECT_EQ(wanted.back().partition, 399u);
+  EXPECT_TRUE(std::ranges::is_sorted(wanted, {}, &OpenMessage::partition));
+}
+
+TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySecondsAndNamesNoId) {
+  LogFile log;
+  RunReport report;
+  const auto look = [&](microseconds time) {
+    After(time);
+    PartitionReport held = Note(Working(0, 40, 2));
+    held.status.retrying = 2;
+    Keep(0, OpenState::kRetrying, "the database is down");
+    holdups_.Describe(0, held, now_);
+    PartitionReport waits{.topic = "refunds", .partition = 1, .begun = false};
+    waits.waiting = "IO error: No space left on device";
+    report.partitions = {held, Note(waits)};
+    holdups_.Tell(report, now_);
+  };
+  look(seconds(0));
+  look(seconds(9));
+  look(seconds(1));
+  look(seconds(20));
+  look(seconds(10));
+  const std::string text = log.End();
+  EXPECT_THAT(text, HasSubstr("a message holds up the commits of its partition"));
+  EXPECT_THAT(
+      text, HasSubstr("\"topic\":\"payments\",\"partition\":0,\"offset\":40,\"state\":\"retrying\","
+                      "\"attempt\":7,\"why\":\"the database is down\",\"seconds\":10,"
+                      "\"retrying\":2}"));
+  EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2}"));
+  EXPECT_THAT(text, HasSubstr("the partition waits"));
+  EXPECT_THAT(text, HasSubstr("\"topic\":\"refunds\",\"partition\":1,"
+                              "\"why\":\"IO error: No space left on device\",\"seconds\":10}"));
+  EXPECT_THAT(text, Not(HasSubstr("\"seconds\":9")));
+  EXPECT_THAT(text, Not(HasSubstr("\"seconds\":30"))) << "the reminder is not due";
+  EXPECT_THAT(text, Not(HasSubstr("canary")));
+}
+
+TEST_F(HoldupsTest, OfManyPartitionsAFewAreNamedAndTheRestIsCounted) {
+  LogFile log;
+  RunReport report;
+  for (int32_t id = 0; id < 20; id++) {
+    PartitionReport waits{.topic = "payments", .partition = id, .begun = false};
+    waits.waiting = "held";
+    waits.unmoved = seconds(15);
+    report.partitions.push_back(waits);
+  }
+  holdups_.Tell(report, now_);
+  const std::string text = log.End();
+  EXPECT_THAT(text, HasSubstr("\"partition\":7,"));
+  EXPECT_THAT(text, Not(HasSubstr("\"partition\":8,")));
+  EXPECT_THAT(text, HasSubstr("\"partitions\":20,\"told\":8}"));
+}
+
+TEST_F(HoldupsTest, TheTimeWithoutAnyBrokerRuns) {
+  RunReport report;
+  report.unreached = "k1:9092 (refused)";
+  holdups_.NoteUnreached(report, now_);
+  EXPECT_EQ(report.unreached_for, seconds(0));
+  After(seconds(70));
+  holdups_.NoteUnreached(report, now_);
+  EXPECT_EQ(report.unreached_for, seconds(70));
+  RunReport reached;
+  holdups_.NoteUnreached(reached, now_);
+  EXPECT_EQ(reached.unreached_for, seconds(0));
+}
+
+}  // namespace
+}  // namespace oncemq::testing

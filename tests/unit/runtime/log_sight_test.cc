@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a member knows the logs that it reads.
+#include "member.h"
+#include "member_fixture.h"
+
+namespace oncemq::testing {
+namespace {
+
+class LogSightTest : public MemberTest {
+ protected:
+  PartitionId IdOf(int32_t partition) const {
+    for (const auto& [id, facts] : told_.assigned) {
+      if (facts.partition == partition) {
+        return id;
+      }
+    }
+    return 0;
+  }
+  LogSight Sight(int32_t partition) const { return member_->LogOf(IdOf(partition)); }
+};
+
+TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
+  Send(0, 10);
+  Join();
+  EXPECT_EQ(member_->LogOf(0).end, -1) << "nothing is assigned";
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2; }));
+  EXPECT_EQ(Sight(0).end, 10);
+  ASSERT_TRUE(Serving([&] { return Sight(0).read_to == 10 && Sight(1).read_to == 0; }));
+  EXPECT_EQ(read_[IdOf(0)], 10u) << "the end is no message";
+  Send(0, 5);
+  ASSERT_TRUE(Serving([&] { return Sight(0).read_to == 15; }));
+  EXPECT_EQ(Sight(0).end, 15);
+  EXPECT_TRUE(told_.incidents.empty());
+}
+
+}  // namespace
+}  // namespace oncemq::testing

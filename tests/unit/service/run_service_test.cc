@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service in one call, as far as it goes without a broker.
+#include "oncemq/framework/run_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "oncemq/framework/service_options.h"
+#include "oncemq/locks/memory_locks.h"
+#include "support/temp_dir.h"
+
+namespace oncemq {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ExitedWithCode;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+constexpr char kYaml[] =
+    "kafka: {brokers: \"127.0.0.1:1\", group: payments}\n"
+    "topics: payments\n"
+    "window: {engine: memory, level: guarded, ids: partition_owned, id: {header: message-id}}\n";
+constexpr unsigned kPatienceSeconds = 20;  // then SIGALRM ends a child that is deaf
+
+class RunServiceTest : public ::testing::Test {
+ protected:
+  std::string Write(const std::string& more = "") const {
+    const std::filesystem::path file = dir_.path() / "service.yaml";
+    std::ofstream(file) << kYaml << more;
+    return file;
+  }
+
+  static int Run(std::vector<std::string> words, const RunServiceOptions& options = {}) {
+    words.insert(words.begin(), "/usr/bin/payments");
+    std::vector<char*> argv;
+    for (std::string& word : words) {
+      argv.push_back(word.data());
+    }
+    const Handler handler = [](const Message&, Context&) -> Outcome { return Done{}; };
+    return RunService(static_cast<int>(argv.size()), argv.data(), handler, options);
+  }
+
+  struct Ended {
+    int code = -1;
+    std::string err;
+  };
+  static Ended Refusal(std::vector<std::string> words, const RunServiceOptions& options = {}) {
+    CaptureStderr();
+    const int code = Run(std::move(words), options);
+    return {code, GetCapturedStderr()};
+  }
+
+  const testing::TempDir dir_;
+};
+
+TEST_F(RunServiceTest, ArgumentsThatNameNoFileAreRefusedWithTheUsage) {
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{}, "which service file? Say -c FILE"},
+      {{"-c"}, "-c wants a service file"},
+      {{"--config"}, "--config wants a service file"},
+      {{"--config="}, "one service file is needed"},
+      {{"-c", "a", "-c", "b"}, "one service file is needed"},
+      {{"-c", "a", "--workers"}, "unknown argument `--workers`"},
+      {{"a.yaml"}, "unknown argument `a.yaml`"}};
+  for (const auto& [words, why] : wrong) {
+    const Ended ended = Refusal(words);
+    EXPECT_EQ(ended.code, 2) << why;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(why), HasSubstr("\nusage: payments -c FILE\n")));
+  }
+}
+
+TEST_F(RunServiceTest, HelpIsAResult) {
+  CaptureStdout();
+  EXPECT_EQ(Run({"--help"}), 0);
+  EXPECT_THAT(GetCapturedStdout(), StartsWith("usage: payments -c FILE\n"));
+}
+
+TEST_F(RunServiceTest, AFileThatIsNotThereOrNotMeantIsRefusedWithItsPlace) {
+  const Ended missing = Refusal({"-c", "/no/such/file.yaml"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.err, "/no/such/file.yaml: No such file or directory\n");
+  const std::string file = Write("window_: 5\n");
+  const Ended wrong = Refusal({"--config=" + file});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr(file + ":4:1: unknown key `window_`"));
+}
+
+TEST_F(RunServiceTest, AFileThatNamesAStoreOfLocksIsRefusedByAProgramThatOpensNone) {
+  const Ended ended = Refusal({"-c", Write("locks: {at: \"memory:\"}\n")});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("link oncemq::service_locks"));
+}
+
+TEST_F(RunServiceTest, TheOpenerOfLocksGetsTheOptionsOfTheFile) {
+  const LockOpener open = [](const ServiceOptions& options) -> Result<std::unique_ptr<LockDomain>> {
+    return Error{Code::kUnavailable, Effect::kNone, "nobody is at " + options.locks.at};
+  };
+  const Ended ended = Refusal({"-c", Write("locks: {at: \"memory:\"}\n")}, {.open_locks = open});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("nobody is at memory:"));
+}
+
+// Each in a child: the signals concern the whole process. The opener is called when they are taken,
+// and before anything waits for the broker.
+class RunServiceDeathTest : public RunServiceTest {
+ protected:
+  template <int kSignal>
+  static Result<std::unique_ptr<LockDomain>> SendThenOpen(const ServiceOptions&) {
+    kill(getpid(), kSignal);
+    return LockDomain::Open(MakeMemoryLocks());
+  }
+  [[noreturn]] static void RunAndExit(const std::string& file, LockOpener open) {
+    alarm(kPatienceSeconds);
+    _exit(Run({"-c", file}, {.open_locks = open}));
+  }
+};
+
+TEST_F(RunServiceDeathTest, ASignalEndsItInOrderWithTheClosingReport) {
+  const std::string file = Write("locks: {at: \"memory:\"}\n");
+  const char* const report = "no broker was reached|no partition was ever assigned";
+  EXPECT_EXIT(RunAndExit(file, SendThenOpen<SIGTERM>), ExitedWithCode(5), report);
+  EXPECT_EXIT(RunAndExit(file, SendThenOpen<SIGINT>), ExitedWithCode(5), report);
+}
+
+}  // namespace
+}  // namespace oncemq
