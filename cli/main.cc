@@ -191,7 +191,7 @@ CLI::Option* AddSpace(CLI::App& command, LockArguments& arguments, const std::st
       ->each([&](const std::string&) { arguments.space_said = true; });
 }
 
-// Where several stores are switched. `board`: what the name of the switchboard is called.
+// Where several stores are switched. `board`: the option for the name of the switchboard.
 void AddRecord(CLI::App& command, LockArguments& arguments, const std::string& board) {
   command.add_option("--record", arguments.record,
                      "Where the switch record is: file:/directory, etcd://host or the like; with a "

@@ -35,7 +35,7 @@ class RepeatLimit {
 
   bool Admit(LogLevel level, std::string_view area, std::string_view text, BootTime now);
 
-  // What was held back in intervals that have ended by `now`; each line is told once.
+  // The lines held back in intervals that have ended by `now`; each line is told once.
   std::vector<HeldBack> Take(BootTime now);
 
  private:

@@ -97,7 +97,7 @@ void Switchboard::Parts::LookAtForce() {
 }
 
 // By the probe, aside, once for each turn in which nothing was reported of it. Only a process that
-// holds something asks: what it protects by calling the switch off are its own holds.
+// holds something asks: calling the switch off protects only its own holds.
 void Switchboard::Parts::LookAtTarget() {
   if (!options.probe || !ShortestHeld()) {
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetWatch: whether the target of a planned switch takes what it is told, as far as one process
-// has seen. A switch to a silent target is called off, so that it costs no hold. Without clock or
-// I/O.
+// TargetWatch: whether the target of a planned switch takes the calls sent to it, as far as one
+// process has seen. A switch to a silent target is called off, so that it costs no hold. Without
+// clock or I/O.
 //
 // W1  A silence begins with the sending of the first call that failed, but not before the answer to
 //     the last call that the target took.

@@ -27,9 +27,9 @@ Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const c
 Result<bool> LocksByCatalogue(const LockArguments& arguments);
 // As the catalogue gives it to whoever asks.
 Result<StoreAccess> AccessOf(const CatalogueArguments& from);
-// Opens what --at, --record with --store, or --catalogue says, else ONCEMQ_LOCKS, ONCEMQ_CATALOGUE
-// or ONCEMQ_RECORD with ONCEMQ_STORES. Where several stores are switched it casts no vote, and
-// begins no record.
+// Opens the engine that --at, --record with --store, or --catalogue names, else ONCEMQ_LOCKS,
+// ONCEMQ_CATALOGUE or ONCEMQ_RECORD with ONCEMQ_STORES. Where several stores are switched it casts
+// no vote, and begins no record.
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments);
 // How a command opens a switchboard: its own calls are no reason to leave a store.
 SwitchboardOptions WithoutVote();

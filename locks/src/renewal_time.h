@@ -9,7 +9,7 @@
 
 namespace oncemq {
 
-// The shortest of all: what is asked together is answered together.
+// The shortest of all: claims that are asked together are answered together.
 inline milliseconds AnswerWithin(std::span<const LockClaim> claims) {
   milliseconds shortest = milliseconds::max();
   for (const LockClaim& claim : claims) {

@@ -57,7 +57,7 @@ std::vector<LockClaim> Watchdog::ClaimsOf(const Renewals::Batch& holds, BootTime
   return claims;
 }
 
-// One call, and what comes of it.
+// One call, and its consequences.
 Status Watchdog::Renew(const Renewals::Batch& holds) {
   const BootTime asked_at = clock_.Boot();
   const std::vector<LockClaim> claims = ClaimsOf(holds, asked_at);

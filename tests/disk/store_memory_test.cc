@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of many partitions share the memory for their ids: what one has to give up goes to its
-// history, and is known as before.
+// Stores of many partitions share the memory for their ids: the ids that one has to give up go to
+// its history, and are known as before.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -44,7 +44,7 @@ struct CallRecord {
     kHangs,       // it will not return: its process is to be killed now
     kKnown,       // the target answered "already done"
     kEnded,       // the member left in order; `offset` is how many ids the log had told it, and
-                  // `uncertain` what its report counts
+                  // `uncertain` the count of its report
   };
   Kind kind = kCalled;
   uint32_t member = 0;

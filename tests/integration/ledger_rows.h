@@ -13,7 +13,7 @@
 namespace oncemq::testing {
 
 // `kind`: memory | opaque-memory | opaque | guarded | atomic; the last three lie below `dir`, and
-// what they write is never synced where "-unsynced" follows. "memory" is guarded.
+// their writes are never synced where "-unsynced" follows. "memory" is guarded.
 std::unique_ptr<Window> OpenTestWindow(std::string_view kind, const std::filesystem::path& dir);
 
 // Counts the id, and whether its key has moved on. False: the store did not take it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a member whose handlers retry for long, at full speed: what waits must not keep the
-// responses of the broker in which it came (docs/policies.md, "Memory of messages").
+// Memory of a member whose handlers retry for long, at full speed: messages that wait must not keep
+// the responses of the broker in which they came (docs/policies.md, "Memory of messages").
 //
 // One key of a hundred answers Retry until a quarter of a gigabyte has passed it. Each response has
 // a message of such a key, so a member that keeps responses grows by all that it reads meanwhile.
@@ -36,7 +36,7 @@ class KafkaMemory : public KafkaRuntimeTest {
   const int64_t seconds_ = static_cast<int64_t>(FromEnvironment("ONCEMQ_MEMORY_SECONDS", 20));
   const int64_t waits_for_ = seconds_ < 300 ? 131'072 : 524'288;  // messages that pass it
 
-  // The test's own log must not fill the disk: what was read goes.
+  // The test's own log must not fill the disk: the records that were read go.
   void CreateShortTopic() {
     CreateTopic(kPartitionCount, {{"retention.bytes", std::to_string(256 * kMiB)},
                                   {"segment.bytes", std::to_string(16 * kMiB)}});
@@ -113,8 +113,8 @@ TEST_F(KafkaMemory, StaysWithinItsFormulaWhileOneKeyOfAHundredIsRetriedForLong) 
   EXPECT_TRUE(member.Stop().clean);
 
   EXPECT_GT(waited, waits_for_ / 200) << "too few waited: this proves nothing";
-  // What the formula adds to a member without waiting messages: the bytes in flight, and what was
-  // left behind and is not copied yet. The allocator may need half as much more.
+  // The formula adds, to a member without waiting messages, the bytes in flight, and the messages
+  // that have to be copied and are not copied yet. The allocator may need half as much more.
   const uint64_t added = options.core.in_flight_bytes + options.core.left_behind_bytes / 4 * 5;
   EXPECT_LE(peak, before + added / 2 * 3)
       << "MiB: " << before / kMiB << " before, " << peak / kMiB << " at most, of "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the locks in PostgreSQL do.
+// Behaviour that only the locks in PostgreSQL have.
 #include "oncemq/locks/postgres_locks.h"
 
 #include <thread>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks in a Redis whose clock was set back: what died keeps its name, or its place, for no longer
-// than its own lease from when somebody asks.
+// Locks in a Redis whose clock was set back: a dead holder keeps its name, and a dead waiter its
+// place, for no longer than its own lease from when somebody asks.
 #include <gtest/gtest.h>
 
 #include "oncemq/clients/redis_client.h"
@@ -56,7 +56,7 @@ class RedisSetBackTest : public ::testing::Test {
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{}).kind;
   }
-  // The first byte of what is written.
+  // The first byte of the written value.
   std::string SetBack() {
     const auto form = client_->Run(RedisCommand{"EVAL", kAnHourAhead, "1", "oncemq:lock:0::x"});
     EXPECT_TRUE(form.has_value()) << ToString(form.error());

@@ -32,7 +32,7 @@ class SqlLockedRowTest : public SqlTest {
             .state = std::string(state),
             .judged = seen.now};
   }
-  // What a look at the row of the name says.
+  // The row of the name, as a look finds it.
   SqlSeen Seen() {
     const auto seen = store_->Read({&kName, 1}, kSqlWholeCall);
     EXPECT_TRUE(seen.has_value()) << ToString(seen.error());
@@ -95,7 +95,7 @@ TEST_P(SqlLockedRowTest, IsNeitherJudgedNorMadeWhereThereIsNone) {
   MakeRow();
 }
 
-// The server ends the transaction of whoever is paused, and nothing of it is done.
+// The server ends the transaction of a paused client, and nothing of it is done.
 TEST_P(SqlLockedRowTest, IsKeptFromOthersForABoundedTimeByAClientThatIsPaused) {
   MakeRow();
   std::optional<Result<SqlLocked>> next;
@@ -109,7 +109,7 @@ TEST_P(SqlLockedRowTest, IsKeptFromOthersForABoundedTimeByAClientThatIsPaused) {
   EXPECT_EQ(Seen().state, "of the next");
 }
 
-// An extension by a time from before the wait could shorten what was extended meanwhile.
+// An extension by a time from before the wait could shorten a lease that was extended meanwhile.
 TEST_P(SqlLockedRowTest, IsJudgedByATimeThatIsNotBeforeItsLastChange) {
   MakeRow();
   client();

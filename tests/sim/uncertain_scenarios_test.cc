@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stories about windows that stay behind when their partition moves, at the level opaque (rule 11):
+// Stories about windows that do not move with their partition, at the level opaque (rule 11):
 // after an unclean end each repetition is told and counted, and a clean hand-over counts nothing.
 #include <map>
 #include <utility>
@@ -54,7 +54,7 @@ int64_t UncertainCounted(const RunResult& result) {
 }
 
 // That each repetition was told is judged by a checker; here, that there were some, that they are
-// counted, and that the count is no more than what the dead can have begun.
+// counted, and that the count is no more than the dead can have begun.
 TEST(UncertainScenarios, AnHeirCountsAllThatADeadOwnerMayHaveBegun) {
   for (const Placement placement : kStayBehind) {
     Config config = Apart(placement);
@@ -72,7 +72,7 @@ TEST(UncertainScenarios, AnHeirCountsAllThatADeadOwnerMayHaveBegun) {
   }
 }
 
-// An heir that dies too, before it has settled what it inherited, leaves that to the next one: also
+// An heir that dies too, before it has settled its inheritance, leaves that to the next one: also
 // to one that finds its store on the disk.
 TEST(UncertainScenarios, WhatAnHeirInheritedStaysInDoubtAfterItsOwnEnd) {
   for (const Placement placement : kStayBehind) {
@@ -112,8 +112,8 @@ TEST(UncertainScenarios, ACleanHandOverCountsNothing) {
   }
 }
 
-// Without a mark of a clean end an operator's reset is no proof either: what lies in the log above
-// it may have been handled.
+// Without a mark of a clean end an operator's reset is no proof either: records in the log above it
+// may have been handled.
 TEST(UncertainScenarios, WhatRunsAgainAfterAnOperatorsResetIsTold) {
   Config config = Apart(Placement::kPerProcess);
   Strike(config, FaultKind::kReset, kSecond, 300);

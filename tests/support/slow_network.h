@@ -32,7 +32,7 @@ class SlowNetwork {
   struct Flow {
     int from = -1;
     int to = -1;
-    // What was said, and when it arrives. Nothing said: the end.
+    // The bytes that were sent, and when they arrive. No bytes: the end.
     std::deque<std::pair<Moment, std::string>> under_way = {};
     bool ended = false;
   };

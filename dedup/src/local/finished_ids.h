@@ -67,8 +67,8 @@ class FinishedIds {
   // Puts what was appended into the store's batch, and Written() says that it is on record.
   void Stage(RocksBatch& batch);
   Status Written();
-  // Likewise, for a store at rest: puts away what its share of the memory does not hold any more.
-  // Waits for no other generation that is being put away. Precondition: nothing is staged.
+  // Likewise, for a store at rest: puts away the ids that its share of the memory does not hold any
+  // more. Waits for no other generation that is being put away. Precondition: nothing is staged.
   Status PutAwayExcess();
 
   // As History's, of the same names; ForgetFacts and DropPages without the caller's lock.

@@ -42,7 +42,7 @@ struct FormerOpening {
   uint64_t acknowledged = 0;  // number of its last change that a caller was told of
 };
 
-// What all stores of a window share.
+// The memory that all stores of a window share.
 struct StoreMemory {
   std::shared_ptr<RocksMemory> rocks;
   std::shared_ptr<GenerationMemory> generations;

@@ -128,7 +128,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
 }
 
 // Before queued deliveries are handed back: the last commit names those that a handler may have
-// begun (rule 11). An earlier copy of what was begun is one of them, since the next owner comes to
+// begun (rule 11). An earlier copy of a begun message is one of them, since the next owner comes to
 // that copy first.
 void Core::Impl::NoteDoubts(PartitionId id) {
   if (!options_.suspects) {

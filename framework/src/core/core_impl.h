@@ -60,8 +60,9 @@ class Core::Impl {
   uint32_t running_ = 0;
   uint64_t bytes_ = 0;
 
-  // What is left behind (core_left_behind.cc). A stamp counts the bytes that were admitted before
-  // the delivery of its slot; the two values above all counts say that it is not looked for.
+  // The messages that have to be copied (core_left_behind.cc). A stamp counts the bytes that were
+  // admitted before the delivery of its slot; the two values above all counts say that it is not
+  // looked for.
   static constexpr uint64_t kNoStamp = UINT64_MAX;     // the slot is free
   static constexpr uint64_t kCopied = UINT64_MAX - 1;  // its message is a copy
   std::vector<uint64_t> stamps_;

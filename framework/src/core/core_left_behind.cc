@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which messages are left behind, and have to be copied.
+// Which messages have to be copied, since the queue has gone on without them.
 //
 // The source keeps a whole response of the broker, megabytes, for as long as one of its messages is
 // not released. In a queue that moves on that costs one response at each end. A message that
@@ -7,8 +7,8 @@
 // for itself alone.
 //
 // The rule: bytes_ - copied_bytes_ is the size of all messages that are no copies. If more than
-// that and left_behind_bytes was admitted after a message, then at least left_behind_bytes of
-// what was admitted after it have finished, or are copies: it is left behind. In a queue that moves
+// that and left_behind_bytes was admitted after a message, then at least left_behind_bytes of the
+// messages admitted after it have finished, or are copies: it is left behind. In a queue that moves
 // on nothing is, however long it is: then no message is copied.
 #include "core_impl.h"
 #include "oncemq/base/check.h"

@@ -24,7 +24,7 @@ std::string_view WhyNeverStored(CommitReply reply) {
   }
 }
 
-// What of the map lies at or above the offset.
+// The part of the map at or above the offset.
 OffsetMap RestOf(const OffsetMap& map, int64_t offset) {
   OffsetMap rest;
   for (const OffsetMap::Range& range : map.ranges()) {

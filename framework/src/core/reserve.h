@@ -3,10 +3,10 @@
 // commit states a bound, and its acknowledgement puts the bound into force. So the next owner knows
 // how far a dead one can have come: no further than the commit that it finds says.
 //
-// Promise: the stated bound never falls within an assignment; what Covers() allows lies below the
-// bound of a commit that was acknowledged. The bound is twice as far ahead as the last interval
-// between two commits has come, so a steady stream never waits for it, and a dead owner leaves
-// little more than the work of three intervals in doubt.
+// Promise: the stated bound never falls within an assignment; an offset that Covers() allows lies
+// below the bound of a commit that was acknowledged. The bound is twice as far ahead as the last
+// interval between two commits has come, so a steady stream never waits for it, and a dead owner
+// leaves little more than the work of three intervals in doubt.
 // Thread safety: none; lives inside the core.
 #pragma once
 
@@ -55,8 +55,8 @@ class Reserve {
     in_force_ = std::max(in_force_, bound);
     lowest_kept_ = kNone;  // what was kept back is offered again now
   }
-  // A commit is wanted before its interval is over: half of what lay ahead is used up, or a message
-  // waits for the bound.
+  // A commit is wanted before its interval is over: half of the offsets ahead is used up, or a
+  // message waits for the bound.
   bool Short() const { return lowest_kept_ != kNone || taken_ + ahead_ / 2 > in_force_; }
 
  private:

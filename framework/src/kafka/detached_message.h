@@ -34,7 +34,7 @@ void ForEachHeader(const rd_kafka_headers_t* headers, Visit visit) {
   }
 }
 
-// Names and values, and what tells them apart in a copy.
+// Names and values, and the bytes that tell them apart in a copy.
 size_t HeaderBytes(const rd_kafka_headers_t* headers);
 
 class DetachedMessage final : public Message {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A librdkafka message as the handler sees it, and how its id and key are found. Key and payload
-// are views into librdkafka's memory, or, of a message that was left behind, into a copy.
+// are views into librdkafka's memory, or, of a message that was copied, into its copy.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace oncemq {
 
-// What an Arrival's message pointer means: the pointer of a MessageRef, or a HeldMessage.
+// The meaning of an Arrival's message pointer: the pointer of a MessageRef, or a HeldMessage.
 enum class MessageForm : uint8_t { kPlain, kHeld };
 
 inline MessageRef RefOf(MessageForm form, void* message) {

@@ -279,8 +279,8 @@ bool MapAlone(const RuntimeOptions& options, const Window* window) {
   return can.level == Level::kOpaque && !(can.durable && (can.shared || options.one_host));
 }
 
-// Rule 11. What the next owner may not find in a window, it is told by commits; at guarded and
-// atomic the target knows it.
+// Rule 11. Commits tell the next owner the calls that it may not find in a window; at guarded and
+// atomic the target knows them.
 bool NamesSuspects(const Window* window) {
   return window != nullptr && window->capabilities().level == Level::kOpaque &&
          !window->capabilities().shared;

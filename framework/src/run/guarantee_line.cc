@@ -33,7 +33,8 @@ std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id
     case Level::kGuarded:
       return "guarded: once per id, if the target stores the id with the effect" + rest;
     case Level::kOpaque:
-      // Rules 3 and 11: what no commit shows is the bound, where the markers do not come along.
+      // Rules 3 and 11: the calls that no commit shows are the bound, where the markers do not come
+      // along.
       return "opaque: at least once, copies are suppressed while the window knows them" + rest +
              (window->shared || (window->durable && one_host)
                   ? ""

@@ -59,7 +59,7 @@ void Holdups::SeeLog(PartitionId id, const LogSight& log) {
   At(id).log = log;
 }
 
-// A stop is told as one. Behind the end that reading has come to there may be records of a
+// A stop is told as one. After the end that reading has come to there may be records of a
 // transaction that is not over: nothing can be done about them yet.
 bool Holdups::HasWork(const PartitionReport& one, const LogSight& log) {
   const PartitionStatus& status = one.status;

@@ -52,9 +52,9 @@ void PollLoop::Do(RaiseOwnAction& action) {
   core_.OwnRaised(id, action.epoch, own, Now());
 }
 
-// What window or journal said last for the partition. All failures pass but two: damage is there to
-// stay, and asking again would go on for ever without a word; a store that has regressed answers
-// nothing more to this assignment.
+// The last answer of window or journal for the partition. All failures pass but two: damage is
+// there to stay, and asking again would go on for ever without a word; a store that has regressed
+// answers nothing more to this assignment.
 void PollLoop::Answered(PartitionId partition, const std::optional<Error>& failure) {
   owned_[partition].failed = failure ? failure->message : "";
   if (failure && failure->code == Code::kCorrupt && Owns(partition) &&
@@ -174,7 +174,7 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   core_.Assign(partition, facts, now_);
 }
 
-// Before the first of them is handled: what the count of uncertain ones may come to.
+// Before the first of them is handled: the highest count of uncertain ones that is possible.
 void PollLoop::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
   int64_t offsets = 0;
   int64_t to = facts.start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the poll loop tells of each partition: how far it is, what it waits for, which message holds
+// The report of the poll loop on each partition: how far it is, why it waits, which message holds
 // it up, why it is stopped.
 #include <utility>
 

@@ -86,9 +86,9 @@ class Source {
   virtual uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
                         SourceEvents& events) = 0;
   virtual void Release(std::span<void* const> messages) = 0;
-  // Copies each message out of the memory that it shares with others, and lets go of that: from now
-  // on it is what its entry says, and that is what Release() takes. Precondition: no view of ours
-  // shows it. By itself: nothing is shared.
+  // Copies each message out of the memory that it shares with others, and releases that memory.
+  // From now on the message is the one that its entry says, and Release() takes that one.
+  // Precondition: no view of ours shows it. By itself: nothing is shared.
   virtual void Detach(std::span<LeftBehind> /*messages*/) {}
   // One request for all of them; each is answered by CommitAnswered, perhaps within this call's
   // Serve().

@@ -136,7 +136,7 @@ int ExitCodeOf(const RunReport& report, int signal) {
   if (!report.stops.empty()) {
     return kExitStopped;
   }
-  // Whoever asked it to stop: nothing that adds up to zero was a run.
+  // Also after a request to stop: counts that add up to zero were no run.
   if (!AnyBegun(report)) {
     return kExitNothing;
   }

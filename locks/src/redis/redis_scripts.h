@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server does in one step for each call of the engine: the rules of lock_entry.h, T1 to
-// T7, in the server's language. docs/formats.md says what a key holds.
+// The scripts that the server runs in one step, one for each call of the engine: the rules of
+// lock_entry.h, T1 to T7, in the server's language. docs/formats.md describes the value of a key.
 #pragma once
 
 #include "oncemq/clients/redis_client.h"

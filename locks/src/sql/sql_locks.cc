@@ -248,7 +248,8 @@ class SqlLocks final : public LockEngine {
   }
 
   // Reads, judges and swaps until nothing is left that somebody else changed meanwhile, or the time
-  // is over: answers what is left. Half of the time it may wait for threads of its own process.
+  // is over: answers the names that are left. Half of the time it may wait for threads of its own
+  // process.
   Result<std::vector<size_t>> Change(const Work& work) {
     const BootTime began = BootNow();
     std::optional<NameTurn> turn;

@@ -105,7 +105,7 @@ class RunAgainstKafka : public ::testing::Test {
     Process process({.command = {"/bin/sh", "-c",
                                  "exec '" ONCEMQ_PROGRAM "' " + command + " --json >'" +
                                      answer.string() + "'"}});
-    // What is stopped gives `status` a code of its own.
+    // A stopped partition gives `status` a code of its own.
     const int code = process.Wait(std::chrono::seconds(30)).value_or(-1);
     EXPECT_TRUE(code == 0 || (code == 1 && command.starts_with("status"))) << command;
     return nlohmann::json::parse(ReadAll(answer), nullptr, false);

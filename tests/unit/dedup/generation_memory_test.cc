@@ -50,7 +50,8 @@ TEST(GenerationMemory, AStoreThatIsOnlyReadHasNoShareAndTakesNone) {
   EXPECT_EQ(store.OfGeneration(), kBudget / 2);
 }
 
-// What counts against a share grows with each id: a table that is doubled is counted long before.
+// The size that counts against a share grows with each id: a table that is doubled is counted long
+// before.
 TEST(RecentIds, WhatTheyTakeAtMostGrowsEvenlyAndIsNeverLessThanTheyHave) {
   const KeyedHash hasher(KeyedHash::Secret{});
   RecentIds ids(hasher);

@@ -20,7 +20,7 @@ class CoreSuspects : public CoreHarness {
   }
   CoreSuspects() : CoreHarness(Naming()) {}
 
-  // Assigned and confirmed; returns what the confirming commit says.
+  // Assigned and confirmed; returns the metadata of the confirming commit.
   CommitMetadata Begin(AssignFacts facts) {
     core_.Assign(0, facts, now_);
     Actions();
@@ -42,7 +42,7 @@ class CoreSuspects : public CoreHarness {
       Admit(0, offset, "k" + std::to_string(offset), "id" + std::to_string(offset));
     }
   }
-  // What a handler that fails leaves: it may have had its effect.
+  // The settlement of a handler that fails: it may have had its effect.
   void Fail(const RunItem& item, int64_t wait_micros) {
     Settlement settlement;
     settlement.slot = item.slot;

@@ -99,8 +99,8 @@ TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   EXPECT_EQ(assignment.notice, "");
 }
 
-// Rule 11: the store of the very owner has its claims; another one, or one that has lost what the
-// commit calls finished, does not.
+// Rule 11: the store of the very owner has its claims; another one, or one that has lost ids that
+// the commit calls finished, does not.
 TEST(FitStore, OnlyAStoreThatHasAllMarkersKnowsWhatItsOwnerHadBegun) {
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
   Assignment same = Committed(500);

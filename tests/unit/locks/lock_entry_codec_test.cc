@@ -107,7 +107,7 @@ LockEntry Counted() {
   return entry;
 }
 
-// With counted parties. What nobody else wrote than a program that knew no leases.
+// With counted parties. Only a program that knew no leases wrote this form.
 const std::string& VersionTwo() {
   static const std::string bytes(
       "\x02\x02\x05\x01\x04\x01\x01w\x02\x01\x05\x02\x04\x01\x01w\x02\x02"

@@ -93,7 +93,7 @@ TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteCostsTheSwitchAndNoHold) {
   EXPECT_EQ(Extend(p, held), Extended::kYes);
 }
 
-// Nobody holds anything, so nobody asks it for anything but whoever ends the switch.
+// Nobody holds anything, so only the process that ends the switch asks it for anything.
 TEST_F(SwitchedTargetTest, OneThatReadsAndDoesNotWriteDoesNotComeIntoForce) {
   Process p = Open();
   ASSERT_TRUE(p.locks->SwitchTo("b", "").has_value());

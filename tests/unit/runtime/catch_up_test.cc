@@ -67,7 +67,8 @@ TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
   EXPECT_TRUE(IsDone("c"));
 }
 
-// No more than the commit tells: what a former owner began above it, nobody knows (rule 11).
+// No more than the commit tells: nobody knows which messages a former owner began above it (rule
+// 11).
 TEST_F(CatchUpTest, ItsEndPromisesNoMoreThanTheCommitTells) {
   LogFile log;
   catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that were left behind: their copies are the same to a handler, in every form in which
-// the reader keeps them, and hold nothing of librdkafka's.
+// Messages that wait while others go: their copies are the same to a handler, in every form in
+// which the reader keeps them, and hold nothing of librdkafka's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -164,7 +164,8 @@ TEST_F(DetachedMessages, WhereHeadersAreNotReadTheirSizeIsLearnt) {
   }
 }
 
-// The whole way: what waits is copied while others go, handled as it was sent, and released once.
+// The whole way: a message that waits is copied while others go, handled as it was sent, and
+// released once.
 TEST_F(DetachedMessages, ARuntimeCopiesWhatWaitsAndHandlesItAsItWasSent) {
   constexpr int kOthers = 200;
   RuntimeOptions options;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits while others go is copied out of the source's memory, and handlers see no difference.
+// A message that waits while others go is copied out of the source's memory, and handlers see no
+// difference.
 #include <gmock/gmock.h>
 
 #include <latch>
@@ -31,7 +32,7 @@ class LeftBehindTest : public PollLoopTest {
       return condition();
     });
   }
-  // What a handler saw of a message that is told apart by its key.
+  // Notes a handler's view of a message that is told apart by its key.
   void Note(const Message& message, const Context& context) {
     MutexLock lock(mutex_);
     seen_.insert(std::string(*message.value()) + " as " + std::string(context.id()) + " of " +

@@ -106,7 +106,7 @@ class ScriptedSource final : public Source {
   uint32_t Read(PartitionId partition, uint32_t most, std::vector<Arrival>& arrivals,
                 SourceEvents& events) override;
   void Release(std::span<void* const> messages) override;
-  // What an entry named before is not readable any more.
+  // The message that an entry named before is not readable any more.
   void Detach(std::span<LeftBehind> messages) override;
   void Commit(std::span<const CommitAction> commits) override;
   void GiveBack(PartitionId partition) override;

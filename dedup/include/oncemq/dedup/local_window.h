@@ -17,8 +17,8 @@
 // Memory: `memory_bytes` for the ids of the present generation and of one that is being put away:
 // for each id 24 bytes, id and result, up to 24 for its table, and 16 while it is put away. For
 // each older id 2 bytes, and 2 more and some MB while old buckets are merged, for the ids of those;
-// for open ids what the memory window needs; `cache_bytes` and `buffer_bytes`. Pages of older ids
-// come from their files, which the system keeps in what memory is free.
+// for open ids as much as the memory window needs; `cache_bytes` and `buffer_bytes`. Pages of older
+// ids come from their files, which the system keeps in free memory.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
@@ -69,8 +69,8 @@ struct LocalWindowOptions {
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
   // The admin socket of this process, absolute: each store that it holds names it, so that a look
-  // into the directory knows whom to ask. Empty: the one of an AdminSocket that is opened for this
-  // window (Window::OfferSocket); without one nobody can be asked.
+  // into the directory knows which socket to ask. Empty: the one of an AdminSocket that is opened
+  // for this window (Window::OfferSocket); without one nobody can be asked.
   std::string asked_at;
 };
 

@@ -295,8 +295,9 @@ class Window {
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
 
   // The admin socket of this process, absolute. A window on disk names it in each store that it
-  // holds, now and later, so that a look from outside knows whom to ask; what its options say
-  // stands before it. A window that wraps another one passes it on. AdminSocket::Open() calls it.
+  // holds, now and later, so that a look from outside knows which socket to ask. A path in its
+  // options comes before this one. A window that wraps another one passes it on.
+  // AdminSocket::Open() calls it.
   virtual void OfferSocket(const std::string& path);
 
   // What is kept, one entry for each store that is open here (store_stat.h). No marker changes; a

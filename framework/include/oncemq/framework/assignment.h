@@ -70,8 +70,9 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
 // skipped.
 void BeginInLog(Assignment& assignment);
 
-// For a window that has all markers of the owner that made the commit: it knows what that owner has
-// begun, and the handler is told only of what was in doubt for that owner too (rule 11).
+// For a window that has all markers of the owner that made the commit: it knows the messages that
+// this owner has begun. The handler is told only of those that were in doubt for that owner too
+// (rule 11).
 void WindowKnowsSuspects(AssignFacts& facts);
 
 // How much of a window that forgot its past can be told from the log (catch-up).

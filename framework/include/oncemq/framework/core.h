@@ -44,8 +44,8 @@ struct CoreOptions {
   // fit if they are as large as the last ones were. So one admission may exceed it, by as much as
   // its messages are larger than those before.
   uint64_t in_flight_bytes = 256ull << 20;
-  // A message that waits while so many bytes of later ones have finished is left behind: it is
-  // copied, so that it keeps no response of the broker alive (Core::TakeLeftBehind).
+  // A message that waits while so many bytes of later ones have finished is copied, so that it
+  // keeps no response of the broker alive (Core::TakeLeftBehind).
   uint64_t left_behind_bytes = 32ull << 20;
   uint32_t partition_credit = 8'192;      // unfinished messages of one partition
   uint32_t span = 1'000'000;              // arrivals above the frontier of one partition
@@ -61,8 +61,8 @@ struct CoreOptions {
   // and nothing is admitted while that has no room left (rule 29).
   bool map_alone = false;
   // The level is opaque, and the next owner of a partition may find no marker of ours: commits say
-  // how far handlers can have come, none is called beyond that, and what an owner before us may
-  // have begun is told to the handler and counted as uncertain (rule 11).
+  // how far handlers can have come, and none is called beyond that. A message that an owner before
+  // us may have begun is told to the handler and counted as uncertain (rule 11).
   bool suspects = false;
   uint64_t scope = 0;   // goes into the metadata
   uint32_t recipe = 1;  // likewise
@@ -97,8 +97,9 @@ struct AssignFacts {
   int64_t read_from =
       0;  // at or below it: what lies between is finished and only completes the window
   CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
-  // With CoreOptions::suspects: what owners before may have begun, and the commit does not call
-  // finished. The handler is told of those below `told_below`; of the others the window knows.
+  // With CoreOptions::suspects: the offsets that owners before may have begun, and that the commit
+  // does not call finished. The handler is told of those below `told_below`; of the others the
+  // window knows.
   OffsetMap suspects;
   int64_t told_below = std::numeric_limits<int64_t>::max();
   // Where the window has a store for the partition: the store's incarnation, which commits carry,
@@ -238,9 +239,9 @@ class Core {
   // false when nothing may run now.
   bool TakeRun(Run& run, BootTime now, uint32_t limit = UINT32_MAX);
   void Settle(std::span<Settlement> settlements, BootTime now);
-  // Appends what was left behind since the last look, each message once. None of it is with a
-  // worker, so nobody reads it until Replace(), which has to be the next call. Looks again after
-  // each quarter of CoreOptions::left_behind_bytes that was admitted.
+  // Appends the messages that have to be copied since the last look, each once. None of them is
+  // with a worker, so nobody reads them until Replace(), which has to be the next call. Looks again
+  // after each quarter of CoreOptions::left_behind_bytes that was admitted.
   void TakeLeftBehind(std::vector<LeftBehind>& messages);
   void Replace(std::span<const LeftBehind> copies);
 
@@ -257,7 +258,7 @@ class Core {
   // (rule 10); BootTime{} before the first.
   BootTime SafeUntil(PartitionId partition) const;
   // Whether this core made that commit, in an assignment that it had confirmed. Then a window that
-  // lives as long as the core knows what was begun (WindowKnowsSuspects in assignment.h).
+  // lives as long as the core knows the begun messages (WindowKnowsSuspects in assignment.h).
   bool Made(PartitionId partition, const CommitMetadata& commit) const;
   DeliveryCounts Counts() const;
   // Fills in the lowest open message of each `partition`, each named once, in rising order. Walks

@@ -2,7 +2,7 @@
 // Locks in etcd: one key for each who asks, in the order in which the store created them.
 //
 // Limits, first: a store that was restored from a snapshot counts from an earlier revision, so its
-// fences repeat. Behind a switchboard the next step of a switch mends that, since its epoch leads
+// fences repeat. Under a switchboard the next step of a switch mends that, since its epoch leads
 // all fences. Without one the names go on in another space, once the fences at their targets are
 // cleared. This engine grants nothing in the old epoch once it has seen the store go back; one that
 // was not there cannot see it. A process

@@ -11,7 +11,8 @@
 // its former holder believes, until its next renewal, a third of the lease at most: a Redis that
 // fails over or restarts without its last writes, a database that lost its last commits, a
 // memcached that restarts, masters of redlock that forget. (Where a hold ends with a session, its
-// holder is told when that does.) What engines with fences grant then still carries greater ones.
+// holder is told when that does.) Grants that engines with fences make then still carry greater
+// ones.
 #pragma once
 
 #include <memory>

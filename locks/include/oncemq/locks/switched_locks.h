@@ -52,7 +52,7 @@ struct LockSwitch {
   std::string why;                   // for people: what was said with the last change
 };
 
-// What a switch does where no planned one is possible: the store in force does not answer the
+// The course of a switch where no planned one is possible: the store in force does not answer the
 // process that asks for the switch, or one of the two cannot be sealed.
 enum class UnlessPlanned : unsigned char {
   kDrain,   // nothing but what is fenced is granted until the wait is over
@@ -67,8 +67,8 @@ enum class UnlessPlanned : unsigned char {
 class SwitchedLocks final : public LockEngine {
  public:
   // The order of the stores is that of SwitchToNext(); the first is the main one. Of `options`, the
-  // stores, what asks and seals them, and the shortest lease held are filled in here. Failures:
-  // those of SwitchedCapabilities(), and of the record.
+  // stores, the functions that ask and seal them, and the shortest lease held are filled in here.
+  // Failures: those of SwitchedCapabilities(), and of the record.
   static Result<std::shared_ptr<SwitchedLocks>> Open(std::vector<NamedLocks> stores,
                                                      std::shared_ptr<SwitchStore> record,
                                                      SwitchboardOptions options = {},
