@@ -35,6 +35,7 @@ std::string PeerProgram(const Peer& peer, const std::string& peers_dir);
 // Messages per second, from the first to the last that are measured. Throws std::runtime_error with
 // the peer's words when it fails, takes longer than six minutes, or ran its handler another number
 // of times than it should.
+//
 // Thread safety: from a thread that stays (testing::Process). Blocks until the peer is gone.
 double RunPeer(const Peer& peer, const std::string& peers_dir, const PeerRun& run);
 

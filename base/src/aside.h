@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Aside: a thread for calls that last as long as somebody else likes, so that whoever has to keep a
 // time does not wait for them. One after another, in their order.
+//
 // Thread safety: any thread.
 #pragma once
 

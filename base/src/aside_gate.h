@@ -2,6 +2,7 @@
 // AsideGate: what somebody else is given to call passes it, and may be called whenever he comes to
 // it: once it is shut that does nothing, and shutting it waits for what is under way. So whoever
 // gave it may end, and waits for calls of his own only.
+//
 // Thread safety: any thread.
 #pragma once
 

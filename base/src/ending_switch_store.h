@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EndingSwitchStore: a SwitchStore of which no call is begun any more once `end` is requested. What
 // is under way then is the last, wherever in a turn, or in a loop over many, it was made.
+//
 // Thread safety: any thread.
 #pragma once
 

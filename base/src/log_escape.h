@@ -2,7 +2,9 @@
 // Makes any bytes safe to print. Control characters (CR, LF and ESC among them), invisible
 // direction marks and line separators become escapes, invalid UTF-8 becomes U+FFFD, so that one
 // line stays one line and no text can paint the terminal or forge a second line. Total: every input
-// gives valid UTF-8 without control characters. Thread safety: pure functions.
+// gives valid UTF-8 without control characters.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One log line as bytes, ending with one line feed.
-//   text  2026-11-21T10:00:00.123Z WARN kafka commit refused topic=pay partition=3
-//   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"warn","area":"kafka","text":"commit
-//   refused","topic":"pay"}
+//
+//   text  2026-11-21T10:00:00.123Z WARN kafka commit refused topic=pay
+//   JSON  {"time":"2026-11-21T10:00:00.123Z","level":"warn","area":"kafka",
+//          "text":"commit refused","topic":"pay"}
+//
 // Text from outside is never a format string. A field called like one of the line's own keys gets a
-// "_" behind it. Thread safety: pure functions.
+// "_" behind it.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,9 @@
 // Keeps a fault that repeats thousands of times a second from burying the log. Of lines that are
 // alike, `most` pass in each interval and the rest is counted, to be said in one line afterwards.
 // Memory is bounded: more than a few hundred different lines in one interval pass unlimited, since
-// they are not alike. Thread safety: none; the writer locks.
+// they are not alike.
+//
+// Thread safety: none; the writer locks.
 #pragma once
 
 #include <chrono>

@@ -2,6 +2,7 @@
 // The end of the log's way: finished lines to a file descriptor, one write a line, nothing kept
 // back in a buffer, so that what was written survives a crash. A line that cannot be written is
 // counted as dropped; the next line that can be is preceded by one that says how many are missing.
+//
 // Thread safety: spdlog calls it under the sink's mutex; the totals may be read from any thread.
 #pragma once
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One life of the log, from StartLogging to StopLogging: formats lines where they are made, limits
 // repeats, and hands them to spdlog, which writes them on a thread of its own from a bounded queue.
-// A full queue drops its oldest line and counts it; whoever logs never waits for the file. Thread
-// safety: Write from any thread; Stop from one. Lines that come after Stop are counted as dropped.
+// A full queue drops its oldest line and counts it; whoever logs never waits for the file.
+//
+// Thread safety: Write from any thread; Stop from one. Lines that come after Stop are counted as
+// dropped.
 #pragma once
 
 #include <cstdint>

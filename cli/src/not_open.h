@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of what a service answers about its window: the partitions whose stores it has not opened.
+//
 // Thread safety: a pure function.
 #pragma once
 

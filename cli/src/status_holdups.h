@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lines of `oncemq status` for things that do not move, and the reasons for a probe to fail.
 // Any JSON gives a text: another version of the service may answer.
+//
 // Thread safety: pure functions.
 #pragma once
 

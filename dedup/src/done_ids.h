@@ -11,6 +11,7 @@
 //
 // Memory: 16 bytes of table for each id to remember, and id + result + at most 47 bytes for each id
 // known.
+//
 // Thread safety: none; the window that owns it locks.
 #pragma once
 

@@ -4,6 +4,7 @@
 //
 // Sums are kept as differences: what the row was when the handler looked does not matter, only what
 // it is when the batch is written.
+//
 // Thread safety: none; belongs to its run.
 #pragma once
 

@@ -3,13 +3,13 @@
 // process: the contract of Window on one id at a time. Where finished ids are kept, and what has to
 // be written down, is the business of `Finished`:
 //
-//   std::optional<Record> Find(const Found&)           Record: at, fingerprint, result
+//   std::optional<Record> Find(const Found&)          Record: at, fingerprint, result
 //   bool CompletedBy(const Record&, const Token&)
 //   void Append(const Found&, const Finishing&)
-//   void Seen(const Found&, const Record&, LogTime)    a copy of it came
-//   LogTime horizon()                    ids of records before it may have been forgotten
-//   void Keep(const Found&, Marker&)     the marker has changed and may have to outlive the process
-//   void Forget(const Found&, const Marker&)           it is about to go
+//   void Seen(const Found&, const Record&, LogTime)   a copy of it came
+//   LogTime horizon()                                 ids of records before it may be forgotten
+//   void Keep(const Found&, Marker&)                  a changed marker may have to outlive us
+//   void Forget(const Found&, const Marker&)          it is about to go
 //
 // Thread safety: none; the window that owns it locks.
 #pragma once

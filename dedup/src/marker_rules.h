@@ -4,6 +4,7 @@
 //
 // Ownership of the caller is checked before (OwnershipHolds); `owned` is the record of the
 // request's partition, or nullptr.
+//
 // Thread safety: immutable after construction.
 #pragma once
 

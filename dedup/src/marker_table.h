@@ -5,6 +5,7 @@
 // Memory: 128 bytes a marker and 16 to 37 in the table; an id over 36 bytes keeps a kilobyte beside
 // its marker. Places are used again and memory is kept at its highest, so a steady load allocates
 // nothing.
+//
 // Thread safety: none; the window that owns it locks.
 #pragma once
 

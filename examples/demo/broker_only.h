@@ -4,6 +4,7 @@
 // that started it.
 // Failure: no broker can be started. Before the embedded broker would drop a message, the stream
 // ends and the broker stays.
+//
 // Thread safety: the main thread.
 #pragma once
 

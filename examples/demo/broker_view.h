@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the broker itself says at the end: where each log begins and ends, and what the group has
 // committed. Reads without joining the group.
+//
 // Thread safety: one thread. Blocks: each call for a few seconds at most.
 #pragma once
 

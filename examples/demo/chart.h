@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picture of one run: stacked bars over time, with the moments that matter and the waits
 // shaded, as inline SVG. Each bar names its figures in a title, which a browser shows under the
-// mouse. Thread safety: pure functions.
+// mouse.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers as child processes: starts them, listens to their reports, asks them to stop. A
 // worker is signalled by its own process id only, and killed when its owner goes.
+//
 // Thread safety: the main thread; workers end when the thread that started them does.
 #pragma once
 

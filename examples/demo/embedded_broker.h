@@ -5,6 +5,7 @@
 // It is no real broker. It keeps 5 MiB or 100,000 batches per partition and drops the oldest
 // without a word, so whoever uses it guards the volume. It refuses commits while members join,
 // where a real one takes them. It knows no transactions, and its speed says nothing.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step: collects what the run left behind, judges it and prints the findings.
+//
 // Thread safety: the main thread.
 #pragma once
 

@@ -5,11 +5,10 @@
 // The rows are blind: booking a payment twice makes two debits, two credits and moves both balances
 // twice. Nothing here looks for a copy.
 //
-//   lines/<payer>                                 how many payments this account has made
-//   debit/<payer>/<number>                        the posting, as a line of effect_log.h
-//   credit/<payer>/<number>                       "<receiver> <cents>"
-//   balance/<account>                             a sum; an account has one in each partition's
-//   store
+//   lines/<payer>             how many payments this account has made
+//   debit/<payer>/<number>    the posting, as a line of effect_log.h
+//   credit/<payer>/<number>   "<receiver> <cents>"
+//   balance/<account>         a sum; an account has one in each partition's store
 //
 // Thread safety: Book belongs to the handler's call; the rest are values and functions.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text for HTML and SVG that is well-formed XML too.
+//
 // Thread safety: pure functions.
 #pragma once
 

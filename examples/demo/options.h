@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the demo can be told.
+//
 // Thread safety: values and a pure function.
 #pragma once
 

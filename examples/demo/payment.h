@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A payment, and its bytes on the wire (payment.proto).
+//
 // Thread safety: values and pure functions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What will be sent, and in which order: payments between accounts, and copies of some of them, as
 // a producer sends them again when an answer got lost. The same seed gives the same plan.
+//
 // Thread safety: values and a pure function.
 #pragma once
 

@@ -2,6 +2,7 @@
 // Sends payments: key is the account that pays, header "message-id" is the id. Counts what the
 // broker has acknowledged, and how much of the broker's volume it takes.
 // Failure: a payment that the broker refused is an error of the next call.
+//
 // Thread safety: one thread.
 #pragma once
 

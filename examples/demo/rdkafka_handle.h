@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // librdkafka's handles with owners, for the files of this folder that talk to the embedded broker.
+//
 // Thread safety: as librdkafka says.
 #pragma once
 

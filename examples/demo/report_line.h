@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker tells its parent, as a line of JSON (worker_report.proto).
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as one HTML file that needs nothing else: both runs next to each other, as pictures
 // over time and as a table of all checks. It holds no figure that the caller did not count.
+//
 // Thread safety: pure functions.
 #pragma once
 

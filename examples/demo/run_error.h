@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The errors of a run of the demo.
+//
 // Thread safety: a pure function.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the figures of a report come from: program, time and kind of machine. A report is made to
-// be passed on, so the name of the host is not in it. Thread safety: values and functions for any
-// thread.
+// be passed on, so the name of the host is not in it.
+//
+// Thread safety: values and functions for any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the demo talks. On a terminal a live line is redrawn in place; elsewhere the same words
 // come as lines, at most one a second. NO_COLOR is respected.
+//
 // Thread safety: one thread.
 #pragma once
 

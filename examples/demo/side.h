@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the two runs that go side by side over the same log: a consumer group of its own with its
 // worker processes, either with a window on disk, or without one.
-// Failure: a worker that ends by itself or doesn't stop. Thread safety: the main thread.
+// Failure: a worker that ends by itself or doesn't stop.
+//
+// Thread safety: the main thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The story that the demo tells, from the first payment to the verdict.
+//
 // Thread safety: the main thread.
 #pragma once
 

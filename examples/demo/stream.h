@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the plan's payments at an even pace, wave by wave.
 // Failure: as PaymentProducer's, and kFull before the embedded broker would drop a message.
+//
 // Thread safety: one thread.
 #pragma once
 

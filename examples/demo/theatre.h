@@ -3,6 +3,7 @@
 // workers, and the loop that serves them. Every wait is a condition and ends with the time limit at
 // the latest.
 // Failure: what a side says of its workers, the time limit, a signal, the volume guard.
+//
 // Thread safety: the main thread.
 #pragma once
 

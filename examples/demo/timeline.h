@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run over time: counters in steps of equal length, the moments that a picture marks, and the
 // stretches in which the run waits. The steps add up to the counters, however rare the samples are.
+//
 // Thread safety: none; values and pure functions.
 #pragma once
 

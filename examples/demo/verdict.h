@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verdict: judges a run by what it left behind, never by what it says about itself. Each check
 // is a finding; one that fails makes the whole run fail.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and sums as people read them.
+//
 // Thread safety: pure functions, and a class for one thread.
 #pragma once
 

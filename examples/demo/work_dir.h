@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one directory that holds everything the demo writes. Removed at the end, unless kept.
+//
 // Thread safety: none needed, constant after construction.
 #pragma once
 

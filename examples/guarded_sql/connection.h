@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection to PostgreSQL. It is made when a statement first needs it, and again after it was
 // lost. PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE say where.
+//
 // Thread safety: one thread.
 #pragma once
 

@@ -5,8 +5,7 @@
 // G1  What the store did not hear is owed to it until it has forgotten it by itself.
 // G2  A call that fails for what it was about says nothing of the others in it: each is told alone.
 // G3  Only what can never be freed is left to its lease at once. A store that is full, or fails in
-// a
-//     way of its own, may have room again.
+//     a way of its own, may have room again.
 // G4  An outage ends it: what is behind it is not even tried, so many cost as much time as one.
 #pragma once
 

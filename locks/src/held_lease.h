@@ -19,7 +19,9 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
                                    const LeaseMutexOptions& options, AcquireOptions how,
                                    std::optional<microseconds> within);
 
-// Stays where it is. Thread safety: none.
+// Stays where it is.
+//
+// Thread safety: none.
 struct HeldLease {
   Lease lease;
   uint32_t depth = 1;

@@ -3,34 +3,16 @@
 // needed for that: a program that opens none can still check a configuration that names one.
 #include <string>
 
+#include "engines_of_build.h"
 #include "oncemq/locks/lock_engines.h"
-#include "oncemq/locks/memory_locks.h"
 #include "session_lease.h"
-#ifdef ONCEMQ_WITH_ETCD
-#include "oncemq/locks/etcd_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MARIADB
-#include "oncemq/locks/mariadb_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MEMCACHED
-#include "oncemq/locks/memcached_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_POSTGRES
-#include "oncemq/locks/postgres_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_REDIS
-#include "oncemq/locks/redis_locks.h"
-#include "oncemq/locks/redlock_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_ZOOKEEPER
-#include "oncemq/locks/zookeeper_locks.h"
-#endif
 
 namespace oncemq {
+namespace {
 
-#ifdef ONCEMQ_WITH_REDIS
-LockCapabilities RedisLockCapabilities() {
-  return {.engine = "redis",
+// Of one server that judges holds and waiters itself. A build may have no such engine.
+[[maybe_unused]] LockCapabilities OfServer(std::string_view engine) {
+  return {.engine = engine,
           .processes = true,
           .fair = true,
           .unfair = true,
@@ -40,6 +22,27 @@ LockCapabilities RedisLockCapabilities() {
           .fence = true,
           .long_holds = true,
           .seals = true};
+}
+
+// Of servers with a quorum, where a hold ends with its session. A build may have no such engine.
+[[maybe_unused]] LockCapabilities OfQuorum(std::string_view engine, milliseconds session) {
+  return {.engine = engine,
+          .processes = true,
+          .fair = true,
+          .shared = true,
+          .wakes = true,
+          .fence = true,
+          .survives_failover = true,
+          .long_holds = true,
+          .seals = true,
+          .longest_lease = LongestLeaseIn(session)};
+}
+
+}  // namespace
+
+#ifdef ONCEMQ_WITH_REDIS
+LockCapabilities RedisLockCapabilities() {
+  return OfServer("redis");
 }
 
 LockCapabilities RedlockCapabilities() {
@@ -53,60 +56,27 @@ LockCapabilities RedlockCapabilities() {
 
 #ifdef ONCEMQ_WITH_ZOOKEEPER
 LockCapabilities ZooKeeperLockCapabilities() {
-  return {.engine = "zookeeper",
-          .processes = true,
-          .fair = true,
-          .shared = true,
-          .wakes = true,
-          .fence = true,
-          .survives_failover = true,
-          .long_holds = true,
-          .seals = true,
-          .longest_lease = LongestLeaseIn(ZooKeeperLockOptions().session)};
+  return OfQuorum("zookeeper", ZooKeeperLockOptions().session);
 }
 #endif
 
 #ifdef ONCEMQ_WITH_ETCD
 LockCapabilities EtcdLockCapabilities() {
-  return {.engine = "etcd",
-          .processes = true,
-          .fair = true,
-          .shared = true,
-          .wakes = true,
-          .fence = true,
-          .survives_failover = true,
-          .long_holds = true,
-          .seals = true,
-          .longest_lease = LongestLeaseIn(EtcdLockOptions().session)};
+  return OfQuorum("etcd", EtcdLockOptions().session);
 }
 #endif
 
 #ifdef ONCEMQ_WITH_POSTGRES
 LockCapabilities PostgresLockCapabilities() {
-  return {.engine = "postgres",
-          .processes = true,
-          .fair = true,
-          .unfair = true,
-          .shared = true,
-          .counted = true,
-          .wakes = true,
-          .fence = true,
-          .long_holds = true,
-          .seals = true};
+  return OfServer("postgres");
 }
 #endif
 
 #ifdef ONCEMQ_WITH_MARIADB
 LockCapabilities MariadbLockCapabilities() {
-  return {.engine = "mariadb",
-          .processes = true,
-          .fair = true,
-          .unfair = true,
-          .shared = true,
-          .counted = true,
-          .fence = true,
-          .long_holds = true,
-          .seals = true};
+  LockCapabilities can = OfServer("mariadb");
+  can.wakes = false;
+  return can;
 }
 #endif
 

@@ -4,27 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engines_of_build.h"
 #include "oncemq/base/check.h"
-#include "oncemq/locks/memory_locks.h"
-#ifdef ONCEMQ_WITH_ETCD
-#include "oncemq/locks/etcd_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MARIADB
-#include "oncemq/locks/mariadb_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_MEMCACHED
-#include "oncemq/locks/memcached_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_POSTGRES
-#include "oncemq/locks/postgres_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_REDIS
-#include "oncemq/locks/redis_locks.h"
-#include "oncemq/locks/redlock_locks.h"
-#endif
-#ifdef ONCEMQ_WITH_ZOOKEEPER
-#include "oncemq/locks/zookeeper_locks.h"
-#endif
 
 namespace oncemq {
 namespace {

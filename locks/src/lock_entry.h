@@ -4,9 +4,8 @@
 //
 // T1  A name is granted if no holder forbids it, and no waiter ahead does.
 // T2  A reader forbids writers and counted ones, a counted one readers and writers; a writer
-// forbids
-//     everybody. Barging ignores the waiters ahead, but whoever can hold beside others passes only
-//     waiters of its own mode: no reader ever passes a waiting writer.
+//     forbids everybody. Barging ignores the waiters ahead, but a request that can hold next to
+//     others passes only waiters of its own mode: no reader ever passes a waiting writer.
 // T3  An ask that is repeated by its token changes nothing but times.
 // T4  A hold or a place that has ended is gone for ever: no extension revives it.
 // T5  A later grant has a greater fence; an idle name needs no memory but of its last one.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a lease may be in a store where a hold ends with the session that it hangs on.
+//
 // Thread safety: a pure function.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wakes: those of one engine who wait for a name. A wake is a hint: one that got lost costs the
 // time until the waiter asks again by itself.
+//
 // Thread safety: any thread.
 #pragma once
 

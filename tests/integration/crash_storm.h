@@ -62,6 +62,7 @@ struct StormSights {
 // effect is at the target, exactly once where the level promises it, and else each one that comes
 // again after a call that was told so; each key in order; the durable verdict adds up; and no
 // handler was called again for what a commit had shown. Begin, the acts in any order, End; or Run.
+//
 // Thread safety: one thread, which stays (see Process).
 class CrashStorm {
  public:

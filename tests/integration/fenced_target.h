@@ -33,6 +33,7 @@ struct FencedCall {
 // Of one name. It takes nothing under a fence that is lower than one it has seen, and stores an id
 // with its effect in one write. Nothing that is written is ever taken back, so who passed a fence
 // is seen afterwards.
+//
 // Thread safety: any thread of any process.
 class FencedTarget {
  public:

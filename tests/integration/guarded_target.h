@@ -18,6 +18,7 @@ struct StoredEffect {
 };
 
 // Stores an id with its effect in one write, and knows it again, whoever asks: level guarded.
+//
 // Thread safety: any thread of any process.
 class GuardedTarget {
  public:

@@ -18,6 +18,7 @@
 namespace oncemq::testing {
 
 // Throws std::runtime_error with the system's words.
+//
 // Thread safety: any thread of any process; a record is one write, so a writer that is killed has
 // either written it or not.
 template <class Record>

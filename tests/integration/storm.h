@@ -31,6 +31,7 @@ struct StormSize {
 
 // The target of the effects: append-only, and it does not de-duplicate. Compact, because there are
 // a million.
+//
 // Thread safety: any thread.
 class StormLog {
  public:
@@ -58,6 +59,7 @@ Totals ExpectCommitsAddUp(const std::string& bootstrap, const std::string& group
                           const std::string& topic, uint64_t messages);
 
 // A fifth of the ids comes twice: every tenth at once, every other tenth much later.
+//
 // Thread safety: one thread.
 class StormProducer {
  public:
@@ -92,6 +94,7 @@ enum class StormWindow {
 };
 
 // The members, their windows, and what is judged in the end.
+//
 // Thread safety: one thread.
 class Storm {
  public:

@@ -7,8 +7,8 @@
 // The model, for one name. It knows who holds, exclusively, shared or counted, and the last fences.
 //
 // M1  A grant needs that nobody holds against it, and a counted one that fewer are held than its
-//     limit says. Its fence is greater than that of every grant
-//     before it; a repeated ask of a holder gets the fence that it has.
+//     limit says. Its fence is greater than that of every grant before it; a repeated
+//     ask of a holder gets the fence that it has.
 // M2  A hold ends by a release, or by itself: not before the sending of the last grant or extension
 //     that was acknowledged, plus the lease (less a thousandth, by which clocks may differ). It may
 //     last longer. What has ended is not extended, and another grant of it has another fence.

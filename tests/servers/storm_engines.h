@@ -24,6 +24,7 @@ inline void SetAll(const Networks& networks, TcpProxy::Mode mode) {
 }
 
 // One server, or several that are one store: then troubles come to one of them at a time, in turn.
+//
 // Thread safety: one thread at a time.
 class StormServer {
  public:

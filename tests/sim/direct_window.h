@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DirectWindow: what the product's CatchUp and WindowStores see of a window in the process: no way
 // in between, so each call is answered at once, and may be refused.
+//
 // Thread safety: none.
 #pragma once
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventLoop: one thread, a virtual clock, and events ordered by (time, sequence). An event belongs
 // to an actor (one incarnation of a process) or to nobody: events of a dead actor vanish, those of
-// a sleeping one wait until it wakes. Thread safety: none.
+// a sleeping one wait until it wakes.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstdint>

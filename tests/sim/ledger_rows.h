@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows that the simulated handler keeps at the level atomic: how often each id took effect, the
 // balances that its transfer changes, and how many ids of a key there were.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProcessClock: what one process believes about the time. Its boot clock began at another moment
 // and runs a little fast or slow, its wall clock is wrong; only its own durations mean something.
+//
 // Thread safety: none; the loop outlives it.
 #pragma once
 

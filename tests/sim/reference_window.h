@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReferenceWindow: the window's contract written down as plainly as it goes, without any thought of
 // speed. It forgets only when told. CheckedWindow runs it beside an engine and reports the first
-// answer in which the two differ. Thread safety: none.
+// answer in which the two differ.
+//
+// Thread safety: none.
 #pragma once
 
 #include <functional>

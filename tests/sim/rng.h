@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rng: seeded chance, the same on every machine and compiler (no distributions of the standard
 // library). Every part of the simulated world has a stream of its own, so that taking one fault
-// away changes little else. Thread safety: none, a value type.
+// away changes little else.
+//
+// Thread safety: none, a value type.
 #pragma once
 
 #include <cstdint>

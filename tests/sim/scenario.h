@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One story for several seeds: judged by every checker, then by a look of its own.
+//
 // Thread safety: none.
 #pragma once
 

@@ -2,7 +2,9 @@
 // SimBroker: the other side of the wire. A group with members, generations, session time-outs,
 // eager and cooperative assignment, and the committed offsets. Like the real one it judges a commit
 // by membership and generation, not by partition. Calls take effect at once; the network around
-// them belongs to the caller. Thread safety: none.
+// them belongs to the caller.
+//
+// Thread safety: none.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,9 @@
 // SimDisk: the disk of one simulated host, with a store for each partition. A store is a log of
 // batches: what was written is there for every process of the host, what was synced is there after
 // a power loss too. A power loss takes an end of the log that was not synced, whole batches at a
-// time, as tests/disk proves for the real one. Thread safety: none.
+// time, as tests/disk proves for the real one.
+//
+// Thread safety: none.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimMember: a client of the group as librdkafka is one: joins, heart-beats in the background,
 // tells its shell what was assigned, revoked and lost, and joins again when everything revoked has
-// been given back. Thread safety: none.
+// been given back.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,9 @@
 // SimProcess: one incarnation of a consumer. A shell around the real Core and RunMachine that does
 // what the runtime does: poll, admit within the credit, hand runs to workers, carry actions out,
 // answer the group. Each piece of work is one event, so that it may die, sleep or be cut off
-// between any two. Thread safety: none.
+// between any two.
+//
+// Thread safety: none.
 #pragma once
 
 #include <map>

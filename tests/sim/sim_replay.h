@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimReplay: a second reader beside the group. It reads the very same records, with the very same
 // coordinates, and owns nothing: whatever somebody holds, it has to wait for (rule 8).
+//
 // Thread safety: none.
 #pragma once
 

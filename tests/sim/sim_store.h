@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenStore: one partition's store while a process holds it, with the product's own marker rules.
+//
 // Thread safety: none; the file outlives it.
 #pragma once
 

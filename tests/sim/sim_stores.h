@@ -2,7 +2,9 @@
 // SimStores: what a process sees of the stores on its host's disk: the contract of the window on
 // disk (one store for each partition), with the product's own marker rules and effect batches. A
 // write may fail: then it is there or not, and the store has to be opened again, as the product's
-// does. Thread safety: none; the disk outlives it.
+// does.
+//
+// Thread safety: none; the disk outlives it.
 #pragma once
 
 #include <map>

@@ -2,6 +2,7 @@
 // SimTarget: where effects land. It takes what its level lets in and forgets nothing; the history
 // keeps every effect, so that a second one is seen. At level guarded it stores the id with the
 // effect; with `fence` it also refuses an ownership below the highest one installed for the key.
+//
 // Thread safety: none.
 #pragma once
 

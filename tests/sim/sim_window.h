@@ -2,7 +2,9 @@
 // SimWindow: the way to a window and back. A call may be refused, lost before or after it took
 // effect, carried out in part, or carried out long after its caller gave up; then the caller hears
 // what the contract says: an error that tells whether it may have taken effect. What the window
-// really did is in the history. Thread safety: none.
+// really did is in the history.
+//
+// Thread safety: none.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimWorker: one worker of a process with its RunMachine. Each step of a run is an event of its
 // own, and so is each part of a handler call: it may be the last thing that the process does.
+//
 // Thread safety: none.
 #pragma once
 

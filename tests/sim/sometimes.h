@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sometimes: the situations that a sweep must have been in. A sweep that never saw one of them has
-// proved nothing about it, and fails. Thread safety: none.
+// proved nothing about it, and fails.
+//
+// Thread safety: none.
 #pragma once
 
 #include <array>

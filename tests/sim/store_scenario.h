@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stories about stores on disk have in common: their worlds, and looks at what came out.
+//
 // Thread safety: none.
 #pragma once
 

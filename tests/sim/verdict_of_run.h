@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a configuration, judges it, and says what a reader needs when it fails: the invariant, the
 // smallest configuration that still breaks it, the end of its trace, and the command that plays it
-// again. Thread safety: none.
+// again.
+//
+// Thread safety: none.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // World: one simulated run. Builds everything from a Config, plays the faults, heals, and lets it
-// drain. Thread safety: none; one World at a time (the process hash is seeded per run).
+// drain.
+//
+// Thread safety: none; one World at a time (the process hash is seeded per run).
 #pragma once
 
 #include <memory>

@@ -15,6 +15,7 @@ inline constexpr int16_t kNoError = 0;
 inline constexpr int16_t kUnknownMember = 25;
 
 // Throws std::runtime_error when the connection fails or an answer doesn't come within 10 s.
+//
 // Thread safety: one thread. Blocks: every call.
 class BareMember {
  public:

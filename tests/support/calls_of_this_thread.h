@@ -9,6 +9,7 @@
 namespace oncemq::testing {
 
 // How often this thread comes through a hook from now on, whatever other threads do there.
+//
 // Thread safety: while nobody comes through it; the answer from any thread.
 inline std::shared_ptr<const std::atomic<int>> CallsOfThisThread(std::function<void()>& hook) {
   auto calls = std::make_shared<std::atomic<int>>(0);

@@ -11,6 +11,7 @@ namespace oncemq::testing {
 // once, and at least once after the time is over, so a starved machine gets its last chance. With a
 // mutant chosen long times are a third, and 10 s at least.
 // Never for our own threads: those are joined or signalled.
+//
 // Thread safety: any thread.
 bool Eventually(std::chrono::milliseconds timeout, const std::function<bool()>& condition);
 

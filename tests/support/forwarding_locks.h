@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine that is another one: whoever changes a call overrides it.
+//
 // Thread safety: as the other one.
 #pragma once
 

@@ -34,6 +34,7 @@ struct Watermarks {
 
 // Each call throws std::runtime_error with the broker's words when it is refused or not answered
 // in time, and returns when what it did can be seen by others.
+//
 // Thread safety: any thread; the calls are independent.
 // Blocks: every call, for `timeout` at most (creating and deleting topics: twice that).
 class KafkaAdmin {

@@ -43,6 +43,7 @@ struct KafkaBrokerOptions {
 std::map<std::string, std::string> DefaultBrokerProperties();
 
 // Every call that can fail throws std::runtime_error, with the end of the broker's log.
+//
 // Thread safety: one thread at a time, and start it from a thread that stays (see Process).
 // Blocks: Start, Restart and Stop, bounded.
 class KafkaBroker {
@@ -92,6 +93,7 @@ class KafkaBroker {
 
 // One broker for all tests of a program, started by the first one that asks, killed at the end.
 // Tests keep apart by topic and group names.
+//
 // Thread safety: as KafkaBroker.
 class SharedKafka {
  public:

@@ -11,6 +11,7 @@
 namespace oncemq::testing {
 
 // Brokers are numbered from 1. Each call throws std::runtime_error where it is refused.
+//
 // Thread safety: any thread.
 class MockCluster {
  public:

@@ -26,6 +26,7 @@ struct ProcessOptions {
 // when the thread that started it ends or the test dies. So start it from a thread that stays, as
 // the main thread does. Only this child is ever signalled, by its id.
 // Throws std::runtime_error when the program can't be started.
+//
 // Thread safety: one thread at a time; a signal to a child that is gone does nothing.
 class Process {
  public:

@@ -11,7 +11,9 @@
 
 namespace oncemq::testing {
 
-// Throws std::runtime_error as RedisServer does. Thread safety: as RedisServer.
+// Throws std::runtime_error as RedisServer does.
+//
+// Thread safety: as RedisServer.
 class RedisMasters {
  public:
   explicit RedisMasters(size_t count, const std::vector<std::string>& arguments = {}) {

@@ -17,6 +17,7 @@
 namespace oncemq::testing {
 
 // Every call that can fail throws std::runtime_error, with the end of the server's log.
+//
 // Thread safety: one thread at a time, and start it from a thread that stays (see Process).
 // Blocks: Start and Restart, bounded.
 class RedisServer {

@@ -20,7 +20,9 @@ struct RedisTlsOptions {
   bool sentinel = false;
 };
 
-// Throws as RedisServer does. Thread safety: as RedisServer.
+// Throws as RedisServer does.
+//
+// Thread safety: as RedisServer.
 class RedisTlsServer {
  public:
   explicit RedisTlsServer(TlsAuthority& authority, RedisTlsOptions options = {})

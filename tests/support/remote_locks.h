@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock store as one process sees it over a network: it can be cut off, replies can be lost, and
 // something else can happen while a call is on its way, there or back.
+//
 // Thread safety: as LockEngine; the switches from any thread, the hooks are set before.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory locks whose calls can be made to fail, before or after they took effect, or to hang.
+//
 // Thread safety: as LockEngine; the switches from any thread.
 #pragma once
 

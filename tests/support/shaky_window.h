@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A memory window whose calls can be made to fail, and are counted.
+//
 // Thread safety: as Window; the switches from any thread.
 #pragma once
 

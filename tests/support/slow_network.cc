@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "slow_network.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <stdexcept>
 
 namespace oncemq::testing {
 namespace {
@@ -18,14 +14,6 @@ namespace {
 using SlowClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLongestNap{5};
-
-sockaddr_in SlowLoopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 // Finer than the milliseconds of poll(): a round trip may take two of them.
 void WaitFor(std::vector<pollfd>& waits, std::chrono::nanoseconds nap) {
@@ -36,26 +24,14 @@ void WaitFor(std::vector<pollfd>& waits, std::chrono::nanoseconds nap) {
 }  // namespace
 
 SlowNetwork::SlowNetwork(uint16_t to, std::chrono::milliseconds one_way)
-    : to_(to), one_way_(one_way), listens_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = SlowLoopback(0);
-  socklen_t length = sizeof address;
-  if (bind(listens_, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      listen(listens_, 64) != 0 ||
-      getsockname(listens_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    throw std::runtime_error("the slow network cannot listen");
-  }
-  port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { Run(); });
-}
+    : to_(to), one_way_(one_way), thread_([this] { Run(); }) {}
 
 SlowNetwork::~SlowNetwork() {
   ends_ = true;
   thread_.join();
   for (const Link& link : links_) {
-    close(link.there.from);
-    close(link.there.to);
+    link.ends.Close();
   }
-  close(listens_);
 }
 
 SlowNetwork::Moment SlowNetwork::NextArrival() const {
@@ -72,7 +48,7 @@ SlowNetwork::Moment SlowNetwork::NextArrival() const {
 
 void SlowNetwork::Run() {
   while (!ends_) {
-    std::vector<pollfd> waits{{listens_, POLLIN, 0}};
+    std::vector<pollfd> waits{{listener_.fd(), POLLIN, 0}};
     for (const Link& link : links_) {
       waits.push_back({link.there.ended ? -1 : link.there.from, POLLIN, 0});
       waits.push_back({link.back.ended ? -1 : link.back.from, POLLIN, 0});
@@ -87,8 +63,7 @@ void SlowNetwork::Run() {
         Hear(link.back);
       }
       if (!Deliver(link.there) || !Deliver(link.back)) {
-        close(link.there.from);
-        close(link.there.to);
+        link.ends.Close();
         links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
@@ -99,19 +74,11 @@ void SlowNetwork::Run() {
 }
 
 void SlowNetwork::Accept() {
-  const int client = accept4(listens_, nullptr, nullptr, SOCK_CLOEXEC);
-  const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = SlowLoopback(to_);
-  if (client < 0 ||
-      connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    close(client);
-    close(server);
-    return;
+  if (const auto ends = listener_.Accept(to_)) {
+    links_.push_back({*ends,
+                      {.from = ends->client, .to = ends->server},
+                      {.from = ends->server, .to = ends->client}});
   }
-  const int yes = 1;
-  setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  links_.push_back({{.from = client, .to = server}, {.from = server, .to = client}});
 }
 
 void SlowNetwork::Hear(Flow& flow) const {
@@ -128,15 +95,8 @@ bool SlowNetwork::Deliver(Flow& flow) {
   for (; !flow.under_way.empty() && flow.under_way.front().first <= now;
        flow.under_way.pop_front()) {
     const std::string& said = flow.under_way.front().second;
-    if (said.empty()) {
+    if (said.empty() || !SendAll(flow.to, said)) {
       return false;
-    }
-    for (size_t sent = 0; sent < said.size();) {
-      const ssize_t some = send(flow.to, said.data() + sent, said.size() - sent, MSG_NOSIGNAL);
-      if (some <= 0) {
-        return false;
-      }
-      sent += static_cast<size_t>(some);
     }
   }
   return true;

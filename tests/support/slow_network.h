@@ -12,9 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "relay_listener.h"
+
 namespace oncemq::testing {
 
 // Throws std::runtime_error when it cannot listen.
+//
 // Thread safety: any thread.
 class SlowNetwork {
  public:
@@ -24,7 +27,7 @@ class SlowNetwork {
   SlowNetwork(const SlowNetwork&) = delete;
   SlowNetwork& operator=(const SlowNetwork&) = delete;
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return listener_.port(); }
 
  private:
   using Moment = std::chrono::steady_clock::time_point;
@@ -37,6 +40,7 @@ class SlowNetwork {
     bool ended = false;
   };
   struct Link {
+    RelayEnds ends;
     Flow there;
     Flow back;
   };
@@ -49,8 +53,7 @@ class SlowNetwork {
 
   const uint16_t to_;
   const std::chrono::milliseconds one_way_;
-  uint16_t port_ = 0;
-  int listens_ = -1;
+  const RelayListener listener_;
   std::vector<Link> links_;  // the thread's
   std::atomic<bool> ends_{false};
   std::thread thread_;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tcp_proxy.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <stdexcept>
 #include <utility>
 
 namespace oncemq::testing {
@@ -22,37 +18,16 @@ constexpr int kLookEveryMs = 5;
 constexpr std::chrono::milliseconds kLateBy{20};
 constexpr size_t kBeginning = 32;
 
-sockaddr_in Loopback(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
 }  // namespace
 
-TcpProxy::TcpProxy(uint16_t to)
-    : to_(to), listens_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = Loopback(0);
-  socklen_t length = sizeof address;
-  if (bind(listens_, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      listen(listens_, 64) != 0 ||
-      getsockname(listens_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    throw std::runtime_error("the proxy cannot listen");
-  }
-  port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { Run(); });
-}
+TcpProxy::TcpProxy(uint16_t to) : to_(to), thread_([this] { Run(); }) {}
 
 TcpProxy::~TcpProxy() {
   ends_ = true;
   thread_.join();
   for (const Link& link : links_) {
-    close(link.client);
-    close(link.server);
+    link.ends.Close();
   }
-  close(listens_);
 }
 
 void TcpProxy::Run() {
@@ -61,11 +36,11 @@ void TcpProxy::Run() {
     const Mode mode = mode_;
     const bool late = mode == Mode::kLateReplies && WaitClock::now() < replies_at;
     const bool holds = late || mode == Mode::kHoldReplies;
-    std::vector<pollfd> waits{{listens_, POLLIN, 0}};
+    std::vector<pollfd> waits{{listener_.fd(), POLLIN, 0}};
     if (mode != Mode::kSilent) {
       for (const Link& link : links_) {
-        waits.push_back({link.client, POLLIN, 0});
-        waits.push_back({holds ? -1 : link.server, POLLIN, 0});
+        waits.push_back({link.ends.client, POLLIN, 0});
+        waits.push_back({holds ? -1 : link.ends.server, POLLIN, 0});
       }
     }
     if (poll(waits.data(), waits.size(), kLookEveryMs) < 0) {
@@ -79,7 +54,7 @@ void TcpProxy::Run() {
       Link& link = links_[i];
       bool ended = link.to != to_ || link.cuts != cuts_ || WasBegunBy(link, begun_by);
       if (!ended && waits[1 + 2 * i].revents != 0) {
-        const size_t said = Carry(link.client, link.server, false, &link.began);
+        const size_t said = Carry(link.ends.client, link.ends.server, false, &link.began);
         said_ += said;
         ended = said == 0;
       }
@@ -89,11 +64,10 @@ void TcpProxy::Run() {
           muted_++;
         }
         const bool swallow = link.mute || mode == Mode::kSwallowReplies;
-        ended = Carry(link.server, link.client, swallow, nullptr) == 0;
+        ended = Carry(link.ends.server, link.ends.client, swallow, nullptr) == 0;
       }
       if (ended) {
-        close(link.client);
-        close(link.server);
+        link.ends.Close();
         links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
@@ -105,20 +79,10 @@ void TcpProxy::Run() {
 
 void TcpProxy::Accept() {
   const uint64_t cuts = cuts_;
-  const int client = accept4(listens_, nullptr, nullptr, SOCK_CLOEXEC);
-  const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const uint16_t to = to_;
-  const sockaddr_in address = Loopback(to);
-  if (client < 0 ||
-      connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    close(client);
-    close(server);
-    return;
+  if (const auto ends = listener_.Accept(to)) {
+    links_.push_back({*ends, to, cuts});
   }
-  const int yes = 1;
-  setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  links_.push_back({client, server, to, cuts});
 }
 
 bool TcpProxy::CutsAt(std::string_view said) {
@@ -154,15 +118,7 @@ size_t TcpProxy::Carry(int from, int to, bool swallow, std::string* began) {
       return 0;
     }
   }
-  for (ssize_t sent = 0; sent < length && !swallow;) {
-    const ssize_t some =
-        send(to, bytes.data() + sent, static_cast<size_t>(length - sent), MSG_NOSIGNAL);
-    if (some <= 0) {
-      return 0;
-    }
-    sent += some;
-  }
-  return static_cast<size_t>(length);
+  return swallow || SendAll(to, said) ? said.size() : 0;
 }
 
 }  // namespace oncemq::testing

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "oncemq/base/mutex.h"
+#include "relay_listener.h"
 
 namespace oncemq::testing {
 
 // Throws std::runtime_error when it cannot listen.
+//
 // Thread safety: any thread.
 class TcpProxy {
  public:
@@ -30,7 +32,7 @@ class TcpProxy {
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return listener_.port(); }
   void Set(Mode mode) { mode_ = mode; }
   // Another server is reached from now on; what was connected is cut.
   void PointTo(uint16_t port) { to_ = port; }
@@ -58,8 +60,7 @@ class TcpProxy {
 
  private:
   struct Link {
-    int client;
-    int server;
+    RelayEnds ends;
     uint16_t to;
     uint64_t cuts;           // before it
     std::string began = {};  // what its client said first, not all of it
@@ -83,8 +84,7 @@ class TcpProxy {
   std::atomic<uint64_t> cut_by_beginning_{0};
   std::atomic<bool> mutes_next_{false};
   std::atomic<uint64_t> muted_{0};
-  uint16_t port_ = 0;
-  int listens_ = -1;
+  const RelayListener listener_;
   std::vector<Link> links_;  // the thread's
   std::atomic<Mode> mode_{Mode::kPass};
   std::atomic<bool> ends_{false};

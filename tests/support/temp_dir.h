@@ -7,6 +7,7 @@ namespace oncemq::testing {
 
 // A new, empty directory that is removed with everything in it when the object goes. A test that is
 // killed leaves it behind. Throws std::runtime_error when the directory can't be made.
+//
 // Thread safety: none needed, it is constant after construction.
 class TempDir {
  public:

@@ -41,6 +41,7 @@ struct TestProducerOptions {
 
 // Outside transactions idempotence is off: a broker that dies may make duplicates, as in life.
 // Failures are std::runtime_error with librdkafka's words.
+//
 // Thread safety: one thread at a time.
 // Blocks: Send() while 1,000,000 messages or 1 GiB wait; the others as said.
 class TestProducer {

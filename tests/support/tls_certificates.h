@@ -22,7 +22,9 @@ struct TlsWanted {
 };
 
 // Signs certificates. Its files go with it.
-// Throws std::runtime_error. Thread safety: one thread at a time.
+// Throws std::runtime_error.
+//
+// Thread safety: one thread at a time.
 class TlsAuthority {
  public:
   TlsAuthority();

@@ -9,6 +9,7 @@
 namespace oncemq::testing {
 
 // Returns true as soon as a stop is requested, false if none is by then.
+//
 // Thread safety: any thread.
 inline bool ToldWithin(const std::stop_token& stop, milliseconds within) {
   Mutex mutex;

@@ -32,6 +32,7 @@ struct ReadOptions {
 // Every message from the start to the end that each partition has when it is reached; by offset
 // within a partition. Joins no group and commits nothing. Throws std::runtime_error when the topic
 // doesn't exist or the end isn't reached in time.
+//
 // Thread safety: any thread.
 // Blocks: for the time-out at most.
 std::vector<StoredMessage> ReadTopic(const std::string& bootstrap, const std::string& topic,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EtcdGuard: ends calls that are over their time. The HTTP library bounds each read by itself, so a
 // server that sends single bytes could keep a call for ever.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deadlines: ends calls that block in a socket, by shutting it down, at the moment when they must
-// be over. The C client knows timeouts of whole seconds only, one for each read of many. Thread
-// safety: any thread.
+// be over. The C client knows timeouts of whole seconds only, one for each read of many.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <map>

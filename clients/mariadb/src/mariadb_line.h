@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MariadbLine: one connection. Statements with values are prepared and kept.
+//
 // Thread safety: one thread at a time.
 #pragma once
 

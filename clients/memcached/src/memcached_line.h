@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemcachedLine: one connection, and the bytes that came over it. After an Error it is of no use
-// any more. Thread safety: one thread at a time.
+// any more.
+//
+// Thread safety: one thread at a time.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PostgresLine: one connection, by libpq's calls that do not block.
+//
 // Thread safety: one thread at a time; Hang() from any.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NoPipeSignal: while it lives, writing to a connection that is gone fails, and does not end the
 // process. For libraries that write by themselves.
+//
 // Thread safety: it is the affair of the thread that has it.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisLine: one connection, logged in, to a server that is master. After an Error it is of no use
 // any more.
+//
 // Thread safety: one thread at a time; Hang() from any.
 #pragma once
 

@@ -4,6 +4,7 @@
 // Promise of TLS: no byte of a caller is sent before the server has shown a certificate that a
 // known authority gave for the very name or address that we asked for. Nothing switches that off,
 // and nothing makes a plain connection of it.
+//
 // Thread safety: one thread at a time.
 #pragma once
 

@@ -6,8 +6,7 @@
 //   that it names are removed. It may be there all the same. So nothing is removed any more once a
 //   MANIFEST is in doubt; the next opening removes what nobody needs.
 // - An opening that fails leaves what it has made, so on a full disk each one takes more of it.
-// Here
-//   it is removed, as long as nothing can name it.
+//   Here it is removed, as long as nothing can name it.
 // - A file whose first or last key could not be read is taken in as if it were empty. Here it is
 //   refused.
 // - A file of which the end cannot be read, where its properties and deletions of ranges are noted,

@@ -6,6 +6,7 @@
 // with each full or flushed buffer, so this costs little.
 //
 // Failure: failed() says so, for ever.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -3,6 +3,7 @@
 // the facts (docs/formats.md).
 //
 // Promise: decoding is total; what is no row of ours is nothing.
+//
 // Thread safety: none needed, values.
 #pragma once
 

@@ -7,6 +7,7 @@
 // does not belong there, is an error.
 // Memory: for each bucket 1 MB of pages, or one page that is larger; the page, and the file's
 // index (a sixty-fourth of its 32 MB), that are being written; the new filter, 2 bytes for each id.
+//
 // Thread safety: a merge belongs to one thread. Nobody may need what it has written, if it fails.
 #pragma once
 

@@ -2,13 +2,14 @@
 // GenerationMemory: divides the memory for finished ids that are not in the history yet among the
 // open stores of a process.
 //
-// Promise: the shares of the stores add up to the budget at most, or to two kLeast for each
-// store where that is more. Half of a share is for the generation that fills, half for the one that
-// is put away. A share falls when another store is opened; a store looks at its share with each
-// batch that finishes ids and with each commit, and puts away the excess. Nothing is
-// forgotten by that: an id leaves memory once the history has it on the disk.
+// Promise: the shares of the stores add up to the budget at most, or to two kLeast for each store
+// where that is more. Half of a share is for the generation that fills, half for the one that is
+// put away. A share falls when another store is opened; a store looks at its share with each batch
+// that finishes ids and with each commit, and puts away the excess. Nothing is forgotten by that:
+// an id leaves memory once the history has it on the disk.
 //
 // Limits: a generation exceeds its half by one batch at most.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -7,6 +7,7 @@
 // writing, merging or forgetting left is removed by Open(). A page that cannot be read is an error,
 // never "not there". A bucket that is being forgotten is not merged: the merge is given up.
 // Memory: 16 bits for each id.
+//
 // Thread safety: with the caller's lock all that is not const, and Find(): so a look sees each
 // bucket with all its pages. Without it Write..., ...Facts and DropPages. One thread freezes at a
 // time, one merges and one forgets.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// HugeAllocator: of a container that is large and read at random. From 1.5 MiB on, its
-// memory begins at one and asks the system for them: else most reads would wait for a page walk.
+// HugeAllocator: of a container that is large and read at random. From 1.5 MiB on, its memory
+// begins at one and asks the system for them: else most reads would wait for a page walk.
 //
 // Memory: rounded up to whole huge pages then.
 // Failure: std::bad_alloc, as of any allocator.
+//
 // Thread safety: none needed, it has no state.
 #pragma once
 

@@ -4,6 +4,7 @@
 //
 // Memory: 16 bits an id; about one look in 900 says "perhaps" for nothing. A filter of a former
 // version has 12, and one in 150.
+//
 // Thread safety: const calls from any thread once it is built.
 #pragma once
 

@@ -3,7 +3,9 @@
 // for each id would cost four times as much to look up (docs/formats.md, "Pages of the history").
 //
 // Promise: decoding is total: any bytes give the record, say that it is not there, or say that the
-// page is damaged. Thread safety: none needed, values.
+// page is damaged.
+//
+// Thread safety: none needed, values.
 #pragma once
 
 #include <cstdint>

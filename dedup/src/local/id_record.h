@@ -3,6 +3,7 @@
 // of the present generation in memory (docs/formats.md, "Finished ids"); the history packs closer.
 //
 // Decoding is total: any bytes give records or a refusal.
+//
 // Thread safety: none needed, values.
 #pragma once
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The row of a marker that does not age and must outlive the process: parked, or open at the opaque
-// level. Its key is the id. Decoding is total. Thread safety: none needed, values.
+// level. Its key is the id. Decoding is total.
+//
+// Thread safety: none needed, values.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 //
 // Promise: with no bound of time at most 3 buckets of each tier are left over, or `few`; no bucket
 // comes to cover more than `span`. Each choice has fewer buckets than before, so choosing ends.
+//
 // Thread safety: none needed, values.
 #pragma once
 

@@ -38,8 +38,8 @@ Error NotOpen() {
   return {Code::kUnavailable, Effect::kNone, "the partition's store is not open"};
 }
 
-// The requests as a store of one partition keeps them. `copies` holds them where
-// that makes a difference.
+// The requests as a store of one partition keeps them. `copies` holds them where that makes a
+// difference.
 template <class Request>
 std::span<const Request> AsKept(std::span<const Request> requests, std::vector<Request>& copies) {
   if (PlaceOf(requests.front()).first == kKeptSource) {

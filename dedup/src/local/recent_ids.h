@@ -3,6 +3,7 @@
 // an arena that only grows; a table of (tag, place) finds them; the bytes of the id decide.
 //
 // Memory: the records, and 8 bytes of table for each two thirds of an id. Grows with use.
+//
 // Thread safety: const calls from any thread while nobody appends.
 #pragma once
 

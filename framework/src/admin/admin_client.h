@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other end: asks a running service one thing.
+//
 // Thread safety: any thread. Blocks: for `within` at most.
 #pragma once
 

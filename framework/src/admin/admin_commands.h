@@ -5,8 +5,9 @@
 // Promise: Answer is total: any bytes give one JSON object, {"v":1,"ok":true,"result":...} or
 // {"v":1,"ok":false,"error":"..."}. A command that changes anything writes one line to the log, of
 // its own number, so that no limit on repeated lines holds it back; where the log takes no such
-// line, the command is refused. Thread safety: Add before the first Answer; Answer from one thread
-// at a time.
+// line, the command is refused.
+//
+// Thread safety: Add before the first Answer; Answer from one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,9 @@
 // AdminConnection: one client, one request, one answer. Never blocks.
 //
 // Promise: holds at most one request and one answer. Whatever the client sends or leaves out, it is
-// over by its deadline, which the server keeps. Thread safety: none; the server's thread.
+// over by its deadline, which the server keeps.
+//
+// Thread safety: none; the server's thread.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,9 @@
 // Promise: replaces the socket of a process that has died; never one that is answered, never a file
 // of another kind, never what a link leads to. Two processes that open one name at the same time do
 // not take it from each other. Failure: kInvalid, kUnavailable. A process that is killed leaves its
-// file behind. Thread safety: none.
+// file behind.
+//
+// Thread safety: none.
 #pragma once
 
 #include <sys/types.h>

@@ -3,6 +3,7 @@
 //
 // Promise: a client that is slow, silent or hostile holds up nobody: each has its deadline, and
 // there are at most `connections` at a time. Commands run one after the other on this thread.
+//
 // Thread safety: made and destroyed on one thread. The destructor ends all conversations at once,
 // but for a command that runs: it waits for it.
 #pragma once

@@ -3,7 +3,9 @@
 // (docs/formats.md).
 //
 // Promise: FrameReader is total and holds no more than has come in, at most the limit; it believes
-// no announced length. Thread safety: none.
+// no announced length.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>

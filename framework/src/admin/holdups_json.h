@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Those fields of the admin command `status` that tell of standstills (docs/formats.md).
+//
 // Thread safety: pure functions.
 #pragma once
 

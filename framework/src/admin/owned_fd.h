@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnedFd: a file descriptor that is closed once. Thread safety: none; a value type.
+// OwnedFd: a file descriptor that is closed once.
+//
+// Thread safety: none; a value type.
 #pragma once
 
 #include <unistd.h>

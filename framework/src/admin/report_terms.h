@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is counted, by the name that people and programs read: of a run's end and of one that goes
 // on alike.
+//
 // Thread safety: pure functions.
 #pragma once
 

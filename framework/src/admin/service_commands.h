@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that every running service answers: "status", "guarantee", "window show".
 // docs/formats.md has their arguments and results.
+//
 // Thread safety: as AdminCommands; the runtime and the window answer on any thread.
 #pragma once
 

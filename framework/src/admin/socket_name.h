@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names beside a socket's own: it is born under one, and a stale one is taken away under one.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom both ends of an admin socket believe: root, and the service's own user.
+//
 // Thread safety: pure functions.
 #pragma once
 

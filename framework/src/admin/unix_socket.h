@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ends of a Unix domain socket need. Thread safety: any thread.
+// What both ends of a Unix domain socket need.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <sys/socket.h>

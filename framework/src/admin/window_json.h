@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a window keeps, as the admin protocol and the command say it (docs/formats.md).
+//
 // Thread safety: pure functions.
 #pragma once
 

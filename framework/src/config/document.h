@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file of YAML, as far as every file of ours is read the same way: bounded, one document, no
 // aliases, and whatever goes wrong is a finding.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds what somebody meant to write.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the texts of the guarantee are made of, and the part of each that stands in a file of its
 // own.
+//
 // Thread safety: pure functions; a Text belongs to one caller.
 #pragma once
 

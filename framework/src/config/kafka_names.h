@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How brokers, groups and topics may be named: by a file and by a program alike. A list of brokers
 // that librdkafka can't use, it takes nevertheless, and looks for them for ever.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -2,6 +2,7 @@
 // Which librdkafka properties a user may pass on. What is not in the list is refused: a property
 // that nobody has judged may load code, run a shell, skip a check or move the position behind the
 // runtime's back. Pure: knows names only, and needs no librdkafka.
+//
 // Thread safety: constant data.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of a file's layout that a YAML parser reports far from their place, or not at all.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from outside as it may stand in a message: short, and without a byte that paints a terminal
-// or ends a line. Thread safety: any thread.
+// or ends a line.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <string>

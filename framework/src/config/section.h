@@ -2,6 +2,7 @@
 // Section: one mapping of the file, read key by key into typed options. A key that nobody asked for
 // is unknown, so the code that reads the options is the schema. Errors are collected, with line and
 // column, and reading goes on; an option keeps its default where its value was wrong.
+//
 // Thread safety: none; lives inside one ParseService.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold between options, whoever filled them in: a file or a program.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a service file: each section of it into its options.
+//
 // Thread safety: none; lives inside one ParseService.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a small file whole.
+//
 // Thread safety: any thread. Blocks: as long as the file system does.
 #pragma once
 

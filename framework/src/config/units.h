@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the values of a configuration strictly: a number without its unit, a date that is no day
 // or a character too many is nothing.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -6,6 +6,7 @@
 // only.
 //
 // Memory: 24 bytes for each kBlock arrivals above the frontier.
+//
 // Thread safety: none; lives inside the core.
 #pragma once
 

@@ -44,6 +44,15 @@ int64_t ToldTo(const AssignFacts& facts) {
   return to;
 }
 
+// Takes back what the last commit said of begun work.
+CommitMetadata& WithoutBegun(CommitMetadata& metadata, bool clean) {
+  metadata.clean = clean;
+  metadata.abandoned.clear();
+  metadata.reserved.reset();
+  metadata.inherited = 0;
+  return metadata;
+}
+
 }  // namespace
 
 std::string_view ToString(PartitionPhase phase) {
@@ -339,11 +348,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
 // The last commit of an assignment names all that may have been begun and is not finished (rules
 // 11, 21): running deliveries, those handed back in doubt, and unsettled suspects of owners before.
 void PartitionState::NameUnfinished() {
-  CommitMetadata& metadata = facts_.metadata;
-  metadata.clean = true;
-  metadata.reserved.reset();
-  metadata.inherited = 0;
-  std::vector<int64_t>& begun = metadata.abandoned;
+  std::vector<int64_t>& begun = WithoutBegun(facts_.metadata, true).abandoned;
   begun = ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
   begun_to_ = 0;
   if (!options_.suspects) {
@@ -370,11 +375,7 @@ void PartitionState::NameUnfinished() {
 
 // All that lies below the bound and is not called finished may have been begun.
 void PartitionState::CallUnclean(int64_t bound) {
-  CommitMetadata& metadata = facts_.metadata;
-  metadata.clean = false;
-  metadata.abandoned.clear();
-  metadata.reserved.reset();
-  metadata.inherited = 0;
+  CommitMetadata& metadata = WithoutBegun(facts_.metadata, false);
   if (options_.suspects) {
     metadata.reserved = bound;
     metadata.inherited = frontier_.Advance() < told_to_ ? std::min(told_to_, bound) : 0;

@@ -7,6 +7,7 @@
 // below the bound of a commit that was acknowledged. The bound is twice as far ahead as the last
 // interval between two commits has come, so a steady stream never waits for it, and a dead owner
 // leaves little more than the work of three intervals in doubt.
+//
 // Thread safety: none; lives inside the core.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether topics are compacted. Compaction takes records away within the log, and nothing shows
-// which, so that no catch-up can complete a window from such a topic (rule 6). Thread safety: none;
-// belongs to the poll thread.
+// which, so that no catch-up can complete a window from such a topic (rule 6).
+//
+// Thread safety: none; belongs to the poll thread.
 #pragma once
 
 #include <set>

@@ -12,6 +12,7 @@
 // joins before an unassign with count 0 is done (rd_kafka_assignment_serve). A static member is the
 // exception, so there are none (docs/guarantees.md). The member adds a belt: it does not even call
 // unassign before the answer is there.
+//
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 

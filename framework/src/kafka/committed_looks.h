@@ -8,6 +8,7 @@
 // Promise: each question is answered once, by Take(), after a ring of the wake; not after Stop().
 // What has come while the thread was busy is asked together, so the questions are never more than
 // two calls behind. An answer never comes from memory. Failure: an answer with an error.
+//
 // Thread safety: none; belongs to the poll thread. Blocks: the destructor, for a second at most.
 #pragma once
 

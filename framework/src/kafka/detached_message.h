@@ -6,6 +6,7 @@
 // message.
 //
 // Memory: sizeof(DetachedMessage) and bytes().
+//
 // Thread safety: any thread; it does not change.
 #pragma once
 

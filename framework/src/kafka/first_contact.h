@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FirstContact: whether any broker was ever reached. librdkafka tries on for ever and tells most
 // errors once, so a service that waits for its first broker says so every ten seconds.
+//
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 

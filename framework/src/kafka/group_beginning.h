@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GroupBeginning: what was there before this process joined the group. The start policy is for a
 // group without commits. A partition that was added later has records that the group has missed, so
-// it begins at the start of its log. Thread safety: none.
+// it begins at the start of its log.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,7 @@ struct IdNeeds {
 };
 
 // From librdkafka's messages to arrivals, and back.
+//
 // Thread safety: one thread, but for NewView().
 class MessageReader {
  public:

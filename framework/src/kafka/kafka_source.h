@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KafkaSource: the Source on librdkafka. It outlives its members: one that has to leave the group
-// for good is replaced by a new one, and destroyed when the last message of it was released. Thread
-// safety: as Source.
+// for good is replaced by a new one, and destroyed when the last message of it was released.
+//
+// Thread safety: as Source.
 #pragma once
 
 #include <memory>

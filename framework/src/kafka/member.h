@@ -4,7 +4,9 @@
 // Each partition is read from a queue of its own, so a partition without credit costs nothing and
 // is never paused. What the group asks for is taken as events, not callbacks: a revocation is
 // answered only when its partitions have been drained, which librdkafka allows (it sends heartbeats
-// while it waits for the unassign call). Thread safety: none; belongs to the poll thread.
+// while it waits for the unassign call).
+//
+// Thread safety: none; belongs to the poll thread.
 #pragma once
 
 #include <map>

@@ -4,6 +4,7 @@
 // Why the id is copied: librdkafka parses headers into three allocations. Freed at once, they cost
 // next to nothing; kept until the message is released, by the thousand, they cost more than all of
 // our own work on the message.
+//
 // Thread safety: Take and Return on one thread; what a place holds may be read from any.
 #pragma once
 

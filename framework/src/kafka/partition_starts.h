@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // PartitionStarts: asks the broker what an assignment has to know (commit with metadata, bounds of
 // the log, the start of a group without commits) and lets ResolveAssignment judge it (rules 5 and
-// 9). Thread safety: none; belongs to the poll thread. Blocks: a few seconds at most, while brokers
-// do not answer.
+// 9).
+//
+// Thread safety: none; belongs to the poll thread. Blocks: a few seconds at most, while brokers do
+// not answer.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PartitionTable: the numbers of (topic, partition) in this process. A number is stable for the
-// process's lifetime. Thread safety: none; belongs to the poll thread.
+// process's lifetime.
+//
+// Thread safety: none; belongs to the poll thread.
 #pragma once
 
 #include <map>

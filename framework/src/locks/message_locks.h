@@ -2,6 +2,7 @@
 // MessageLocks: the names that one call of a handler has taken. They are given back behind it.
 // Elided ones follow the assignment that stands in for them: they last while commits keep it, and
 // end when it is given back or lost (rule 50).
+//
 // Thread safety: none, but for EndAt(); belongs to the handler's call. Its leases may outlive their
 // domain.
 #pragma once

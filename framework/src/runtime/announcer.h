@@ -5,6 +5,7 @@
 //
 // Promise: in the order in which they came. What is answered comes back by Take(), after a ring of
 // the wake.
+//
 // Thread safety: any thread. Blocks: the destructor, for the announcement that is under way.
 #pragma once
 

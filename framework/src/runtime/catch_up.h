@@ -6,6 +6,7 @@
 // Promise: nothing of a partition is admitted before its catch-up is over; a window that does not
 // answer, or leaves an id alone because somebody else may be running it, is asked again with the
 // same ids. Bounded by PlanCatchUp's budget.
+//
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 

@@ -3,7 +3,9 @@
 //
 // Promise: one lock and at most one wake for a run, not for a message. End() returns in bounded
 // time, also when a handler never does: its thread is let go, and ends by itself if the handler
-// ever returns. Thread safety: any thread.
+// ever returns.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <deque>

@@ -25,8 +25,9 @@ enum class Driven : uint8_t {
 };
 
 // The run is in job.run, with at least one message. The user's exceptions end here, and nowhere
-// else: one is a Retry. Thread safety: one thread for each job. Blocks: as long as window, handler
-// and journal do.
+// else: one is a Retry.
+//
+// Thread safety: one thread for each job. Blocks: as long as window, handler and journal do.
 Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools);
 
 }  // namespace oncemq

@@ -9,6 +9,7 @@
 // Promise: what Append() answered survives the machine; entry numbers go on where the file ended. A
 // line that was torn by a crash was never answered, and is cut off. One journal has one writer, in
 // all processes: the file stays locked while it is open.
+//
 // Thread safety: any thread; one lock around each batch. Blocks: for one fsync.
 #pragma once
 

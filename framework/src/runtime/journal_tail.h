@@ -2,6 +2,7 @@
 // How a journal file goes on: where its whole lines end, and the number of its last entry. Reads
 // the bytes of a file that anybody may have written to (docs/formats.md), so it is total and
 // fuzzed.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -4,7 +4,9 @@
 // thread.
 //
 // It looks several times a poll budget while runs are on their way, and sleeps while there are
-// none. Thread safety: any thread.
+// none.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <atomic>

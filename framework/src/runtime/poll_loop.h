@@ -4,8 +4,9 @@
 //
 // Handlers run on this thread too, as long as they are quick. Where one is not, the keeper demotes
 // the run: the thread goes on with it as any worker would, and a new thread takes the poll loop
-// over. So no handler, even one that never returns, keeps the member from its group. Thread safety:
-// Poll() on one thread at a time; the rest from any.
+// over. So no handler, even one that never returns, keeps the member from its group.
+//
+// Thread safety: Poll() on one thread at a time; the rest from any.
 #pragma once
 
 #include <atomic>

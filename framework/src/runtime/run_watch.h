@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunWatch: what other threads may know and say about a run while its handlers are called, and who
-// owns the run's thread when a handler does not return. Thread safety: any thread; the driver's
-// part is marked.
+// owns the run's thread when a handler does not return.
+//
+// Thread safety: any thread; the driver's part is marked.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,9 @@ struct ScopeNames {
 };
 
 // The same number for the same names, in every process and version: it stands in every commit.
-// No two lists of names are joined to the same text. Thread safety: pure.
+// No two lists of names are joined to the same text.
+//
+// Thread safety: pure.
 uint64_t ScopeOf(const ScopeNames& names);
 
 // Whose ids a store keeps, but for cluster, topic and partition (rule 28). Where an id comes from

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StoreErrors: what window and journal could not do. A call that fails is repeated later, so it
 // shows nowhere else: without a line and a number, a full disk looks like an idle service.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -3,8 +3,9 @@
 // as our workers do.
 //
 // Promise: a Notify() that comes after the last Wait() began is never slept through. While nobody
-// waits, it costs one atomic exchange and no system call. Thread safety: Notify from any thread;
-// Wait from one at a time.
+// waits, it costs one atomic exchange and no system call.
+//
+// Thread safety: Notify from any thread; Wait from one at a time.
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,9 @@
 // tells it which ones were acknowledged, and closes it when the partition goes.
 //
 // Promise: a store whose partition was lost stays open for work that is still under way, as long as
-// CloseLater() says at most: its markers are owed (rule 15). Thread safety: none; belongs to the
-// poll thread. Blocks: for the disk.
+// CloseLater() says at most: its markers are owed (rule 15).
+//
+// Thread safety: none; belongs to the poll thread. Blocks: for the disk.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The closing words of a run: the outcome of its deliveries, and whether the sums add up.
+//
 // Thread safety: pure functions.
 #pragma once
 

@@ -13,7 +13,9 @@ namespace oncemq {
 
 // Whether a window on disk can be kept in its directory on this host. It is not made, and nothing
 // is written. kInvalid: the path leads through something that is no directory, or may not be
-// written to by this user. Thread safety: any thread.
+// written to by this user.
+//
+// Thread safety: any thread.
 Status CheckServiceWindow(const ServiceOptions& options);
 
 // nullptr: the options want no window. Failures: those of CheckServiceWindow, else the engine's.

@@ -6,6 +6,7 @@
 //
 // A member that was leader until a moment ago may acknowledge a lease that is no more its to keep.
 // So an acknowledgement counts only together with an answer of the same term that came after it.
+//
 // Thread safety: any thread.
 #pragma once
 

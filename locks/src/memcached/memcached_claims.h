@@ -2,6 +2,7 @@
 // MemcachedClaims: until when each hold that was asked for here lasts, by a clock of this process,
 // and in which epoch. The server keeps a hold for whole seconds and one more, so only whoever asked
 // can tell that it has ended: it is not extended then, and the name may be taken over.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -2,6 +2,7 @@
 // MemcachedClock: whether the server's clock was right when it counted the end of a hold. A thread
 // of the server's sets it once a second; behind a pause of the server others answer before that, by
 // a clock that stands where the pause began. What they grant ends when the clock is put right.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -21,8 +21,7 @@ struct RedisLockScripts {
   RedisScript ask_back;
   // fence, its epoch. 1 if it held.
   RedisScript evict;
-  // Nothing. For each holder, then for each waiter: {"h" or "w", mode, fence, left, who,
-  // epoch}.
+  // Nothing. For each holder, then for each waiter: {"h" or "w", mode, fence, left, who, epoch}.
   RedisScript look;
   // Nothing. For each holder: {token, left, who}.
   RedisScript tokens;

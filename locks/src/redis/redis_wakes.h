@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisWakes: the channel on which those who wait for a name in Redis are woken; one for all of an
 // engine.
+//
 // Thread safety: any thread.
 #pragma once
 

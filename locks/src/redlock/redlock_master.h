@@ -22,6 +22,7 @@
 namespace oncemq {
 
 // Which server each address has led to: two that lead to one would vote twice.
+//
 // Thread safety: any thread.
 class RedlockServers {
  public:

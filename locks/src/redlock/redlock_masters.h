@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedlockMasters: all of them, asked at the same time.
+//
 // Thread safety: any thread.
 #pragma once
 

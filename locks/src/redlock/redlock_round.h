@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedlockRound: one question to all masters, and what each of them said to it until now.
+//
 // Thread safety: any thread.
 #pragma once
 

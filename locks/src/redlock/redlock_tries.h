@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedlockTries: by which token the masters know an ask. Each try has a new one: what takes a failed
 // try back may reach a master late, and must not hit the next try of the same ask.
+//
 // Thread safety: any thread.
 #pragma once
 

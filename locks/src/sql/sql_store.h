@@ -78,6 +78,7 @@ enum class SqlLocked : unsigned char {
 };
 
 // Every call ends `within`, or after the time of a call if that is shorter.
+//
 // Thread safety: any thread.
 class SqlStore {
  public:

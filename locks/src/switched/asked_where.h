@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AskedWhere: what this process has asked for, and where: by it a hold can be asked for once more
 // in the store that it moves to, and given back wherever it may be.
+//
 // Thread safety: any thread.
 #pragma once
 

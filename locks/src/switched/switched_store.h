@@ -3,6 +3,7 @@
 // come to is told to the switchboard, which lets none through while the store keeps failing.
 // A call takes as long as one of the engine's, and one opening, at most: of those who need the
 // store to be opened one opens it, and the others take what comes of that.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZooKeeperKeeper: the session in force, another one when the servers ended it, and the thread that
 // ends the claims whose leases are over.
+//
 // Thread safety: any thread.
 #pragma once
 

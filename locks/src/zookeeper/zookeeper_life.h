@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZooKeeperLife: one session of an engine and all that ends with it: its claims, those who wait in
 // it, and what it knows of the seal.
+//
 // Thread safety: any thread, but the destructor.
 #pragma once
 

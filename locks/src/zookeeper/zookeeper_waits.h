@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZooKeeperWaits: those of this engine who wait for a name, and the node that each of them watches.
+//
 // Thread safety: any thread.
 #pragma once
 

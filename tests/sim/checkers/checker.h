@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker: one invariant, judged record by record over a finished history. It asks nothing of the
-// code under test. Thread safety: none.
+// code under test.
+//
+// Thread safety: none.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cleaned: which records have gone from the log, kept from the history alone. What went before an
-// operator's reset is no part of the history that begins there. Thread safety: none.
+// operator's reset is no part of the history that begins there.
+//
+// Thread safety: none.
 #pragma once
 
 #include <algorithm>

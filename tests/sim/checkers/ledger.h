@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: what an assignment of a partition has finished, kept from the history alone: the
-// checkers' own frontier. Thread safety: none.
+// checkers' own frontier.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstdint>

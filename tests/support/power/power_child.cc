@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does with the files of a directory what its arguments say, one after the other:
 //
-//   power_child DIRECTORY [write NAME TEXT | fill NAME BYTES CHARACTER | sync NAME | datasync NAME
-//   |
-//       range NAME | cut NAME SIZE | rename NAME NAME | link NAME NAME | remove NAME | mkdir NAME |
-//       map NAME | copy NAME | say TEXT | die]...
+//   power_child DIRECTORY [write NAME TEXT | fill NAME BYTES CHARACTER | sync NAME |
+//       datasync NAME | range NAME | cut NAME SIZE | rename NAME NAME | link NAME NAME |
+//       remove NAME | mkdir NAME | map NAME | copy NAME | say TEXT | die]...
 //
 // `write` and `fill` append and make the file. "." is the directory. Ends with 1 when a step fails.
 #include <fcntl.h>

@@ -19,6 +19,7 @@
 //
 // Failure: std::runtime_error, and the test fails, when the record tells of something that it does
 // not know (a rename from one folder to another).
+//
 // Thread safety: one thread.
 #pragma once
 

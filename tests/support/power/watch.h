@@ -4,6 +4,7 @@
 // Promise: an entry is in the record when the call that made it returns to the program; entries
 // stand in the order of their changes, since change and entry happen under one lock. What cannot be
 // recorded truly ends the process with a word on standard error.
+//
 // Thread safety: any thread, between its constructor and the end of the process; not in a handler
 // of signals that may interrupt itself.
 #pragma once

@@ -14,6 +14,7 @@ using Calls = std::vector<std::string>;
 
 // Writes down what a switchboard calls, stores too. One call lasts until the switchboard is being
 // destroyed: its thread's wait is stopped by that, and in these tests by nothing else.
+//
 // Thread safety: any thread; Await() by one.
 class LastingStore final : public SwitchStore {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a text is well-formed XML, for the little that the report page uses of it: elements with
 // quoted attributes, text, the five named entities and numeric ones, a document type.
+//
 // Thread safety: a pure function.
 #pragma once
 

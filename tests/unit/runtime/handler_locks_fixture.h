@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs whose handlers take names, driven one by one.
+//
 // Thread safety: none; a run may be driven inside a handler of another one.
 #pragma once
 

@@ -18,6 +18,7 @@
 namespace oncemq::testing {
 
 // What a test wants to happen, and what the loop has done. Outlives the source.
+//
 // Thread safety: any thread.
 class Script {
  public:

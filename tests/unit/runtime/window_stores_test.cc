@@ -15,6 +15,7 @@ namespace oncemq::testing {
 namespace {
 
 // Stores whose calls can be made to fail, and are seen.
+//
 // Thread safety: as Window.
 class SeenStores final : public Window {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of which the addresses of stores are made: scheme://user:password@host:port,host/rest.
-// Total: any text gives a value, or a reason that repeats nothing of it. Thread safety: any thread.
+// Total: any text gives a value, or a reason that repeats nothing of it.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@ void AppendVarint(std::string& out, uint64_t value);
 
 // Reads from the front of a view it does not own. Once a value could not be read none is any more,
 // so whoever reads several may ask the last one whether all are there.
+//
 // Thread safety: none needed, a value type.
 class ByteReader {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EitherStop: a stop token that is requested as soon as one of two others is. As long as it lives.
+//
 // Thread safety: as std::stop_callback.
 #pragma once
 

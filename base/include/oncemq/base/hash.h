@@ -12,7 +12,9 @@
 namespace oncemq {
 
 // Hash of a key or an id under this process's secret; stable within a process, never stored, never
-// zero. Thread safety: any thread.
+// zero.
+//
+// Thread safety: any thread.
 uint64_t ProcessHash(std::string_view bytes);
 
 // Replaces the secret by one derived from a seed, for runs that must be repeatable. Call before the
@@ -24,7 +26,9 @@ void SeedProcessHash(uint64_t seed);
 uint64_t StableHash(std::string_view bytes);
 
 // A hash under a secret that somebody keeps: the same as long as the secret is, and not to be
-// guessed without it. Thread safety: immutable after construction.
+// guessed without it.
+//
+// Thread safety: immutable after construction.
 class KeyedHash {
  public:
   static constexpr size_t kSecretBytes = 32;

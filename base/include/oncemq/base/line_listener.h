@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LineListener: one connection that hears what a server says by itself, on a thread of its own;
-// when it is lost another one is opened, in growing intervals. Thread safety: Start() once; then
-// any thread. Destruction hangs up and takes as long as one `open`.
+// when it is lost another one is opened, in growing intervals.
+//
+// Thread safety: Start() once; then any thread. Destruction hangs up and takes as long as one
+// `open`.
 #pragma once
 
 #include <algorithm>

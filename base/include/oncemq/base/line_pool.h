@@ -2,6 +2,7 @@
 // LinePool: connections to a server, at most so many, opened when they are needed and used again.
 // Who waits for one gets it in the order of coming, so nobody's call is passed by others' until its
 // time is over.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -42,6 +42,7 @@ struct LogOptions {
 };
 
 // Starts (or restarts) the writer. Without it, lines go to standard error with default options.
+//
 // Thread safety: StartLogging and StopLogging from one thread; everything else from any.
 void StartLogging(const LogOptions& options);
 

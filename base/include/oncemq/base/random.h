@@ -6,8 +6,9 @@
 
 namespace oncemq {
 
-// Thread safety: any thread. Aborts if the system cannot give random bytes: no right may rest on a
-// guess.
+// Aborts if the system cannot give random bytes: no right may rest on a guess.
+//
+// Thread safety: any thread.
 uint64_t SecureRandom64();
 
 }  // namespace oncemq

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // StartThread: a thread, or a log line where the system gives none; std::thread throws.
+//
 // Thread safety: any thread.
 #pragma once
 

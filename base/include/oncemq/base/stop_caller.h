@@ -3,6 +3,7 @@
 // each that may block has a thread of its own: made on demand, gone when it has nothing to call.
 //
 // Promise: no callback makes the caller wait, nor another callback. End() returns in bounded time.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -15,7 +15,9 @@
 namespace oncemq {
 
 // Promise: Swap is one step for everybody, and a Read that was sent after it was answered sees it.
-// Every call is bounded in time. Thread safety: any thread.
+// Every call is bounded in time.
+//
+// Thread safety: any thread.
 class SwitchStore {
  public:
   virtual ~SwitchStore() = default;

@@ -72,6 +72,7 @@ struct SwitchProgress {
 // Its end takes two calls of the SwitchStore, and one of `seal` or `probe`, at most: what is under
 // way, of each one, is waited for, no other is begun, and one that is automatic then takes back, by
 // the second call, that it lives; also from a record that does not answer, since it may again.
+//
 // Thread safety: any thread. No call of it may be under way when it is destroyed.
 class Switchboard {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How Kafka lets topics be named; also the rule for every name of ours that becomes one, or a
-// folder. Thread safety: pure.
+// folder.
+//
+// Thread safety: pure.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // WaitReady: a wait at a socket.
+//
 // Thread safety: any thread.
 #pragma once
 

@@ -20,6 +20,7 @@
 // Failure: Status, with nothing changed. kFull: more than max_effect_bytes in one run; kInvalid: a
 // key that is empty or longer than max_key_bytes, or a sum that leaves int64_t.
 // Who else wants to read them: ScanEffects() (local_window.h), once nobody holds the store.
+//
 // Thread safety: none; belongs to the handler's call.
 #pragma once
 

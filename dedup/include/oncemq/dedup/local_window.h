@@ -4,10 +4,10 @@
 // Promise: the full contract of Window for one process at a time; the directory is held
 // exclusively. A finished id is known for at least `remember` of log time, and forgotten in whole
 // buckets: of `generation` ids, or of several generations that were merged, which cover at most an
-// eighth of `remember`. What was answered survives the process; what `sync` says survives
-// the machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque
-// level marked uncertain. Open() gives all that was synced, or says what is damaged: it never
-// starts short in silence.
+// eighth of `remember`. What was answered survives the process; what `sync` says survives the
+// machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque level
+// marked uncertain. Open() gives all that was synced, or says what is damaged: it never starts
+// short in silence.
 //
 // Failure: kUnavailable while another process holds the directory, when the disk is full, and after
 // any failed write: then the window must be opened again, and only that tells what was written.

@@ -6,6 +6,7 @@
 // Failure: kUnavailable while a process holds the store, and its number is told; kNotFound where
 // there is none; kCorrupt says what is damaged; kInvalid in a process that holds a store of its
 // own: its lock would be lost with the look at another's.
+//
 // Thread safety: any thread. Blocks: for the disk.
 #pragma once
 

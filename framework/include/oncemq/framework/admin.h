@@ -12,6 +12,7 @@
 // it hold is bounded. A command that changes anything leaves a line in the log, or is refused.
 // Failure: a file of another kind, or a service that lives, is never replaced; the socket of one
 // that has died is. A process that is killed leaves its socket behind, for the next one to replace.
+//
 // Thread safety: Open and the destructor from one thread; it works on a thread of its own. The
 // destructor waits for a command that runs, which takes as long as the window takes to answer.
 #pragma once

@@ -3,9 +3,12 @@
 // with batches, actions come out of the Take* calls. The runtime's shell and the simulator drive
 // the same object code.
 //
-//   Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens (rule
-//   9) Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit per message Revoke ->
-//   running deliveries end or the deadline passes -> Commit (last) -> GiveBack            (rule 21)
+//   at the start of an assignment (rule 9):
+//     Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens
+//   for each message:
+//     Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit
+//   at the end of an assignment (rule 21):
+//     Revoke -> running deliveries end or the deadline passes -> Commit (last) -> GiveBack
 //
 // Promise: one key runs in one place at a time, in order, also through retries and reassignment;
 // one id runs in one place at a time; a commit never passes an unfinished delivery, and is one

@@ -17,7 +17,9 @@
 // what the first has written, or are refused by Begin(). The row is kept for ever; it belongs to
 // the partition, as all rows do: it orders the holders that this partition has seen. Its key begins
 // with NUL and `oncemq/fence/`; such keys are refused here, and context.effects(), which asks for
-// no lease, must leave them alone. Thread safety: as Effects.
+// no lease, must leave them alone.
+//
+// Thread safety: as Effects.
 #pragma once
 
 #include <optional>
@@ -32,8 +34,8 @@ namespace oncemq {
 
 class FencedEffects {
  public:
-  // Nothing: refused, a later holder was here. kInvalid: the lease has no fence, or is
-  // a shared or counted one, beside which others are held.
+  // Nothing: refused, a later holder was here. kInvalid: the lease has no fence, or is a shared or
+  // counted one, next to which others are held.
   static Result<std::optional<FencedEffects>> Begin(Effects& effects, const Lease& lease);
 
   // As Effects; kFenced once the lease is lost; kInvalid for a key of the rows of fences.

@@ -28,6 +28,7 @@
 namespace oncemq {
 
 // A record as it arrived. A view: everything it hands out is valid until the handler returns.
+//
 // Thread safety: none; belongs to the handler's call.
 class Message {
  public:

@@ -5,15 +5,18 @@
 // The shell asks step(), does what it says with the public request lists, reports back, and asks
 // again. The simulator does the same, and loses replies or dies between any two steps.
 //
-//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark ->
-//   kRelease -> kSettled
+//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark
+//     -> kRelease -> kSettled
 //
 // Promise: a lane keeps claims for a prefix only: behind the first message that may not run, claims
 // are released at once (rule 17). A copy follows the outcome of its original (rule 18). After a
 // message that did not finish, the rest of its lane is withdrawn. A completion that the window
 // refuses is never counted as done: the delivery asks the window again (rule 16). A call without an
-// answer leaves the token out, and the next run repeats it with the same token. Thread safety:
-// none; belongs to one worker. Reused from run to run, so that nothing is allocated per message.
+// answer leaves the token out, and the next run repeats it with the same token.
+//
+// Memory: a machine is reused from run to run, so nothing is allocated per message.
+//
+// Thread safety: none; belongs to one worker.
 #pragma once
 
 #include <optional>

@@ -5,12 +5,14 @@
 //   options.ids_partition_owned = true;   // copies of an id come through one partition
 //   auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
 //   auto runtime = Runtime::Open(options, window->get(), OnPayment);
-//   const RunReport report = (*runtime)->Run(stop_source.get_token());   // blocks until stopped,
-//   then drains
+//   // Blocks until it is stopped, then drains.
+//   const RunReport report = (*runtime)->Run(stop_source.get_token());
 //
 // Failure: Open refuses what cannot keep its promise, with the reason. While it runs, a store or
 // broker that does not answer stops the work, not the process; the member keeps its place in the
-// group and goes on by itself. Thread safety: Run from one thread; Report from any.
+// group and goes on by itself.
+//
+// Thread safety: Run from one thread; Report from any.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,9 @@
 // `${file:/path}`, where a secret may stand, by the content of a file that only its owner may read.
 // A value that came from outside is never read as YAML. A relative path in a value is taken from
 // the folder of the service file, and is absolute in the options; not so those of `${file:...}` and
-// of the client's own properties. Thread safety: any thread; the
-// environment must not change meanwhile.
+// of the client's own properties.
+//
+// Thread safety: any thread; the environment must not change meanwhile.
 #pragma once
 
 #include <functional>

@@ -18,9 +18,10 @@
 namespace oncemq {
 
 // Link oncemq::service_locks for it: with that come the clients of all lock stores of the build.
-// nullptr: the options say no store. Failures: kInvalid for what is
-// refused, by the catalogue or by a store; kNotFound where there is no such catalogue; else the
-// engine's. No secret is in them. Thread safety: any thread.
+// nullptr: the options say no store. Failures: kInvalid for what is refused, by the catalogue or by
+// a store; kNotFound where there is no such catalogue; else the engine's. No secret is in them.
+//
+// Thread safety: any thread.
 Result<std::unique_ptr<LockDomain>> OpenServiceLocks(const ServiceOptions& options);
 
 // The same as far as no store has to be asked: the catalogue is read; the application is

@@ -18,6 +18,7 @@ namespace oncemq {
 
 // Make it before any other thread: the signals are blocked from then on, in every thread that is
 // started later, and only its own thread takes them.
+//
 // Thread safety: token and received from any thread.
 class StopSignals {
  public:

@@ -3,7 +3,9 @@
 //
 // Promise: as strict as a service file is (service_file.h), with the same `${...}`, and every
 // mistake told with line and column. What is accepted has no faults (FaultsOf). No address and no
-// digest is repeated in an error. Thread safety: any thread.
+// digest is repeated in an error.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <string>

@@ -24,15 +24,17 @@
 namespace oncemq {
 
 // What the locks of a plan can do, nobody asked: a switch record may allow shorter leases only, and
-// says so when they are opened. Failures: kInvalid, for stores that this build
-// cannot open, or that cannot be switched from one to another.
+// says so when they are opened. Failures: kInvalid, for stores that this build cannot open, or that
+// cannot be switched from one to another.
 Result<LockCapabilities> CatalogueCapabilities(const StoreCatalogue& catalogue,
                                                const StorePlan& plan);
 
 // One engine; several, or one with a record, as SwitchedLocks whose first store is the main one.
 // Its switchboard is called as the space is. `switching`: its stores and its seal are filled in.
 // Failures: kInvalid for those who are refused, by us or by a store, never with a secret in it;
-// else the engine's. Thread safety: any thread.
+// else the engine's.
+//
+// Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenCatalogueLocks(const StoreCatalogue& catalogue,
                                                        const StoreIdentity& who,
                                                        std::string_view scope = {},

@@ -56,6 +56,7 @@ struct ConfigWatchOptions {
 // value stays, marked blind; it is asked again until it answers. A place that was put back to an
 // earlier text is followed, with a line in the log; a text that was there and is gone is not: a
 // configuration does not become empty by losing it.
+//
 // Thread safety: any thread. No call may be under way when it is destroyed, which `changed` may do
 // too. That takes one call of the place, and `last_call` at most: a call that lasts longer is let
 // go, with a line in the log, and must use nothing then that is gone.

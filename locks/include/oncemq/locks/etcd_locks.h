@@ -5,8 +5,8 @@
 // fences repeat. Under a switchboard the next step of a switch mends that, since its epoch leads
 // all fences. Without one the names go on in another space, once the fences at their targets are
 // cleared. This engine grants nothing in the old epoch once it has seen the store go back; one that
-// was not there cannot see it. A process
-// that dies frees its names when its session ends, not its leases. No TLS.
+// was not there cannot see it. A process that dies frees its names when its session ends, not its
+// leases. No TLS.
 #pragma once
 
 #include <chrono>
@@ -40,6 +40,7 @@ LockCapabilities EtcdLockCapabilities();
 // The address: etcd://[user[:password]@]host[:port][,host[:port]...], members of one cluster.
 // Failures: kInvalid for what can't be used: an etcd older than 3.4; wrong addresses, names and
 // passwords, which are never repeated. kCorrupt for a store that went back.
+//
 // Thread safety: any thread. Destruction ends the session, and with it all holds.
 Result<std::shared_ptr<LockEngine>> OpenEtcdLocks(std::string_view address,
                                                   const EtcdLockOptions& options = {});

@@ -95,6 +95,7 @@ class Lease {
 // Gives many back together, also those of several domains. What a store does not hear now it is
 // told later, until the leases have run out there. Over a store that hangs that takes as long as a
 // call or two, where each of them takes as long by itself.
+//
 // Thread safety: any thread, also from a callback of stop() of one of them.
 void ReleaseAll(std::vector<Lease> leases);
 

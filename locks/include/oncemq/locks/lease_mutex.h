@@ -61,6 +61,7 @@ microseconds BoundedWaitUntil(const std::chrono::time_point<OfClock, Duration>& 
 // Failures, which these interfaces can only throw: std::system_error. Of a store that does not
 // answer it carries what the Error says; of a thread that already holds it,
 // resource_deadlock_would_occur. unlock() never throws.
+//
 // Thread safety: any thread. Must not outlive its domain, nor be destroyed while it is used; what
 // is still held then is released.
 class LeaseMutex {

@@ -28,6 +28,7 @@ namespace oncemq {
 //
 // Failures, as of LeaseMutex: std::system_error; invalid_argument for a limit that is not from 1 to
 // max(), and for an engine that counts nobody. release() never throws.
+//
 // Thread safety: any thread. Must not outlive its domain, nor be destroyed while it is used; what
 // is still held then is released.
 class LeaseSemaphore {

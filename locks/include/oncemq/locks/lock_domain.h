@@ -96,6 +96,7 @@ Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can)
 // `patience`.
 // A process that was forked off can use no domain of its parent: there its leases hold nothing, and
 // neither they nor the domain say anything to the store when they end.
+//
 // Thread safety: any thread; one that waits must not be cancelled (pthread_cancel), but asked by
 // `stop`. No call may be under way when it is destroyed. Destruction ends its holds (Lost::kClosed)
 // in bounded time; leases may outlive it and hold nothing then.
@@ -114,9 +115,9 @@ class LockDomain {
   Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
   // All of them or none, taken in the order of their bytes, so two callers never wait for each
   // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
-  // What is lost while others are waited for is taken again, with all of them. `spin` is for
-  // all of them together: with kSpin the rest is tried once each behind it. What is given up is
-  // given back together: over a store that hangs that is one call more, for any number of names.
+  // What is lost while others are waited for is taken again, with all of them. `spin` is for all of
+  // them together: with kSpin the rest is tried once each behind it. What is given up is given back
+  // together: over a store that hangs that is one call more, for any number of names.
   // Failure: kTimeout, if names are lost again and again: max_hold, say, is too short for so many.
   Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
                                                        const AcquireOptions& how = {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LockDoubts: those who listen to an engine, and hear from it that holds may have ended. It listens
 // itself, so that an engine over others passes on what they say.
+//
 // Thread safety: any thread. Unlisten() waits for a HoldsAreInDoubt() that is under way.
 #pragma once
 

@@ -136,6 +136,7 @@ class DoubtListener {
 // more than the last granted of those there are allowed, that the store would extend. Every call is
 // bounded in time and idempotent by its tokens. An Error says whether the call may have taken
 // effect; it is never an answer.
+//
 // Thread safety: any thread.
 class LockEngine {
  public:

@@ -25,7 +25,9 @@ struct StoreGrant {
 };
 
 // Of every store that the application may use for locks, in any of its scopes. Failure: kInvalid,
-// as Authorise() has it. Blocks for the time of a SecretFits. Thread safety: any thread.
+// as Authorise() has it. Blocks for the time of a SecretFits.
+//
+// Thread safety: any thread.
 Result<std::vector<StoreGrant>> LockGrants(const StoreCatalogue& catalogue,
                                            const StoreIdentity& who);
 

@@ -39,6 +39,7 @@ LockCapabilities MariadbLockCapabilities();
 // host. MariaDB 10.5 or newer.
 // Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
 // user who may not make the two tables where they are missing: it says how they are made.
+//
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,
                                                      const MariadbLockOptions& options = {});

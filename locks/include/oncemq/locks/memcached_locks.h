@@ -38,6 +38,7 @@ LockCapabilities MemcachedLockCapabilities();
 // address: then a hold may vanish where room is short), that is older than 1.6 or has no versions
 // (-C); for several servers, and for readers. kFull where a server has no room: nothing is granted
 // or extended then.
+//
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenMemcachedLocks(std::string_view address,
                                                        const MemcachedLockOptions& options = {});

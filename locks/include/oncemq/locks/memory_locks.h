@@ -20,7 +20,9 @@ LockCapabilities MemoryLockCapabilities();
 // Promise: fair, shared, fenced; fences rise over all names, so nothing is kept of a name that
 // nobody holds or waits for. They begin with the wall clock's microseconds, so that a target that
 // outlives the process takes the next one's; set back between two starts, it refuses these until
-// they have passed the former ones. Thread safety: any thread.
+// they have passed the former ones.
+//
+// Thread safety: any thread.
 std::shared_ptr<LockEngine> MakeMemoryLocks(const MemoryLockOptions& options = {},
                                             const Clock& clock = SystemClock::Instance());
 

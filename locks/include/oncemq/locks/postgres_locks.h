@@ -37,6 +37,7 @@ LockCapabilities PostgresLockCapabilities();
 // with ?host=/directory instead of a host.
 // Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
 // role that may not make the two tables where they are missing: it says how they are made.
+//
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,
                                                       const PostgresLockOptions& options = {});

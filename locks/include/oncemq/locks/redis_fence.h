@@ -15,7 +15,9 @@
 //   const auto written = fence.Write(lease, {"SET", "account/42", NewBalance(*balance)});
 //   if (!written || !*written) return Retry{};              // no answer; one came in between
 //
-// There is no way past the lease, on purpose. Thread safety: any thread.
+// There is no way past the lease, on purpose.
+//
+// Thread safety: any thread.
 #pragma once
 
 #include <memory>
@@ -37,8 +39,8 @@ class RedisFence {
   // `key` is kept for as long as what it protects. Both outlive this object.
   RedisFence(RedisClient& client, std::string key);
 
-  // False: refused, a later holder was here. kInvalid: the lease has no fence, or is
-  // a shared or counted one, beside which others are held.
+  // False: refused, a later holder was here. kInvalid: the lease has no fence, or is a shared or
+  // counted one, next to which others are held.
   Result<bool> Begin(const Lease& lease) const;
   // Runs the command, in the same step in which it is sure that no later holder was here. Nothing:
   // refused. kInvalid: no Begin() with this lease came before.

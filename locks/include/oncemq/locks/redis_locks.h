@@ -36,6 +36,7 @@ LockCapabilities RedisLockCapabilities();
 // rediss:// and rediss-sentinel://, with what redis_place.h knows behind a ?.
 // Failures: kInvalid for what can't be used: a cluster, a server older than 5.0, one that may evict
 // keys (maxmemory-policy); wrong addresses, names and passwords, which are never repeated.
+//
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
                                                    const RedisLockOptions& options = {});

@@ -37,6 +37,7 @@ LockCapabilities RedlockCapabilities();
 // to 9 masters, an odd number; redlocks:// over TLS, with what redis_place.h knows behind a ?.
 // Failures: kInvalid for what redis_locks.h says of one Redis, for two addresses that lead to one
 // server, and for readers; kUnavailable where no majority answers.
+//
 // Thread safety: any thread. Destruction is bounded by connect and call.
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,
                                                 const RedlockOptions& options = {});

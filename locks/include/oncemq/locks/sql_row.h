@@ -59,6 +59,7 @@ enum class RowLocked : unsigned char {
 // in MariaDB, and at higher isolation in PostgreSQL, a transaction reads on what it saw first.
 // Failures: kInvalid (a name that the database would cut or refuse, more rows than one); the
 // session's, among them two transactions that wait for each other's rows. Roll back behind any.
+//
 // Thread safety: as the session.
 Result<RowLocked> LockRow(SqlSession& transaction, const SqlRowOf& row,
                           RowWait wait = RowWait::kUntilTimeout);
@@ -83,7 +84,9 @@ enum class RowUpdated : unsigned char {
 // transaction or by itself; kYes counts when that is committed. Repeated after an Error with
 // Effect::kUnknown, kOvertaken may mean that the first try was done: read again.
 // Failures: kInvalid (names; no assignments; one of them to the version; more rows than one: roll
-// back); the session's. Thread safety: as the session.
+// back); the session's.
+//
+// Thread safety: as the session.
 Result<RowUpdated> UpdateIfVersion(SqlSession& session, const SqlRowOf& row,
                                    const RowVersion& version,
                                    std::span<const SqlAssignment> assignments);

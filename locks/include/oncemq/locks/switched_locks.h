@@ -63,6 +63,7 @@ enum class UnlessPlanned : unsigned char {
 // stores are in force meanwhile; fences of a later epoch are greater. What it can do is what all of
 // its stores can, so any of them may come into force. Its end is a Switchboard's, of which a `seal`
 // is one call of a store, and a `probe` three at most, behind one opening; then its stores end.
+//
 // Thread safety: any thread.
 class SwitchedLocks final : public LockEngine {
  public:

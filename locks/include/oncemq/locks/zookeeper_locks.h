@@ -37,6 +37,7 @@ LockCapabilities ZooKeeperLockCapabilities();
 // nodes are for that user alone (scheme digest); else they are open to everybody.
 // Failures: kInvalid for a lease that is too long, wrong addresses, a chroot that is not there,
 // nodes that belong to another user; passwords are never repeated.
+//
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
                                                        const ZooKeeperLockOptions& options = {});

@@ -5,7 +5,9 @@
 // Deliveries are counted by arrival, not by offset: holes of compaction cost nothing and the same
 // offset twice is two deliveries. Snapshot() is one value (offset, map, totals), read at one
 // moment: parts of two moments would lose messages. Memory: 9 bytes per arrival above the frontier,
-// grown on demand up to `span`. Thread safety: none; lives inside the core.
+// grown on demand up to `span`.
+//
+// Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,9 @@
 // keys with equal hashes share a lane: slower, never wrong. Memory: 48 bytes for each of these
 // lanes, from the start, and 16 bytes for each of four to eight times the lanes that there ever
 // were at a time, and for 1,024 at least: a small table stays in the cache. Node must have members
-// `uint32_t next` and `uint32_t lane`, both ours. Thread safety: none; lives inside the core.
+// `uint32_t next` and `uint32_t lane`, both ours.
+//
+// Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstddef>

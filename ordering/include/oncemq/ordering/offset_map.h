@@ -15,6 +15,7 @@
 namespace oncemq {
 
 // Sorted, disjoint, non-adjacent ranges [from, to).
+//
 // Thread safety: none, a value type.
 class OffsetMap {
  public:

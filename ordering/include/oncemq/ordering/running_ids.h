@@ -5,7 +5,9 @@
 // Promise (rule 14): while an id is held, every other delivery of it waits, in every ordering mode,
 // also across assignments. Keyed by hash: two ids with equal hashes wait for each other; slower,
 // never wrong. Memory: 24 bytes for each of four to eight times the ids that ever ran at a time: a
-// small table stays in the cache. Thread safety: none; lives inside the core.
+// small table stays in the cache.
+//
+// Thread safety: none; lives inside the core.
 #pragma once
 
 #include <cstdint>

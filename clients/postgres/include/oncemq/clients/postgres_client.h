@@ -29,6 +29,7 @@ Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const Sql
 
 // Hears what is notified on one channel, on a thread of its own, and connects again as long as it
 // lives. What is notified while it is not connected, it does not hear.
+//
 // Thread safety: any thread.
 class PostgresListener {
  public:

@@ -39,6 +39,7 @@ struct RedisTimes {
 };
 
 // A script, loaded into the server when it does not know it.
+//
 // Thread safety: any thread.
 class RedisScript {
  public:
@@ -85,6 +86,7 @@ class RedisClient {
 
 // Hears what is published on one channel, on a thread of its own, and connects again as long as it
 // lives. What is published while it is not connected, it does not hear.
+//
 // Thread safety: any thread.
 class RedisListener {
  public:

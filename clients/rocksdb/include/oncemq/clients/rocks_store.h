@@ -12,6 +12,7 @@
 // or while no file can be opened: later it may go on. kCorrupt says what is damaged or missing;
 // kInvalid for a directory that cannot hold a store, or lies on a network file system, whose locks
 // and syncs promise less.
+//
 // Thread safety: any thread; batches and iterators belong to one.
 #pragma once
 
@@ -37,7 +38,9 @@ struct RocksFamily {
 };
 
 // What several stores may share: a cache of pages, and a bound for what they have not put into
-// files yet. Thread safety: any thread.
+// files yet.
+//
+// Thread safety: any thread.
 class RocksMemory;
 std::shared_ptr<RocksMemory> NewRocksMemory(size_t cache_bytes, size_t buffer_bytes);
 

@@ -46,6 +46,7 @@ struct SqlOutcome {
 };
 
 // One connection, logged in, to a server that takes writes. After an Error it is of no use.
+//
 // Thread safety: one thread at a time.
 class SqlLine {
  public:
@@ -59,6 +60,7 @@ class SqlLine {
 class SqlClient;
 
 // One transaction. It is rolled back, by hanging up, if it was not committed.
+//
 // Thread safety: one thread at a time.
 class SqlTransaction final : public SqlSession {
  public:

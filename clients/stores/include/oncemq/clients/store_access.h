@@ -28,6 +28,7 @@ struct StoreAccess {
 
 // Failures: kInvalid, with the reason: the catalogue is faulty, it has no such application, that is
 // not its secret, it may not use this scope. Blocks: for the time of SecretFits.
+//
 // Thread safety: any thread.
 Result<StoreAccess> Authorise(const StoreCatalogue& catalogue, const StoreIdentity& who,
                               std::string_view scope = {});

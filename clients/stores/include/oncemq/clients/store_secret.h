@@ -2,7 +2,9 @@
 // What an application proves itself by, and what is kept of it. The application has a secret; the
 // catalogue has a salted digest of it, which is slow to try words against; and each store has a
 // password that is made from the secret, so that whoever runs one store learns nothing that opens
-// another one, or the catalogue. Nothing here writes to a log. Thread safety: pure functions.
+// another one, or the catalogue. Nothing here writes to a log.
+//
+// Thread safety: pure functions.
 #pragma once
 
 #include <string>

@@ -58,6 +58,7 @@ struct WindowEngine {
 
 // Registers the tests that apply. Call it while static objects are initialised, or before
 // RUN_ALL_TESTS(). Returns true, for a constant to be initialised with.
+//
 // Thread safety: one thread.
 bool RegisterWindowConformance(const WindowEngine& engine);
 
