@@ -246,6 +246,19 @@ def rule_dead_code():
                 yield name, number, "code in a comment"
 
 
+def rule_thread_safety():
+    """It is looked for in headers, so it begins a paragraph of its comment."""
+    for name in of(*CODE):
+        before = ""
+        for number, line in lines(name):
+            comment = line.strip()
+            if comment.startswith("//") and "Thread safety:" in comment:
+                begins = before == "//" or not before.startswith("//")
+                if not begins or not re.match(r"// (\*\*)?Thread safety:", comment):
+                    yield name, number, "\"Thread safety:\" begins a paragraph of its own"
+            before = comment
+
+
 def rule_time_and_chance():
     for name in of(*CODE):
         for number, line in enumerate(code(name).splitlines(), 1):

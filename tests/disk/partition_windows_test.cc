@@ -237,6 +237,7 @@ TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAs
   }
   const auto known = Open(*windows, 0);
   ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_TRUE(known->regressed);
   EXPECT_EQ(known->to, 7);
   EXPECT_THAT(known->earlier, ::testing::Contains(begun->incarnation));
   EXPECT_EQ(*Unknown(*windows, 0, 10), 0);
@@ -244,6 +245,30 @@ TEST_F(DiskPartitions, AStoreThatComesBackWithLessThanItAcknowledgedWaitsForAnAs
   EXPECT_TRUE(Announce(*windows, 0, 0));
   Fail(*windows, 0);
   EXPECT_TRUE(Announce(*windows, 0, 0)) << "since then nothing is gone";
+}
+
+// No call came between the failure and the assignment.
+TEST_F(DiskPartitions, AnAssignmentThatIsTheFirstToFindALossIsToldOfIt) {
+  const auto windows = Windows();
+  const auto begun = Open(*windows, 0);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(begun->regressed);
+  ASSERT_TRUE(FinishIds(*windows, 0, 10));
+  ASSERT_TRUE(Announce(*windows, 0, 0));
+  const fs::path store = directory_.path() / "stores" / "payments" / "0";
+  fs::copy(store, directory_.path() / "older", fs::copy_options::recursive);
+  ASSERT_TRUE(FinishIds(*windows, 10, 20));
+  Fail(*windows, 0);
+  fs::rename(store, directory_.path() / "away");
+  fs::rename(directory_.path() / "older", store);
+  const auto known = Open(*windows, 0);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_TRUE(known->regressed);
+  EXPECT_EQ(*Unknown(*windows, 10, 20), 10);
+  Fail(*windows, 0);
+  const auto again = Open(*windows, 0);
+  ASSERT_TRUE(again) << ToString(again.error());
+  EXPECT_FALSE(again->regressed) << "since then nothing is gone";
 }
 
 // The list of the earlier openings is bounded, and the group's commit names one of them: tries that

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <string>
 
 #include "etcd/etcd_keys.h"
+#include "etcd/etcd_session.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/etcd_locks.h"
@@ -214,6 +216,45 @@ TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
   EXPECT_TRUE(waited.has_value()) << ToString(waited.error());
   EXPECT_EQ(watches, 1);
   EXPECT_EQ(from_the_past, 0);
+}
+
+// A short lease has little time for an answer. A long one that waited next to it asks by itself.
+TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForAgainByALongOne) {
+  constexpr milliseconds kShort{1'000};
+  std::atomic<int> kept{0};
+  std::atomic<bool> over{false};
+  const ScriptedEtcd etcd([&](const std::string& path, const std::string&) -> std::string {
+    if (path == "/v3/lease/grant") {
+      return "{" + ScriptedEtcd::Header(5, 2) + R"(,"ID":"77","TTL":"40"})";
+    }
+    if (path == "/v3/lease/keepalive") {
+      for (const bool hangs = ++kept == 1; hangs && !over;) {
+        SleepFor(milliseconds(1));
+      }
+      return R"({"result":{)" + ScriptedEtcd::Header(9, 2) + R"(,"ID":"77","TTL":"40"}})";
+    }
+    if (path != "/v3/kv/txn") {
+      return Status();
+    }
+    return "{" + ScriptedEtcd::Header(6, 2) +
+           R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
+  });
+  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+  ASSERT_TRUE(client.has_value());
+  const EtcdLockKeys keys("");
+  LockDoubts doubts;
+  EtcdSession session(**client, keys, std::chrono::seconds(40), kPatientScript.call, doubts);
+  const Clock& clock = SystemClock::Instance();
+  ASSERT_TRUE(session.Until(clock.Boot()));
+  // No acknowledgement from before now is enough for it.
+  const BootTime until = EtcdLivesUntil(clock.Boot(), std::chrono::seconds(40));
+  auto of_short = std::async(std::launch::async, [&] { return session.Until(until, kShort); });
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return kept == 1; }));
+  const auto of_long = session.Until(until);
+  over = true;
+  EXPECT_TRUE(of_long.has_value()) << ToString(of_long.error());
+  of_short.wait();
+  EXPECT_EQ(kept, 2);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 
 // What MariaDB tells apart by its number only.
 enum : int {
+  kChangedSince = 1020,  // the row, with innodb_snapshot_isolation
   kTooManyConnections = 1040,
   kWrongDatabase = 1044,
   kWrongPassword = 1045,
@@ -56,7 +57,7 @@ Error SqlError(const SqlRefusal& refusal) {
   Error error{Code::kInternal, Effect::kNone, "the database refuses: " + refusal.text};
   if (SaysLater(refusal) || Begins(refusal, "40") || Begins(refusal, "55P03") ||
       Begins(refusal, "53300") ||
-      IsOneOf(refusal.number, std::array{+kTooManyConnections, +kLockWait})) {
+      IsOneOf(refusal.number, std::array{+kChangedSince, +kTooManyConnections, +kLockWait})) {
     error.code = Code::kUnavailable;
   } else if (Begins(refusal, "57014") || refusal.number == kTooLong) {
     error.code = Code::kTimeout;

@@ -98,6 +98,7 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
       return NotOpen();
     }
     if (known) {
+      known->regressed = std::exchange(store->regressed, false);
       stores_[place] = store;
     }
   }
@@ -189,16 +190,19 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
     }
     former = store.former;
   }
-  if (whom == OpenFor::kAssignment) {
-    former.acknowledged = 0;
-  }
   failed.reset();  // its directory is free once the calls that are under way in it have ended
   auto opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
+  const bool regressed = !opened && opened.error().code == Code::kRegressed;
+  if (regressed && whom == OpenFor::kAssignment) {
+    former.acknowledged = 0;
+    opened = LocalWindow::OpenAt(store.options, clock_, memory_, former);
+  }
   StorePtr window = opened ? StorePtr(*std::move(opened)) : nullptr;
   bool given_back = false;
   {
     MutexLock lock(store.mutex);
     store.opening = false;
+    store.regressed |= regressed;
     store.NoteOpening(opened ? Status() : Status(opened.error()), clock_.Boot());
     given_back = store.given_back;
     if (!given_back) {

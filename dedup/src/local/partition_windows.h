@@ -66,6 +66,7 @@ class PartitionWindows final : public Window {
     int failures GUARDED_BY(mutex) = 0;      // of openings, since the last that did not
     BootTime next_try GUARDED_BY(mutex){};
     Status last GUARDED_BY(mutex);              // of these
+    bool regressed GUARDED_BY(mutex) = false;   // no assignment was told of it yet
     bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
   };
 

@@ -103,7 +103,8 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
       delivery.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
     }
-    const bool suspect = partition.Suspects(arrival.offset) && !place.finished;
+    const bool has_id = !arrival.id.empty() || arrival.refusal != nullptr;  // or needs none
+    const bool suspect = partition.Suspects(arrival.offset, has_id) && !place.finished;
     if (suspect && !ONCEMQ_MUTANT("suspects-untold")) [[unlikely]] {
       delivery.touched = true;
       delivery.attempt = 1;  // by that owner, as far as anybody knows

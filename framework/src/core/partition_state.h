@@ -47,9 +47,11 @@ class PartitionState {
     dirty_ = true;
   }
   void CommitIfShort(BootTime now, Actions& actions);
-  // An owner before us may have begun it, and the window does not know.
-  bool Suspects(int64_t offset) const {
-    return offset < told_to_ && facts_.suspects.Contains(offset);
+  // An owner before us may have begun it, and the window does not know. A message without an id has
+  // no marker in any window.
+  bool Suspects(int64_t offset, bool has_id) const {
+    const bool unknown = offset < told_to_ || (options_.suspects && !has_id);
+    return unknown && facts_.suspects.Contains(offset);
   }
   bool Made(const CommitMetadata& commit) const {
     return confirmed_own_ != 0 && commit.own == confirmed_own_;

@@ -83,7 +83,8 @@ void Member::Serve(SourceEvents& events) {
   answered_early_ = false;
   commits_->Serve(events);
   UnassignWhenDrained();
-  if (!unresolved_.empty() && clock_.Boot() >= resolve_at_) {
+  const bool untold = must_answer_ && close_queue_ == nullptr;  // its call has failed
+  if ((!unresolved_.empty() || untold) && clock_.Boot() >= resolve_at_) {
     Resolve(events);
   }
 }
@@ -250,7 +251,7 @@ void Member::Close() {
   looks_.Stop();
   // librdkafka can't end while the group waits for an answer of ours.
   if (must_answer_) {
-    TellAssigned({}, true);
+    static_cast<void>(TellAssigned({}, true));
   }
   if (revoking_) {
     Unassign();

@@ -96,8 +96,10 @@ class Member {
   bool GoesOnAtLogStart(const Reader& reader) const;
   void FollowLog(SourceEvents& events);
   bool TakeOut();
+  bool IsOut(PartitionId id) const;
   void FindLogStart(PartitionId id, SourceEvents& events);
   void GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& events);
+  void GoOnAt(PartitionId id, int64_t next);
   void StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events);
   void BeginAnew(PartitionId id, SourceEvents& events);
 
@@ -110,7 +112,9 @@ class Member {
   std::vector<Result<Assignment>> Ask(std::span<const PartitionName> names);
   bool MayAnswerLater(PartitionId id, const Error& error);
   void Start(PartitionId id, int64_t read_from, int64_t start);
-  void TellAssigned(std::span<const PartitionId> fresh, bool first);
+  // Where it fails, none of `fresh` is read.
+  Status TellAssigned(std::span<const PartitionId> fresh, bool first);
+  void PutBack(PartitionId id, const PartitionName& name, const Error& error);
   void UnassignWhenDrained();
   void Unassign();
   void AwaitStopped();

@@ -17,6 +17,13 @@ namespace {
 
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 
+// Empty: there was no error.
+Status TakenUnless(const char* error) {
+  return error == nullptr ? Status()
+                          : Error{Code::kUnavailable, Effect::kNone,
+                                  std::string("the client has not taken its assignment: ") + error};
+}
+
 }  // namespace
 
 std::vector<PartitionId> Member::Numbers(const rd_kafka_topic_partition_list_t& list) {
@@ -43,7 +50,7 @@ void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents&
     not_begun_.clear();
   }
   if (refusing_) {
-    TellAssigned({}, true);
+    static_cast<void>(TellAssigned({}, true));  // Serve() repeats it
     return;
   }
   Log(LogLevel::kInfo, "kafka", "assigned", {{"partitions", list.cnt}});
@@ -126,7 +133,13 @@ void Member::Resolve(SourceEvents& events) {
     std::rotate(unresolved_.begin(), unresolved_.begin() + 1, unresolved_.end());
   }
   if (first || !fresh.empty()) {
-    TellAssigned(fresh, first);
+    const Status taken = TellAssigned(fresh, first);
+    for (size_t i = 0; i < asked.size() && !taken; i++) {
+      if (answers[i]) {
+        PutBack(asked[i], names[i], taken.error());
+        answers[i] = taken.error();
+      }
+    }
   }
   for (size_t i = 0; i < asked.size(); i++) {
     if (!answers[i]) {
@@ -138,6 +151,18 @@ void Member::Resolve(SourceEvents& events) {
     }
     events.Assigned(asked[i], answers[i]->facts);
   }
+}
+
+// The client has not taken the partition, and would not read it from its start. It is asked again
+// where it starts, and nothing of it is read before.
+void Member::PutBack(PartitionId id, const PartitionName& name, const Error& error) {
+  readers_.at(id).stopped = true;
+  ListReadable();
+  if (cooperative_) {
+    taken_out_.insert(id);
+  }
+  unresolved_.push_back(id);
+  not_begun_[id] = {name, error.message, false};
 }
 
 // What has no start yet will get none: it would be drained by nobody.
@@ -164,14 +189,16 @@ void Member::Start(PartitionId id, int64_t read_from, int64_t start) {
   rd_kafka_queue_io_event_enable(reader.queue.get(), wake_, &kWakeRing, sizeof kWakeRing);
 }
 
-// `first`: the group waits for the call. Later, a whole assignment is made anew, each partition
-// from where it was read to.
-void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
+// `first`: the group waits for the call, and goes on waiting where it fails. Later, a whole
+// assignment is made anew, each partition from where it was read to.
+Status Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
   NoteLoss();
+  Status taken;
   if (cooperative_) {
     const ErrorPtr error(rd_kafka_incremental_assign(client_.get(), ListOf(fresh).get()));
     LogCall("the assignment was not taken", error.get());
-    if (error == nullptr) {
+    taken = TakenUnless(error == nullptr ? nullptr : rd_kafka_error_string(error.get()));
+    if (taken) {
       for (const PartitionId id : fresh) {
         taken_out_.erase(id);
       }
@@ -183,11 +210,14 @@ void Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
         all.push_back(id);
       }
     }
-    LogCall("the assignment was not taken", rd_kafka_assign(client_.get(), ListOf(all).get()));
+    const auto code = rd_kafka_assign(client_.get(), ListOf(all).get());
+    LogCall("the assignment was not taken", code);
+    taken = TakenUnless(code == RD_KAFKA_RESP_ERR_NO_ERROR ? nullptr : rd_kafka_err2str(code));
   }
   AwaitStopped();
-  must_answer_ = must_answer_ && !first;
+  must_answer_ = must_answer_ && !(first && taken);
   ListReadable();
+  return taken;
 }
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
@@ -196,6 +226,7 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
+  must_answer_ = false;  // of an assignment whose call has failed, the group asks no more
   commits_->InRevocation(true);
   revoked_.clear();
   draining_.clear();

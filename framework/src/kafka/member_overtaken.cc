@@ -53,7 +53,7 @@ void Member::FollowLog(SourceEvents& events) {
       if (due && clock_.Boot() >= follow_at_) {
         FindLogStart(id, events);
       }
-    } else if (events.Finished(id) && !commits_->Awaits({&id, 1})) {
+    } else if (IsOut(id) && events.Finished(id) && !commits_->Awaits({&id, 1})) {
       BeginAnew(id, events);
     }
   }
@@ -81,6 +81,12 @@ bool Member::TakeOut() {
   taken_out_.insert(ids.begin(), ids.end());
   answered_early_ = true;
   return true;
+}
+
+// Whether librdkafka would assign the partition anew. Otherwise it refuses the call and goes on
+// where it was, and commits would count all records before that place as handled.
+bool Member::IsOut(PartitionId id) const {
+  return !cooperative_ || taken_out_.contains(id) || ONCEMQ_MUTANT("anew-though-not-taken-out");
 }
 
 // Blocks as long as a broker is silent.
@@ -111,9 +117,7 @@ void Member::FindLogStart(PartitionId id, SourceEvents& events) {
       return;
     }
     if (log->start <= reader.start) {
-      overtaken_.erase(id);
-      Start(id, to, reader.start);
-      TellAssigned({&id, 1}, false);
+      GoOnAt(id, to);
       return;
     }
   }
@@ -144,9 +148,21 @@ void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& event
     StopOvertaken(id, overtaken_.at(id).why, events);
     return;
   }
-  overtaken_.erase(id);
-  Start(id, reader.next, reader.start);
-  TellAssigned({&id, 1}, false);
+  GoOnAt(id, reader.next);
+}
+
+// Where the client does not take it, the log is looked at again later.
+void Member::GoOnAt(PartitionId id, int64_t next) {
+  Reader& reader = readers_.at(id);
+  Start(id, next, reader.start);
+  if (TellAssigned({&id, 1}, false)) {
+    overtaken_.erase(id);
+    return;
+  }
+  reader.stopped = true;
+  ListReadable();
+  const BootTime now = clock_.Boot();
+  follow_at_ = AskAgainAt(now, now);
 }
 
 void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents& events) {

@@ -26,6 +26,7 @@ struct Job {
   std::unique_ptr<MessageView> view;
   std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
   PartitionId partition = 0;             // of the run
+  uint32_t assignment = 0;               // of the partition, by number
   std::optional<Error> failed;           // window or journal did not do what the run asked for
   bool on_worker = false;
   bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back

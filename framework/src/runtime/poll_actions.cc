@@ -61,8 +61,11 @@ void PollLoop::Answered(PartitionId partition, const std::optional<Error>& failu
       !ONCEMQ_MUTANT("damage-is-asked-again")) {
     core_.Halt(partition, failure->message);
   }
-  if (failure && failure->code == Code::kRegressed && Owns(partition)) {
-    regressed_.push_back(partition);
+  if (failure && failure->code == Code::kRegressed) {
+    owned_[partition].regressed = true;
+    if (Owns(partition)) {
+      regressed_.push_back(partition);
+    }
   }
 }
 
@@ -85,7 +88,6 @@ void PollLoop::AssignRegressedAnew() {
         "the partition's store has lost changes that it had acknowledged; the partition is "
         "assigned anew",
         {{"topic", name.topic}, {"partition", name.partition}, {"error", owned_[id].failed}});
-    owned_[id].regressed = true;
     LetGo(id);
     source_->AssignAnew(id);
   }
@@ -154,19 +156,28 @@ void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::st
   MarkStopped(name, why);
 }
 
-void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
+PollLoop::Owned& PollLoop::At(PartitionId partition) {
   if (partition >= owned_.size()) {
     owned_.resize(partition + 1);
   }
-  Owned& owned = owned_[partition];
+  return owned_[partition];
+}
+
+void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
+  Owned& owned = At(partition);
   owned.held = owned.seen = true;
   owned.in_doubt = owned.waits_for_disk = owned.unknown = owned.regressed = false;
+  owned.assignments++;
+  std::erase(regressed_, partition);
   owned.unowned.clear();
   owned.failed.clear();
   owned.stopped.clear();
   owned.source = facts.source;
   owned.partition = facts.partition;
   held_++;
+  if (stores_) {
+    stores_->Assigned(partition);
+  }
   TellSuspects(partition, facts);
   if (catch_up_) {
     catch_up_->Begin(partition, facts);
@@ -236,11 +247,15 @@ void PollLoop::LetGo(PartitionId partition) {
   held_--;
   StopRunsOf(partition, now_);
   if (stores_) {
-    const WindowCapabilities& can = parts_.window->capabilities();
-    const milliseconds longer = can.level == Level::kOpaque ? can.handler_timeout : milliseconds(0);
-    stores_->CloseLater(partition, now_ + std::max(options_.drain_deadline, longer));
+    stores_->CloseLater(partition, HandlersMayActUntil());
   }
   core_.Lost(partition, now_);
+}
+
+BootTime PollLoop::HandlersMayActUntil() const {
+  const WindowCapabilities& can = parts_.window->capabilities();
+  const milliseconds longer = can.level == Level::kOpaque ? can.handler_timeout : milliseconds(0);
+  return now_ + std::max(options_.drain_deadline, longer);
 }
 
 // Runs with messages of the partition: no further handler starts; the present one is asked to stop
@@ -310,8 +325,14 @@ void PollLoop::Incident(const PartitionName& partition, int64_t offset, const st
 
 Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) {
   if (stores_) {
-    assignment.store_regressed = partition < owned_.size() && owned_[partition].regressed;
-    return stores_->Prepare(partition, name, assignment);
+    Owned& owned = At(partition);
+    assignment.store_regressed = owned.regressed;
+    const Status ready = stores_->Prepare(partition, name, assignment);
+    owned.regressed = assignment.store_regressed;  // the store says so once
+    if (ready) {
+      stores_->AwaitAssigned(partition, HandlersMayActUntil());
+    }
+    return ready;
   }
   BeginInLog(assignment);
   if (core_.Made(partition, assignment.facts.metadata)) {

@@ -100,6 +100,7 @@ class PollLoop final : private SourceEvents {
   bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
   void LetGo(PartitionId partition);
+  BootTime HandlersMayActUntil() const;
   void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
@@ -128,6 +129,7 @@ class PollLoop final : private SourceEvents {
     bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
     uint32_t announcing = 0;      // commits with the announcer, of any assignment
     bool regressed = false;       // its store has, and it was not assigned since
+    uint32_t assignments = 0;     // so far
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
     Own local_own = 0;      // issued here where there is no window
@@ -136,6 +138,8 @@ class PollLoop final : private SourceEvents {
     std::string failed;     // why window or journal did not do what was asked last
     std::string stopped;    // why nothing more of it is handled in this assignment
   };
+
+  Owned& At(PartitionId partition);
 
   const RuntimeOptions options_;
   std::unique_ptr<Source> source_;

@@ -18,6 +18,7 @@ Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
   if (!known) {
     return known.error();  // asked for again twice a second, or a stop: the member says which
   }
+  assignment.store_regressed |= known->regressed;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);
     stores_.erase(partition);
@@ -95,6 +96,7 @@ void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {
 
 void WindowStores::Close(PartitionId partition) {
   closing_.erase(partition);
+  unbegun_.erase(partition);
   if (const auto found = stores_.find(partition); found != stores_.end()) {
     window_->Close(found->second.source, found->second.partition);
     stores_.erase(found);
@@ -105,6 +107,11 @@ void WindowStores::CloseDue(BootTime now, const std::function<bool(PartitionId)>
   std::vector<PartitionId> due;
   for (const auto& [partition, at] : closing_) {
     if (now >= at || !in_use(partition)) {
+      due.push_back(partition);
+    }
+  }
+  for (const auto& [partition, until] : unbegun_) {
+    if (now >= until) {
       due.push_back(partition);
     }
   }

@@ -32,6 +32,9 @@ class WindowStores {
 
   // See SourceEvents::Prepare().
   Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
+  // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
+  void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
+  void Assigned(PartitionId partition) { unbegun_.erase(partition); }
   // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
   // where the window knows the partition by now.
   std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to);
@@ -62,6 +65,7 @@ class WindowStores {
   StoreErrors& errors_;
   std::map<PartitionId, Store> stores_;
   std::map<PartitionId, BootTime> closing_;
+  std::map<PartitionId, BootTime> unbegun_;
 };
 
 }  // namespace oncemq

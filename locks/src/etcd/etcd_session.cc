@@ -37,7 +37,9 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until, milliseconds with
       if (ticket_.lease != 0 && until_ >= until) {
         return ticket_;
       }
-      if (asked_ > before && failed_) {
+      // A call for a short lease has little time for an answer: its failure says nothing of ours.
+      const bool shared = failed_within_ >= std::min(within, patience_);
+      if (asked_ > before && failed_ && (shared || BootNow() >= give_up)) {
         return *failed_;
       }
       // One that has ended is found gone first, and made anew then.
@@ -55,6 +57,7 @@ Result<EtcdSession::Ticket> EtcdSession::Until(BootTime until, milliseconds with
     if (!done) {
       failed_ = done.error();
       failed_->effect = Effect::kNone;  // what it was for was not asked
+      failed_within_ = std::min(within, patience_);
     }
     changed_.notify_all();
   }

@@ -76,9 +76,10 @@ class EtcdSession {
 
   Mutex mutex_;
   ConditionVariable changed_;
-  bool asking_ GUARDED_BY(mutex_) = false;          // somebody makes or acknowledges it
-  uint64_t asked_ GUARDED_BY(mutex_) = 0;           // how often somebody has
-  std::optional<Error> failed_ GUARDED_BY(mutex_);  // the last time
+  bool asking_ GUARDED_BY(mutex_) = false;            // somebody makes or acknowledges it
+  uint64_t asked_ GUARDED_BY(mutex_) = 0;             // how often somebody has
+  std::optional<Error> failed_ GUARDED_BY(mutex_);    // the last time
+  milliseconds failed_within_ GUARDED_BY(mutex_){0};  // and how long it was waited for
   Ticket ticket_ GUARDED_BY(mutex_);
   BootTime until_ GUARDED_BY(mutex_) = BootTime::min();  // it lives, as far as acknowledged
   BootTime sent_ GUARDED_BY(mutex_) = BootTime::min();

@@ -20,7 +20,7 @@ Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,
     return store.error();
   }
   return MakeSqlLocks(*std::move(store), MariadbLockCapabilities(),
-                      {options.call, options.max_waiters});
+                      {options.call, options.max_waiters, options.max_connections});
 }
 
 }  // namespace oncemq

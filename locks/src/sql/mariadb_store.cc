@@ -12,7 +12,13 @@
 namespace oncemq {
 namespace {
 
-enum : int { kDuplicate = 1062, kNoTable = 1146, kLockWait = 1205, kDeadlock = 1213 };
+enum : int {
+  kChangedSince = 1020,  // with innodb_snapshot_isolation
+  kDuplicate = 1062,
+  kNoTable = 1146,
+  kLockWait = 1205,
+  kDeadlock = 1213
+};
 
 // A swap reads the row of the seal in the statement that writes. At REPEATABLE READ such a read
 // takes a shared lock and sees what is committed last, not what was when the statement began; the
@@ -152,7 +158,8 @@ class MariadbStore final : public SqlStore {
   // Somebody else was first, or is still at it: nothing was done.
   static bool OthersAreAtIt(const SqlRefusal& refusal) {
     const int number = refusal.number;
-    return number == kDuplicate || number == kLockWait || number == kDeadlock;
+    return number == kChangedSince || number == kDuplicate || number == kLockWait ||
+           number == kDeadlock;
   }
 
   SqlStatement StatementOf(const SqlSwap& swap) const {

@@ -20,7 +20,7 @@ Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,
     return store.error();
   }
   return MakeSqlLocks(*std::move(store), PostgresLockCapabilities(),
-                      {options.call, options.max_waiters});
+                      {options.call, options.max_waiters, options.max_connections});
 }
 
 }  // namespace oncemq

@@ -32,6 +32,36 @@ constexpr uint32_t kPauseDoublings = 5;
 constexpr uint32_t kSwapsOfAsks = 2;
 constexpr uint32_t kSwapsOfHolders = 1;
 
+// A locked round keeps its connection while it waits for its row. Asks leave two connections to
+// renewals and releases: a hold that finds none is lost.
+constexpr size_t kConnectionsOfHolders = 2;
+
+// An ask in its locked round.
+class LockedAsk {
+ public:
+  // `now`: so many are in theirs.
+  LockedAsk(std::atomic<size_t>& now, size_t most)
+      : now_(now), in_(now.fetch_add(1, std::memory_order_relaxed) < most) {
+    if (!in_) {
+      now_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  ~LockedAsk() {
+    if (in_) {
+      now_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  LockedAsk(const LockedAsk&) = delete;
+  LockedAsk& operator=(const LockedAsk&) = delete;
+
+  // False: as many as may be are in theirs already.
+  bool in() const { return in_; }
+
+ private:
+  std::atomic<size_t>& now_;
+  const bool in_;
+};
+
 // What a rule may change of a name.
 struct Draft {
   LockEntry entry;
@@ -262,7 +292,12 @@ class SqlLocks final : public LockEngine {
       if (tries > 0 && BootNow() >= until) {
         break;
       }
-      const bool locked = tries >= work.swaps && !ONCEMQ_MUTANT("sql-no-locked-round");
+      const bool due = tries >= work.swaps && !ONCEMQ_MUTANT("sql-no-locked-round");
+      std::optional<LockedAsk> ask;
+      if (due && work.swaps == kSwapsOfAsks) {
+        ask.emplace(locked_asks_, most_locked_asks_);
+      }
+      const bool locked = due && (!ask || ask->in());  // else it is swapped once more
       Pause(locked ? tries - work.swaps : tries);
       auto again = locked ? OnceLocked(work, left, until) : Once(work, left);
       if (!again) {
@@ -469,6 +504,9 @@ class SqlLocks final : public LockEngine {
   const std::unique_ptr<SqlStore> store_;
   Wakes wakes_;
   std::atomic<uint64_t> pauses_{0};
+  const size_t most_locked_asks_ =
+      std::max(limits_.max_connections, kConnectionsOfHolders + 1) - kConnectionsOfHolders;
+  std::atomic<size_t> locked_asks_{0};
   std::array<NameTurn::Door, 64> doors_;
   Mutex mutex_;
   uint64_t changed_ GUARDED_BY(mutex_) = 0;  // since the last sweep; a new row is kNewRow

@@ -22,6 +22,7 @@ namespace oncemq {
 struct SqlLockLimits {
   milliseconds call{2'000};    // how long a call tries
   size_t max_waiters = 1'000;  // for one name
+  size_t max_connections = 16;
 };
 
 // The store's process hears of its waiters' turns, or looks for them, as `can` says.

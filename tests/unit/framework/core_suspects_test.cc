@@ -86,6 +86,27 @@ TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
   }
 }
 
+TEST_F(CoreSuspects, AMessageWithoutAnIdIsToldAlsoWhereTheWindowKnowsTheOthers) {
+  AssignFacts facts = From(10, 10, 20);
+  facts.told_below = 0;
+  Begin(facts);
+  Admit(0, 10, "a", "id");
+  Admit(0, 11, "b");
+  Admit(0, 20, "c");
+  const auto items = Take();
+  ASSERT_EQ(items.size(), 3u);
+  for (const RunItem& item : items) {
+    EXPECT_EQ(item.touched, item.at.offset == 11) << item.at.offset;
+  }
+  Settle(items[0], Fate::kApplied);
+  Settle(items[1], Fate::kWithdrawn);
+  Settle(items[2], Fate::kApplied);
+  const CommitMetadata last = GiveBack();
+  EXPECT_TRUE(last.clean);
+  EXPECT_NE(std::find(last.abandoned.begin(), last.abandoned.end(), 11), last.abandoned.end())
+      << "the next owner is told too";
+}
+
 TEST_F(CoreSuspects, WithoutTheOptionNothingIsToldAndNothingIsStated) {
   CoreOptions options = Naming();
   options.suspects = false;

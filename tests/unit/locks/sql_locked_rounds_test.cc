@@ -48,7 +48,7 @@ class SqlLockedRounds : public ::testing::Test {
   }
 
   SqlRows rows_;
-  const std::shared_ptr<LockEngine> locks_ =
+  std::shared_ptr<LockEngine> locks_ =
       MakeSqlLocks(std::make_unique<SqlRowsStore>(rows_), {.engine = "test"}, {});
 };
 
@@ -96,6 +96,23 @@ TEST_F(SqlLockedRounds, ARowThatOthersHaveLockedIsAskedForAgain) {
   rows_.busy = 2;
   EXPECT_EQ(Extend(ClaimOf("a")), Extended::kYes);
   EXPECT_EQ(rows_.locked.size(), 3u);
+}
+
+// Each of them keeps a connection while it waits, and a renewal that finds none is a lost hold.
+TEST_F(SqlLockedRounds, AsksThatLockTheirRowsLeaveConnectionsToHolders) {
+  locks_ = MakeSqlLocks(std::make_unique<SqlRowsStore>(rows_), {.engine = "test"},
+                        {.max_connections = 3});
+  rows_.overtaken = {{"a", kAlways}, {"b", 3}, {"c", kAlways}};
+  rows_.in_locked_round = [&] {
+    EXPECT_EQ(Ask("b", 2), Kind::kQueued);
+    EXPECT_EQ(rows_.swaps, 2 + 4) << "it goes on without a lock";
+    EXPECT_EQ(Extend(ClaimOf("c")), Extended::kYes);
+  };
+  EXPECT_EQ(Ask("a", 2), Kind::kQueued);
+  EXPECT_EQ(rows_.locked, (std::vector<std::string>{"a", "c"}));
+  rows_.overtaken["b"] = kAlways;
+  EXPECT_EQ(Ask("b", 3), Kind::kQueued);
+  EXPECT_EQ(rows_.locked.back(), "b") << "the round of the other ask is over";
 }
 
 TEST_F(SqlLockedRounds, ANameWithoutARowIsSwapped) {

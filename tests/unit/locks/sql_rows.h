@@ -22,6 +22,7 @@ struct SqlRows {
   int swaps = 0;
   std::vector<std::string> locked;          // names whose rows were locked, in this order
   int busy = 0;                             // so many locked rounds find the row taken
+  std::function<void()> in_locked_round;    // called once, while the row is locked
   std::vector<SqlWaits> waits;              // of each locked round
   std::vector<bool> sealed;                 // likewise
   std::vector<milliseconds> answer_within;  // of each look and each swap
@@ -62,6 +63,9 @@ class SqlRowsStore final : public SqlStore {
     rows_.locked.emplace_back(name);
     rows_.sealed.push_back(sealed);
     rows_.waits.push_back(waits);
+    if (const auto call = std::exchange(rows_.in_locked_round, nullptr)) {
+      call();
+    }
     const SqlSeen seen = SeenOf(name);
     if (seen.version == 0) {
       return SqlLocked::kNoRow;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 
+#include "await_stops.h"
 #include "member_fixture.h"
 #include "wake.h"
 
@@ -145,6 +146,39 @@ class CooperativeMemberTest : public MemberTest {
     return ids;
   }
 
+  // Past the member: what its client reads.
+  PartitionListPtr ListOf(PartitionId id, int64_t offset) const {
+    PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), "four", table_->Name(id).partition)->offset =
+        offset;
+    return list;
+  }
+  void TakeFromTheClient(PartitionId id) {
+    const ErrorPtr error(rd_kafka_incremental_unassign(client_, ListOf(id, 0).get()));
+    ASSERT_EQ(error, nullptr) << rd_kafka_error_string(error.get());
+    AwaitStops(client_);
+  }
+  void GiveToTheClient(PartitionId id, int64_t offset) {
+    const ErrorPtr error(rd_kafka_incremental_assign(client_, ListOf(id, offset).get()));
+    ASSERT_EQ(error, nullptr) << rd_kafka_error_string(error.get());
+    AwaitStops(client_);
+  }
+  // Ten records of the first partition are read, and four of them are committed.
+  void JoinAndReadTen() {
+    Join();
+    ASSERT_TRUE(Serving([&] { return told_.assigned.size() == kPartitions; }));
+    Send(table_->Name(0).partition, 10);
+    ASSERT_TRUE(Serving([&] { return read_[0] == 10; }));
+    CommitAll(1, 4);
+    ASSERT_TRUE(Serving([&] { return told_.replies.size() == kPartitions; }));
+    told_.assigned.clear();
+  }
+  // Whether the six records above the commit are read again.
+  bool BeginsAtTheCommit() {
+    return Serving([&] { return read_[0] == 10 + 6; }) && told_.assigned.size() == 1 &&
+           told_.assigned.at(0).start == 4;
+  }
+
   std::unique_ptr<Wake> rung_;
 };
 
@@ -188,6 +222,46 @@ TEST_F(CooperativeMemberTest, ARevocationThatWasAnsweredBeforeItWasReadIsALoss) 
   // Before its first assignment an old librdkafka does not survive the end of its client.
   const QueuePtr of_other(rd_kafka_queue_get_consumer(other->get()));
   EXPECT_TRUE(Serving([&] { return rd_kafka_queue_length(of_other.get()) > 0; }));
+}
+
+// librdkafka would refuse to assign it, and go on at its old place. The records between the commit
+// and that place would count as handled.
+TEST_F(CooperativeMemberTest, APartitionIsAssignedAnewOnlyOnceTheClientHasLetGoOfIt) {
+  clock_ = &manual_;
+  JoinAndReadTen();
+  TakeFromTheClient(0);
+  member_->AssignAnew(0);
+  member_->Serve(told_);  // it cannot be taken out, and is asked for again later
+  GiveToTheClient(0, 10);
+  for (int i = 0; i < 5; i++) {
+    member_->Serve(told_);
+    EXPECT_THAT(told_.revoked, IsEmpty()) << "the client still has it";
+  }
+  manual_.Advance(seconds(10));
+  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
+  EXPECT_THAT(AssignedInTheClient(), SizeIs(kPartitions - 1));
+  member_->GiveBack(0);
+  manual_.Advance(seconds(10));
+  EXPECT_TRUE(BeginsAtTheCommit());
+  EXPECT_THAT(told_.incidents, IsEmpty());
+}
+
+TEST_F(CooperativeMemberTest, APartitionThatTheClientDoesNotTakeIsNotBegunAndIsAskedForAgain) {
+  JoinAndReadTen();
+  member_->AssignAnew(0);
+  ASSERT_TRUE(Serving([&] { return !told_.revoked.empty(); }));
+  GiveToTheClient(0, 10);  // so that it cannot be assigned
+  member_->GiveBack(0);
+  const auto why = [&] {
+    const auto waits = member_->not_begun().find(0);
+    return waits == member_->not_begun().end() ? "" : waits->second.why;
+  };
+  ASSERT_TRUE(Serving([&] { return why().find("has not taken") != std::string::npos; }));
+  EXPECT_THAT(told_.assigned, IsEmpty()) << "it would be committed from its old place";
+  EXPECT_THAT(member_->readable(), SizeIs(kPartitions - 1));
+  TakeFromTheClient(0);
+  EXPECT_TRUE(BeginsAtTheCommit());
+  EXPECT_THAT(member_->not_begun(), IsEmpty());
 }
 
 }  // namespace

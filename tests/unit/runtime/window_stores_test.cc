@@ -37,6 +37,7 @@ class SeenStores final : public Window {
   std::function<void()> completes;    // called before each completion; set before the first
   // It has lost something: nothing but Open() is answered.
   std::atomic<bool> regressed{false};
+  std::atomic<bool> late_loss{false};  // one completion is told so, and nothing else
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Known> Open(const StoreName& name) override {
@@ -69,7 +70,8 @@ class SeenStores final : public Window {
     if (completes) {
       completes();
     }
-    return regressed ? Status(Regressed()) : inner_->Complete(requests, changes);
+    return regressed || late_loss.exchange(false) ? Status(Regressed())
+                                                  : inner_->Complete(requests, changes);
   }
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
     return regressed ? Status(Regressed()) : inner_->Release(requests, changes);
@@ -248,6 +250,70 @@ TEST_F(WindowStoresTest, AnAnnouncementUnderWayIsWaitedForBeforeARegressedStoreI
   EXPECT_EQ(assigned_anew, 0u);
   EXPECT_TRUE(Holds([&] { return loop.script().seen().assigned_anew.size() == 1; }));
   EXPECT_EQ(Committed(loop.script().seen(), 0), 0);
+}
+
+TEST_F(WindowStoresTest, ALossThatIsMetWhileThePartitionDrainsIsKnownToTheNextAssignment) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = milliseconds(50);
+  options.core.session_margin = milliseconds(50);
+  std::atomic<bool> go{false};
+  std::atomic<bool> told{false};
+  RunningLoop loop(options, &stores_, CountUntil(go));
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Revoke(0);
+  loop.script().Tell([&](SourceEvents&) {  // the drain has begun
+    stores_.regressed = true;
+    go = true;
+  });
+  // The marker is asked for again only after the loop has seen the first answer.
+  ASSERT_TRUE(Holds(
+      [&] { return !loop.script().seen().given_back.empty() && loop.Now().window_errors > 3; }));
+  EXPECT_TRUE(loop.script().seen().assigned_anew.empty()) << "the group takes it";
+  loop.script().Tell([&](SourceEvents& events) {
+    Assignment assignment;
+    assignment.log.end = 1'000;
+    static_cast<void>(events.Prepare(0, {"topic", 0}, assignment));
+    told = assignment.store_regressed;
+  });
+  EXPECT_TRUE(Holds([&] { return told.load(); }));
+}
+
+TEST_F(WindowStoresTest, ALossThatALateRunHasMetDoesNotEndTheNextAssignment) {
+  std::atomic<bool> go{false};
+  RunningLoop loop(Options(), &stores_, CountUntil(go));
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Lose(0);
+  loop.script().Prepare(0, loop.script().seen().commits.back());
+  loop.script().Tell([&](SourceEvents&) {  // the next assignment has begun
+    stores_.late_loss = true;
+    go = true;
+  });
+  loop.script().Append(0, "b", "k");
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  EXPECT_FALSE(stores_.late_loss) << "nothing was met";
+  EXPECT_TRUE(loop.script().seen().assigned_anew.empty());
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+// Its client has not taken the partition, and may never do so.
+TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsClosed) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = milliseconds(50);
+  std::atomic<bool> opened{false};
+  RunningLoop loop(options, &stores_, Count());
+  loop.script().Tell([&](SourceEvents& events) {
+    Assignment assignment;
+    assignment.log.end = 1'000;
+    const Status ready = events.Prepare(0, {"topic", 0}, assignment);
+    EXPECT_TRUE(ready) << ToString(ready.error());
+    opened = ready.has_value() && stores_.open() == 1;
+  });
+  ASSERT_TRUE(Holds([&] { return opened.load(); }));
+  EXPECT_TRUE(Holds([&] { return stores_.open() == 0; }));
 }
 
 TEST_F(WindowStoresTest, ADiskThatStallsAtARevocationCostsThePartitionAndNotTheMembership) {

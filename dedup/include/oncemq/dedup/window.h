@@ -152,6 +152,9 @@ struct Known {
   uint64_t incarnation = 0;  // of this opening: commits that rest on it carry it
   // Earlier ones, since the last commit that was acknowledged: it may be of any of them.
   std::vector<uint64_t> earlier;
+  // Changes are gone that this process was told of as made. Said once, by the opening that finds
+  // it.
+  bool regressed = false;
 };
 
 // A commit that is about to be sent, and what is known by then.

@@ -102,7 +102,7 @@ struct AssignFacts {
   CommitMetadata metadata;  // of the last commit, or the beginnings of a new history
   // With CoreOptions::suspects: the offsets that owners before may have begun, and that the commit
   // does not call finished. The handler is told of those below `told_below`; of the others the
-  // window knows.
+  // window knows, except messages without an id: they are always told.
   OffsetMap suspects;
   int64_t told_below = std::numeric_limits<int64_t>::max();
   // Where the window has a store for the partition: the store's incarnation, which commits carry,
