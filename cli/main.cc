@@ -29,7 +29,7 @@ namespace oncemq {
 namespace {
 
 struct Arguments {
-  std::string config;
+  CheckArguments check;
   RunArguments run;
   bool json = false;
   std::string shell;  // of completion
@@ -39,6 +39,7 @@ struct Arguments {
   WindowShowArguments show;
   LockArguments lock;
   StoreArguments store;
+  MigrateArguments migrate;
 
   WindowPlace window_place() const { return {place, directory}; }
 };
@@ -81,12 +82,16 @@ void AddRun(CLI::App& app, RunArguments& arguments, CommandActions& actions) {
   actions.push_back({run, [&] { return RunCommand(arguments); }});
 }
 
-void AddCheck(CLI::App& app, Arguments& arguments, CommandActions& actions) {
+void AddCheck(CLI::App& app, CheckArguments& arguments, CommandActions& actions) {
   CLI::App* check =
       app.add_subcommand("check", "Say what is wrong with a service file, or what it means");
   check->add_option("-c,--config,service.yaml", arguments.config, "The service file")->required();
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
-  actions.push_back({check, [&] { return CheckCommand(arguments.config, arguments.json); }});
+  check->add_flag("--offline", arguments.offline,
+                  "Do not open the database of a window in PostgreSQL");
+  check->footer(
+      "Exit codes: 1 the database of the window failed, 2 refused, 6 it does not answer.");
+  actions.push_back({check, [&] { return CheckCommand(arguments); }});
 }
 
 // Which running service is asked.
@@ -114,7 +119,8 @@ void AddStatus(CLI::App& app, Arguments& arguments, CommandActions& actions) {
 void AddWindowPlace(CLI::App& command, Arguments& arguments) {
   CLI::Option* file =
       command.add_option("-c,--config", arguments.place.config,
-                         "The service file: its socket, or its directory where no service answers");
+                         "The service file: its socket, or its directory where no service answers; "
+                         "or the database of its window");
   CLI::Option* socket =
       command.add_option("--socket", arguments.place.socket, "The socket of the running service")
           ->excludes(file);
@@ -127,7 +133,7 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
   command.footer(
       "Exit codes: 1 a store is damaged, 2 refused, 6 no service answers there, or a process "
       "holds\n"
-      "the store and cannot be asked.");
+      "the store and cannot be asked, or the database does not answer.");
 }
 
 void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
@@ -162,8 +168,26 @@ void AddScope(CLI::App& command, CatalogueArguments& from) {
   command.add_option("--scope", from.scope, "Of the application, as the catalogue gives it");
 }
 
-void AddStore(CLI::App& app, StoreArguments& arguments, CommandActions& actions) {
-  CLI::App* store = app.add_subcommand("store", "Look into a catalogue of stores, and grant");
+void AddMigrate(CLI::App& store, MigrateArguments& arguments, CommandActions& actions) {
+  CLI::App* migrate = store.add_subcommand(
+      "migrate", "Make the tables of a window in PostgreSQL; those that are there stay");
+  CLI::Option* file =
+      migrate->add_option("-c,--config", arguments.config, "The service file with that window");
+  migrate
+      ->add_option("--at", arguments.at,
+                   "postgres://user@host:port/database; with a password: in ONCEMQ_WINDOW")
+      ->excludes(file);
+  migrate->add_option("--schema", arguments.schema, "Of the tables: oncemq if nothing is said")
+      ->excludes(file);
+  migrate->add_flag("--print", arguments.print, "Only print the statements; nothing is asked");
+  migrate->footer("Exit codes: 1 failed, 2 refused, 6 no answer there.");
+  actions.push_back({migrate, [&] { return StoreMigrateCommand(arguments); }});
+}
+
+void AddStore(CLI::App& app, StoreArguments& arguments, MigrateArguments& migrate,
+              CommandActions& actions) {
+  CLI::App* store = app.add_subcommand(
+      "store", "Look into a catalogue of stores, and grant; make the tables of a window");
   store->require_subcommand(1);
   CLI::App* check = store->add_subcommand("check", "What a catalogue says, or what is wrong in it");
   check->add_option("catalogue,--catalogue", arguments.from.file, "The catalogue of stores");
@@ -182,6 +206,7 @@ void AddStore(CLI::App& app, StoreArguments& arguments, CommandActions& actions)
   actions.push_back({check, [&] { return StoreCheckCommand(arguments); }});
   actions.push_back({enrol, [&] { return StoreRegisterCommand(arguments); }});
   actions.push_back({grants, [&] { return StoreGrantsCommand(arguments); }});
+  AddMigrate(*store, migrate, actions);
 }
 
 CLI::Option* AddSpace(CLI::App& command, LockArguments& arguments, const std::string& none) {
@@ -397,13 +422,13 @@ int Main(int argc, char** argv) {
   Arguments arguments;
   CommandActions actions;
   AddRun(app, arguments.run, actions);
-  AddCheck(app, arguments, actions);
+  AddCheck(app, arguments.check, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, arguments, actions);
   AddStatus(app, arguments, actions);
   AddWindow(app, arguments, actions);
   AddLock(app, arguments.lock, actions);
-  AddStore(app, arguments.store, actions);
+  AddStore(app, arguments.store, arguments.migrate, actions);
   AddCompletion(app, arguments, actions);
   if (IsUnknownCommand(app, argc, argv)) {
     return kExitUsage;

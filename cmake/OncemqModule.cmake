@@ -6,6 +6,7 @@
 #   oncemq_proto(NAME payment SOURCES payment.proto)     library oncemq_proto_payment
 #   oncemq_program(NAME oncemq SOURCES main.cc LIBS ...) program
 #     Both may name heavy headers that most of their sources include: PRECOMPILED <x.hpp>
+#   oncemq_embed(oncemq_x statements.sql kStatementsSql)  a file as a constant
 #
 # A library called oncemq_dep_<name> is looked up by cmake/Dependencies.cmake when first named.
 
@@ -74,6 +75,21 @@ function(oncemq_module)
               FILES_MATCHING PATTERN "*.h")
     endif()
   endif()
+endfunction()
+
+# The text of a file in another language, as a constant of the header <name>_<extension>.h.
+function(oncemq_embed target file constant)
+  file(READ ${file} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  string(REPLACE "." "_" header ${file})
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded/${header}.h CONTENT
+"#pragma once
+#include <string_view>
+namespace oncemq {
+inline constexpr std::string_view ${constant} = R\"oncemq(@text@)oncemq\";
+}
+" @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/embedded)
 endfunction()
 
 function(oncemq_program)

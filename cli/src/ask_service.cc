@@ -34,7 +34,9 @@ Asked Told(std::string why, int code) {
   return {code, {}, {}, std::move(why)};
 }
 
-int CodeOf(const Error& error) {
+}  // namespace
+
+int CodeOfAsked(const Error& error) {
   switch (error.code) {
     case Code::kNotFound:
     case Code::kUnavailable:
@@ -47,13 +49,11 @@ int CodeOf(const Error& error) {
   }
 }
 
-}  // namespace
-
 Asked AskSocket(const std::string& socket, const AdminRequest& request) {
   Result<nlohmann::ordered_json> result =
       AskAdmin(socket, request, kWithin, SystemClock::Instance());
   if (!result) {
-    return {CodeOf(result.error()), socket, {}, SafeText(result.error().message)};
+    return {CodeOfAsked(result.error()), socket, {}, SafeText(result.error().message)};
   }
   return {kExitDone, socket, *std::move(result), {}};
 }

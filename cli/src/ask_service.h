@@ -22,6 +22,9 @@ struct Asked {
   std::string why;  // without a result: fit for a terminal
 };
 
+// The exit code of a command whose question ended with this error.
+int CodeOfAsked(const Error& error);
+
 // Says nothing itself.
 Asked AskSocket(const std::string& socket, const AdminRequest& request);
 

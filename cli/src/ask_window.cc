@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ask_window.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <utility>
 
 #include "admin_client.h"
+#include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/framework/service_file.h"
 #include "safe_json.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr char kByService[] = "# By the service that runs at ";
 constexpr char kReadFrom[] = "# Read from the directory ";
+constexpr milliseconds kLookWithin{60'000};  // many ids take their time to be counted
 
 WindowAnswer ToldCode(const std::string& text, int code) {
   std::cerr << SafeText(text) << "\n";
@@ -142,21 +145,29 @@ WindowAnswer LookFurther(Asked asked, const std::string&, const WindowQuestion&)
 
 #endif
 
-// The file names a service and, if the window lies on disk, its stores.
-WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question) {
-  const Result<ServiceOptions> options = LoadService(config);
-  if (!options) {
-    std::cerr << options.error().message << "\n";
-    WindowAnswer answer;
-    answer.code = kExitUsage;
-    return answer;
+// No service is asked: the database knows what all of its members know.
+WindowAnswer AskDatabase(const ServiceOptions& options, const WindowQuestion& question) {
+  const auto window = OpenForLook(options, std::max(options.postgres.call, kLookWithin));
+  if (!window && window.error().code == Code::kNotFound) {
+    return ToldCode(window.error().message, kExitUsage);
   }
-  const std::string& socket = options->admin.socket;
-  const bool on_disk = options->engine == ServiceOptions::Engine::kRocksDb;
-  if (!on_disk) {
-    return OfService(AskService({.config = config}, question.request));
+  auto seen = window ? question.database(**window) : Result<nlohmann::ordered_json>(window.error());
+  if (!seen) {
+    return ToldCode("`window`: " + seen.error().message, CodeOfAsked(seen.error()));
   }
-  const std::string& directory = options->local.directory;
+  WindowAnswer answer;
+  answer.by_database = true;
+  answer.from.push_back("# Read from the database, schema " + options.postgres.schema + ", scope " +
+                        options.postgres.scope);
+  answer.services.push_back(*std::move(seen));
+  return answer;
+}
+
+// The service of the file, or the stores in its directory where none answers.
+WindowAnswer AskServiceOrStores(const std::string& config, const ServiceOptions& options,
+                                const WindowQuestion& question) {
+  const std::string& socket = options.admin.socket;
+  const std::string& directory = options.local.directory;
   if (socket.empty()) {
     return LookIntoStores(directory, "`admin.socket` is not set in " + config, question);
   }
@@ -170,6 +181,26 @@ WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question
   const bool further =
       asked.code == kExitDone && question.enough != nullptr && !question.enough(asked.result);
   return further ? LookFurther(std::move(asked), directory, question) : OfService(std::move(asked));
+}
+
+WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question) {
+  const Result<ServiceOptions> options = LoadService(config);
+  if (!options) {
+    std::cerr << options.error().message << "\n";
+    WindowAnswer answer;
+    answer.code = kExitUsage;
+    return answer;
+  }
+  switch (options->engine) {
+    case ServiceOptions::Engine::kNone:
+    case ServiceOptions::Engine::kMemory:
+      break;
+    case ServiceOptions::Engine::kRocksDb:
+      return AskServiceOrStores(config, *options, question);
+    case ServiceOptions::Engine::kPostgres:
+      return AskDatabase(*options, question);
+  }
+  return OfService(AskService({.config = config}, question.request));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks about a window: the service that runs with it, or, where none does, the stores that it has
-// left on disk. Which of both it was stands in the answer.
+// left on disk. Which of both it was stands in the answer. A window in a database is opened, also
+// while a service runs with it.
 //
 // A store that a process holds is never read beside it: the answer would be of no moment at all.
 // The store says where its holder can be asked, so whoever names a directory need not know.
@@ -17,6 +18,7 @@
 namespace oncemq {
 
 class StoreLook;
+class Window;
 
 // Exactly one of them: a service, or a directory with stores.
 struct WindowPlace {
@@ -32,7 +34,8 @@ struct UnreadStore {
 };
 
 struct WindowAnswer {
-  int code = 0;  // of the command; anything but kExitDone was told on standard error
+  int code = 0;              // of the command; anything but kExitDone was told on standard error
+  bool by_database = false;  // it stands among `services`, and none of those was asked
   std::vector<std::string> from;                 // places, for people
   std::vector<nlohmann::ordered_json> services;  // what those said that were asked
   std::vector<nlohmann::ordered_json> stores;    // what was seen in those that nobody holds
@@ -40,15 +43,17 @@ struct WindowAnswer {
 };
 
 using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& look)>;
+using LookIntoDatabase = std::function<Result<nlohmann::ordered_json>(Window& window)>;
 
 struct WindowQuestion {
   AdminRequest request;
-  LookIntoStore look;  // the same, of a store that nobody holds
+  LookIntoStore look;         // the same, of a store that nobody holds
+  LookIntoDatabase database;  // and of a window in a database
   // Of what the service of a file says: that nobody else need be asked. Without it nobody is.
   std::function<bool(const nlohmann::ordered_json& result)> enough;
 };
 
-// `request` is for the service, `look` for each store in turn.
+// `request` is for the service, `look` for each store in turn, `database` for an opened window.
 WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question);
 
 // A line for each place that it is from.

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ask_service.h"
+#include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_locks.h"
@@ -14,7 +16,7 @@
 namespace oncemq {
 namespace {
 
-int PrintJson(const std::string& config, const Result<ServiceOptions>& options) {
+void PrintJson(const std::string& config, const Result<ServiceOptions>& options) {
   nlohmann::ordered_json out;
   out["file"] = config;
   out["valid"] = options.has_value();
@@ -28,7 +30,6 @@ int PrintJson(const std::string& config, const Result<ServiceOptions>& options) 
     }
   }
   std::cout << SafeJson(out) << "\n";
-  return options ? kExitDone : kExitUsage;
 }
 
 // The file first, then the places on this host that it names.
@@ -46,21 +47,42 @@ Result<ServiceOptions> Checked(const std::string& config) {
   return options;
 }
 
+bool HasDatabase(const ServiceOptions& options) {
+  return options.engine == ServiceOptions::Engine::kPostgres;
+}
+
+std::string_view DatabaseText(const ServiceOptions& options, bool offline) {
+  return !HasDatabase(options) ? ""
+         : offline             ? "; its database was not asked"
+                               : "; its database answers";
+}
+
 }  // namespace
 
-int CheckCommand(const std::string& config, bool json) {
-  const Result<ServiceOptions> options = Checked(config);
-  if (json) {
-    return PrintJson(config, options);
+int CheckCommand(const CheckArguments& arguments) {
+  Result<ServiceOptions> options = Checked(arguments.config);
+  int code = options ? kExitDone : kExitUsage;
+  if (options && HasDatabase(*options) && !arguments.offline) {
+    const auto window = OpenForLook(*options, options->postgres.call);
+    if (!window && window.error().code != Code::kNotFound) {  // the first start makes it
+      code = CodeOfAsked(window.error());
+      options = Error{window.error().code, Effect::kNone,
+                      "`window`: " + SafeText(window.error().message)};
+    }
+  }
+  if (arguments.json) {
+    PrintJson(arguments.config, options);
+    return code;
   }
   if (!options) {
     std::cerr << options.error().message << "\n";
-    return kExitUsage;
+    return code;
   }
-  std::cout << "# " << config << " is accepted. In force:\n"
+  std::cout << "# " << arguments.config << " is accepted"
+            << DatabaseText(*options, arguments.offline) << ". In force:\n"
             << Describe(*options) << "\n"
             << ExplainGuarantee(*options);
-  return kExitDone;
+  return code;
 }
 
 }  // namespace oncemq

@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "command_window.h"
 #include "exit_code.h"
 #include "handlers.h"
 #include "oncemq/base/bytes.h"
@@ -69,6 +70,7 @@ int RunCommand(const RunArguments& arguments) {
   return Serve(*options,
                {.handler = [&](StopSignals& signals) { return HandlerOf(arguments, signals); },
                 .open_locks = OpenServiceLocks,
+                .open_window = OpenCommandWindow,
                 .tell = [&](const RunReport& report) { TellReport(arguments, report); }});
 }
 

@@ -26,14 +26,18 @@ std::string_view CutText(std::string_view text, size_t most) {
 // Of the service's window it keeps the source of the ids and the times of claims. Nobody can check
 // a line that was printed, so the level is opaque.
 void WatchInMemory(ServiceOptions& options) {
-  if (options.engine == ServiceOptions::Engine::kRocksDb) {
+  if (options.engine != ServiceOptions::Engine::kNone) {
+    options.memory.times = TimesOf(options);
     options.engine = ServiceOptions::Engine::kMemory;
-    options.memory.times = options.local.times;
   }
   options.memory.level = Level::kOpaque;
   options.memory.max_open = std::max(options.memory.max_open, options.runtime.core.in_flight);
   options.local = {};
+  options.postgres = {};
+  options.postgres_at.clear();
   RuntimeOptions& runtime = options.runtime;
+  // The group of a watch has one member: all copies of an id come to its window.
+  runtime.ids_partition_owned = true;
   runtime.policy.level = Level::kOpaque;
   runtime.one_host = false;
   runtime.catch_up = 0;

@@ -32,7 +32,9 @@ std::string MarkerText(const ordered_json& marker) {
   const std::string store = marker.value("store", "");
   const std::string partition = std::to_string(marker.value("partition", -1));
   out += "from " +
-         (topic.empty() ? "partition " + partition : SafeText(topic) + " [" + partition + "]") +
+         (topic.empty() ? "partition " + partition + " of the topic number " +
+                              std::to_string(marker.value("source", int64_t{0}))
+                        : SafeText(topic) + " [" + partition + "]") +
          ", offset " + std::to_string(marker.value("offset", int64_t{-1})) + "\n";
   out += store.empty() ? "" : "in the store " + SafeText(store) + "\n";
   if (state == "open") {
@@ -67,6 +69,12 @@ Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
   return ordered_json();
 }
 #endif
+
+Result<ordered_json> ShowInDatabase(Window& window, std::string_view id) {
+  MarkerView view;
+  const Status looked = window.Peek({&id, 1}, {&view, 1});
+  return looked ? Result<ordered_json>(MarkerAsJson(id, view)) : looked.error();
+}
 
 bool Knows(const ordered_json& marker) {
   return marker.value("state", "none") != "none";
@@ -114,6 +122,7 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
   const WindowAnswer answer =
       AskWindow(place, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
                         .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
+                        .database = [&](Window& window) { return ShowInDatabase(window, bytes); },
                         .enough = Knows});
   if (answer.code != kExitDone) {
     return answer.code;

@@ -7,6 +7,7 @@
 #include "exit_code.h"
 #include "not_open.h"
 #include "oncemq/dedup/store_look.h"
+#include "oncemq/dedup/store_stat.h"
 #include "safe_json.h"
 #include "units.h"
 #include "window_json.h"
@@ -42,15 +43,66 @@ std::string Offset(const ordered_json& object, const char* key) {
 }
 
 // `alone`: nobody else's ids are in the store, so nobody is waited for but itself.
-std::string PartitionText(const ordered_json& partition, bool alone) {
-  std::string out = "  partition " + PartOf(partition, "partition") + ": knows [" +
-                    PartOf(partition, "known_from") + ", " + PartOf(partition, "known_to") +
-                    "), announced " + Offset(partition, "announced") + ", committed " +
-                    Offset(partition, "frontier") + ", own " + PartOf(partition, "own") +
-                    ", watermark " + Time(partition, "watermark_ms") + "\n";
+std::string PartitionText(const ordered_json& partition, bool alone, bool in_database = false) {
+  std::string out = in_database ? "  topic number " + PartOf(partition, "source") + "," : " ";
+  out += " partition " + PartOf(partition, "partition") + ": knows [" +
+         PartOf(partition, "known_from") + ", " + PartOf(partition, "known_to") + "), announced " +
+         Offset(partition, "announced") + ", committed " + Offset(partition, "frontier") +
+         ", own " + PartOf(partition, "own") + ", watermark " + Time(partition, "watermark_ms") +
+         "\n";
   const auto pins = partition.is_object() ? partition.find("pins") : partition.end();
   if (!alone && partition.is_object() && pins != partition.end() && *pins == ordered_json(true)) {
     out += "    nothing is forgotten before it has passed it\n";
+  }
+  return out;
+}
+
+// The forgotten part, and the opening of the store.
+std::string AgeText(const ordered_json& store) {
+  const bool forgets = Number(store, "horizon_ms", -1) >= 0;
+  return (forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
+                  : "  nothing is forgotten yet") +
+         ", level " + PartOf(store, "level") + ", incarnation " + PartOf(store, "incarnation") +
+         "\n";
+}
+
+std::string PartitionsText(const ordered_json& store, bool in_database = false) {
+  std::string out;
+  const auto partitions = store.find("partitions");
+  if (partitions != store.end() && partitions->is_array()) {
+    for (const ordered_json& partition : *partitions) {
+      out += PartitionText(partition, partitions->size() == 1, in_database);
+    }
+  }
+  return out;
+}
+
+// Of a window in a database, whose tables other windows may share.
+std::string DatabaseText(const ordered_json& store) {
+  if (!store.is_object()) {
+    return "";
+  }
+  return "schema " + PartOf(store, "directory") + ", scope " + PartOf(store, "identity") + "\n  " +
+         std::to_string(Number(store, "ids_in_history", 0)) + " ids, open " +
+         PartOf(store, "open") + ", parked " + PartOf(store, "parked") + "; " +
+         Size(store, "disk_bytes") + " in the database, with those of other scopes\n" +
+         PartitionsText(store, /*in_database=*/true) + AgeText(store);
+}
+
+// Whether the database was read, here or by a service.
+bool IsOfDatabase(const WindowAnswer& answer) {
+  return answer.by_database ||
+         (answer.services.size() == 1 && PartOf(answer.services.front(), "engine") == "postgres");
+}
+
+Result<ordered_json> StatInDatabase(Window& window) {
+  const auto stats = window.Stat();
+  if (!stats) {
+    return stats.error();
+  }
+  ordered_json out{{"stores", ordered_json::array()}};
+  for (const StoreStat& stat : *stats) {
+    out["stores"].push_back(StatAsJson(stat));
   }
   return out;
 }
@@ -68,7 +120,10 @@ Result<ordered_json> StatIn(StoreLook&) {
 
 ordered_json AsOneObject(const WindowAnswer& answer) {
   ordered_json out;
-  out["from"] = answer.services.empty() ? "stores" : answer.stores.empty() ? "service" : "both";
+  out["from"] = answer.by_database        ? "database"
+                : answer.services.empty() ? "stores"
+                : answer.stores.empty()   ? "service"
+                                          : "both";
   out["stores"] = ordered_json::array();
   for (const ordered_json& service : answer.services) {
     for (const char* part : {"stores", "not_open"}) {
@@ -100,17 +155,7 @@ std::string StoreText(const ordered_json& store) {
          " in the history (buckets: " + PartOf(store, "buckets") + "); open " +
          PartOf(store, "open") + ", parked " + PartOf(store, "parked") + "; " +
          Size(store, "disk_bytes") + " on disk, " + Size(store, "memory_bytes") + " in memory\n";
-  const auto partitions = store.find("partitions");
-  if (partitions != store.end() && partitions->is_array()) {
-    for (const ordered_json& partition : *partitions) {
-      out += PartitionText(partition, partitions->size() == 1);
-    }
-  }
-  const bool forgets = Number(store, "horizon_ms", -1) >= 0;
-  out += forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
-                 : "  nothing is forgotten yet";
-  out +=
-      ", level " + PartOf(store, "level") + ", incarnation " + PartOf(store, "incarnation") + "\n";
+  out += PartitionsText(store) + AgeText(store);
   return out + "  of " + PartOf(store, "identity") + "\n";
 }
 
@@ -118,6 +163,7 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
   const WindowAnswer answer =
       AskWindow(place, {.request = {.command = "window stat"},
                         .look = [](StoreLook& look) { return StatIn(look); },
+                        .database = StatInDatabase,
                         .enough = nullptr});
   if (answer.code != kExitDone) {
     return answer.code;
@@ -138,7 +184,7 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
                                             : "the window has no stores: it is in memory\n");
   }
   for (const ordered_json& store : stores) {
-    std::cout << StoreText(store);
+    std::cout << (IsOfDatabase(answer) ? DatabaseText(store) : StoreText(store));
   }
   std::cout << not_open;
   return ToldUnread(answer);

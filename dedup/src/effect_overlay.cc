@@ -171,8 +171,9 @@ void EffectOverlay::Begin() {
   message_++;
 }
 
-void EffectOverlay::Keep() {
+Status EffectOverlay::Keep() {
   Begin();
+  return {};
 }
 
 void EffectOverlay::Undo() {

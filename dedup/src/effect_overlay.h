@@ -20,7 +20,7 @@
 
 namespace oncemq {
 
-class EffectOverlay final : public EffectBatch {
+class EffectOverlay final : public EffectBatch, public Effects {
  public:
   using Read = std::function<Result<std::optional<std::string>>(std::string_view key)>;
   explicit EffectOverlay(Read base, const Window* window = nullptr)
@@ -35,8 +35,9 @@ class EffectOverlay final : public EffectBatch {
   Status Delete(std::string_view key) override;
   Status Add(std::string_view key, int64_t delta) override;
 
+  Effects* rows() override { return this; }
   void Begin() override;
-  void Keep() override;
+  Status Keep() override;
   void Undo() override;
 
   // Whether every watched row is in the store, which `read` asks, as it was. To be asked in the

@@ -69,7 +69,8 @@ Status Window::Announce(std::span<const Announcement>) {
   return {};
 }
 
-Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t) {
+Result<std::unique_ptr<EffectBatch>> Window::NewEffects(uint32_t, int32_t,
+                                                        std::span<const ClaimRequest>) {
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 

@@ -8,14 +8,9 @@
 #include <utility>
 
 #include "oncemq/locks/conformance/lock_conformance.h"
+#include "suite_server.h"
 
 namespace oncemq::testing {
-
-template <class Server>
-Server& SuiteServer() {
-  static const auto server = Server::Start();
-  return *server;
-}
 
 template <class Options>
 Options SuiteOptions() {

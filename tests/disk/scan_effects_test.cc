@@ -28,12 +28,12 @@ class ScanEffectsTest : public ::testing::Test {
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     ASSERT_EQ(answer.answer, Answer::kGranted);
-    auto effects = window.NewEffects(0, 3);
+    auto effects = window.NewEffects(0, 3, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();
-    EXPECT_TRUE((*effects)->Put("row/" + std::string(id), "text"));
-    EXPECT_TRUE((*effects)->Add("sum", 5));
-    (*effects)->Keep();
+    EXPECT_TRUE((*effects)->rows()->Put("row/" + std::string(id), "text"));
+    EXPECT_TRUE((*effects)->rows()->Add("sum", 5));
+    EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = claim.at};
     Change change;
     if (done) {

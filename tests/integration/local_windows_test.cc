@@ -55,10 +55,10 @@ TEST_F(KafkaLocalWindows, EffectsOfHandlersThatFailAndHangAreThereOnce) {
   std::map<std::string, int64_t> sums;
   for (int32_t partition = 0; partition < kPartitions; partition++) {
     ASSERT_TRUE(window->Open({0, partition, topic_, Owner()}));
-    const auto rows = *window->NewEffects(0, partition);
+    const auto rows = *window->NewEffects(0, partition, {});
     for (int i = -1; i < kMessages; i++) {
       const std::string row = i < 0 ? "total" : "id/" + std::to_string(i);
-      const auto value = rows->Get(row);
+      const auto value = rows->rows()->Get(row);
       sums[row] += value && *value ? SumOf(**value).value_or(-1) : 0;
     }
   }

@@ -156,12 +156,12 @@ void ExpectLedger(const std::filesystem::path& dir, std::string_view kind, const
   for (int32_t partition = 0; partition < size.partitions; partition++) {
     const auto known = window->Open({0, partition, topic, owner});
     ASSERT_TRUE(known) << ToString(known.error());
-    stores.push_back(*window->NewEffects(0, partition));
+    stores.push_back(*window->NewEffects(0, partition, {}));
   }
   const auto sum_of = [&](std::string_view row) {
     int64_t sum = 0;
     for (const auto& store : stores) {
-      const auto value = store->Get(row);
+      const auto value = store->rows()->Get(row);
       EXPECT_TRUE(value);
       sum += value && *value ? SumOf(**value).value_or(size.ids) : 0;
     }

@@ -220,7 +220,7 @@ TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
 
 // A short lease has little time for an answer. A long one that waited next to it asks by itself.
 TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForAgainByALongOne) {
-  constexpr milliseconds kShort{1'000};
+  constexpr milliseconds kShortLived{1'000};
   std::atomic<int> kept{0};
   std::atomic<bool> over{false};
   const ScriptedEtcd etcd([&](const std::string& path, const std::string&) -> std::string {
@@ -248,7 +248,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForA
   ASSERT_TRUE(session.Until(clock.Boot()));
   // No acknowledgement from before now is enough for it.
   const BootTime until = EtcdLivesUntil(clock.Boot(), std::chrono::seconds(40));
-  auto of_short = std::async(std::launch::async, [&] { return session.Until(until, kShort); });
+  auto of_short = std::async(std::launch::async, [&] { return session.Until(until, kShortLived); });
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return kept == 1; }));
   const auto of_long = session.Until(until);
   over = true;

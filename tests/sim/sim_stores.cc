@@ -46,7 +46,8 @@ SimStores::SimStores(ActorId actor, SimDisk& disk, StoreTools tools)
                     .leases_by_clock = true,
                     .atomic = true,
                     .ages = true,
-                    .by_partition = true},
+                    .by_partition = true,
+                    .keeps_history = true},
       rng_(static_cast<uint64_t>(tools_.config.seed) * 613 + actor, "stores") {}
 
 SimStores::~SimStores() = default;
@@ -73,7 +74,9 @@ Result<Known> SimStores::Open(const StoreName& name) {
     store->engine().owners().Restore(name.source, name.partition, file.now().own,
                                      tools_.clock.Boot());
   }
-  return store->Knows();
+  Known known = store->Knows();
+  known.source = name.source;
+  return known;
 }
 
 void SimStores::Close(uint32_t, int32_t partition) {
@@ -169,7 +172,8 @@ Status SimStores::Restore(std::span<const RestoreRequest> requests, std::span<Ch
   return Apply(requests, answers);
 }
 
-Result<std::unique_ptr<EffectBatch>> SimStores::NewEffects(uint32_t, int32_t partition) {
+Result<std::unique_ptr<EffectBatch>> SimStores::NewEffects(uint32_t, int32_t partition,
+                                                           std::span<const ClaimRequest>) {
   const auto store = Find(partition);
   if (!store || *store == nullptr) {
     return store ? kNotOpen : store.error();

@@ -310,7 +310,8 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
                            .value = static_cast<int64_t>(outcome.index())});
     handling_ = kNone;
     if (effects_ != nullptr) {
-      std::holds_alternative<Done>(outcome) ? effects_->Keep() : effects_->Undo();
+      std::holds_alternative<Done>(outcome) ? static_cast<void>(effects_->Keep())
+                                            : effects_->Undo();
     }
     machine_.Handled(std::move(outcome));
     Later();

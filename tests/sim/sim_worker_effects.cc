@@ -12,7 +12,8 @@ namespace oncemq::sim {
 
 bool SimWorker::OpenEffects(const Grant& grant) {
   if (effects_ == nullptr) {
-    auto effects = window_->engine().NewEffects(grant.item->at.source, grant.item->at.partition);
+    auto effects =
+        window_->engine().NewEffects(grant.item->at.source, grant.item->at.partition, {});
     effects_ = effects ? std::shared_ptr<EffectBatch>(*std::move(effects)) : nullptr;
   }
   return effects_ != nullptr;
@@ -32,7 +33,7 @@ Status SimWorker::Book(const DeliveryFacts& facts) {
   for (const auto& [row, sum] : {std::pair(EffectRow(facts.id), int64_t{1}),
                                  std::pair(AccountRow(transfer.from), -transfer.amount),
                                  std::pair(AccountRow(transfer.to), transfer.amount)}) {
-    if (Status added = effects_->Add(row, sum); !added) {
+    if (Status added = effects_->rows()->Add(row, sum); !added) {
       return added;
     }
   }
@@ -40,12 +41,12 @@ Status SimWorker::Book(const DeliveryFacts& facts) {
     return {};
   }
   // Read and written: right only because nobody else handles this key meanwhile.
-  const auto count = effects_->Get(KeyRow(facts.key));
+  const auto count = effects_->rows()->Get(KeyRow(facts.key));
   if (!count) {
     return count.error();
   }
-  return effects_->Put(KeyRow(facts.key),
-                       std::to_string(ParseDecimal(count->value_or("0")).value_or(0) + 1));
+  return effects_->rows()->Put(KeyRow(facts.key),
+                               std::to_string(ParseDecimal(count->value_or("0")).value_or(0) + 1));
 }
 
 }  // namespace oncemq::sim

@@ -114,6 +114,32 @@ void PostgresServer::Restart() {
   }
 }
 
+// All its memory goes to disk first.
+void PostgresServer::Stop() {
+  process_->Signal(SIGINT);
+  process_->Wait(kPostgresStarts);
+}
+
+void PostgresServer::CopyData(const char* from, const char* to) {
+  std::filesystem::remove_all(dir_.path() / to);
+  Process copies({.command = {"cp", "-a", dir_.path() / from, dir_.path() / to}});
+  if (copies.Wait(kPostgresStarts) != 0) {
+    throw std::runtime_error("the data of PostgreSQL cannot be copied");
+  }
+}
+
+void PostgresServer::BackUp() {
+  Stop();
+  CopyData("data", "backup");
+  Restart();
+}
+
+void PostgresServer::GoBack() {
+  Kill9();
+  CopyData("backup", "data");
+  Restart();
+}
+
 bool PostgresServer::Answers() const {
   Process asks({.command = {*Programs() / "pg_isready", "-q", "-h", "127.0.0.1", "-p",
                             std::to_string(port_.number()), "-t", "5"}});

@@ -41,6 +41,10 @@ class PostgresServer {
   void Continue();
   // On the same port, with the data that are on disk.
   void Restart();
+  // A copy of the data as they are; the server is down meanwhile, and is up again after it.
+  void BackUp();
+  // Goes back to that copy: everything since is lost.
+  void GoBack();
 
  private:
   explicit PostgresServer(std::vector<std::string> settings) : settings_(std::move(settings)) {}
@@ -48,6 +52,9 @@ class PostgresServer {
   bool Answers() const;
   std::string LogText() const;
   std::vector<pid_t> SignalChildren(int number);
+
+  void CopyData(const char* from, const char* to);
+  void Stop();
 
   const std::vector<std::string> settings_;
   const TempDir dir_{TempDir::Quick()};  // a disk that others use is slow

@@ -42,8 +42,9 @@ class Process {
   // Waits for the end, at most this long. Exit code, or 128 + signal as in a shell.
   std::optional<int> Wait(std::chrono::milliseconds timeout);
 
-  // Each of these returns when it is done: after Kill9() the child is gone, after Pause() its
+  // Each but Signal() returns when it is done: after Kill9() the child is gone, after Pause() its
   // threads stand still.
+  void Signal(int number);
   void Kill9();
   void Pause();     // SIGSTOP: it keeps its connections and says nothing
   void Continue();  // SIGCONT
@@ -55,7 +56,6 @@ class Process {
   long ResidentKb() const;
 
  private:
-  void Signal(int number);
   int Reap();
 
   pid_t pid_ = -1;

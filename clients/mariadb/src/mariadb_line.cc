@@ -242,13 +242,14 @@ Status MariadbLine::Prepared(MYSQL_STMT* statement, const SqlStatement& values,
       numbers[i] = *number;
       binds[i].buffer_type = MYSQL_TYPE_LONGLONG;
       binds[i].buffer = &numbers[i];
-    } else {
-      const auto bytes = std::get<std::string_view>(values.values[i]);
+    } else if (const auto* bytes = std::get_if<std::string_view>(&values.values[i])) {
       binds[i].buffer_type = MYSQL_TYPE_BLOB;
-      binds[i].buffer = const_cast<char*>(bytes.data() == nullptr ? "" : bytes.data());
-      binds[i].buffer_length = bytes.size();
-      binds[i].length_value = bytes.size();
+      binds[i].buffer = const_cast<char*>(bytes->data() == nullptr ? "" : bytes->data());
+      binds[i].buffer_length = bytes->size();
+      binds[i].length_value = bytes->size();
       binds[i].length = &binds[i].length_value;
+    } else {
+      return Error{Code::kInternal, Effect::kNone, "MariaDB has no arrays"};
     }
   }
   if (mysql_stmt_bind_param(statement, binds.data()) != 0 || mysql_stmt_execute(statement) != 0 ||

@@ -17,12 +17,15 @@ namespace {
 
 constexpr Oid kInt8 = 20;
 constexpr Oid kBytea = 17;
+constexpr Oid kInt8s = 1016;
+constexpr Oid kByteas = 1001;
 // More are sent whole each time.
 constexpr size_t kMostPrepared = 64;
 
 // One line, without what libpq adds for a terminal.
 std::string OneLine(const char* text) {
   std::string line(text == nullptr ? "" : text);
+  std::erase(line, '\t');
   std::replace(line.begin(), line.end(), '\n', ' ');
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -62,26 +65,68 @@ std::string FieldOf(const PGresult* result, int field) {
   return OneLine(PQresultErrorField(result, field));
 }
 
+void AppendBigEndian(std::string& out, uint64_t value, int bytes) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
+    out.push_back(static_cast<char>(value >> shift));
+  }
+}
+
+// An array as PostgreSQL sends and takes it in binary: one dimension, no NULL.
+template <class Append>
+std::string ArrayOf(size_t size, Oid element, Append append) {
+  std::string out;
+  AppendBigEndian(out, size == 0 ? 0 : 1, 4);
+  AppendBigEndian(out, 0, 4);
+  AppendBigEndian(out, element, 4);
+  if (size > 0) {
+    AppendBigEndian(out, size, 4);
+    AppendBigEndian(out, 1, 4);  // the index of the first element
+  }
+  for (size_t i = 0; i < size; i++) {
+    append(out, i);
+  }
+  return out;
+}
+
+std::string ArrayOf(SqlNumbers numbers) {
+  return ArrayOf(numbers.size(), kInt8, [&](std::string& out, size_t i) {
+    AppendBigEndian(out, 8, 4);
+    AppendBigEndian(out, static_cast<uint64_t>(numbers[i]), 8);
+  });
+}
+
+std::string ArrayOf(SqlTexts texts) {
+  return ArrayOf(texts.size(), kBytea, [&](std::string& out, size_t i) {
+    AppendBigEndian(out, texts[i].size(), 4);
+    out.append(texts[i]);
+  });
+}
+
 // The values of a statement as libpq wants them.
 struct Values {
   explicit Values(const std::vector<SqlValue>& values) {
-    numbers.reserve(values.size());
+    made.reserve(values.size());
     for (const SqlValue& value : values) {
-      const bool number = std::holds_alternative<int64_t>(value);
-      if (number) {
-        numbers.push_back(std::to_string(std::get<int64_t>(value)));
+      if (const auto* number = std::get_if<int64_t>(&value)) {
+        Add(kInt8, made.emplace_back(std::to_string(*number)), 0);
+      } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
+        Add(kBytea, *bytes, 1);
+      } else if (const auto* numbers = std::get_if<SqlNumbers>(&value)) {
+        Add(kInt8s, made.emplace_back(ArrayOf(*numbers)), 1);
+      } else {
+        Add(kByteas, made.emplace_back(ArrayOf(std::get<SqlTexts>(value))), 1);
       }
-      const std::string_view bytes =
-          number ? std::string_view(numbers.back()) : std::get<std::string_view>(value);
-      types.push_back(number ? kInt8 : kBytea);
-      texts.push_back(bytes.data() == nullptr ? "" : bytes.data());  // none at all would be NULL
-      lengths.push_back(static_cast<int>(bytes.size()));
-      formats.push_back(number ? 0 : 1);
     }
+  }
+  void Add(Oid type, std::string_view bytes, int format) {
+    types.push_back(type);
+    texts.push_back(bytes.data() == nullptr ? "" : bytes.data());  // none at all would be NULL
+    lengths.push_back(static_cast<int>(bytes.size()));
+    formats.push_back(format);
   }
   int size() const { return static_cast<int>(texts.size()); }
 
-  std::vector<std::string> numbers;
+  std::vector<std::string> made;
   std::vector<Oid> types;
   std::vector<const char*> texts;
   std::vector<int> lengths;
@@ -313,8 +358,9 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
           return Error{Code::kUnavailable, Effect::kUnknown,
                        "PostgreSQL: " + OneLine(PQresultErrorMessage(result))};
         }
+        outcome.refusal =
+            SqlRefusal{state, 0, FieldOf(result, PG_DIAG_MESSAGE_PRIMARY), outcome.answers.size()};
         outcome.answers.clear();
-        outcome.refusal = SqlRefusal{state, 0, FieldOf(result, PG_DIAG_MESSAGE_PRIMARY)};
       }
     }
   }

@@ -202,23 +202,37 @@ Result<SqlOutcome> SqlTransaction::Send(std::span<const SqlStatement> statements
 }
 
 Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements) {
+  return Try(statements, false);
+}
+
+Result<SqlOutcome> SqlTransaction::Attempt(std::span<const SqlStatement> statements) {
+  return Try(statements, true);
+}
+
+// `stays`: after a refusal, too.
+Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements, bool stays) {
   if (!line_) {
     return Ended();
   }
   std::vector<SqlStatement> all;
-  if (!begun_) {
+  const bool begins = !begun_;
+  if (begins) {
     all.push_back({"START TRANSACTION"});
   }
   all.insert(all.end(), statements.begin(), statements.end());
   auto outcome = Send(all);
-  if (!outcome || outcome->refusal) {
+  if (!outcome) {
     Drop();
-    if (!outcome) {
-      outcome.error().effect = Effect::kNone;  // it was not committed
-    }
+    outcome.error().effect = Effect::kNone;  // it was not committed
     return outcome;
   }
-  if (!std::exchange(begun_, true)) {
+  begun_ = begun_ || !outcome->refusal || outcome->refusal->at > 0;
+  if (outcome->refusal) {
+    outcome->refusal->at -= begins && begun_ ? 1 : 0;
+    if (!stays || !begun_) {
+      Drop();
+    }
+  } else if (begins) {
     outcome->answers.erase(outcome->answers.begin());
   }
   return outcome;

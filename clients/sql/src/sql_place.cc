@@ -2,6 +2,7 @@
 #include "oncemq/clients/sql_place.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "oncemq/base/address.h"
@@ -99,6 +100,20 @@ Result<SqlPlace> ParseSqlPlace(std::string_view url, const SqlPlaceRules& rules)
   }
   if (place.host.empty() == place.Parameter(rules.socket).empty()) {
     return refuse("it needs a host, or else ?" + std::string(rules.socket) + "=");
+  }
+  return place;
+}
+
+Result<SqlPlace> ParsePostgresPlace(std::string_view url) {
+  constexpr std::array<std::string_view, 3> kParameters{"host", "sslmode", "sslrootcert"};
+  auto place = ParseSqlPlace(url, {"postgres", 5432, "host", kParameters});
+  constexpr std::array<std::string_view, 7> kModes{"",        "disable",   "allow",      "prefer",
+                                                   "require", "verify-ca", "verify-full"};
+  if (place &&
+      std::find(kModes.begin(), kModes.end(), place->Parameter("sslmode")) == kModes.end()) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "the address of a PostgreSQL: sslmode is disable, allow, prefer, require, "
+                 "verify-ca or verify-full"};
   }
   return place;
 }

@@ -113,7 +113,7 @@ WINDOW_TEST(Always, AnEmptyBatchIsAnsweredWithNothing) {
   EXPECT_TRUE(window().Peek({}, {}).has_value());
 }
 
-WINDOW_TEST(Always, EveryRequestOfABatchGetsItsOwnAnswer) {
+WINDOW_TEST(IfStoresClaims, EveryRequestOfABatchGetsItsOwnAnswer) {
   const Attempt done = New("done");
   Claim(done);
   Complete(done);
@@ -144,7 +144,7 @@ WINDOW_TEST(Always, EveryRequestOfABatchGetsItsOwnAnswer) {
   EXPECT_EQ(answers[1].result, "");
 }
 
-WINDOW_TEST(Always, ACopyInTheSameBatchIsInFlight) {
+WINDOW_TEST(IfStoresClaims, ACopyInTheSameBatchIsInFlight) {
   const ClaimRequest requests[] = {{"x", New().token, {0, 3, 5}, 0, 0},
                                    {"y", New().token, {0, 3, 6}, 0, 0},
                                    {"x", New().token, {0, 3, 7}, 0, 0}};
@@ -156,7 +156,7 @@ WINDOW_TEST(Always, ACopyInTheSameBatchIsInFlight) {
   EXPECT_EQ(Peek().token, requests[0].token);
 }
 
-WINDOW_TEST(Always, ABatchThatClaimsAndOneThatCompletesWorkAsSingleCallsDo) {
+WINDOW_TEST(IfStoresClaims, ABatchThatClaimsAndOneThatCompletesWorkAsSingleCallsDo) {
   constexpr size_t kMany = 1'000;
   std::vector<std::string> ids;
   std::vector<ClaimRequest> claims;

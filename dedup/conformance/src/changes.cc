@@ -5,7 +5,7 @@
 
 namespace oncemq::conformance {
 
-WINDOW_TEST(Always, OnlyTheTokenOfTheClaimCompletes) {
+WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimCompletes) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(Complete(New()), Change::kFenced);
@@ -27,7 +27,7 @@ WINDOW_TEST(Always, ACompletionOfAnIdThatSomebodyElseFinishedIsFenced) {
   EXPECT_EQ(Complete(New()), Change::kFenced);
 }
 
-WINDOW_TEST(Always, ACompletionOfAnIdThatNobodyClaimedIsFenced) {
+WINDOW_TEST(IfStoresClaims, ACompletionOfAnIdThatNobodyClaimedIsFenced) {
   EXPECT_EQ(Complete(New()), Change::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
@@ -50,7 +50,7 @@ WINDOW_TEST(Always, AReleaseRepeatedAfterALostReplyIsMade) {
   EXPECT_EQ(Release(holder), Change::kMade);
 }
 
-WINDOW_TEST(Always, ALateReleaseLeavesTheNextClaimAlone) {
+WINDOW_TEST(IfStoresClaims, ALateReleaseLeavesTheNextClaimAlone) {
   const Attempt first = New();
   Claim(first);
   Release(first);
@@ -60,7 +60,7 @@ WINDOW_TEST(Always, ALateReleaseLeavesTheNextClaimAlone) {
   EXPECT_EQ(Peek().token, next.token);
 }
 
-WINDOW_TEST(Always, OnlyTheTokenOfTheClaimReleases) {
+WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimReleases) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(Release(New()), Change::kFenced);
@@ -77,7 +77,7 @@ WINDOW_TEST(Always, ADoneIdIsNeverReleased) {
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
-WINDOW_TEST(Always, AnUncertainReleaseLeavesTheMarkerWithoutAHolder) {
+WINDOW_TEST(IfStoresClaims, AnUncertainReleaseLeavesTheMarkerWithoutAHolder) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
@@ -87,7 +87,7 @@ WINDOW_TEST(Always, AnUncertainReleaseLeavesTheMarkerWithoutAHolder) {
   EXPECT_TRUE(view.token.empty());
 }
 
-WINDOW_TEST(Always, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAndTold) {
+WINDOW_TEST(IfStoresClaims, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAndTold) {
   const Attempt holder = New();
   Claim(holder);
   ReleaseAsUncertain(holder);
@@ -97,7 +97,7 @@ WINDOW_TEST(Always, TheNextClaimAfterAnUncertainReleaseIsGrantedAtOnceAndTold) {
   EXPECT_EQ(next.attempt, 2u);
 }
 
-WINDOW_TEST(Always, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
+WINDOW_TEST(IfStoresClaims, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
   const Attempt holder = New();
   Claim(holder);
   ReleaseAsUncertain(holder);
@@ -107,7 +107,7 @@ WINDOW_TEST(Always, TheSameTokenIsToldOfItsOwnUncertainReleaseToo) {
   EXPECT_EQ(again.attempt, 2u);
 }
 
-WINDOW_TEST(Always, AnUncertainReleaseRepeatedAfterALostReplyIsMade) {
+WINDOW_TEST(IfStoresClaims, AnUncertainReleaseRepeatedAfterALostReplyIsMade) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(ReleaseAsUncertain(holder), Change::kMade);
@@ -118,7 +118,7 @@ WINDOW_TEST(Always, AnUncertainReleaseRepeatedAfterALostReplyIsMade) {
   EXPECT_EQ(Peek().token, next.token);
 }
 
-WINDOW_TEST(Always, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
+WINDOW_TEST(IfStoresClaims, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
   const Attempt first = New();
   Claim(first);
   ReleaseAsUncertain(first);
@@ -131,7 +131,7 @@ WINDOW_TEST(Always, ALaterPlainReleaseDoesNotWipeOutTheDoubt) {
   EXPECT_EQ(third.attempt, 3u);
 }
 
-WINDOW_TEST(Always, AClaimReleasedAsUncertainIsNeitherRenewedNorParked) {
+WINDOW_TEST(IfStoresClaims, AClaimReleasedAsUncertainIsNeitherRenewedNorParked) {
   const Attempt holder = New();
   Claim(holder);
   ReleaseAsUncertain(holder);
@@ -148,7 +148,7 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterAnUncertainRelease) {
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
 }
 
-WINDOW_TEST(Always, OnlyTheTokenOfTheClaimParks) {
+WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimParks) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(Park(New(), 9), Change::kFenced);
@@ -166,7 +166,7 @@ WINDOW_TEST(Always, AParkRepeatedAfterALostReplyIsMadeAndAnotherEntryIsNot) {
   EXPECT_EQ(Claim(New()).entry, 9u);
 }
 
-WINDOW_TEST(Always, AParkedIdIsNeitherCompletedNorReleasedNorRenewed) {
+WINDOW_TEST(IfStoresClaims, AParkedIdIsNeitherCompletedNorReleasedNorRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Park(holder, 9);
@@ -177,7 +177,7 @@ WINDOW_TEST(Always, AParkedIdIsNeitherCompletedNorReleasedNorRenewed) {
   EXPECT_EQ(StateOf(), MarkerState::kParked);
 }
 
-WINDOW_TEST(Always, AParkedIdStaysUncertain) {
+WINDOW_TEST(IfStoresClaims, AParkedIdStaysUncertain) {
   const Attempt first = New();
   Claim(first);
   ReleaseAsUncertain(first);
@@ -187,7 +187,7 @@ WINDOW_TEST(Always, AParkedIdStaysUncertain) {
   EXPECT_TRUE(Peek().uncertain);
 }
 
-WINDOW_TEST(Always, ADoneIdIsNeverParkedNorRenewed) {
+WINDOW_TEST(IfStoresClaims, ADoneIdIsNeverParkedNorRenewed) {
   const Attempt holder = New();
   Claim(holder);
   Complete(holder);
@@ -196,13 +196,13 @@ WINDOW_TEST(Always, ADoneIdIsNeverParkedNorRenewed) {
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
-WINDOW_TEST(Always, NothingIsParkedOrRenewedWithoutAClaim) {
+WINDOW_TEST(IfStoresClaims, NothingIsParkedOrRenewedWithoutAClaim) {
   EXPECT_EQ(Park(New(), 9), Change::kFenced);
   EXPECT_EQ(Renew(New()), Change::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 
-WINDOW_TEST(Always, OnlyTheTokenOfTheClaimRenews) {
+WINDOW_TEST(IfStoresClaims, OnlyTheTokenOfTheClaimRenews) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(Renew(New()), Change::kFenced);
@@ -238,7 +238,7 @@ WINDOW_TEST(Always, ARestoreRepeatedAfterALostReplyIsMade) {
   EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
 }
 
-WINDOW_TEST(Always, AnIdThatSomebodyRunsIsNotRestored) {
+WINDOW_TEST(IfStoresClaims, AnIdThatSomebodyRunsIsNotRestored) {
   const Attempt holder = New();
   Claim(holder);
   EXPECT_EQ(Restore("x", holder.at, 0), Change::kInFlight);

@@ -30,14 +30,14 @@ WINDOW_TEST(Always, TheFirstClaimOfAnIdIsGrantedAsItsFirstAttempt) {
   EXPECT_FALSE(answer.uncertain);
 }
 
-WINDOW_TEST(Always, ACopyOfAnOpenIdIsInFlightAndNotADuplicate) {
+WINDOW_TEST(IfStoresClaims, ACopyOfAnOpenIdIsInFlightAndNotADuplicate) {
   Claim(New());
   const ClaimAnswer copy = Claim(New());
   EXPECT_EQ(copy.answer, Answer::kInFlight);
   EXPECT_EQ(copy.attempt, 0u);
 }
 
-WINDOW_TEST(Always, ACopyInFlightChangesNothingForTheHolder) {
+WINDOW_TEST(IfStoresClaims, ACopyInFlightChangesNothingForTheHolder) {
   const Attempt holder = New();
   Claim(holder);
   Attempt copy = New();
@@ -125,7 +125,7 @@ WINDOW_TEST(Always, AClaimRepeatedAfterItsCompletionIsADuplicate) {
   EXPECT_EQ(Claim(attempt).answer, Answer::kDuplicate);
 }
 
-WINDOW_TEST(Always, TokensThatShareOneHalfAreTwoTokens) {
+WINDOW_TEST(IfStoresClaims, TokensThatShareOneHalfAreTwoTokens) {
   Attempt holder = New();
   holder.token = {1, 2};
   Claim(holder);
@@ -186,7 +186,7 @@ WINDOW_TEST(Always, AnIdNobodyClaimedHasNoMarker) {
   EXPECT_TRUE(view.token.empty());
 }
 
-WINDOW_TEST(Always, ALookChangesNothing) {
+WINDOW_TEST(IfStoresClaims, ALookChangesNothing) {
   Peek();
   EXPECT_EQ(Claim(New()).attempt, 1u);
   Peek();

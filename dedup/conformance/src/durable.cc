@@ -36,7 +36,7 @@ WINDOW_TEST(IfDurable, OwnershipsRiseAcrossOpeningsOfTheStore) {
   EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
 }
 
-WINDOW_TEST(IfDurable, ADoubtSurvivesTheOpening) {
+WINDOW_TEST(IfStoresClaimsAndDurable, ADoubtSurvivesTheOpening) {
   const Attempt first = New();
   Claim(first);
   ReleaseAsUncertain(first);
@@ -47,7 +47,7 @@ WINDOW_TEST(IfDurable, ADoubtSurvivesTheOpening) {
 }
 
 // Engines without stores on disk tell nothing, those that do tell what is there.
-WINDOW_TEST(Always, ANumberThatIsAskedForIsRightAndChangesNothing) {
+WINDOW_TEST(IfStoresClaims, ANumberThatIsAskedForIsRightAndChangesNothing) {
   const Attempt done = New("done");
   const Attempt open = New("open");
   Claim(done);

@@ -13,7 +13,7 @@ namespace oncemq::conformance {
 namespace {
 
 bool AtAtomic(const Subject& subject) {
-  return subject.level == Level::kAtomic;
+  return subject.level == Level::kAtomic && subject.can().keeps_rows;
 }
 bool AtAtomicIfDurable(const Subject& subject) {
   return AtAtomic(subject) && subject.can().durable;
@@ -26,13 +26,8 @@ std::optional<Code> CodeOf(const Status& status) {
 // Of a class that no window knows.
 class UnknownBatch final : public EffectBatch {
  public:
-  Result<std::optional<std::string>> Get(std::string_view) override { return {std::nullopt}; }
-  Result<std::optional<std::string>> Watch(std::string_view) override { return {std::nullopt}; }
-  Status Put(std::string_view, std::string_view) override { return {}; }
-  Status Delete(std::string_view) override { return {}; }
-  Status Add(std::string_view, int64_t) override { return {}; }
   void Begin() override {}
-  void Keep() override {}
+  Status Keep() override { return {}; }
   void Undo() override {}
 };
 
@@ -42,7 +37,7 @@ class EffectsTest : public WindowTest {
 
  protected:
   std::unique_ptr<EffectBatch> NewBatch() {
-    auto batch = window().NewEffects(0, 3);
+    auto batch = window().NewEffects(0, 3, {});
     EXPECT_TRUE(batch);
     return batch ? *std::move(batch) : nullptr;
   }
@@ -66,11 +61,11 @@ class EffectsTest : public WindowTest {
   }
   static void Do(EffectBatch& effects, std::string_view key, std::string_view value) {
     effects.Begin();
-    EXPECT_TRUE(effects.Put(key, value));
-    effects.Keep();
+    EXPECT_TRUE(effects.rows()->Put(key, value));
+    EXPECT_TRUE(effects.Keep());
   }
   std::optional<std::string> Row(std::string_view key) {
-    auto row = NewBatch()->Get(key);
+    auto row = NewBatch()->rows()->Get(key);
     EXPECT_TRUE(row);
     return row.value_or(std::nullopt);
   }
@@ -97,8 +92,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTo
   const auto effects = NewBatch();
   Do(*effects, "row", "value");
   effects->Begin();
-  EXPECT_TRUE(effects->Add("sum", 41));
-  effects->Keep();
+  EXPECT_TRUE(effects->rows()->Add("sum", 41));
+  EXPECT_TRUE(effects->Keep());
   EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
   static_cast<void>(Granted("y"));
   const auto lost = NewBatch();
@@ -135,8 +130,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, ABatchIsWrittenOnceAndNotAgain) {
   const Attempt attempt = Granted("x");
   const auto effects = NewBatch();
   effects->Begin();
-  EXPECT_TRUE(effects->Add("sum", 5));
-  effects->Keep();
+  EXPECT_TRUE(effects->rows()->Add("sum", 5));
+  EXPECT_TRUE(effects->Keep());
   EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
   EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kFenced);
   EXPECT_EQ(Sum("sum"), 5);
@@ -147,12 +142,12 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, AMessageThatFailsLeavesNothingBehind) {
   const auto effects = NewBatch();
   Do(*effects, "row", "first");
   effects->Begin();
-  EXPECT_TRUE(effects->Put("row", "second"));
-  EXPECT_TRUE(effects->Put("other", "second"));
-  EXPECT_TRUE(effects->Add("sum", 7));
-  EXPECT_TRUE(effects->Delete("row"));
+  EXPECT_TRUE(effects->rows()->Put("row", "second"));
+  EXPECT_TRUE(effects->rows()->Put("other", "second"));
+  EXPECT_TRUE(effects->rows()->Add("sum", 7));
+  EXPECT_TRUE(effects->rows()->Delete("row"));
   effects->Undo();
-  EXPECT_EQ(*effects->Get("row"), "first");
+  EXPECT_EQ(*effects->rows()->Get("row"), "first");
   EXPECT_EQ(CompleteWith(*effects, {attempt}), Change::kMade);
   EXPECT_EQ(Row("row"), "first");
   EXPECT_EQ(Row("other"), std::nullopt);
@@ -165,16 +160,16 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, AHandlerReadsWhatWasWrittenBeforeItInItsRun
   Do(*before, "old", "stored");
   EXPECT_EQ(CompleteWith(*before, {earlier}), Change::kMade);
   const auto effects = NewBatch();
-  EXPECT_EQ(*effects->Get("old"), "stored");
+  EXPECT_EQ(*effects->rows()->Get("old"), "stored");
   Do(*effects, "row", "of the first");
   effects->Begin();
-  EXPECT_EQ(*effects->Get("row"), "of the first");
-  EXPECT_TRUE(effects->Put("row", "of the second"));
-  EXPECT_EQ(*effects->Get("row"), "of the second");
-  EXPECT_TRUE(effects->Delete("old"));
-  EXPECT_EQ(*effects->Get("old"), std::nullopt);
-  EXPECT_TRUE(effects->Add("old", 3));
-  EXPECT_EQ(SumOf(**effects->Get("old")), 3) << "of a row that is deleted, it begins at 0";
+  EXPECT_EQ(*effects->rows()->Get("row"), "of the first");
+  EXPECT_TRUE(effects->rows()->Put("row", "of the second"));
+  EXPECT_EQ(*effects->rows()->Get("row"), "of the second");
+  EXPECT_TRUE(effects->rows()->Delete("old"));
+  EXPECT_EQ(*effects->rows()->Get("old"), std::nullopt);
+  EXPECT_TRUE(effects->rows()->Add("old", 3));
+  EXPECT_EQ(SumOf(**effects->rows()->Get("old")), 3) << "of a row that is deleted, it begins at 0";
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, SumsThatTwoRunsChangeAtTheSameTimeLoseNothing) {
@@ -184,8 +179,8 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, SumsThatTwoRunsChangeAtTheSameTimeLoseNothi
   const auto second = NewBatch();
   for (EffectBatch* effects : {first.get(), second.get()}) {
     effects->Begin();
-    EXPECT_TRUE(effects->Add("sum", 10));
-    effects->Keep();
+    EXPECT_TRUE(effects->rows()->Add("sum", 10));
+    EXPECT_TRUE(effects->Keep());
   }
   EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
   EXPECT_EQ(CompleteWith(*first, {one}), Change::kMade);
@@ -199,9 +194,10 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOn
   const auto second = NewBatch();
   for (EffectBatch* effects : {first.get(), second.get()}) {
     effects->Begin();
-    EXPECT_EQ(*effects->Watch("row"), std::nullopt);
-    EXPECT_TRUE(effects->Put("row", effects == first.get() ? "of the first" : "of the second"));
-    effects->Keep();
+    EXPECT_EQ(*effects->rows()->Watch("row"), std::nullopt);
+    EXPECT_TRUE(
+        effects->rows()->Put("row", effects == first.get() ? "of the first" : "of the second"));
+    EXPECT_TRUE(effects->Keep());
   }
   EXPECT_EQ(CompleteWith(*second, {other}), Change::kMade);
   EXPECT_EQ(CompleteWith(*first, {one}), Change::kFenced);
@@ -209,9 +205,9 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OfTwoRunsThatWatchARowAndChangeItTheFirstOn
   EXPECT_EQ(StateOf("x"), MarkerState::kOpen);
   const auto again = NewBatch();
   again->Begin();
-  EXPECT_EQ(*again->Watch("row"), "of the second");
-  EXPECT_TRUE(again->Put("row", "of the first"));
-  again->Keep();
+  EXPECT_EQ(*again->rows()->Watch("row"), "of the second");
+  EXPECT_TRUE(again->rows()->Put("row", "of the first"));
+  EXPECT_TRUE(again->Keep());
   EXPECT_EQ(CompleteWith(*again, {one}), Change::kMade);
   EXPECT_EQ(Row("row"), "of the first");
 }
@@ -237,7 +233,7 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OnlyTheWindowThatMadeABatchTakesIt) {
   Change answer{};
   auto other = subject().engine->open({subject().level, kTimes});
   ASSERT_TRUE(other.has_value()) << ToString(other.error());
-  auto others = (*other)->NewEffects(0, 3);
+  auto others = (*other)->NewEffects(0, 3, {});
   ASSERT_TRUE(others.has_value()) << ToString(others.error());
   Do(**others, "row", "value");
   EXPECT_EQ(CodeOf(window().CompleteWith(**others, {&request, 1}, {&answer, 1})), Code::kInvalid);
@@ -250,16 +246,17 @@ WINDOW_TEST_F(EffectsTest, AtAtomic, OnlyTheWindowThatMadeABatchTakesIt) {
 WINDOW_TEST_F(EffectsTest, AtAtomic, ARowThatCannotBeIsRefusedToTheHandler) {
   const auto effects = NewBatch();
   effects->Begin();
-  EXPECT_EQ(effects->Put("", "value").error().code, Code::kInvalid);
-  EXPECT_EQ(effects->Put(std::string(kMaxEffectKeyBytes + 1, 'k'), "").error().code,
+  EXPECT_EQ(effects->rows()->Put("", "value").error().code, Code::kInvalid);
+  EXPECT_EQ(effects->rows()->Put(std::string(kMaxEffectKeyBytes + 1, 'k'), "").error().code,
             Code::kInvalid);
-  EXPECT_TRUE(effects->Put(std::string(kMaxEffectKeyBytes, '\0'), ""));
-  EXPECT_EQ(effects->Put("large", std::string(kMaxEffectBytes, 'v')).error().code, Code::kFull);
-  EXPECT_TRUE(effects->Put("text", "no sum"));
-  EXPECT_EQ(effects->Add("text", 1).error().code, Code::kInvalid);
-  EXPECT_TRUE(effects->Add("sum", INT64_MAX));
-  EXPECT_EQ(effects->Add("sum", 1).error().code, Code::kInvalid);
-  EXPECT_EQ(SumOf(**effects->Get("sum")), INT64_MAX) << "nothing was changed";
+  EXPECT_TRUE(effects->rows()->Put(std::string(kMaxEffectKeyBytes, '\0'), ""));
+  EXPECT_EQ(effects->rows()->Put("large", std::string(kMaxEffectBytes, 'v')).error().code,
+            Code::kFull);
+  EXPECT_TRUE(effects->rows()->Put("text", "no sum"));
+  EXPECT_EQ(effects->rows()->Add("text", 1).error().code, Code::kInvalid);
+  EXPECT_TRUE(effects->rows()->Add("sum", INT64_MAX));
+  EXPECT_EQ(effects->rows()->Add("sum", 1).error().code, Code::kInvalid);
+  EXPECT_EQ(SumOf(**effects->rows()->Get("sum")), INT64_MAX) << "nothing was changed";
 }
 
 }  // namespace oncemq::conformance

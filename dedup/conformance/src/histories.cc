@@ -128,7 +128,7 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
 
 }  // namespace
 
-WINDOW_TEST(Always, WhatThreadsAreToldAtOnceFitsOneOrderOfSteps) {
+WINDOW_TEST(IfStoresClaims, WhatThreadsAreToldAtOnceFitsOneOrderOfSteps) {
   for (int round = 0; round < 300; round++) {
     const std::string id = "id-" + std::to_string(round);
     std::atomic<uint64_t> time = 0;

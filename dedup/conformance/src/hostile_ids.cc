@@ -80,7 +80,7 @@ std::vector<std::string> HostileIds(size_t longest) {
 
 }  // namespace
 
-WINDOW_TEST(Always, EveryIdIsItsBytesAndNothingElse) {
+WINDOW_TEST(IfStoresClaims, EveryIdIsItsBytesAndNothingElse) {
   const std::vector<std::string> ids = HostileIds(subject().can().max_id_bytes);
   std::vector<Attempt> attempts;
   for (const std::string& id : ids) {

@@ -147,7 +147,7 @@ WINDOW_TEST(WithLeasesAtOpaque, OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewN
   EXPECT_TRUE(late.uncertain);
 }
 
-WINDOW_TEST(Always, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
+WINDOW_TEST(IfStoresClaims, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
   Attempt old = New();
   old.own = Raise(3);
   Claim(old);
@@ -159,7 +159,7 @@ WINDOW_TEST(Always, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
   EXPECT_TRUE(answer.uncertain);
 }
 
-WINDOW_TEST(Always, TheSameCoordinatesWithoutOwnershipProveNothing) {
+WINDOW_TEST(IfStoresClaims, TheSameCoordinatesWithoutOwnershipProveNothing) {
   Attempt live = New();
   live.own = Raise(3);
   Claim(live);
@@ -169,7 +169,7 @@ WINDOW_TEST(Always, TheSameCoordinatesWithoutOwnershipProveNothing) {
   EXPECT_EQ(Peek().token, live.token);
 }
 
-WINDOW_TEST(Always, TheSameOwnerDoesNotTakeOverFromItself) {
+WINDOW_TEST(IfStoresClaims, TheSameOwnerDoesNotTakeOverFromItself) {
   Attempt first = New();
   first.own = Raise(3);
   Claim(first);
@@ -178,7 +178,7 @@ WINDOW_TEST(Always, TheSameOwnerDoesNotTakeOverFromItself) {
   EXPECT_EQ(Claim(second).answer, Answer::kInFlight);
 }
 
-WINDOW_TEST(Always, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
+WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   const Attempt replay = New();
   Claim(replay);
   Attempt owner = New();
@@ -187,7 +187,7 @@ WINDOW_TEST(Always, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   EXPECT_EQ(Complete(replay), Change::kMade);
 }
 
-WINDOW_TEST(Always, OwnershipOfAnotherDeliveryProvesNothing) {
+WINDOW_TEST(IfStoresClaims, OwnershipOfAnotherDeliveryProvesNothing) {
   Attempt live = New();
   live.own = Raise(3);
   Claim(live);
@@ -217,7 +217,7 @@ WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
   EXPECT_EQ(Release(old), Change::kMade);
 }
 
-WINDOW_TEST(Always, AClaimIsNotRenewedOnceItsOwnershipIsOver) {
+WINDOW_TEST(IfStoresClaims, AClaimIsNotRenewedOnceItsOwnershipIsOver) {
   Attempt old = New();
   old.own = Raise(3);
   Claim(old);
@@ -233,7 +233,7 @@ WINDOW_TEST(Always, AClaimWithoutOwnershipIsRenewedWhoeverOwnsThePartition) {
   EXPECT_EQ(Renew(replay), Change::kMade);
 }
 
-WINDOW_TEST(Always, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
+WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
   Attempt attempt = New();
   attempt.own = Raise(3);
   Claim(attempt);
@@ -286,7 +286,7 @@ WINDOW_TEST(AtOpaque, AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
-WINDOW_TEST(Always, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
+WINDOW_TEST(IfStoresClaims, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
   Attempt mine = New("mine");
   mine.own = Raise(3);
   Claim(mine);

@@ -36,7 +36,7 @@ void PlaySeeds(const Subject& subject, const WindowTimes& times) {
 
 }  // namespace
 
-WINDOW_TEST(Always, RandomScriptsGetTheAnswersOfTheModel) {
+WINDOW_TEST(IfStoresClaims, RandomScriptsGetTheAnswersOfTheModel) {
   PlaySeeds(subject(), kTimes);
 }
 

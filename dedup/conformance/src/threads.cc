@@ -51,7 +51,7 @@ bool CompleteFrom(Window& window, const Attempt& a) {
 
 }  // namespace
 
-WINDOW_TEST(Always, OfManyThreadsExactlyOneIsGrantedAnId) {
+WINDOW_TEST(IfStoresClaims, OfManyThreadsExactlyOneIsGrantedAnId) {
   for (int round = 0; round < 50; round++) {
     const std::string id = "id-" + std::to_string(round);
     std::vector<Answer> answers(kThreads);
@@ -107,7 +107,7 @@ WINDOW_TEST(Always, OwnershipsRaisedAtOnceAreAllDifferentAndTheHighestHolds) {
 
 // Each thread delivers every id once, claims until it is told the outcome, and sometimes gives the
 // claim back instead of finishing. An effect counts when its completion is made.
-WINDOW_TEST(Always, UnderAStormOfCopiesEachEffectHappensOnce) {
+WINDOW_TEST(IfStoresClaims, UnderAStormOfCopiesEachEffectHappensOnce) {
   constexpr int kIds = 300;
   std::vector<std::string> ids;
   for (int i = 0; i < kIds; i++) {

@@ -28,15 +28,20 @@ using Applies = bool (*)(const Subject&);
 inline bool Always(const Subject&) {
   return true;
 }
+// Claims are seen by others before the effect.
+inline bool IfStoresClaims(const Subject& subject) {
+  return subject.can().stores_claims || subject.level != Level::kAtomic;
+}
+
 // At atomic too: what a former holder does is not written.
 inline bool AtGuarded(const Subject& subject) {
-  return subject.level != Level::kOpaque;
+  return subject.level != Level::kOpaque && IfStoresClaims(subject);
 }
 inline bool AtOpaque(const Subject& subject) {
   return subject.level == Level::kOpaque;
 }
 inline bool WithLeases(const Subject& subject) {
-  return subject.can().leases_by_clock;
+  return subject.can().leases_by_clock && IfStoresClaims(subject);
 }
 inline bool WithLeasesAtGuarded(const Subject& subject) {
   return WithLeases(subject) && AtGuarded(subject);
@@ -45,10 +50,10 @@ inline bool WithLeasesAtOpaque(const Subject& subject) {
   return WithLeases(subject) && AtOpaque(subject);
 }
 inline bool WithResults(const Subject& subject) {
-  return subject.can().keeps_results;
+  return subject.can().keeps_results && IfStoresClaims(subject);
 }
 inline bool WithFingerprints(const Subject& subject) {
-  return subject.can().fingerprints;
+  return subject.can().fingerprints && IfStoresClaims(subject);
 }
 inline bool IfAges(const Subject& subject) {
   return subject.can().ages;
@@ -58,6 +63,9 @@ inline bool IfAgesAndDurable(const Subject& subject) {
 }
 inline bool IfDurable(const Subject& subject) {
   return subject.can().durable;
+}
+inline bool IfStoresClaimsAndDurable(const Subject& subject) {
+  return IfStoresClaims(subject) && IfDurable(subject);
 }
 
 // The times of every test, unless it opens a window of its own. Short, for engines that must really

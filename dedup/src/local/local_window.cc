@@ -189,7 +189,8 @@ Result<std::optional<std::string>> LocalWindow::ReadEffect(std::string_view key)
   return store_->Get(kEffects, key);
 }
 
-Result<std::unique_ptr<EffectBatch>> LocalWindow::NewEffects(uint32_t, int32_t) {
+Result<std::unique_ptr<EffectBatch>> LocalWindow::NewEffects(uint32_t, int32_t,
+                                                             std::span<const ClaimRequest>) {
   if (capabilities_.level != Level::kAtomic) {
     return InvalidRequest("the window was not opened at the level atomic");
   }

@@ -81,7 +81,8 @@ class LocalWindow final : public Window {
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition) override;
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
+                                                  std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                       std::span<Change> answers) override;
   // The same, for the owner of several stores, which makes the batches itself.

@@ -3,10 +3,10 @@
 // the process.
 #include <algorithm>
 
+#include "../id_digest.h"
 #include "families.h"
 #include "kept_marker.h"
 #include "local_window_engine.h"
-#include "long_id.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {

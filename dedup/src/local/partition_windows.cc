@@ -65,6 +65,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .atomic = true,
                     .ages = true,
                     .by_partition = true,
+                    .keeps_history = true,
                     .handler_timeout = options.times.handler_timeout},
       options_(options),
       memory_(NewStoreMemory(options)),
@@ -98,6 +99,7 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
       return NotOpen();
     }
     if (known) {
+      known->source = name.source;
       known->regressed = std::exchange(store->regressed, false);
       stores_[place] = store;
     }
@@ -296,7 +298,8 @@ Status PartitionWindows::Complete(std::span<const CompleteRequest> requests,
 
 // The store may be closed while a handler runs on: it is not held open for that.
 Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t source,
-                                                                  int32_t partition) {
+                                                                  int32_t partition,
+                                                                  std::span<const ClaimRequest>) {
   if (capabilities_.level != Level::kAtomic) {
     return InvalidRequest("the windows were not opened at the level atomic");
   }

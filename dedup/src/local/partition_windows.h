@@ -35,7 +35,8 @@ class PartitionWindows final : public Window {
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
-  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition) override;
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
+                                                  std::span<const ClaimRequest> granted) override;
   Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                       std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;

@@ -131,29 +131,19 @@ std::string_view Name(SyncWhen sync) {
                                         : "each_commit";
 }
 
-void DescribeDisk(const ServiceOptions& options, Lines& lines) {
-  const LocalWindowOptions& local = options.local;
-  lines.Add("one_host", options.runtime.one_host ? "true" : "false");
-  lines.Add("sync", Name(local.sync));
-  lines.Add("remember", local.remember);
-  lines.Add("skew", local.skew);
-  lines.Add("generation", uint64_t{local.generation});
-  lines.Add("memory", FormatByteCount(local.memory_bytes));
-  lines.Add("max_open", uint64_t{local.max_open});
-  lines.Add("cache", FormatByteCount(local.cache_bytes));
+// A store's address may have a user in it.
+std::string WithoutUser(std::string_view address) {
+  const size_t at = address.rfind('@');
+  size_t begin = address.find(':') + 1;
+  begin += address.substr(begin).starts_with("//") ? 2 : 0;
+  if (at == std::string_view::npos || begin > at) {
+    return std::string(at == std::string_view::npos ? address : "(not shown)");
+  }
+  return std::string(address.substr(0, begin)) + "(not shown)" + std::string(address.substr(at));
 }
 
-void DescribeWindow(const ServiceOptions& options, Lines& lines) {
-  lines.Head("window");
-  if (options.engine == ServiceOptions::Engine::kNone) {
-    lines.Add("engine", "none");
-    return;
-  }
-  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
-  lines.Add("engine", on_disk ? "rocksdb" : "memory");
-  if (on_disk) {
-    lines.Add("directory", Value(options.local.directory));
-  }
+// Whose ids a window keeps.
+void DescribeIds(const ServiceOptions& options, Lines& lines) {
   if (const std::optional<Level> level = LevelOf(options)) {
     lines.Add("level", ToString(*level));
   }
@@ -164,32 +154,70 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
   }
   const bool detect = options.runtime.conflicts == ConflictPolicy::kDetect;
   lines.Add("conflicts", detect ? "detect" : "ignore");
-  if (on_disk) {
-    DescribeDisk(options, lines);
-  } else {
-    lines.Add("remember", uint64_t{options.memory.remember});
-  }
-  const WindowTimes& times = on_disk ? options.local.times : options.memory.times;
-  lines.Add("max_parked", uint64_t{on_disk ? options.local.max_parked : options.memory.max_parked});
+}
+
+// `unsaid`: the policy of an engine where the file says nothing of incomplete windows.
+void DescribeTimes(const ServiceOptions& options, IncompletePolicy unsaid, Lines& lines) {
+  const WindowTimes& times = TimesOf(options);
   lines.Add("lease", times.lease);
   lines.Add("max_lease", times.max_lease);
   lines.Add("handler_timeout", times.handler_timeout);
   lines.Add("catch_up", static_cast<uint64_t>(options.runtime.catch_up));
   lines.Add("catch_up_time", options.runtime.catch_up_time);
-  const IncompletePolicy unsaid = on_disk ? IncompletePolicy::kStop : IncompletePolicy::kRun;
   const IncompletePolicy policy = options.runtime.incomplete.value_or(unsaid);
   lines.Add("incomplete", policy == IncompletePolicy::kStop ? "stop" : "run");
 }
 
-// A store's address may have a user in it.
-std::string WithoutUser(std::string_view address) {
-  const size_t at = address.rfind('@');
-  size_t begin = address.find(':') + 1;
-  begin += address.substr(begin).starts_with("//") ? 2 : 0;
-  if (at == std::string_view::npos || begin > at) {
-    return std::string(at == std::string_view::npos ? address : "(not shown)");
+void DescribeMemory(const ServiceOptions& options, Lines& lines) {
+  DescribeIds(options, lines);
+  lines.Add("remember", uint64_t{options.memory.remember});
+  lines.Add("max_parked", uint64_t{options.memory.max_parked});
+  DescribeTimes(options, IncompletePolicy::kRun, lines);
+}
+
+void DescribeDisk(const ServiceOptions& options, Lines& lines) {
+  const LocalWindowOptions& local = options.local;
+  lines.Add("directory", Value(local.directory));
+  DescribeIds(options, lines);
+  lines.Add("one_host", options.runtime.one_host ? "true" : "false");
+  lines.Add("sync", Name(local.sync));
+  lines.Add("remember", local.remember);
+  lines.Add("skew", local.skew);
+  lines.Add("generation", uint64_t{local.generation});
+  lines.Add("memory", FormatByteCount(local.memory_bytes));
+  lines.Add("max_open", uint64_t{local.max_open});
+  lines.Add("cache", FormatByteCount(local.cache_bytes));
+  lines.Add("max_parked", uint64_t{local.max_parked});
+  DescribeTimes(options, IncompletePolicy::kStop, lines);
+}
+
+void DescribePostgres(const ServiceOptions& options, Lines& lines) {
+  const PostgresWindowOptions& postgres = options.postgres;
+  lines.Add("at", Value(WithoutUser(options.postgres_at)));
+  lines.Add("schema", Value(postgres.schema));
+  DescribeIds(options, lines);
+  lines.Add("remember", postgres.remember);
+  lines.Add("skew", postgres.skew);
+  DescribeTimes(options, IncompletePolicy::kStop, lines);
+  lines.Add("connections", uint64_t{postgres.max_connections});
+  lines.Add("connect", postgres.connect);
+  lines.Add("call", postgres.call);
+  lines.Add("idle", postgres.idle);
+}
+
+void DescribeWindow(const ServiceOptions& options, Lines& lines) {
+  lines.Head("window");
+  lines.Add("engine", ToString(options.engine));
+  switch (options.engine) {
+    case ServiceOptions::Engine::kNone:
+      return;
+    case ServiceOptions::Engine::kMemory:
+      return DescribeMemory(options, lines);
+    case ServiceOptions::Engine::kRocksDb:
+      return DescribeDisk(options, lines);
+    case ServiceOptions::Engine::kPostgres:
+      return DescribePostgres(options, lines);
   }
-  return std::string(address.substr(0, begin)) + "(not shown)" + std::string(address.substr(at));
 }
 
 void DescribeLocks(const ServiceOptions& options, Lines& lines) {

@@ -67,52 +67,45 @@ void SayStoreCatchUp(const ServiceOptions& options, GuaranteeText& text) {
         "again.");
     return;
   }
-  const std::string suffices =
-      runtime.incomplete == IncompletePolicy::kRun
-          ? " Where that does not suffice the partition starts all the same, and copies of those "
-            "ids run again (`incomplete: run`)."
-          : " Where that does not suffice the partition does not start (`incomplete: stop`).";
-  text.Say(
-      "An owner whose store is behind the commit, is new, or is not the one that the commit "
-      "was made on " +
-      (runtime.catch_up == 0
-           ? std::string("does not complete it from the log: `catch_up` is 0.")
-           : "reads up to " + std::to_string(runtime.catch_up) +
-                 " offsets back in the log, which takes its time at each such move, and takes "
-                 "what the commit calls finished for done (rule 7). " +
-                 kHidden) +
-      suffices);
+  SayCompletion(runtime,
+                "An owner whose store is behind the commit, is new, or is not the one that the "
+                "commit was made on",
+                text);
 }
 
-}  // namespace
-
 void SayDiskLimits(const ServiceOptions& options, GuaranteeText& text) {
-  const LocalWindowOptions& local = options.local;
   SayHosts(options, text);
   SayStoreCatchUp(options, text);
   SaySync(options, text);
-  text.Say("A finished id is known for at least " + FormatDuration(local.remember) + ", and " +
-           FormatDuration(local.skew) +
-           " more for clocks that differ, of log time: by the time stamps of the records up to the "
-           "committed offset, not by the clock (rule 22). Then it is forgotten. A copy that a "
-           "producer sends later than that, with a fresh time stamp, is new: nobody can know (rule "
-           "23). One with an old stamp below the highest commit is not run: its message is treated "
-           "as refused.");
+  SayAge(options.local.remember, options.local.skew, text);
   SayIds(options.runtime, text);
 }
 
-void SayAtomic(GuaranteeText& limits, GuaranteeText& holds) {
+void SayDiskAtomic(GuaranteeText& limits, GuaranteeText& holds) {
   limits.Say(
       "Level atomic covers the effects that a handler writes into the window's store, and no "
       "other: a call or a message that it sends beside them happens at least once. The effects are "
       "on one disk: keep backups, and read docs/operations.md before you put one back.");
-  limits.Say(
-      "`oncemq run` can only watch at this level: its handlers write no effects. It takes a "
-      "program of yours.");
+  SayOnlyWatched(limits);
   holds.Say(
       "Level atomic: effect and marker are one write in the partition's store, so each id's "
       "effect happens once, through any crash, pause, rebalance on this host, redelivery or "
       "replay that the window remembers.");
+}
+
+}  // namespace
+
+void SayDisk(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds) {
+  const RuntimeOptions& runtime = options.runtime;
+  SayDiskLimits(options, limits);
+  SayLevel(
+      options,
+      {.twice = runtime.one_host ? ClaimedWork(runtime, "The store", "Where the store is lost too")
+                                 : UnprovenWork(runtime) + ", and for what was running.",
+       .told = runtime.one_host,
+       .known_while = "a partition stays on this host, with its store",
+       .atomic = SayDiskAtomic},
+      limits, holds);
 }
 
 }  // namespace oncemq

@@ -57,10 +57,43 @@ inline constexpr char kHidden[] =
 
 // Of every window: whose ids it tells apart.
 void SayIds(const RuntimeOptions& runtime, GuaranteeText& text);
+// The part of it that is not about partitions.
+void SayMissingId(const RuntimeOptions& runtime, GuaranteeText& text);
 
-// Of the windows on disk.
-void SayDiskLimits(const ServiceOptions& options, GuaranteeText& text);
-void SayAtomic(GuaranteeText& limits, GuaranteeText& holds);
+// Of a window that forgets by log time.
+void SayAge(milliseconds remember, milliseconds skew, GuaranteeText& text);
+
+// How a window is completed that does not know all that the commit calls finished. `owner`: the
+// subject of the sentence.
+void SayCompletion(const RuntimeOptions& runtime, std::string_view owner, GuaranteeText& text);
+
+// A level with one engine.
+struct LevelTerms {
+  // Opaque: the calls that may run twice after an unclean end.
+  std::string twice;
+  // Opaque: the next owner finds in the window which calls may have run.
+  bool told = false;
+  // Opaque: as long as this is so, copies are recognised.
+  std::string_view known_while;
+  // Says the level atomic; nullptr: no such window carries it.
+  void (*atomic)(GuaranteeText& limits, GuaranteeText& holds) = nullptr;
+};
+
+// The claims that an unclean end leaves open, where the next owner has the same window. `teller`:
+// the part that knows them, `lost`: the case in which it does not.
+std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view teller,
+                        std::string_view lost);
+
+void SayLevel(const ServiceOptions& options, const LevelTerms& terms, GuaranteeText& limits,
+              GuaranteeText& holds);
+
+// Of the level atomic, with every engine.
+void SayOnlyWatched(GuaranteeText& limits);
+
+// The guarantee with each engine.
+void SayMemory(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
+void SayDisk(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
+void SayPostgres(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
 
 // Of the names that handlers lock; nothing where they lock none.
 void SayLocks(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);

@@ -9,6 +9,7 @@
 #include "kafka_properties.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
+#include "oncemq/clients/sql_place.h"
 #include "oncemq/clients/store_catalogue.h"
 #include "oncemq/locks/lock_engines.h"
 #include "quoted.h"
@@ -72,8 +73,7 @@ void CheckClientTimes(const RuntimeOptions& runtime, Rules& rules) {
 void CheckTimes(const ServiceOptions& options, Rules& rules) {
   const CoreOptions& core = options.runtime.core;
   CheckClientTimes(options.runtime, rules);
-  const bool on_disk = options.engine == ServiceOptions::Engine::kRocksDb;
-  const WindowTimes& times = on_disk ? options.local.times : options.memory.times;
+  const WindowTimes& times = TimesOf(options);
   rules.Demand(core.commit_interval * 3 <= core.session_timeout, "kafka.commit_interval",
                "must be at most a third of `kafka.session_timeout`, which is " +
                    FormatDuration(duration_cast<milliseconds>(core.session_timeout)) +
@@ -103,7 +103,26 @@ void CheckLimits(const ServiceOptions& options, Rules& rules) {
                    std::to_string(core.partition_credit));
 }
 
+// Of a window that is not shared, for the reason `why`.
+void CheckOwnedIds(const ServiceOptions& options, const std::string& why, Rules& rules) {
+#ifdef ONCEMQ_WITH_POSTGRES
+  constexpr char kShared[] = "need a shared engine: postgres";
+#else
+  constexpr char kShared[] = "need a shared engine, and this build has none";
+#endif
+  rules.Demand(options.runtime.ids_partition_owned, "window.ids",
+               "must be `partition_owned`: " + why + ", so ids that cross partitions " + kShared);
+}
+
+void CheckAtomicIds(const ServiceOptions& options, Rules& rules) {
+  rules.Demand(
+      LevelOf(options) != Level::kAtomic || options.runtime.missing_id != MissingId::kPass,
+      "window.missing_id",
+      "cannot be `pass` at the level atomic: an effect is written with the marker of its id");
+}
+
 void CheckMemoryWindow(const ServiceOptions& options, Rules& rules) {
+  CheckOwnedIds(options, "a window in memory sees only the partitions of its own process", rules);
   rules.Demand(options.memory.level != Level::kAtomic, "window.level",
                "cannot be `atomic`: memory has no transaction that holds the effect too");
   rules.Demand(options.memory.max_open >= options.runtime.core.in_flight, "limits.in_flight",
@@ -122,35 +141,68 @@ void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
 #endif
   const RuntimeOptions& runtime = options.runtime;
   const bool atomic = options.local.level == Level::kAtomic;
+  CheckOwnedIds(options, "on disk each partition has a store of its own", rules);
+  CheckAtomicIds(options, rules);
   rules.Demand(!options.local.directory.empty(), "window.directory",
                "must be said: where the stores of the partitions lie, on a local disk");
   rules.Demand(!atomic || runtime.one_host || ONCEMQ_MUTANT("atomic-anywhere"), "window.one_host",
                "must be `true` at the level atomic: the effects live in this host's directory, so "
                "all members of the group have to run here (rule 49)");
-  rules.Demand(!atomic || runtime.missing_id != MissingId::kPass, "window.missing_id",
-               "cannot be `pass` at the level atomic: an effect is written with the marker of its "
-               "id");
   rules.Demand(options.local.max_open >= runtime.core.partition_credit, "window.max_open",
                "must be at least `limits.partition_credit`, which is " +
                    std::to_string(runtime.core.partition_credit));
+}
+
+// The engine has the same rule; a file is refused before the database is asked.
+bool IsSchemaName(std::string_view name) {
+  return !name.empty() && name.size() <= 63 && (name[0] < '0' || name[0] > '9') &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+void CheckPostgresWindow(const ServiceOptions& options, Rules& rules) {
+#ifndef ONCEMQ_WITH_POSTGRES
+  rules.Demand(false, "window.engine",
+               "cannot be `postgres`: this build has no window in PostgreSQL "
+               "(ONCEMQ_WITH_POSTGRES=OFF)");
+#endif
+  const PostgresWindowOptions& window = options.postgres;
+  CheckAtomicIds(options, rules);
+  const auto place = ParsePostgresPlace(options.postgres_at);
+  rules.Demand(place.has_value(), "window.at",
+               options.postgres_at.empty()
+                   ? "must be said: postgres://user:password@host:port/database"
+                   : "cannot be read: " + (place ? "" : place.error().message));
+  rules.Demand(
+      IsSchemaName(window.schema), "window.schema",
+      "must be 1 to 63 of a-z, 0-9 and _, the first no digit, not " + Quoted(window.schema));
+  rules.Demand(window.max_connections >= 2, "window.connections",
+               "must be at least 2: a renewal of leases must not wait for the connection of a "
+               "batch");
+  rules.Demand(window.times.lease >= window.call * 3, "window.lease",
+               "must be at least three times `window.call`, which is " +
+                   FormatDuration(window.call) +
+                   ": a renewal that gets no answer is repeated before the lease ends");
 }
 
 void CheckWindow(const ServiceOptions& options, Rules& rules) {
   if (options.engine == ServiceOptions::Engine::kNone) {
     return;
   }
-  const bool memory = options.engine == ServiceOptions::Engine::kMemory;
-  rules.Demand(options.runtime.ids_partition_owned, "window.ids",
-               std::string("must be `partition_owned`: ") +
-                   (memory ? "a window in memory sees only the partitions of its own process"
-                           : "on disk each partition has a store of its own") +
-                   ", so ids that cross partitions need a shared engine, and this build has none");
   rules.Demand(LevelOf(options).has_value(), "window.level",
                "must be said: guarded if the target of the effect stores the id with it, opaque if "
                "nobody can check");
-  memory ? CheckMemoryWindow(options, rules) : CheckDiskWindow(options, rules);
   rules.Demand(options.runtime.id_from != IdFrom::kHeader || !options.runtime.id_header.empty(),
                "window.id", "must name the header that carries the id");
+  switch (options.engine) {
+    case ServiceOptions::Engine::kNone:
+      return;
+    case ServiceOptions::Engine::kMemory:
+      return CheckMemoryWindow(options, rules);
+    case ServiceOptions::Engine::kRocksDb:
+      return CheckDiskWindow(options, rules);
+    case ServiceOptions::Engine::kPostgres:
+      return CheckPostgresWindow(options, rules);
+  }
 }
 
 // Rule 50, as Runtime::Open has it.
@@ -227,18 +279,6 @@ std::vector<BrokenRule> BrokenRules(const ServiceOptions& options) {
     rules.Demand(socket.has_value(), "admin.socket", socket ? "" : socket.error().message);
   }
   return rules.Take();
-}
-
-std::optional<Level> LevelOf(const ServiceOptions& options) {
-  switch (options.engine) {
-    case ServiceOptions::Engine::kNone:
-      return std::nullopt;
-    case ServiceOptions::Engine::kMemory:
-      return options.memory.level;
-    case ServiceOptions::Engine::kRocksDb:
-      return options.local.level;
-  }
-  return std::nullopt;
 }
 
 Status CheckService(const ServiceOptions& options) {

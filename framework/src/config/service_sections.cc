@@ -7,6 +7,7 @@
 #include "oncemq/locks/lock_engines.h"
 #include "quoted.h"
 #include "units.h"
+#include "window_section.h"
 
 namespace oncemq {
 namespace {
@@ -19,25 +20,6 @@ constexpr std::pair<std::string_view, KafkaOptions::Assignor> kAssignors[] = {
 constexpr std::pair<std::string_view, KafkaOptions::OutOfRange> kOutOfRange[] = {
     {"stop", KafkaOptions::OutOfRange::kStop},
     {"resume_at_log_start", KafkaOptions::OutOfRange::kResumeAtLogStart}};
-constexpr std::pair<std::string_view, ServiceOptions::Engine> kEngines[] = {
-    {"memory", ServiceOptions::Engine::kMemory},
-    {"rocksdb", ServiceOptions::Engine::kRocksDb},
-    {"none", ServiceOptions::Engine::kNone}};
-constexpr std::pair<std::string_view, SyncWhen> kSyncs[] = {{"never", SyncWhen::kNever},
-                                                            {"each_commit", SyncWhen::kEachCommit},
-                                                            {"each_batch", SyncWhen::kEachBatch}};
-constexpr std::pair<std::string_view, IncompletePolicy> kIncomplete[] = {
-    {"stop", IncompletePolicy::kStop}, {"run", IncompletePolicy::kRun}};
-constexpr std::pair<std::string_view, Level> kLevels[] = {
-    {"guarded", Level::kGuarded}, {"opaque", Level::kOpaque}, {"atomic", Level::kAtomic}};
-constexpr std::pair<std::string_view, bool> kIds[] = {{"partition_owned", true},
-                                                      {"crossing", false}};
-constexpr std::pair<std::string_view, ConflictPolicy> kConflicts[] = {
-    {"detect", ConflictPolicy::kDetect}, {"ignore", ConflictPolicy::kIgnore}};
-constexpr std::pair<std::string_view, MissingId> kMissingIds[] = {
-    {"refuse", MissingId::kRefuse},
-    {"pass", MissingId::kPass},
-    {"coordinates", MissingId::kCoordinates}};
 constexpr std::pair<std::string_view, NullKey> kNullKeys[] = {{"unordered", NullKey::kUnordered},
                                                               {"refuse", NullKey::kRefuse},
                                                               {"one_lane", NullKey::kOneLane}};
@@ -117,120 +99,6 @@ void ReadKafka(Section section, RuntimeOptions& runtime) {
   section.Duration("commit_interval", core.commit_interval, 10ms, 10min);
   section.FreePairs("properties", kafka.properties, IsSecretProperty, CheckKafkaProperty);
   section.Finish(PropertyHint);
-}
-
-void ReadId(Section& window, RuntimeOptions& runtime) {
-  window.Require("id",
-                 "which part of a message names its operation: `{header: NAME}`, `key` or "
-                 "`coordinates`");
-  if (window.IsMap("id")) {
-    Section id = window.Sub("id");
-    id.Require("header", "the name of the header that carries the id");
-    id.Text("header", runtime.id_header);
-    runtime.id_from = IdFrom::kHeader;
-    id.Finish();
-    return;
-  }
-  std::string from;
-  if (!window.Text("id", from)) {
-    return;
-  }
-  if (from == "key") {
-    runtime.id_from = IdFrom::kKey;
-  } else if (from == "coordinates") {
-    runtime.id_from = IdFrom::kCoordinates;
-  } else {
-    window.Blame("id", "must be `{header: NAME}`, `key` or `coordinates`, not " + Quoted(from));
-  }
-}
-
-// What every window has; `window` says where its own options lie.
-template <class Options>
-void ReadAnyWindow(Section& section, RuntimeOptions& runtime, Options& window) {
-  section.Require("level",
-                  "say `guarded` if the target of your effect stores the id with the effect and "
-                  "answers `already done`, `opaque` if nobody can check, `atomic` if your handlers "
-                  "write their effects into the window's own store (rocksdb)");
-  section.Require("ids",
-                  "say `partition_owned` if all copies of an id travel through one partition; no "
-                  "window of this build can keep another promise");
-  if (Level level{}; section.Choice("level", level, kLevels)) {
-    window.level = level;
-  }
-  section.Choice("ids", runtime.ids_partition_owned, kIds);
-  ReadId(section, runtime);
-  if (runtime.id_from == IdFrom::kCoordinates) {
-    section.Forbid("missing_id", "every message has its coordinates");
-  } else {
-    section.Choice("missing_id", runtime.missing_id, kMissingIds);
-  }
-  section.Choice("conflicts", runtime.conflicts, kConflicts);
-  section.Count("max_parked", window.max_parked, 1, 100'000'000);
-  section.Duration("lease", window.times.lease, 1s, 1h);
-  section.Duration("max_lease", window.times.max_lease, 1s, 24h);
-  section.Duration("handler_timeout", window.times.handler_timeout, 1s, 24h);
-  section.Count("catch_up", runtime.catch_up, 0, 1'000'000'000);
-  section.Duration("catch_up_time", runtime.catch_up_time, 0ms, 24h);
-  if (IncompletePolicy policy{}; section.Choice("incomplete", policy, kIncomplete)) {
-    runtime.incomplete = policy;
-  }
-  // Two renewals may get lost before a lease ends.
-  runtime.renew_every = std::min(runtime.renew_every, window.times.lease / 3);
-}
-
-constexpr std::string_view kDiskKeys[] = {"directory", "sync",     "skew",  "generation",
-                                          "memory",    "max_open", "cache", "one_host"};
-
-void ReadDiskWindow(Section& section, RuntimeOptions& runtime, LocalWindowOptions& window) {
-  ReadAnyWindow(section, runtime, window);
-  section.Require("directory", "where the stores of the partitions lie, on a local disk");
-  section.Path("directory", window.directory);
-  section.Choice("sync", window.sync, kSyncs);
-  section.Duration("remember", window.remember, 1s, kLongestDuration);
-  section.Duration("skew", window.skew, 0ms, kLongestDuration);
-  section.Count("generation", window.generation, 1'000, 100'000'000);
-  section.Bytes("memory", window.memory_bytes, 1 << 20, 1ull << 40);
-  section.Count("max_open", window.max_open, 1, 1'000'000'000);
-  uint64_t cache = window.cache_bytes;
-  section.Bytes("cache", cache, 1 << 20, 1ull << 40);
-  window.cache_bytes = cache;
-  section.Choice("one_host", runtime.one_host, kYesNo);
-}
-
-void ReadMemoryWindow(Section& section, RuntimeOptions& runtime, MemoryWindowOptions& window) {
-  ReadAnyWindow(section, runtime, window);
-  section.Count("remember", window.remember, 1, 100'000'000);
-  for (const std::string_view key : kDiskKeys) {
-    section.Forbid(key, "only the window on disk has it, `window.engine: rocksdb`");
-  }
-}
-
-void ReadWindow(Section window, ServiceOptions& options) {
-  RuntimeOptions& runtime = options.runtime;
-  window.Require("engine", "where finished ids are remembered: `memory`, `rocksdb`, or `none`");
-  if (!window.Choice("engine", options.engine, kEngines)) {
-    ReadAnyWindow(window, runtime, options.memory);
-    window.Pass("remember");
-    for (const std::string_view key : kDiskKeys) {
-      window.Pass(key);
-    }
-  } else if (options.engine == ServiceOptions::Engine::kMemory) {
-    ReadMemoryWindow(window, runtime, options.memory);
-  } else if (options.engine == ServiceOptions::Engine::kRocksDb) {
-    ReadDiskWindow(window, runtime, options.local);
-  } else {
-    constexpr std::string_view kNoIds = "`window.engine` is `none`, so no id is looked at";
-    for (const std::string_view key :
-         {"level", "ids", "id", "missing_id", "conflicts", "remember", "max_parked", "lease",
-          "max_lease", "handler_timeout", "catch_up", "catch_up_time", "incomplete"}) {
-      window.Forbid(key, kNoIds);
-    }
-    for (const std::string_view key : kDiskKeys) {
-      window.Forbid(key, kNoIds);
-    }
-    runtime.catch_up = 0;
-  }
-  window.Finish();
 }
 
 void ReadOrder(Section order, RuntimeOptions& runtime) {
@@ -336,6 +204,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   file.Finish(PropertyHint);
   runtime.policy.window = options.engine != ServiceOptions::Engine::kNone;
   runtime.policy.level = runtime.policy.window ? LevelOf(options) : Level::kOpaque;
+  options.postgres.scope = WindowScope(runtime);
 }
 
 }  // namespace oncemq

@@ -44,7 +44,7 @@ int64_t ToldTo(const AssignFacts& facts) {
   return to;
 }
 
-// Takes back what the last commit said of begun work.
+// Takes back the words of the last commit about begun work.
 CommitMetadata& WithoutBegun(CommitMetadata& metadata, bool clean) {
   metadata.clean = clean;
   metadata.abandoned.clear();

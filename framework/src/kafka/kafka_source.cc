@@ -20,7 +20,9 @@ class LateWords final : public SourceEvents {
   void Lost(PartitionId) override {}
   void CommitAnswered(PartitionId, uint64_t, CommitReply) override {}
   void Incident(const PartitionName&, int64_t, const std::string& why) override { Note(why); }
-  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return {}; }
+  std::optional<Status> Prepare(PartitionId, const PartitionName&, Assignment&) override {
+    return Status();
+  }
   bool CatchUpGap(PartitionId, int64_t, int64_t) override { return false; }
   bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { Note(why); }

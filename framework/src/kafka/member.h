@@ -55,6 +55,7 @@ class Member {
   void GiveBack(PartitionId id);
   void AssignAnew(PartitionId id);
   void Refuse();
+  void AskAgain() { resolve_at_ = clock_.Boot(); }
   void Close();
   bool closed() const;
   // What the group has given and has not begun; Source::not_begun().

@@ -102,9 +102,14 @@ void Member::Resolve(SourceEvents& events) {
       AssignFacts& facts = answers[i]->facts;
       facts.source = table_.Source(names[i].topic);
       facts.partition = names[i].partition;
-      if (const Status ready = events.Prepare(asked[i], names[i], *answers[i]); !ready) {
-        answers[i] = ready.error();
+      const auto ready = events.Prepare(asked[i], names[i], *answers[i]);
+      if (!ready) {
+        unresolved_.push_back(asked[i]);
+        not_begun_[asked[i]] = {names[i], "the window is being asked what it knows", false};
+        answers[i] = Error{};
+        continue;
       }
+      answers[i] = *ready ? std::move(answers[i]) : ready->error();
     }
     if (answers[i]) {
       not_begun_.erase(asked[i]);

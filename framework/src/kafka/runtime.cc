@@ -54,8 +54,9 @@ class KafkaRuntime final : public Runtime {
     Crew crew(handler_, {window_, journal_.get(), &clock, &loop_->errors(), locks_.source}, *wake_,
               options_.spare_workers);
     auto keeper = std::make_unique<Keeper>(
-        Keeper::Options{options_.poll_budget, options_.renew_every}, window_, clock,
-        loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
+        Keeper::Options{options_.poll_budget, options_.renew_every,
+                        window_ != nullptr && window_->capabilities().remote},
+        window_, clock, loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
     loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64(),
                     StoreOwner(options_)});
     std::string failure;
@@ -198,16 +199,16 @@ Status CheckTimes(const RuntimeOptions& options) {
 }
 
 // A store that outlives its process may come back without effects or markers that a commit counts.
-// The runtime notices the loss only in a store of one partition, which it opens and compares with
-// the commit (rules 2, 27, 31).
+// The runtime notices the loss only where the window keeps the history of commits, which it opens
+// and compares with the commit (rules 2, 27, 31).
 Status CheckDurable(const WindowCapabilities& can) {
   const std::string window = "the window `" + std::string(can.engine) + "` ";
-  if (can.durable && can.shared) {
+  if (can.durable && can.shared && !can.keeps_history) {
     return Invalid(window +
-                   "is shared and durable, which is not supported yet: a loss by a restore or a "
-                   "failover would not be noticed; use OpenPartitionWindows");
+                   "is shared and durable, and keeps no history of commits: a loss by a restore or "
+                   "a failover would not be noticed");
   }
-  if (can.durable && !can.by_partition) {
+  if (can.durable && !can.keeps_history) {
     return Invalid(window +
                    "is one store, and partitions come and go with theirs: use "
                    "OpenPartitionWindows");
@@ -282,8 +283,11 @@ bool MapAlone(const RuntimeOptions& options, const Window* window) {
 // Rule 11. Commits tell the next owner the calls that it may not find in a window; at guarded and
 // atomic the target knows them.
 bool NamesSuspects(const Window* window) {
-  return window != nullptr && window->capabilities().level == Level::kOpaque &&
-         !window->capabilities().shared;
+  if (window == nullptr || window->capabilities().level != Level::kOpaque) {
+    return false;
+  }
+  // One that lasts may lose claims, and tells.
+  return !window->capabilities().shared || window->capabilities().durable;
 }
 
 Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window* window,
@@ -306,7 +310,8 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
     options.policy.level = window->capabilities().level;
     options.policy.max_result_bytes = window->capabilities().max_result_bytes;
   }
-  if (window == nullptr || window->capabilities().shared) {
+  if (window == nullptr ||
+      (window->capabilities().shared && !window->capabilities().keeps_history)) {
     options.catch_up = 0;
   } else if (!options.incomplete) {
     options.incomplete =

@@ -58,6 +58,7 @@ void CatchUp::End(PartitionId partition, std::vector<void*>& released) {
       held->clear();
     }
     progress.busy = false;
+    progress.asked = 0;
   }
 }
 
@@ -82,8 +83,8 @@ bool CatchUp::Waits(PartitionId partition, Own own, BootTime now, std::vector<vo
   if (progress.pending.empty()) {
     return progress.halted;
   }
-  if (now >= progress.retry_at) {
-    Put(progress, own, now, released);
+  if (now >= progress.retry_at && progress.asked == 0) {
+    Put(partition, own, now, released);
   }
   return !progress.pending.empty();
 }
@@ -120,7 +121,7 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   arrivals.erase(arrivals.begin(), end);
   progress.busy = !last;
   if (!progress.pending.empty()) {
-    Put(progress, own, now, released);
+    Put(partition, own, now, released);
   } else if (last) {
     Finish(progress, now);
   }
@@ -130,7 +131,8 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   }
 }
 
-void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released) {
+void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void*>& released) {
+  Progress& progress = partitions_[partition];
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
     if (!arrival.id.empty()) {
@@ -139,15 +141,45 @@ void CatchUp::Put(Progress& progress, Own own, BootTime now, std::vector<void*>&
     }
   }
   changes_.assign(requests_.size(), Change::kMade);
-  progress.failure.reset();
-  if (!ONCEMQ_MUTANT("catch-up-forgets")) {
-    const Status restored =
-        errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_));
-    if (!restored) {
-      progress.failure = restored.error();
-      progress.retry_at = now + kAskAgain;
-      return;
+  if (desk_ != nullptr) {
+    WindowDesk::Restore job{.partition = partition,
+                            .number = progress.asked = ++asked_,
+                            .requests = requests_,
+                            .changes = changes_};
+    job.ids.reserve(requests_.size());
+    for (RestoreRequest& request : job.requests) {  // the messages may go before the answer comes
+      request.id = job.ids.emplace_back(request.id);
     }
+    desk_->Add(std::move(job));
+    return;
+  }
+  Take(progress,
+       ONCEMQ_MUTANT("catch-up-forgets")
+           ? Status()
+           : errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
+       now, released);
+}
+
+void CatchUp::Restored(const WindowDesk::Restore& answer, BootTime now,
+                       std::vector<void*>& released) {
+  Progress& progress = partitions_[answer.partition];
+  if (progress.asked != answer.number) {
+    return;  // of an assignment that is over
+  }
+  progress.asked = 0;
+  requests_ = answer.requests;
+  changes_ = answer.changes;
+  Take(progress, answer.made, now, released);
+}
+
+// The answers to requests_ are in changes_.
+void CatchUp::Take(Progress& progress, const Status& restored, BootTime now,
+                   std::vector<void*>& released) {
+  progress.failure.reset();
+  if (!restored) {
+    progress.failure = restored.error();
+    progress.retry_at = now + kAskAgain;
+    return;
   }
   const size_t left_alone = KeepRefused(progress, released);
   progress.to = progress.pending.empty() ? progress.taken : progress.to;

@@ -17,12 +17,15 @@
 #include "oncemq/framework/assignment.h"
 #include "oncemq/framework/core.h"
 #include "store_errors.h"
+#include "window_desk.h"
 
 namespace oncemq {
 
 class CatchUp {
  public:
-  CatchUp(Window* window, StoreErrors& errors) : window_(window), errors_(errors) {}
+  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
+  CatchUp(Window* window, StoreErrors& errors, WindowDesk* desk = nullptr)
+      : window_(window), errors_(errors), desk_(desk) {}
 
   // Settles from where to read, for a window that knows what came below `known` by itself and
   // nothing else. kInvalid: the log cannot give the rest, and `stop` says not to go on without.
@@ -42,6 +45,9 @@ class CatchUp {
 
   // True while ids that an earlier call took are not in the window yet: don't read on.
   bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+
+  // An answer of the desk.
+  void Restored(const WindowDesk::Restore& answer, BootTime now, std::vector<void*>& released);
 
   // Appends at most `most` messages that were read together with the last of these ids and had to
   // wait for them: they come before what is read next.
@@ -98,17 +104,21 @@ class CatchUp {
     BootTime began{};
     BootTime retry_at{};
     std::optional<Error> failure;  // of the last putting
+    uint64_t asked = 0;            // number of the one that is with the desk; 0: none is
     bool told = false;             // that ids are left alone
     std::vector<Arrival> pending;  // ids that are not in the window yet
     std::vector<Arrival> behind;   // what came right after them
   };
   static void NoteBegin(Progress& progress, BootTime now);
-  void Put(Progress& progress, Own own, BootTime now, std::vector<void*>& released);
+  void Put(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+  void Take(Progress& progress, const Status& restored, BootTime now, std::vector<void*>& released);
   size_t KeepRefused(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);
 
   Window* const window_;
   StoreErrors& errors_;
+  WindowDesk* const desk_;
+  uint64_t asked_ = 0;
   std::vector<Progress> partitions_;
   std::vector<RestoreRequest> requests_;
   std::vector<Change> changes_;

@@ -55,7 +55,14 @@ bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
   if (!job.machine.Atomic() || job.effects != nullptr) {
     return true;
   }
-  auto effects = tools.window->NewEffects(item.at.source, item.at.partition);
+  std::vector<ClaimRequest> granted;
+  const std::span<ClaimAnswer> answers = job.machine.claim_answers();
+  for (size_t i = 0; i < job.machine.claims().size(); i++) {
+    if (answers[i].answer == Answer::kGranted) {
+      granted.push_back(job.machine.claims()[i]);
+    }
+  }
+  auto effects = tools.window->NewEffects(item.at.source, item.at.partition, granted);
   if (!effects) {
     return Keep(job, tools.errors->Window("new effects", 1, effects.error())).has_value();
   }
@@ -84,7 +91,13 @@ Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Cont
   }
   effects->Begin();
   Outcome outcome = CallUnderLocks(job, handler, message, context);
-  std::holds_alternative<Done>(outcome) ? effects->Keep() : effects->Undo();
+  if (!std::holds_alternative<Done>(outcome)) {
+    effects->Undo();
+    return outcome;
+  }
+  if (const Status kept = effects->Keep(); !kept) {
+    return Retry{.why = kept.error().message.substr(0, kLongestRetryReason)};
+  }
   return outcome;
 }
 
@@ -134,7 +147,8 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       LogDropped(message, machine.policy().max_result_bytes);
     }
     GiveNamesBack(job, done);
-    if (job.watch.stop_handling()) [[unlikely]] {
+    const bool full = job.effects != nullptr && job.effects->Full();
+    if (job.watch.stop_handling() || full) [[unlikely]] {
       machine.StopHandling();
     }
   }

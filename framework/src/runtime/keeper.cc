@@ -17,6 +17,9 @@ Keeper::Keeper(const Options& options, Window* window, const Clock& clock, Store
       take_over_(std::move(take_over)) {}
 
 bool Keeper::Start() {
+  if (options_.remote && window_ != nullptr) {
+    renewer_ = StartThread("oncemq-renewer", [this] { RunRenewals(); });
+  }
   thread_ = StartThread("oncemq-keeper", [this] { Run(); });
   return thread_.has_value();
 }
@@ -26,9 +29,13 @@ Keeper::~Keeper() {
     MutexLock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
+    renewal_due_.notify_all();
   }
   if (thread_) {
     thread_->join();
+  }
+  if (renewer_) {
+    renewer_->join();
   }
 }
 
@@ -59,7 +66,7 @@ void Keeper::Run() {
     }
     bool under_way = false;
     for (const JobPtr& job : jobs) {
-      under_way |= Look(*job);
+      under_way |= Look(job);
     }
     MutexLock lock(mutex_);
     if (ending_) {
@@ -78,23 +85,53 @@ void Keeper::Run() {
   }
 }
 
-bool Keeper::Look(Job& job) {
+bool Keeper::Look(const JobPtr& job) {
   const BootTime now = clock_.Boot();
-  const RunWatch::Look look = job.watch.Tick(now, options_.renew_every);
+  RunWatch::Look look = job->watch.Tick(now, options_.renew_every);
   bool stop = look.stop_due;
-  if (!look.renew.empty() && window_ != nullptr) {
+  if (!look.renew.empty() && renewer_) {
+    MutexLock lock(mutex_);
+    renewals_.push_back({job, std::move(look.renew), look.stop});
+    renewal_due_.notify_one();
+  } else if (!look.renew.empty() && window_ != nullptr) {
     stop |= !Renew(look.renew);
   }
-  // Not here: the user's callbacks may block, and all other runs need the keeper.
-  if (stop && job.watch.TellStop(look.stop) && !stops_.Request(look.stop)) {
-    job.watch.NotTold(look.stop);
+  if (stop) {
+    TellStop(*job, look.stop);
   }
   // Nobody polls until somebody takes over, so a system without threads is asked again.
-  take_over_due_ |= job.watch.Demote(now, options_.poll_budget);
+  take_over_due_ |= job->watch.Demote(now, options_.poll_budget);
   if (take_over_due_ && take_over_()) {
     take_over_due_ = false;
   }
   return look.under_way || take_over_due_;
+}
+
+// Not here: the user's callbacks may block, and all other runs need the keeper.
+void Keeper::TellStop(Job& job, const std::stop_source& stop) {
+  if (job.watch.TellStop(stop) && !stops_.Request(stop)) {
+    job.watch.NotTold(stop);
+  }
+}
+
+// A slow server delays no stop and no take-over.
+void Keeper::RunRenewals() {
+  for (;;) {
+    Renewal renewal;
+    {
+      MutexLock lock(mutex_);
+      renewal_due_.wait(mutex_,
+                        [this]() REQUIRES(mutex_) { return ending_ || !renewals_.empty(); });
+      if (ending_) {
+        return;
+      }
+      renewal = std::move(renewals_.front());
+      renewals_.pop_front();
+    }
+    if (!Renew(renewal.claims)) {
+      TellStop(*renewal.job, renewal.stop);
+    }
+  }
 }
 
 // False: some of them belong to somebody else now.

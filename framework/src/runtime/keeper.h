@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -27,6 +28,7 @@ class Keeper {
   struct Options {
     microseconds poll_budget{100'000};     // longest time of handlers on the poll thread
     microseconds renew_every{10'000'000};  // between renewals of one run's claims
+    bool remote = false;                   // renewals wait for a server: on a thread of their own
   };
   // `take_over` is called on the keeper's thread when a run has used up the poll budget and was
   // demoted; until it says true, it is called again. `window` may be nullptr.
@@ -45,8 +47,10 @@ class Keeper {
 
  private:
   void Run();
-  bool Look(Job& job);
+  bool Look(const JobPtr& job);
+  void TellStop(Job& job, const std::stop_source& stop);
   bool Renew(const std::vector<RunWatch::Look::Claim>& claims);
+  void RunRenewals();
 
   const Options options_;
   Window* const window_;
@@ -61,8 +65,16 @@ class Keeper {
   Mutex mutex_;
   ConditionVariable changed_;
   std::vector<JobPtr> jobs_ GUARDED_BY(mutex_);
+  struct Renewal {
+    JobPtr job;
+    std::vector<RunWatch::Look::Claim> claims;
+    std::stop_source stop{std::nostopstate};
+  };
+  std::deque<Renewal> renewals_ GUARDED_BY(mutex_);
+  ConditionVariable renewal_due_;
   bool ending_ GUARDED_BY(mutex_) = false;
   std::optional<std::thread> thread_;
+  std::optional<std::thread> renewer_;
 };
 
 }  // namespace oncemq

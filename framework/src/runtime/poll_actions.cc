@@ -39,6 +39,11 @@ void PollLoop::Do(RaiseOwnAction& action) {
     return;
   }
   Owned& owned = owned_[id];
+  if (by_desk_) {
+    desk_->Add(WindowDesk::RaiseOwn{
+        .action = action, .source = owned.source, .partition = owned.partition});
+    return;
+  }
   const Result<Own> own = parts_.window != nullptr
                               ? parts_.window->RaiseOwn(owned.source, owned.partition, action.floor)
                               : Result<Own>(owned.local_own = std::max(
@@ -47,9 +52,32 @@ void PollLoop::Do(RaiseOwnAction& action) {
   if (!own) {
     (void)errors_.Window("raise own", 1, own.error());
   }
-  owned.unowned = own ? "" : own.error().message;
+  OwnRaised(action, own);
+}
+
+void PollLoop::OwnRaised(const RaiseOwnAction& action, const Result<Own>& own) {
+  const PartitionId id = action.partition;
+  owned_[id].unowned = own ? "" : own.error().message;
   Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
   core_.OwnRaised(id, action.epoch, own, Now());
+}
+
+void PollLoop::Answer(WindowDesk::RaiseOwn& job) {
+  const PartitionId id = job.action.partition;
+  if (Owns(id) && core_.Status(id).epoch == job.action.epoch) {
+    OwnRaised(job.action, job.own);
+  }
+}
+
+void PollLoop::Answer(WindowDesk::Open& job) {
+  opened_[job.partition] = {std::move(job.known), now_};
+  source_->AskAgain();
+}
+
+void PollLoop::Answer(WindowDesk::Restore& job) {
+  if (catch_up_) {
+    catch_up_->Restored(job, now_, released_);
+  }
 }
 
 // The last answer of window or journal for the partition. All failures pass but two: damage is
@@ -323,13 +351,37 @@ void PollLoop::Incident(const PartitionName& partition, int64_t offset, const st
   NoteStop(partition, offset, why);
 }
 
-Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) {
+// Nothing: it is with the desk. An answer that nobody fetched in time is of an assignment that did
+// not begin.
+std::optional<Status> PollLoop::PrepareByDesk(PartitionId partition, const PartitionName& name,
+                                              Assignment& assignment) {
+  constexpr milliseconds kGoodFor{2'000};
+  const auto found = opened_.find(partition);
+  if (found != opened_.end() && !found->second.known) {
+    return std::nullopt;
+  }
+  if (found != opened_.end() && now_ < found->second.at + kGoodFor) {
+    const Result<Known> known = *std::move(found->second.known);
+    opened_.erase(found);
+    return stores_->Fit(partition, name, known, assignment);
+  }
+  opened_[partition] = {};
+  desk_->Add(WindowDesk::Open{.partition = partition,
+                              .name = name,
+                              .source = assignment.facts.source,
+                              .owner = stores_->OwnerText(assignment)});
+  return std::nullopt;
+}
+
+std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionName& name,
+                                        Assignment& assignment) {
   if (stores_) {
     Owned& owned = At(partition);
     assignment.store_regressed = owned.regressed;
-    const Status ready = stores_->Prepare(partition, name, assignment);
+    const auto ready = by_desk_ ? PrepareByDesk(partition, name, assignment)
+                                : stores_->Prepare(partition, name, assignment);
     owned.regressed = assignment.store_regressed;  // the store says so once
-    if (ready) {
+    if (ready && *ready) {
       stores_->AwaitAssigned(partition, HandlersMayActUntil());
     }
     return ready;
@@ -339,7 +391,7 @@ Status PollLoop::Prepare(PartitionId partition, const PartitionName& name, Assig
     WindowKnowsSuspects(assignment.facts);
   }
   if (!catch_up_) {
-    return {};
+    return Status();
   }
   const int64_t frontier =
       partition < owned_.size() && owned_[partition].seen ? core_.Status(partition).frontier : 0;

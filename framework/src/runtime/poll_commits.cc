@@ -26,7 +26,7 @@ void PollLoop::SendCommits() {
         owned_[commit.partition].waits_for_disk = true;
         owned_[commit.partition].disk_since = now_;
         owned_[commit.partition].announcing++;
-        announcer_->Add(std::move(commit), *announcement);
+        desk_->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
       } else {
         unannounced.push_back(std::move(commit));
       }
@@ -38,33 +38,37 @@ void PollLoop::SendCommits() {
   }
 }
 
-// Sends what was announced; the rest is tried again later, as what the broker did not answer.
-bool PollLoop::SendAnnounced() {
-  announced_.clear();
-  if (!announcer_ || !announcer_->Take(announced_)) {
+bool PollLoop::TakeAnswers() {
+  answers_.clear();
+  if (!desk_ || !desk_->Take(answers_)) {
     return false;
   }
   commits_.clear();
-  for (Announcer::Job& job : announced_) {
-    const CommitAction& commit = job.commit;
-    owned_[commit.partition].announcing--;
-    // Announced or not, it must not be sent for an assignment that has ended meanwhile.
-    if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
-      continue;
-    }
-    owned_[commit.partition].waits_for_disk = false;
-    if (job.made) {
-      Answered(commit.partition, std::nullopt);
-      commits_.push_back(std::move(job.commit));
-    } else {
-      Answered(commit.partition, job.made.error());
-      core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
-    }
+  for (WindowDesk::Job& job : answers_) {
+    std::visit([this](auto& one) { Answer(one); }, job);
   }
   if (!commits_.empty()) {
     source_->Commit(commits_);
   }
   return true;
+}
+
+// An announced commit is sent; another one is tried again later, as if the broker were silent.
+void PollLoop::Answer(WindowDesk::Announce& job) {
+  const CommitAction& commit = job.commit;
+  owned_[commit.partition].announcing--;
+  // Announced or not, it must not be sent for an assignment that has ended meanwhile.
+  if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
+    return;
+  }
+  owned_[commit.partition].waits_for_disk = false;
+  if (job.made) {
+    Answered(commit.partition, std::nullopt);
+    commits_.push_back(std::move(job.commit));
+  } else {
+    Answered(commit.partition, job.made.error());
+    core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
+  }
 }
 
 // A commit from the same batch of actions as the give-back: its store is closed, so that it could
@@ -78,7 +82,12 @@ bool PollLoop::Unsend(PartitionId partition) {
 
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
   if (stores_ && reply == CommitReply::kAcknowledged) {
-    stores_->Acknowledged(partition, number, core_.Status(partition).own);
+    const auto progress = stores_->Acknowledged(partition, number, core_.Status(partition).own);
+    if (progress && by_desk_) {
+      desk_->Add(WindowDesk::Committed{*progress});
+    } else if (progress) {
+      stores_->Tell(*progress);
+    }
   }
   if (Owns(partition)) {
     owned_[partition].unknown = reply == CommitReply::kUnknown;

@@ -40,15 +40,22 @@ void PollLoop::Connect(const Parts& parts) {
     report_clock_ = parts.clock;
     reported_at_ = parts.clock->Boot();
   }
-  if (parts.window != nullptr && options_.catch_up > 0) {
-    catch_up_.emplace(parts.window, errors_);
+  if (parts.window == nullptr) {
+    return;
   }
-  if (parts.window != nullptr && parts.window->capabilities().by_partition) {
-    const StoreRules rules{.level = parts.window->capabilities().level,
+  const WindowCapabilities& can = parts.window->capabilities();
+  by_desk_ = can.remote;
+  if (can.keeps_history || can.remote) {
+    desk_.emplace(parts.window, errors_, *parts.wake);
+  }
+  if (options_.catch_up > 0) {
+    catch_up_.emplace(parts.window, errors_, by_desk_ ? &*desk_ : nullptr);
+  }
+  if (can.keeps_history) {
+    const StoreRules rules{.level = can.level,
                            .catch_up = options_.catch_up,
                            .run_incomplete = options_.incomplete == IncompletePolicy::kRun};
     stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_);
-    announcer_.emplace(parts.window, errors_, *parts.wake);
   }
 }
 
@@ -56,8 +63,8 @@ void PollLoop::Poll() {
   if (here_ != nullptr) {
     TakeOver();
   }
-  if (!std::exchange(begun_, true) && options_.workers > 0) {
-    Employ(options_.workers);
+  if (!std::exchange(begun_, true) && (options_.workers > 0 || by_desk_)) {
+    Employ(options_.workers > 0 ? options_.workers : std::max(1u, options_.workers_when_blocking));
   }
   do {
     if (!Round()) {
@@ -106,7 +113,7 @@ bool PollLoop::Round() {
   source_->Serve(*this);
   round_began_ = Now();  // the budget is the handlers', and asking a silent broker takes longer
   bool busy = SettleReturned();
-  busy |= SendAnnounced();
+  busy |= TakeAnswers();
   Act();
   AssignRegressedAnew();
   if (workers_ == 0) {
@@ -400,7 +407,8 @@ void PollLoop::WaitUntilEnded() {
 
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = MakeReport();
-  announcer_.reset();
+  catch_up_.reset();
+  desk_.reset();
   if (stores_) {
     stores_->CloseAll();
   }

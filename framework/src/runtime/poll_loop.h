@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "announcer.h"
 #include "catch_up.h"
 #include "crew.h"
 #include "holdups.h"
 #include "keeper.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
+#include "window_desk.h"
 #include "window_stores.h"
 
 namespace oncemq {
@@ -71,6 +71,7 @@ class PollLoop final : private SourceEvents {
   bool SettleReturned();
   void EndRun(JobPtr job);
   void Answered(PartitionId partition, const std::optional<Error>& failure);
+  void OwnRaised(const RaiseOwnAction& action, const Result<Own>& own);
   void AssignRegressedAnew();
   void ReleaseMessages();
   void Sleep();
@@ -95,7 +96,10 @@ class PollLoop final : private SourceEvents {
   void Lost(PartitionId partition) override;
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
   void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
-  Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment) override;
+  std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
+                                Assignment& assignment) override;
+  std::optional<Status> PrepareByDesk(PartitionId partition, const PartitionName& name,
+                                      Assignment& assignment);
   bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
   bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
@@ -109,7 +113,13 @@ class PollLoop final : private SourceEvents {
   bool Unsend(PartitionId partition);
   void CloseStore(PartitionId partition, bool runs_on);
   void SendCommits();
-  bool SendAnnounced();
+  // Answers of the desk.
+  bool TakeAnswers();
+  void Answer(WindowDesk::RaiseOwn& job);
+  void Answer(WindowDesk::Open& job);
+  void Answer(WindowDesk::Announce& job);
+  void Answer(WindowDesk::Committed&) {}
+  void Answer(WindowDesk::Restore& job);
   bool InUse(PartitionId partition) const;
   void StopRunsOf(PartitionId partition, BootTime stop_at);
   void LookAfterSlowRuns();
@@ -126,8 +136,8 @@ class PollLoop final : private SourceEvents {
     bool seen = false;
     bool in_doubt = false;        // drained, but a commit of it may still be under way
     bool unknown = false;         // an earlier commit has got no answer, and may still land
-    bool waits_for_disk = false;  // its commit is with the announcer, nothing of it has been sent
-    uint32_t announcing = 0;      // commits with the announcer, of any assignment
+    bool waits_for_disk = false;  // its commit is with the desk, nothing of it has been sent
+    uint32_t announcing = 0;      // commits with the desk, of any assignment
     bool regressed = false;       // its store has, and it was not assigned since
     uint32_t assignments = 0;     // so far
     uint32_t source = 0;          // coordinates for the window
@@ -148,9 +158,16 @@ class PollLoop final : private SourceEvents {
   const uint32_t useful_credit_;  // fewer messages are not worth a read
   StoreErrors errors_;
   std::vector<Owned> owned_;
-  std::optional<CatchUp> catch_up_;     // where the window is not shared
-  std::optional<WindowStores> stores_;  // where it has one for each partition
-  std::optional<Announcer> announcer_;  // likewise
+  std::optional<WindowDesk> desk_;      // where the window keeps the history of commits
+  bool by_desk_ = false;                // all calls of this thread: a server is far away
+  std::optional<CatchUp> catch_up_;     // where the window may forget
+  std::optional<WindowStores> stores_;  // where it keeps the history of commits
+  // With the desk; those that are answered wait for Prepare().
+  struct Opened {
+    std::optional<Result<Known>> known;
+    BootTime at{};
+  };
+  std::map<PartitionId, Opened> opened_;
   Holdups holdups_;
   std::vector<PartitionId> told_;  // those of the last report, in its order
   size_t held_ = 0;                // partitions that the core has
@@ -170,7 +187,7 @@ class PollLoop final : private SourceEvents {
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
   std::vector<CommitAction> commits_;
-  std::vector<Announcer::Job> announced_;
+  std::vector<WindowDesk::Job> answers_;
   std::vector<void*> released_;
   std::vector<PartitionId> regressed_;  // their stores have; told since the last look
   std::vector<LeftBehind> left_behind_;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,9 +57,10 @@ class SourceEvents {
   // Partition -1: none of the group or topic of that name.
   virtual void Incident(const PartitionName& partition, int64_t offset, const std::string& why) = 0;
   // Before Assigned(): settles from where to read, by what the window knows of the partition.
-  // Errors as from asking the broker: transient ones are asked again later, others are incidents.
-  virtual Status Prepare(PartitionId partition, const PartitionName& name,
-                         Assignment& assignment) = 0;
+  // Nothing: the window is being asked; again after AskAgain(). Errors as from asking the broker:
+  // transient ones are asked again later, others are incidents.
+  virtual std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
+                                        Assignment& assignment) = 0;
   // What lies in [from, to), below the start of the assignment, is gone from the log: the window
   // never learns of it. Whether reading goes on, at `to`.
   virtual bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) = 0;
@@ -100,6 +102,8 @@ class Source {
   // under way comes first. Precondition: the core has let go of it, as of a lost one.
   virtual void AssignAnew(PartitionId partition) = 0;
 
+  // Partitions that wait for Prepare() are asked about again by the next Serve().
+  virtual void AskAgain() {}
   // Takes no new assignment from now on.
   virtual void Refuse() = 0;
   // Leaves the group and joins it again as a new member. Precondition: everything is given back.

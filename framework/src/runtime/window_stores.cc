@@ -12,12 +12,23 @@ namespace oncemq {
 
 Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                              Assignment& assignment) {
-  AssignFacts& facts = assignment.facts;
-  const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
-  const auto known = window_->Open({facts.source, facts.partition, name.topic, owner});
+  const AssignFacts& facts = assignment.facts;
+  const std::string owner = OwnerText(assignment);
+  return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
+             assignment);
+}
+
+std::string WindowStores::OwnerText(const Assignment& assignment) const {
+  return "cluster " + assignment.cluster + ", " + options_.owner;
+}
+
+Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
+                         const Result<Known>& known, Assignment& assignment) {
   if (!known) {
     return known.error();  // asked for again twice a second, or a stop: the member says which
   }
+  AssignFacts& facts = assignment.facts;
+  facts.source = known->source;
   assignment.store_regressed |= known->regressed;
   if (Status fits = FitStore(*known, options_.rules, assignment); !fits) {
     window_->Close(facts.source, facts.partition);
@@ -55,8 +66,10 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
                     .watermark = commit.watermark,
                     .incarnation = store.incarnation};
   if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
-    Acknowledged(commit.partition, commit.number,
-                 DecodeCommit(commit.metadata, commit.offset).value_or(CommitMetadata{}).own);
+    const Own own = DecodeCommit(commit.metadata, commit.offset).value_or(CommitMetadata{}).own;
+    if (const auto progress = Acknowledged(commit.partition, commit.number, own)) {
+      Tell(*progress);
+    }
   }
   if (ONCEMQ_MUTANT("high-water-of-applied-only")) {
     const auto metadata = DecodeCommit(commit.metadata, commit.offset);
@@ -74,15 +87,20 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
                       .metadata = commit.metadata};
 }
 
-void WindowStores::Acknowledged(PartitionId partition, uint64_t number, Own own) {
+std::optional<Progress> WindowStores::Acknowledged(PartitionId partition, uint64_t number,
+                                                   Own own) {
   const auto found = stores_.find(partition);
   if (found == stores_.end() || found->second.number != number) {
-    return;
+    return std::nullopt;
   }
   Progress progress = found->second.progress;
   progress.own = own;
+  return progress;
+}
+
+// Only the space depends on it: a later commit forgets the rest.
+void WindowStores::Tell(const Progress& progress) {
   Change change;
-  // Only the space depends on it: what is not forgotten now is forgotten with a later commit.
   static_cast<void>(
       errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
 }

@@ -30,16 +30,24 @@ class WindowStores {
   WindowStores(Window* window, Options options, StoreErrors& errors)
       : window_(window), options_(std::move(options)), errors_(errors) {}
 
-  // See SourceEvents::Prepare().
+  // Tells it now.
+  void Tell(const Progress& progress);
+
+  // See SourceEvents::Prepare(). The calls of the window are made here and now.
   Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
+  // The same in two steps, with Window::Open() between them.
+  std::string OwnerText(const Assignment& assignment) const;
+  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
+             Assignment& assignment);
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
   void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
   void Assigned(PartitionId partition) { unbegun_.erase(partition); }
   // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
   // where the window knows the partition by now.
   std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to);
-  // The broker has it. What the window may forget by now, it forgets.
-  void Acknowledged(PartitionId partition, uint64_t number, Own own);
+  // The broker has it: the progress to tell the window, so that it may forget. Nothing: a later
+  // commit was announced.
+  std::optional<Progress> Acknowledged(PartitionId partition, uint64_t number, Own own);
 
   // What lies below `from` will not be known.
   void RaiseFrom(PartitionId partition, int64_t from);

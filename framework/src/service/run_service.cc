@@ -70,6 +70,7 @@ int RunFile(const std::string& file, Handler handler, const RunServiceOptions& o
       *service,
       {.handler = [&](StopSignals&) { return std::move(handler); },
        .open_locks = options.open_locks,
+       .open_window = options.open_window,
        // The handler may write its results to standard output.
        .tell = [](const RunReport& report) { std::cerr << ReportText(report) << std::flush; }});
 }

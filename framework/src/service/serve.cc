@@ -56,7 +56,8 @@ int CodeOf(const RunReport& report, const StopSignals& signals) {
 int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSignals& signals) {
   Log(LogLevel::kInfo, "oncemq", "starting",
       {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
-  const auto window = OpenServiceWindow(options);
+  const auto window =
+      request.open_window != nullptr ? request.open_window(options) : OpenServiceWindow(options);
   if (!window) {
     return TellRefusal(window.error());
   }

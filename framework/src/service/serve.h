@@ -27,6 +27,7 @@ struct ServeRequest {
   // Called when the signals are taken: a handler may ask to stop, which counts as a failure.
   std::function<Handler(StopSignals& signals)> handler;
   LockOpener open_locks = nullptr;
+  WindowOpener open_window = nullptr;  // as in RunServiceOptions
   std::function<void(const RunReport& report)> tell;
 };
 

@@ -4,6 +4,14 @@
 #include "oncemq/base/clock.h"
 
 namespace oncemq {
+namespace {
+
+constexpr char kNoPostgresOpener[] =
+    "`window.engine` is `postgres`, and this program opens no window there: link "
+    "oncemq::service_postgres, and give RunService OpenPostgresServiceWindow "
+    "(RunServiceOptions::open_window)";
+
+}  // namespace
 
 Status CheckServiceWindow(const ServiceOptions& options) {
 #ifdef ONCEMQ_WITH_ROCKSDB
@@ -32,6 +40,8 @@ Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options)
 #else
       break;
 #endif
+    case ServiceOptions::Engine::kPostgres:
+      return Error{Code::kInvalid, Effect::kNone, kNoPostgresOpener};
   }
   return Error{Code::kInvalid, Effect::kNone, "this build has no window of that engine"};
 }

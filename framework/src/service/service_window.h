@@ -18,7 +18,8 @@ namespace oncemq {
 // Thread safety: any thread.
 Status CheckServiceWindow(const ServiceOptions& options);
 
-// nullptr: the options want no window. Failures: those of CheckServiceWindow, else the engine's.
+// nullptr: the options want no window. A window in PostgreSQL is refused: the library that has its
+// client opens it (service_postgres.h). Failures: those of CheckServiceWindow, else the engine's.
 Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options);
 
 }  // namespace oncemq

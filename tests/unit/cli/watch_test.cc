@@ -86,6 +86,22 @@ TEST(Watch, PutsAWindowInMemoryInPlaceOfTheStoresOnDisk) {
 }
 #endif
 
+#ifdef ONCEMQ_WITH_POSTGRES
+TEST(Watch, PutsAWindowInMemoryInPlaceOfTheDatabase) {
+  const ServiceOptions watch = WatchOptions(
+      WatchedService("engine: postgres, at: 'postgres://u:hunter2@h/d', level: guarded, "
+                     "ids: crossing, id: key, lease: 90s, max_lease: 95s"),
+      {.mark = "m"});
+  EXPECT_EQ(watch.engine, ServiceOptions::Engine::kMemory);
+  EXPECT_EQ(LevelOf(watch), Level::kOpaque);
+  EXPECT_EQ(watch.postgres_at, "");
+  EXPECT_EQ(watch.postgres.scope, "");
+  EXPECT_EQ(watch.memory.times.lease, milliseconds(90'000));
+  EXPECT_TRUE(watch.runtime.ids_partition_owned) << "its group has one member";
+  EXPECT_TRUE(CheckService(watch)) << CheckService(watch).error().message;
+}
+#endif
+
 TEST(Watch, OfAServiceWithoutAWindowHasNone) {
   const ServiceOptions watch = WatchOptions(WatchedService("engine: none"), {.mark = "m"});
   EXPECT_EQ(watch.engine, ServiceOptions::Engine::kNone);

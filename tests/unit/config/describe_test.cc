@@ -65,10 +65,10 @@ TEST(Describe, ShowsTheDefaultsInForce) {
 std::string Uncommented(const std::string& reference) {
   std::string out;
   std::istringstream lines(reference);
-  bool disk = false;  // disk_window_test.cc looks at that part, which stands beside the other one
+  bool other = false;  // a window of another engine: the tests of those look at it
   for (std::string line; std::getline(lines, line);) {
-    disk = disk ? line.starts_with('#') : line == "# window:";
-    if (disk) {
+    other = other ? line.starts_with('#') : line == "# window:";
+    if (other) {
       continue;
     }
     const size_t at = line.find_first_not_of(' ');

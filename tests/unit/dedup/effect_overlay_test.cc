@@ -39,7 +39,7 @@ TEST(EffectOverlay, HoweverOftenAMessageWroteARowItIsAsBeforeWhenItIsTakenBack) 
   EffectOverlay overlay(Nothing);
   overlay.Begin();
   ASSERT_TRUE(overlay.Put("row", "kept"));
-  overlay.Keep();
+  EXPECT_TRUE(overlay.Keep());
   overlay.Begin();
   ASSERT_TRUE(overlay.Put("row", "first"));
   ASSERT_TRUE(overlay.Delete("row"));
@@ -107,7 +107,7 @@ TEST_F(WatchedRows, WhatItWritesItselfIsReadAndChangesNothing) {
 TEST_F(WatchedRows, TheFirstLookCounts) {
   overlay_.Begin();
   ASSERT_TRUE(overlay_.Watch("a"));
-  overlay_.Keep();
+  EXPECT_TRUE(overlay_.Keep());
   store_["a"] = "of another run";
   overlay_.Begin();
   EXPECT_EQ(*overlay_.Watch("a"), "of another run");

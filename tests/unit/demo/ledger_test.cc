@@ -42,11 +42,11 @@ class LedgerTest : public ::testing::Test {
     ClaimAnswer answer;
     ASSERT_TRUE(windows_->Claim({&claim, 1}, {&answer, 1}));
     ASSERT_EQ(answer.answer, Answer::kGranted);
-    auto effects = windows_->NewEffects(0, partition);
+    auto effects = windows_->NewEffects(0, partition, {});
     ASSERT_TRUE(effects);
     (*effects)->Begin();
-    EXPECT_TRUE(Book(**effects, {payment, "A", partition, at.offset, 5}));
-    (*effects)->Keep();
+    EXPECT_TRUE(Book(*(*effects)->rows(), {payment, "A", partition, at.offset, 5}));
+    EXPECT_TRUE((*effects)->Keep());
     const CompleteRequest complete{.id = id, .token = token, .at = at};
     Change change{};
     EXPECT_TRUE(windows_->CompleteWith(**effects, {&complete, 1}, {&change, 1}));

@@ -51,11 +51,11 @@ class FencedEffectsTest : public HandlerLocksTest {
   static void Pay(FencedEffects& rows, int amount) {
     EXPECT_TRUE(rows.Put(kAccount, std::to_string(Balance(rows) + amount)));
   }
-  std::unique_ptr<EffectBatch> NewRows() { return *window_->NewEffects(0, 0); }
-  int Balance() { return std::stoi(**NewRows()->Get(kAccount)); }
+  std::unique_ptr<EffectBatch> NewRows() { return *window_->NewEffects(0, 0, {}); }
+  int Balance() { return std::stoi(**NewRows()->rows()->Get(kAccount)); }
   std::string FenceRow() {
     static constexpr std::string_view kRow("\0oncemq/fence/account/42", 24);
-    return **NewRows()->Get(kRow);
+    return **NewRows()->rows()->Get(kRow);
   }
   // Somebody else is let in; the holder is told with its next renewal only.
   void TakeAway() {
@@ -95,7 +95,7 @@ TEST_F(FencedEffectsTest, WhatALaterHolderReadTooEarlyIsNotWrittenOverAFormerHol
   ClaimAnswer claimed;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&claimed, 1}));
   const auto batch = NewRows();
-  auto rows_of_former = FencedEffects::Begin(*batch, former);
+  auto rows_of_former = FencedEffects::Begin(*batch->rows(), former);
   Evict(former);
   const Work too_early = [&](FencedEffects& rows) {
     const int before = Balance(rows);
@@ -127,7 +127,7 @@ TEST_F(FencedEffectsTest, HoldersOfAnElidedNameAreToldApartThoughTheyHaveOneFenc
 
 TEST_F(FencedEffectsTest, RowsOfAnEarlierHolderAreRefused) {
   const auto rows_of_run = NewRows();
-  EffectBatch& rows = *rows_of_run;
+  Effects& rows = *rows_of_run->rows();
   Lease first = std::move(**domain_->Acquire("x"));
   auto by_first = FencedEffects::Begin(rows, first);
   ASSERT_TRUE(by_first.has_value() && by_first->has_value());
@@ -150,7 +150,7 @@ TEST_F(FencedEffectsTest, RowsOfAnEarlierHolderAreRefused) {
 
 TEST_F(FencedEffectsTest, TheRowOfAFenceIsNobodysToWrite) {
   const auto rows_of_run = NewRows();
-  EffectBatch& rows = *rows_of_run;
+  Effects& rows = *rows_of_run->rows();
   ASSERT_TRUE(rows.Put("fence/x", "of the user"));
   const Lease lease = std::move(**domain_->Acquire("x"));
   auto fenced = FencedEffects::Begin(rows, lease);

@@ -13,13 +13,11 @@ namespace {
 class Rows final : public EffectBatch {
  public:
   explicit Rows(const std::function<void()>& on_keep) : on_keep_(on_keep) {}
-  Result<std::optional<std::string>> Get(std::string_view) override { return {std::nullopt}; }
-  Result<std::optional<std::string>> Watch(std::string_view) override { return {std::nullopt}; }
-  Status Put(std::string_view, std::string_view) override { return {}; }
-  Status Delete(std::string_view) override { return {}; }
-  Status Add(std::string_view, int64_t) override { return {}; }
   void Begin() override {}
-  void Keep() override { on_keep_(); }
+  Status Keep() override {
+    on_keep_();
+    return {};
+  }
   void Undo() override {}
 
  private:
@@ -49,7 +47,8 @@ class AtomicWindow final : public Window {
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
     return All(requests.size(), answers);
   }
-  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t) override {
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
+                                                  std::span<const ClaimRequest>) override {
     return std::unique_ptr<EffectBatch>(std::make_unique<Rows>(on_keep));
   }
   Status CompleteWith(EffectBatch&, std::span<const CompleteRequest> requests,

@@ -47,7 +47,9 @@ struct Told final : SourceEvents {
   void Incident(const PartitionName& partition, int64_t, const std::string& why) override {
     incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
   }
-  Status Prepare(PartitionId, const PartitionName&, Assignment&) override { return ready; }
+  std::optional<Status> Prepare(PartitionId, const PartitionName&, Assignment&) override {
+    return ready;
+  }
   bool CatchUpGap(PartitionId, int64_t, int64_t) override { return true; }
   bool Finished(PartitionId) const override { return true; }
   void Failed(const std::string& why) override { failure = why; }

@@ -146,7 +146,7 @@ class CooperativeMemberTest : public MemberTest {
     return ids;
   }
 
-  // Past the member: what its client reads.
+  // Past the member: the reading of its client.
   PartitionListPtr ListOf(PartitionId id, int64_t offset) const {
     PartitionListPtr list(rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(list.get(), "four", table_->Name(id).partition)->offset =

@@ -81,9 +81,13 @@ void Script::Prepare(PartitionId partition, const std::optional<CommitAction>& s
       assignment.facts.start = assignment.facts.read_from = stored->offset;
       assignment.facts.metadata = *DecodeCommit(stored->metadata, stored->offset);
     }
-    const Status ready =
-        events.Prepare(partition, {"topic", assignment.facts.partition}, assignment);
-    ASSERT_TRUE(ready) << ToString(ready.error());
+    const auto ready = events.Prepare(partition, {"topic", assignment.facts.partition}, assignment);
+    if (!ready) {
+      MutexLock lock(mutex_);
+      waiting_.push_back([this, partition, stored] { Prepare(partition, stored); });
+      return;
+    }
+    ASSERT_TRUE(*ready) << ToString(ready->error());
     {
       MutexLock lock(mutex_);
       readable_.push_back(partition);
@@ -91,6 +95,17 @@ void Script::Prepare(PartitionId partition, const std::optional<CommitAction>& s
     }
     events.Assigned(partition, assignment.facts);
   });
+}
+
+void Script::AskAgain() {
+  std::vector<std::function<void()>> waiting;
+  {
+    MutexLock lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const auto& prepare : waiting) {
+    prepare();
+  }
 }
 
 void Script::Hold(PartitionId partition, const std::string& why, bool stopped) {

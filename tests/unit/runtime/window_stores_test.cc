@@ -308,7 +308,7 @@ TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsCl
   loop.script().Tell([&](SourceEvents& events) {
     Assignment assignment;
     assignment.log.end = 1'000;
-    const Status ready = events.Prepare(0, {"topic", 0}, assignment);
+    const Status ready = *events.Prepare(0, {"topic", 0}, assignment);
     EXPECT_TRUE(ready) << ToString(ready.error());
     opened = ready.has_value() && stores_.open() == 1;
   });
@@ -422,7 +422,7 @@ TEST_F(WindowStoresTest, AStoreThatWasToBeClosedIsClosedAlsoWhereItCannotBeOpene
   stores_.unopened = true;
   loop.script().Tell([](SourceEvents& events) {  // it comes back, cannot be had, and goes again
     Assignment assignment;
-    EXPECT_FALSE(events.Prepare(0, {"topic", 0}, assignment));
+    EXPECT_FALSE(*events.Prepare(0, {"topic", 0}, assignment));
   });
   ASSERT_TRUE(Holds([&] { return stores_.not_opened == 1; }));
   go = true;

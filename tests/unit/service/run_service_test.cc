@@ -112,6 +112,35 @@ TEST_F(RunServiceTest, TheOpenerOfLocksGetsTheOptionsOfTheFile) {
   EXPECT_THAT(ended.err, HasSubstr("nobody is at memory:"));
 }
 
+#ifdef ONCEMQ_WITH_POSTGRES
+constexpr char kShared[] =
+    "kafka: {brokers: \"127.0.0.1:1\", group: payments}\n"
+    "topics: payments\n"
+    "window: {engine: postgres, at: \"postgres://u:hunter2@127.0.0.1:1/d\", level: guarded,\n"
+    "         ids: crossing, id: {header: message-id}}\n";
+
+TEST_F(RunServiceTest, AFileWithAWindowInPostgresIsRefusedByAProgramThatOpensNone) {
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << kShared;
+  const Ended ended = Refusal({"-c", file});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err,
+              HasSubstr("`window.engine` is `postgres`, and this program opens no window there: "
+                        "link oncemq::service_postgres"));
+}
+
+TEST_F(RunServiceTest, TheOpenerOfWindowsGetsTheOptionsOfTheFile) {
+  const WindowOpener open = [](const ServiceOptions& options) -> Result<std::unique_ptr<Window>> {
+    return Error{Code::kUnavailable, Effect::kNone, "nobody keeps " + options.postgres.scope};
+  };
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << kShared;
+  const Ended ended = Refusal({"-c", file}, {.open_window = open});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("nobody keeps default/default/payments/default"));
+}
+#endif
+
 // Each in a child: the signals concern the whole process. The opener is called when they are taken,
 // and before anything waits for the broker.
 class RunServiceDeathTest : public RunServiceTest {

@@ -58,17 +58,25 @@ class Effects {
 // The value of a sum; nothing if the bytes are none.
 std::optional<int64_t> SumOf(std::string_view value);
 
+class SqlEffects;
 class Window;
 
 // The effects of one run, message by message. For the code that drives handlers.
-class EffectBatch : public Effects {
+class EffectBatch {
  public:
   virtual ~EffectBatch() = default;
   // The window that made it, and the only one that takes it; nullptr: no window does.
   const Window* window() const { return window_; }
   virtual void Begin() = 0;  // a message
-  virtual void Keep() = 0;   // it is done
-  virtual void Undo() = 0;   // it is not: nothing of it stays
+  // It is done. Failure: something that it wrote was refused, and the handler did not notice;
+  // nothing of it stays.
+  virtual Status Keep() = 0;
+  virtual void Undo() = 0;  // it is not done: nothing of it stays
+  // It takes no further message.
+  virtual bool Full() const { return false; }
+  // Where handlers write; nullptr: the window has no such place.
+  virtual Effects* rows() { return nullptr; }
+  virtual SqlEffects* sql() { return nullptr; }
 
  protected:
   explicit EffectBatch(const Window* window = nullptr) : window_(window) {}

@@ -131,15 +131,15 @@ struct RestoreRequest {
   LogTime time = kNoLogTime;  // as in CompleteRequest
 };
 
-// A partition whose markers have a store of their own (WindowCapabilities::by_partition).
+// A partition, for a window that keeps the history of its commits.
 struct StoreName {
-  uint32_t source = 0;
+  uint32_t source = 0;  // the number that the caller gives the topic
   int32_t partition = 0;
   std::string_view topic;
   std::string_view owner;  // cluster, group, scope, recipe, isolation, as text (rule 28)
 };
 
-// What such a store knows.
+// The knowledge of such a window about a partition.
 struct Known {
   // Of each offset of [from, to) it is on record here what became of it, or it was and has been
   // forgotten by age: then the horizon says so (rules 26, 27). What was refused without a claim
@@ -152,6 +152,8 @@ struct Known {
   uint64_t incarnation = 0;  // of this opening: commits that rest on it carry it
   // Earlier ones, since the last commit that was acknowledged: it may be of any of them.
   std::vector<uint64_t> earlier;
+  // The number of the topic in the coordinates of this store, the same for ever.
+  uint32_t source = 0;
   // Changes are gone that this process was told of as made. Said once, by the opening that finds
   // it.
   bool regressed = false;
@@ -205,8 +207,13 @@ struct WindowCapabilities {
   bool atomic = false;
   bool keeps_results = true;
   bool fingerprints = true;
-  bool ages = false;                // forgets finished ids by log time
-  bool by_partition = false;        // each partition has a store of its own: Open() comes first
+  bool ages = false;           // forgets finished ids by log time
+  bool by_partition = false;   // each partition has a store of its own
+  bool remote = false;         // a call is a round trip: never on a thread that must not wait
+  bool keeps_history = false;  // Open() comes first; Announce() and Committed() are told
+  // False: Claim() only looks, and the marker that CompleteWith() inserts decides among copies.
+  bool stores_claims = true;
+  bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
   milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
@@ -226,11 +233,12 @@ class Window {
   virtual ~Window() = default;
   virtual const WindowCapabilities& capabilities() const = 0;
 
-  // Where each partition has a store of its own: makes it ready, and says what it knows. Open twice
-  // is open. kUnavailable: somebody else holds it, or it cannot be read now; ask again. Other
-  // errors are for a person. Before it and after Close() requests for the partition are answered
-  // kFenced. kRegressed, of any other call: the store has lost changes that it had acknowledged. No
-  // call is answered before Open(), so that an assignment compares the store with the commit.
+  // Where a window keeps history: makes the partition ready, and tells its history. Open
+  // twice is open. kUnavailable: somebody else holds it, or it cannot be read now; ask again. Other
+  // errors are for a person. Where each partition has a store of its own, requests for it are
+  // answered kFenced before this and after Close(). kRegressed, of any other call: the store has
+  // lost changes that it had acknowledged. No call is answered before Open(), so that an assignment
+  // compares the store with the commit.
   virtual Result<Known> Open(const StoreName& name);
   // The partition is given back: the next owner may open the store. Calls that are under way end.
   virtual void Close(uint32_t source, int32_t partition);
@@ -248,9 +256,11 @@ class Window {
   // claimed the id.
   virtual Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) = 0;
 
-  // A batch for the effects of one run of the partition, level atomic. kInvalid: the window does
-  // not carry it. It must not outlive the window.
-  virtual Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition);
+  // A batch for the effects of one run of the partition, level atomic. `granted`: the claims of the
+  // run; their ids outlive the batch. kInvalid: the window does not carry it. It must not outlive
+  // the window.
+  virtual Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
+                                                          std::span<const ClaimRequest> granted);
 
   // open -> done for all of them together with the effects, or kFenced for all of them and nothing
   // is written: one of them is not the caller's any more, so the batch is not what it seems

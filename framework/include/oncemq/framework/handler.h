@@ -52,7 +52,8 @@ class MessageLocks;
 class Context {
  public:
   Context(std::string_view id, Token token, Own own, uint32_t attempt, bool uncertain,
-          const std::stop_token& stop, Effects* effects = nullptr, MessageLocks* locks = nullptr)
+          const std::stop_token& stop, EffectBatch* effects = nullptr,
+          MessageLocks* locks = nullptr)
       : id_(id),
         token_(token),
         own_(own),
@@ -83,8 +84,11 @@ class Context {
   bool uncertain() const { return uncertain_; }
   // Requested when the right to run is about to end.
   const std::stop_token& stop() const { return stop_; }
-  // Where to write the effect, at the level atomic; nullptr at the others.
-  Effects* effects() const { return effects_; }
+  // Where to write the effect, at the level atomic: rows of the partition's own store (rocksdb)...
+  Effects* effects() const { return effects_ != nullptr ? effects_->rows() : nullptr; }
+  // ...or the transaction of the database (postgres; sql_effects.h). nullptr where the window has
+  // none, and at the other levels.
+  SqlEffects* sql() const { return effects_ != nullptr ? effects_->sql() : nullptr; }
 
   // Waits for the name and holds it until the handler has returned; at the level atomic until its
   // effects are written. nullptr: not granted, because stop() was requested or as `how` says. A
@@ -110,7 +114,7 @@ class Context {
   bool uncertain_;
   const std::stop_token&
       stop_;  // the run's: a copy for each message would cost two shared counters
-  Effects* effects_;
+  EffectBatch* effects_;
   MessageLocks* locks_;
 };
 

@@ -40,6 +40,7 @@
 #include <string>
 
 #include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
 #include "oncemq/framework/handler.h"
 #include "oncemq/locks/lock_domain.h"
 
@@ -50,11 +51,18 @@ struct ServiceOptions;
 // Opens the stores that `locks` of a service file names.
 using LockOpener = Result<std::unique_ptr<LockDomain>> (*)(const ServiceOptions& options);
 
+// Opens the window that a service file names; nullptr where it names none.
+using WindowOpener = Result<std::unique_ptr<Window>> (*)(const ServiceOptions& options);
+
 struct RunServiceOptions {
   // For a file that names a store of locks: OpenServiceLocks (service_locks.h), in a program that
   // links oncemq::service_locks. Without it such a file is refused, and the program is linked with
   // no client of such a store.
   LockOpener open_locks = nullptr;
+  // For a file with the window in PostgreSQL: OpenPostgresServiceWindow (service_postgres.h), in a
+  // program that links oncemq::service_postgres. Without it such a file is refused, and the program
+  // is linked with no client of PostgreSQL.
+  WindowOpener open_window = nullptr;
 };
 
 // The arguments are `-c FILE` or `--config FILE`, and `--help`; others are refused.

@@ -5,11 +5,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "oncemq/base/log.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/local_window.h"
 #include "oncemq/dedup/memory_window.h"
+#include "oncemq/dedup/postgres_window.h"
 #include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
 
@@ -34,19 +36,33 @@ struct ServiceOptions {
   // domain of its locks is opened by OpenServiceLocks (service_locks.h).
   RuntimeOptions runtime;
   // Where finished ids are remembered; kNone keeps order and commits, and suppresses nothing.
-  enum class Engine : unsigned char { kNone, kMemory, kRocksDb } engine = Engine::kNone;
+  enum class Engine : unsigned char { kNone, kMemory, kRocksDb, kPostgres } engine = Engine::kNone;
   // How the memory window is opened, level included.
   MemoryWindowOptions memory;
   // And the windows on disk, one for each partition (OpenPartitionWindows).
   LocalWindowOptions local;
+  // And the window in PostgreSQL (OpenPostgresServiceWindow, service_postgres.h). A service file
+  // gives it the scope of WindowScope().
+  PostgresWindowOptions postgres;
+  // The address of its database; never shown as it is, since it may hold a password.
+  std::string postgres_at;
   ServiceLocks locks;
   LogOptions log;
   // Where the running service can be asked; nowhere, if nothing is said.
   AdminOptions admin;
 };
 
+// As a service file names it.
+std::string_view ToString(ServiceOptions::Engine engine);
+
 // Of the engine in force; nothing where none is, or nobody has said it.
 std::optional<Level> LevelOf(const ServiceOptions& options);
+
+// Leases and waits of the engine in force; without one those of the window in memory.
+const WindowTimes& TimesOf(const ServiceOptions& options);
+
+// app/namespace/group/handler: the name under which all processes of a group share one window.
+std::string WindowScope(const RuntimeOptions& runtime);
 
 // Refuses what no engine of this build can promise, and limits that contradict each other. The text
 // names the options as the file does.

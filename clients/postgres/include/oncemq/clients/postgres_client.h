@@ -20,8 +20,6 @@
 
 namespace oncemq {
 
-Result<SqlPlace> ParsePostgresPlace(std::string_view url);
-
 // A server that takes no writes is refused. Sessions are READ COMMITTED and end statements of their
 // own that run for longer than a call; all else is as the server has it, synchronous_commit too.
 Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times = {},

@@ -34,6 +34,7 @@ struct SqlRefusal {
   std::string state;  // SQLSTATE
   int number = 0;     // of MariaDB
   std::string text;
+  size_t at = 0;  // which statement of the call, where the server runs them in a pipeline
 };
 
 // As an Error.
@@ -74,6 +75,9 @@ class SqlTransaction final : public SqlSession {
   // Several: one round trip in PostgreSQL, one for each in MariaDB. An Error or a refusal ends the
   // transaction, and nothing of it stays.
   Result<SqlOutcome> Try(std::span<const SqlStatement> statements);
+  // The same, but a refusal leaves the transaction: only an attempt that begins with ROLLBACK TO
+  // SAVEPOINT works then.
+  Result<SqlOutcome> Attempt(std::span<const SqlStatement> statements);
   // An Error with Effect::kUnknown: it may be committed, or not.
   Status Commit();
   // Together with last statements; gives their answers. PostgreSQL: all in one round trip.
@@ -86,6 +90,7 @@ class SqlTransaction final : public SqlSession {
   SqlTransaction(SqlClient& client, std::unique_ptr<SqlLine> line, milliseconds answer);
   BootTime Until() const;
   Result<SqlOutcome> Send(std::span<const SqlStatement> statements);
+  Result<SqlOutcome> Try(std::span<const SqlStatement> statements, bool stays);
   void Drop();
 
   SqlClient& client_;

@@ -39,6 +39,8 @@ struct SqlPlaceRules {
 
 // Failures: kInvalid, which never repeats the password.
 Result<SqlPlace> ParseSqlPlace(std::string_view url, const SqlPlaceRules& rules);
+// postgres://user[:password]@host[:port]/database, as postgres_client.h has it.
+Result<SqlPlace> ParsePostgresPlace(std::string_view url);
 // For people: without user, password and parameters.
 std::string ToString(const SqlPlace& place);
 

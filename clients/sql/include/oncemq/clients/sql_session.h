@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,8 +17,11 @@ namespace oncemq {
 
 enum class SqlDialect : unsigned char { kPostgres, kMariadb };
 
-// A whole number, or bytes (bytea, VARBINARY, BLOB).
-using SqlValue = std::variant<int64_t, std::string_view>;
+// Arrays, for PostgreSQL only (bigint[], bytea[]): unnest() makes rows of them.
+using SqlNumbers = std::span<const int64_t>;
+using SqlTexts = std::span<const std::string_view>;
+// A whole number, or bytes (bytea, VARBINARY, BLOB), or an array of them.
+using SqlValue = std::variant<int64_t, std::string_view, SqlNumbers, SqlTexts>;
 
 // Values never stand in the text: it has $1, $2 for them in PostgreSQL, ? in MariaDB.
 struct SqlStatement {

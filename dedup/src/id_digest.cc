@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "long_id.h"
+#include "id_digest.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

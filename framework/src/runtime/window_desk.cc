@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "announcer.h"
+#include "window_desk.h"
 
 #include <utility>
 
@@ -8,13 +8,13 @@
 
 namespace oncemq {
 
-Announcer::Announcer(Window* window, StoreErrors& errors, Wake& wake)
+WindowDesk::WindowDesk(Window* window, StoreErrors& errors, Wake& wake)
     : window_(window),
       errors_(errors),
       wake_(wake),
-      thread_(StartThread("oncemq-announce", [this] { Work(); })) {}
+      thread_(StartThread("oncemq-window", [this] { Work(); })) {}
 
-Announcer::~Announcer() {
+WindowDesk::~WindowDesk() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -26,8 +26,7 @@ Announcer::~Announcer() {
   }
 }
 
-void Announcer::Add(CommitAction commit, Announcement announcement) {
-  Job job{std::move(commit), announcement};
+void WindowDesk::Add(Job job) {
   if (!thread_) {
     Make(job);
   }
@@ -41,7 +40,7 @@ void Announcer::Add(CommitAction commit, Announcement announcement) {
   }
 }
 
-bool Announcer::Take(std::vector<Job>& done) {
+bool WindowDesk::Take(std::vector<Job>& done) {
   MutexLock lock(mutex_);
   for (Job& job : done_) {
     done.push_back(std::move(job));
@@ -50,16 +49,41 @@ bool Announcer::Take(std::vector<Job>& done) {
   return !done.empty();
 }
 
-void Announcer::Make(Job& job) {
+void WindowDesk::Make(Job& job) {
+  std::visit([this](auto& one) { Call(one); }, job);
+}
+
+void WindowDesk::Call(RaiseOwn& job) {
+  job.own = window_->RaiseOwn(job.source, job.partition, job.action.floor);
+  if (!job.own) {
+    (void)errors_.Window("raise own", 1, job.own.error());
+  }
+}
+
+void WindowDesk::Call(Open& job) {
+  job.known = window_->Open({job.source, job.name.partition, job.name.topic, job.owner});
+}
+
+void WindowDesk::Call(Announce& job) {
   job.announcement.metadata = job.commit.metadata;  // where it lies now
   if (!ONCEMQ_MUTANT("commit-not-announced")) {
     job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
   }
 }
 
-void Announcer::Work() {
+void WindowDesk::Call(Committed& job) {
+  Change change;
+  (void)errors_.Window("committed", 1, window_->Committed({&job.progress, 1}, {&change, 1}));
+}
+
+void WindowDesk::Call(Restore& job) {
+  job.made =
+      errors_.Window("restore", job.requests.size(), window_->Restore(job.requests, job.changes));
+}
+
+void WindowDesk::Work() {
   for (;;) {
-    Job job;
+    std::optional<Job> job;
     {
       MutexLock lock(mutex_);
       changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ending_ || !waiting_.empty(); });
@@ -69,9 +93,9 @@ void Announcer::Work() {
       job = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    Make(job);
+    Make(*job);
     MutexLock lock(mutex_);
-    done_.push_back(std::move(job));
+    done_.push_back(*std::move(job));
     wake_.Notify();
   }
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window of a service, opened by a command.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <memory>
+
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+
+// A WindowOpener (run_service.h): OpenPostgresServiceWindow(), or in a build without PostgreSQL
+// OpenServiceWindow().
+Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options);
+
+// The window in a database, to look into it: nothing is made there. kNotFound: no service has
+// opened it yet. `call`: the longest time for one answer.
+Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call);
+
+}  // namespace oncemq

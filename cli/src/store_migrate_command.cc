@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
+#include "ask_service.h"
+#include "audit.h"
+#include "exit_code.h"
+#include "lock_place.h"
+#include "oncemq/dedup/postgres_window.h"
+#include "oncemq/framework/service_file.h"
+#include "safe_json.h"
+#include "store_command.h"
+
+namespace oncemq {
+namespace {
+
+#ifdef ONCEMQ_WITH_POSTGRES
+
+Error MigrationRefused(std::string why) {
+  return {Code::kInvalid, Effect::kNone, std::move(why)};
+}
+
+// Where the tables are to be.
+struct MigrationPlace {
+  std::string at;
+  std::string schema;
+};
+
+Result<MigrationPlace> PlaceOfFile(const std::string& config) {
+  const Result<ServiceOptions> options = LoadService(config);
+  if (!options) {
+    return options.error();
+  }
+  if (options->engine != ServiceOptions::Engine::kPostgres) {
+    return MigrationRefused(config + ": `window.engine` is `" +
+                            std::string(ToString(options->engine)) +
+                            "`; only the window in PostgreSQL has tables");
+  }
+  return MigrationPlace{options->postgres_at, options->postgres.schema};
+}
+
+Result<MigrationPlace> PlaceOf(const MigrateArguments& arguments) {
+  if (!arguments.config.empty()) {
+    return PlaceOfFile(arguments.config);
+  }
+  if (HasPassword(arguments.at)) {
+    return MigrationRefused(
+        "an address with a password in it belongs into the environment, as ONCEMQ_WINDOW");
+  }
+  MigrationPlace place{Said(arguments.at, "ONCEMQ_WINDOW"), arguments.schema};
+  if (place.schema.empty()) {
+    place.schema = PostgresWindowOptions().schema;
+  }
+  if (place.at.empty() && !arguments.print) {
+    return MigrationRefused(
+        "which database? Say -c FILE, or --at postgres://user@host:port/database; or set "
+        "ONCEMQ_WINDOW");
+  }
+  return place;
+}
+
+int MigrationFailed(const Error& error) {
+  std::cerr << SafeText(error.message) << "\n";
+  return CodeOfAsked(error);
+}
+
+int PrintSchema(const std::string& schema) {
+  const auto text = PostgresWindowSchema(schema);
+  if (!text) {
+    return MigrationFailed(text.error());
+  }
+  std::cout << *text;
+  return kExitDone;
+}
+
+#endif
+
+}  // namespace
+
+#ifdef ONCEMQ_WITH_POSTGRES
+
+int StoreMigrateCommand(const MigrateArguments& arguments) {
+  const auto place = PlaceOf(arguments);
+  if (!place) {
+    std::cerr << place.error().message << "\n";  // of a file: a line for each mistake
+    return kExitUsage;
+  }
+  if (arguments.print) {
+    return PrintSchema(place->schema);
+  }
+  const Status made = Audited(
+      "store migrate", place->schema, "",
+      [&] { return MigratePostgresWindow(place->at, place->schema); },
+      [](const Status& done) { return done ? std::string("done") : ToString(done.error()); });
+  if (!made) {
+    return MigrationFailed(made.error());
+  }
+  std::cout << "the tables of the window are in the schema " << place->schema << "\n";
+  return kExitDone;
+}
+
+#else
+
+int StoreMigrateCommand(const MigrateArguments&) {
+  std::cerr << "this build has no window in PostgreSQL (ONCEMQ_WITH_POSTGRES=OFF)\n";
+  return kExitUsage;
+}
+
+#endif
+
+}  // namespace oncemq

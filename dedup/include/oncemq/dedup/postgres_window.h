@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in PostgreSQL: one memory of ids for all processes of a group, on any host.
+//
+//   auto window = OpenPostgresWindow("postgres://payments:secret@db.internal/payments",
+//                                    {.scope = "payments/settle", .level = Level::kGuarded});
+//
+// Promise: the full contract of Window for any number of processes. Every answer was committed
+// before it is given. Leases and ownerships follow the server's clock. A finished id is known for
+// at least `remember` of log time, measured at the slowest partition of the scope. At the level
+// atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
+// stored, and of concurrent copies the one that commits first counts.
+//
+// Limits: a call costs one or two round trips. How much a commit survives is the
+// server's synchronous_commit. A pool in front of the server must keep a session for
+// a client. A server that may have lost commits (a promoted standby, a restored backup, any
+// restart) is recognised by its start, timeline and log position: calls for partitions that were
+// opened before answer kRegressed until Open() is called for them again.
+//
+// Failure: kInvalid for a wrong address or password, missing tables (the text says how they are
+// made), a missing right and a scope that belongs to another group; kUnavailable and kTimeout for
+// outages.
+//
+// Thread safety: any thread; calls run in parallel, each over a connection of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+struct PostgresWindowOptions {
+  // The schema of the tables, one for each application: a-z, 0-9 and _, at most 63.
+  std::string schema = "oncemq";
+  // Names the handler and its group. Processes with the same scope share their ids.
+  std::string scope;
+  // Decides how a claim may be taken over. Must be said.
+  std::optional<Level> level;
+  WindowTimes times;
+  // How long a finished id is surely known, in log time.
+  milliseconds remember = std::chrono::hours(24 * 7);
+  // How far the time stamps of different producers may differ; kept in addition.
+  milliseconds skew = std::chrono::minutes(1);
+  milliseconds connect{1'000};
+  milliseconds call{2'000};  // one statement and its answer
+  // Of a handler between two statements in the run's transaction; after it the server ends it.
+  milliseconds idle{10'000};
+  size_t max_connections = 16;
+  // For a look from outside: makes no scope. One that is missing is kNotFound.
+  bool look_only = false;
+};
+
+WindowCapabilities PostgresWindowCapabilities();
+
+// The address as of OpenPostgres (clients/postgres_client.h). Blocks: for three calls.
+Result<std::unique_ptr<Window>> OpenPostgresWindow(std::string_view address,
+                                                   const PostgresWindowOptions& options);
+
+// The statements that make the tables, for a role that may. Making them twice changes nothing.
+Result<std::string> PostgresWindowSchema(std::string_view schema);
+Status MigratePostgresWindow(std::string_view address, std::string_view schema);
+
+}  // namespace oncemq

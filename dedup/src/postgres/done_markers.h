@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// DoneMarkers: markers of finished ids of one partition as columns of one INSERT, in the order of
+// their digests: two batches that insert the same ids never wait for each other (rule 48).
+//
+// Thread safety: immutable after Sort().
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/clients/sql_session.h"
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+class DoneMarkers {
+ public:
+  void Add(std::string digest, const Coordinates& at, const Token& token, uint32_t fingerprint,
+           LogTime time, std::string_view result);
+  // After the last one.
+  void Sort();
+
+  bool empty() const { return rows_.empty(); }
+  const std::vector<std::string_view>& digests() const { return digests_; }
+  // For `insert_done`. Valid as long as this; results as long as their owner.
+  std::vector<SqlValue> Inserts(int64_t scope) const;
+  // For `finish_done`.
+  std::vector<SqlValue> Finishes(int64_t scope) const;
+
+ private:
+  struct Row {
+    std::string digest;
+    Coordinates at;
+    std::array<char, 16> token;
+    int64_t fingerprint;
+    int64_t time;
+    std::string_view result;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::string_view> digests_;
+  std::vector<std::string_view> tokens_;
+  std::vector<std::string_view> results_;
+  std::vector<int64_t> offsets_;
+  std::vector<int64_t> times_;
+  std::vector<int64_t> fingerprints_;
+};
+
+}  // namespace oncemq

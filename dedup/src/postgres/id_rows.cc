@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "id_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "../id_digest.h"
+#include "oncemq/base/bytes.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kDigestBytes = 16;  // 2^-128 a pair, under a secret of the scope (rule 35)
+constexpr int64_t kOpenRow = 1;
+constexpr int64_t kDoneRow = 2;
+constexpr int64_t kParkedRow = 3;
+constexpr int64_t kHandedRow = 4;
+constexpr int64_t kHeld = 1;
+constexpr int64_t kUncertain = 2;
+enum Column : size_t {
+  kId,
+  kState,
+  kSource,
+  kPart,
+  kOffset,
+  kFiledAt,
+  kPrint,
+  kToken,
+  kOwn,
+  kAttempt,
+  kFlags,
+  kGranted,
+  kEnds,
+  kEntry,
+  kResult,
+  kHolderOwn,
+  kHolderRaised,
+  kColumns
+};
+
+Error NotOurs() {
+  return {Code::kCorrupt, Effect::kNone, "the table of ids has a row that is not ours"};
+}
+
+// NULL is 0.
+int64_t Number(const SqlRow& row, size_t column) {
+  return row[column] ? ParseDecimal(*row[column]).value_or(0) : 0;
+}
+
+// Of a row that is not done.
+MarkerState StateOf(int64_t number) {
+  return number == kParkedRow   ? MarkerState::kParked
+         : number == kHandedRow ? MarkerState::kHanded
+                                : MarkerState::kOpen;
+}
+
+int64_t NumberOf(MarkerState state) {
+  return state == MarkerState::kParked   ? kParkedRow
+         : state == MarkerState::kHanded ? kHandedRow
+                                         : kOpenRow;
+}
+
+Token TokenOf(const SqlCell& cell) {
+  Token token;
+  if (cell && cell->size() == 16) {
+    std::memcpy(&token.process, cell->data(), 8);
+    std::memcpy(&token.attempt, cell->data() + 8, 8);
+  }
+  return token;
+}
+
+bool Same(const Marker& a, const Marker& b) {
+  return a.token == b.token && a.own == b.own && a.lease_end == b.lease_end &&
+         a.granted_at == b.granted_at && a.entry == b.entry && a.at == b.at &&
+         a.attempt == b.attempt && a.fingerprint == b.fingerprint && a.state == b.state &&
+         a.held == b.held && a.uncertain == b.uncertain;
+}
+
+int64_t Millis(LogTime time) {
+  return time.time_since_epoch().count();
+}
+
+}  // namespace
+
+std::string_view IdColumns::TokenBytes(const Token& token) {
+  if (token.empty()) {
+    return {};
+  }
+  std::array<char, 16>& bytes = bytes_.emplace_back();
+  std::memcpy(bytes.data(), &token.process, 8);
+  std::memcpy(bytes.data() + 8, &token.attempt, 8);
+  return {bytes.data(), bytes.size()};
+}
+
+void IdColumns::AddNumbers(const std::array<int64_t, kNumbers>& numbers) {
+  for (size_t i = 0; i < kNumbers; i++) {
+    numbers_[i].push_back(numbers[i]);
+  }
+}
+
+void IdColumns::Add(std::string_view id, const Marker& m, LogTime filed) {
+  ids_.push_back(id);
+  tokens_.push_back(TokenBytes(m.token));
+  results_.emplace_back();
+  AddNumbers({NumberOf(m.state), m.at.source, m.at.partition, m.at.offset, Millis(filed),
+              m.fingerprint, static_cast<int64_t>(m.own), m.attempt,
+              (m.held ? kHeld : 0) | (m.uncertain ? kUncertain : 0),
+              m.granted_at.time_since_epoch().count(), m.lease_end.time_since_epoch().count(),
+              static_cast<int64_t>(m.entry)});
+}
+
+void IdColumns::Add(std::string_view id, const DoneId& done) {
+  ids_.push_back(id);
+  tokens_.push_back(TokenBytes(done.completer));
+  results_.push_back(done.result);
+  AddNumbers({kDoneRow, done.at.source, done.at.partition, done.at.offset, Millis(done.filed),
+              done.fingerprint, 0, 0, 0, 0, 0, 0});
+}
+
+// id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
+// result.
+std::vector<SqlValue> IdColumns::Values(int64_t scope) const {
+  constexpr size_t kBeforeToken = 6;
+  std::vector<SqlValue> values{scope, SqlTexts(ids_)};
+  for (size_t i = 0; i < kNumbers; i++) {
+    if (i == kBeforeToken) {
+      values.emplace_back(SqlTexts(tokens_));
+    }
+    values.emplace_back(SqlNumbers(numbers_[i]));
+  }
+  values.emplace_back(SqlTexts(results_));
+  return values;
+}
+
+IdRows::IdRows(Level level, const WindowTimes& times, const KeyedHash::Secret& secret)
+    : secret_(secret),
+      engine_(level, times,
+              {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()}, *this) {
+}
+
+std::string IdRows::DigestOf(std::string_view id, const KeyedHash::Secret& secret) {
+  return oncemq::DigestOf(id, secret).substr(0, kDigestBytes);
+}
+
+void IdRows::Add(std::string_view id) {
+  added_.push_back(DigestOf(id, secret_));
+}
+
+void IdRows::Hold(size_t index, const Token& token, const Coordinates& at) {
+  const Found found = At(index);
+  if (!RowOf(found).done && engine_.markers().Find(found.hash, found.id) == nullptr) {
+    Marker held;
+    held.token = token;
+    held.at = at;
+    engine_.Load(found, held);
+  }
+}
+
+void IdRows::Seal() {
+  digests_.assign(added_.begin(), added_.end());
+  std::sort(digests_.begin(), digests_.end());
+  digests_.erase(std::unique(digests_.begin(), digests_.end()), digests_.end());
+  rows_.resize(digests_.size());
+  for (const std::string& digest : added_) {
+    row_of_.push_back(static_cast<size_t>(
+        std::lower_bound(digests_.begin(), digests_.end(), digest) - digests_.begin()));
+  }
+}
+
+Found IdRows::At(size_t index) const {
+  uint64_t hash = 0;
+  std::memcpy(&hash, added_[index].data(), sizeof(hash));
+  return {added_[index], hash, index};
+}
+
+Status IdRows::Load(const SqlAnswer& ids) {
+  for (const SqlRow& cells : ids.rows) {
+    const bool whole = cells.size() == kColumns;
+    const int64_t state = whole ? Number(cells, kState) : 0;
+    const std::string digest = whole ? cells[kId].value_or("") : "";
+    const auto found = std::lower_bound(digests_.begin(), digests_.end(), digest);
+    if (state < kOpenRow || state > kHandedRow || found == digests_.end() || *found != digest) {
+      return NotOurs();
+    }
+    const auto index = static_cast<size_t>(found - digests_.begin());
+    Row& row = rows_[index];
+    row.there = true;
+    row.filed = LogTime(milliseconds(Number(cells, kFiledAt)));
+    const Coordinates at{static_cast<uint32_t>(Number(cells, kSource)),
+                         static_cast<int32_t>(Number(cells, kPart)), Number(cells, kOffset)};
+    if (state == kDoneRow) {
+      row.done = DoneId{at, TokenOf(cells[kToken]), static_cast<uint32_t>(Number(cells, kPrint)),
+                        cells[kResult].value_or(""), row.filed};
+      continue;
+    }
+    Marker marker;
+    marker.token = TokenOf(cells[kToken]);
+    marker.own = static_cast<Own>(Number(cells, kOwn));
+    marker.lease_end = BootTime(microseconds(Number(cells, kEnds)));
+    marker.granted_at = BootTime(microseconds(Number(cells, kGranted)));
+    marker.entry = static_cast<uint64_t>(Number(cells, kEntry));
+    marker.at = at;
+    marker.attempt = static_cast<uint32_t>(Number(cells, kAttempt));
+    marker.fingerprint = static_cast<uint32_t>(Number(cells, kPrint));
+    marker.state = StateOf(state);
+    marker.held = (Number(cells, kFlags) & kHeld) != 0;
+    marker.uncertain = (Number(cells, kFlags) & kUncertain) != 0;
+    row.was = marker;
+    uint64_t hash = 0;
+    std::memcpy(&hash, found->data(), sizeof(hash));
+    engine_.Load({*found, hash, 0}, marker);
+    if (cells[kHolderOwn]) {
+      engine_.owners().Restore(at.source, at.partition, static_cast<Own>(Number(cells, kHolderOwn)),
+                               BootTime(microseconds(Number(cells, kHolderRaised))));
+    }
+  }
+  return {};
+}
+
+Status IdRows::LoadOwners(const SqlAnswer& owners) {
+  for (const SqlRow& cells : owners.rows) {
+    if (cells.size() != 4) {
+      return NotOurs();
+    }
+    engine_.owners().Restore(
+        static_cast<uint32_t>(Number(cells, 0)), static_cast<int32_t>(Number(cells, 1)),
+        static_cast<Own>(Number(cells, 2)), BootTime(microseconds(Number(cells, 3))));
+  }
+  return {};
+}
+
+void IdRows::SetTime(BootTime now, LogTime horizon) {
+  engine_.set_now(now);
+  wall_ = LogTime(std::chrono::duration_cast<milliseconds>(now.time_since_epoch()));
+  horizon_ = horizon;
+}
+
+// A stamp of the future counts as of now; one that is not known, too.
+LogTime IdRows::Filed(LogTime time) const {
+  return time == kNoLogTime ? wall_ : std::min(time, wall_);
+}
+
+void IdRows::File(size_t index, LogTime time) {
+  Row& row = rows_[row_of_[index]];
+  row.filed = std::max(row.filed, Filed(time));
+}
+
+void IdRows::Append(const Found& at, const Finishing& finishing) {
+  Row& row = RowOf(at);
+  row.done = DoneId{finishing.at, finishing.token, finishing.fingerprint,
+                    std::string(finishing.result), std::max(row.filed, Filed(finishing.time))};
+  row.done_changed = true;
+}
+
+void IdRows::Seen(const Found& at, const DoneId& done, LogTime time) {
+  if (time != kNoLogTime && Filed(time) > done.filed) {
+    RowOf(at).done->filed = Filed(time);
+    RowOf(at).done_changed = true;
+  }
+}
+
+IdRows::Changes IdRows::Collect(bool open) {
+  Changes changes;
+  for (size_t i = 0; i < rows_.size(); i++) {
+    const Row& row = rows_[i];
+    uint64_t hash = 0;
+    std::memcpy(&hash, digests_[i].data(), sizeof(hash));
+    const Marker* marker = engine_.markers().Find(hash, digests_[i]);
+    IdColumns& columns = row.there ? changes.updates : changes.inserts;
+    if (marker != nullptr) {
+      const bool kept = open || row.there || marker->state != MarkerState::kOpen;
+      if (kept && (!row.was || !Same(*row.was, *marker))) {
+        columns.Add(digests_[i], *marker, row.filed);
+      }
+    } else if (row.done) {
+      if (row.done_changed) {
+        columns.Add(digests_[i], *row.done);
+      }
+    } else if (row.there) {
+      changes.deletes.push_back(digests_[i]);
+    }
+  }
+  return changes;
+}
+
+}  // namespace oncemq

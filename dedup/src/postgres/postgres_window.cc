@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in PostgreSQL: the calls about ids.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <type_traits>
+
+#include "../window_check.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
+#include "postgres_window_engine.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kTries = 10;  // of a batch that others were in the way of
+
+Error TooFewAnswers() {
+  return {Code::kInternal, Effect::kUnknown, "PostgreSQL gave too few answers"};
+}
+
+// Others were in the way: the batch is judged again.
+bool IsCollision(const SqlRefusal& refusal) {
+  return IsUniqueViolation(refusal) || refusal.state.starts_with("40");
+}
+
+// The partitions that requests own, each once and in order.
+struct OwnedPartitions {
+  std::vector<int64_t> sources;
+  std::vector<int64_t> partitions;
+};
+
+template <class Request>
+OwnedPartitions OwnedBy(std::span<const Request> requests) {
+  std::set<std::pair<int64_t, int64_t>> all;
+  if constexpr (requires(Request request) { request.own; }) {
+    for (const Request& request : requests) {
+      if (request.own != 0) {
+        all.emplace(request.at.source, request.at.partition);
+      }
+    }
+  }
+  OwnedPartitions owned;
+  for (const auto& [source, partition] : all) {
+    owned.sources.push_back(source);
+    owned.partitions.push_back(partition);
+  }
+  return owned;
+}
+
+template <class Request>
+void AddAll(std::span<const Request> requests, IdRows& rows) {
+  for (const Request& request : requests) {
+    rows.Add(IdOf(request));
+  }
+  rows.Seal();
+}
+
+}  // namespace
+
+template <class Call>
+auto PostgresWindow::Guarded(Call call) -> decltype(call()) {
+  {
+    MutexLock lock(mutex_);
+    if (!breaker_.Lets(BootNow()) && !ONCEMQ_MUTANT("postgres-dead-server-asked")) {
+      return Error{Code::kUnavailable, Effect::kNone,
+                   "PostgreSQL has not answered lately; it is asked again in a second"};
+    }
+  }
+  auto answer = call();
+  MutexLock lock(mutex_);
+  if (!answer && IsOutage(answer.error())) {
+    breaker_.Failed(BootNow());
+  } else {
+    breaker_.Succeeded();
+  }
+  return answer;
+}
+
+Result<std::vector<SqlAnswer>> PostgresWindow::All(std::span<const SqlStatement> statements) {
+  auto outcome = Guarded([&] { return client_->Try(statements); });
+  if (!outcome) {
+    return outcome.error();
+  }
+  if (outcome->refusal) {
+    return SqlError(*outcome->refusal);
+  }
+  if (outcome->answers.size() != statements.size()) {
+    return TooFewAnswers();
+  }
+  return std::move(outcome->answers);
+}
+
+int64_t PostgresWindow::LockOf(uint32_t source, int32_t partition) const {
+  return static_cast<int64_t>(StableHash("oncemq window " + options_.schema + "/" +
+                                         std::to_string(scope_.number) + "/" +
+                                         std::to_string(source) + "/" + std::to_string(partition)));
+}
+
+PostgresWindow::Place PostgresWindow::PlaceNow() {
+  MutexLock lock(mutex_);
+  return place_;
+}
+
+// Another timeline is another history: a standby was promoted, or a backup restored. A lower
+// position on the same one is a backup, too. A server that has started again may be one as well,
+// and nothing tells: so it counts as a loss, which costs each partition a new assignment. Calls
+// overlap, so each compares with the place that was known at its beginning. One of them counts the
+// loss.
+void PostgresWindow::NotePlace(const Place& place, const Place& before) {
+  MutexLock lock(mutex_);
+  const bool same = place.timeline == before.timeline && place.started == before.started;
+  const bool lost = before.started != 0 && (!same || place.position < before.position);
+  const bool first = place_.timeline == before.timeline && place_.started == before.started;
+  losses_ += lost && first && !ONCEMQ_MUTANT("postgres-loss-unnoticed") ? 1 : 0;
+  const bool older = same && !lost && place.position < place_.position;
+  if (first && !older) {
+    place_ = place;
+  }
+}
+
+Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows) {
+  if (answer.rows.size() != 1 || answer.rows[0].size() != 5) {
+    return Error{Code::kCorrupt, Effect::kNone, "the scope of the window is gone"};
+  }
+  const int64_t horizon = NumberOf(answer, 0, 0);
+  if (rows != nullptr) {
+    rows->SetTime(BootTime(microseconds(NumberOf(answer, 0, 1))),
+                  horizon == 0 ? LogTime::min() : LogTime(milliseconds(horizon)));
+  }
+  NotePlace({NumberOf(answer, 0, 2), NumberOf(answer, 0, 3), NumberOf(answer, 0, 4)}, before);
+  return {};
+}
+
+Status PostgresWindow::UsableAt(uint32_t source, int32_t partition) {
+  MutexLock lock(mutex_);
+  const auto found = opened_.find({source, partition});
+  if (found == opened_.end() || found->second == losses_) {
+    return {};
+  }
+  return Error{Code::kRegressed, Effect::kNone,
+               "the database has lost changes that it had acknowledged"};
+}
+
+template <class Request>
+Status PostgresWindow::Usable(std::span<const Request> requests) {
+  Status usable;
+  for (size_t i = 0; usable && i < requests.size(); i++) {
+    usable = UsableAt(requests[i].at.source, requests[i].at.partition);
+  }
+  return usable;
+}
+
+// Locks the rows and reads them. False: others were in the way.
+Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
+                                      std::span<const int64_t> partitions, IdRows& rows) {
+  std::vector<int64_t> keys;
+  for (size_t i = 0; i < sources.size(); i++) {
+    keys.push_back(LockOf(static_cast<uint32_t>(sources[i]), static_cast<int32_t>(partitions[i])));
+  }
+  std::sort(keys.begin(), keys.end());
+  const std::array look{Text("share", {SqlNumbers(keys)}),
+                        Text("owners", {scope_.number, sources, partitions}),
+                        Text("lock_ids", {scope_.number, SqlTexts(rows.digests())}),
+                        Text("scope_now", {scope_.number})};
+  const auto all = std::span<const SqlStatement>(look);
+  const size_t unowned = keys.empty() ? 2 : 0;  // nothing to share
+  const Place before = PlaceNow();
+  const auto looked = transaction.Try(all.subspan(unowned));
+  if (!looked) {
+    return looked.error();
+  }
+  if (looked->refusal) {
+    return IsCollision(*looked->refusal) ? Result<bool>(false) : SqlError(*looked->refusal);
+  }
+  const std::vector<SqlAnswer>& answers = looked->answers;
+  if (answers.size() != all.size() - unowned) {
+    return TooFewAnswers();
+  }
+  Status taken = rows.Load(answers[answers.size() - 2]);
+  taken = taken && unowned == 0 ? rows.LoadOwners(answers[1]) : taken;
+  taken = taken ? TakeTime(answers.back(), before, &rows) : taken;
+  return taken ? Result<bool>(true) : taken.error();
+}
+
+// With the COMMIT. False: others were in the way.
+Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows) {
+  const IdRows::Changes changes = rows.Collect(/*open=*/!atomic());
+  std::vector<SqlStatement> writes;
+  if (!changes.inserts.empty()) {
+    writes.push_back(Text("insert_ids", changes.inserts.Values(scope_.number)));
+  }
+  if (!changes.updates.empty()) {
+    writes.push_back(Text("update_ids", changes.updates.Values(scope_.number)));
+  }
+  if (!changes.deletes.empty()) {
+    writes.push_back(Text("delete_ids", {scope_.number, SqlTexts(changes.deletes)}));
+  }
+  if (writes.empty()) {
+    transaction.Rollback();
+    return true;
+  }
+  const auto written = transaction.CommitAfter(writes);
+  if (!written) {
+    return written.error();
+  }
+  if (written->refusal) {
+    return IsCollision(*written->refusal) ? Result<bool>(false) : SqlError(*written->refusal);
+  }
+  return true;
+}
+
+template <class Request, class Reply>
+Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests,
+                                       std::span<Reply> replies) {
+  IdRows rows(*options_.level, options_.times, scope_.secret);
+  AddAll(requests, rows);
+  auto begun = client_->BeginLater(kSqlWholeCall);
+  if (!begun) {
+    return begun.error();
+  }
+  const OwnedPartitions owned = OwnedBy(requests);
+  const auto locked = LockRows(**begun, owned.sources, owned.partitions, rows);
+  if (!locked || !*locked) {
+    return locked;
+  }
+  if (const Status usable = Usable(requests); !usable) {
+    return usable.error();
+  }
+  for (size_t i = 0; i < requests.size(); i++) {
+    if constexpr (std::is_same_v<Request, ClaimRequest>) {
+      rows.File(i, std::max(requests[i].time, requests[i].copies_until));
+    } else if constexpr (requires { requests[i].token; }) {
+      if (atomic()) {
+        rows.Hold(i, requests[i].token, requests[i].at);
+      }
+    }
+    rows.engine().One(requests[i], rows.At(i), replies[i]);
+  }
+  return WriteRows(**begun, rows);
+}
+
+template <class Request, class Reply>
+Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+    return fit;
+  }
+  if (requests.empty()) {
+    return {};
+  }
+  for (int tries = 0; tries < kTries; tries++) {
+    const auto applied = Guarded([&] { return ApplyOnce(requests, replies); });
+    if (!applied) {
+      return applied.error();
+    }
+    if (*applied) {
+      return {};
+    }
+  }
+  return Error{Code::kUnavailable, Effect::kNone,
+               "other processes changed these ids each time; ask again"};
+}
+
+Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  if (partition < 0) {
+    return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
+  }
+  if (floor > static_cast<Own>(INT64_MAX)) {
+    return InvalidRequest("an ownership is below 2^63");
+  }
+  const std::array statements{Text("exclude", {LockOf(source, partition)}),
+                              Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
+                                                 static_cast<int64_t>(floor)})};
+  const auto answers = All(statements);
+  if (!answers) {
+    return answers.error();
+  }
+  if (const Status usable = UsableAt(source, partition); !usable) {
+    return usable.error();
+  }
+  return static_cast<Own>(NumberOf(answers->back(), 0, 0));
+}
+
+Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
+                             std::span<ClaimAnswer> answers) {
+  return atomic() ? Look(requests, answers) : Apply(requests, answers);
+}
+
+// Level atomic: one round trip, and nothing is written.
+Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
+                            std::span<ClaimAnswer> answers) {
+  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
+    return fit;
+  }
+  IdRows rows(*options_.level, options_.times, scope_.secret);
+  AddAll(requests, rows);
+  const OwnedPartitions owned = OwnedBy(requests);
+  const std::array look{
+      Text("owners", {scope_.number, SqlNumbers(owned.sources), SqlNumbers(owned.partitions)}),
+      Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
+      Text("scope_now", {scope_.number})};
+  const Place before = PlaceNow();
+  const auto looked = All(look);
+  if (!looked) {
+    return Error{looked.error().code, Effect::kNone, looked.error().message};
+  }
+  Status taken = rows.Load((*looked)[1]);
+  taken = taken ? rows.LoadOwners((*looked)[0]) : taken;
+  taken = taken ? TakeTime((*looked)[2], before, &rows) : taken;
+  taken = taken ? Usable(requests) : taken;
+  for (size_t i = 0; taken && i < requests.size(); i++) {
+    rows.engine().One(requests[i], rows.At(i), answers[i]);
+  }
+  if (taken && !rows.Collect(/*open=*/false).empty()) {
+    return Apply(requests, answers);  // a copy keeps its id from ageing
+  }
+  return taken;
+}
+
+Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
+    uint32_t, int32_t, std::span<const ClaimRequest> granted) {
+  if (!atomic()) {
+    return InvalidRequest("the window was opened at another level than atomic");
+  }
+  DoneMarkers markers;
+  for (const ClaimRequest& claim : granted) {
+    markers.Add(DigestOf(claim.id), claim.at, claim.token, claim.fingerprint,
+                std::max(claim.time, claim.copies_until), {});
+  }
+  markers.Sort();
+  return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(
+      this, *client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(markers),
+      texts_["insert_done"], scope_.number));
+}
+
+std::string PostgresWindow::DigestOf(std::string_view id) const {
+  return IdRows::DigestOf(id, scope_.secret);
+}
+
+Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                                    std::span<Change> answers) {
+  if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit) {
+    return fit;
+  }
+  if (effects.window() != this) {
+    return InvalidRequest("the effects belong to another window");
+  }
+  if (requests.empty()) {
+    return NoMarkerForEffects();
+  }
+  const Status written = WriteRun(static_cast<SqlRun&>(effects), requests);
+  const bool fenced = !written && written.error().code == Code::kFenced;
+  std::fill_n(answers.begin(), requests.size(), fenced ? Change::kFenced : Change::kMade);
+  return fenced ? Status() : written;
+}
+
+// One round trip. kFenced: a copy of an id was finished by another transaction.
+Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
+  DoneMarkers done;
+  DoneMarkers not_done;
+  size_t next = 0;  // both are in the order of the run
+  const auto fingerprint_of = [&](const CompleteRequest& request) -> uint32_t {
+    for (; next < run.granted().size(); next++) {
+      const ClaimRequest& claim = run.granted()[next];
+      if (claim.token == request.token) {
+        next++;
+        return claim.fingerprint;
+      }
+      not_done.Add(DigestOf(claim.id), claim.at, claim.token, 0, kNoLogTime, {});
+    }
+    return 0;
+  };
+  for (const CompleteRequest& request : requests) {
+    const uint32_t fingerprint = fingerprint_of(request);
+    done.Add(DigestOf(request.id), request.at, request.token, fingerprint, request.time,
+             request.result);
+  }
+  for (; next < run.granted().size(); next++) {
+    const ClaimRequest& claim = run.granted()[next];
+    not_done.Add(DigestOf(claim.id), claim.at, claim.token, 0, kNoLogTime, {});
+  }
+  done.Sort();
+  not_done.Sort();
+  std::vector<SqlStatement> first;
+  if (!run.live() && !ONCEMQ_MUTANT("postgres-effect-without-marker")) {
+    first.push_back(Text("insert_done", done.Inserts(scope_.number)));
+  } else if (run.live()) {
+    first.push_back(Text("finish_done", done.Finishes(scope_.number)));
+    if (!not_done.empty()) {
+      first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done.digests())}));
+    }
+  }
+  const bool live = run.live();
+  const auto written = Guarded([&] { return run.Commit(first); });
+  if (!written) {
+    return written.error();
+  }
+  if (!written->refusal) {
+    return {};
+  }
+  if (!live && written->refusal->at == 0 && IsUniqueViolation(*written->refusal)) {
+    return Error{Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
+  }
+  Error error = SqlError(*written->refusal);
+  // The database refuses a statement of a handler for its content.
+  error.code = IsOutage(error) || error.code == Code::kFull ? error.code : Code::kInvalid;
+  return error;
+}
+
+Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
+                                std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status PostgresWindow::Release(std::span<const ReleaseRequest> requests,
+                               std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status PostgresWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+// At the level atomic there is nothing to renew: the session decides how long a handler may run.
+Status PostgresWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  if (!atomic()) {
+    return Apply(requests, answers);
+  }
+  const Status fit = CheckBatch(capabilities_, requests, answers.size());
+  std::fill_n(answers.begin(), fit ? requests.size() : 0, Change::kMade);
+  return fit;
+}
+
+Status PostgresWindow::Restore(std::span<const RestoreRequest> requests,
+                               std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  if (Status fit = CheckBatch(capabilities_, ids, views.size()); !fit) {
+    return fit;
+  }
+  if (ids.empty()) {
+    return {};
+  }
+  IdRows rows(*options_.level, options_.times, scope_.secret);
+  AddAll(ids, rows);
+  const SqlStatement look = Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())});
+  const auto answers = All({&look, 1});
+  if (!answers) {
+    Error error = answers.error();
+    error.effect = Effect::kNone;
+    return error;
+  }
+  if (Status read = rows.Load(answers->front()); !read) {
+    return read;
+  }
+  for (size_t i = 0; i < ids.size(); i++) {
+    rows.engine().One(ids[i], rows.At(i), views[i]);
+  }
+  return {};
+}
+
+}  // namespace oncemq

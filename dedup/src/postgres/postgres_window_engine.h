@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// PostgresWindow: the engine behind OpenPostgresWindow(). A call is one transaction: it locks and
+// reads the rows of its ids, MarkerEngine judges them here, and the changes are written with the
+// COMMIT. Two round trips, one where nothing changes.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "id_rows.h"
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/circuit_breaker.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/sql_client.h"
+#include "oncemq/dedup/postgres_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "sql_run.h"
+#include "sql_texts.h"
+
+namespace oncemq {
+
+// The time in microseconds since 1970: an expression. Tests have a clock of their own.
+inline constexpr std::string_view kPostgresClock =
+    "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+// 0: it is not there.
+inline int64_t NumberOf(const SqlAnswer& answer, size_t row, size_t column) {
+  if (row >= answer.rows.size() || column >= answer.rows[row].size()) {
+    return 0;
+  }
+  return ParseDecimal(answer.rows[row][column].value_or("")).value_or(0);
+}
+
+class PostgresWindow final : public Window {
+ public:
+  static Result<std::unique_ptr<PostgresWindow>> OpenAt(std::string_view address,
+                                                        const PostgresWindowOptions& options,
+                                                        std::string_view clock);
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override;
+  void Close(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,
+                                                  std::span<const ClaimRequest> granted) override;
+  Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
+                      std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Announce(std::span<const Announcement> announcements) override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Result<std::vector<StoreStat>> Stat() override;
+
+ private:
+  struct Scope {
+    int64_t number = 0;
+    KeyedHash::Secret secret{};
+    uint64_t incarnation = 0;
+  };
+  // Where the server stands in its history.
+  struct Place {
+    int64_t timeline = 0;
+    int64_t position = 0;
+    int64_t started = 0;
+  };
+  using Partition = std::pair<uint32_t, int32_t>;
+
+  PostgresWindow(std::unique_ptr<SqlClient> client, const PostgresWindowOptions& options,
+                 SqlTextsByName texts);
+  Status FindScope();
+  Result<std::vector<SqlAnswer>> MakeScope();
+
+  template <class Request, class Reply>
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+  bool atomic() const { return *options_.level == Level::kAtomic; }
+  std::string DigestOf(std::string_view id) const;
+  Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
+  template <class Request, class Reply>
+  Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies);
+  // Runs one transaction, unless the server has been silent: then one call in a while finds out.
+  template <class Call>
+  auto Guarded(Call call) -> decltype(call());
+  // As one transaction. A refusal is an Error.
+  Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
+  // Takes the row of `scope_now`.
+  Status TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows);
+  Place PlaceNow();
+  void NotePlace(const Place& place, const Place& before);
+  Result<bool> LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
+                        std::span<const int64_t> partitions, IdRows& rows);
+  Result<bool> WriteRows(SqlTransaction& transaction, IdRows& rows);
+  // Whether a partition among these was opened before the server lost changes.
+  template <class Request>
+  Status Usable(std::span<const Request> requests);
+  Status UsableAt(uint32_t source, int32_t partition);
+  int64_t LockOf(uint32_t source, int32_t partition) const;
+  SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
+    return {texts_[name], std::move(values)};
+  }
+  void Age();
+
+  const WindowCapabilities capabilities_;
+  const PostgresWindowOptions options_;
+  const std::unique_ptr<SqlClient> client_;
+  const SqlTextsByName texts_;
+  Scope scope_;
+
+  Mutex mutex_;
+  CircuitBreaker breaker_ GUARDED_BY(mutex_);
+  Place place_ GUARDED_BY(mutex_);
+  uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
+  std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
+};
+
+}  // namespace oncemq

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in PostgreSQL: how it is opened, and its history of each partition.
+#include <algorithm>
+#include <array>
+
+#include "../window_check.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/random.h"
+#include "oncemq/clients/postgres_client.h"
+#include "postgres_window_engine.h"
+#include "schema_sql.h"
+#include "statements_sql.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int64_t kSchemaVersion = 1;
+// Of one sweep: blocks of the table, so that its transaction is short.
+constexpr int64_t kSweepBlocks = 256;
+constexpr int kSweepsAtOnce = 16;  // for one call of Committed()
+
+using Words = std::map<std::string, std::string, std::less<>>;
+
+bool IsSchema(std::string_view name) {
+  return !name.empty() && name.size() <= 63 && (name[0] < '0' || name[0] > '9') &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
+
+Error WrongSchema() {
+  return InvalidRequest("a schema has 1 to 63 of a-z, 0-9 and _, and begins with no digit");
+}
+
+// The statements of a file, which have no ; but at their ends.
+std::vector<SqlStatement> StatementsOf(std::string_view text) {
+  std::vector<SqlStatement> statements;
+  while (!text.empty()) {
+    const size_t end = text.find(";\n");
+    const std::string_view one = text.substr(0, end);
+    if (one.find_first_not_of(" \n") != one.npos) {
+      statements.push_back({one});
+    }
+    text.remove_prefix(end == text.npos ? text.size() : end + 2);
+  }
+  return statements;
+}
+
+}  // namespace
+
+WindowCapabilities PostgresWindowCapabilities() {
+  return {.engine = "postgres",
+          .shared = true,
+          .durable = true,
+          .atomic = true,
+          .ages = true,
+          .remote = true,
+          .keeps_history = true,
+          .stores_claims = false,
+          .keeps_rows = false};
+}
+
+PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
+                               const PostgresWindowOptions& options, SqlTextsByName texts)
+    : capabilities_([&] {
+        WindowCapabilities can = PostgresWindowCapabilities();
+        can.level = *options.level;
+        can.handler_timeout = options.times.handler_timeout;
+        can.stores_claims = *options.level != Level::kAtomic;
+        return can;
+      }()),
+      options_(options),
+      client_(std::move(client)),
+      texts_(std::move(texts)) {}
+
+Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view address,
+                                                               const PostgresWindowOptions& options,
+                                                               std::string_view clock) {
+  if (Status fit = CheckPromise(options.level, options.times, "postgres", /*atomic=*/true); !fit) {
+    return fit.error();
+  }
+  if (!IsSchema(options.schema)) {
+    return WrongSchema();
+  }
+  if (options.scope.empty() || options.remember <= milliseconds(0) ||
+      options.skew < milliseconds(0)) {
+    return InvalidRequest("a window needs a scope, remember > 0 and skew >= 0");
+  }
+  const auto place = ParsePostgresPlace(address);
+  if (!place) {
+    return place.error();
+  }
+  // A process that stands still must not keep the rows of others for ever.
+  auto client =
+      OpenPostgres(*place, {options.connect, options.call, options.idle}, options.max_connections);
+  if (!client) {
+    return client.error();
+  }
+  const Words words{{"schema", options.schema}, {"clock", std::string(clock)}};
+  std::unique_ptr<PostgresWindow> window(
+      new PostgresWindow(*std::move(client), options, SqlTextsByName(kStatementsSql, words)));
+  if (const Status found = window->FindScope(); !found) {
+    return found.error();
+  }
+  return window;
+}
+
+// Another process may be faster: then its scope is found.
+Result<std::vector<SqlAnswer>> PostgresWindow::MakeScope() {
+  std::string secret;
+  while (secret.size() < KeyedHash::kSecretBytes) {
+    const uint64_t random = SecureRandom64();
+    secret.append(reinterpret_cast<const char*>(&random), sizeof(random));
+  }
+  const std::string_view name = options_.scope;
+  const auto incarnation = static_cast<int64_t>(SecureRandom64() >> 1 | 1);
+  const std::array statements{Text("make_scope", {name, std::string_view(secret), incarnation,
+                                                  static_cast<int64_t>(*options_.level)}),
+                              Text("find_scope", {name})};
+  return All(statements);
+}
+
+// Makes it where it is missing.
+Status PostgresWindow::FindScope() {
+  const SqlStatement version = Text("version", {});
+  const auto checked = client_->Try({&version, 1});
+  if (!checked) {
+    return checked.error();
+  }
+  if (checked->refusal) {
+    Error error = SqlError(*checked->refusal);
+    if (checked->refusal->state == "42P01" || checked->refusal->state == "3F000") {
+      error.code = Code::kInvalid;
+      error.message = "the schema \"" + options_.schema +
+                      "\" has no tables of a window; `oncemq store migrate` makes them";
+    }
+    return error;
+  }
+  if (NumberOf(checked->answers[0], 0, 0) != kSchemaVersion) {
+    return InvalidRequest("the tables of the schema \"" + options_.schema + "\" are of version " +
+                          std::to_string(NumberOf(checked->answers[0], 0, 0)) +
+                          "; this program knows version " + std::to_string(kSchemaVersion));
+  }
+  const std::string_view name = options_.scope;
+  const std::array looks{Text("rights", {}), Text("find_scope", {name})};
+  auto answers = All(looks);
+  if (!answers) {
+    return answers.error();
+  }
+  if (const SqlAnswer& missing = answers->front(); !missing.rows.empty()) {
+    return InvalidRequest("the role of the address lacks the right " +
+                          missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
+                          "\"; grant it");
+  }
+  if (answers->back().rows.empty() && options_.look_only) {
+    return Error{Code::kNotFound, Effect::kNone,
+                 "no process has opened the window of the scope \"" + options_.scope + "\" yet"};
+  }
+  if (answers->back().rows.empty()) {
+    answers = MakeScope();
+  }
+  if (!answers) {
+    return answers.error();
+  }
+  const SqlAnswer& found = answers->back();
+  if (found.rows.size() != 1 || found.rows[0].size() != 4 ||
+      found.rows[0][1].value_or("").size() != KeyedHash::kSecretBytes) {
+    return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
+  }
+  if (NumberOf(found, 0, 3) != static_cast<int64_t>(*options_.level)) {
+    return InvalidRequest("the scope \"" + options_.scope + "\" was made at level " +
+                          std::string(ToString(static_cast<Level>(NumberOf(found, 0, 3)))) +
+                          ", not " + std::string(ToString(*options_.level)) +
+                          "; choose another scope for another level");
+  }
+  scope_.number = NumberOf(found, 0, 0);
+  std::copy_n(found.rows[0][1]->begin(), KeyedHash::kSecretBytes, scope_.secret.begin());
+  scope_.incarnation = static_cast<uint64_t>(NumberOf(found, 0, 2));
+  return {};
+}
+
+// The topic gets its number here, for ever: two members with other lists of topics agree.
+Result<Known> PostgresWindow::Open(const StoreName& name) {
+  const int64_t partition = name.partition;
+  const std::array statements{Text("own_scope", {scope_.number, name.owner}),
+                              Text("make_source", {scope_.number, name.topic}),
+                              Text("make_partition", {scope_.number, name.topic, partition}),
+                              Text("known", {scope_.number, name.topic, partition}),
+                              Text("scope_now", {scope_.number})};
+  const Place before = PlaceNow();
+  const auto answers = All(statements);
+  if (!answers) {
+    return answers.error();
+  }
+  const SqlAnswer& owner = answers->front();
+  if (owner.rows.size() != 1 || owner.rows[0][0] != std::string(name.owner)) {
+    return InvalidRequest("the scope \"" + options_.scope + "\" belongs to another group: " +
+                          (owner.rows.empty() ? "" : owner.rows[0][0].value_or("")));
+  }
+  const SqlAnswer& row = (*answers)[3];
+  if (row.rows.size() != 1 || row.rows[0].size() != 5) {
+    return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
+  }
+  if (Status taken = TakeTime(answers->back(), before, nullptr); !taken) {
+    return taken.error();
+  }
+  Known known;
+  known.source = static_cast<uint32_t>(NumberOf(row, 0, 0));
+  known.from = NumberOf(row, 0, 1);
+  known.to = NumberOf(row, 0, 2);
+  known.offset = NumberOf(row, 0, 3);
+  known.metadata = row.rows[0][4].value_or("");
+  known.incarnation = scope_.incarnation;
+  MutexLock lock(mutex_);
+  const auto [opened, fresh] = opened_.try_emplace({known.source, name.partition}, losses_);
+  known.regressed = !fresh && opened->second < losses_;
+  opened->second = losses_;
+  return known;
+}
+
+void PostgresWindow::Close(uint32_t source, int32_t partition) {
+  MutexLock lock(mutex_);
+  opened_.erase({source, partition});
+}
+
+Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
+  std::vector<SqlStatement> statements;
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+    statements.push_back(
+        Text("announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from,
+                          one.to, one.offset, one.metadata}));
+  }
+  if (statements.empty()) {
+    return {};
+  }
+  const auto answers = All(statements);
+  return answers ? Status() : Status(answers.error());
+}
+
+Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  if (answers.size() < progress.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  std::vector<SqlStatement> statements;
+  for (const Progress& one : progress) {
+    if (one.frontier < 0) {
+      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
+    }
+    const int64_t watermark = one.watermark == kNoLogTime
+                                  ? -1
+                                  : std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
+    statements.push_back(
+        Text("committed", {scope_.number, int64_t{one.source}, int64_t{one.partition},
+                           static_cast<int64_t>(one.own), one.frontier, watermark}));
+  }
+  if (statements.empty()) {
+    return {};
+  }
+  const auto changed = All(statements);
+  if (!changed) {
+    return changed.error();
+  }
+  for (size_t i = 0; i < progress.size(); i++) {
+    answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
+  }
+  Age();
+  return {};
+}
+
+// Some blocks at a time; the rest goes with a later commit, of any process. Failures: only the
+// space depends on it.
+void PostgresWindow::Age() {
+  const int64_t allowed = (options_.remember + options_.skew).count();
+  const int64_t step = std::max<int64_t>(options_.remember.count() / 64, 1);
+  const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, step});
+  const SqlStatement mark = Text("mark", {scope_.number, kSweepBlocks});
+  const SqlStatement sweep = Text("sweep", {scope_.number, kSweepBlocks});
+  bool more = static_cast<bool>(All({&begin, 1}));
+  for (int i = 0; more && i < kSweepsAtOnce; i++) {
+    const bool marked = ONCEMQ_MUTANT("postgres-horizon-not-raised") || All({&mark, 1});
+    const auto swept = marked ? All({&sweep, 1}) : Result<std::vector<SqlAnswer>>(Error{});
+    more = swept && !swept->front().rows.empty() && swept->front().rows[0][0];
+  }
+}
+
+Result<std::vector<StoreStat>> PostgresWindow::Stat() {
+  const std::array statements{Text("counts", {scope_.number}), Text("partitions", {scope_.number}),
+                              Text("scope_now", {scope_.number})};
+  const auto answers = All(statements);
+  if (!answers) {
+    return answers.error();
+  }
+  const SqlAnswer& counts = answers->front();
+  StoreStat stat;
+  stat.directory = options_.schema;
+  stat.identity = options_.scope;
+  stat.level = *options_.level;
+  stat.incarnation = scope_.incarnation;
+  stat.history = static_cast<uint64_t>(NumberOf(counts, 0, 0));
+  stat.open = static_cast<uint64_t>(NumberOf(counts, 0, 1));
+  stat.parked = static_cast<uint64_t>(NumberOf(counts, 0, 2));
+  stat.disk_bytes = static_cast<uint64_t>(NumberOf(counts, 0, 3));
+  const int64_t horizon = NumberOf(answers->back(), 0, 0);
+  stat.horizon = horizon == 0 ? kNoLogTime : LogTime(milliseconds(horizon));
+  for (const SqlRow& row : (*answers)[1].rows) {
+    const auto number = [&](size_t column) {
+      return row[column] ? ParseDecimal(*row[column]).value_or(0) : 0;
+    };
+    PartitionStat& one = stat.partitions.emplace_back();
+    one.source = static_cast<uint32_t>(number(0));
+    one.partition = static_cast<int32_t>(number(1));
+    one.own = static_cast<Own>(number(2));
+    one.frontier = number(3);
+    one.watermark = row[4] ? LogTime(milliseconds(number(4))) : kNoLogTime;
+    one.known_from = number(5);
+    one.known_to = number(6);
+    one.announced = number(7);
+    one.pins = row[8] == "t";
+  }
+  return std::vector<StoreStat>{std::move(stat)};
+}
+
+Result<std::unique_ptr<Window>> OpenPostgresWindow(std::string_view address,
+                                                   const PostgresWindowOptions& options) {
+  auto window = PostgresWindow::OpenAt(address, options, kPostgresClock);
+  if (!window) {
+    return window.error();
+  }
+  return std::unique_ptr<Window>(*std::move(window));
+}
+
+Result<std::string> PostgresWindowSchema(std::string_view schema) {
+  if (!IsSchema(schema)) {
+    return WrongSchema();
+  }
+  return FillIn(kSchemaSql, {{"schema", std::string(schema)}});
+}
+
+Status MigratePostgresWindow(std::string_view address, std::string_view schema) {
+  const auto text = PostgresWindowSchema(schema);
+  const auto place = text ? ParsePostgresPlace(address) : Result<SqlPlace>(text.error());
+  if (!place) {
+    return place.error();
+  }
+  const auto client = OpenPostgres(*place, {}, 1);
+  if (!client) {
+    return client.error();
+  }
+  // IF NOT EXISTS is no protection from somebody who makes them at the same moment.
+  std::vector<SqlStatement> statements{
+      {"SELECT pg_advisory_xact_lock($1)",
+       {static_cast<int64_t>(StableHash("oncemq migrate " + std::string(schema)))}}};
+  for (SqlStatement& one : StatementsOf(*text)) {
+    statements.push_back(std::move(one));
+  }
+  const auto made = (*client)->Try(statements);
+  if (!made) {
+    return made.error();
+  }
+  return made->refusal ? Status(SqlError(*made->refusal)) : Status();
+}
+
+}  // namespace oncemq

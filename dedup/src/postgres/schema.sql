@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The tables of the window in PostgreSQL, version 1. @schema@ is the schema of one application.
+CREATE SCHEMA IF NOT EXISTS @schema@;
+
+-- One row. Programs refuse a version that they do not know.
+CREATE TABLE IF NOT EXISTS @schema@.window_version (version int NOT NULL);
+INSERT INTO @schema@.window_version (version)
+  SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @schema@.window_version);
+
+-- A scope is one handler of one group. `secret` keys the digests of its ids. Ids of records before
+-- `horizon` (log time, ms) may be gone. `swept` is the next block for the sweep up to `sweeps`.
+CREATE TABLE IF NOT EXISTS @schema@.window_scopes (
+  scope int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name bytea NOT NULL UNIQUE,
+  owner bytea,
+  secret bytea NOT NULL,
+  incarnation bigint NOT NULL,
+  level smallint NOT NULL,
+  horizon bigint NOT NULL DEFAULT 0,
+  sweeps bigint NOT NULL DEFAULT 0,
+  swept bigint
+);
+
+-- The number of a topic is the same for ever.
+CREATE TABLE IF NOT EXISTS @schema@.window_sources (
+  scope int NOT NULL,
+  source bigint NOT NULL,
+  topic bytea NOT NULL,
+  PRIMARY KEY (scope, source),
+  UNIQUE (scope, topic)
+);
+
+-- Owner epoch, progress and announcement of each partition.
+CREATE TABLE IF NOT EXISTS @schema@.window_partitions (
+  scope int NOT NULL,
+  source bigint NOT NULL,
+  part int NOT NULL,
+  own bigint NOT NULL DEFAULT 0,
+  raised bigint NOT NULL DEFAULT 0,
+  frontier bigint NOT NULL DEFAULT -1,
+  watermark bigint,
+  known_from bigint NOT NULL DEFAULT 0,
+  known_to bigint NOT NULL DEFAULT 0,
+  announced bigint NOT NULL DEFAULT -1,
+  metadata bytea NOT NULL DEFAULT '',
+  PRIMARY KEY (scope, source, part)
+) WITH (fillfactor = 50);
+
+-- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. No index on anything that
+-- changes, so an update stays within its page.
+CREATE TABLE IF NOT EXISTS @schema@.window_ids (
+  scope int NOT NULL,
+  id bytea NOT NULL,
+  state smallint NOT NULL,
+  source bigint NOT NULL,
+  part int NOT NULL,
+  off bigint NOT NULL,
+  filed bigint NOT NULL,
+  print bigint,
+  token bytea,
+  own bigint,
+  attempt bigint,
+  flags smallint,
+  granted bigint,
+  ends bigint,
+  entry bigint,
+  result bytea,
+  PRIMARY KEY (scope, id)
+) WITH (fillfactor = 85);

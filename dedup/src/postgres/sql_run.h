@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SqlRun: the writes of the handlers of one run into PostgreSQL. Statements that are added wait for
+// the end of the run. The first one that is run opens a transaction, which inserts the markers of
+// the run before anything else: so a concurrent copy waits there (rule 48).
+//
+// Thread safety: none; belongs to its run.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "done_markers.h"
+#include "oncemq/clients/sql_client.h"
+#include "oncemq/dedup/effects.h"
+#include "oncemq/dedup/sql_effects.h"
+
+namespace oncemq {
+
+inline bool IsUniqueViolation(const SqlRefusal& refusal) {
+  return refusal.state == "23505";
+}
+
+class SqlRun final : public EffectBatch, public SqlEffects {
+ public:
+  // `granted`: the claims of the run, which outlive it. `markers`: theirs; `insert` inserts them.
+  SqlRun(const Window* window, SqlClient& client, std::vector<ClaimRequest> granted,
+         DoneMarkers markers, std::string_view insert, int64_t scope);
+  virtual ~SqlRun() = default;
+
+  SqlEffects* sql() override { return this; }
+  void Begin() override;
+  Status Keep() override;
+  void Undo() override;
+  bool Full() const override { return messages_ >= kMostMessages; }
+
+  SqlDialect dialect() const override { return SqlDialect::kPostgres; }
+  Result<SqlAnswer> Run(const SqlStatement& statement) override;
+  Status Add(const SqlStatement& statement) override;
+
+  const std::vector<ClaimRequest>& granted() const { return granted_; }
+  // Whether the transaction is open, and the markers of all that was granted are in it.
+  bool live() const { return transaction_ != nullptr; }
+  // Ends it: `first`, the added statements, and the COMMIT, in one round trip.
+  Result<SqlOutcome> Commit(std::span<const SqlStatement> first);
+  // Why no message can be kept any more.
+  const std::optional<Error>& lost() const { return lost_; }
+
+ private:
+  static constexpr size_t kMostMessages = 50;  // with savepoints, in one transaction
+  struct Added {
+    std::string text;
+    std::vector<std::variant<int64_t, std::string>> values;
+    SqlStatement View() const;
+  };
+
+  Error Lose(Error error);
+  Result<SqlAnswer> Refused(const SqlRefusal& refusal, size_t first, size_t added);
+
+  SqlClient& client_;
+  const std::vector<ClaimRequest> granted_;
+  const DoneMarkers markers_;
+  const SqlStatement insert_;
+  std::unique_ptr<SqlTransaction> transaction_;
+  std::deque<Added> added_;       // not sent yet
+  size_t added_before_ = 0;       // by messages before the present one
+  size_t messages_ = 0;           // with a savepoint
+  bool wrote_ = false;            // the present message has its savepoint
+  bool undo_ = false;             // the last message's writes are still to be taken back
+  std::optional<Error> refused_;  // of the present message
+  std::optional<Error> lost_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The statements of the window in PostgreSQL, each after its name. @schema@ is the schema of the
+-- application, @clock@ the time in microseconds.
+
+-- name: version
+SELECT version FROM @schema@.window_version
+
+-- name: rights
+-- Each one that this role lacks.
+SELECT need.privilege || ' on ' || need.name
+FROM (VALUES ('window_scopes', 'SELECT'), ('window_scopes', 'INSERT'), ('window_scopes', 'UPDATE'),
+  ('window_sources', 'SELECT'), ('window_sources', 'INSERT'),
+  ('window_partitions', 'SELECT'), ('window_partitions', 'INSERT'),
+  ('window_partitions', 'UPDATE'), ('window_ids', 'SELECT'), ('window_ids', 'INSERT'),
+  ('window_ids', 'UPDATE'), ('window_ids', 'DELETE')) AS need (name, privilege)
+WHERE NOT has_table_privilege('@schema@.' || need.name, need.privilege)
+
+-- name: find_scope
+SELECT scope, secret, incarnation, level FROM @schema@.window_scopes WHERE name = $1
+
+-- name: make_scope
+INSERT INTO @schema@.window_scopes (name, secret, incarnation, level) VALUES ($1, $2, $3, $4)
+ON CONFLICT (name) DO NOTHING
+
+-- name: share
+-- Nobody raises these ownerships before the end of the transaction.
+SELECT pg_advisory_xact_lock_shared(key) FROM unnest($1::bigint[]) AS key
+
+-- name: exclude
+SELECT pg_advisory_xact_lock($1)
+
+-- name: owners
+SELECT p.source, p.part, p.own, p.raised FROM @schema@.window_partitions AS p
+JOIN unnest($2::bigint[], $3::bigint[]) AS asked (source, part) USING (source, part)
+WHERE p.scope = $1
+
+-- name: lock_ids
+-- In the order of the digests, or two batches could wait for each other.
+SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
+  m.granted, m.ends, m.entry, m.result, p.own, p.raised
+FROM @schema@.window_ids AS m
+LEFT JOIN @schema@.window_partitions AS p
+  ON p.scope = m.scope AND p.source = m.source AND p.part = m.part
+WHERE m.scope = $1 AND m.id = ANY ($2::bytea[]) ORDER BY m.id FOR UPDATE OF m
+
+-- name: look_at_ids
+SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
+  m.granted, m.ends, m.entry, m.result, NULL, NULL
+FROM @schema@.window_ids AS m WHERE m.scope = $1 AND m.id = ANY ($2::bytea[])
+
+-- name: scope_now
+-- After the ids: one that is missing may have gone up to this horizon.
+SELECT horizon, @clock@, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint,
+  (pg_current_wal_lsn() - '0/0')::bigint,
+  (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+FROM @schema@.window_scopes WHERE scope = $1
+
+-- name: insert_ids
+-- No ON CONFLICT: where somebody else was faster, the whole batch is judged again.
+INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
+  attempt, flags, granted, ends, entry, result)
+SELECT $1, id, state, source, part, off, filed, nullif(print, 0), nullif(token, ''), nullif(own, 0),
+  nullif(attempt, 0), nullif(flags, 0), nullif(granted, 0), nullif(ends, 0), nullif(entry, 0),
+  nullif(result, '')
+FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+  $8::bigint[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+  $14::bigint[], $15::bigint[], $16::bytea[])
+  AS v (id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
+  result)
+
+-- name: insert_done
+-- Level atomic. The unique key decides among copies: a second one waits for this transaction, and
+-- is refused after its COMMIT.
+INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
+SELECT $1, id, 2, $3, $4, off,
+  CASE WHEN filed < 0 THEN @clock@ / 1000 ELSE least(filed, @clock@ / 1000) END,
+  nullif(print, 0), token, nullif(result, '')
+FROM unnest($2::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[])
+  AS v (id, off, filed, print, token, result)
+
+-- name: finish_done
+-- Results of the handlers, for markers that were inserted before they ran.
+UPDATE @schema@.window_ids AS m
+SET filed = greatest(m.filed, least(v.filed, @clock@ / 1000)), result = nullif(v.result, '')
+FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS v (id, filed, result)
+WHERE m.scope = $1 AND m.id = v.id
+
+-- name: update_ids
+UPDATE @schema@.window_ids AS m
+SET state = v.state, source = v.source, part = v.part, off = v.off, filed = v.filed,
+  print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
+  attempt = nullif(v.attempt, 0), flags = nullif(v.flags, 0), granted = nullif(v.granted, 0),
+  ends = nullif(v.ends, 0), entry = nullif(v.entry, 0), result = nullif(v.result, '')
+FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+  $8::bigint[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+  $14::bigint[], $15::bigint[], $16::bytea[])
+  AS v (id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
+  result)
+WHERE m.scope = $1 AND m.id = v.id
+
+-- name: delete_ids
+DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[])
+
+-- name: raise_own
+INSERT INTO @schema@.window_partitions AS p (scope, source, part, own, raised)
+VALUES ($1, $2, $3, greatest($4, @clock@, 1), @clock@)
+ON CONFLICT (scope, source, part) DO UPDATE
+SET own = greatest(p.own + 1, $4, @clock@), raised = excluded.raised
+RETURNING own
+
+-- name: own_scope
+UPDATE @schema@.window_scopes SET owner = coalesce(owner, $2) WHERE scope = $1 RETURNING owner
+
+-- name: make_source
+-- The scope's row is locked by own_scope.
+INSERT INTO @schema@.window_sources (scope, source, topic)
+SELECT $1, coalesce(max(source) + 1, 0), $2 FROM @schema@.window_sources WHERE scope = $1
+HAVING count(*) FILTER (WHERE topic = $2) = 0
+
+-- name: make_partition
+INSERT INTO @schema@.window_partitions (scope, source, part)
+SELECT scope, source, $3 FROM @schema@.window_sources WHERE scope = $1 AND topic = $2
+ON CONFLICT DO NOTHING
+
+-- name: known
+SELECT s.source, p.known_from, p.known_to, p.announced, p.metadata
+FROM @schema@.window_sources AS s
+JOIN @schema@.window_partitions AS p ON p.scope = s.scope AND p.source = s.source AND p.part = $3
+WHERE s.scope = $1 AND s.topic = $2
+
+-- name: announce
+UPDATE @schema@.window_partitions
+SET known_from = $4, known_to = $5, announced = $6, metadata = $7
+WHERE scope = $1 AND source = $2 AND part = $3
+
+-- name: committed
+-- A stamp of the future must not make everything look old (rule 22).
+UPDATE @schema@.window_partitions
+SET frontier = $5, watermark = CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000) END
+WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
+
+-- name: begin_sweep
+-- The slowest partition that was ever owned decides; one without a watermark pins all (rule 24).
+UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - $2, swept = 0
+FROM (SELECT min(watermark) AS mark, count(*) FILTER (WHERE watermark IS NULL) AS unknown
+      FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
+WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
+  AND slowest.mark - $2 >= s.sweeps + $3
+
+-- name: mark
+-- First the horizon, committed, then the rows go: one that is missing must not look new (rule 26).
+UPDATE @schema@.window_scopes AS s SET horizon = greatest(s.horizon, aged.newest + 1)
+FROM (
+  SELECT max(m.filed) AS newest
+  FROM @schema@.window_ids AS m JOIN @schema@.window_partitions AS p
+    ON p.scope = m.scope AND p.source = m.source AND p.part = m.part
+  WHERE m.ctid >= ('(' || (SELECT swept FROM @schema@.window_scopes WHERE scope = $1)
+                   || ',0)')::tid
+    AND m.ctid < ('(' || (SELECT swept + $2 FROM @schema@.window_scopes WHERE scope = $1)
+                  || ',0)')::tid
+    AND m.scope = $1 AND m.state = 2 AND m.off < p.frontier
+    AND m.filed < (SELECT sweeps FROM @schema@.window_scopes WHERE scope = $1)
+) AS aged
+WHERE s.scope = $1 AND aged.newest >= s.horizon
+
+-- name: sweep
+-- One step: the finished ids in a few blocks of the table. One process at a time.
+WITH step AS (
+  SELECT swept, least(sweeps, horizon) AS below FROM @schema@.window_scopes
+  WHERE scope = $1 AND swept IS NOT NULL FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM @schema@.window_ids AS m USING @schema@.window_partitions AS p
+  WHERE m.ctid >= ('(' || (SELECT swept FROM step) || ',0)')::tid
+    AND m.ctid < ('(' || (SELECT swept + $2 FROM step) || ',0)')::tid
+    AND m.scope = $1 AND m.state = 2 AND m.filed < (SELECT below FROM step)
+    AND p.scope = m.scope AND p.source = m.source AND p.part = m.part AND m.off < p.frontier
+  RETURNING 1
+)
+UPDATE @schema@.window_scopes AS s
+SET swept = CASE WHEN (step.swept + $2) * current_setting('block_size')::bigint
+                      < pg_relation_size('@schema@.window_ids') THEN step.swept + $2 END
+FROM step WHERE s.scope = $1 RETURNING s.swept, (SELECT count(*) FROM gone)
+
+-- name: counts
+SELECT count(*) FILTER (WHERE state = 2), count(*) FILTER (WHERE state = 1),
+  count(*) FILTER (WHERE state = 3), pg_total_relation_size('@schema@.window_ids')
+FROM @schema@.window_ids WHERE scope = $1
+
+-- name: partitions
+SELECT source, part, own, frontier, watermark, known_from, known_to, announced,
+  watermark IS NOT DISTINCT FROM min(watermark) OVER () OR watermark IS NULL
+FROM @schema@.window_partitions WHERE scope = $1 ORDER BY source, part

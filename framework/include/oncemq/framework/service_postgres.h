@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window of a service file, also in PostgreSQL.
+//
+//   int main(int argc, char** argv) {
+//     return oncemq::RunService(argc, argv, OnPayment,
+//                               {.open_window = oncemq::OpenPostgresServiceWindow});
+//   }
+//
+// Link oncemq::service_postgres for it: with that comes the client of PostgreSQL. Any other engine
+// is opened as without it.
+#pragma once
+
+#include <memory>
+
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/service_options.h"
+
+namespace oncemq {
+
+// nullptr: the options want no window. Where they name no scope, it is WindowScope(). Failures: the
+// engine's (postgres_window.h); no password is in them.
+//
+// Thread safety: any thread. Blocks: for three calls.
+Result<std::unique_ptr<Window>> OpenPostgresServiceWindow(const ServiceOptions& options);
+
+}  // namespace oncemq
