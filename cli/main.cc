@@ -22,6 +22,7 @@
 #include "safe_json.h"
 #include "status_command.h"
 #include "store_command.h"
+#include "window_change_command.h"
 #include "window_command.h"
 #include "window_stat_command.h"
 
@@ -37,6 +38,7 @@ struct Arguments {
   ServicePlace place;     // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
+  WindowChangeArguments change;
   LockArguments lock;
   StoreArguments store;
   MigrateArguments migrate;
@@ -136,6 +138,27 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
       "the store and cannot be asked, or the database does not answer.");
 }
 
+// Changes by an operator, of a window that all members share.
+void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& actions) {
+  constexpr char kCodes[] =
+      "Exit codes: 1 it failed, or the id was left alone, 2 refused, 6 the database does not "
+      "answer.";
+  CLI::App* forget = window.add_subcommand(
+      "forget", "Make a finished or parked id new, in PostgreSQL: its next delivery runs");
+  WindowChangeArguments& change = arguments.change;
+  forget->add_option("id", change.id, "The id")->required();
+  forget->add_option("-c,--config", change.config, "The service file")->required();
+  forget->add_option("--why", change.why, "The reason, for the log")->required();
+  forget->add_flag("--hex", change.hex, "The id is given as hex digits, two for each byte");
+  forget->footer(kCodes);
+  CLI::App* gc = window.add_subcommand(
+      "gc", "Drop ids that have aged, in PostgreSQL, at once instead of by and by");
+  gc->add_option("-c,--config", change.config, "The service file")->required();
+  gc->footer(kCodes);
+  actions.push_back({forget, [&] { return WindowForgetCommand(arguments.change); }});
+  actions.push_back({gc, [&] { return WindowGcCommand(arguments.change); }});
+}
+
 void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* window = app.add_subcommand(
       "window", "Look into the window of a running service, or of a stopped one");
@@ -152,6 +175,7 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
                        arguments.show.json = arguments.json;
                        return WindowShowCommand(arguments.window_place(), arguments.show);
                      }});
+  AddWindowChanges(*window, arguments, actions);
 }
 
 // Which catalogue of stores, and who asks there.

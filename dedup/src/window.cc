@@ -78,6 +78,14 @@ Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std:
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
+Status Window::ForgetByHand(std::span<const std::string_view>, std::span<Change>) {
+  return Error{Code::kInvalid, Effect::kNone, "this window forgets no id by hand"};
+}
+
+Result<uint64_t> Window::DropAged(milliseconds) {
+  return Error{Code::kInvalid, Effect::kNone, "this window drops ids by itself only"};
+}
+
 void Window::OfferSocket(const std::string&) {}
 
 Result<std::vector<StoreStat>> Window::Stat() {

@@ -188,10 +188,73 @@ TEST_F(PostgresWindowTest, AHandlerCannotEndTheTransactionUnderItsMarkers) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
   const auto effects = Effects(*window, claims);
+  for (const char* text :
+       {"  commit", "/* done /* really */ */ COMMIT", "-- done\nEND", ";ROLLBACK"}) {
+    effects->Begin();
+    EXPECT_FALSE(effects->sql()->Run({text})) << text;
+    EXPECT_FALSE(effects->Keep()) << text;
+    effects->Begin();
+    EXPECT_FALSE(effects->sql()->Add({text})) << text;
+    EXPECT_FALSE(effects->Keep()) << "a handler that does not notice is not done: " << text;
+  }
+}
+
+// Its claim is old, and the id may be forgotten by now.
+TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
+  for (const bool live : {true, false}) {
+    const auto window = Open();
+    std::vector<ClaimRequest> claims{Request(live ? "live" : "added")};
+    claims[0].own = *window->RaiseOwn(0, 3, 0);
+    ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
+    const auto effects = Effects(*window, claims);
+    ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+    effects->Begin();
+    if (live) {
+      EXPECT_EQ(Move(*effects, 10).error().code, Code::kFenced);
+      EXPECT_FALSE(effects->Keep());
+    } else {
+      ASSERT_TRUE(AddMove(*effects, 10));
+      ASSERT_TRUE(effects->Keep());
+    }
+    EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced);
+    const Announcement late{.partition = 3, .to = 1, .offset = 1, .own = claims[0].own};
+    EXPECT_EQ(window->Announce({&late, 1}).error().code, Code::kFenced);
+  }
+  EXPECT_EQ(Cents("a"), "100");
+}
+
+// The plan that a connection keeps does not fit any more: that says nothing of the message.
+TEST_F(PostgresWindowTest, AChangeOfATableCostsNoMessage) {
+  const auto window = Open();
+  const std::string_view name = "a";
+  const auto runs = [&](const char* id) {
+    const std::vector<ClaimRequest> claims{Request(id)};
+    const auto effects = Effects(*window, claims);
+    effects->Begin();
+    const auto done = effects->sql()->Run(
+        {"UPDATE accounts SET cents = cents WHERE name = $1 RETURNING *", {name}});
+    const std::optional<Code> code = done ? std::nullopt : std::optional(done.error().code);
+    if (effects->Keep()) {
+      EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kMade);
+    }
+    return code;
+  };
+  EXPECT_EQ(runs("before"), std::nullopt);
+  Sql("ALTER TABLE accounts ADD COLUMN more int");
+  EXPECT_NE(runs("after"), Code::kInvalid);
+  EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] { return !runs("again"); }));
+}
+
+TEST_F(PostgresWindowTest, CommitsWaitForTheDiskThoughTheServerIsSetNotTo) {
+  own_ = PostgresServer::Start({"synchronous_commit=off"});
+  server_ = own_.get();
+  Connect();
+  const auto window = Open();
+  const std::vector<ClaimRequest> claims{Request("x")};
+  const auto effects = Effects(*window, claims);
   effects->Begin();
-  EXPECT_FALSE(effects->sql()->Run({"  commit"}));
-  EXPECT_FALSE(effects->sql()->Add({"ROLLBACK"}));
-  EXPECT_FALSE(effects->Keep());
+  EXPECT_EQ(effects->sql()->Run({"SELECT current_setting('synchronous_commit')"})->rows[0][0],
+            "on");
 }
 
 // Two processes, both granted: the unique key decides, whether the effects were run or added.
@@ -282,9 +345,17 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   ASSERT_TRUE(window->Open(name));
   ASSERT_TRUE(claims(claim));
   EXPECT_EQ(answer.answer, Answer::kGranted);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m"};
+  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->GoBack();
+  // Before any claim: a commit must not rest on what is lost.
+  const Announcement further{.partition = 3, .to = 2, .offset = 2, .metadata = "m", .own = own};
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    status = window->Announce({&further, 1});
+    return status || status.error().code == Code::kRegressed;
+  }));
+  EXPECT_FALSE(status) << "a lost store is announced as whole";
+  window->Close(0, 3);
   ClaimRequest next = Request("y", 1);
   next.own = own;
   ASSERT_TRUE(claims(next));

@@ -162,6 +162,28 @@ TEST_F(WindowCommand, MigrateTakesTheAddressFromTheEnvironment) {
   EXPECT_THAT(refused.err, HasSubstr("permission denied for database"));
 }
 
+TEST_F(WindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
+  const auto window = OpenPostgresWindow(
+      server_->url(),
+      {.schema = schema_, .scope = "default/default/payments/default", .level = Level::kOpaque});
+  ASSERT_TRUE(window.has_value()) << ToString(window.error());
+  const ClaimRequest claim{"id-1", {0xABC, 5}, {0, 3, 17}, 0, 0};
+  ClaimAnswer answer;
+  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
+  const std::string forget = "window forget id-1 --why 'sent by mistake' -c " + File();
+  EXPECT_EQ(Run(forget).code, 1) << "a handler has it";
+  const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
+  Change change;
+  ASSERT_TRUE((*window)->Complete({&complete, 1}, {&change, 1}));
+  const Ended forgotten = Run(forget);
+  EXPECT_EQ(forgotten.code, 0) << forgotten.err;
+  EXPECT_THAT(forgotten.err, HasSubstr("sent by mistake"));
+  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
+  EXPECT_EQ(answer.answer, Answer::kGranted);
+  EXPECT_EQ(Run("window gc -c " + File()).out, "0 ids were dropped\n");
+}
+
 TEST_F(WindowCommand, MigratePrintsWhatItApplies) {
   const Ended printed = Run("store migrate --print -c " + File());
   std::string rest = printed.out;

@@ -179,19 +179,21 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
   // Another isolation would look at the store before it has waited for what it must see.
   const std::string longest = std::to_string(times.call.count());
   const std::string idle = std::to_string(times.idle.count());
-  SqlStatement sets{
+  std::string text =
       "SELECT set_config('default_transaction_isolation', 'read committed', false), "
       "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
-      "set_config('bytea_output', 'hex', false)",
-      {std::string_view(longest)}};
+      "set_config('bytea_output', 'hex', false)";
+  SqlStatement sets{{}, {std::string_view(longest)}};
   if (times.idle > milliseconds(0)) {
-    sets.text =
-        "SELECT set_config('default_transaction_isolation', 'read committed', false), "
-        "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
-        "set_config('bytea_output', 'hex', false), "
-        "set_config('idle_in_transaction_session_timeout', convert_from($2, 'UTF8'), false)";
+    text += ", set_config('idle_in_transaction_session_timeout', convert_from($2, 'UTF8'), false)";
     sets.values.emplace_back(std::string_view(idle));
   }
+  if (times.durable) {
+    text +=
+        ", set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
+        "WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)";
+  }
+  sets.text = text;
   const auto set = line->Run({&sets, 1}, until);
   if (!set || set->refusal) {
     Error error = set ? SqlError(*set->refusal) : set.error();

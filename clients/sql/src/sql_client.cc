@@ -47,6 +47,11 @@ bool SaysLater(const SqlRefusal& refusal) {
                                             +kReadOnlyTransaction, +kReadOnlyMode});
 }
 
+// The connection keeps a plan that fits the tables no more.
+bool HasOldPlan(const SqlRefusal& refusal) {
+  return refusal.state == "0A000" || refusal.state == "26000";
+}
+
 Error Ended() {
   return {Code::kInvalid, Effect::kNone, "the transaction has ended"};
 }
@@ -87,7 +92,8 @@ struct SqlClient::Parts {
   Result<SqlOutcome> Run(std::unique_ptr<SqlLine> line, std::span<const SqlStatement> statements,
                          BootTime until) {
     auto outcome = line->Run(statements, until);
-    const bool good = outcome && !(outcome->refusal && SaysLater(*outcome->refusal));
+    const bool good = outcome && !(outcome->refusal &&
+                                   (SaysLater(*outcome->refusal) || HasOldPlan(*outcome->refusal)));
     if (good || ONCEMQ_MUTANT("sql-doubtful-line-used")) {
       pool.GiveBack(std::move(line));
     } else {

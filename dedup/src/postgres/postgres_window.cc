@@ -2,10 +2,12 @@
 // The window in PostgreSQL: the calls about ids.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <type_traits>
 
 #include "../window_check.h"
+#include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "postgres_window_engine.h"
@@ -69,6 +71,9 @@ auto PostgresWindow::Guarded(Call call) -> decltype(call()) {
   }
   auto answer = call();
   MutexLock lock(mutex_);
+  if (!answer && answer.error().message == kAllInUse) {
+    return answer;  // the server was not asked
+  }
   if (!answer && IsOutage(answer.error())) {
     breaker_.Failed(BootNow());
   } else {
@@ -270,15 +275,16 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
   }
   const std::array statements{Text("exclude", {LockOf(source, partition)}),
                               Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
-                                                 static_cast<int64_t>(floor)})};
+                                                 static_cast<int64_t>(floor)}),
+                              Text("scope_now", {scope_.number})};
+  const Place before = PlaceNow();
   const auto answers = All(statements);
   if (!answers) {
     return answers.error();
   }
-  if (const Status usable = UsableAt(source, partition); !usable) {
-    return usable.error();
-  }
-  return static_cast<Own>(NumberOf(answers->back(), 0, 0));
+  Status usable = TakeTime(answers->back(), before, nullptr);
+  usable = usable ? UsableAt(source, partition) : usable;
+  return usable ? Result<Own>(static_cast<Own>(NumberOf((*answers)[1], 0, 0))) : usable.error();
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
@@ -318,7 +324,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
 }
 
 Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
-    uint32_t, int32_t, std::span<const ClaimRequest> granted) {
+    uint32_t source, int32_t partition, std::span<const ClaimRequest> granted) {
   if (!atomic()) {
     return InvalidRequest("the window was opened at another level than atomic");
   }
@@ -328,9 +334,23 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
                 std::max(claim.time, claim.copies_until), {});
   }
   markers.Sort();
+  // All of one partition. One that was claimed by an older owner is fenced with the others.
+  Own own = 0;
+  for (const ClaimRequest& claim : granted) {
+    own = std::max(own, claim.own);
+  }
+  const Place place = PlaceNow();
+  std::vector<SqlStatement> guards;
+  if (own != 0) {
+    guards.push_back(Text("share_one", {LockOf(source, partition)}));
+  }
+  guards.push_back(
+      Text("guard", {scope_.number, int64_t{source}, int64_t{partition}, static_cast<int64_t>(own),
+                     place.started, place.timeline, place.position}));
   return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(
-      this, *client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(markers),
-      texts_["insert_done"], scope_.number));
+      this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()),
+      SqlRun::Opening{std::move(guards), std::move(markers), texts_["insert_done"],
+                      scope_.number}));
 }
 
 std::string PostgresWindow::DigestOf(std::string_view id) const {
@@ -356,55 +376,42 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
 
 // One round trip. kFenced: a copy of an id was finished by another transaction.
 Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
-  DoneMarkers done;
-  DoneMarkers not_done;
-  size_t next = 0;  // both are in the order of the run
-  const auto fingerprint_of = [&](const CompleteRequest& request) -> uint32_t {
-    for (; next < run.granted().size(); next++) {
-      const ClaimRequest& claim = run.granted()[next];
-      if (claim.token == request.token) {
-        next++;
-        return claim.fingerprint;
-      }
-      not_done.Add(DigestOf(claim.id), claim.at, claim.token, 0, kNoLogTime, {});
-    }
-    return 0;
-  };
-  for (const CompleteRequest& request : requests) {
-    const uint32_t fingerprint = fingerprint_of(request);
-    done.Add(DigestOf(request.id), request.at, request.token, fingerprint, request.time,
-             request.result);
+  std::map<Token, uint32_t> fingerprints;
+  for (const ClaimRequest& claim : run.granted()) {
+    fingerprints[claim.token] = claim.fingerprint;
   }
-  for (; next < run.granted().size(); next++) {
-    const ClaimRequest& claim = run.granted()[next];
-    not_done.Add(DigestOf(claim.id), claim.at, claim.token, 0, kNoLogTime, {});
+  DoneMarkers done;
+  for (const CompleteRequest& request : requests) {
+    const auto claimed = fingerprints.extract(request.token);
+    done.Add(DigestOf(request.id), request.at, request.token, claimed ? claimed.mapped() : 0,
+             request.time, request.result);
   }
   done.Sort();
-  not_done.Sort();
-  std::vector<SqlStatement> first;
-  if (!run.live() && !ONCEMQ_MUTANT("postgres-effect-without-marker")) {
-    first.push_back(Text("insert_done", done.Inserts(scope_.number)));
-  } else if (run.live()) {
-    first.push_back(Text("finish_done", done.Finishes(scope_.number)));
-    if (!not_done.empty()) {
-      first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done.digests())}));
+  std::vector<std::string> not_done;
+  for (const ClaimRequest& claim : run.granted()) {
+    if (fingerprints.contains(claim.token)) {
+      not_done.push_back(DigestOf(claim.id));
     }
   }
+  const std::vector<std::string_view> gone(not_done.begin(), not_done.end());
   const bool live = run.live();
-  const auto written = Guarded([&] { return run.Commit(first); });
+  std::vector<SqlStatement> first;
+  if (live) {
+    first.push_back(Text("finish_done", done.Finishes(scope_.number)));
+    first.push_back(Text("delete_ids", {scope_.number, SqlTexts(gone)}));
+  } else {
+    first = run.guards();
+    if (!ONCEMQ_MUTANT("postgres-effect-without-marker")) {
+      first.push_back(Text("insert_done", done.Inserts(scope_.number)));
+    }
+  }
+  // A live run has its connection: it need not ask whether the server answers.
+  const size_t ours = first.size();
+  const auto written = live ? run.Commit(first) : Guarded([&] { return run.Commit(first); });
   if (!written) {
     return written.error();
   }
-  if (!written->refusal) {
-    return {};
-  }
-  if (!live && written->refusal->at == 0 && IsUniqueViolation(*written->refusal)) {
-    return Error{Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
-  }
-  Error error = SqlError(*written->refusal);
-  // The database refuses a statement of a handler for its content.
-  error.code = IsOutage(error) || error.code == Code::kFull ? error.code : Code::kInvalid;
-  return error;
+  return written->refusal ? Status(ErrorOfRun(*written->refusal, ours)) : Status();
 }
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,

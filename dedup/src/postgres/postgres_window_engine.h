@@ -61,6 +61,8 @@ class PostgresWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
+  Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
 
  private:
@@ -110,11 +112,12 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
-  void Age();
+  // At most `steps` of a sweep, until `until`; how many ids went.
+  Result<uint64_t> Sweep(int steps, BootTime until);
 
   const WindowCapabilities capabilities_;
   const PostgresWindowOptions options_;
-  const std::unique_ptr<SqlClient> client_;
+  const std::shared_ptr<SqlClient> client_;
   const SqlTextsByName texts_;
   Scope scope_;
 

@@ -2,6 +2,7 @@
 // The window in PostgreSQL: how it is opened, and its history of each partition.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "../window_check.h"
 #include "oncemq/base/mutant.h"
@@ -17,13 +18,18 @@ namespace {
 constexpr int64_t kSchemaVersion = 1;
 // Of one sweep: blocks of the table, so that its transaction is short.
 constexpr int64_t kSweepBlocks = 256;
-constexpr int kSweepsAtOnce = 16;  // for one call of Committed()
+constexpr int kSweepsAtOnce = 1;  // for one call of Committed(): others wait for it
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
 bool IsSchema(std::string_view name) {
   return !name.empty() && name.size() <= 63 && (name[0] < '0' || name[0] > '9') &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
+
+// It may be a word of SQL.
+std::string Quoted(std::string_view schema) {
+  return "\"" + std::string(schema) + "\"";
 }
 
 Error WrongSchema() {
@@ -89,12 +95,22 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
     return place.error();
   }
   // A process that stands still must not keep the rows of others for ever.
-  auto client =
-      OpenPostgres(*place, {options.connect, options.call, options.idle}, options.max_connections);
+  auto client = OpenPostgres(*place, {options.connect, options.call, options.idle, true},
+                             options.max_connections);
   if (!client) {
     return client.error();
   }
-  const Words words{{"schema", options.schema}, {"clock", std::string(clock)}};
+  const Words words{
+      {"schema", Quoted(options.schema)},
+      {"clock", std::string(clock)},
+      {"started", "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"},
+      {"timeline", "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"},
+      {"position", "(pg_current_wal_lsn() - '0/0')::bigint"},
+      // A sweep takes older ids only: a watermark may have gone back since it began.
+      {"aged",
+       "(SELECT CASE WHEN count(*) = count(watermark) THEN min(watermark) - $3 ELSE 0 END "
+       "FROM " +
+           Quoted(options.schema) + ".window_partitions WHERE scope = $1 AND own > 0)"}};
   std::unique_ptr<PostgresWindow> window(
       new PostgresWindow(*std::move(client), options, SqlTextsByName(kStatementsSql, words)));
   if (const Status found = window->FindScope(); !found) {
@@ -184,6 +200,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
                               Text("make_source", {scope_.number, name.topic}),
                               Text("make_partition", {scope_.number, name.topic, partition}),
                               Text("known", {scope_.number, name.topic, partition}),
+                              Text("find_scope", {std::string_view(options_.scope)}),
                               Text("scope_now", {scope_.number})};
   const Place before = PlaceNow();
   const auto answers = All(statements);
@@ -194,6 +211,15 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   if (owner.rows.size() != 1 || owner.rows[0][0] != std::string(name.owner)) {
     return InvalidRequest("the scope \"" + options_.scope + "\" belongs to another group: " +
                           (owner.rows.empty() ? "" : owner.rows[0][0].value_or("")));
+  }
+  const SqlAnswer& scope = (*answers)[4];
+  const std::string_view secret(reinterpret_cast<const char*>(scope_.secret.data()),
+                                scope_.secret.size());
+  if (scope.rows.size() != 1 || NumberOf(scope, 0, 0) != scope_.number ||
+      scope.rows[0][1] != std::string(secret)) {
+    return Error{Code::kCorrupt, Effect::kNone,
+                 "the database has another scope \"" + options_.scope +
+                     "\" than this process has opened; start the process again"};
   }
   const SqlAnswer& row = (*answers)[3];
   if (row.rows.size() != 1 || row.rows[0].size() != 5) {
@@ -216,26 +242,43 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   return known;
 }
 
-void PostgresWindow::Close(uint32_t source, int32_t partition) {
-  MutexLock lock(mutex_);
-  opened_.erase({source, partition});
-}
+// Nothing is held for the partition. When it was opened stays known: runs of it may still be at
+// work, and a loss must be told to them too.
+void PostgresWindow::Close(uint32_t, int32_t) {}
 
+// A commit that rests on lost changes must not be sent: so the update itself looks at the server,
+// in one step.
 Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
+  const Place place = PlaceNow();
   std::vector<SqlStatement> statements;
   for (const Announcement& one : announcements) {
     if (one.from < 0 || one.to < one.from || one.offset < 0) {
       return InvalidRequest("what is known reaches from an offset to a later one");
     }
+    if (const Status usable = UsableAt(one.source, one.partition); !usable) {
+      return usable;
+    }
     statements.push_back(
         Text("announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from,
-                          one.to, one.offset, one.metadata}));
+                          one.to, one.offset, one.metadata, static_cast<int64_t>(one.own),
+                          place.started, place.timeline, place.position}));
   }
   if (statements.empty()) {
     return {};
   }
+  statements.push_back(Text("scope_now", {scope_.number}));
   const auto answers = All(statements);
-  return answers ? Status() : Status(answers.error());
+  if (!answers) {
+    return answers.error();
+  }
+  Status made = TakeTime(answers->back(), place, nullptr);
+  for (size_t i = 0; made && i < announcements.size(); i++) {
+    made = UsableAt(announcements[i].source, announcements[i].partition);
+    if (made && (*answers)[i].affected != 1) {
+      made = Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
+    }
+  }
+  return made;
 }
 
 Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
@@ -264,33 +307,74 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
   for (size_t i = 0; i < progress.size(); i++) {
     answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
   }
-  Age();
+  // Only the space depends on it.
+  static_cast<void>(Sweep(kSweepsAtOnce, BootNow() + options_.call));
   return {};
 }
 
-// Some blocks at a time; the rest goes with a later commit, of any process. Failures: only the
-// space depends on it.
-void PostgresWindow::Age() {
+// Some blocks at a time; the rest goes with a later commit, of any process.
+Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until) {
   const int64_t allowed = (options_.remember + options_.skew).count();
   const int64_t step = std::max<int64_t>(options_.remember.count() / 64, 1);
   const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, step});
-  const SqlStatement mark = Text("mark", {scope_.number, kSweepBlocks});
-  const SqlStatement sweep = Text("sweep", {scope_.number, kSweepBlocks});
-  bool more = static_cast<bool>(All({&begin, 1}));
-  for (int i = 0; more && i < kSweepsAtOnce; i++) {
-    const bool marked = ONCEMQ_MUTANT("postgres-horizon-not-raised") || All({&mark, 1});
-    const auto swept = marked ? All({&sweep, 1}) : Result<std::vector<SqlAnswer>>(Error{});
-    more = swept && !swept->front().rows.empty() && swept->front().rows[0][0];
+  const SqlStatement mark = Text("mark", {scope_.number, kSweepBlocks, allowed});
+  const SqlStatement sweep = Text("sweep", {scope_.number, kSweepBlocks, allowed});
+  if (const auto begun = All({&begin, 1}); !begun) {
+    return begun.error();
   }
+  uint64_t gone = 0;
+  for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
+    const auto marked =
+        ONCEMQ_MUTANT("postgres-horizon-not-raised") ? All({&begin, 1}) : All({&mark, 1});
+    const auto swept = marked ? All({&sweep, 1}) : marked;
+    if (!swept) {
+      return swept.error();
+    }
+    gone += static_cast<uint64_t>(NumberOf(swept->front(), 0, 1));
+    more = !swept->front().rows.empty() && swept->front().rows[0][0];
+  }
+  return gone;
+}
+
+Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
+  return Sweep(std::numeric_limits<int>::max(), BootNow() + within);
+}
+
+Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
+                                    std::span<Change> answers) {
+  if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
+    return fit;
+  }
+  std::vector<std::string> digests;
+  for (const std::string_view id : ids) {
+    digests.push_back(DigestOf(id));
+  }
+  const std::vector<std::string_view> asked(digests.begin(), digests.end());
+  const SqlStatement forget = Text("forget_ids", {scope_.number, SqlTexts(asked)});
+  const auto gone = All({&forget, 1});
+  if (!gone) {
+    return gone.error();
+  }
+  for (size_t i = 0; i < ids.size(); i++) {
+    const std::vector<SqlRow>& rows = gone->front().rows;
+    const bool went = std::any_of(rows.begin(), rows.end(),
+                                  [&](const SqlRow& row) { return row[0] == digests[i]; });
+    answers[i] = went ? Change::kMade : Change::kFenced;
+  }
+  return {};
 }
 
 Result<std::vector<StoreStat>> PostgresWindow::Stat() {
   const std::array statements{Text("counts", {scope_.number}), Text("partitions", {scope_.number}),
                               Text("scope_now", {scope_.number})};
-  const auto answers = All(statements);
-  if (!answers) {
-    return answers.error();
+  // Counting may take longer than a call, which says nothing of the server.
+  const auto outcome = client_->Try(statements);
+  if (!outcome || outcome->refusal || outcome->answers.size() != statements.size()) {
+    return !outcome           ? outcome.error()
+           : outcome->refusal ? SqlError(*outcome->refusal)
+                              : Error{Code::kInternal, Effect::kNone, "too few answers"};
   }
+  const std::vector<SqlAnswer>* answers = &outcome->answers;
   const SqlAnswer& counts = answers->front();
   StoreStat stat;
   stat.directory = options_.schema;
@@ -334,7 +418,7 @@ Result<std::string> PostgresWindowSchema(std::string_view schema) {
   if (!IsSchema(schema)) {
     return WrongSchema();
   }
-  return FillIn(kSchemaSql, {{"schema", std::string(schema)}});
+  return FillIn(kSchemaSql, {{"schema", Quoted(schema)}});
 }
 
 Status MigratePostgresWindow(std::string_view address, std::string_view schema) {

@@ -13,14 +13,35 @@ namespace {
 constexpr std::string_view kSave = "SAVEPOINT oncemq_message";
 constexpr std::string_view kBack = "ROLLBACK TO SAVEPOINT oncemq_message";
 
-// The first word of a statement that would end the transaction under its markers.
+// Without what stands before the first word of a statement: spaces and comments, which nest.
+std::string_view FromFirstWord(std::string_view text) {
+  while (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) == 0) {
+    if (text.starts_with("--")) {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else if (text.starts_with("/*")) {
+      int depth = 0;
+      do {
+        const bool opens = text.starts_with("/*");
+        depth += opens ? 1 : text.starts_with("*/") ? -1 : 0;
+        text.remove_prefix(opens || text.starts_with("*/") ? 2 : 1);
+      } while (depth > 0 && !text.empty());
+    } else {
+      text.remove_prefix(1);
+    }
+  }
+  return text;
+}
+
+// It would end the transaction under its markers.
 bool EndsTransaction(std::string_view text) {
-  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  const auto* begin = std::find_if(text.begin(), text.end(), letter);
-  const auto* end = std::find_if_not(begin, text.end(), letter);
-  std::string word(begin, end);
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  text = FromFirstWord(text);
+  std::string word;
+  for (const char c : text) {
+    if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
+      break;
+    }
+    word.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+  }
   for (const std::string_view one : {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT",
                                      "SAVEPOINT", "RELEASE", "PREPARE"}) {
     if (word == one) {
@@ -35,25 +56,37 @@ Error OurTransaction() {
           "a statement of a handler does not begin or end a transaction"};
 }
 
-Error OthersAreAtWork() {
-  return {Code::kFenced, Effect::kNone,
-          "another process has finished an id of this run, or is about to"};
-}
-
-// Whether the same statement may be taken later: a deadlock, a lock, a server that goes down.
-bool MayPass(const Error& error) {
-  return IsOutage(error) || error.code == Code::kFull;
+bool IsContent(const SqlRefusal& refusal) {
+  for (const std::string_view begin : {"22", "23", "42", "44", "P0"}) {
+    if (refusal.state.starts_with(begin)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-SqlRun::SqlRun(const Window* window, SqlClient& client, std::vector<ClaimRequest> granted,
-               DoneMarkers markers, std::string_view insert, int64_t scope)
+Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
+  Error error = SqlError(refusal);
+  if (refusal.at < ours && IsUniqueViolation(refusal)) {
+    error = {Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
+  } else if (refusal.at < ours && refusal.state == "22012") {
+    error = {Code::kFenced, Effect::kNone, "the run has lost its partition"};
+  } else if (refusal.at >= ours && IsContent(refusal)) {
+    error.code = Code::kInvalid;
+  } else if (!IsOutage(error)) {
+    error.code = Code::kUnavailable;
+  }
+  return error;
+}
+
+SqlRun::SqlRun(const Window* window, std::shared_ptr<SqlClient> client,
+               std::vector<ClaimRequest> granted, Opening opening)
     : EffectBatch(window),
-      client_(client),
+      client_(std::move(client)),
       granted_(std::move(granted)),
-      markers_(std::move(markers)),
-      insert_{insert, markers_.Inserts(scope)} {}
+      opening_(std::move(opening)) {}
 
 SqlStatement SqlRun::Added::View() const {
   SqlStatement view{text};
@@ -95,9 +128,11 @@ Error SqlRun::Lose(Error error) {
   return error;
 }
 
+// A handler that does not notice is not done.
 Status SqlRun::Add(const SqlStatement& statement) {
   if (EndsTransaction(statement.text)) {
-    return OurTransaction();
+    refused_ = OurTransaction();
+    return *refused_;
   }
   Added added{std::string(statement.text), {}};
   for (const SqlValue& value : statement.values) {
@@ -106,7 +141,8 @@ Status SqlRun::Add(const SqlStatement& statement) {
     } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
       added.values.emplace_back(std::string(*bytes));
     } else {
-      return Error{Code::kInvalid, Effect::kNone, "a statement that is added has no arrays"};
+      refused_ = Error{Code::kInvalid, Effect::kNone, "a statement that is added has no arrays"};
+      return *refused_;
     }
   }
   added_.push_back(std::move(added));
@@ -124,12 +160,13 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
   }
   std::vector<SqlStatement> send;
   if (transaction_ == nullptr) {
-    auto begun = client_.BeginLater(kSqlWholeCall);
+    auto begun = client_->BeginLater(kSqlWholeCall);
     if (!begun) {
       return Lose(begun.error());
     }
     transaction_ = *std::move(begun);
-    send.push_back(insert_);
+    send = opening_.guards;
+    send.push_back({opening_.insert, opening_.markers.Inserts(opening_.scope)});
   }
   if (std::exchange(undo_, false)) {
     send.push_back({kBack});
@@ -163,12 +200,8 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
 
 // Statements before `first` are ours, those before `added` of earlier messages.
 Result<SqlAnswer> SqlRun::Refused(const SqlRefusal& refusal, size_t first, size_t added) {
-  if (refusal.at < first) {
-    return Lose(IsUniqueViolation(refusal) ? OthersAreAtWork() : SqlError(refusal));
-  }
-  Error error = SqlError(refusal);
-  error.code = MayPass(error) ? error.code : Code::kInvalid;
-  if (refusal.at < added || MayPass(error)) {
+  Error error = ErrorOfRun(refusal, first);
+  if (refusal.at < added || error.code != Code::kInvalid) {
     return Lose(std::move(error));
   }
   // The transaction has failed; it goes on from before this message.
@@ -196,7 +229,7 @@ Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
   for (const Added& added : added_) {
     send.push_back(added.View());
   }
-  auto outcome = transaction_ != nullptr ? transaction_->CommitAfter(send) : client_.Try(send);
+  auto outcome = transaction_ != nullptr ? transaction_->CommitAfter(send) : client_->Try(send);
   transaction_.reset();
   lost_ = Error{Code::kFenced, Effect::kNone, "the effects were written before"};
   return outcome;

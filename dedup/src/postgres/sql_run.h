@@ -25,11 +25,23 @@ inline bool IsUniqueViolation(const SqlRefusal& refusal) {
   return refusal.state == "23505";
 }
 
+// A refusal of one of the first `ours` statements is about the run, any other one about a statement
+// of a handler. kInvalid: for its content, so repeating it does not help.
+Error ErrorOfRun(const SqlRefusal& refusal, size_t ours);
+
 class SqlRun final : public EffectBatch, public SqlEffects {
  public:
-  // `granted`: the claims of the run, which outlive it. `markers`: theirs; `insert` inserts them.
-  SqlRun(const Window* window, SqlClient& client, std::vector<ClaimRequest> granted,
-         DoneMarkers markers, std::string_view insert, int64_t scope);
+  // Statements that begin the transaction: they refuse it where the run has lost its partition, or
+  // the server commits. Then the markers.
+  struct Opening {
+    std::vector<SqlStatement> guards;
+    DoneMarkers markers;
+    std::string_view insert;
+    int64_t scope = 0;
+  };
+  // `granted`: the claims of the run; their ids outlive it.
+  SqlRun(const Window* window, std::shared_ptr<SqlClient> client, std::vector<ClaimRequest> granted,
+         Opening opening);
   virtual ~SqlRun() = default;
 
   SqlEffects* sql() override { return this; }
@@ -43,6 +55,7 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   Status Add(const SqlStatement& statement) override;
 
   const std::vector<ClaimRequest>& granted() const { return granted_; }
+  const std::vector<SqlStatement>& guards() const { return opening_.guards; }
   // Whether the transaction is open, and the markers of all that was granted are in it.
   bool live() const { return transaction_ != nullptr; }
   // Ends it: `first`, the added statements, and the COMMIT, in one round trip.
@@ -61,10 +74,9 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   Error Lose(Error error);
   Result<SqlAnswer> Refused(const SqlRefusal& refusal, size_t first, size_t added);
 
-  SqlClient& client_;
+  const std::shared_ptr<SqlClient> client_;
   const std::vector<ClaimRequest> granted_;
-  const DoneMarkers markers_;
-  const SqlStatement insert_;
+  const Opening opening_;
   std::unique_ptr<SqlTransaction> transaction_;
   std::deque<Added> added_;       // not sent yet
   size_t added_before_ = 0;       // by messages before the present one

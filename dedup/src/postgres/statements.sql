@@ -26,6 +26,9 @@ ON CONFLICT (name) DO NOTHING
 -- Nobody raises these ownerships before the end of the transaction.
 SELECT pg_advisory_xact_lock_shared(key) FROM unnest($1::bigint[]) AS key
 
+-- name: share_one
+SELECT pg_advisory_xact_lock_shared($1)
+
 -- name: exclude
 SELECT pg_advisory_xact_lock($1)
 
@@ -50,9 +53,7 @@ FROM @schema@.window_ids AS m WHERE m.scope = $1 AND m.id = ANY ($2::bytea[])
 
 -- name: scope_now
 -- After the ids: one that is missing may have gone up to this horizon.
-SELECT horizon, @clock@, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint,
-  (pg_current_wal_lsn() - '0/0')::bigint,
-  (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
+SELECT horizon, @clock@, @timeline@, @position@, @started@
 FROM @schema@.window_scopes WHERE scope = $1
 
 -- name: insert_ids
@@ -101,6 +102,11 @@ WHERE m.scope = $1 AND m.id = v.id
 -- name: delete_ids
 DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[])
 
+-- name: forget_ids
+-- An operator's act: finished, parked or handed on, and no open claim.
+DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[]) AND state > 1
+RETURNING id
+
 -- name: raise_own
 INSERT INTO @schema@.window_partitions AS p (scope, source, part, own, raised)
 VALUES ($1, $2, $3, greatest($4, @clock@, 1), @clock@)
@@ -129,9 +135,17 @@ JOIN @schema@.window_partitions AS p ON p.scope = s.scope AND p.source = s.sourc
 WHERE s.scope = $1 AND s.topic = $2
 
 -- name: announce
+-- By the present owner, and on a server that has lost nothing since the place $9 to $11.
 UPDATE @schema@.window_partitions
 SET known_from = $4, known_to = $5, announced = $6, metadata = $7
-WHERE scope = $1 AND source = $2 AND part = $3
+WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
+  AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))
+
+-- name: guard
+-- A division by zero refuses the transaction: another owner, or a server that may have lost commits.
+SELECT 1 / CASE WHEN ($4 = 0 OR EXISTS (SELECT FROM @schema@.window_partitions
+    WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4))
+  AND ($5 = 0 OR (@started@ = $5 AND @timeline@ = $6 AND @position@ >= $7)) THEN 1 ELSE 0 END
 
 -- name: committed
 -- A stamp of the future must not make everything look old (rule 22).
@@ -159,14 +173,14 @@ FROM (
     AND m.ctid < ('(' || (SELECT swept + $2 FROM @schema@.window_scopes WHERE scope = $1)
                   || ',0)')::tid
     AND m.scope = $1 AND m.state = 2 AND m.off < p.frontier
-    AND m.filed < (SELECT sweeps FROM @schema@.window_scopes WHERE scope = $1)
+    AND m.filed < least((SELECT sweeps FROM @schema@.window_scopes WHERE scope = $1), @aged@)
 ) AS aged
 WHERE s.scope = $1 AND aged.newest >= s.horizon
 
 -- name: sweep
 -- One step: the finished ids in a few blocks of the table. One process at a time.
 WITH step AS (
-  SELECT swept, least(sweeps, horizon) AS below FROM @schema@.window_scopes
+  SELECT swept, least(sweeps, horizon, @aged@) AS below FROM @schema@.window_scopes
   WHERE scope = $1 AND swept IS NOT NULL FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM @schema@.window_ids AS m USING @schema@.window_partitions AS p

@@ -15,10 +15,9 @@ void SayDatabase(const ServiceOptions& options, GuaranteeText& text) {
       options.postgres.schema + (place ? " of " + ToString(*place) : "") +
       ". Its backups are the window's backups.");
   text.Say(
-      "Each answer is a commit, and the server's `synchronous_commit` says whether a commit "
-      "survives "
-      "a crash. With `off` a crash of the server takes its last commits. Without a synchronous "
-      "standby the loss of the server takes the commits that no standby had.");
+      "Each answer is a commit that waits for the server's disk, also where `synchronous_commit` "
+      "is `off`. Without a synchronous standby the loss of the server takes the commits that no "
+      "standby had.");
 }
 
 // By a failover or a restored backup.

@@ -175,9 +175,11 @@ void CheckPostgresWindow(const ServiceOptions& options, Rules& rules) {
   rules.Demand(
       IsSchemaName(window.schema), "window.schema",
       "must be 1 to 63 of a-z, 0-9 and _, the first no digit, not " + Quoted(window.schema));
-  rules.Demand(window.max_connections >= 2, "window.connections",
-               "must be at least 2: a renewal of leases must not wait for the connection of a "
-               "batch");
+  const uint32_t workers = std::max(options.runtime.workers, options.runtime.workers_when_blocking);
+  rules.Demand(window.max_connections >= workers + 2, "window.connections",
+               "must be at least " + std::to_string(workers + 2) +
+                   ": one for each worker (`runtime.workers`), and two that keep partitions and "
+                   "leases");
   rules.Demand(window.times.lease >= window.call * 3, "window.lease",
                "must be at least three times `window.call`, which is " +
                    FormatDuration(window.call) +

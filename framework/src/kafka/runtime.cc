@@ -57,8 +57,8 @@ class KafkaRuntime final : public Runtime {
         Keeper::Options{options_.poll_budget, options_.renew_every,
                         window_ != nullptr && window_->capabilities().remote},
         window_, clock, loop_->errors(), stops, [&] { return crew.Spawn("oncemq-poll", poll); });
-    loop_->Connect({window_, &crew, keeper.get(), wake_.get(), &clock, SecureRandom64(),
-                    StoreOwner(options_)});
+    loop_->Connect({window_, &crew, keeper.get(), wake_.get(), journal_.get(), &clock,
+                    SecureRandom64(), StoreOwner(options_)});
     std::string failure;
     if (!keeper->Start()) {
       failure = "the system gives no thread";

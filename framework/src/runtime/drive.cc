@@ -196,6 +196,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
                              window->Claim(machine.claims(), machine.claim_answers())));
         break;
       case RunStep::kRelease:
+        job.effects.reset();  // before handlers there are none, after them nothing was done
         machine.Released(told("release", machine.releases().size(),
                               window->Release(machine.releases(), changes)));
         break;
@@ -211,6 +212,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         job.locks.Release();
         break;
       case RunStep::kJournal: {
+        job.effects.reset();
         const auto first = tools.journal->Append(machine.journal_entries());
         const Status status = first ? Status() : Status(first.error());
         machine.Journaled(
@@ -219,10 +221,12 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         break;
       }
       case RunStep::kPark:
+        job.effects.reset();
         machine.Parked(
             told("park", machine.parks().size(), window->Park(machine.parks(), changes)));
         break;
       case RunStep::kSettled:
+        job.effects.reset();
         job.locks.Release();
         job.watch.End();
         return Driven::kSettled;

@@ -152,6 +152,12 @@ Journal::~Journal() {
   close(fd_);
 }
 
+void Journal::Name(uint32_t source, const std::string& topic) {
+  MutexLock lock(mutex_);
+  topics_.resize(std::max<size_t>(topics_.size(), size_t{source} + 1));
+  topics_[source] = topic;
+}
+
 Result<uint64_t> Journal::Append(std::span<const JournalEntry> entries) {
   MutexLock lock(mutex_);
   if (entries.size() > kLastJournalEntry + 1 - next_) {

@@ -35,6 +35,8 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
+  // The topic of a number, where a window numbers topics by itself.
+  void Name(uint32_t source, const std::string& topic);
   // Puts the entries on record; the number of the first, the others follow. An error may have left
   // some of them.
   Result<uint64_t> Append(std::span<const JournalEntry> entries);
@@ -45,8 +47,8 @@ class Journal {
 
   const int fd_;
   const std::string path_;
-  const std::vector<std::string> topics_;
   Mutex mutex_;
+  std::vector<std::string> topics_ GUARDED_BY(mutex_);
   uint64_t next_ GUARDED_BY(mutex_);
   int64_t end_ GUARDED_BY(mutex_);  // bytes that are surely whole lines
 };

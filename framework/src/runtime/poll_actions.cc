@@ -202,6 +202,9 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
   owned.stopped.clear();
   owned.source = facts.source;
   owned.partition = facts.partition;
+  if (parts_.journal != nullptr) {
+    parts_.journal->Name(facts.source, source_->Name(partition).topic);
+  }
   held_++;
   if (stores_) {
     stores_->Assigned(partition);

@@ -21,8 +21,9 @@ void PollLoop::SendCommits() {
     for (CommitAction& commit : commits_) {
       const int64_t known_to =
           catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-      const auto announcement = stores_->Plan(commit, known_to);
+      auto announcement = stores_->Plan(commit, known_to);
       if (announcement) {
+        announcement->own = core_.Status(commit.partition).own;
         owned_[commit.partition].waits_for_disk = true;
         owned_[commit.partition].disk_since = now_;
         owned_[commit.partition].announcing++;

@@ -19,6 +19,7 @@
 #include "catch_up.h"
 #include "crew.h"
 #include "holdups.h"
+#include "journal.h"
 #include "keeper.h"
 #include "oncemq/framework/runtime.h"
 #include "source.h"
@@ -34,6 +35,7 @@ class PollLoop final : private SourceEvents {
     Crew* crew = nullptr;
     Keeper* keeper = nullptr;
     Wake* wake = nullptr;
+    Journal* journal = nullptr;  // nullptr: there is none
     const Clock* clock = nullptr;
     uint64_t process = 0;  // upper half of every token of this process
     std::string owner;     // of the window's stores, as text

@@ -82,11 +82,11 @@ TEST_F(DatabaseCommand, ConsumingWithoutADatabaseEndsBeforeTheBrokerIsAsked) {
 TEST_F(DatabaseCommand, MigratePrintsTheStatementsWithoutADatabase) {
   const Ended named = Run("store migrate --print --schema pay_1");
   EXPECT_EQ(named.code, 0) << named.err;
-  EXPECT_THAT(named.out, HasSubstr("CREATE SCHEMA IF NOT EXISTS pay_1;\n"));
+  EXPECT_THAT(named.out, HasSubstr("CREATE SCHEMA IF NOT EXISTS \"pay_1\";\n"));
   EXPECT_EQ(named.err, "");
-  EXPECT_THAT(Run("store migrate --print").out, HasSubstr("IF NOT EXISTS oncemq;\n"));
+  EXPECT_THAT(Run("store migrate --print").out, HasSubstr("IF NOT EXISTS \"oncemq\";\n"));
   EXPECT_THAT(Run("store migrate --print -c " + Write(kNowhere)).out,
-              HasSubstr("IF NOT EXISTS pay;\n"));
+              HasSubstr("IF NOT EXISTS \"pay\";\n"));
   EXPECT_EQ(Run("store migrate --print --schema Pay").code, 2);
 }
 

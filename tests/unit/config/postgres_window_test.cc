@@ -70,7 +70,7 @@ TEST(PostgresWindowFile, EveryKeyReachesItsOption) {
       Parsed(kShared +
              "  schema: pay_1\n  remember: 36h\n  skew: 5s\n  lease: 20s\n  max_lease: 5m\n"
              "  handler_timeout: 90s\n  catch_up: 77\n  catch_up_time: 3s\n  incomplete: run\n"
-             "  connections: 7\n  connect: 400ms\n  call: 3s\n  idle: 10s\n");
+             "  connections: 17\n  connect: 400ms\n  call: 3s\n  idle: 10s\n");
   EXPECT_EQ(options.engine, ServiceOptions::Engine::kPostgres);
   EXPECT_EQ(options.postgres_at, "postgres://pay:hunter2@db1/payments");
   EXPECT_EQ(options.postgres.schema, "pay_1");
@@ -87,7 +87,7 @@ TEST(PostgresWindowFile, EveryKeyReachesItsOption) {
   EXPECT_EQ(options.runtime.catch_up, 77);
   EXPECT_EQ(options.runtime.catch_up_time, milliseconds(3'000));
   EXPECT_EQ(options.runtime.incomplete, IncompletePolicy::kRun);
-  EXPECT_EQ(options.postgres.max_connections, 7u);
+  EXPECT_EQ(options.postgres.max_connections, 17u);
   EXPECT_EQ(options.postgres.connect, 400ms);
   EXPECT_EQ(options.postgres.call, 3s);
 }
@@ -159,7 +159,7 @@ TEST(PostgresWindowFile, TheAddressMayComeFromAFile) {
 
 TEST(PostgresWindowFile, LimitsFitIntoEachOther) {
   EXPECT_THAT(ErrorsOf(kShared + "  connections: 1\n"),
-              StartsWith("service.yaml:9:16: `window.connections` must be at least 2"));
+              StartsWith("service.yaml:9:16: `window.connections` must be at least 6"));
   EXPECT_EQ(ErrorsOf(kShared + "  call: 10s\n"), "");
   EXPECT_THAT(ErrorsOf(kShared + "  call: 11s\n"),
               HasSubstr("`window.lease` must be at least three times `window.call`, which is 11s"));
@@ -187,7 +187,7 @@ TEST(PostgresWindowFile, AProgramMeetsTheSameRules) {
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("`window.level` must be said"));
   EXPECT_THAT(status.error().message, HasSubstr("`window.at` must be said: postgres://"));
-  EXPECT_THAT(status.error().message, HasSubstr("`window.connections` must be at least 2"));
+  EXPECT_THAT(status.error().message, HasSubstr("`window.connections` must be at least 6"));
 }
 
 TEST(PostgresWindowFile, TheDescriptionGivesTheSameOptionsAgainAndNoPassword) {
@@ -206,7 +206,7 @@ TEST(PostgresWindowFile, TheGuaranteeSaysFirstThatTheDatabaseDecides) {
     EXPECT_THAT(text, HasSubstr("window postgres, level "));
     EXPECT_THAT(text, HasSubstr("What does not hold - The database decides: "));
     EXPECT_THAT(text, HasSubstr("the schema oncemq of postgres://db1:5432/payments."));
-    EXPECT_THAT(text, HasSubstr("the server's `synchronous_commit` says whether"));
+    EXPECT_THAT(text, HasSubstr("a commit that waits for the server's disk"));
     EXPECT_THAT(text, HasSubstr("start time, timeline and log position tell"));
     EXPECT_THAT(text, HasSubstr("nothing runs without the window. The members keep their"));
     EXPECT_THAT(text, Not(HasSubstr("hunter2")));

@@ -70,6 +70,17 @@ TEST_F(JournalTest, AnEntryNamesWhereAndWhichAndWhy) {
       "offset":1042,"id":"p-17","why":"not a payment"})"));
 }
 
+// A shared window numbers topics for all members, in its own order.
+TEST_F(JournalTest, ATopicHasTheNumberThatItsWindowGivesIt) {
+  const auto journal = Open();
+  journal->Name(0, "refunds");
+  journal->Name(7, "orders");
+  Append(*journal, Item("p-1", 1, 0), "no");
+  Append(*journal, Item("p-2", 2, 7), "no");
+  EXPECT_EQ(Lines().at(0)["topic"], "refunds");
+  EXPECT_EQ(Lines().at(1)["topic"], "orders");
+}
+
 TEST_F(JournalTest, AnEntryOfAMessageThatPassedSaysSo) {
   const auto journal = Open();
   const RunItem item = Item("", 5);

@@ -20,6 +20,9 @@
 
 namespace oncemq {
 
+// The words of an error that says nothing of the server.
+inline constexpr std::string_view kAllInUse = "all connections are in use";
+
 template <class Line>
 class LinePool {
  public:
@@ -50,7 +53,7 @@ class LinePool {
                               [&] { return mine.served; });
         if (!mine.served) {
           waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &mine));
-          return Error{Code::kTimeout, Effect::kNone, "all connections are in use"};
+          return Error{Code::kTimeout, Effect::kNone, std::string(kAllInUse)};
         }
         if (mine.line && fresh(*mine.line)) {
           return std::move(mine.line);

@@ -50,6 +50,8 @@ struct PostgresWindowOptions {
   milliseconds call{2'000};  // one statement and its answer
   // Of a handler between two statements in the run's transaction; after it the server ends it.
   milliseconds idle{10'000};
+  // One for each worker, whose run may keep it while handlers work, and two that keep partitions
+  // and leases.
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;

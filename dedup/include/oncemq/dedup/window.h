@@ -167,6 +167,7 @@ struct Announcement {
   int64_t to = 0;
   int64_t offset = 0;
   std::string_view metadata;
+  Own own = 0;  // of the commit
 };
 
 // How far the commits of a partition have come.
@@ -306,6 +307,14 @@ class Window {
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+
+  // By an operator's hand: a finished or parked id becomes new, so its next delivery runs. kFenced:
+  // nothing is known of it, or a claim of it is open. kInvalid: this window has no such call.
+  virtual Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers);
+
+  // Drops ids that have aged, as Committed() does in steps, for at most about `within`; how many.
+  // kInvalid: this window has no such call.
+  virtual Result<uint64_t> DropAged(milliseconds within);
 
   // The admin socket of this process, absolute. A window on disk names it in each store that it
   // holds, now and later, so that a look from outside knows which socket to ask. A path in its

@@ -25,6 +25,8 @@ struct SqlTimes {
   // After this time without a message in an open transaction the server ends it, and with it the
   // connection. MariaDB counts whole seconds, so it is rounded up there. 0: as the server has it.
   milliseconds idle{0};
+  // A commit waits for the server's disk also where the server is set not to wait (PostgreSQL).
+  bool durable = false;
 };
 // Of a call that has no shorter time of its own.
 inline constexpr milliseconds kSqlWholeCall = milliseconds::max();
