@@ -49,7 +49,11 @@ WHERE m.scope = $1 AND m.id = ANY ($2::bytea[]) ORDER BY m.id FOR UPDATE OF m
 -- name: look_at_ids
 SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
   m.granted, m.ends, m.entry, m.result, NULL, NULL
-FROM @schema@.window_ids AS m WHERE m.scope = $1 AND m.id = ANY ($2::bytea[])
+-- Id by id, also by a plan that was made while the table was empty.
+FROM unnest($2::bytea[]) AS asked (id)
+CROSS JOIN LATERAL (
+  SELECT * FROM @schema@.window_ids WHERE scope = $1 AND id = asked.id OFFSET 0
+) AS m
 
 -- name: scope_now
 -- After the ids: one that is missing may have gone up to this horizon.
