@@ -111,7 +111,9 @@ TEST_F(AskedService, StatusIsAProbe) {
   EXPECT_EQ(impatient.code, 1);
   EXPECT_THAT(impatient.out,
               HasSubstr("\ndoes not move: nothing of payments [3] was finished for 59 s\n"));
+  socket_.reset();  // its thread reads the report
   runtime_.report.partitions[0].unmoved = 60s;
+  Offer();
   EXPECT_EQ(Run("status" + At()).code, 1);
   EXPECT_EQ(Run("status --stalled-after 2m" + At()).code, 0);
   const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
