@@ -46,7 +46,7 @@ TIME_AND_CHANCE = {  # pattern: (what to say, where it is allowed)
 }
 
 CODE = (".h", ".cc")
-SCRIPTS = (".py", ".cmake", ".sh", ".proto", ".pml", ".java", ".go")
+SCRIPTS = (".py", ".cmake", ".sh", ".proto", ".pml", ".java", ".go", ".lua")
 MAX_COLUMNS, MAX_LINES, MAX_FUNCTION = 100, 600, 70
 
 

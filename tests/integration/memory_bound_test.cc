@@ -116,8 +116,8 @@ TEST_F(KafkaMemory, StaysWithinItsFormulaWhileOneKeyOfAHundredIsRetriedForLong) 
   EXPECT_TRUE(member.Stop().clean);
 
   EXPECT_GT(waited, waits_for_ / 200) << "too few waited: this proves nothing";
-  // The formula of docs/policies.md on top of a member that keeps up, and the producer's queue: both
-  // queues are full only where the machine is busy. The allocator may need half as much more.
+  // The formula of docs/policies.md on top of a member that keeps up, and the producer's queue:
+  // both queues are full only where the machine is busy. The allocator may need half as much more.
   const uint64_t added = options.core.in_flight_bytes + options.core.left_behind_bytes / 4 * 5 +
                          options.kafka.prefetch_bytes + kProducerMiB * kMiB;
   EXPECT_LE(peak, before + added / 2 * 3)

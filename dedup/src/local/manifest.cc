@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kVersion = 1;
 constexpr size_t kNumberBytes = 8;
 
-Error Damaged(const char* what) {
+Error DamagedManifest(const char* what) {
   return {Code::kCorrupt, Effect::kNone, std::string("the manifest ") + what};
 }
 
@@ -90,7 +90,7 @@ Result<Manifest> ReadOrMake(RocksStore& store, std::string_view identity, Level 
     return rows.error();
   }
   if (*rows) {
-    return Damaged("is gone, and ids are there");
+    return DamagedManifest("is gone, and ids are there");
   }
   return NewManifest(identity, level);
 }
@@ -126,11 +126,11 @@ std::string EncodeManifest(const Manifest& manifest) {
 Result<Manifest> DecodeManifest(std::string_view bytes) {
   const auto content = Unseal(bytes);
   if (!content) {
-    return Damaged("is damaged");
+    return DamagedManifest("is damaged");
   }
   ByteReader reader(*content);
   if (reader.Varint() != kVersion) {
-    return Damaged("has a version that is not known");
+    return DamagedManifest("has a version that is not known");
   }
   const auto level = reader.Varint();
   const auto size = reader.Varint();
@@ -139,7 +139,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   if (!size || *level > static_cast<uint64_t>(Level::kOpaque) || rest.size() < kFixed ||
       *size > rest.size() - kFixed || (rest.size() - kFixed - *size) % kNumberBytes != 0 ||
       rest.size() - kFixed - *size > kMostEarlier * kNumberBytes) {
-    return Damaged("is damaged");
+    return DamagedManifest("is damaged");
   }
   Manifest manifest{.identity = std::string(rest.substr(0, *size)),
                     .level = static_cast<Level>(*level)};
@@ -162,7 +162,7 @@ Result<Manifest> ReadManifest(RocksStore& store) {
   if (!bytes) {
     return bytes.error();
   }
-  return *bytes ? DecodeManifest(**bytes) : Result<Manifest>(Damaged("is not there"));
+  return *bytes ? DecodeManifest(**bytes) : Result<Manifest>(DamagedManifest("is not there"));
 }
 
 Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level,

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "../id_digest.h"
 #include "oncemq/base/bytes.h"
 
 namespace oncemq {
 namespace {
 
-constexpr size_t kDigestBytes = 16;  // 2^-128 a pair, under a secret of the scope (rule 35)
 constexpr int64_t kOpenRow = 1;
 constexpr int64_t kDoneRow = 2;
 constexpr int64_t kParkedRow = 3;
@@ -70,13 +67,6 @@ Token TokenOf(const SqlCell& cell) {
   return token;
 }
 
-bool Same(const Marker& a, const Marker& b) {
-  return a.token == b.token && a.own == b.own && a.lease_end == b.lease_end &&
-         a.granted_at == b.granted_at && a.entry == b.entry && a.at == b.at &&
-         a.attempt == b.attempt && a.fingerprint == b.fingerprint && a.state == b.state &&
-         a.held == b.held && a.uncertain == b.uncertain;
-}
-
 int64_t Millis(LogTime time) {
   return time.time_since_epoch().count();
 }
@@ -133,58 +123,17 @@ std::vector<SqlValue> IdColumns::Values(int64_t scope) const {
   return values;
 }
 
-IdRows::IdRows(Level level, const WindowTimes& times, const KeyedHash::Secret& secret)
-    : secret_(secret),
-      engine_(level, times,
-              {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()}, *this) {
-}
-
-std::string IdRows::DigestOf(std::string_view id, const KeyedHash::Secret& secret) {
-  return oncemq::DigestOf(id, secret).substr(0, kDigestBytes);
-}
-
-void IdRows::Add(std::string_view id) {
-  added_.push_back(DigestOf(id, secret_));
-}
-
-void IdRows::Hold(size_t index, const Token& token, const Coordinates& at) {
-  const Found found = At(index);
-  if (!RowOf(found).done && engine_.markers().Find(found.hash, found.id) == nullptr) {
-    Marker held;
-    held.token = token;
-    held.at = at;
-    engine_.Load(found, held);
-  }
-}
-
-void IdRows::Seal() {
-  digests_.assign(added_.begin(), added_.end());
-  std::sort(digests_.begin(), digests_.end());
-  digests_.erase(std::unique(digests_.begin(), digests_.end()), digests_.end());
-  rows_.resize(digests_.size());
-  for (const std::string& digest : added_) {
-    row_of_.push_back(static_cast<size_t>(
-        std::lower_bound(digests_.begin(), digests_.end(), digest) - digests_.begin()));
-  }
-}
-
-Found IdRows::At(size_t index) const {
-  uint64_t hash = 0;
-  std::memcpy(&hash, added_[index].data(), sizeof(hash));
-  return {added_[index], hash, index};
-}
-
 Status IdRows::Load(const SqlAnswer& ids) {
   for (const SqlRow& cells : ids.rows) {
     const bool whole = cells.size() == kColumns;
     const int64_t state = whole ? Number(cells, kState) : 0;
     const std::string digest = whole ? cells[kId].value_or("") : "";
-    const auto found = std::lower_bound(digests_.begin(), digests_.end(), digest);
-    if (state < kOpenRow || state > kHandedRow || found == digests_.end() || *found != digest) {
+    const auto found = std::lower_bound(digests().begin(), digests().end(), digest);
+    if (state < kOpenRow || state > kHandedRow || found == digests().end() || *found != digest) {
       return NotOurs();
     }
-    const auto index = static_cast<size_t>(found - digests_.begin());
-    Row& row = rows_[index];
+    const auto index = static_cast<size_t>(found - digests().begin());
+    Row& row = rows()[index];
     row.there = true;
     row.filed = LogTime(milliseconds(Number(cells, kFiledAt)));
     const Coordinates at{static_cast<uint32_t>(Number(cells, kSource)),
@@ -206,13 +155,11 @@ Status IdRows::Load(const SqlAnswer& ids) {
     marker.state = StateOf(state);
     marker.held = (Number(cells, kFlags) & kHeld) != 0;
     marker.uncertain = (Number(cells, kFlags) & kUncertain) != 0;
-    row.was = marker;
-    uint64_t hash = 0;
-    std::memcpy(&hash, found->data(), sizeof(hash));
-    engine_.Load({*found, hash, 0}, marker);
+    LoadMarker(index, marker);
     if (cells[kHolderOwn]) {
-      engine_.owners().Restore(at.source, at.partition, static_cast<Own>(Number(cells, kHolderOwn)),
-                               BootTime(microseconds(Number(cells, kHolderRaised))));
+      engine().owners().Restore(at.source, at.partition,
+                                static_cast<Own>(Number(cells, kHolderOwn)),
+                                BootTime(microseconds(Number(cells, kHolderRaised))));
     }
   }
   return {};
@@ -223,62 +170,30 @@ Status IdRows::LoadOwners(const SqlAnswer& owners) {
     if (cells.size() != 4) {
       return NotOurs();
     }
-    engine_.owners().Restore(
+    engine().owners().Restore(
         static_cast<uint32_t>(Number(cells, 0)), static_cast<int32_t>(Number(cells, 1)),
         static_cast<Own>(Number(cells, 2)), BootTime(microseconds(Number(cells, 3))));
   }
   return {};
 }
 
-void IdRows::SetTime(BootTime now, LogTime horizon) {
-  engine_.set_now(now);
-  wall_ = LogTime(std::chrono::duration_cast<milliseconds>(now.time_since_epoch()));
-  horizon_ = horizon;
-}
-
-// A stamp of the future counts as of now; one that is not known, too.
-LogTime IdRows::Filed(LogTime time) const {
-  return time == kNoLogTime ? wall_ : std::min(time, wall_);
-}
-
-void IdRows::File(size_t index, LogTime time) {
-  Row& row = rows_[row_of_[index]];
-  row.filed = std::max(row.filed, Filed(time));
-}
-
-void IdRows::Append(const Found& at, const Finishing& finishing) {
-  Row& row = RowOf(at);
-  row.done = DoneId{finishing.at, finishing.token, finishing.fingerprint,
-                    std::string(finishing.result), std::max(row.filed, Filed(finishing.time))};
-  row.done_changed = true;
-}
-
-void IdRows::Seen(const Found& at, const DoneId& done, LogTime time) {
-  if (time != kNoLogTime && Filed(time) > done.filed) {
-    RowOf(at).done->filed = Filed(time);
-    RowOf(at).done_changed = true;
-  }
-}
-
 IdRows::Changes IdRows::Collect(bool open) {
   Changes changes;
-  for (size_t i = 0; i < rows_.size(); i++) {
-    const Row& row = rows_[i];
-    uint64_t hash = 0;
-    std::memcpy(&hash, digests_[i].data(), sizeof(hash));
-    const Marker* marker = engine_.markers().Find(hash, digests_[i]);
+  for (size_t i = 0; i < rows().size(); i++) {
+    const Row& row = rows()[i];
+    const Marker* marker = MarkerOf(i);
     IdColumns& columns = row.there ? changes.updates : changes.inserts;
     if (marker != nullptr) {
       const bool kept = open || row.there || marker->state != MarkerState::kOpen;
       if (kept && (!row.was || !Same(*row.was, *marker))) {
-        columns.Add(digests_[i], *marker, row.filed);
+        columns.Add(digests()[i], *marker, row.filed);
       }
     } else if (row.done) {
       if (row.done_changed) {
-        columns.Add(digests_[i], *row.done);
+        columns.Add(digests()[i], *row.done);
       }
     } else if (row.there) {
-      changes.deletes.push_back(digests_[i]);
+      changes.deletes.push_back(digests()[i]);
     }
   }
   return changes;

@@ -7,9 +7,7 @@
 #include <type_traits>
 
 #include "../window_check.h"
-#include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
-#include "oncemq/base/outage.h"
 #include "postgres_window_engine.h"
 
 namespace oncemq {
@@ -60,30 +58,8 @@ void AddAll(std::span<const Request> requests, IdRows& rows) {
 
 }  // namespace
 
-template <class Call>
-auto PostgresWindow::Guarded(Call call) -> decltype(call()) {
-  {
-    MutexLock lock(mutex_);
-    if (!breaker_.Lets(BootNow()) && !ONCEMQ_MUTANT("postgres-dead-server-asked")) {
-      return Error{Code::kUnavailable, Effect::kNone,
-                   "PostgreSQL has not answered lately; it is asked again in a second"};
-    }
-  }
-  auto answer = call();
-  MutexLock lock(mutex_);
-  if (!answer && answer.error().message == kAllInUse) {
-    return answer;  // the server was not asked
-  }
-  if (!answer && IsOutage(answer.error())) {
-    breaker_.Failed(BootNow());
-  } else {
-    breaker_.Succeeded();
-  }
-  return answer;
-}
-
 Result<std::vector<SqlAnswer>> PostgresWindow::All(std::span<const SqlStatement> statements) {
-  auto outcome = Guarded([&] { return client_->Try(statements); });
+  auto outcome = guarded_([&] { return client_->Try(statements); });
   if (!outcome) {
     return outcome.error();
   }
@@ -254,7 +230,7 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
     return {};
   }
   for (int tries = 0; tries < kTries; tries++) {
-    const auto applied = Guarded([&] { return ApplyOnce(requests, replies); });
+    const auto applied = guarded_([&] { return ApplyOnce(requests, replies); });
     if (!applied) {
       return applied.error();
     }
@@ -407,7 +383,7 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   }
   // A live run has its connection: it need not ask whether the server answers.
   const size_t ours = first.size();
-  const auto written = live ? run.Commit(first) : Guarded([&] { return run.Commit(first); });
+  const auto written = live ? run.Commit(first) : guarded_([&] { return run.Commit(first); });
   if (!written) {
     return written.error();
   }

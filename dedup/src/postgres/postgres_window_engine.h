@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "../store_guard.h"
 #include "id_rows.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/circuit_breaker.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/sql_client.h"
 #include "oncemq/dedup/postgres_window.h"
@@ -92,9 +92,6 @@ class PostgresWindow final : public Window {
   Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
   template <class Request, class Reply>
   Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies);
-  // Runs one transaction, unless the server has been silent: then one call in a while finds out.
-  template <class Call>
-  auto Guarded(Call call) -> decltype(call());
   // As one transaction. A refusal is an Error.
   Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
   // Takes the row of `scope_now`.
@@ -121,8 +118,8 @@ class PostgresWindow final : public Window {
   const SqlTextsByName texts_;
   Scope scope_;
 
+  StoreGuard guarded_{"PostgreSQL"};
   Mutex mutex_;
-  CircuitBreaker breaker_ GUARDED_BY(mutex_);
   Place place_ GUARDED_BY(mutex_);
   uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses

@@ -30,8 +30,6 @@ Fence FenceOf(const RedisReply& epoch, const RedisReply& token);
 // What cannot be read.
 Error RedisStrange();
 
-// The value of a line "name:value" of INFO.
-std::string_view RedisInfo(std::string_view info, std::string_view name);
 // Of its INFO. Failure: kInvalid, for a cluster, an old one, or one that may evict what is held.
 Status CheckRedisForLocks(std::string_view info);
 

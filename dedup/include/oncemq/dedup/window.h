@@ -202,8 +202,10 @@ struct WindowCapabilities {
   Level level = Level::kGuarded;  // that it was opened with: decides how a claim is taken over
   bool shared = false;            // several processes see the same markers
   bool durable = false;           // survives the end of the process
-  bool leases_by_clock = true;    // ends a silent holder's claim by time
-  bool guarded = true;            // levels that it can carry
+  // What was answered survives the end of the store's server. Where not, it is kRegressed then.
+  bool survives_restart = true;
+  bool leases_by_clock = true;  // ends a silent holder's claim by time
+  bool guarded = true;          // levels that it can carry
   bool opaque = true;
   bool atomic = false;
   bool keeps_results = true;

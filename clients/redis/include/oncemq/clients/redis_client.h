@@ -115,4 +115,10 @@ Status RedisTlsIsBuilt();
 // What an answer of kind kError is as an Error.
 Error RedisError(std::string_view text);
 
+// The value of a line "name:value" of the server's INFO.
+std::string_view RedisInfo(std::string_view info, std::string_view name);
+// By its INFO, whether a server may keep `what` ("locks"). Failure: kInvalid, for a cluster, an old
+// version, or a server that may evict keys.
+Status CheckRedisKeeps(std::string_view info, std::string_view what);
+
 }  // namespace oncemq

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/clients/redis_client.h"
+
+namespace oncemq {
+
+std::string_view RedisInfo(std::string_view info, std::string_view name) {
+  const std::string wanted = "\n" + std::string(name) + ":";
+  const size_t at = info.find(wanted);
+  if (at == std::string_view::npos) {
+    return "";
+  }
+  info.remove_prefix(at + wanted.size());
+  return info.substr(0, info.find_first_of("\r\n"));
+}
+
+Status CheckRedisKeeps(std::string_view info, std::string_view what) {
+  const auto refuse = [what](std::string why) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 std::string(what) + " in this Redis: " + std::move(why)};
+  };
+  const std::string_view version = RedisInfo(info, "redis_version");
+  const auto major = ParseDecimal(version.substr(0, version.find('.')));
+  if (!major || *major < 5) {
+    return refuse("version 5.0 or newer is needed, this is " + std::string(version));
+  }
+  if (RedisInfo(info, "redis_mode") == "cluster") {
+    return refuse("a cluster cannot be used");
+  }
+  const std::string_view policy = RedisInfo(info, "maxmemory_policy");
+  if (RedisInfo(info, "maxmemory") != "0" && policy != "noeviction") {
+    return refuse("it may evict keys that are held (maxmemory-policy " + std::string(policy) +
+                  "); noeviction is needed");
+  }
+  return {};
+}
+
+}  // namespace oncemq

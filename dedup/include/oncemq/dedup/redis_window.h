@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis: one memory of ids for all processes of a group, on any host.
+//
+//   auto window = OpenRedisWindow("redis://payments:secret@cache.internal",
+//                                 {.scope = "payments/settle", .level = Level::kGuarded});
+//
+// Promise: the contract of Window at the levels guarded and opaque, for any number of processes.
+// Each change is one script, so it is made as a whole. Leases and ownerships follow the server's
+// clock. A finished id is known for at least `remember` of log time, measured at the slowest
+// partition of the scope. No id has a TTL (rule 25).
+//
+// Limits: claims of new ids, completions and plain releases cost one round trip, anything else two.
+// How much a restart or a failover of the server takes is the server's configuration: append-only
+// file, fsync, replicas. A server that has lost changes (an older replica, a restart, FLUSHALL) is
+// recognised by a count of each process's changes: calls for partitions that were opened before
+// answer kRegressed until Open() is called for them again (rule 31). The same is answered to a
+// process that has changed nothing for a day.
+//
+// Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
+// cluster, a version before 5, a missing right and a scope that belongs to another group;
+// kUnavailable and kTimeout for outages, and for a replica.
+//
+// Thread safety: any thread; calls run in parallel, each over a connection of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+struct RedisWindowOptions {
+  // Begins each key, so that a right to "<prefix>:*" is a right to the windows of one application.
+  // Printable, without spaces and braces.
+  std::string prefix = "oncemq";
+  // Names the handler and its group. Processes with the same scope share their ids.
+  std::string scope;
+  // Decides how a claim may be taken over. Must be said.
+  std::optional<Level> level;
+  WindowTimes times;
+  // How long a finished id is surely known, in log time.
+  milliseconds remember = std::chrono::hours(24 * 7);
+  // How far the time stamps of different producers may differ; kept in addition.
+  milliseconds skew = std::chrono::minutes(1);
+  milliseconds connect{1'000};
+  milliseconds call{2'000};     // one script and its answer
+  size_t max_connections = 16;  // one for each worker, and two that keep partitions and leases
+  // So many replicas must have all changes before Announce() is answered; else it is kUnavailable.
+  int replicas = 0;
+  // For a look from outside: makes no scope. One that is missing is kNotFound.
+  bool look_only = false;
+};
+
+WindowCapabilities RedisWindowCapabilities();
+
+// The address as of RedisPlace (clients/redis_place.h). Blocks: for four calls. The capabilities
+// say whether the server keeps its data over a restart (survives_restart).
+Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
+                                                const RedisWindowOptions& options);
+
+}  // namespace oncemq

@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is known of a partition. ARGV: 4 topic; 5 number of the partition; 6 whose the scope is. The
+-- answer: source, from, to, and the offset and the metadata that were announced, on a line each.
+local owned_by = redis.call('HGET', KEYS[1], 'owner')
+if owned_by and owned_by ~= ARGV[6] then return 'O' .. owned_by end
+if not owned_by then redis.call('HSET', KEYS[1], 'owner', ARGV[6]) end
+local source = redis.call('HGET', base .. 'topics', ARGV[4])
+if not source then
+  source = text(redis.call('HINCRBY', KEYS[1], 'next', 1) - 1)
+  redis.call('HSET', base .. 'topics', ARGV[4], source)
+end
+local key = base .. 'p:' .. source .. ':' .. ARGV[5]
+local known = redis.call('HMGET', key, 'from', 'to', 'at', 'meta')
+if not known[2] then redis.call('HSET', key, 'to', '0') end
+counted()
+return 'K' .. struct.pack('>I8', count) ..
+       table.concat({source, known[1] or '0', known[2] or '0', known[3] or '-1', known[4] or ''},
+                    '\n')

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Begins each script of the window in Redis. Keys, all below the text `base`, which has the hash
+-- tag of the scope:
+--   scope              hash: v, inc, secret, level, span, owner, next, slices, horizon, tried,
+--                      open, parked
+--   topics             hash: topic -> its number, the same for ever
+--   w                  sorted set: partition -> watermark in ms, -1 while it is not known
+--   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta
+--   i:<digest>         string: an open, parked or handed id. No TTL (rule 25)
+--   s                  hash: slice -> generation:bits:next bucket to drop
+--   d:<slice>:<bucket> hash: digest -> record of a finished id
+--   r:<slice>:<bucket> hash: digest -> its result
+--   x:<slice>          hash: n -> ids, partition -> highest offset
+--   n:<process>        string: how many changes of this process are in the store (rule 31)
+-- A generation is a span of log time. It has one slice, and further ones of more buckets when that
+-- is full. A partition is <source>:<number>. A marker has 82 bytes, highest byte first: state 1,
+-- flags 1, token 16, fingerprint 4, own 8, granted 8, ends 8, attempt 4, entry 8, source 4,
+-- partition 4, offset 8, filed 8. A record: flags 1, fingerprint 4, [token 16,] coordinates.
+--
+-- KEYS[1]: the scope. ARGV: 1 its incarnation, 2 the highest count that this process was answered,
+-- 3 the process.
+pcall(redis.replicate_commands)  -- of servers before 7
+local now = @clock@
+local base = KEYS[1]:sub(1, -6)
+local counter = base .. 'n:' .. ARGV[3]
+local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span')
+local count = tonumber(redis.call('GET', counter) or 0)
+if scope[1] ~= ARGV[1] or count < tonumber(ARGV[2]) then
+  return 'L' .. struct.pack('>I8', count) .. (scope[1] or '')
+end
+local horizon, span = tonumber(scope[2]), tonumber(scope[3])
+
+local function text(number) return string.format('%.0f', number) end
+local function counted()
+  count = count + 1
+  redis.call('SET', counter, text(count), 'PX', 86400000)
+end
+local function strange()
+  return redis.error_reply('ONCEMQ what lies under the keys of this window is not ours')
+end
+
+local owners = {}
+local function owner(partition)
+  local known = owners[partition]
+  if not known then
+    local raw = redis.call('HMGET', base .. 'p:' .. partition, 'own', 'raised')
+    known = {own = tonumber(raw[1] or 0), raised = tonumber(raw[2] or 0)}
+    owners[partition] = known
+  end
+  return known
+end
+local function owner_bytes(partition)
+  local known = owner(partition)
+  return struct.pack('>I8I8', known.own, known.raised)
+end
+
+-- The newest generation first, the newest slice of a generation first.
+local slices
+local function sort_slices()
+  table.sort(slices, function(a, b)
+    if a.generation ~= b.generation then return a.generation > b.generation end
+    return a.id > b.id
+  end)
+end
+local function all_slices()
+  if not slices then
+    slices = {}
+    local raw = redis.call('HGETALL', base .. 's')
+    for i = 1, #raw, 2 do
+      local generation, bits, dropped = raw[i + 1]:match('^(%d+):(%d+):(%d*)$')
+      slices[#slices + 1] = {id = tonumber(raw[i]), generation = tonumber(generation),
+                             bits = tonumber(bits), dropped = tonumber(dropped)}
+    end
+    sort_slices()
+  end
+  return slices
+end
+local function bucket(slice, digest)
+  local a, b, c = digest:byte(1, 3)
+  return slice.id .. ':' .. math.floor((a * 65536 + b * 256 + c) / 2 ^ (24 - slice.bits))
+end
+local function find(digest)
+  for _, slice in ipairs(all_slices()) do
+    local record = redis.call('HGET', base .. 'd:' .. bucket(slice, digest), digest)
+    if record then return slice, record end
+  end
+end
+
+-- The markers of these ids, or nothing: one is not ours.
+local function markers_of(digests)
+  if #digests == 0 then return {} end
+  local keys = {}
+  for i, digest in ipairs(digests) do keys[i] = base .. 'i:' .. digest end
+  local markers = redis.call('MGET', unpack(keys))
+  for i = 1, #digests do
+    if markers[i] and #markers[i] ~= 82 then return nil end
+  end
+  return markers
+end
+
+-- An id for the judge: \0 new, \1 with its marker and the owner of the marker's partition, \2
+-- finished. \3: it was changed as the caller asked.
+local function state(digest, marker, slice, record)
+  if marker then
+    local source, partition = struct.unpack('>I4i4', marker, 59)
+    return '\1' .. marker .. owner_bytes(source .. ':' .. partition)
+  end
+  if not slice then return '\0' end
+  local result = ''
+  if record:byte() % 2 == 1 then
+    result = redis.call('HGET', base .. 'r:' .. bucket(slice, digest), digest) or ''
+  end
+  return '\2' .. struct.pack('>I8I8I2', slice.id, slice.generation, #record) .. record ..
+         struct.pack('>I4', #result) .. result
+end
+local function answer(parts)
+  return 'S' .. struct.pack('>I8I8I8', now, horizon, count) .. table.concat(parts)
+end

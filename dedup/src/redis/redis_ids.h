@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// RedisIds: the ids of one batch as the scripts tell and take them (preamble.lua has the layout).
+//
+//   ids.Load(answer, owned);                  // of look.lua or settle.lua
+//   ids.engine().One(request, ids.At(i), answer);
+//   const auto rows = ids.AddChanges(arguments);  // of write.lua
+//
+// Thread safety: none; belongs to one call.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../loaded_ids.h"
+#include "oncemq/base/result.h"
+#include "window_scripts.h"
+
+namespace oncemq {
+
+// A partition that requests own, as one of them says.
+struct OwnedPartition {
+  uint32_t source = 0;
+  int32_t partition = 0;
+  Own own = 0;
+  friend auto operator<=>(const OwnedPartition&, const OwnedPartition&) = default;
+};
+
+// As part of a key, and as a field.
+std::string PartitionName(uint32_t source, int32_t partition);
+// Lua's numbers are exact below 2^53. No log is longer.
+int64_t LuaOffset(int64_t offset);
+// Microseconds and milliseconds of scripts.
+LogTime HorizonOf(uint64_t millis);
+
+class RedisIds : public LoadedIds {
+ public:
+  // `span` of a generation.
+  RedisIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
+           milliseconds span)
+      : LoadedIds(level, times, secret), span_(span) {}
+
+  // What look.lua or settle.lua answered, which named these partitions. kCorrupt: it is not ours.
+  Status Load(std::string_view answer, std::span<const OwnedPartition> owned);
+  uint64_t count() const { return count_; }
+  uint64_t horizon_millis() const { return horizon_millis_; }
+
+  // Whether the script itself has changed the row as offered. The first request of that row is
+  // answered so; the row is then what the offer has made of it.
+  bool Made(size_t row) const { return kept_[row].made; }
+  bool AnyMade() const;
+  void BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times);
+  void BecomesDone(size_t row, const CompleteRequest& request);
+
+  // The marker of a new claim without its times. The caller keeps it.
+  static std::string Offer(const ClaimRequest& request);
+  // Flags of a record, and its bytes after the fingerprint.
+  static std::string RecordFlags(const Token& token, bool result);
+  static std::string RecordTail(const Token& token, const Coordinates& at);
+
+  // For write.lua: horizon, partitions and ids. The rows that change, in the order of the
+  // arguments.
+  std::vector<size_t> AddChanges(ScriptArguments& arguments);
+
+ private:
+  struct Kept {
+    std::string marker;  // as it was read
+    std::string slice;
+    std::string record;
+    bool made = false;
+  };
+  Status LoadRow(size_t row, class PackedReader& reader);
+  void AddChange(size_t row, const Marker* marker, ScriptArguments& arguments);
+  bool Changed(size_t row, const Marker* marker);
+
+  const milliseconds span_;
+  std::vector<Kept> kept_;            // as digests()
+  std::vector<OwnedPartition> read_;  // ownerships that the judge has seen
+  BootTime now_;
+  uint64_t count_ = 0;
+  uint64_t horizon_millis_ = 0;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis: the calls about ids.
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+
+#include "../window_check.h"
+#include "packed.h"
+#include "redis_window_engine.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kTries = 10;              // of a batch that others were in the way of
+constexpr size_t kMostIds = 500;        // of a script: others wait for it
+constexpr size_t kMostBytes = 1 << 20;  // of results
+
+template <class Request>
+std::vector<std::pair<uint32_t, int32_t>> PartitionsOf(std::span<const Request> requests) {
+  std::vector<std::pair<uint32_t, int32_t>> all;
+  if constexpr (requires(Request request) { request.at; }) {
+    for (const Request& request : requests) {
+      const std::pair<uint32_t, int32_t> one{request.at.source, request.at.partition};
+      if (all.empty() || all.back() != one) {
+        all.push_back(one);
+      }
+    }
+  }
+  return all;
+}
+
+template <class Request>
+std::vector<OwnedPartition> OwnedOf(std::span<const Request> requests,
+                                    const std::vector<size_t>& asked) {
+  std::vector<OwnedPartition> all;
+  if constexpr (requires(Request request) { request.own; }) {
+    for (const size_t i : asked) {
+      const Request& request = requests[i];
+      if (request.own != 0) {
+        all.push_back({request.at.source, request.at.partition, request.own});
+      }
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  }
+  return all;
+}
+
+// How many of the requests one script takes.
+template <class Request>
+size_t ChunkOf(std::span<const Request> requests) {
+  size_t count = std::min(requests.size(), kMostIds);
+  if constexpr (requires(Request request) { request.result; }) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+      bytes += requests[i].result.size();
+      if (bytes > kMostBytes) {
+        return std::max<size_t>(i, 1);
+      }
+    }
+  }
+  return count;
+}
+
+// Of a request that the first script has fulfilled.
+void FulfilledBy(const ClaimRequest&, ClaimAnswer& answer) {
+  answer = ClaimAnswer{};
+  answer.answer = Answer::kGranted;
+  answer.attempt = 1;
+}
+template <class Request>
+void FulfilledBy(const Request&, Change& answer) {
+  answer = Change::kMade;
+}
+template <class Request>
+void FulfilledBy(const Request&, MarkerView&) {}
+
+template <class Request>
+constexpr bool kSettles =
+    std::is_same_v<Request, CompleteRequest> || std::is_same_v<Request, ReleaseRequest>;
+
+}  // namespace
+
+Error StrangeAnswer() {
+  return {Code::kCorrupt, Effect::kUnknown, "Redis answered something that is not ours"};
+}
+
+// What look.lua and settle.lua take of an id, after its digest. `offered`: nobody else of the batch
+// comes before this request.
+template <class Request>
+void RedisWindow::Offer(const Request& request, const Belief& belief, bool offered,
+                        ScriptArguments& arguments) const {
+  if constexpr (std::is_same_v<Request, ClaimRequest>) {
+    const bool old = request.time != kNoLogTime && request.time < HorizonOf(belief.horizon);
+    arguments.Keep(offered && (!old || request.first) ? RedisIds::Offer(request) : "");
+  } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    std::string token;
+    AppendPacked(token, request.token.process, 8);
+    AppendPacked(token, request.token.attempt, 8);
+    arguments.Keep(offered ? token : "");
+    arguments.Keep(RedisIds::RecordFlags(request.token, !request.result.empty()));
+    arguments.Keep(RedisIds::RecordTail(request.token, request.at));
+    arguments.Add(request.result);
+    const bool timed = request.time != kNoLogTime;
+    arguments.Keep(timed ? std::to_string(request.time.time_since_epoch().count()) : "");
+    arguments.Keep(
+        request.at.partition < 0 ? "" : PartitionName(request.at.source, request.at.partition));
+    arguments.Number(LuaOffset(request.at.offset));
+  } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
+    std::string token;
+    AppendPacked(token, request.token.process, 8);
+    AppendPacked(token, request.token.attempt, 8);
+    arguments.Keep(offered && !request.uncertain ? token : "");
+    for (int i = 0; i < 6; i++) {
+      arguments.Add("");
+    }
+  } else {
+    arguments.Add("");
+  }
+}
+
+template <class Request>
+Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& asked,
+                               const Belief& belief, RedisIds& ids) {
+  std::vector<size_t> first(ids.digests().size(), asked.size());  // of each row
+  for (size_t k = asked.size(); k > 0; k--) {
+    first[ids.RowOf(k - 1)] = k - 1;
+  }
+  const std::vector<OwnedPartition> owned = OwnedOf(requests, asked);
+  ScriptArguments arguments;
+  if constexpr (kSettles<Request>) {
+    arguments.Add(bucket_ids_);
+  } else {
+    arguments.Number(belief.horizon);
+    arguments.Number(
+        microseconds(std::min(options_.times.lease, options_.times.max_lease)).count());
+    arguments.Number(owned.size());
+    for (const OwnedPartition& one : owned) {
+      arguments.Keep(PartitionName(one.source, one.partition));
+      arguments.Number(one.own);
+    }
+  }
+  for (size_t row = 0; row < first.size(); row++) {
+    arguments.Add(ids.digests()[row]);
+    Offer(requests[asked[first[row]]], belief, /*offered=*/true, arguments);
+  }
+  const auto answer = Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments);
+  if (!answer) {
+    Error error = answer.error();
+    const bool only_reads = !kSettles<Request> && !std::is_same_v<Request, ClaimRequest>;
+    error.effect = only_reads ? Effect::kNone : error.effect;
+    return error;
+  }
+  if (!*answer) {
+    return false;
+  }
+  if (Status loaded = ids.Load(**answer, kSettles<Request> ? std::vector<OwnedPartition>() : owned);
+      !loaded) {
+    return loaded.error();
+  }
+  NoteCount(belief, ids.count(), ids.horizon_millis());
+  return true;
+}
+
+Result<std::vector<size_t>> RedisWindow::Write(const Belief& belief, RedisIds& ids, bool& wrote) {
+  ScriptArguments arguments;
+  arguments.Add(bucket_ids_);
+  std::vector<size_t> rows = ids.AddChanges(arguments);
+  if (rows.empty()) {
+    return rows;
+  }
+  const auto answer = Ask(scripts_.write, belief, arguments);
+  if (!answer) {
+    return answer.error();
+  }
+  if (!*answer || **answer == "A") {
+    return rows;
+  }
+  const auto written = TakeWritten(belief, **answer);
+  if (!written || written->size() != rows.size()) {
+    return written ? StrangeAnswer() : written.error();
+  }
+  std::vector<size_t> left;
+  for (size_t i = 0; i < rows.size(); i++) {
+    wrote = wrote || (*written)[i] == '1';
+    if ((*written)[i] != '1') {
+      left.push_back(rows[i]);
+    }
+  }
+  return left;
+}
+
+template <class Request, class Reply>
+Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> requests,
+                                                 const Left& asked, std::span<Reply> replies,
+                                                 bool& wrote) {
+  const auto belief = Believe(PartitionsOf(requests));
+  if (!belief) {
+    return belief.error();
+  }
+  RedisIds ids(*options_.level, options_.times, belief->scope->secret, belief->scope->span);
+  for (const size_t i : asked) {
+    ids.Add(IdOf(requests[i]));
+  }
+  ids.Seal();
+  const auto looked = Look(requests, asked, *belief, ids);
+  if (!looked || !*looked) {
+    return looked ? Result<Left>(asked) : looked.error();
+  }
+  wrote = wrote || ids.AnyMade();
+  std::vector<bool> fulfilled(ids.digests().size(), false);
+  for (size_t k = 0; k < asked.size(); k++) {
+    const Request& request = requests[asked[k]];
+    const size_t row = ids.RowOf(k);
+    if (ids.Made(row) && !fulfilled[row]) {
+      fulfilled[row] = true;
+      FulfilledBy(request, replies[asked[k]]);
+      if constexpr (std::is_same_v<Request, ClaimRequest>) {
+        ids.BecomesOpen(row, request, options_.times);
+      } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
+        ids.BecomesDone(row, request);
+      }
+      continue;
+    }
+    if constexpr (std::is_same_v<Request, ClaimRequest>) {
+      ids.File(k, std::max(request.time, request.copies_until));
+    }
+    ids.engine().One(request, ids.At(k), replies[asked[k]]);
+  }
+  const auto rows = Write(*belief, ids, wrote);
+  if (!rows) {
+    return rows.error();
+  }
+  Left left;
+  for (size_t k = 0; k < asked.size(); k++) {
+    if (std::find(rows->begin(), rows->end(), ids.RowOf(k)) != rows->end()) {
+      left.push_back(asked[k]);
+    }
+  }
+  return left;
+}
+
+// An error says kUnknown as soon as a part of the batch may be there.
+template <class Request, class Reply>
+Status RedisWindow::ApplyChunk(std::span<const Request> requests, std::span<Reply> replies) {
+  Left left(requests.size());
+  std::iota(left.begin(), left.end(), size_t{0});
+  bool wrote = false;
+  for (int tries = 0; tries < kTries && !left.empty(); tries++) {
+    auto next = ApplyOnce(requests, left, replies, wrote);
+    if (!next) {
+      Error error = next.error();
+      error.effect = wrote ? Effect::kUnknown : error.effect;
+      return error;
+    }
+    left = *std::move(next);
+  }
+  return left.empty() ? Status()
+                      : Error{Code::kUnavailable, wrote ? Effect::kUnknown : Effect::kNone,
+                              "other processes changed these ids each time; ask again"};
+}
+
+template <class Request, class Reply>
+Status RedisWindow::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+    return fit;
+  }
+  for (size_t done = 0; done < requests.size();) {
+    const auto rest = requests.subspan(done);
+    const size_t count = ChunkOf(rest);
+    if (Status status = ApplyChunk(rest.first(count), replies.subspan(done, count)); !status) {
+      status.error().effect = done > 0 ? Effect::kUnknown : status.error().effect;
+      return status;
+    }
+    done += count;
+  }
+  return {};
+}
+
+Status RedisWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) {
+  return Apply(requests, answers);
+}
+
+Status RedisWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  return Apply(ids, views);
+}
+
+Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) {
+  if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
+    return fit;
+  }
+  size_t done = 0;
+  for (int tries = 0; done < ids.size(); tries++) {
+    if (tries == kTries + static_cast<int>(ids.size() / kMostIds)) {
+      return Error{Code::kUnavailable, done > 0 ? Effect::kUnknown : Effect::kNone,
+                   "Redis loses its data again and again"};
+    }
+    const auto belief = Believe({});
+    if (!belief) {
+      return belief.error();
+    }
+    const size_t count = std::min(ids.size() - done, kMostIds);
+    ScriptArguments arguments;
+    arguments.Add(bucket_ids_);
+    for (size_t i = 0; i < count; i++) {
+      arguments.Keep(RedisIds::DigestOf(ids[done + i], belief->scope->secret));
+    }
+    const auto answer = Ask(scripts_.forget, *belief, arguments);
+    if (!answer) {
+      return answer.error();
+    }
+    if (!*answer) {
+      continue;
+    }
+    const auto gone = TakeWritten(*belief, **answer);
+    if (!gone || gone->size() != count) {
+      return gone ? StrangeAnswer() : gone.error();
+    }
+    for (size_t i = 0; i < count; i++) {
+      answers[done + i] = (*gone)[i] == '1' ? Change::kMade : Change::kFenced;
+    }
+    done += count;
+  }
+  return {};
+}
+
+}  // namespace oncemq

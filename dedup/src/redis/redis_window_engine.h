@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// RedisWindow: the engine behind OpenRedisWindow(). look.lua reads the ids of a call, MarkerEngine
+// judges them here, and write.lua writes those that are still as they were read; the others are
+// judged again. What needs no judgement is done by the first script: new ids are claimed, open ones
+// completed and released by their tokens.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../store_guard.h"
+#include "oncemq/base/mutex.h"
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "redis_ids.h"
+#include "window_scripts.h"
+
+namespace oncemq {
+
+// The time in microseconds since 1970: an expression of Lua. Tests have a clock of their own.
+inline constexpr std::string_view kRedisClock =
+    "(function() local t = redis.call('TIME') return t[1] * 1000000 + t[2] end)()";
+
+class RedisWindow final : public Window {
+ public:
+  static Result<std::unique_ptr<RedisWindow>> OpenAt(std::string_view address,
+                                                     const RedisWindowOptions& options,
+                                                     std::string_view clock);
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override;
+  void Close(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Announce(std::span<const Announcement> announcements) override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
+  Result<uint64_t> DropAged(milliseconds within) override;
+  Result<std::vector<StoreStat>> Stat() override;
+
+ private:
+  using Partition = std::pair<uint32_t, int32_t>;
+  // As the store has it until it is lost.
+  struct Scope {
+    std::string incarnation;  // 16 digits
+    KeyedHash::Secret secret{};
+    milliseconds span{};  // of a generation
+  };
+  // What a call takes the store for.
+  struct Belief {
+    std::shared_ptr<const Scope> scope;
+    uint64_t count = 0;    // of our changes that it has
+    uint64_t losses = 0;   // how often it had lost some
+    uint64_t horizon = 0;  // in ms
+  };
+  // How a server is set up.
+  struct Server {
+    bool keeps = false;       // an append-only file
+    uint64_t bucket_ids = 0;  // in one hash that stays small
+  };
+  // What became of a try: the requests that are still to be judged.
+  using Left = std::vector<size_t>;
+
+  RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
+              const Server& server, std::string_view clock);
+  static Result<Server> Check(RedisClient& client);
+  // Of options_.scope; made where it is missing.
+  Result<std::shared_ptr<const Scope>> FindScope();
+  Status CheckRights();
+
+  // kRegressed: one of them was opened before the server lost changes.
+  Result<Belief> Believe(std::span<const Partition> partitions);
+  // The text that a script answers; none: the store has lost changes, which is noted now.
+  Result<std::optional<std::string>> Ask(const RedisScript& script, const Belief& belief,
+                                         const ScriptArguments& arguments, int replicas = 0);
+  // The same, until the store is as it is believed to be.
+  Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
+                             const ScriptArguments& arguments, int replicas = 0);
+  // The text that a script answers, which so many replicas have then.
+  Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
+                          int replicas = 0);
+  Status NoteLoss(const Belief& belief, std::string_view answer);
+  void NoteCount(const Belief& belief, uint64_t count, std::optional<uint64_t> horizon);
+  // Of "W", count, and further bytes.
+  Result<std::string_view> TakeWritten(const Belief& belief, std::string_view answer);
+
+  template <class Request, class Reply>
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  template <class Request, class Reply>
+  Status ApplyChunk(std::span<const Request> requests, std::span<Reply> replies);
+  template <class Request, class Reply>
+  Result<Left> ApplyOnce(std::span<const Request> requests, const Left& asked,
+                         std::span<Reply> replies, bool& wrote);
+  // The first script of a call. False: changes were lost.
+  template <class Request>
+  Result<bool> Look(std::span<const Request> requests, const Left& asked, const Belief& belief,
+                    RedisIds& ids);
+  // The second one. The rows that were not written.
+  Result<std::vector<size_t>> Write(const Belief& belief, RedisIds& ids, bool& wrote);
+  template <class Request>
+  void Offer(const Request& request, const Belief& belief, bool offered,
+             ScriptArguments& arguments) const;
+
+  // At most `steps` of a sweep, until `until`; how many ids went.
+  Result<uint64_t> Sweep(int steps, BootTime until, bool force);
+
+  const WindowCapabilities capabilities_;
+  const RedisWindowOptions options_;
+  const std::string base_;     // begins all keys of the scope
+  const std::string key_;      // of the scope itself
+  const std::string process_;  // 16 digits
+  const std::string bucket_ids_;
+  const WindowScripts scripts_;
+  const std::unique_ptr<RedisClient> client_;
+  StoreGuard guarded_{"Redis"};
+
+  Mutex mutex_;
+  Belief belief_ GUARDED_BY(mutex_);
+  std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
+};
+
+// Redis answered what no script of ours says.
+Error StrangeAnswer();
+
+}  // namespace oncemq

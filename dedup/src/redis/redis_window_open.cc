@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis: how it is opened, and how it recognises a server that has lost changes.
+#include <algorithm>
+#include <array>
+
+#include "../window_check.h"
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/random.h"
+#include "packed.h"
+#include "redis_window_engine.h"
+
+namespace oncemq {
+namespace {
+
+constexpr std::string_view kVersion = "1";
+constexpr int kAsks = 5;                      // until a lost store is as it is believed to be
+constexpr uint64_t kPackedIds = 96;           // in a bucket that is looked through quickly
+constexpr uint64_t kLeastListpack = 128;      // fields of a packed hash, in every version
+constexpr size_t kPackedValue = 64;           // bytes
+constexpr milliseconds kShortestSpan{1'000};  // of a generation
+
+bool IsPlain(char c) {
+  return c > ' ' && c < '\x7F' && c != '{' && c != '}';
+}
+
+// All keys of a scope share a hash tag, so no byte of its name may end that.
+std::string KeysOf(const RedisWindowOptions& options) {
+  std::string keys = options.prefix + ":{";
+  for (const char c : options.scope) {
+    keys += IsPlain(c) && c != '%' ? std::string(1, c) : "%" + HexOfBytes({&c, 1});
+  }
+  return keys + "}:";
+}
+
+Status CheckOptions(const RedisWindowOptions& options) {
+  if (Status fit = CheckPromise(options.level, options.times, "redis"); !fit) {
+    return fit;
+  }
+  if (options.prefix.empty() || options.prefix.size() > 64 ||
+      !std::all_of(options.prefix.begin(), options.prefix.end(), IsPlain)) {
+    return InvalidRequest(
+        "a prefix has 1 to 64 printable characters, and neither spaces nor braces");
+  }
+  if (options.scope.empty() || options.scope.size() > 512 || options.remember <= milliseconds(0) ||
+      options.skew < milliseconds(0) || options.replicas < 0) {
+    return InvalidRequest(
+        "a window needs a scope of at most 512 bytes, remember > 0, skew >= 0 and replicas >= 0");
+  }
+  return {};
+}
+
+// Of CONFIG GET hash-max-*, which not every user and not every server has.
+uint64_t ConfigOf(const std::vector<RedisReply>& replies, std::string_view end) {
+  for (const RedisReply& reply : replies) {
+    for (size_t i = 0; i + 1 < reply.list.size(); i += 2) {
+      const std::string& name = reply.list[i].text;
+      if (name.ends_with("listpack-" + std::string(end)) ||
+          name.ends_with("ziplist-" + std::string(end))) {
+        return static_cast<uint64_t>(ParseDecimal(reply.list[i + 1].text).value_or(0));
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+WindowCapabilities RedisWindowCapabilities() {
+  return {.engine = "redis",
+          .shared = true,
+          .durable = true,
+          .ages = true,
+          .remote = true,
+          .keeps_history = true};
+}
+
+RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
+                         const Server& server, std::string_view clock)
+    : capabilities_([&] {
+        WindowCapabilities can = RedisWindowCapabilities();
+        can.level = *options.level;
+        can.handler_timeout = options.times.handler_timeout;
+        can.survives_restart = server.keeps;
+        return can;
+      }()),
+      options_(options),
+      base_(KeysOf(options)),
+      key_(base_ + "scope"),
+      process_(HexOfBytes([] {
+        std::string random;
+        AppendPacked(random, SecureRandom64(), 8);
+        return random;
+      }())),
+      bucket_ids_(std::to_string(server.bucket_ids)),
+      scripts_(clock),
+      client_(std::move(client)) {}
+
+// That it is a master is checked by the client, on each connection.
+Result<RedisWindow::Server> RedisWindow::Check(RedisClient& client) {
+  const auto info = client.Run(RedisCommand{"INFO"});
+  if (!info) {
+    return info.error();
+  }
+  if (Status fit = CheckRedisKeeps(info->text, "a window"); !fit) {
+    return fit.error();
+  }
+  const std::array commands{RedisCommand{"CONFIG", "GET", "hash-max-*"}};
+  const auto config = client.Run(commands);
+  if (!config) {
+    return config.error();
+  }
+  const uint64_t fields = ConfigOf(*config, "entries");
+  const uint64_t value = ConfigOf(*config, "value");
+  // A hash that is not packed is none the better for few ids.
+  const bool packs = value == 0 || value >= kPackedValue;
+  const uint64_t ids = std::min((fields == 0 ? kLeastListpack : fields) * 3 / 4, kPackedIds);
+  return Server{.keeps = RedisInfo(info->text, "aof_enabled") == "1",
+                .bucket_ids = packs ? std::max<uint64_t>(ids, 1) : kPackedIds};
+}
+
+Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view address,
+                                                         const RedisWindowOptions& options,
+                                                         std::string_view clock) {
+  if (Status fit = CheckOptions(options); !fit) {
+    return fit.error();
+  }
+  const auto place = ParseRedisPlace(address);
+  if (!place) {
+    return place.error();
+  }
+  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  if (!client) {
+    return client.error();
+  }
+  const auto server = Check(**client);
+  if (!server) {
+    return server.error();
+  }
+  std::unique_ptr<RedisWindow> window(new RedisWindow(*std::move(client), options, *server, clock));
+  if (Status may = window->CheckRights(); !may) {
+    return may.error();
+  }
+  auto scope = window->FindScope();
+  if (!scope) {
+    return scope.error();
+  }
+  MutexLock lock(window->mutex_);
+  window->belief_.scope = *std::move(scope);
+  return window;
+}
+
+Status RedisWindow::CheckRights() {
+  if (options_.look_only) {
+    return {};
+  }
+  const auto lacks = Run(scripts_.rights, {key_});
+  if (!lacks) {
+    return lacks.error();
+  }
+  if (!lacks->empty()) {
+    return InvalidRequest("the user of the address may not run " + *lacks + " on ~" +
+                          options_.prefix + ":*; grant it (ACL SETUSER)");
+  }
+  return {};
+}
+
+Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisCommand& arguments,
+                                     int replicas) {
+  // WAIT is about the changes of its own connection, so the script goes over the same one.
+  const std::string wanted = std::to_string(replicas);
+  const std::string within = std::to_string(std::max<int64_t>(options_.call.count() / 2, 1));
+  std::array commands{RedisCommand{"EVAL", script.source(), "1"},
+                      RedisCommand{"WAIT", wanted, within}};
+  commands[0].insert(commands[0].end(), arguments.begin(), arguments.end());
+  return guarded_([&]() -> Result<std::string> {
+    auto replies =
+        replicas > 0 ? client_->Run(commands) : client_->Call(script, 1, {&arguments, 1});
+    if (!replies) {
+      return replies.error();
+    }
+    RedisReply& answer = replies->front();
+    if (answer.kind == RedisReply::Kind::kError) {
+      return RedisError(answer.text);
+    }
+    if (replicas > 0 && answer.text.starts_with('W') && replies->back().integer < replicas) {
+      return Error{
+          Code::kUnavailable, Effect::kUnknown,
+          std::to_string(replies->back().integer) + " of " + wanted + " replicas have the changes"};
+    }
+    return answer.kind == RedisReply::Kind::kText ? Result<std::string>(std::move(answer.text))
+                                                  : StrangeAnswer();
+  });
+}
+
+// Another process may be faster: then its scope is found.
+Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
+  std::string secret;
+  while (secret.size() < KeyedHash::kSecretBytes) {
+    AppendPacked(secret, SecureRandom64(), 8);
+  }
+  std::string incarnation;
+  AppendPacked(incarnation, SecureRandom64() >> 1 | 1, 8);
+  const std::string made = HexOfBytes(incarnation);
+  const std::string level = std::to_string(static_cast<int>(*options_.level));
+  const std::string span =
+      std::to_string(std::max<milliseconds>(options_.remember / 2, kShortestSpan).count());
+  const auto found = Run(
+      scripts_.scope, {key_, kVersion, made, secret, level, span, options_.look_only ? "0" : "1"});
+  if (!found) {
+    return found.error();
+  }
+  if (found->empty()) {
+    return Error{Code::kNotFound, Effect::kNone,
+                 "no process has opened the window of the scope \"" + options_.scope + "\" yet"};
+  }
+  std::array<std::string_view, 4> words;
+  std::string_view rest = *found;
+  for (std::string_view& word : words) {
+    const size_t end = rest.find('\n');
+    word = rest.substr(0, end);
+    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+  }
+  if (words[0] != kVersion) {
+    return InvalidRequest("the scope \"" + options_.scope + "\" in Redis is of version " +
+                          std::string(words[0]) + "; this program knows version " +
+                          std::string(kVersion));
+  }
+  const int64_t generation = ParseDecimal(words[2]).value_or(0);
+  if (words[3].size() != 16 || !ParseHex(words[3]) || generation <= 0 ||
+      rest.size() != KeyedHash::kSecretBytes) {
+    return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
+  }
+  if (words[1] != level) {
+    const auto other = static_cast<Level>(ParseDecimal(words[1]).value_or(0));
+    return InvalidRequest("the scope \"" + options_.scope + "\" was made at level " +
+                          std::string(ToString(other)) + ", not " +
+                          std::string(ToString(*options_.level)) +
+                          "; choose another scope for another level");
+  }
+  auto scope = std::make_shared<Scope>();
+  scope->incarnation = std::string(words[3]);
+  scope->span = milliseconds(generation);
+  std::copy_n(rest.begin(), rest.size(), scope->secret.begin());
+  return std::shared_ptr<const Scope>(std::move(scope));
+}
+
+Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> partitions) {
+  MutexLock lock(mutex_);
+  for (const Partition& partition : partitions) {
+    const auto found = opened_.find(partition);
+    if (found != opened_.end() && found->second != belief_.losses) {
+      return Error{Code::kRegressed, Effect::kNone,
+                   "Redis has lost changes that it had acknowledged"};
+    }
+  }
+  return belief_;
+}
+
+Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, const Belief& belief,
+                                                    const ScriptArguments& arguments,
+                                                    int replicas) {
+  const std::string count = std::to_string(belief.count);
+  RedisCommand all{key_, belief.scope->incarnation, count, process_};
+  all.insert(all.end(), arguments.views().begin(), arguments.views().end());
+  auto answer = Run(script, all, replicas);
+  if (!answer) {
+    return answer.error();
+  }
+  if (!answer->starts_with('L')) {
+    return std::optional<std::string>(*std::move(answer));
+  }
+  if (Status noted = NoteLoss(belief, *answer); !noted) {
+    return noted.error();
+  }
+  return std::optional<std::string>();
+}
+
+Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
+                                        const RedisScript& script, const ScriptArguments& arguments,
+                                        int replicas) {
+  for (int i = 0; i < kAsks; i++) {
+    const auto belief = Believe(partitions);
+    if (!belief) {
+      return belief.error();
+    }
+    auto answer = Ask(script, *belief, arguments, replicas);
+    if (!answer) {
+      return answer.error();
+    }
+    if (*answer) {
+      PackedReader reader(**answer);
+      const bool counts = std::string_view("KRW").find(reader.Bytes(1)) != std::string_view::npos;
+      const uint64_t count = reader.Number(8);
+      NoteCount(*belief, counts && reader.good() ? count : 0, std::nullopt);
+      return **std::move(answer);
+    }
+  }
+  return Error{Code::kUnavailable, Effect::kNone, "Redis loses its data again and again"};
+}
+
+// An incarnation that is another one or gone: all is lost, and the secret with it. Calls overlap,
+// so one of them counts the loss.
+Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
+  PackedReader reader(answer.substr(1));
+  const uint64_t count = reader.Number(8);
+  {
+    MutexLock lock(mutex_);
+    if (belief_.losses != belief.losses) {
+      return {};
+    }
+    if (reader.good() && reader.rest() == belief.scope->incarnation) {
+      belief_.losses++;
+      belief_.count = count;
+      belief_.horizon = 0;
+      return {};
+    }
+  }
+  auto scope = FindScope();
+  if (!scope) {
+    // The next call must not take the store for whole.
+    MutexLock lock(mutex_);
+    belief_.losses += belief_.losses == belief.losses ? 1 : 0;
+    return Error{scope.error().code, Effect::kNone, scope.error().message};
+  }
+  MutexLock lock(mutex_);
+  if (belief_.losses == belief.losses) {
+    belief_ = {*std::move(scope), 0, belief.losses + 1, 0};
+  }
+  return {};
+}
+
+void RedisWindow::NoteCount(const Belief& belief, uint64_t count, std::optional<uint64_t> horizon) {
+  MutexLock lock(mutex_);
+  if (belief_.losses == belief.losses) {
+    belief_.count = std::max(belief_.count, count);
+    belief_.horizon = horizon.value_or(belief_.horizon);
+  }
+}
+
+Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::string_view answer) {
+  PackedReader reader(answer);
+  const bool written = reader.Bytes(1) == "W";
+  const uint64_t count = reader.Number(8);
+  if (!written || !reader.good()) {
+    return StrangeAnswer();
+  }
+  NoteCount(belief, count, std::nullopt);
+  return reader.rest();
+}
+
+Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
+                                                const RedisWindowOptions& options) {
+  auto window = RedisWindow::OpenAt(address, options, kRedisClock);
+  if (!window) {
+    return window.error();
+  }
+  return std::unique_ptr<Window>(*std::move(window));
+}
+
+}  // namespace oncemq

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis: the history of each partition, ageing, and what is kept, in numbers.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "../window_check.h"
+#include "oncemq/base/bytes.h"
+#include "packed.h"
+#include "redis_window_engine.h"
+
+namespace oncemq {
+namespace {
+
+constexpr int kSweepsAtOnce = 1;                 // for one call of Committed(): others wait for it
+constexpr int kSweepBuckets = 1'000;             // of a step
+constexpr uint64_t kOwnEnd = uint64_t{1} << 53;  // Lua's numbers are exact below
+
+int64_t DecimalOf(const RedisReply& reply) {
+  return ParseDecimal(reply.text).value_or(0);
+}
+
+// HGETALL.
+std::map<std::string, std::string> FieldsOf(const RedisReply& reply) {
+  std::map<std::string, std::string> fields;
+  for (size_t i = 0; i + 1 < reply.list.size(); i += 2) {
+    fields[reply.list[i].text] = reply.list[i + 1].text;
+  }
+  return fields;
+}
+
+int64_t DecimalOf(const std::map<std::string, std::string>& fields, const std::string& name,
+                  int64_t missing) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? missing : ParseDecimal(found->second).value_or(missing);
+}
+
+Result<Known> ReadKnown(std::string_view answer) {
+  PackedReader reader(answer);
+  reader.Bytes(9);
+  std::array<int64_t, 4> numbers{};
+  std::string_view rest = reader.rest();
+  for (int64_t& number : numbers) {
+    const size_t end = rest.find('\n');
+    const auto value = ParseDecimal(rest.substr(0, end));
+    if (!reader.good() || !value || end == rest.npos) {
+      return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
+    }
+    number = *value;
+    rest.remove_prefix(end + 1);
+  }
+  Known known;
+  known.source = static_cast<uint32_t>(numbers[0]);
+  known.from = numbers[1];
+  known.to = numbers[2];
+  known.offset = numbers[3];
+  known.metadata = std::string(rest);
+  return known;
+}
+
+PartitionStat ReadPartition(const std::string& name, const RedisReply& reply) {
+  const auto fields = FieldsOf(reply);
+  const size_t colon = name.find(':');
+  const int64_t watermark = DecimalOf(fields, "watermark", -1);
+  PartitionStat one;
+  one.source = static_cast<uint32_t>(ParseDecimal(name.substr(0, colon)).value_or(0));
+  one.partition = static_cast<int32_t>(ParseDecimal(name.substr(colon + 1)).value_or(0));
+  one.own = static_cast<Own>(DecimalOf(fields, "own", 0));
+  one.frontier = DecimalOf(fields, "frontier", -1);
+  one.watermark = watermark < 0 ? kNoLogTime : LogTime(milliseconds(watermark));
+  one.known_from = DecimalOf(fields, "from", 0);
+  one.known_to = DecimalOf(fields, "to", 0);
+  one.announced = DecimalOf(fields, "at", -1);
+  return one;
+}
+
+}  // namespace
+
+// The topic gets its number here, for ever: two members with other lists of topics agree. What the
+// server has lost is told by the first opening of each partition.
+Result<Known> RedisWindow::Open(const StoreName& name) {
+  ScriptArguments arguments;
+  arguments.Add(name.topic);
+  arguments.Number(name.partition);
+  arguments.Add(name.owner);
+  const auto answer = AskFor({}, scripts_.open, arguments);
+  if (!answer) {
+    return answer.error();
+  }
+  if (answer->starts_with('O')) {
+    return InvalidRequest("the scope \"" + options_.scope +
+                          "\" belongs to another group: " + answer->substr(1));
+  }
+  auto known = ReadKnown(*answer);
+  if (!known) {
+    return known;
+  }
+  MutexLock lock(mutex_);
+  known->incarnation = ParseHex(belief_.scope->incarnation).value_or(0);
+  const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, belief_.losses);
+  known->regressed = !fresh && opened->second < belief_.losses;
+  opened->second = belief_.losses;
+  return known;
+}
+
+// Nothing is held for the partition. When it was opened stays known: runs of it may still be at
+// work, and a loss must be told to them too.
+void RedisWindow::Close(uint32_t, int32_t) {}
+
+Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  if (partition < 0) {
+    return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
+  }
+  if (floor >= kOwnEnd) {
+    return InvalidRequest("an ownership in Redis is below 2^53");
+  }
+  ScriptArguments arguments;
+  arguments.Keep(PartitionName(source, partition));
+  arguments.Number(floor);
+  const std::array partitions{Partition{source, partition}};
+  const auto answer = AskFor(partitions, scripts_.own, arguments);
+  if (!answer) {
+    return answer.error();
+  }
+  PackedReader reader(*answer);
+  reader.Bytes(9);
+  const Own own = reader.Number(8);
+  return reader.good() ? Result<Own>(own) : StrangeAnswer();
+}
+
+// A commit that rests on lost changes must not be sent: so the script itself looks at the count.
+Status RedisWindow::Announce(std::span<const Announcement> announcements) {
+  ScriptArguments arguments;
+  std::vector<Partition> partitions;
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+    partitions.emplace_back(one.source, one.partition);
+    arguments.Keep(PartitionName(one.source, one.partition));
+    arguments.Number(one.own);
+    arguments.Number(one.from);
+    arguments.Number(one.to);
+    arguments.Number(one.offset);
+    arguments.Add(one.metadata);
+  }
+  if (announcements.empty()) {
+    return {};
+  }
+  const auto answer = AskFor(partitions, scripts_.announce, arguments, options_.replicas);
+  if (!answer) {
+    return answer.error();
+  }
+  return *answer == "F"
+             ? Status(Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"})
+             : Status();
+}
+
+Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  if (answers.size() < progress.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  ScriptArguments arguments;
+  std::vector<Partition> partitions;
+  for (const Progress& one : progress) {
+    if (one.frontier < 0) {
+      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
+    }
+    const int64_t watermark = std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
+    partitions.emplace_back(one.source, one.partition);
+    arguments.Keep(PartitionName(one.source, one.partition));
+    arguments.Number(one.own);
+    arguments.Number(LuaOffset(one.frontier));
+    arguments.Keep(one.watermark == kNoLogTime ? "" : std::to_string(LuaOffset(watermark)));
+  }
+  if (progress.empty()) {
+    return {};
+  }
+  const auto answer = AskFor(partitions, scripts_.committed, arguments);
+  if (!answer) {
+    return answer.error();
+  }
+  if (answer->size() != 9 + progress.size()) {
+    return StrangeAnswer();
+  }
+  for (size_t i = 0; i < progress.size(); i++) {
+    answers[i] = (*answer)[9 + i] == '1' ? Change::kMade : Change::kFenced;
+  }
+  // Only the space depends on it.
+  static_cast<void>(Sweep(kSweepsAtOnce, BootNow() + options_.call, /*force=*/false));
+  return {};
+}
+
+// Some buckets at a time; the rest goes with a later commit, of any process.
+Result<uint64_t> RedisWindow::Sweep(int steps, BootTime until, bool force) {
+  ScriptArguments arguments;
+  arguments.Number((options_.remember + options_.skew).count());
+  arguments.Number(kSweepBuckets);
+  arguments.Add(force ? "1" : "0");
+  uint64_t gone = 0;
+  for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
+    const auto swept = AskFor({}, scripts_.sweep, arguments);
+    if (!swept) {
+      return swept.error();
+    }
+    PackedReader reader(*swept);
+    reader.Bytes(1);
+    gone += reader.Number(8);
+    more = reader.rest() == "1";
+  }
+  return gone;
+}
+
+Result<uint64_t> RedisWindow::DropAged(milliseconds within) {
+  return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*force=*/true);
+}
+
+Result<std::vector<StoreStat>> RedisWindow::Stat() {
+  const std::string slices = base_ + "s";
+  const std::string watermarks = base_ + "w";
+  const std::array first{RedisCommand{"HGETALL", key_}, RedisCommand{"HGETALL", slices},
+                         RedisCommand{"ZRANGE", watermarks, "0", "-1"}};
+  // More commands than a script has, which says nothing of the server.
+  const auto scope = client_->Run(first);
+  if (!scope) {
+    return scope.error();
+  }
+  std::vector<std::string> keys;
+  for (const auto& [slice, kept] : FieldsOf((*scope)[1])) {
+    keys.push_back(base_ + "x:" + slice);
+  }
+  const size_t tallies = keys.size();
+  for (const RedisReply& partition : (*scope)[2].list) {
+    keys.push_back(base_ + "p:" + partition.text);
+  }
+  std::vector<RedisCommand> second;
+  for (size_t i = 0; i < keys.size(); i++) {
+    second.push_back(i < tallies ? RedisCommand{"HGET", keys[i], "n"}
+                                 : RedisCommand{"HGETALL", keys[i]});
+  }
+  const auto more = second.empty() ? Result<std::vector<RedisReply>>(std::vector<RedisReply>())
+                                   : client_->Run(second);
+  if (!more) {
+    return more.error();
+  }
+  const auto fields = FieldsOf(scope->front());
+  StoreStat stat;
+  stat.directory = base_;
+  stat.identity = options_.scope;
+  stat.level = *options_.level;
+  stat.incarnation = ParseHex(fields.count("inc") != 0 ? fields.at("inc") : "").value_or(0);
+  stat.buckets = tallies;
+  for (size_t i = 0; i < tallies; i++) {
+    stat.history += static_cast<uint64_t>(DecimalOf((*more)[i]));
+  }
+  stat.open = static_cast<uint64_t>(DecimalOf(fields, "open", 0));
+  stat.parked = static_cast<uint64_t>(DecimalOf(fields, "parked", 0));
+  const LogTime horizon = HorizonOf(static_cast<uint64_t>(DecimalOf(fields, "horizon", 0)));
+  stat.horizon = horizon == LogTime::min() ? kNoLogTime : horizon;
+  for (size_t i = tallies; i < keys.size(); i++) {
+    PartitionStat& one =
+        stat.partitions.emplace_back(ReadPartition((*scope)[2].list[i - tallies].text, (*more)[i]));
+    // In the order of the watermarks.
+    one.pins = one.watermark == kNoLogTime || one.watermark == stat.partitions.front().watermark;
+  }
+  std::sort(stat.partitions.begin(), stat.partitions.end(),
+            [](const PartitionStat& a, const PartitionStat& b) {
+              return std::pair(a.source, a.partition) < std::pair(b.source, b.partition);
+            });
+  return std::vector<StoreStat>{std::move(stat)};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The commands that this user may not run on our keys, each once, in one text.
+local key = KEYS[1]:sub(1, -6) .. 'probe'
+local lacks = {}
+for _, command in ipairs({
+  {'TIME'}, {'SET', key, '', 'PX', 60000}, {'GET', key}, {'MGET', key}, {'EXISTS', key},
+  {'DEL', key}, {'HSET', key, 'f', '1'}, {'HGET', key, 'f'}, {'HMGET', key, 'f'},
+  {'HGETALL', key}, {'HINCRBY', key, 'f', 1}, {'HDEL', key, 'f'}, {'ZADD', key, 1, 'm'},
+  {'ZRANGE', key, 0, 0}, {'UNLINK', key},
+}) do
+  local answer = redis.pcall(unpack(command))
+  local refused = type(answer) == 'table' and answer.err
+  if refused and (refused:find('NOPERM') or refused:find('The user executing')) then
+    lacks[#lacks + 1] = refused:find(' key') and command[1] .. ' (on these keys)' or command[1]
+  end
+end
+return table.concat(lacks, ', ')

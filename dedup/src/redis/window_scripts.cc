@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "window_scripts.h"
+
+#include "announce_lua.h"
+#include "committed_lua.h"
+#include "filing_lua.h"
+#include "forget_lua.h"
+#include "look_lua.h"
+#include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
+#include "open_lua.h"
+#include "own_lua.h"
+#include "preamble_lua.h"
+#include "rights_lua.h"
+#include "scope_lua.h"
+#include "settle_lua.h"
+#include "sweep_lua.h"
+#include "write_lua.h"
+
+namespace oncemq {
+namespace {
+
+void ReplaceOnce(std::string& text, std::string_view what, std::string_view by) {
+  const size_t at = text.find(what);
+  ONCEMQ_CHECK(at != text.npos, "the script has the text that is replaced");
+  text.replace(at, what.size(), by);
+}
+
+std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
+  std::string text(kPreambleLua);
+  ReplaceOnce(text, "@clock@", clock);
+  if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
+    ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
+  }
+  text.append(files ? kFilingLua : "").append(body);
+  return text;
+}
+
+std::string WriteBody() {
+  std::string text(kWriteLua);
+  if (ONCEMQ_MUTANT("redis-window-look-decides")) {
+    ReplaceOnce(text, "  if same then\n    if slice", "  if true then\n    if slice");
+  }
+  return text;
+}
+
+std::string SweepBody() {
+  std::string text(kSweepLua);
+  if (ONCEMQ_MUTANT("redis-horizon-not-raised")) {
+    ReplaceOnce(text, "redis.call('HSET', KEYS[1], 'horizon', text(horizon))", "");
+  }
+  return text;
+}
+
+}  // namespace
+
+WindowScripts::WindowScripts(std::string_view clock)
+    : look(WholeScript(clock, kLookLua)),
+      settle(WholeScript(clock, kSettleLua, /*files=*/true)),
+      write(WholeScript(clock, WriteBody(), /*files=*/true)),
+      forget(WholeScript(clock, kForgetLua, /*files=*/true)),
+      own(WholeScript(clock, kOwnLua)),
+      open(WholeScript(clock, kOpenLua)),
+      announce(WholeScript(clock, kAnnounceLua)),
+      committed(WholeScript(clock, kCommittedLua)),
+      sweep(WholeScript(clock, SweepBody())),
+      scope(kScopeLua),
+      rights(kRightsLua) {}
+
+}  // namespace oncemq

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis where the conformance suite does not look: servers that lost changes, lost
+// answers, races, ageing, and the size of a finished id.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "support/eventually.h"
+#include "support/redis_server.h"
+#include "support/tcp_proxy.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
+
+class RedisWindowTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ONCEMQ_REQUIRE_REDIS(); }
+  void Start(std::vector<std::string> arguments = {}) {
+    server_ = RedisServer::Start(std::move(arguments));
+    Connect();
+  }
+  void Connect() { client_ = *RedisClient::Open(*ParseRedisPlace(server_->url())); }
+  RedisReply Redis(const RedisCommand& command) {
+    auto reply = client_->Run(command);
+    EXPECT_TRUE(reply) << ToString(reply.error());
+    return reply ? *std::move(reply) : RedisReply{};
+  }
+  static RedisWindowOptions Options(Level level = Level::kGuarded) {
+    RedisWindowOptions options;
+    options.scope = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    options.level = level;
+    return options;
+  }
+  std::unique_ptr<Window> Open() { return OpenAt(server_->url(), Options()); }
+  static std::unique_ptr<Window> OpenAt(const std::string& url, const RedisWindowOptions& options) {
+    auto window = OpenRedisWindow(url, options);
+    EXPECT_TRUE(window) << ToString(window.error());
+    return window ? *std::move(window) : nullptr;
+  }
+  static std::string UrlAt(uint16_t port) { return "redis://127.0.0.1:" + std::to_string(port); }
+  ClaimRequest Request(std::string_view id, int64_t offset = 0) {
+    return {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .time = kThen};
+  }
+  static Result<ClaimAnswer> Claim(Window& window, const ClaimRequest& request) {
+    ClaimAnswer answer;
+    const Status done = window.Claim({&request, 1}, {&answer, 1});
+    return done ? Result<ClaimAnswer>(answer) : done.error();
+  }
+  static Answer AnswerTo(Window& window, const ClaimRequest& request) {
+    const auto answer = Claim(window, request);
+    EXPECT_TRUE(answer) << ToString(answer.error());
+    return answer ? answer->answer : Answer::kIncomplete;
+  }
+  static Result<Change> Complete(Window& window, const ClaimRequest& claim,
+                                 std::string_view result = {}) {
+    const CompleteRequest request{
+        .id = claim.id, .token = claim.token, .at = claim.at, .result = result, .time = claim.time};
+    Change change{};
+    const Status done = window.Complete({&request, 1}, {&change, 1});
+    return done ? Result<Change>(change) : done.error();
+  }
+  // Claims and completes as many ids, in batches.
+  void Finish(Window& window, size_t count, const std::string& name) {
+    for (size_t first = 0; first < count; first += 2'000) {
+      std::vector<std::string> ids;
+      std::vector<ClaimRequest> claims;
+      std::vector<CompleteRequest> done;
+      for (size_t i = first; i < std::min(count, first + 2'000); i++) {
+        ids.push_back(name + std::to_string(i));
+      }
+      for (size_t i = 0; i < ids.size(); i++) {
+        claims.push_back(Request(ids[i], static_cast<int64_t>(first + i)));
+        done.push_back({.id = ids[i], .token = claims[i].token, .at = claims[i].at, .time = kThen});
+      }
+      std::vector<ClaimAnswer> answers(ids.size());
+      std::vector<Change> changes(ids.size(), Change::kFenced);
+      ASSERT_TRUE(window.Claim(claims, answers));
+      ASSERT_TRUE(window.Complete(done, changes));
+      EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade),
+                static_cast<std::ptrdiff_t>(ids.size()));
+    }
+  }
+  void ExpectLossIsTold(Window& window, Own own);
+
+  std::unique_ptr<RedisServer> server_;
+  std::unique_ptr<RedisClient> client_;
+  const StoreName name_{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
+  uint64_t tokens_ = 0;
+};
+
+// Rule 31. The window was opened, and owns the partition, before the server lost its changes.
+void RedisWindowTest::ExpectLossIsTold(Window& window, Own own) {
+  const Announcement further{.partition = 3, .to = 2, .offset = 2, .own = own};
+  Status status;
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    status = window.Announce({&further, 1});
+    return status || status.error().code == Code::kRegressed;
+  }));
+  EXPECT_FALSE(status) << "a lost store is announced as whole";
+  window.Close(0, 3);
+  ClaimRequest next = Request("y", 1);
+  next.own = own;
+  const auto refused = Claim(window, next);
+  ASSERT_FALSE(refused) << "it would go on with less than it had";
+  EXPECT_EQ(refused.error().code, Code::kRegressed);
+  EXPECT_EQ(window.RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  const auto anew = window.Open(name_);
+  ASSERT_TRUE(anew) << ToString(anew.error());
+  EXPECT_TRUE(anew->regressed);
+  EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
+  EXPECT_FALSE(window.Open(name_)->regressed) << "it is told once";
+  const auto raised = window.RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(raised);
+  EXPECT_GT(*raised, own);
+  next.own = *raised;
+  EXPECT_EQ(AnswerTo(window, next), Answer::kGranted);
+}
+
+TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
+  Start();
+  const auto window = Open();
+  const auto other = Open();
+  const auto known = window->Open(name_);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->source, 0u) << "the store numbers topics";
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m\n", .own = own};
+  ASSERT_TRUE(window->Announce({&announced, 1}));
+  EXPECT_EQ(other->Open(name_)->metadata, "m\n");
+  Redis({"FLUSHALL"});
+  ExpectLossIsTold(*window, own);
+  EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kRegressed) << "it has opened it, too";
+  EXPECT_NE(other->Open(name_)->incarnation, known->incarnation);
+  EXPECT_EQ(AnswerTo(*other, Request("y", 1)), Answer::kInFlight) << "the secret is the new one";
+}
+
+TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
+  Start();
+  const auto window = Open();
+  EXPECT_FALSE(window->capabilities().survives_restart);
+  ASSERT_TRUE(window->Open(name_));
+  Redis({"SAVE"});  // an older copy, with the scope
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  ASSERT_TRUE(window->Announce({&announced, 1}));
+  server_->Kill9();
+  server_->Restart();
+  ExpectLossIsTold(*window, own);
+}
+
+TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
+  Start({"--appendonly", "yes", "--appendfsync", "always"});
+  const auto window = Open();
+  EXPECT_TRUE(window->capabilities().survives_restart);
+  ASSERT_TRUE(window->Open(name_));
+  const ClaimRequest claim = Request("x");
+  ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  server_->Kill9();
+  server_->Restart();
+  Result<Change> made = Error{};
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    made = Complete(*window, claim, "kept");
+    return made || made.error().code == Code::kRegressed;
+  }));
+  ASSERT_TRUE(made) << ToString(made.error());
+  EXPECT_EQ(*made, Change::kMade);
+  EXPECT_EQ(Claim(*window, Request("x", 9))->result, "kept");
+}
+
+TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {
+  Start();
+  TcpProxy proxy(server_->port());
+  auto options = Options();
+  options.call = milliseconds(500);
+  const auto window = OpenAt(UrlAt(proxy.port()), options);
+  const auto loses = [&](auto call) {
+    proxy.Set(TcpProxy::Mode::kSwallowReplies);
+    const auto lost = call();
+    EXPECT_FALSE(lost);
+    EXPECT_EQ(lost.error().effect, ::oncemq::Effect::kUnknown);
+    proxy.Set(TcpProxy::Mode::kPass);
+    proxy.Cut();
+  };
+  Finish(*window, 1, "before");  // the server knows the scripts
+  const ClaimRequest claim = Request("x");
+  loses([&] { return Claim(*window, claim); });
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kInFlight) << "the claim was made";
+  EXPECT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  loses([&] { return Complete(*window, claim); });
+  EXPECT_EQ(*Complete(*window, claim), Change::kMade);
+  EXPECT_EQ(AnswerTo(*window, Request("x", 9)), Answer::kDuplicate);
+  EXPECT_EQ((*window->Stat())[0].history, 2u);
+}
+
+// Both find the id without a holder. The second one judges what is no longer so.
+TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
+  Start();
+  TcpProxy proxy(server_->port());
+  const auto slow = OpenAt(UrlAt(proxy.port()), Options());
+  const auto fast = Open();
+  const ClaimRequest first = Request("x");
+  ASSERT_EQ(AnswerTo(*fast, first), Answer::kGranted);
+  const ReleaseRequest doubt{.id = "x", .token = first.token, .uncertain = true};
+  Change change{};
+  ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
+  const auto looks = [&] {
+    const std::string stats = Redis({"INFO", "commandstats"}).text;
+    const std::string_view mget = RedisInfo(stats, "cmdstat_mget");
+    return std::string(mget.substr(0, mget.find(',')));
+  };
+  proxy.Set(TcpProxy::Mode::kHoldReplies);
+  const std::string before = looks();
+  const ClaimRequest late = Request("x", 9);
+  Result<ClaimAnswer> answer = Error{};
+  std::thread copy([&] { answer = Claim(*slow, late); });
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return looks() != before; }));
+  EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), Answer::kGranted);
+  proxy.Set(TcpProxy::Mode::kPass);
+  copy.join();
+  ASSERT_TRUE(answer) << ToString(answer.error());
+  EXPECT_EQ(answer->answer, Answer::kInFlight);
+}
+
+TEST_F(RedisWindowTest, OfTwoWindowsThatRaceEachIdIsGrantedOnce) {
+  Start();
+  constexpr size_t kIds = 300;
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < kIds; i++) {
+    ids.push_back("id-" + std::to_string(i));
+  }
+  std::vector<int> granted(2 * kIds);
+  const auto run = [&](uint64_t who) {
+    const auto window = Open();
+    for (size_t i = 0; i < kIds; i++) {
+      std::vector<ClaimRequest> claims;
+      for (size_t j = i; j < std::min(kIds, i + 20); j++) {
+        claims.push_back({.id = ids[j], .token = {who, i * kIds + j + 1}, .at = {0, 3, 0}});
+      }
+      std::vector<ClaimAnswer> answers(claims.size());
+      ASSERT_TRUE(window->Claim(claims, answers));
+      for (size_t j = 0; j < claims.size(); j++) {
+        if (answers[j].answer == Answer::kGranted) {
+          granted[who * kIds + i + j]++;
+        }
+      }
+    }
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  for (size_t i = 0; i < kIds; i++) {
+    EXPECT_EQ(granted[i] + granted[kIds + i], 1) << ids[i];
+  }
+}
+
+// Rules 22, 24 and 26: a generation goes as a whole, when all of it lies below the frontier.
+TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
+  Start();
+  auto options = Options();
+  options.remember = milliseconds(3'600'000);
+  options.skew = milliseconds(0);
+  const auto window = OpenAt(server_->url(), options);
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  Finish(*window, 10'000, "id-");
+  Progress progress{
+      .partition = 3, .own = own, .frontier = 3, .watermark = kThen + 2 * options.remember};
+  Change change{};
+  const auto kept = [&] {
+    EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
+    EXPECT_TRUE(window->DropAged(std::chrono::seconds(20)));
+    return (*window->Stat())[0].history;
+  };
+  EXPECT_EQ(kept(), 10'000u) << "some of each lot are not below the frontier";
+  progress.frontier = 10'000;
+  ASSERT_TRUE(window->RaiseOwn(0, 4, 0));
+  EXPECT_EQ(kept(), 10'000u) << "another partition is behind";
+  const Progress other{.partition = 4,
+                       .own = *window->RaiseOwn(0, 4, 0),
+                       .frontier = 0,
+                       .watermark = progress.watermark};
+  ASSERT_TRUE(window->Committed({&other, 1}, {&change, 1}));
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(AnswerTo(*window, Request("id-5", 20'000)), Answer::kOutsideWindow);
+  EXPECT_LT(Redis({"DBSIZE"}).integer, 10) << "nothing of it is left";
+}
+
+TEST_F(RedisWindowTest, AFinishedIdTakesFewBytes) {
+  Start();
+  const auto window = Open();
+  const auto used = [&] {
+    const std::string info = Redis({"INFO", "memory"}).text;
+    return ParseDecimal(RedisInfo(info, "used_memory")).value_or(0);
+  };
+  constexpr size_t kIds = 100'000;
+  const int64_t before = used();
+  Finish(*window, kIds, "0190f5a6-7b3c-7def-8123-456789");
+  const double bytes = static_cast<double>(used() - before) / kIds;
+  std::printf("bytes of a finished id: %.1f\n", bytes);
+  EXPECT_LT(bytes, 90);
+  EXPECT_EQ((*window->Stat())[0].history, kIds);
+  for (size_t i = 0; i < kIds; i += 997) {
+    EXPECT_EQ(
+        AnswerTo(*window, Request("0190f5a6-7b3c-7def-8123-456789" + std::to_string(i), 500'000)),
+        Answer::kDuplicate);
+  }
+}
+
+TEST_F(RedisWindowTest, AnAnnouncementWaitsForReplicas) {
+  Start({"--repl-diskless-sync-delay", "0"});
+  auto options = Options();
+  options.replicas = 1;
+  options.call = milliseconds(400);
+  const auto window = OpenAt(server_->url(), options);
+  ASSERT_TRUE(window->Open(name_));
+  const Announcement announced{.partition = 3, .to = 1, .offset = 1};
+  const Status alone = window->Announce({&announced, 1});
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, Code::kUnavailable);
+  const auto replica =
+      RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(server_->port())});
+  EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
+    return window->Announce({&announced, 1}).has_value();
+  }));
+  EXPECT_FALSE(OpenRedisWindow(replica->url(), Options())) << "a replica takes no changes";
+}
+
+TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
+  Start();
+  const auto expect = [&](const std::string& url, const RedisWindowOptions& options,
+                          const char* word) {
+    const auto refused = OpenRedisWindow(url, options);
+    ASSERT_FALSE(refused) << word;
+    EXPECT_EQ(refused.error().code, Code::kInvalid) << ToString(refused.error());
+    EXPECT_NE(refused.error().message.find(word), std::string::npos) << refused.error().message;
+  };
+  static_cast<void>(Open());
+  expect(server_->url(), Options(Level::kOpaque), "another level");
+  expect(server_->url(), Options(Level::kAtomic), "atomic");
+  auto braces = Options();
+  braces.prefix = "a{b}";
+  expect(server_->url(), braces, "braces");
+  auto looks = Options();
+  looks.look_only = true;
+  looks.scope = "nobody's";
+  EXPECT_EQ(OpenRedisWindow(server_->url(), looks).error().code, Code::kNotFound);
+  const std::string address = server_->url().substr(std::string("redis://").size());
+  Redis({"ACL", "SETUSER", "app", "on", ">secret", "~oncemq:*", "+@all", "-zadd"});
+  expect("redis://app:secret@" + address, Options(), "ZADD");
+  Redis({"ACL", "SETUSER", "app", "+zadd", "resetkeys", "~other:*"});
+  expect("redis://app:secret@" + address, Options(), "keys");
+  auto other = Options();
+  other.prefix = "other";
+  EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);
+  Redis({"CONFIG", "SET", "maxmemory", "100mb"});
+  Redis({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  expect(server_->url(), Options(), "noeviction");
+}
+
+}  // namespace
+}  // namespace oncemq::testing
