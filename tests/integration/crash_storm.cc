@@ -118,7 +118,7 @@ void CrashStorm::KillOne(Death death) {
   ASSERT_TRUE(victim.process->Running()) << LogOf(victim.number);
   // The id is ours until the process is reaped.
   ::kill(victim.process->pid(), death == Death::kAfterTheEffect ? SIGUSR2 : SIGUSR1);
-  // If the group has thought it dead, somebody else does what it hangs in, and no map shows it.
+  // A member that the group has thought dead: another one handles its message, and no map shows it.
   ASSERT_TRUE(Feed([&] {
     return Count(CallRecord::kHangs, victim.number) > 0 &&
            (death != Death::kBelowLaterWork || SomeMapIsNotEmpty() || SomebodyWasThoughtDead());

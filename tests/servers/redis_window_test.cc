@@ -203,7 +203,7 @@ TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {
   EXPECT_EQ((*window->Stat())[0].history, 2u);
 }
 
-// Both find the id without a holder. The second one judges what is no longer so.
+// Both find the id without a holder. The second one judges an old look.
 TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   Start();
   TcpProxy proxy(server_->port());

@@ -16,10 +16,10 @@ std::string_view RedisInfo(std::string_view info, std::string_view name) {
   return info.substr(0, info.find_first_of("\r\n"));
 }
 
-Status CheckRedisKeeps(std::string_view info, std::string_view what) {
-  const auto refuse = [what](std::string why) {
+Status CheckRedisKeeps(std::string_view info, std::string_view contents) {
+  const auto refuse = [contents](std::string why) {
     return Error{Code::kInvalid, Effect::kNone,
-                 std::string(what) + " in this Redis: " + std::move(why)};
+                 std::string(contents) + " in this Redis: " + std::move(why)};
   };
   const std::string_view version = RedisInfo(info, "redis_version");
   const auto major = ParseDecimal(version.substr(0, version.find('.')));
@@ -35,6 +35,10 @@ Status CheckRedisKeeps(std::string_view info, std::string_view what) {
                   "); noeviction is needed");
   }
   return {};
+}
+
+Error RedisStrange() {
+  return {Code::kCorrupt, Effect::kUnknown, "Redis answered something that is not ours"};
 }
 
 }  // namespace oncemq

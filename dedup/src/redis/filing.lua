@@ -75,7 +75,10 @@ local function settle()
   end
 end
 local open, parked = 0, 0
-local function tally_markers()
+-- At the end of a script that has changed ids.
+local function changed_ids()
+  settle()
   if open ~= 0 then redis.call('HINCRBY', KEYS[1], 'open', open) end
   if parked ~= 0 then redis.call('HINCRBY', KEYS[1], 'parked', parked) end
+  counted()
 end

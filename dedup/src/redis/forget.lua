@@ -18,9 +18,5 @@ for i, digest in ipairs(digests) do
   changed = changed or goes
   gone[i] = goes and '1' or '0'
 end
-if changed then
-  settle()
-  tally_markers()
-  counted()
-end
+if changed then changed_ids() end
 return 'W' .. struct.pack('>I8', count) .. table.concat(gone)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is known of a partition. ARGV: 4 topic; 5 number of the partition; 6 whose the scope is. The
--- answer: source, from, to, and the offset and the metadata that were announced, on a line each.
+-- Tells the history of a partition. ARGV: 4 topic; 5 number of the partition; 6 the owner of the
+-- scope. The answer: source, from, to, and the offset and the metadata that were announced, on a
+-- line each.
 local owned_by = redis.call('HGET', KEYS[1], 'owner')
 if owned_by and owned_by ~= ARGV[6] then return 'O' .. owned_by end
 if not owned_by then redis.call('HSET', KEYS[1], 'owner', ARGV[6]) end

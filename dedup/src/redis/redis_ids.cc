@@ -19,17 +19,11 @@ constexpr char kHasToken = 2;
 
 Error NotOfOurs() {
   return {Code::kCorrupt, Effect::kNone,
-          "what lies in Redis under the keys of this window is not "
-          "ours"};
+          "what lies in Redis under the keys of this window is not ours"};
 }
 
 uint64_t StateNumber(MarkerState state) {
   return state == MarkerState::kParked ? 3 : state == MarkerState::kHanded ? 4 : 1;
-}
-
-void AppendToken(std::string& out, const Token& token) {
-  AppendPacked(out, token.process, 8);
-  AppendPacked(out, token.attempt, 8);
 }
 
 Token ReadToken(PackedReader& reader) {
@@ -56,7 +50,7 @@ std::string MarkerBytes(const Marker& m, LogTime filed) {
   out.reserve(kMarkerBytes);
   AppendPacked(out, StateNumber(m.state), 1);
   AppendPacked(out, (m.held ? kHeldFlag : 0) | (m.uncertain ? kUncertainFlag : 0), 1);
-  AppendToken(out, m.token);
+  out += RedisIds::TokenBytes(m.token);
   AppendPacked(out, m.fingerprint, 4);
   AppendPacked(out, m.own, 8);
   AppendPacked(out, Unsigned(m.granted_at.time_since_epoch().count()), 8);
@@ -227,6 +221,13 @@ std::string RedisIds::Offer(const ClaimRequest& request) {
       .erase(kTimesAt, kTimesBytes);
 }
 
+std::string RedisIds::TokenBytes(const Token& token) {
+  std::string bytes;
+  AppendPacked(bytes, token.process, 8);
+  AppendPacked(bytes, token.attempt, 8);
+  return bytes;
+}
+
 std::string RedisIds::RecordFlags(const Token& token, bool result) {
   return {static_cast<char>((result ? kHasResult : 0) | (token.empty() ? 0 : kHasToken))};
 }
@@ -234,7 +235,7 @@ std::string RedisIds::RecordFlags(const Token& token, bool result) {
 std::string RedisIds::RecordTail(const Token& token, const Coordinates& at) {
   std::string out;
   if (!token.empty()) {
-    AppendToken(out, token);
+    out += TokenBytes(token);
   }
   AppendVarint(out, at.source);
   AppendVarint(out, ZigZag(at.partition));

@@ -41,13 +41,14 @@ class RedisIds : public LoadedIds {
            milliseconds span)
       : LoadedIds(level, times, secret), span_(span) {}
 
-  // What look.lua or settle.lua answered, which named these partitions. kCorrupt: it is not ours.
+  // The answer of look.lua or settle.lua to a call that named these partitions. kCorrupt: it is not
+  // ours.
   Status Load(std::string_view answer, std::span<const OwnedPartition> owned);
   uint64_t count() const { return count_; }
   uint64_t horizon_millis() const { return horizon_millis_; }
 
-  // Whether the script itself has changed the row as offered. The first request of that row is
-  // answered so; the row is then what the offer has made of it.
+  // Whether the script itself has changed the row as the first request of it offered. One of the two
+  // calls below then applies that offer to the row.
   bool Made(size_t row) const { return kept_[row].made; }
   bool AnyMade() const;
   void BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times);
@@ -55,6 +56,7 @@ class RedisIds : public LoadedIds {
 
   // The marker of a new claim without its times. The caller keeps it.
   static std::string Offer(const ClaimRequest& request);
+  static std::string TokenBytes(const Token& token);
   // Flags of a record, and its bytes after the fingerprint.
   static std::string RecordFlags(const Token& token, bool result);
   static std::string RecordTail(const Token& token, const Coordinates& at);

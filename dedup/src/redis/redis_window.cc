@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "../window_check.h"
-#include "packed.h"
 #include "redis_window_engine.h"
 
 namespace oncemq {
@@ -81,23 +80,15 @@ constexpr bool kSettles =
 
 }  // namespace
 
-Error StrangeAnswer() {
-  return {Code::kCorrupt, Effect::kUnknown, "Redis answered something that is not ours"};
-}
-
-// What look.lua and settle.lua take of an id, after its digest. `offered`: nobody else of the batch
-// comes before this request.
+// The arguments of look.lua and settle.lua for an id, after its digest.
 template <class Request>
-void RedisWindow::Offer(const Request& request, const Belief& belief, bool offered,
+void RedisWindow::Offer(const Request& request, const Belief& belief,
                         ScriptArguments& arguments) const {
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
     const bool old = request.time != kNoLogTime && request.time < HorizonOf(belief.horizon);
-    arguments.Keep(offered && (!old || request.first) ? RedisIds::Offer(request) : "");
+    arguments.Keep(!old || request.first ? RedisIds::Offer(request) : "");
   } else if constexpr (std::is_same_v<Request, CompleteRequest>) {
-    std::string token;
-    AppendPacked(token, request.token.process, 8);
-    AppendPacked(token, request.token.attempt, 8);
-    arguments.Keep(offered ? token : "");
+    arguments.Keep(RedisIds::TokenBytes(request.token));
     arguments.Keep(RedisIds::RecordFlags(request.token, !request.result.empty()));
     arguments.Keep(RedisIds::RecordTail(request.token, request.at));
     arguments.Add(request.result);
@@ -107,10 +98,7 @@ void RedisWindow::Offer(const Request& request, const Belief& belief, bool offer
         request.at.partition < 0 ? "" : PartitionName(request.at.source, request.at.partition));
     arguments.Number(LuaOffset(request.at.offset));
   } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
-    std::string token;
-    AppendPacked(token, request.token.process, 8);
-    AppendPacked(token, request.token.attempt, 8);
-    arguments.Keep(offered && !request.uncertain ? token : "");
+    arguments.Keep(request.uncertain ? "" : RedisIds::TokenBytes(request.token));
     for (int i = 0; i < 6; i++) {
       arguments.Add("");
     }
@@ -142,7 +130,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
   }
   for (size_t row = 0; row < first.size(); row++) {
     arguments.Add(ids.digests()[row]);
-    Offer(requests[asked[first[row]]], belief, /*offered=*/true, arguments);
+    Offer(requests[asked[first[row]]], belief, arguments);
   }
   const auto answer = Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments);
   if (!answer) {
@@ -178,7 +166,7 @@ Result<std::vector<size_t>> RedisWindow::Write(const Belief& belief, RedisIds& i
   }
   const auto written = TakeWritten(belief, **answer);
   if (!written || written->size() != rows.size()) {
-    return written ? StrangeAnswer() : written.error();
+    return written ? RedisStrange() : written.error();
   }
   std::vector<size_t> left;
   for (size_t i = 0; i < rows.size(); i++) {
@@ -334,7 +322,7 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::spa
     }
     const auto gone = TakeWritten(*belief, **answer);
     if (!gone || gone->size() != count) {
-      return gone ? StrangeAnswer() : gone.error();
+      return gone ? RedisStrange() : gone.error();
     }
     for (size_t i = 0; i < count; i++) {
       answers[done + i] = (*gone)[i] == '1' ? Change::kMade : Change::kFenced;

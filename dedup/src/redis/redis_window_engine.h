@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisWindow: the engine behind OpenRedisWindow(). look.lua reads the ids of a call, MarkerEngine
 // judges them here, and write.lua writes those that are still as they were read; the others are
-// judged again. What needs no judgement is done by the first script: new ids are claimed, open ones
-// completed and released by their tokens.
+// judged again. The first script does the plain cases itself: it claims new ids, and completes and
+// releases open ones by their tokens.
 //
 // Thread safety: any thread.
 #pragma once
@@ -61,7 +61,7 @@ class RedisWindow final : public Window {
     KeyedHash::Secret secret{};
     milliseconds span{};  // of a generation
   };
-  // What a call takes the store for.
+  // The state of the store that a call assumes.
   struct Belief {
     std::shared_ptr<const Scope> scope;
     uint64_t count = 0;    // of our changes that it has
@@ -73,7 +73,7 @@ class RedisWindow final : public Window {
     bool keeps = false;       // an append-only file
     uint64_t bucket_ids = 0;  // in one hash that stays small
   };
-  // What became of a try: the requests that are still to be judged.
+  // The requests that a try leaves to be judged again.
   using Left = std::vector<size_t>;
 
   RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
@@ -113,8 +113,7 @@ class RedisWindow final : public Window {
   // The second one. The rows that were not written.
   Result<std::vector<size_t>> Write(const Belief& belief, RedisIds& ids, bool& wrote);
   template <class Request>
-  void Offer(const Request& request, const Belief& belief, bool offered,
-             ScriptArguments& arguments) const;
+  void Offer(const Request& request, const Belief& belief, ScriptArguments& arguments) const;
 
   // At most `steps` of a sweep, until `until`; how many ids went.
   Result<uint64_t> Sweep(int steps, BootTime until, bool force);
@@ -133,8 +132,5 @@ class RedisWindow final : public Window {
   Belief belief_ GUARDED_BY(mutex_);
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
 };
-
-// Redis answered what no script of ours says.
-Error StrangeAnswer();
 
 }  // namespace oncemq

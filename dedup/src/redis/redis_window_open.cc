@@ -189,7 +189,7 @@ Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisComma
           std::to_string(replies->back().integer) + " of " + wanted + " replicas have the changes"};
     }
     return answer.kind == RedisReply::Kind::kText ? Result<std::string>(std::move(answer.text))
-                                                  : StrangeAnswer();
+                                                  : RedisStrange();
   });
 }
 
@@ -343,7 +343,7 @@ Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::str
   const bool written = reader.Bytes(1) == "W";
   const uint64_t count = reader.Number(8);
   if (!written || !reader.good()) {
-    return StrangeAnswer();
+    return RedisStrange();
   }
   NoteCount(belief, count, std::nullopt);
   return reader.rest();

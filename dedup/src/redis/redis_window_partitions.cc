@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window in Redis: the history of each partition, ageing, and what is kept, in numbers.
+// The window in Redis: the history of each partition, ageing, and statistics.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -76,8 +76,8 @@ PartitionStat ReadPartition(const std::string& name, const RedisReply& reply) {
 
 }  // namespace
 
-// The topic gets its number here, for ever: two members with other lists of topics agree. What the
-// server has lost is told by the first opening of each partition.
+// The topic gets its number here, for ever: two members with other lists of topics agree. The first
+// opening of each partition tells of a loss.
 Result<Known> RedisWindow::Open(const StoreName& name) {
   ScriptArguments arguments;
   arguments.Add(name.topic);
@@ -125,7 +125,7 @@ Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   PackedReader reader(*answer);
   reader.Bytes(9);
   const Own own = reader.Number(8);
-  return reader.good() ? Result<Own>(own) : StrangeAnswer();
+  return reader.good() ? Result<Own>(own) : RedisStrange();
 }
 
 // A commit that rests on lost changes must not be sent: so the script itself looks at the count.
@@ -181,7 +181,7 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
     return answer.error();
   }
   if (answer->size() != 9 + progress.size()) {
-    return StrangeAnswer();
+    return RedisStrange();
   }
   for (size_t i = 0; i < progress.size(); i++) {
     answers[i] = (*answer)[9 + i] == '1' ? Change::kMade : Change::kFenced;

@@ -34,8 +34,6 @@ end
 if #gone > 0 then
   redis.call('DEL', unpack(gone))
   open = -#gone
-  settle()
-  tally_markers()
-  counted()
+  changed_ids()
 end
 return answer(parts)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One step of forgetting: some buckets of a slice that has aged. ARGV: 4 how far behind the slowest
--- watermark, in ms; 5 how many buckets; 6 1: also where a step has lately found none. The answer:
--- how many ids went with a slice that is through, and 1 if there may be more.
+-- One step of forgetting: some buckets of a slice that has aged. ARGV: 4 the least distance to the
+-- slowest watermark, in ms; 5 how many buckets; 6 1: also where a step has lately found none. The
+-- answer: how many ids went with a slice that is through, and 1 if there may be more.
 local function passed(slice)
   local tally = redis.call('HGETALL', base .. 'x:' .. slice.id)
   for i = 1, #tally, 2 do

@@ -20,10 +20,10 @@
 namespace oncemq {
 namespace {
 
-void ReplaceOnce(std::string& text, std::string_view what, std::string_view by) {
-  const size_t at = text.find(what);
+void ReplaceOnce(std::string& text, std::string_view old, std::string_view by) {
+  const size_t at = text.find(old);
   ONCEMQ_CHECK(at != text.npos, "the script has the text that is replaced");
-  text.replace(at, what.size(), by);
+  text.replace(at, old.size(), by);
 }
 
 std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {

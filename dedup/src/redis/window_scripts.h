@@ -18,7 +18,7 @@ struct WindowScripts {
   RedisScript scope, rights;  // without the beginning of the others
 };
 
-// Views and what they look at.
+// Views, and the bytes of some of them.
 //
 // Thread safety: none; belongs to one call.
 class ScriptArguments {

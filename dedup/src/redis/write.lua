@@ -41,9 +41,5 @@ for i, digest in ipairs(digests) do
   end
   written[i] = same and '1' or '0'
 end
-if changed then
-  settle()
-  tally_markers()
-  counted()
-end
+if changed then changed_ids() end
 return 'W' .. struct.pack('>I8', count) .. table.concat(written)

@@ -99,14 +99,6 @@ Fence FenceOf(const RedisReply& epoch, const RedisReply& token) {
   return {static_cast<uint32_t>(epoch.integer), static_cast<uint64_t>(token.integer)};
 }
 
-Error RedisStrange() {
-  return {Code::kCorrupt, Effect::kUnknown, "Redis answered something that is not ours"};
-}
-
-Status CheckRedisForLocks(std::string_view info) {
-  return CheckRedisKeeps(info, "locks");
-}
-
 Result<std::vector<std::string>> RedisHeldNames(RedisClient& client, const std::string& prefix,
                                                 std::string_view after, size_t limit) {
   const std::string match = Plain(prefix) + "*";

@@ -27,12 +27,6 @@ std::string RedisMicros(milliseconds time);
 std::string RedisKept(milliseconds lease);
 milliseconds RedisMillis(int64_t micros);
 Fence FenceOf(const RedisReply& epoch, const RedisReply& token);
-// What cannot be read.
-Error RedisStrange();
-
-// Of its INFO. Failure: kInvalid, for a cluster, an old one, or one that may evict what is held.
-Status CheckRedisForLocks(std::string_view info);
-
 // Names behind `prefix` that are held or waited for: in the order of their bytes, those behind
 // `after`, at most `limit`. Looks at every key of the server.
 Result<std::vector<std::string>> RedisHeldNames(RedisClient& client, const std::string& prefix,

@@ -218,7 +218,7 @@ Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
   if (!info) {
     return info.error();
   }
-  if (const Status fit = CheckRedisForLocks(info->text);
+  if (const Status fit = CheckRedisKeeps(info->text, "locks");
       !fit && !ONCEMQ_MUTANT("redis-any-server")) {
     return fit.error();
   }

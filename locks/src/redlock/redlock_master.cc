@@ -145,7 +145,7 @@ Status RedlockMaster::Reach() {
   if (!info) {
     return info.error();
   }
-  if (const Status fit = CheckRedisForLocks(info->text); !fit) {
+  if (const Status fit = CheckRedisKeeps(info->text, "locks"); !fit) {
     return fit;
   }
   if (RedisInfo(info->text, "loading") == "1") {

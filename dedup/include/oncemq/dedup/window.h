@@ -202,7 +202,7 @@ struct WindowCapabilities {
   Level level = Level::kGuarded;  // that it was opened with: decides how a claim is taken over
   bool shared = false;            // several processes see the same markers
   bool durable = false;           // survives the end of the process
-  // What was answered survives the end of the store's server. Where not, it is kRegressed then.
+  // All answers survive the end of the store's server; where not, a loss is told as kRegressed.
   bool survives_restart = true;
   bool leases_by_clock = true;  // ends a silent holder's claim by time
   bool guarded = true;          // levels that it can carry

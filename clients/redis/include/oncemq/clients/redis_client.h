@@ -117,8 +117,11 @@ Error RedisError(std::string_view text);
 
 // The value of a line "name:value" of the server's INFO.
 std::string_view RedisInfo(std::string_view info, std::string_view name);
-// By its INFO, whether a server may keep `what` ("locks"). Failure: kInvalid, for a cluster, an old
-// version, or a server that may evict keys.
-Status CheckRedisKeeps(std::string_view info, std::string_view what);
+// By its INFO, whether a server may keep `contents` ("locks"). Failure: kInvalid, for a cluster, an
+// old version, or a server that may evict keys.
+Status CheckRedisKeeps(std::string_view info, std::string_view contents);
+
+// For an answer that none of our commands and scripts has.
+Error RedisStrange();
 
 }  // namespace oncemq
