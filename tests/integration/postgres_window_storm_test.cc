@@ -14,6 +14,7 @@
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/dedup/sql_effects.h"
 #include "runtime_fixture.h"
+#include "support/log_file.h"
 #include "support/postgres_server.h"
 #include "support/process.h"
 #include "support/tcp_proxy.h"
@@ -156,10 +157,33 @@ TEST_F(KafkaPostgresStorm, NothingIsLostDoubledOrOutOfOrder) {
       << "out of order";
 }
 
-// The database is silent for longer than the group lets a member be.
-class KafkaPostgresSilence : public KafkaPostgres {};
+// The database is silent for longer than the group lets a member be. Then it is reached again: over
+// new connections once the old ones are cut, or although nobody says that they are dead.
+enum class OldConnections { kCut, kDead };
 
-TEST_F(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
+class KafkaPostgresSilence : public KafkaPostgres,
+                             public ::testing::WithParamInterface<OldConnections> {
+ protected:
+  static constexpr milliseconds kCall{1'000};
+
+  void FallSilent() {
+    proxy_->Set(GetParam() == OldConnections::kCut ? TcpProxy::Mode::kSilent
+                                                   : TcpProxy::Mode::kSwallowReplies);
+  }
+  void Return() {
+    GetParam() == OldConnections::kCut ? proxy_->Cut() : proxy_->MuteAll();
+    proxy_->Set(TcpProxy::Mode::kPass);
+  }
+  static size_t Count(const std::string& text, const std::string& word) {
+    size_t count = 0;
+    for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+      count++;
+    }
+    return count;
+  }
+};
+
+TEST_P(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
   constexpr int kPartitions = 64;
   CreateTopic(kPartitions);
   TestProducer producer(bootstrap_);
@@ -170,9 +194,10 @@ TEST_F(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
   PostgresWindowOptions window_options;
   window_options.scope = group_;
   window_options.level = Level::kAtomic;
-  window_options.call = milliseconds(1'000);
+  window_options.call = kCall;
   const auto window = OpenPostgresWindow(Address(), window_options);
   ASSERT_TRUE(window) << ToString(window.error());
+  LogFile log;
   RuntimeOptions options = Options();
   options.kafka.properties = {{"max.poll.interval.ms", "6000"}};
   std::atomic<int64_t> calls{0};
@@ -189,7 +214,7 @@ TEST_F(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
   ASSERT_TRUE(Eventually(seconds(60), [&] { return One("SELECT count(*) FROM effects") > 500; }));
   const int64_t assigned = static_cast<int64_t>(member.Now().partitions.size());
   EXPECT_EQ(assigned, kPartitions);
-  proxy_->Set(TcpProxy::Mode::kSilent);
+  FallSilent();
   const BootTime end = BootNow() + seconds(12);
   SleepFor(milliseconds(4'000));  // messages that were granted before
   const int64_t handled = calls;
@@ -201,16 +226,31 @@ TEST_F(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
   }
   EXPECT_EQ(calls, handled) << "nothing runs unprotected";
   const int64_t before = One("SELECT count(*) FROM effects");
-  proxy_->Cut();
-  proxy_->Set(TcpProxy::Mode::kPass);
-  EXPECT_TRUE(Eventually(seconds(5), [&] { return One("SELECT count(*) FROM effects") > before; }))
-      << "it does not go on by itself";
+  Return();
+  EXPECT_TRUE(Eventually(seconds(5) + kCall, [&] {
+    return One("SELECT count(*) FROM effects") > before;
+  })) << "it does not go on by itself";
   EXPECT_TRUE(Eventually(seconds(90),
                          [&] { return One("SELECT count(DISTINCT id) FROM effects") == 20'000; }));
   const RunReport report = member.Stop();
-  EXPECT_EQ(report.partitions.size(), size_t{kPartitions}) << "the membership was lost";
+  const std::string said = log.End();
+  EXPECT_EQ(Count(said, "\"assigned\""), 1u) << "it had to join again";
+  for (const char* loss : {"assignment lost", "was lost to the group", "is assigned anew"}) {
+    EXPECT_EQ(Count(said, loss), 0u) << loss;
+  }
+  for (const PartitionReport& one : report.partitions) {
+    EXPECT_EQ(one.status.epoch, 1u) << one.partition << " was assigned again";
+  }
+  EXPECT_EQ(report.partitions.size(), size_t{kPartitions});
   EXPECT_EQ(One("SELECT count(*) FROM effects"), 20'000);
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, KafkaPostgresSilence,
+                         ::testing::Values(OldConnections::kCut, OldConnections::kDead),
+                         [](const auto& one) {
+                           return one.param == OldConnections::kCut ? "ConnectionsThatAreCut"
+                                                                    : "ConnectionsThatAreDead";
+                         });
 
 }  // namespace
 }  // namespace oncemq::testing

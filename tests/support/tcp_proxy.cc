@@ -63,7 +63,8 @@ void TcpProxy::Run() {
           link.mute = true;
           muted_++;
         }
-        const bool swallow = link.mute || mode == Mode::kSwallowReplies;
+        const bool mute = link.mute || link.mutes != mutes_;
+        const bool swallow = mute || mode == Mode::kSwallowReplies;
         ended = Carry(link.ends.server, link.ends.client, swallow, nullptr) == 0;
       }
       if (ended) {
@@ -79,9 +80,10 @@ void TcpProxy::Run() {
 
 void TcpProxy::Accept() {
   const uint64_t cuts = cuts_;
+  const uint64_t mutes = mutes_;
   const uint16_t to = to_;
   if (const auto ends = listener_.Accept(to)) {
-    links_.push_back({*ends, to, cuts});
+    links_.push_back({*ends, to, cuts, mutes});
   }
 }
 

@@ -51,7 +51,9 @@ class TcpProxy {
   // Once: the next message of the server is lost, with all that follow it on the same connection.
   // Messages of the client arrive.
   void MuteNext() { mutes_next_ = true; }
-  // How often it came to that.
+  // The same for whatever is connected now, as after a gateway that has forgotten it.
+  void MuteAll() { mutes_++; }
+  // How often it came to that for the next message.
   uint64_t muted() const { return muted_; }
   // How many were cut by their beginning. One that was asked for a moment ago may be missing.
   uint64_t cut_by_beginning() const { return cut_by_beginning_; }
@@ -63,6 +65,7 @@ class TcpProxy {
     RelayEnds ends;
     uint16_t to;
     uint64_t cuts;           // before it
+    uint64_t mutes;          // likewise
     std::string began = {};  // what its client said first, not all of it
     bool mute = false;       // messages of its server are lost
   };
@@ -80,6 +83,7 @@ class TcpProxy {
   std::string cut_begun_by_ GUARDED_BY(mutex_);
   std::atomic<uint16_t> to_;
   std::atomic<uint64_t> cuts_{0};
+  std::atomic<uint64_t> mutes_{0};
   std::atomic<uint64_t> said_{0};
   std::atomic<uint64_t> cut_by_beginning_{0};
   std::atomic<bool> mutes_next_{false};

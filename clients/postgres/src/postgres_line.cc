@@ -35,6 +35,12 @@ std::string NameOf(std::string_view text) {
   return "oncemq_" + Hex(StableHash(text));
 }
 
+// The function of the server tells it apart from a feature that is missing; the text may be
+// translated.
+bool IsOldPlan(std::string_view state, std::string_view function) {
+  return state == "26000" || (state == "0A000" && function == "RevalidateCachedQuery");
+}
+
 SqlCell CellOf(const PGresult* result, int row, int column) {
   if (PQgetisnull(result, row, column) != 0) {
     return std::nullopt;
@@ -177,15 +183,18 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
     return done.error();
   }
   // Another isolation would look at the store before it has waited for what it must see.
-  const std::string longest = std::to_string(times.call.count());
+  // The server's refusals come before the deadline of a call: they say more than silence.
+  const std::string longest = std::to_string(std::max<int64_t>(times.call.count() * 7 / 8, 1));
+  const std::string lock = std::to_string(std::max<int64_t>(times.call.count() * 3 / 4, 1));
   const std::string idle = std::to_string(times.idle.count());
   std::string text =
       "SELECT set_config('default_transaction_isolation', 'read committed', false), "
       "set_config('statement_timeout', convert_from($1, 'UTF8'), false), "
+      "set_config('lock_timeout', convert_from($2, 'UTF8'), false), "
       "set_config('bytea_output', 'hex', false)";
-  SqlStatement sets{{}, {std::string_view(longest)}};
+  SqlStatement sets{{}, {std::string_view(longest), std::string_view(lock)}};
   if (times.idle > milliseconds(0)) {
-    text += ", set_config('idle_in_transaction_session_timeout', convert_from($2, 'UTF8'), false)";
+    text += ", set_config('idle_in_transaction_session_timeout', convert_from($3, 'UTF8'), false)";
     sets.values.emplace_back(std::string_view(idle));
   }
   if (times.durable) {
@@ -361,7 +370,8 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
                        "PostgreSQL: " + OneLine(PQresultErrorMessage(result))};
         }
         outcome.refusal =
-            SqlRefusal{state, 0, FieldOf(result, PG_DIAG_MESSAGE_PRIMARY), outcome.answers.size()};
+            SqlRefusal{state, 0, FieldOf(result, PG_DIAG_MESSAGE_PRIMARY), outcome.answers.size(),
+                       IsOldPlan(state, FieldOf(result, PG_DIAG_SOURCE_FUNCTION))};
         outcome.answers.clear();
       }
     }

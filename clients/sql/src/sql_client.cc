@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -99,8 +100,16 @@ struct SqlClient::Parts {
     } else {
       line.reset();
       pool.Dropped();
+      Doubt(outcome);
     }
     return outcome;
+  }
+  // After a call without an answer the idle connections may be dead too.
+  void Doubt(const Result<SqlOutcome>& outcome) {
+    if (!outcome && outcome.error().code == Code::kTimeout &&
+        !ONCEMQ_MUTANT("sql-dead-lines-kept")) {
+      pool.DropUnusedSince(BootNow() - times.call);
+    }
   }
 };
 
@@ -187,6 +196,17 @@ BootTime SqlTransaction::Until() const {
   return BootNow() + answer_;
 }
 
+// The connection is kept, unless the refusal speaks against it.
+void SqlTransaction::EndRefused(const SqlRefusal& refusal, BootTime until) {
+  if (!begun_ || SaysLater(refusal) || HasOldPlan(refusal)) {
+    Drop();
+    return;
+  }
+  const SqlStatement rollback{"ROLLBACK"};
+  static_cast<void>(client_.parts_->Run(std::move(line_), {&rollback, 1}, until));
+  line_.reset();
+}
+
 // The server rolls back with the end of the connection.
 void SqlTransaction::Drop() {
   line_.reset();
@@ -226,9 +246,11 @@ Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements,
     all.push_back({"START TRANSACTION"});
   }
   all.insert(all.end(), statements.begin(), statements.end());
+  const BootTime until = Until();
   auto outcome = Send(all);
   if (!outcome) {
     Drop();
+    client_.parts_->Doubt(outcome);
     outcome.error().effect = Effect::kNone;  // it was not committed
     return outcome;
   }
@@ -236,7 +258,7 @@ Result<SqlOutcome> SqlTransaction::Try(std::span<const SqlStatement> statements,
   if (outcome->refusal) {
     outcome->refusal->at -= begins && begun_ ? 1 : 0;
     if (!stays || !begun_) {
-      Drop();
+      EndRefused(*outcome->refusal, until);
     }
   } else if (begins) {
     outcome->answers.erase(outcome->answers.begin());
@@ -280,14 +302,30 @@ Result<SqlOutcome> SqlTransaction::CommitAfter(std::span<const SqlStatement> las
   if (!line_) {
     return Ended();
   }
-  std::vector<SqlStatement> all(last.begin(), last.end());
+  std::vector<SqlStatement> all;
+  const size_t begins = begun_ ? 0 : 1;
+  if (begins > 0) {
+    all.push_back({"START TRANSACTION"});
+  }
+  all.insert(all.end(), last.begin(), last.end());
   all.push_back({"COMMIT"});
-  auto outcome = line_->Run(all, Until());
-  if (!outcome || outcome->refusal) {
-    Drop();  // where a statement before the COMMIT was refused, the transaction is open still
+  const BootTime until = Until();
+  auto outcome = line_->Run(all, until);
+  if (!outcome) {
+    Drop();
+    client_.parts_->Doubt(outcome);
+    return outcome;
+  }
+  if (outcome->refusal) {
+    SqlRefusal& refusal = *outcome->refusal;
+    begun_ = begun_ || refusal.at > 0;
+    refusal.at -= begun_ ? begins : 0;
+    EndRefused(refusal, until);
     return outcome;
   }
   outcome->answers.pop_back();
+  outcome->answers.erase(outcome->answers.begin(),
+                         outcome->answers.begin() + static_cast<std::ptrdiff_t>(begins));
   client_.parts_->pool.GiveBack(std::move(line_));
   return outcome;
 }

@@ -132,9 +132,10 @@ Status PostgresWindow::Usable(std::span<const Request> requests) {
   return usable;
 }
 
-// Locks the rows and reads them. False: others were in the way.
+// Locks the rows and reads them.
 Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
-                                      std::span<const int64_t> partitions, IdRows& rows) {
+                                      std::span<const int64_t> partitions, IdRows& rows,
+                                      SqlRefusal& refusal) {
   std::vector<int64_t> keys;
   for (size_t i = 0; i < sources.size(); i++) {
     keys.push_back(LockOf(static_cast<uint32_t>(sources[i]), static_cast<int32_t>(partitions[i])));
@@ -152,7 +153,8 @@ Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<con
     return looked.error();
   }
   if (looked->refusal) {
-    return IsCollision(*looked->refusal) ? Result<bool>(false) : SqlError(*looked->refusal);
+    refusal = *looked->refusal;
+    return false;
   }
   const std::vector<SqlAnswer>& answers = looked->answers;
   if (answers.size() != all.size() - unowned) {
@@ -164,8 +166,9 @@ Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<con
   return taken ? Result<bool>(true) : taken.error();
 }
 
-// With the COMMIT. False: others were in the way.
-Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows) {
+// With the COMMIT.
+Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows,
+                                       SqlRefusal& refusal) {
   const IdRows::Changes changes = rows.Collect(/*open=*/!atomic());
   std::vector<SqlStatement> writes;
   if (!changes.inserts.empty()) {
@@ -186,14 +189,15 @@ Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows
     return written.error();
   }
   if (written->refusal) {
-    return IsCollision(*written->refusal) ? Result<bool>(false) : SqlError(*written->refusal);
+    refusal = *written->refusal;
+    return false;
   }
   return true;
 }
 
 template <class Request, class Reply>
-Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests,
-                                       std::span<Reply> replies) {
+Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
+                                       SqlRefusal& refusal) {
   IdRows rows(*options_.level, options_.times, scope_.secret);
   AddAll(requests, rows);
   auto begun = client_->BeginLater(kSqlWholeCall);
@@ -201,7 +205,7 @@ Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests,
     return begun.error();
   }
   const OwnedPartitions owned = OwnedBy(requests);
-  const auto locked = LockRows(**begun, owned.sources, owned.partitions, rows);
+  const auto locked = LockRows(**begun, owned.sources, owned.partitions, rows, refusal);
   if (!locked || !*locked) {
     return locked;
   }
@@ -218,7 +222,7 @@ Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests,
     }
     rows.engine().One(requests[i], rows.At(i), replies[i]);
   }
-  return WriteRows(**begun, rows);
+  return WriteRows(**begun, rows, refusal);
 }
 
 template <class Request, class Reply>
@@ -230,12 +234,16 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
     return {};
   }
   for (int tries = 0; tries < kTries; tries++) {
-    const auto applied = guarded_([&] { return ApplyOnce(requests, replies); });
+    SqlRefusal refusal;
+    const auto applied = guarded_([&] { return ApplyOnce(requests, replies, refusal); });
     if (!applied) {
       return applied.error();
     }
     if (*applied) {
       return {};
+    }
+    if (!IsCollision(refusal)) {
+      return SqlError(refusal);
     }
   }
   return Error{Code::kUnavailable, Effect::kNone,
@@ -249,10 +257,10 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
   if (floor > static_cast<Own>(INT64_MAX)) {
     return InvalidRequest("an ownership is below 2^63");
   }
-  const std::array statements{Text("exclude", {LockOf(source, partition)}),
-                              Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
-                                                 static_cast<int64_t>(floor)}),
-                              Text("scope_now", {scope_.number})};
+  const std::array statements{
+      Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
+                         static_cast<int64_t>(floor), LockOf(source, partition)}),
+      Text("scope_now", {scope_.number})};
   const Place before = PlaceNow();
   const auto answers = All(statements);
   if (!answers) {
@@ -260,7 +268,11 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
   }
   Status usable = TakeTime(answers->back(), before, nullptr);
   usable = usable ? UsableAt(source, partition) : usable;
-  return usable ? Result<Own>(static_cast<Own>(NumberOf((*answers)[1], 0, 0))) : usable.error();
+  if (usable && answers->front().rows.empty()) {
+    return Error{Code::kUnavailable, Effect::kNone,
+                 "another owner of the partition is writing; it is asked again"};
+  }
+  return usable ? Result<Own>(static_cast<Own>(NumberOf(answers->front(), 0, 0))) : usable.error();
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
@@ -316,6 +328,9 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
     own = std::max(own, claim.own);
   }
   const Place place = PlaceNow();
+  if (const Status usable = UsableAt(source, partition); !usable) {
+    return usable.error();  // the place is of the server that has lost what the claims rest on
+  }
   std::vector<SqlStatement> guards;
   if (own != 0) {
     guards.push_back(Text("share_one", {LockOf(source, partition)}));

@@ -6,6 +6,7 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,6 +30,9 @@ namespace oncemq {
 // The time in microseconds since 1970: an expression. Tests have a clock of their own.
 inline constexpr std::string_view kPostgresClock =
     "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+// Of one step of a sweep: blocks of the table, so that its transaction is short.
+inline constexpr int64_t kSweepBlocks = 256;
 
 // 0: it is not there.
 inline int64_t NumberOf(const SqlAnswer& answer, size_t row, size_t column) {
@@ -90,8 +94,10 @@ class PostgresWindow final : public Window {
   bool atomic() const { return *options_.level == Level::kAtomic; }
   std::string DigestOf(std::string_view id) const;
   Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
+  // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
-  Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies);
+  Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
+                         SqlRefusal& refusal);
   // As one transaction. A refusal is an Error.
   Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
   // Takes the row of `scope_now`.
@@ -99,8 +105,8 @@ class PostgresWindow final : public Window {
   Place PlaceNow();
   void NotePlace(const Place& place, const Place& before);
   Result<bool> LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
-                        std::span<const int64_t> partitions, IdRows& rows);
-  Result<bool> WriteRows(SqlTransaction& transaction, IdRows& rows);
+                        std::span<const int64_t> partitions, IdRows& rows, SqlRefusal& refusal);
+  Result<bool> WriteRows(SqlTransaction& transaction, IdRows& rows, SqlRefusal& refusal);
   // Whether a partition among these was opened before the server lost changes.
   template <class Request>
   Status Usable(std::span<const Request> requests);
@@ -109,14 +115,18 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
-  // At most `steps` of a sweep, until `until`; how many ids went.
+  // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
+  // nothing of the server.
   Result<uint64_t> Sweep(int steps, BootTime until);
+  // Of one transaction; the next one passes fewer blocks if this one takes too long.
+  Result<SqlAnswer> SweepOnce(const SqlStatement& statement);
 
   const WindowCapabilities capabilities_;
   const PostgresWindowOptions options_;
   const std::shared_ptr<SqlClient> client_;
   const SqlTextsByName texts_;
   Scope scope_;
+  std::atomic<int64_t> sweep_blocks_{kSweepBlocks};
 
   StoreGuard guarded_{"PostgreSQL"};
   Mutex mutex_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../window_check.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/clients/postgres_client.h"
@@ -16,9 +17,8 @@ namespace oncemq {
 namespace {
 
 constexpr int64_t kSchemaVersion = 1;
-// Of one sweep: blocks of the table, so that its transaction is short.
-constexpr int64_t kSweepBlocks = 256;
-constexpr int kSweepsAtOnce = 1;  // for one call of Committed(): others wait for it
+constexpr int64_t kOldestServer = 140'000;  // an older one reads the whole table for each sweep
+constexpr int kSweepsAtOnce = 1;            // for one call of Committed(): others wait for it
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
@@ -100,17 +100,19 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
   if (!client) {
     return client.error();
   }
+  const std::string slowest =
+      ONCEMQ_MUTANT("postgres-fast-partition-decides") ? "max(watermark)" : "min(watermark)";
   const Words words{
       {"schema", Quoted(options.schema)},
+      {"slowest", slowest},
       {"clock", std::string(clock)},
       {"started", "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"},
       {"timeline", "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"},
       {"position", "(pg_current_wal_lsn() - '0/0')::bigint"},
       // A sweep takes older ids only: a watermark may have gone back since it began.
-      {"aged",
-       "(SELECT CASE WHEN count(*) = count(watermark) THEN min(watermark) - $3 ELSE 0 END "
-       "FROM " +
-           Quoted(options.schema) + ".window_partitions WHERE scope = $1 AND own > 0)"}};
+      {"aged", "(SELECT CASE WHEN count(*) = count(watermark) THEN " + slowest +
+                   " - $3 ELSE 0 END FROM " + Quoted(options.schema) +
+                   ".window_partitions WHERE scope = $1 AND own > 0)"}};
   std::unique_ptr<PostgresWindow> window(
       new PostgresWindow(*std::move(client), options, SqlTextsByName(kStatementsSql, words)));
   if (const Status found = window->FindScope(); !found) {
@@ -149,6 +151,11 @@ Status PostgresWindow::FindScope() {
                       "\" has no tables of a window; `oncemq store migrate` makes them";
     }
     return error;
+  }
+  if (NumberOf(checked->answers[0], 0, 1) < kOldestServer) {
+    return InvalidRequest("the window needs PostgreSQL " + std::to_string(kOldestServer / 10'000) +
+                          " or later; this one is " +
+                          std::to_string(NumberOf(checked->answers[0], 0, 1) / 10'000));
   }
   if (NumberOf(checked->answers[0], 0, 0) != kSchemaVersion) {
     return InvalidRequest("the tables of the schema \"" + options_.schema + "\" are of version " +
@@ -308,8 +315,24 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
     answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
   }
   // Only the space depends on it.
-  static_cast<void>(Sweep(kSweepsAtOnce, BootNow() + options_.call));
+  if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call); !swept) {
+    LogSeldom(LogLevel::kWarn, "window",
+              "PostgreSQL could not forget old ids; a later commit asks again",
+              {{"schema", options_.schema}, {"error", ToString(swept.error())}});
+  }
   return {};
+}
+
+Result<SqlAnswer> PostgresWindow::SweepOnce(const SqlStatement& statement) {
+  auto outcome = client_->Try({&statement, 1});
+  if (outcome && !outcome->refusal) {
+    return std::move(outcome->answers.front());
+  }
+  Error error = outcome ? SqlError(*outcome->refusal) : outcome.error();
+  if (error.code == Code::kTimeout) {
+    sweep_blocks_ = std::max<int64_t>(sweep_blocks_ / 2, 1);
+  }
+  return error;
 }
 
 // Some blocks at a time; the rest goes with a later commit, of any process.
@@ -317,21 +340,22 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until) {
   const int64_t allowed = (options_.remember + options_.skew).count();
   const int64_t step = std::max<int64_t>(options_.remember.count() / 64, 1);
   const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, step});
-  const SqlStatement mark = Text("mark", {scope_.number, kSweepBlocks, allowed});
-  const SqlStatement sweep = Text("sweep", {scope_.number, kSweepBlocks, allowed});
-  if (const auto begun = All({&begin, 1}); !begun) {
+  if (const auto begun = SweepOnce(begin); !begun) {
     return begun.error();
   }
   uint64_t gone = 0;
   for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
-    const auto marked =
-        ONCEMQ_MUTANT("postgres-horizon-not-raised") ? All({&begin, 1}) : All({&mark, 1});
-    const auto swept = marked ? All({&sweep, 1}) : marked;
+    const int64_t blocks = sweep_blocks_;
+    const SqlStatement mark = Text("mark", {scope_.number, blocks, allowed});
+    const SqlStatement sweep = Text("sweep", {scope_.number, blocks, allowed});
+    const auto marked = SweepOnce(ONCEMQ_MUTANT("postgres-horizon-not-raised") ? begin : mark);
+    const auto swept = marked ? SweepOnce(sweep) : marked;
     if (!swept) {
       return swept.error();
     }
-    gone += static_cast<uint64_t>(NumberOf(swept->front(), 0, 1));
-    more = !swept->front().rows.empty() && swept->front().rows[0][0];
+    sweep_blocks_ = std::min(2 * blocks, kSweepBlocks);
+    gone += static_cast<uint64_t>(NumberOf(*swept, 0, 1));
+    more = !swept->rows.empty() && swept->rows[0][0];
   }
   return gone;
 }

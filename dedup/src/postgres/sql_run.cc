@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 
 namespace oncemq {
@@ -52,17 +54,24 @@ bool EndsTransaction(std::string_view text) {
 }
 
 Error OurTransaction() {
-  return {Code::kInvalid, Effect::kNone,
+  return {Code::kInternal, Effect::kNone,
           "a statement of a handler does not begin or end a transaction"};
 }
 
-bool IsContent(const SqlRefusal& refusal) {
-  for (const std::string_view begin : {"22", "23", "42", "44", "P0"}) {
+// Classes of the server's state, and 55P03: somebody has a lock. Everything else is about what was
+// asked, an error that a function raises with a code of its own too.
+bool IsOfServer(const SqlRefusal& refusal) {
+  for (const std::string_view begin : {"08", "25", "40", "53", "55P03", "57", "58", "72", "XX"}) {
     if (refusal.state.starts_with(begin)) {
       return true;
     }
   }
-  return false;
+  return refusal.old_plan;
+}
+
+// A missing right, table or column, or a typo: after a deployment each message would be refused.
+bool IsOfProgram(const SqlRefusal& refusal) {
+  return refusal.state.starts_with("42") && !ONCEMQ_MUTANT("postgres-missing-right-is-content");
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
     error = {Code::kFenced, Effect::kNone, "another process has finished an id of this run"};
   } else if (refusal.at < ours && refusal.state == "22012") {
     error = {Code::kFenced, Effect::kNone, "the run has lost its partition"};
-  } else if (refusal.at >= ours && IsContent(refusal)) {
+  } else if (refusal.at >= ours && !IsOfServer(refusal)) {
     error.code = Code::kInvalid;
   } else if (!IsOutage(error)) {
     error.code = Code::kUnavailable;
@@ -204,6 +213,12 @@ Result<SqlAnswer> SqlRun::Refused(const SqlRefusal& refusal, size_t first, size_
   if (refusal.at < added || error.code != Code::kInvalid) {
     return Lose(std::move(error));
   }
+  if (IsOfProgram(refusal)) {
+    error.code = Code::kInternal;
+    Log(LogLevel::kError, "window",
+        "PostgreSQL does not take a statement of the handler as it stands; its message waits",
+        {{"state", refusal.state}, {"error", refusal.text}});
+  }
   // The transaction has failed; it goes on from before this message.
   const SqlStatement back{kBack};
   const auto went = transaction_->Attempt({&back, 1});
@@ -229,7 +244,19 @@ Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
   for (const Added& added : added_) {
     send.push_back(added.View());
   }
-  auto outcome = transaction_ != nullptr ? transaction_->CommitAfter(send) : client_->Try(send);
+  // Begun and committed by us, also where all goes at once: the transaction of a pipeline would let
+  // a procedure commit what is before it.
+  if (transaction_ == nullptr) {
+    auto begun = client_->BeginLater(kSqlWholeCall);
+    if (!begun) {
+      return Lose(begun.error());
+    }
+    transaction_ = *std::move(begun);
+  }
+  auto outcome = transaction_->CommitAfter(send);
+  if (outcome && outcome->refusal && undo_ && outcome->refusal->at > 0) {
+    outcome->refusal->at--;  // as the caller counts them
+  }
   transaction_.reset();
   lost_ = Error{Code::kFenced, Effect::kNone, "the effects were written before"};
   return outcome;

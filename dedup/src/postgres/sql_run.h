@@ -26,7 +26,7 @@ inline bool IsUniqueViolation(const SqlRefusal& refusal) {
 }
 
 // A refusal of one of the first `ours` statements is about the run, any other one about a statement
-// of a handler. kInvalid: for its content, so repeating it does not help.
+// of a handler. kInvalid: the statement is refused, not the run.
 Error ErrorOfRun(const SqlRefusal& refusal, size_t ours);
 
 class SqlRun final : public EffectBatch, public SqlEffects {

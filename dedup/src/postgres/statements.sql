@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The statements of the window in PostgreSQL, each after its name. @schema@ is the schema of the
--- application, @clock@ the time in microseconds.
+-- application, @clock@ the time in microseconds, @slowest@ the watermark that decides.
 
 -- name: version
-SELECT version FROM @schema@.window_version
+SELECT version, current_setting('server_version_num') FROM @schema@.window_version
 
 -- name: rights
 -- Each one that this role lacks.
@@ -28,9 +28,6 @@ SELECT pg_advisory_xact_lock_shared(key) FROM unnest($1::bigint[]) AS key
 
 -- name: share_one
 SELECT pg_advisory_xact_lock_shared($1)
-
--- name: exclude
-SELECT pg_advisory_xact_lock($1)
 
 -- name: owners
 SELECT p.source, p.part, p.own, p.raised FROM @schema@.window_partitions AS p
@@ -112,8 +109,9 @@ DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[]) AND 
 RETURNING id
 
 -- name: raise_own
+-- No row: somebody has $5: a transaction of the present owner, for as long as a handler of it works.
 INSERT INTO @schema@.window_partitions AS p (scope, source, part, own, raised)
-VALUES ($1, $2, $3, greatest($4, @clock@, 1), @clock@)
+SELECT $1, $2, $3, greatest($4, @clock@, 1), @clock@ WHERE pg_try_advisory_xact_lock($5)
 ON CONFLICT (scope, source, part) DO UPDATE
 SET own = greatest(p.own + 1, $4, @clock@), raised = excluded.raised
 RETURNING own
@@ -152,15 +150,17 @@ SELECT 1 / CASE WHEN ($4 = 0 OR EXISTS (SELECT FROM @schema@.window_partitions
   AND ($5 = 0 OR (@started@ = $5 AND @timeline@ = $6 AND @position@ >= $7)) THEN 1 ELSE 0 END
 
 -- name: committed
--- A stamp of the future must not make everything look old (rule 22).
+-- A stamp of the future must not make everything look old (rule 22). Without a stamp the log time is
+-- not lower than at an earlier frontier.
 UPDATE @schema@.window_partitions
-SET frontier = $5, watermark = CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000) END
+SET frontier = $5, watermark = CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000)
+                                    WHEN $5 >= frontier THEN watermark END
 WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep
 -- The slowest partition that was ever owned decides; one without a watermark pins all (rule 24).
 UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - $2, swept = 0
-FROM (SELECT min(watermark) AS mark, count(*) FILTER (WHERE watermark IS NULL) AS unknown
+FROM (SELECT @slowest@ AS mark, count(*) FILTER (WHERE watermark IS NULL) AS unknown
       FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
   AND slowest.mark - $2 >= s.sweeps + $3

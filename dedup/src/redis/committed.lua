@@ -1,16 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How far commits have come. ARGV from 4, for each: the partition; the ownership; the frontier; the
--- watermark in ms, or nothing. The answer has a 1 for each that was kept.
+-- watermark in ms, or nothing: the known one stays then, unless the frontier has gone back. The
+-- answer has a 1 for each that was kept.
 local kept = {}
 for i = 4, #ARGV, 4 do
   local own = tonumber(ARGV[i + 1])
   local mine = own ~= 0 and owner(ARGV[i]).own == own
   if mine then
     -- A stamp of the future must not make everything look old (rule 22).
-    local watermark = tonumber(ARGV[i + 3]) or -1
+    local row = base .. 'p:' .. ARGV[i]
+    local before = redis.call('HMGET', row, 'frontier', 'watermark')
+    local back = tonumber(ARGV[i + 2]) < tonumber(before[1] or 0)
+    local watermark = tonumber(ARGV[i + 3]) or not back and tonumber(before[2]) or -1
     watermark = math.min(watermark, math.floor(now / 1000))
-    redis.call('HSET', base .. 'p:' .. ARGV[i], 'frontier', ARGV[i + 2],
-               'watermark', text(watermark))
+    redis.call('HSET', row, 'frontier', ARGV[i + 2], 'watermark', text(watermark))
     redis.call('ZADD', base .. 'w', text(watermark), ARGV[i])
   end
   kept[#kept + 1] = mine and '1' or '0'

@@ -47,8 +47,8 @@ class RedisIds : public LoadedIds {
   uint64_t count() const { return count_; }
   uint64_t horizon_millis() const { return horizon_millis_; }
 
-  // Whether the script itself has changed the row as the first request of it offered. One of the two
-  // calls below then applies that offer to the row.
+  // Whether the script itself has changed the row, as its first request offered: one of the two
+  // calls below then applies that offer.
   bool Made(size_t row) const { return kept_[row].made; }
   bool AnyMade() const;
   void BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times);

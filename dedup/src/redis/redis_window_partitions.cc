@@ -6,6 +6,7 @@
 
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/log.h"
 #include "packed.h"
 #include "redis_window_engine.h"
 
@@ -187,7 +188,11 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
     answers[i] = (*answer)[9 + i] == '1' ? Change::kMade : Change::kFenced;
   }
   // Only the space depends on it.
-  static_cast<void>(Sweep(kSweepsAtOnce, BootNow() + options_.call, /*force=*/false));
+  if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, false); !swept) {
+    LogSeldom(LogLevel::kWarn, "window",
+              "Redis could not forget old ids; a later commit tries again",
+              {{"key", key_}, {"error", ToString(swept.error())}});
+  }
   return {};
 }
 

@@ -102,8 +102,14 @@ void PartitionState::AskForOwn(Actions& actions) const {
 
 void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime now,
                                Actions& actions) {
-  if (phase_ != PartitionPhase::kRaising || epoch != epoch_) {
+  const bool draining = phase_ == PartitionPhase::kDraining;
+  if (epoch != epoch_ || (phase_ != PartitionPhase::kRaising && !draining)) {
     return;  // asked for an assignment that is over
+  }
+  if (draining) {
+    own_ = own.value_or(own_);  // the last commit has to name it: the window refuses older ones
+    raise_ += own ? 1 : 0;
+    return;
   }
   if (!own) {
     retry_at_ =
@@ -153,7 +159,9 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     Halt(sent.offset, std::string(why), actions);
   }
   if (phase_ == PartitionPhase::kDraining) {
-    const bool open = reply == CommitReply::kUnknown || reply == CommitReply::kNotSent;
+    // Fenced: nothing more comes of this ownership, unless it was raised meanwhile.
+    const bool open = reply == CommitReply::kUnknown || reply == CommitReply::kNotSent ||
+                      (reply == CommitReply::kFenced && sent.raise != raise_);
     const bool again = open && now < deadline_;
     if (sent.last && !again) {
       GiveBack(reply == CommitReply::kUnknown, actions);
@@ -187,9 +195,25 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       break;
     case CommitReply::kUnknown:
     case CommitReply::kNotSent:
-      retry_at_ = now + options_.store_retry;
+    case CommitReply::kFenced:
       dirty_ = true;
+      if (phase_ != PartitionPhase::kRaising) {  // there it is the time of the raise
+        retry_at_ = now + options_.store_retry;
+      }
+      if (reply == CommitReply::kFenced) {
+        Fenced(sent.raise);
+      }
       break;
+  }
+}
+
+// Somebody has raised the ownership in the window above ours: another member, or a call of ours
+// whose answer did not come. The group decides which: start over (rule 9). Not at once, since two
+// members may both think so until the group has told one of them.
+void PartitionState::Fenced(uint16_t raise) {
+  const bool at_work = phase_ == PartitionPhase::kConfirming || phase_ == PartitionPhase::kActive;
+  if (at_work && raise == raise_ && !ONCEMQ_MUTANT("fenced-commit-is-repeated")) {
+    phase_ = PartitionPhase::kRaising;  // asks at retry_at_
   }
 }
 
@@ -337,6 +361,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
                      .sent = now,
                      .last = last,
                      .confirms = confirms,
+                     .raise = raise_,
                      .reserved = metadata.reserved.value_or(0)};
   last_commit_ = now;
   dirty_ = false;

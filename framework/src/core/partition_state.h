@@ -95,6 +95,7 @@ class PartitionState {
  private:
   void AskForOwn(Actions& actions) const;
   void SendCommit(bool last, BootTime now, Actions& actions);
+  void Fenced(uint16_t raise);
   void NameUnfinished();
   std::optional<FrontierSnapshot> SnapshotThatFits();
   void CallUnclean(int64_t bound);
@@ -107,8 +108,9 @@ class PartitionState {
     uint64_t number;
     int64_t offset;
     BootTime sent;
-    bool last;      // of this assignment
-    bool confirms;  // sent after the ownership was raised: its acknowledgement opens admission
+    bool last;       // of this assignment
+    bool confirms;   // sent after the ownership was raised: its acknowledgement opens admission
+    uint16_t raise;  // of the ownership that it names
     int64_t reserved;
   };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -134,15 +135,19 @@ void Keeper::RunRenewals() {
   }
 }
 
-// False: some of them belong to somebody else now.
+// False: some of them belong to somebody else now, or may soon: the store has lost them.
 bool Keeper::Renew(const std::vector<RunWatch::Look::Claim>& claims) {
   std::vector<RenewRequest> requests;
   for (const RunWatch::Look::Claim& claim : claims) {
     requests.push_back({claim.id, claim.token, claim.at});
   }
   std::vector<Change> changes(requests.size());
-  if (!errors_.Window("renew", requests.size(), window_->Renew(requests, changes))) {
-    return true;  // tried again in time, as long as the lease lasts
+  const Status renewed =
+      errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
+  if (!renewed) {
+    // Another failure: tried again in time, as long as the lease lasts.
+    return renewed.error().code != Code::kRegressed ||
+           ONCEMQ_MUTANT("regressed-renewal-is-tried-again");
   }
   return std::find(changes.begin(), changes.end(), Change::kFenced) == changes.end();
 }

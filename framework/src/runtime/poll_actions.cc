@@ -40,8 +40,12 @@ void PollLoop::Do(RaiseOwnAction& action) {
   }
   Owned& owned = owned_[id];
   if (by_desk_) {
-    desk_->Add(WindowDesk::RaiseOwn{
-        .action = action, .source = owned.source, .partition = owned.partition});
+    // A second one would refuse the ownership that the first one has issued.
+    if (owned.raising != action.epoch || ONCEMQ_MUTANT("own-is-asked-for-twice")) {
+      owned.raising = action.epoch;
+      desk_->Add(WindowDesk::RaiseOwn{
+          .action = action, .source = owned.source, .partition = owned.partition});
+    }
     return;
   }
   const Result<Own> own = parts_.window != nullptr
@@ -64,6 +68,8 @@ void PollLoop::OwnRaised(const RaiseOwnAction& action, const Result<Own>& own) {
 
 void PollLoop::Answer(WindowDesk::RaiseOwn& job) {
   const PartitionId id = job.action.partition;
+  Owned& owned = owned_[id];
+  owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
   if (Owns(id) && core_.Status(id).epoch == job.action.epoch) {
     OwnRaised(job.action, job.own);
   }
@@ -131,6 +137,7 @@ void PollLoop::Do(GiveBackAction& action) {
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   EndCatchUp(action.partition);
+  ForgetRaise(action.partition);
   owned_[action.partition].held = false;
   held_--;
   if (stores_) {
@@ -274,6 +281,7 @@ void PollLoop::Lost(PartitionId partition) {
 // At once and without a commit. Runs that are under way end by their tokens.
 void PollLoop::LetGo(PartitionId partition) {
   EndCatchUp(partition);
+  ForgetRaise(partition);
   owned_[partition].held = false;
   held_--;
   StopRunsOf(partition, now_);
@@ -432,6 +440,13 @@ bool PollLoop::Finished(PartitionId partition) const {
     return false;
   }
   return status.frontier >= status.next_offset && !(catch_up_ && catch_up_->Busy(partition));
+}
+
+// Made later, it would refuse the next owner.
+void PollLoop::ForgetRaise(PartitionId partition) {
+  if (by_desk_ && !ONCEMQ_MUTANT("own-raised-after-the-end")) {
+    desk_->ForgetRaise(partition);
+  }
 }
 
 void PollLoop::EndCatchUp(PartitionId partition) {

@@ -54,7 +54,8 @@ bool PollLoop::TakeAnswers() {
   return true;
 }
 
-// An announced commit is sent; another one is tried again later, as if the broker were silent.
+// An announced commit is sent; another one is tried again later, as if the broker were silent, or
+// under a new ownership.
 void PollLoop::Answer(WindowDesk::Announce& job) {
   const CommitAction& commit = job.commit;
   owned_[commit.partition].announcing--;
@@ -68,7 +69,9 @@ void PollLoop::Answer(WindowDesk::Announce& job) {
     commits_.push_back(std::move(job.commit));
   } else {
     Answered(commit.partition, job.made.error());
-    core_.CommitAnswered(commit.partition, commit.number, CommitReply::kNotSent, now_);
+    const bool fenced = job.made.error().code == Code::kFenced;
+    core_.CommitAnswered(commit.partition, commit.number,
+                         fenced ? CommitReply::kFenced : CommitReply::kNotSent, now_);
   }
 }
 

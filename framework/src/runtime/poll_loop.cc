@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -313,7 +314,27 @@ bool PollLoop::SettleReturned() {
   return true;
 }
 
+// A store that has regressed answers once it is opened again. That of a partition that has gone was
+// left open for the markers as long as they are owed; after it they would be asked for for ever.
+// Whether their effects count is then for the next owner to find out.
+void PollLoop::GiveUpLostMarkers(Job& job) const {
+  const bool lost = job.failed && job.failed->code == Code::kRegressed;
+  const bool open = Owns(job.partition) || (stores_ && stores_->IsOpen(job.partition) &&
+                                            !ONCEMQ_MUTANT("lost-marker-given-up-at-once"));
+  if (!lost || open || ONCEMQ_MUTANT("lost-marker-owed-for-ever")) {
+    return;
+  }
+  for (Settlement& settlement : job.machine.settlements()) {
+    if (settlement.fate == Fate::kPending && settlement.stage == Stage::kApplied) {
+      settlement.fate = Fate::kWithdrawn;  // as where the window says that it is not ours
+      settlement.stage = Stage::kFresh;
+      settlement.touched = true;
+    }
+  }
+}
+
 void PollLoop::EndRun(JobPtr job) {
+  GiveUpLostMarkers(*job);
   core_.Settle(job->machine.settlements(), Now());
   // The present assignment was opened after the loss that a late run of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kRegressed &&

@@ -72,6 +72,7 @@ class PollLoop final : private SourceEvents {
   void StandIn(const JobPtr& job);
   bool SettleReturned();
   void EndRun(JobPtr job);
+  void GiveUpLostMarkers(Job& job) const;
   void Answered(PartitionId partition, const std::optional<Error>& failure);
   void OwnRaised(const RaiseOwnAction& action, const Result<Own>& own);
   void AssignRegressedAnew();
@@ -112,6 +113,7 @@ class PollLoop final : private SourceEvents {
   void DrainAll();
   void CatchUpOverdue(PartitionId partition);
   void EndCatchUp(PartitionId partition);
+  void ForgetRaise(PartitionId partition);
   bool Unsend(PartitionId partition);
   void CloseStore(PartitionId partition, bool runs_on);
   void SendCommits();
@@ -141,6 +143,7 @@ class PollLoop final : private SourceEvents {
     bool waits_for_disk = false;  // its commit is with the desk, nothing of it has been sent
     uint32_t announcing = 0;      // commits with the desk, of any assignment
     bool regressed = false;       // its store has, and it was not assigned since
+    uint32_t raising = 0;         // epoch whose ownership the desk is to raise; 0: of none
     uint32_t assignments = 0;     // so far
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;

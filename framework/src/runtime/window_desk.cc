@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window_desk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
+namespace {
+
+constexpr uint32_t kMostPass = 64;  // jobs that go before a Committed
+
+}  // namespace
 
 WindowDesk::WindowDesk(Window* window, StoreErrors& errors, Wake& wake)
     : window_(window),
@@ -19,6 +25,7 @@ WindowDesk::~WindowDesk() {
     MutexLock lock(mutex_);
     ending_ = true;
     waiting_.clear();
+    committed_.clear();
     changed_.notify_all();
   }
   if (thread_) {
@@ -32,12 +39,52 @@ void WindowDesk::Add(Job job) {
   }
   MutexLock lock(mutex_);
   if (thread_) {
-    waiting_.push_back(std::move(job));
+    if (auto* committed = std::get_if<Committed>(&job);
+        committed != nullptr && !ONCEMQ_MUTANT("space-before-commits")) {
+      Keep(std::move(*committed));
+    } else {
+      waiting_.push_back(std::move(job));
+    }
     changed_.notify_all();
   } else {
     done_.push_back(std::move(job));
     wake_.Notify();
   }
+}
+
+// What is known of a partition by now says all that was to be said before.
+void WindowDesk::Keep(Committed job) {
+  const auto same = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
+    return one.progress.source == job.progress.source &&
+           one.progress.partition == job.progress.partition;
+  });
+  if (same != committed_.end()) {
+    *same = std::move(job);
+  } else {
+    committed_.push_back(std::move(job));
+  }
+}
+
+void WindowDesk::ForgetRaise(PartitionId partition) {
+  MutexLock lock(mutex_);
+  std::erase_if(waiting_, [partition](const Job& job) {
+    const auto* raise = std::get_if<RaiseOwn>(&job);
+    return raise != nullptr && raise->action.partition == partition;
+  });
+}
+
+// There is one.
+WindowDesk::Job WindowDesk::Next() {
+  if (!committed_.empty() && (waiting_.empty() || passed_ >= kMostPass)) {
+    Committed job = std::move(committed_.front());
+    committed_.pop_front();
+    passed_ = 0;
+    return job;
+  }
+  Job job = std::move(waiting_.front());
+  waiting_.pop_front();
+  passed_ += committed_.empty() ? 0 : 1;
+  return job;
 }
 
 bool WindowDesk::Take(std::vector<Job>& done) {
@@ -86,12 +133,13 @@ void WindowDesk::Work() {
     std::optional<Job> job;
     {
       MutexLock lock(mutex_);
-      changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ending_ || !waiting_.empty(); });
+      changed_.wait(mutex_, [this]() REQUIRES(mutex_) {
+        return ending_ || !waiting_.empty() || !committed_.empty();
+      });
       if (ending_) {
         return;
       }
-      job = std::move(waiting_.front());
-      waiting_.pop_front();
+      job = Next();
     }
     Make(*job);
     MutexLock lock(mutex_);

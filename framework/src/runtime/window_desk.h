@@ -3,7 +3,9 @@
 // own. They wait for a disk or a server, and the poll thread must not: heartbeats of handlers,
 // other partitions and the group come first.
 //
-// Promise: in the order in which they came. Answers come back by Take(), after a ring of the wake.
+// Promise: in the order in which they came. Only Committed waits for the others, at most for a few
+// dozen of them; of several for a partition the last one is made. Answers come back by Take(),
+// after a ring of the wake.
 //
 // Thread safety: any thread. Blocks: the destructor, for the call that is under way.
 #pragma once
@@ -43,7 +45,7 @@ class WindowDesk {
     Announcement announcement;  // its metadata is the commit's
     Status made;
   };
-  // Of an acknowledged commit. Not answered: only space depends on it.
+  // Of an acknowledged commit. Needs no answer: only space depends on it.
   struct Committed {
     Progress progress;
   };
@@ -65,11 +67,15 @@ class WindowDesk {
   WindowDesk& operator=(const WindowDesk&) = delete;
 
   void Add(Job job);
+  // One for the partition that has not begun is not made, and gets no answer.
+  void ForgetRaise(PartitionId partition);
   // Appends those that are answered; true if there are any.
   bool Take(std::vector<Job>& done);
 
  private:
   void Work();
+  void Keep(Committed job) REQUIRES(mutex_);
+  Job Next() REQUIRES(mutex_);
   void Make(Job& job);
   void Call(RaiseOwn& job);
   void Call(Open& job);
@@ -83,6 +89,8 @@ class WindowDesk {
   Mutex mutex_;
   ConditionVariable changed_;
   std::deque<Job> waiting_ GUARDED_BY(mutex_);
+  std::deque<Committed> committed_ GUARDED_BY(mutex_);
+  uint32_t passed_ GUARDED_BY(mutex_) = 0;  // jobs that went before the first of committed_
   std::vector<Job> done_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
   std::optional<std::thread> thread_;

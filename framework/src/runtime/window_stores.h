@@ -52,6 +52,7 @@ class WindowStores {
   // What lies below `from` will not be known.
   void RaiseFrom(PartitionId partition, int64_t from);
 
+  bool IsOpen(PartitionId partition) const { return stores_.contains(partition); }
   void Close(PartitionId partition);
   void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
   // Closes those that nobody uses any more, or whose time is over.

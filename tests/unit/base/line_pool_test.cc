@@ -80,6 +80,18 @@ TEST_F(LinePoolTest, WhatCannotBeOpenedLeavesItsPlaceToOthers) {
   EXPECT_TRUE(Borrow().has_value());
 }
 
+TEST_F(LinePoolTest, ThoseThatNobodyHasUsedSinceGoAndLeaveTheirPlaces) {
+  auto one = *Borrow();
+  auto two = *Borrow();
+  pool_.GiveBack(std::move(one));
+  SleepFor(milliseconds(5));
+  const BootTime since = BootNow();
+  pool_.GiveBack(std::move(two));
+  pool_.DropUnusedSince(since);
+  EXPECT_EQ((two = *Borrow())->number, 2);
+  EXPECT_EQ((*Borrow())->number, 3);
+}
+
 TEST_F(LinePoolTest, WhoWaitsIsServedInTheOrderOfComing) {
   auto one = *Borrow();
   auto two = *Borrow();

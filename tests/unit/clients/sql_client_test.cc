@@ -16,6 +16,8 @@ struct Script {
   std::vector<milliseconds> waited;                // for each answer
   std::string refused;                             // a statement
   int opened = 0;
+  std::string state = "55P03";
+  std::string unanswered = {};  // a statement
 };
 
 class ScriptedSqlLine final : public SqlLine {
@@ -29,8 +31,11 @@ class ScriptedSqlLine final : public SqlLine {
     SqlOutcome outcome;
     for (const SqlStatement& statement : statements) {
       message.emplace_back(statement.text);
+      if (statement.text == script_.unanswered) {
+        return Error{Code::kTimeout, Effect::kUnknown, "no answer in time"};
+      }
       if (statement.text == script_.refused) {
-        return SqlOutcome{{}, SqlRefusal{"55P03", 0, "somebody has it"}};
+        return SqlOutcome{{}, SqlRefusal{script_.state, 0, "somebody has it", message.size() - 1}};
       }
       outcome.answers.push_back({message.size(), {}});
     }
@@ -45,13 +50,14 @@ class SqlTransactionTest : public ::testing::TestWithParam<SqlDialect> {
  protected:
   using Messages = std::vector<std::vector<std::string>>;
 
-  void SetUp() override {
+  void SetUp() override { Open({}); }
+  void Open(const SqlTimes& times) {
     auto client = SqlClient::Open(
         GetParam(),
         [this](BootTime) -> Result<std::unique_ptr<SqlLine>> {
           return std::unique_ptr<SqlLine>(std::make_unique<ScriptedSqlLine>(script_));
         },
-        {}, 4);
+        times, 4);
     ASSERT_TRUE(client.has_value());
     client_ = *std::move(client);
   }
@@ -86,9 +92,46 @@ TEST_P(SqlTransactionTest, BeginsAndEndsInTheMessagesOfItsStatementsWhereThereAr
   EXPECT_EQ(script_.opened, 1) << "the connection is used again";
 }
 
-TEST_P(SqlTransactionTest, IsOverWithItsConnectionWhenTheServerRefusesAStatement) {
+// Not by the pipeline's own transaction: a procedure could end that one.
+TEST_P(SqlTransactionTest, IsBegunAndCommittedInOneMessageWhereItIsWrittenAtOnce) {
+  auto transaction = client_->BeginLater(kShort);
+  ASSERT_TRUE(transaction.has_value());
+  const auto outcome = (*transaction)->CommitAfter(write_);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->answers.size(), std::size(write_));
+  if (pipelines()) {
+    EXPECT_EQ(script_.messages, (Messages{{"START TRANSACTION", "WRITE", "COMMIT"}}));
+  } else {
+    EXPECT_EQ(script_.messages, (Messages{{"START TRANSACTION"}, {"WRITE"}, {"COMMIT"}}));
+  }
+}
+
+TEST_P(SqlTransactionTest, IsRolledBackWhenTheServerRefusesAStatement) {
   for (const std::string refused : {"LOCK", "WRITE"}) {
     script_ = {{}, {}, refused, script_.opened};
+    const auto transaction = client_->BeginLater(kShort);
+    ASSERT_TRUE(transaction.has_value());
+    auto outcome = (*transaction)->Try(look_);
+    if (refused == "WRITE") {
+      outcome = (*transaction)->CommitAfter(write_);
+    }
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_TRUE(outcome->refusal);
+    const int before = script_.opened;
+    ASSERT_TRUE(client_->Run({"NEXT"}));
+    if (pipelines() || refused == "WRITE") {
+      EXPECT_EQ(script_.messages.end()[-2], std::vector<std::string>{"ROLLBACK"});
+      EXPECT_EQ(script_.opened, before) << "the connection is kept";
+    } else {
+      EXPECT_EQ(script_.opened, before + 1) << "it may have refused to begin";
+    }
+  }
+}
+
+// The server goes down.
+TEST_P(SqlTransactionTest, IsOverWithItsConnectionWhenTheRefusalSpeaksAgainstIt) {
+  for (const std::string refused : {"LOCK", "WRITE"}) {
+    script_ = {{}, {}, refused, script_.opened, "57P01"};
     const int before = script_.opened;
     const auto transaction = client_->BeginLater(kShort);
     ASSERT_TRUE(transaction.has_value());
@@ -119,6 +162,34 @@ TEST_P(SqlTransactionTest, ACallMayHaveLessTimeThanTheOthersAndNeverMore) {
   EXPECT_LE(script_.waited.back(), kShort);
   ASSERT_TRUE(client_->Try(write_, milliseconds(60'000)));
   EXPECT_LE(script_.waited.back(), SqlTimes{}.call);
+}
+
+// Where a network has forgotten all connections, each of them would cost a call its time.
+TEST_P(SqlTransactionTest, AfterACallWithoutAnswerConnectionsThatStoodIdleAreNotUsedAgain) {
+  Open({.call = milliseconds(20)});
+  script_.unanswered = "WRITE";
+  for (const bool alone : {true, false}) {
+    {
+      const auto one = client_->Begin();
+      const auto two = client_->Begin();
+      const auto three = client_->Begin();
+      for (const auto* transaction : {&one, &two, &three}) {
+        ASSERT_TRUE(transaction->has_value());
+        (**transaction)->Rollback();
+      }
+    }
+    const int before = script_.opened;
+    SleepFor(milliseconds(21));
+    if (alone) {
+      EXPECT_FALSE(client_->Try(write_));
+    } else {
+      const auto transaction = client_->BeginLater(kShort);
+      ASSERT_TRUE(transaction.has_value());
+      EXPECT_FALSE((*transaction)->CommitAfter(write_));
+    }
+    ASSERT_TRUE(client_->Run({"NEXT"}));
+    EXPECT_EQ(script_.opened, before + 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sql, SqlTransactionTest,

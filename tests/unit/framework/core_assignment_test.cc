@@ -117,6 +117,60 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
 }
 
+// Nothing is claimed before the confirmation, so that only its announcement finds out (rule 9).
+TEST_F(CoreAssignment, ACommitUnderARefusedOwnershipStartsOverAfterAPause) {
+  core_.Assign(0, {}, now_);
+  Actions();
+  core_.OwnRaised(0, 1, Own{7}, now_);
+  Acknowledge(CommitReply::kFenced);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
+  After(100);
+  EXPECT_TRUE(Actions().empty());
+  After(400);
+  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+  After(50'000);
+  Acknowledge(CommitReply::kFenced);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising) << "while nothing runs";
+}
+
+TEST_F(CoreAssignment, ALateRefusalOfAnEarlierOwnershipsCommitDoesNotRaiseAgain) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[0], Fate::kApplied);
+  After(1'000);
+  const auto old = Only<CommitAction>();
+  ASSERT_EQ(old.size(), 1u);
+  Settle(items[1], Fate::kOwnLost);
+  Actions();
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.CommitAnswered(0, old[0].number, CommitReply::kFenced, now_);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
+  After(500);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
+}
+
+TEST_F(CoreAssignment, WhileTheOwnershipIsRaisedAnUnsentCommitAsksForNoneMore) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[0], Fate::kApplied);
+  After(1'000);
+  const auto old = Only<CommitAction>();
+  ASSERT_EQ(old.size(), 1u);
+  Settle(items[1], Fate::kOwnLost);
+  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  core_.CommitAnswered(0, old[0].number, CommitReply::kNotSent, now_);
+  After(1'000);
+  EXPECT_TRUE(Actions().empty());
+}
+
 TEST_F(CoreAssignment, NoNewEffectStartsInTheLastPartOfTheSession) {
   Give(0);
   Admit(0, 0, "a");
@@ -208,6 +262,37 @@ TEST_F(CoreAssignment, WhatIsFinishedWhileTheOwnershipIsRaisedAnewIsCommittedAtT
   const auto commits = Only<CommitAction>();
   ASSERT_EQ(commits.size(), 1u);
   EXPECT_EQ(commits[0].offset, 1);
+}
+
+TEST_F(CoreAssignment, AnOwnershipThatIsRaisedInADrainIsThatOfTheLastCommit) {
+  Give(0);
+  Admit(0, 0, "a");
+  Admit(0, 1, "b");
+  const auto items = Take();
+  Settle(items[1], Fate::kOwnLost);
+  Settle(items[0], Fate::kApplied);
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.CommitAnswered(0, commits[0].number, CommitReply::kFenced, now_);
+  After(500);
+  const auto again = Acknowledge();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(Decode(again[0]).own, 100u);
+  EXPECT_EQ(again[0].offset, 1);
+  EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
+}
+
+TEST_F(CoreAssignment, ADrainUnderARefusedOwnershipGivesBackAtOnce) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  EXPECT_EQ(Acknowledge(CommitReply::kFenced).size(), 1u);
+  const auto back = Only<GiveBackAction>();
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_FALSE(back[0].leave_group) << "it was not sent";
 }
 
 TEST_F(CoreAssignment, ARevocationBeforeAnythingWasAdmittedGivesBackAtOnce) {

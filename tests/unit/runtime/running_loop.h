@@ -30,8 +30,10 @@ class RunningLoop {
                   DriveTools{window, journal, &clock, &loop_->errors(), locks}, *wake_,
                   options.spare_workers);
     const auto poll = [loop = loop_] { loop->Poll(); };
-    keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every}, window, clock,
-                    loop_->errors(), stops_, [this, poll] { return crew_->Spawn("poll", poll); });
+    const bool remote = window != nullptr && window->capabilities().remote;
+    keeper_.emplace(Keeper::Options{options.poll_budget, options.renew_every, remote}, window,
+                    clock, loop_->errors(), stops_,
+                    [this, poll] { return crew_->Spawn("poll", poll); });
     loop_->Connect({window, &*crew_, &*keeper_, wake_.get(), journal, &script_.clock(), 1});
     EXPECT_TRUE(keeper_->Start());
     EXPECT_TRUE(crew_->Spawn("poll", poll));

@@ -299,6 +299,40 @@ TEST_F(WindowStoresTest, ALossThatALateRunHasMetDoesNotEndTheNextAssignment) {
   EXPECT_TRUE(loop.Stop().clean);
 }
 
+TEST_F(WindowStoresTest, AMarkerIsOwedWhileThePartitionIsAssignedAnew) {
+  std::atomic<bool> go{false};
+  RunningLoop loop(Options(), &stores_, CountUntil(go));
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  stores_.regressed = true;
+  go = true;
+  ASSERT_TRUE(Holds([&] { return !loop.script().seen().assigned_anew.empty(); }));
+  const int64_t before = loop.Now().window_errors;
+  ASSERT_TRUE(Holds([&] { return loop.Now().window_errors > before + 3; })) << "it is asked for";
+  loop.script().Prepare(0, loop.script().seen().commits.back());
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(loop.Now().counts.applied, 1);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(WindowStoresTest, AMarkerThatALossTookFromAPartitionThatHasGoneIsNotOwedForEver) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = milliseconds(50);
+  std::atomic<bool> go{false};
+  RunningLoop loop(options, &stores_, CountUntil(go));
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Lose(0);
+  stores_.regressed = true;
+  go = true;
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.handed_back == 1; }));
+  EXPECT_EQ(loop.Now().counts.open, 0);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
 // Its client has not taken the partition, and may never do so.
 TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsClosed) {
   RuntimeOptions options = Options();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ class LinePool {
     {
       MutexLock lock(mutex_);
       while (!idle_.empty()) {
-        auto line = std::move(idle_.back());
+        auto line = std::move(idle_.back().line);
         idle_.pop_back();
         if (fresh(*line)) {
           return line;
@@ -70,7 +71,7 @@ class LinePool {
   void GiveBack(std::unique_ptr<Line> line) {
     MutexLock lock(mutex_);
     if (waiting_.empty()) {
-      idle_.push_back(std::move(line));
+      idle_.push_back({std::move(line), BootNow()});
     } else {
       Serve(std::move(line));
     }
@@ -84,6 +85,18 @@ class LinePool {
     }
   }
 
+  // Closes those that nobody has used since: they may have no server any more, and each would cost
+  // a call its time.
+  void DropUnusedSince(BootTime since) {
+    std::vector<Idle> dropped;  // closed without the lock
+    MutexLock lock(mutex_);
+    const auto keep = std::find_if(idle_.begin(), idle_.end(),
+                                   [&](const Idle& one) { return one.since >= since; });
+    std::move(idle_.begin(), keep, std::back_inserter(dropped));
+    idle_.erase(idle_.begin(), keep);
+    open_ -= dropped.size();
+  }
+
   size_t waiting() {
     MutexLock lock(mutex_);
     return waiting_.size();
@@ -94,6 +107,10 @@ class LinePool {
     ConditionVariable changed;
     std::unique_ptr<Line> line;
     bool served = false;
+  };
+  struct Idle {
+    std::unique_ptr<Line> line;
+    BootTime since;
   };
 
   void Serve(std::unique_ptr<Line> line) REQUIRES(mutex_) {
@@ -107,7 +124,7 @@ class LinePool {
 
   const size_t most_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<Line>> idle_ GUARDED_BY(mutex_);
+  std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the longest first
   std::deque<Waiter*> waiting_ GUARDED_BY(mutex_);
   size_t open_ GUARDED_BY(mutex_) = 0;  // or being opened
 };

@@ -10,15 +10,16 @@
 // atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
 // stored, and of concurrent copies the one that commits first counts.
 //
-// Limits: a call costs one or two round trips. How much a commit survives is the
-// server's synchronous_commit. A pool in front of the server must keep a session for
-// a client. A server that may have lost commits (a promoted standby, a restored backup, any
+// Limits: PostgreSQL 14 or later. A call costs one or two round trips. How much a commit survives
+// is the server's synchronous_commit. A pool in front of the server must keep a session for a
+// client. A server that may have lost commits (a promoted standby, a restored backup, any
 // restart) is recognised by its start, timeline and log position: calls for partitions that were
 // opened before answer kRegressed until Open() is called for them again.
 //
-// Failure: kInvalid for a wrong address or password, missing tables (the text says how they are
-// made), a missing right and a scope that belongs to another group; kUnavailable and kTimeout for
-// outages.
+// Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
+// how they are made), a missing right and a scope that belongs to another group; kUnavailable and
+// kTimeout for outages and for locks of others; kUnavailable of RaiseOwn(), at once, while a run of
+// the earlier owner is under way.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once

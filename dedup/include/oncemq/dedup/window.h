@@ -248,7 +248,7 @@ class Window {
 
   // Issues a new ownership fence for the partition: above every earlier one of this store, and at
   // least `floor`, which a caller takes from what the last owner wrote elsewhere. Older ones are
-  // refused from now on.
+  // refused from now on. kUnavailable also while another owner writes or raises: ask again.
   virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) = 0;
 
   // none -> open, or why not. answers.size() >= requests.size(), likewise below.

@@ -145,6 +145,7 @@ enum class CommitReply : uint8_t {
   kRefused,  // we are not the owner any more; the group will say so
   kUnknown,  // perhaps stored, or worth another try
   kNotSent,  // surely not stored, and worth another try
+  kFenced,   // not sent: the window refused the ownership that it names
   // The broker will never store a commit of this partition, though we may own it for ever; nobody
   // but us will say so:
   kTooLarge,          // it takes less metadata than we need

@@ -20,8 +20,9 @@
 
 namespace oncemq {
 
-// A server that takes no writes is refused. Sessions are READ COMMITTED and end statements of their
-// own that run for longer than a call; all else is as the server has it, synchronous_commit too.
+// A server that takes no writes is refused. Sessions are READ COMMITTED, and end statements and
+// waits for locks before the time of a call is over (SqlTimes). All else is as the server has it,
+// synchronous_commit too.
 Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times = {},
                                                 size_t max_connections = 16);
 

@@ -21,7 +21,9 @@ namespace oncemq {
 
 struct SqlTimes {
   milliseconds connect{1'000};
-  milliseconds call{2'000};  // waiting for a connection included
+  // Waiting for a connection included. PostgreSQL ends a wait for a lock after 3/4 of it, and a
+  // statement after 7/8: so its refusal comes first, and the connection stays.
+  milliseconds call{2'000};
   // After this time without a message in an open transaction the server ends it, and with it the
   // connection. MariaDB counts whole seconds, so it is rounded up there. 0: as the server has it.
   milliseconds idle{0};
@@ -36,7 +38,8 @@ struct SqlRefusal {
   std::string state;  // SQLSTATE
   int number = 0;     // of MariaDB
   std::string text;
-  size_t at = 0;  // which statement of the call, where the server runs them in a pipeline
+  size_t at = 0;          // which statement of the call, where the server runs them in a pipeline
+  bool old_plan = false;  // a plan that the connection keeps does not fit the tables any more
 };
 
 // As an Error.
@@ -82,7 +85,8 @@ class SqlTransaction final : public SqlSession {
   Result<SqlOutcome> Attempt(std::span<const SqlStatement> statements);
   // An Error with Effect::kUnknown: it may be committed, or not.
   Status Commit();
-  // Together with last statements; gives their answers. PostgreSQL: all in one round trip.
+  // Together with last statements; gives their answers. PostgreSQL: all in one round trip, with the
+  // beginning where nothing was sent yet.
   Result<SqlOutcome> CommitAfter(std::span<const SqlStatement> last);
   // Keeps the connection, which the destructor would close.
   void Rollback();
@@ -94,6 +98,7 @@ class SqlTransaction final : public SqlSession {
   Result<SqlOutcome> Send(std::span<const SqlStatement> statements);
   Result<SqlOutcome> Try(std::span<const SqlStatement> statements, bool stays);
   void Drop();
+  void EndRefused(const SqlRefusal& refusal, BootTime until);
 
   SqlClient& client_;
   std::unique_ptr<SqlLine> line_;  // none: it has ended

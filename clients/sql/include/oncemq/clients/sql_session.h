@@ -20,7 +20,8 @@ enum class SqlDialect : unsigned char { kPostgres, kMariadb };
 // Arrays, for PostgreSQL only (bigint[], bytea[]): unnest() makes rows of them.
 using SqlNumbers = std::span<const int64_t>;
 using SqlTexts = std::span<const std::string_view>;
-// A whole number, or bytes (bytea, VARBINARY, BLOB), or an array of them.
+// A whole number (bigint), or bytes (bytea, VARBINARY, BLOB), or an array of them. PostgreSQL does
+// not compare bytes with text: for a column of text say convert_from($1, 'UTF8').
 using SqlValue = std::variant<int64_t, std::string_view, SqlNumbers, SqlTexts>;
 
 // Values never stand in the text: it has $1, $2 for them in PostgreSQL, ? in MariaDB.

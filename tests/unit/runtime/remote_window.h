@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window behind a network, as far as the runtime sees one: it keeps the history of commits,
+// refuses announcements below the ownership in its store, and can be held up.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/mutex.h"
+#include "oncemq/dedup/memory_window.h"
+
+namespace oncemq::testing {
+
+// Thread safety: as Window; the rest from any thread.
+class RemoteWindow final : public Window {
+ public:
+  RemoteWindow() {
+    capabilities_ = inner_->capabilities();
+    capabilities_.remote = capabilities_.keeps_history = capabilities_.durable = true;
+  }
+
+  // Raises, announcements, restores and Committed() wait from now on, until it is let go.
+  void Hold() {
+    MutexLock lock(mutex_);
+    held_ = true;
+  }
+  void LetGo() {
+    MutexLock lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+  int waiting() const {
+    MutexLock lock(mutex_);
+    return waiting_;
+  }
+  // A raise of another connection arrives.
+  void RaiseBehind(uint32_t source, int32_t partition) {
+    MutexLock lock(mutex_);
+    Raise(source, partition, 0);
+  }
+  // One arrives right after each of so many that are asked for now.
+  std::atomic<int> raised_behind{0};
+  std::atomic<bool> renewals_regress{false};
+  std::atomic<int> renewals{0};
+
+  // The calls that were made: "raise 0", "announce 0", "restore", "committed 0 at 7".
+  std::vector<std::string> made() const {
+    MutexLock lock(mutex_);
+    return made_;
+  }
+  size_t Made(const std::string& call) const {
+    const std::vector<std::string> all = made();
+    return static_cast<size_t>(std::count(all.begin(), all.end(), call));
+  }
+  Own own(int32_t partition) const {
+    MutexLock lock(mutex_);
+    const auto found = owns_.find(partition);
+    return found == owns_.end() ? 0 : found->second;
+  }
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override {
+    return Known{.incarnation = 1, .source = name.source};
+  }
+  void Close(uint32_t, int32_t) override {}
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+    MutexLock lock(mutex_);
+    Await("raise " + std::to_string(partition));
+    const Own own = Raise(source, partition, floor);
+    if (raised_behind > 0) {
+      raised_behind--;
+      Raise(source, partition, 0);
+    }
+    return own;
+  }
+  Status Announce(std::span<const Announcement> announcements) override {
+    MutexLock lock(mutex_);
+    for (const Announcement& one : announcements) {
+      Await("announce " + std::to_string(one.partition));
+      if (one.own != owns_[one.partition]) {
+        made_.back() += " fenced";
+        return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
+      }
+    }
+    return {};
+  }
+  Status Committed(std::span<const Progress> progress, std::span<Change>) override {
+    MutexLock lock(mutex_);
+    for (const Progress& one : progress) {
+      Await("committed " + std::to_string(one.partition) + " at " + std::to_string(one.frontier));
+    }
+    return {};
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    return inner_->Claim(requests, answers);
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    return inner_->Complete(requests, changes);
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {
+    return inner_->Release(requests, changes);
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> changes) override {
+    return inner_->Park(requests, changes);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
+    renewals++;
+    return renewals_regress ? Status(Error{Code::kRegressed, Effect::kNone, "changes are gone"})
+                            : inner_->Renew(requests, changes);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> changes) override {
+    MutexLock lock(mutex_);
+    Await("restore");
+    return inner_->Restore(requests, changes);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return inner_->Peek(ids, views);
+  }
+
+ private:
+  using Effect = ::oncemq::Effect;
+  using seconds = std::chrono::seconds;
+
+  void Await(std::string call) REQUIRES(mutex_) {
+    waiting_++;
+    changed_.wait_for(mutex_, seconds(30), [this]() REQUIRES(mutex_) { return !held_; });
+    waiting_--;
+    made_.push_back(std::move(call));
+  }
+  Own Raise(uint32_t source, int32_t partition, Own floor) REQUIRES(mutex_) {
+    return owns_[partition] = *inner_->RaiseOwn(source, partition, floor);
+  }
+
+  const std::unique_ptr<Window> inner_ =
+      *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  WindowCapabilities capabilities_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  bool held_ GUARDED_BY(mutex_) = false;
+  int waiting_ GUARDED_BY(mutex_) = 0;
+  std::map<int32_t, Own> owns_ GUARDED_BY(mutex_);
+  std::vector<std::string> made_ GUARDED_BY(mutex_);
+};
+
+}  // namespace oncemq::testing
