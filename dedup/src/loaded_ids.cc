@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "id_digest.h"
-
 namespace oncemq {
 namespace {
 
@@ -21,17 +19,17 @@ uint64_t HashOf(std::string_view digest) {
 }  // namespace
 
 LoadedIds::LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret)
-    : secret_(secret),
+    : digester_(secret),
       engine_(level, times,
               {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()}, *this) {
 }
 
-std::string LoadedIds::DigestOf(std::string_view id, const KeyedHash::Secret& secret) {
-  return oncemq::DigestOf(id, secret).substr(0, kDigestBytes);
+std::string LoadedIds::DigestOf(std::string_view id, IdDigester& digester) {
+  return std::string(digester.Of(id).data(), kDigestBytes);
 }
 
 void LoadedIds::Add(std::string_view id) {
-  added_.push_back(DigestOf(id, secret_));
+  added_.push_back(DigestOf(id, digester_));
 }
 
 void LoadedIds::Seal() {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "id_digest.h"
 #include "marker_engine.h"
 #include "oncemq/base/hash.h"
 
@@ -38,7 +39,7 @@ class LoadedIds {
   LoadedIds& operator=(const LoadedIds&) = delete;
 
   // 16 bytes: 2^-128 a pair, under a secret of the scope (rule 35).
-  static std::string DigestOf(std::string_view id, const KeyedHash::Secret& secret);
+  static std::string DigestOf(std::string_view id, IdDigester& digester);
 
   // Before any row is filled in. Ids that are equal share a row.
   void Add(std::string_view id);
@@ -84,7 +85,7 @@ class LoadedIds {
  private:
   Found FoundOf(size_t row) const;
 
-  const KeyedHash::Secret& secret_;
+  IdDigester digester_;
   std::vector<std::string> added_;  // digests, in the order of the batch
   std::vector<std::string_view> digests_;
   std::vector<size_t> row_of_;

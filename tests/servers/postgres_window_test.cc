@@ -143,6 +143,49 @@ TEST_F(PostgresWindowTest, StatementsThatAreAddedGoWithTheMarkersInOneTransactio
   EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted) << "it was not done";
 }
 
+// Two texts in turn, values of both kinds, and a message in the middle that is not done.
+TEST_F(PostgresWindowTest, AddedStatementsOfOtherTextsKeepTheirValues) {
+  const auto window = Open();
+  Sql("DROP TABLE IF EXISTS added");
+  Sql("CREATE TABLE added (step bigint, note bytea)");
+  const std::vector<ClaimRequest> copy{Request("copy")};
+  const auto before = Effects(*window, copy);
+  before->Begin();
+  ASSERT_TRUE(before->Keep());
+  ASSERT_EQ(*Complete(*window, *before, copy[0]), Change::kMade);
+  std::vector<ClaimRequest> claims{Request("copy"), Request("x", 1), Request("y", 2),
+                                   Request("z", 3)};
+  std::vector<ClaimAnswer> answers(claims.size());
+  ASSERT_TRUE(window->Claim(claims, answers));
+  EXPECT_EQ(answers[0].answer, Answer::kDuplicate);
+  claims.erase(claims.begin());
+  const auto effects = Effects(*window, claims);
+  for (const ClaimRequest& claim : claims) {
+    effects->Begin();
+    const std::string note = std::string(claim.id) + "'s";
+    for (const char* text :
+         {"INSERT INTO added VALUES ($1, $2)", "INSERT INTO added VALUES (10 + $1, $2)",
+          "INSERT INTO added VALUES (20 + $1, $2)"}) {
+      ASSERT_TRUE(effects->sql()->Add({text, {claim.at.offset, std::string_view(note)}}));
+    }
+    if (claim.id == "y") {
+      effects->Undo();
+    } else {
+      ASSERT_TRUE(effects->Keep());
+    }
+  }
+  const CompleteRequest done[] = {{.id = "x", .token = claims[0].token, .at = claims[0].at},
+                                  {.id = "z", .token = claims[2].token, .at = claims[2].at}};
+  Change changes[2];
+  ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
+  EXPECT_EQ(One("SELECT string_agg(step || convert_from(note, 'UTF8'), ' ' ORDER BY step) "
+                "FROM added"),
+            "1x's 3z's 11x's 13z's 21x's 23z's");
+  EXPECT_EQ(Claim(*window, Request("y", 2)), Answer::kGranted);
+  EXPECT_EQ(Claim(*Open(), Request("x", 1)), Answer::kDuplicate);
+  EXPECT_EQ(Claim(*Open(), Request("z", 3)), Answer::kDuplicate);
+}
+
 TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
@@ -170,6 +213,27 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
   EXPECT_EQ(Cents("b"), "100") << "nothing of the message in between";
   EXPECT_EQ(Claim(*window, Request("y", 1)), Answer::kGranted);
   EXPECT_EQ(Claim(*window, Request("z", 2)), Answer::kDuplicate);
+}
+
+// Markers are inserted before handlers run; their results and later copies come after.
+TEST_F(PostgresWindowTest, MarkersOfARunKeepResultsAndLaterTimes) {
+  const auto window = Open();
+  const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
+  const auto effects = Effects(*window, claims);
+  effects->Begin();
+  ASSERT_TRUE(Move(*effects, 10));
+  ASSERT_TRUE(effects->Keep());
+  const CompleteRequest done[] = {
+      {.id = "x", .token = claims[0].token, .at = claims[0].at, .time = kThen},
+      {.id = "y", .token = claims[1].token, .at = claims[1].at, .result = "paid", .time = kThen},
+      {.id = "z", .token = claims[2].token, .at = claims[2].at, .time = kThen + milliseconds(5)}};
+  Change changes[3];
+  ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
+  EXPECT_EQ(One("SELECT string_agg(off || ':' || filed - 1600000000000 || ':' || "
+                "coalesce(convert_from(result, 'UTF8'), ''), ' ' ORDER BY off) "
+                "FROM oncemq.window_ids JOIN oncemq.window_scopes USING (scope) "
+                "WHERE name = 'MarkersOfARunKeepResultsAndLaterTimes'"),
+            "0:0: 1:0:paid 2:5:");
 }
 
 TEST_F(PostgresWindowTest, AnAddedStatementThatIsRefusedIsNoReasonToAskAgain) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "oncemq/base/bytes.h"
@@ -71,16 +72,19 @@ std::string FieldOf(const PGresult* result, int field) {
   return OneLine(PQresultErrorField(result, field));
 }
 
-void AppendBigEndian(std::string& out, uint64_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
-    out.push_back(static_cast<char>(value >> shift));
+void AppendBigEndian(std::string& out, uint64_t value, size_t bytes) {
+  std::array<char, 8> text;
+  for (size_t i = 0; i < bytes; i++) {
+    text[i] = static_cast<char>(value >> 8 * (bytes - 1 - i));
   }
+  out.append(text.data(), bytes);
 }
 
 // An array as PostgreSQL sends and takes it in binary: one dimension, no NULL.
 template <class Append>
-std::string ArrayOf(size_t size, Oid element, Append append) {
+std::string ArrayOf(size_t size, Oid element, size_t bytes, Append append) {
   std::string out;
+  out.reserve(20 + 4 * size + bytes);
   AppendBigEndian(out, size == 0 ? 0 : 1, 4);
   AppendBigEndian(out, 0, 4);
   AppendBigEndian(out, element, 4);
@@ -95,14 +99,18 @@ std::string ArrayOf(size_t size, Oid element, Append append) {
 }
 
 std::string ArrayOf(SqlNumbers numbers) {
-  return ArrayOf(numbers.size(), kInt8, [&](std::string& out, size_t i) {
+  return ArrayOf(numbers.size(), kInt8, 8 * numbers.size(), [&](std::string& out, size_t i) {
     AppendBigEndian(out, 8, 4);
     AppendBigEndian(out, static_cast<uint64_t>(numbers[i]), 8);
   });
 }
 
 std::string ArrayOf(SqlTexts texts) {
-  return ArrayOf(texts.size(), kBytea, [&](std::string& out, size_t i) {
+  size_t bytes = 0;
+  for (const std::string_view text : texts) {
+    bytes += text.size();
+  }
+  return ArrayOf(texts.size(), kBytea, bytes, [&](std::string& out, size_t i) {
     AppendBigEndian(out, texts[i].size(), 4);
     out.append(texts[i]);
   });
@@ -253,9 +261,16 @@ bool PostgresLine::Fresh() {
 bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked) {
   PGconn* connection = connection_.get();
   const Values values(statement.values);
+  const auto execute = [&](const std::string& name) {
+    asked.push_back({});
+    return PQsendQueryPrepared(connection, name.c_str(), values.size(), values.texts.data(),
+                               values.lengths.data(), values.formats.data(), 0) == 1;
+  };
+  if (const auto known = prepared_.find(statement.text); known != prepared_.end()) {
+    return execute(known->second);
+  }
   const std::string text(statement.text);
-  const bool known = prepared_.contains(text);
-  if (!known && (prepared_.size() >= kMostPrepared || statement.values.empty())) {
+  if (prepared_.size() >= kMostPrepared || statement.values.empty()) {
     asked.push_back({});
     return PQsendQueryParams(connection, text.c_str(), values.size(), values.types.data(),
                              values.texts.data(), values.lengths.data(), values.formats.data(),
@@ -264,16 +279,14 @@ bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked
   const std::string name = NameOf(text);
   const bool twice = std::any_of(asked.begin(), asked.end(),
                                  [&](const Asked& step) { return step.prepares == text; });
-  if (!known && !twice) {
+  if (!twice) {
     asked.push_back({text});
     if (PQsendPrepare(connection, name.c_str(), text.c_str(), values.size(), values.types.data()) !=
         1) {
       return false;
     }
   }
-  asked.push_back({});
-  return PQsendQueryPrepared(connection, name.c_str(), values.size(), values.texts.data(),
-                             values.lengths.data(), values.formats.data(), 0) == 1;
+  return execute(name);
 }
 
 Result<SqlOutcome> PostgresLine::Run(std::span<const SqlStatement> statements, BootTime until) {
@@ -352,7 +365,7 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
         if (at < asked.size() && !asked[at].prepares.empty()) {
-          prepared_.insert(asked[at].prepares);
+          prepared_.emplace(asked[at].prepares, NameOf(asked[at].prepares));
         } else {
           outcome.answers.push_back(AnswerOf(result));
         }

@@ -6,9 +6,9 @@
 
 #include <libpq-fe.h>
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 
@@ -58,7 +58,7 @@ class PostgresLine final : public SqlLine {
   Error Broken(Effect effect) const;
 
   const std::unique_ptr<PGconn, Finish> connection_;
-  std::set<std::string, std::less<>> prepared_;
+  std::map<std::string, std::string, std::less<>> prepared_;  // names by texts
 };
 
 }  // namespace oncemq

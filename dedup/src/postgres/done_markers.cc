@@ -3,37 +3,54 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace oncemq {
+namespace {
 
-void DoneMarkers::Add(std::string digest, const Coordinates& at, const Token& token,
-                      uint32_t fingerprint, LogTime time, std::string_view result) {
-  Row& row = rows_.emplace_back(Row{std::move(digest), at, {}, fingerprint, 0, result});
-  std::memcpy(row.token.data(), &token.process, 8);
-  std::memcpy(row.token.data() + 8, &token.attempt, 8);
-  row.time = time.time_since_epoch().count();
-}
-
-void DoneMarkers::Sort() {
-  std::sort(rows_.begin(), rows_.end(),
-            [](const Row& a, const Row& b) { return a.digest < b.digest; });
-  for (const Row& row : rows_) {
-    digests_.push_back(row.digest);
-    tokens_.emplace_back(row.token.data(), row.token.size());
-    results_.push_back(row.result);
-    offsets_.push_back(row.at.offset);
-    times_.push_back(row.time);
-    fingerprints_.push_back(row.fingerprint);
+// An array is filled up with NULL, so a column of nothing but NULL needs no values.
+template <class Value>
+void ClearIfAll(std::vector<Value>& values, const Value& null) {
+  if (std::all_of(values.begin(), values.end(), [&](const Value& one) { return one == null; })) {
+    values.clear();
   }
 }
 
+}  // namespace
+
+void DoneMarkers::Add(std::string_view digest, const Coordinates& at, const Token& token,
+                      uint32_t fingerprint, LogTime time, std::string_view result) {
+  Row& row = rows_.emplace_back(
+      Row{digest, {}, result, at.offset, fingerprint, time.time_since_epoch().count()});
+  std::memcpy(row.token.data(), &token.process, 8);
+  std::memcpy(row.token.data() + 8, &token.attempt, 8);
+  at_ = at;
+}
+
+void DoneMarkers::Sort() {
+  std::vector<const Row*> sorted;
+  sorted.reserve(rows_.size());
+  for (const Row& row : rows_) {
+    sorted.push_back(&row);
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Row* a, const Row* b) { return a->digest < b->digest; });
+  for (const Row* row : sorted) {
+    digests_.push_back(row->digest);
+    tokens_.emplace_back(row->token.data(), row->token.size());
+    results_.push_back(row->result);
+    offsets_.push_back(row->offset);
+    times_.push_back(row->time);
+    fingerprints_.push_back(row->fingerprint);
+  }
+  ClearIfAll(results_, std::string_view());
+  ClearIfAll(fingerprints_, int64_t{0});
+}
+
 std::vector<SqlValue> DoneMarkers::Inserts(int64_t scope) const {
-  const Coordinates at = rows_.empty() ? Coordinates() : rows_.front().at;
   return {scope,
           SqlTexts(digests_),
-          int64_t{at.source},
-          int64_t{at.partition},
+          int64_t{at_.source},
+          int64_t{at_.partition},
           SqlNumbers(offsets_),
           SqlNumbers(times_),
           SqlNumbers(fingerprints_),

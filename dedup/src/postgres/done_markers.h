@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,28 +17,30 @@ namespace oncemq {
 
 class DoneMarkers {
  public:
-  void Add(std::string digest, const Coordinates& at, const Token& token, uint32_t fingerprint,
+  explicit DoneMarkers(size_t size) { rows_.reserve(size); }
+  // Digest and result outlive this.
+  void Add(std::string_view digest, const Coordinates& at, const Token& token, uint32_t fingerprint,
            LogTime time, std::string_view result);
   // After the last one.
   void Sort();
 
   bool empty() const { return rows_.empty(); }
-  const std::vector<std::string_view>& digests() const { return digests_; }
-  // For `insert_done`. Valid as long as this; results as long as their owner.
+  // For `insert_done`, but for its last values. Valid as long as this.
   std::vector<SqlValue> Inserts(int64_t scope) const;
   // For `finish_done`.
   std::vector<SqlValue> Finishes(int64_t scope) const;
 
  private:
   struct Row {
-    std::string digest;
-    Coordinates at;
+    std::string_view digest;
     std::array<char, 16> token;
+    std::string_view result;
+    int64_t offset;
     int64_t fingerprint;
     int64_t time;
-    std::string_view result;
   };
   std::vector<Row> rows_;
+  Coordinates at_;  // its partition
   std::vector<std::string_view> digests_;
   std::vector<std::string_view> tokens_;
   std::vector<std::string_view> results_;

@@ -2,7 +2,8 @@
 // The window in PostgreSQL: the calls about ids.
 #include <algorithm>
 #include <array>
-#include <map>
+#include <deque>
+#include <iterator>
 #include <set>
 #include <type_traits>
 
@@ -46,6 +47,36 @@ OwnedPartitions OwnedBy(std::span<const Request> requests) {
     owned.partitions.push_back(partition);
   }
   return owned;
+}
+
+// The parts of the answer of `look`: the time and the owner, then an id, if any was found.
+struct LookParts {
+  SqlAnswer time;
+  SqlAnswer owners;
+  SqlAnswer ids;
+};
+
+LookParts PartsOf(SqlAnswer look) {
+  constexpr size_t kTime = 5;
+  constexpr size_t kOwner = 4;
+  LookParts parts;
+  for (SqlRow& row : look.rows) {
+    if (row.size() <= kTime + kOwner) {
+      return {};
+    }
+    const auto owner = row.begin() + kTime;
+    const auto id = owner + kOwner;
+    if (parts.time.rows.empty()) {
+      parts.time.rows.emplace_back(row.begin(), owner);
+    }
+    if (*owner && parts.owners.rows.empty()) {
+      parts.owners.rows.emplace_back(owner, id);
+    }
+    if (*id) {
+      parts.ids.rows.emplace_back(std::make_move_iterator(id), std::make_move_iterator(row.end()));
+    }
+  }
+  return parts;
 }
 
 template <class Request>
@@ -126,8 +157,13 @@ Status PostgresWindow::UsableAt(uint32_t source, int32_t partition) {
 template <class Request>
 Status PostgresWindow::Usable(std::span<const Request> requests) {
   Status usable;
+  const Coordinates* last = nullptr;
   for (size_t i = 0; usable && i < requests.size(); i++) {
-    usable = UsableAt(requests[i].at.source, requests[i].at.partition);
+    const Coordinates& at = requests[i].at;
+    if (last == nullptr || last->source != at.source || last->partition != at.partition) {
+      usable = UsableAt(at.source, at.partition);
+    }
+    last = &at;
   }
   return usable;
 }
@@ -280,7 +316,8 @@ Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
   return atomic() ? Look(requests, answers) : Apply(requests, answers);
 }
 
-// Level atomic: one round trip, and nothing is written.
+// Level atomic: one round trip, and nothing is written. Claims are of one partition as a rule: its
+// owner comes with the ids.
 Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
                             std::span<ClaimAnswer> answers) {
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
@@ -289,26 +326,32 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
   IdRows rows(*options_.level, options_.times, scope_.secret);
   AddAll(requests, rows);
   const OwnedPartitions owned = OwnedBy(requests);
-  const std::array look{
-      Text("owners", {scope_.number, SqlNumbers(owned.sources), SqlNumbers(owned.partitions)}),
-      Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
-      Text("scope_now", {scope_.number})};
+  const bool any = !owned.sources.empty();
+  std::vector<SqlStatement> looks{
+      Text("look", {scope_.number, SqlTexts(rows.digests()), any ? owned.sources[0] : 0,
+                    any ? owned.partitions[0] : int64_t{kNoPartition}})};
+  if (owned.sources.size() > 1) {
+    looks.push_back(
+        Text("owners", {scope_.number, SqlNumbers(owned.sources), SqlNumbers(owned.partitions)}));
+  }
   const Place before = PlaceNow();
-  const auto looked = All(look);
+  auto looked = All(looks);
   if (!looked) {
     return Error{looked.error().code, Effect::kNone, looked.error().message};
   }
-  Status taken = rows.Load((*looked)[1]);
-  taken = taken ? rows.LoadOwners((*looked)[0]) : taken;
-  taken = taken ? TakeTime((*looked)[2], before, &rows) : taken;
+  const LookParts parts = PartsOf(std::move(looked->front()));
+  Status taken = TakeTime(parts.time, before, &rows);
+  taken = taken ? rows.Load(parts.ids) : taken;
+  taken = taken ? rows.LoadOwners(looks.size() > 1 ? looked->back() : parts.owners) : taken;
   taken = taken ? Usable(requests) : taken;
-  for (size_t i = 0; taken && i < requests.size(); i++) {
+  if (!taken) {
+    return taken;
+  }
+  for (size_t i = 0; i < requests.size(); i++) {
     rows.engine().One(requests[i], rows.At(i), answers[i]);
   }
-  if (taken && !rows.Collect(/*open=*/false).empty()) {
-    return Apply(requests, answers);  // a copy keeps its id from ageing
-  }
-  return taken;
+  // A copy keeps its id from ageing.
+  return rows.Collect(/*open=*/false).empty() ? Status() : Apply(requests, answers);
 }
 
 Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
@@ -316,12 +359,11 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   if (!atomic()) {
     return InvalidRequest("the window was opened at another level than atomic");
   }
-  DoneMarkers markers;
+  IdDigester digester(scope_.secret);
+  std::vector<std::string> digests;
   for (const ClaimRequest& claim : granted) {
-    markers.Add(DigestOf(claim.id), claim.at, claim.token, claim.fingerprint,
-                std::max(claim.time, claim.copies_until), {});
+    digests.push_back(IdRows::DigestOf(claim.id, digester));
   }
-  markers.Sort();
   // All of one partition. One that was claimed by an older owner is fenced with the others.
   Own own = 0;
   for (const ClaimRequest& claim : granted) {
@@ -331,21 +373,22 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   if (const Status usable = UsableAt(source, partition); !usable) {
     return usable.error();  // the place is of the server that has lost what the claims rest on
   }
-  std::vector<SqlStatement> guards;
+  SqlRun::Opening opening{
+      {},
+      texts_["insert_done"],
+      scope_.number,
+      {static_cast<int64_t>(own), place.started, place.timeline, place.position}};
   if (own != 0) {
-    guards.push_back(Text("share_one", {LockOf(source, partition)}));
+    opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
   }
-  guards.push_back(
-      Text("guard", {scope_.number, int64_t{source}, int64_t{partition}, static_cast<int64_t>(own),
-                     place.started, place.timeline, place.position}));
   return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(
-      this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()),
-      SqlRun::Opening{std::move(guards), std::move(markers), texts_["insert_done"],
-                      scope_.number}));
+      this, client_, std::vector<ClaimRequest>(granted.begin(), granted.end()), std::move(digests),
+      std::move(opening)));
 }
 
 std::string PostgresWindow::DigestOf(std::string_view id) const {
-  return IdRows::DigestOf(id, scope_.secret);
+  IdDigester digester(scope_.secret);
+  return IdRows::DigestOf(id, digester);
 }
 
 Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
@@ -365,36 +408,45 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
   return fenced ? Status() : written;
 }
 
-// One round trip. kFenced: a copy of an id was finished by another transaction.
+// One round trip. kFenced: a copy of an id was finished by another transaction. The markers of a
+// live run are there: only what was not known before its handlers is written.
 Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
-  std::map<Token, uint32_t> fingerprints;
-  for (const ClaimRequest& claim : run.granted()) {
-    fingerprints[claim.token] = claim.fingerprint;
-  }
-  DoneMarkers done;
+  const bool live = run.live();
+  std::vector<bool> finished(run.granted().size());
+  std::deque<std::string> other;  // digests of ids that were not granted
+  DoneMarkers done(requests.size());
+  size_t next = 0;
   for (const CompleteRequest& request : requests) {
-    const auto claimed = fingerprints.extract(request.token);
-    done.Add(DigestOf(request.id), request.at, request.token, claimed ? claimed.mapped() : 0,
-             request.time, request.result);
+    const auto grant = run.GrantOf(request.id, request.token, next);
+    if (!grant) {
+      done.Add(other.emplace_back(DigestOf(request.id)), request.at, request.token, 0, request.time,
+               request.result);
+      continue;
+    }
+    finished[*grant] = true;
+    next = *grant + 1;
+    const ClaimRequest& claim = run.granted()[*grant];
+    if (!live || !request.result.empty() || request.time > SqlRun::FiledAt(claim)) {
+      done.Add(run.digest(*grant), request.at, request.token, claim.fingerprint, request.time,
+               request.result);
+    }
   }
   done.Sort();
-  std::vector<std::string> not_done;
-  for (const ClaimRequest& claim : run.granted()) {
-    if (fingerprints.contains(claim.token)) {
-      not_done.push_back(DigestOf(claim.id));
+  std::vector<std::string_view> not_done;
+  for (size_t i = 0; i < finished.size(); i++) {
+    if (!finished[i]) {
+      not_done.push_back(run.digest(i));
     }
   }
-  const std::vector<std::string_view> gone(not_done.begin(), not_done.end());
-  const bool live = run.live();
   std::vector<SqlStatement> first;
-  if (live) {
+  if (!live && !ONCEMQ_MUTANT("postgres-effect-without-marker")) {
+    first = run.Opens(done);
+  }
+  if (live && !done.empty()) {
     first.push_back(Text("finish_done", done.Finishes(scope_.number)));
-    first.push_back(Text("delete_ids", {scope_.number, SqlTexts(gone)}));
-  } else {
-    first = run.guards();
-    if (!ONCEMQ_MUTANT("postgres-effect-without-marker")) {
-      first.push_back(Text("insert_done", done.Inserts(scope_.number)));
-    }
+  }
+  if (live && !not_done.empty()) {
+    first.push_back(Text("delete_ids", {scope_.number, SqlTexts(not_done)}));
   }
   // A live run has its connection: it need not ask whether the server answers.
   const size_t ours = first.size();

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
@@ -91,22 +92,31 @@ Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
 }
 
 SqlRun::SqlRun(const Window* window, std::shared_ptr<SqlClient> client,
-               std::vector<ClaimRequest> granted, Opening opening)
+               std::vector<ClaimRequest> granted, std::vector<std::string> digests, Opening opening)
     : EffectBatch(window),
       client_(std::move(client)),
       granted_(std::move(granted)),
-      opening_(std::move(opening)) {}
+      digests_(std::move(digests)),
+      opening_(std::move(opening)) {
+  ONCEMQ_CHECK(digests_.size() == granted_.size(), "a digest for each grant");
+}
 
-SqlStatement SqlRun::Added::View() const {
-  SqlStatement view{text};
-  for (const auto& value : values) {
-    if (const auto* number = std::get_if<int64_t>(&value)) {
-      view.values.emplace_back(*number);
-    } else {
-      view.values.emplace_back(std::string_view(std::get<std::string>(value)));
+std::optional<size_t> SqlRun::GrantOf(std::string_view id, const Token& token, size_t from) const {
+  for (size_t i = 0; i < granted_.size(); i++) {
+    const size_t at = (from + i) % granted_.size();
+    if (granted_[at].token == token && granted_[at].id == id) {
+      return at;
     }
   }
-  return view;
+  return std::nullopt;
+}
+
+std::vector<SqlStatement> SqlRun::Opens(const DoneMarkers& markers) const {
+  std::vector<SqlStatement> opens = opening_.before;
+  SqlStatement& insert =
+      opens.emplace_back(SqlStatement{opening_.insert, markers.Inserts(opening_.scope)});
+  insert.values.insert(insert.values.end(), opening_.expected.begin(), opening_.expected.end());
+  return opens;
 }
 
 void SqlRun::Begin() {
@@ -125,7 +135,7 @@ Status SqlRun::Keep() {
 }
 
 void SqlRun::Undo() {
-  added_.resize(added_before_);
+  added_.Cut(added_before_);
   undo_ = undo_ || wrote_;
   wrote_ = false;
   refused_.reset();
@@ -139,23 +149,26 @@ Error SqlRun::Lose(Error error) {
 
 // A handler that does not notice is not done.
 Status SqlRun::Add(const SqlStatement& statement) {
-  if (EndsTransaction(statement.text)) {
+  if (!added_.LastHas(statement.text) && EndsTransaction(statement.text)) {
     refused_ = OurTransaction();
     return *refused_;
   }
-  Added added{std::string(statement.text), {}};
-  for (const SqlValue& value : statement.values) {
-    if (const auto* number = std::get_if<int64_t>(&value)) {
-      added.values.emplace_back(*number);
-    } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
-      added.values.emplace_back(std::string(*bytes));
-    } else {
-      refused_ = Error{Code::kInvalid, Effect::kNone, "a statement that is added has no arrays"};
-      return *refused_;
-    }
+  if (!added_.Add(statement)) {
+    refused_ = Error{Code::kInvalid, Effect::kNone, "a statement that is added has no arrays"};
+    return *refused_;
   }
-  added_.push_back(std::move(added));
   return {};
+}
+
+// All that was granted, before a handler writes. Results are not known yet.
+DoneMarkers SqlRun::GrantedMarkers() const {
+  DoneMarkers markers(granted_.size());
+  for (size_t i = 0; i < granted_.size(); i++) {
+    const ClaimRequest& claim = granted_[i];
+    markers.Add(digests_[i], claim.at, claim.token, claim.fingerprint, FiledAt(claim), {});
+  }
+  markers.Sort();
+  return markers;
 }
 
 // One round trip: all that is owed, and the statement.
@@ -168,31 +181,27 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
     return *refused_;
   }
   std::vector<SqlStatement> send;
+  std::optional<DoneMarkers> markers;
   if (transaction_ == nullptr) {
     auto begun = client_->BeginLater(kSqlWholeCall);
     if (!begun) {
       return Lose(begun.error());
     }
     transaction_ = *std::move(begun);
-    send = opening_.guards;
-    send.push_back({opening_.insert, opening_.markers.Inserts(opening_.scope)});
+    send = Opens(markers.emplace(GrantedMarkers()));
   }
   if (std::exchange(undo_, false)) {
     send.push_back({kBack});
   }
   const size_t first = send.size();
   // Of earlier messages: they come before, and a refusal of theirs costs the run.
-  for (size_t i = 0; i < added_before_; i++) {
-    send.push_back(added_[i].View());
-  }
+  added_.AppendTo(send, 0, added_before_);
   const size_t added = send.size();
   if (!wrote_) {
     send.push_back({kSave});
     messages_++;
   }
-  for (size_t i = added_before_; i < added_.size(); i++) {
-    send.push_back(added_[i].View());
-  }
+  added_.AppendTo(send, added_before_, added_.size());
   send.push_back(statement);
   auto outcome = transaction_->Attempt(send);
   if (!outcome) {
@@ -201,7 +210,7 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
   if (outcome->refusal) {
     return Refused(*outcome->refusal, first, added);
   }
-  added_.clear();
+  added_.Cut(0);
   added_before_ = 0;
   wrote_ = true;
   return std::move(outcome->answers.back());
@@ -225,7 +234,7 @@ Result<SqlAnswer> SqlRun::Refused(const SqlRefusal& refusal, size_t first, size_
   if (!went || went->refusal) {
     return Lose(went ? SqlError(*went->refusal) : went.error());
   }
-  added_.clear();
+  added_.Cut(0);
   added_before_ = 0;
   wrote_ = false;
   refused_ = error;
@@ -237,13 +246,12 @@ Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
     return *lost_;
   }
   std::vector<SqlStatement> send;
+  send.reserve(1 + first.size() + added_.size());
   if (undo_) {
     send.push_back({kBack});
   }
   send.insert(send.end(), first.begin(), first.end());
-  for (const Added& added : added_) {
-    send.push_back(added.View());
-  }
+  added_.AppendTo(send, 0, added_.size());
   // Begun and committed by us, also where all goes at once: the transaction of a pipeline would let
   // a procedure commit what is before it.
   if (transaction_ == nullptr) {

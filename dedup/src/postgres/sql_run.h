@@ -6,14 +6,16 @@
 // Thread safety: none; belongs to its run.
 #pragma once
 
-#include <deque>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
+#include "added_statements.h"
 #include "done_markers.h"
 #include "oncemq/clients/sql_client.h"
 #include "oncemq/dedup/effects.h"
@@ -31,17 +33,17 @@ Error ErrorOfRun(const SqlRefusal& refusal, size_t ours);
 
 class SqlRun final : public EffectBatch, public SqlEffects {
  public:
-  // Statements that begin the transaction: they refuse it where the run has lost its partition, or
-  // the server commits. Then the markers.
+  // The beginning of the transaction: the INSERT of the markers refuses it where the run has lost
+  // its partition, or the server commits.
   struct Opening {
-    std::vector<SqlStatement> guards;
-    DoneMarkers markers;
+    std::vector<SqlStatement> before;  // the INSERT
     std::string_view insert;
     int64_t scope = 0;
+    std::array<int64_t, 4> expected{};  // owner; start, timeline and position of the server
   };
-  // `granted`: the claims of the run; their ids outlive it.
+  // `granted`: the claims of the run; their ids outlive it. `digests`: of these.
   SqlRun(const Window* window, std::shared_ptr<SqlClient> client, std::vector<ClaimRequest> granted,
-         Opening opening);
+         std::vector<std::string> digests, Opening opening);
   virtual ~SqlRun() = default;
 
   SqlEffects* sql() override { return this; }
@@ -54,8 +56,16 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   Result<SqlAnswer> Run(const SqlStatement& statement) override;
   Status Add(const SqlStatement& statement) override;
 
+  // The log time that a marker gets before its handler has run.
+  static LogTime FiledAt(const ClaimRequest& claim) {
+    return std::max(claim.time, claim.copies_until);
+  }
   const std::vector<ClaimRequest>& granted() const { return granted_; }
-  const std::vector<SqlStatement>& guards() const { return opening_.guards; }
+  std::string_view digest(size_t grant) const { return digests_[grant]; }
+  // The number of a grant, which is looked for from `from` on.
+  std::optional<size_t> GrantOf(std::string_view id, const Token& token, size_t from) const;
+  // The statements of the opening for these markers. Valid as long as they.
+  std::vector<SqlStatement> Opens(const DoneMarkers& markers) const;
   // Whether the transaction is open, and the markers of all that was granted are in it.
   bool live() const { return transaction_ != nullptr; }
   // Ends it: `first`, the added statements, and the COMMIT, in one round trip.
@@ -65,20 +75,16 @@ class SqlRun final : public EffectBatch, public SqlEffects {
 
  private:
   static constexpr size_t kMostMessages = 50;  // with savepoints, in one transaction
-  struct Added {
-    std::string text;
-    std::vector<std::variant<int64_t, std::string>> values;
-    SqlStatement View() const;
-  };
-
+  DoneMarkers GrantedMarkers() const;
   Error Lose(Error error);
   Result<SqlAnswer> Refused(const SqlRefusal& refusal, size_t first, size_t added);
 
   const std::shared_ptr<SqlClient> client_;
   const std::vector<ClaimRequest> granted_;
+  const std::vector<std::string> digests_;  // as granted_
   const Opening opening_;
   std::unique_ptr<SqlTransaction> transaction_;
-  std::deque<Added> added_;       // not sent yet
+  AddedStatements added_;         // not sent yet
   size_t added_before_ = 0;       // by messages before the present one
   size_t messages_ = 0;           // with a savepoint
   bool wrote_ = false;            // the present message has its savepoint

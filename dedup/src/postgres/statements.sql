@@ -52,6 +52,29 @@ CROSS JOIN LATERAL (
   SELECT * FROM @schema@.window_ids WHERE scope = $1 AND id = asked.id OFFSET 0
 ) AS m
 
+-- name: look
+-- Level atomic: the time, the owner of the partition $3 and $4, and what is known of the ids. All
+-- in one snapshot: an id that is missing may have gone up to this horizon.
+-- The array is in a subquery, or a plan for few ids would look better than one for any number, and
+-- would be made anew each time.
+SELECT now.horizon, now.clock, now.timeline, now.position, now.started,
+  now.source, now.part, now.own, now.raised,
+  m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
+  m.granted, m.ends, m.entry, m.result, NULL, NULL
+FROM (
+  SELECT s.horizon, @clock@ AS clock, @timeline@ AS timeline, @position@ AS position,
+    @started@ AS started, p.source, p.part, p.own, p.raised
+  FROM @schema@.window_scopes AS s
+  LEFT JOIN @schema@.window_partitions AS p
+    ON p.scope = s.scope AND p.source = $3 AND p.part = $4
+  WHERE s.scope = $1 OFFSET 0
+) AS now LEFT JOIN (
+  (SELECT unnest((SELECT $2::bytea[])) AS id) AS asked
+  CROSS JOIN LATERAL (
+    SELECT * FROM @schema@.window_ids WHERE scope = $1 AND id = asked.id OFFSET 0
+  ) AS m
+) ON true
+
 -- name: scope_now
 -- After the ids: one that is missing may have gone up to this horizon.
 SELECT horizon, @clock@, @timeline@, @position@, @started@
@@ -72,13 +95,21 @@ FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
 
 -- name: insert_done
 -- Level atomic. The unique key decides among copies: a second one waits for this transaction, and
--- is refused after its COMMIT.
+-- is refused after its COMMIT. A division by zero refuses it, too: another owner than $10, or a
+-- server that may have lost commits since the place $11 to $13.
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
 SELECT $1, id, 2, $3, $4, off,
-  CASE WHEN filed < 0 THEN @clock@ / 1000 ELSE least(filed, @clock@ / 1000) END,
+  least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
   nullif(print, 0), token, nullif(result, '')
-FROM unnest($2::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[])
-  AS v (id, off, filed, print, token, result)
+FROM (
+  SELECT unnest($2::bytea[]) AS id, unnest($5::bigint[]) AS off, unnest($6::bigint[]) AS filed,
+    unnest($7::bigint[]) AS print, unnest($8::bytea[]) AS token, unnest($9::bytea[]) AS result
+) AS v
+WHERE (
+  SELECT 1 / CASE WHEN ($10 = 0 OR EXISTS (SELECT FROM @schema@.window_partitions
+      WHERE scope = $1 AND source = $3 AND part = $4 AND own = $10))
+    AND ($11 = 0 OR (@started@ = $11 AND @timeline@ = $12 AND @position@ >= $13)) THEN 1 ELSE 0 END
+) = 1
 
 -- name: finish_done
 -- Results of the handlers, for markers that were inserted before they ran.
@@ -142,12 +173,6 @@ UPDATE @schema@.window_partitions
 SET known_from = $4, known_to = $5, announced = $6, metadata = $7
 WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
   AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))
-
--- name: guard
--- A division by zero refuses the transaction: another owner, or a server that may have lost commits.
-SELECT 1 / CASE WHEN ($4 = 0 OR EXISTS (SELECT FROM @schema@.window_partitions
-    WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4))
-  AND ($5 = 0 OR (@started@ = $5 AND @timeline@ = $6 AND @position@ >= $7)) THEN 1 ELSE 0 END
 
 -- name: committed
 -- A stamp of the future must not make everything look old (rule 22). Without a stamp the log time is

@@ -310,8 +310,9 @@ Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::spa
     const size_t count = std::min(ids.size() - done, kMostIds);
     ScriptArguments arguments;
     arguments.Add(bucket_ids_);
+    IdDigester digester(belief->scope->secret);
     for (size_t i = 0; i < count; i++) {
-      arguments.Keep(RedisIds::DigestOf(ids[done + i], belief->scope->secret));
+      arguments.Keep(RedisIds::DigestOf(ids[done + i], digester));
     }
     const auto answer = Ask(scripts_.forget, *belief, arguments);
     if (!answer) {
