@@ -87,7 +87,7 @@ void AddRun(CLI::App& app, RunArguments& arguments, CommandActions& actions) {
 void AddCheck(CLI::App& app, CheckArguments& arguments, CommandActions& actions) {
   CLI::App* check =
       app.add_subcommand("check", "Say what is wrong with a service file, or what it means");
-  check->add_option("-c,--config,service.yaml", arguments.config, "The service file")->required();
+  check->add_option("-c,--config,service.yaml", arguments.config, "The service file");
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
   check->add_flag("--offline", arguments.offline,
                   "Do not open the database of a window in PostgreSQL");
@@ -199,7 +199,8 @@ void AddMigrate(CLI::App& store, MigrateArguments& arguments, CommandActions& ac
       migrate->add_option("-c,--config", arguments.config, "The service file with that window");
   migrate
       ->add_option("--at", arguments.at,
-                   "postgres://user@host:port/database; with a password: in ONCEMQ_WINDOW")
+                   "postgres://user@host:port/database. An address with a password stands in the "
+                   "environment instead, as ONCEMQ_WINDOW")
       ->excludes(file);
   migrate->add_option("--schema", arguments.schema, "Of the tables: oncemq if nothing is said")
       ->excludes(file);

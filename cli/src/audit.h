@@ -12,6 +12,9 @@ namespace oncemq {
 // is: nothing tells the two apart.
 void AuditLocks(std::string_view command, const std::string& name, const std::string& fence,
                 std::string_view result);
+// Likewise of an id in a window. `why`: as its operator says it.
+void AuditWindow(std::string_view command, const std::string& id, const std::string& why,
+                 std::string_view result);
 
 // A change, said before it and behind it: whoever is killed in between leaves a trace, too. `said`:
 // what came of it, in words.

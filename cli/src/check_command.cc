@@ -60,10 +60,14 @@ std::string_view DatabaseText(const ServiceOptions& options, bool offline) {
 }  // namespace
 
 int CheckCommand(const CheckArguments& arguments) {
+  if (arguments.config.empty()) {
+    std::cerr << "which service file? Say oncemq check FILE\n";
+    return kExitUsage;
+  }
   Result<ServiceOptions> options = Checked(arguments.config);
   int code = options ? kExitDone : kExitUsage;
   if (options && HasDatabase(*options) && !arguments.offline) {
-    const auto window = OpenForLook(*options, options->postgres.call);
+    const auto window = OpenToCheck(*options);
     if (!window && window.error().code != Code::kNotFound) {  // the first start makes it
       code = CodeOfAsked(window.error());
       options = Error{window.error().code, Effect::kNone,

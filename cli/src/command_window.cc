@@ -19,10 +19,15 @@ Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options)
 #endif
 }
 
-Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call) {
+Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options) {
   options.postgres.look_only = true;
-  options.postgres.call = call;
   return OpenCommandWindow(options);
+}
+
+Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call) {
+  options.postgres.call = call;
+  options.postgres.check_rights = false;
+  return OpenToCheck(std::move(options));
 }
 
 }  // namespace oncemq

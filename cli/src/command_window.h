@@ -16,8 +16,12 @@ namespace oncemq {
 // OpenServiceWindow().
 Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options);
 
-// The window in a database, to look into it: nothing is made there. kNotFound: no service has
-// opened it yet. `call`: the longest time for one answer.
+// The window in a database as the service would open it, but nothing is made there. kNotFound: no
+// service has opened it yet.
+Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options);
+
+// The same to look into it, also by a role that may only read. `call`: the longest time for one
+// answer.
 Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call);
 
 }  // namespace oncemq

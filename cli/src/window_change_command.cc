@@ -24,17 +24,46 @@ int Failed(const Error& error) {
 }
 
 // Only a window that no process holds for itself can be changed from outside.
-Result<std::unique_ptr<Window>> WindowOf(const std::string& config) {
-  const Result<ServiceOptions> options = LoadService(config);
-  if (!options) {
-    return options.error();
-  }
-  if (options->engine != ServiceOptions::Engine::kPostgres) {
+Result<ServiceOptions> OptionsOf(const std::string& config) {
+  Result<ServiceOptions> options = LoadService(config);
+  if (options && options->engine != ServiceOptions::Engine::kPostgres) {
     return Error{Code::kInvalid, Effect::kNone,
                  config + ": `window.engine` is `" + std::string(ToString(options->engine)) +
                      "`; only a window in PostgreSQL is changed from outside"};
   }
-  return OpenForLook(*options, kCall);
+  return options;
+}
+
+Result<std::unique_ptr<Window>> WindowOf(const ServiceOptions& options) {
+  auto window = OpenForLook(options, kCall);
+  if (!window && window.error().code == Code::kNotFound) {  // the database has answered
+    return Error{Code::kInvalid, window.error().effect, window.error().message};
+  }
+  return window;
+}
+
+Result<Change> Forget(const ServiceOptions& options, const std::string& id) {
+  const auto window = WindowOf(options);
+  if (!window) {
+    return window.error();
+  }
+  const std::string_view asked = id;
+  Change change = Change::kFenced;
+  const Status forgotten = (*window)->ForgetByHand({&asked, 1}, {&change, 1});
+  return forgotten ? Result<Change>(change) : forgotten.error();
+}
+
+// Also an attempt that failed leaves its lines.
+Result<Change> ForgetAudited(const ServiceOptions& options, const std::string& id,
+                             const std::string& why) {
+  constexpr std::string_view kCommand = "window forget";
+  AuditWindow(kCommand, SafeText(id), why, "begins");
+  const Result<Change> change = Forget(options, id);
+  AuditWindow(kCommand, SafeText(id), why,
+              !change                    ? ToString(change.error())
+              : *change == Change::kMade ? std::string("forgotten")
+                                         : std::string("left alone"));
+  return change;
 }
 
 }  // namespace
@@ -45,26 +74,19 @@ int WindowForgetCommand(const WindowChangeArguments& arguments) {
     std::cerr << SafeText(arguments.id) << " is no id in hex digits, two for each byte\n";
     return kExitUsage;
   }
-  const auto window = WindowOf(arguments.config);
-  if (!window) {
-    return Failed(window.error());
+  if (arguments.why.find_first_not_of(" \t\n") == std::string::npos) {
+    std::cerr << "--why wants the reason: it is all that the log will know of this\n";
+    return kExitUsage;
   }
-  const std::string_view asked = *id;
-  Change change = Change::kFenced;
-  const Status forgotten = Audited(
-      "window forget", SafeText(*id), arguments.why,
-      [&] {
-        return (*window)->ForgetByHand({&asked, 1}, {&change, 1});
-      },
-      [&](const Status& done) {
-        return !done                     ? ToString(done.error())
-               : change == Change::kMade ? std::string("forgotten")
-                                         : std::string("left alone");
-      });
-  if (!forgotten) {
-    return Failed(forgotten.error());
+  const auto options = OptionsOf(arguments.config);
+  if (!options) {
+    return Failed(options.error());
   }
-  if (change != Change::kMade) {
+  const Result<Change> change = ForgetAudited(*options, *id, arguments.why);
+  if (!change) {
+    return Failed(change.error());
+  }
+  if (*change != Change::kMade) {
     std::cerr << "nothing is known of this id, or a handler has it: it is left alone\n";
     return kExitFailed;
   }
@@ -73,7 +95,9 @@ int WindowForgetCommand(const WindowChangeArguments& arguments) {
 }
 
 int WindowGcCommand(const WindowChangeArguments& arguments) {
-  const auto window = WindowOf(arguments.config);
+  const auto options = OptionsOf(arguments.config);
+  const auto window =
+      options ? WindowOf(*options) : Result<std::unique_ptr<Window>>(options.error());
   if (!window) {
     return Failed(window.error());
   }

@@ -22,7 +22,7 @@ std::string_view KnownId(std::string_view id) {
 }  // namespace
 
 MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& clock, IdHash hash)
-    : capabilities_{.engine = "memory", .level = *options.level},
+    : capabilities_{.engine = "memory", .level = *options.level, .lease = options.times.lease},
       clock_(clock),
       hash_(hash),
       done_(options.remember),

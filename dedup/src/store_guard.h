@@ -30,8 +30,9 @@ class StoreGuard {
     {
       MutexLock lock(mutex_);
       if (!breaker_.Lets(BootNow()) && !ONCEMQ_MUTANT("dead-store-asked")) {
-        return Error{Code::kUnavailable, Effect::kNone,
-                     store_ + " has not answered lately; it is asked again in a second"};
+        return Error{
+            Code::kUnavailable, Effect::kNone,
+            store_ + " has not answered lately (" + why_ + "); it is asked again in a second"};
       }
     }
     auto answer = call();
@@ -41,6 +42,7 @@ class StoreGuard {
     }
     if (!answer && IsOutage(answer.error())) {
       breaker_.Failed(BootNow());
+      why_ = answer.error().message;
     } else {
       breaker_.Succeeded();
     }
@@ -51,6 +53,7 @@ class StoreGuard {
   const std::string store_;
   Mutex mutex_;
   CircuitBreaker breaker_ GUARDED_BY(mutex_);
+  std::string why_ GUARDED_BY(mutex_);  // of the last call that failed
 };
 
 }  // namespace oncemq

@@ -201,6 +201,8 @@ TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
     EXPECT_EQ(unopened.code, 2) << command;
     EXPECT_THAT(unopened.err, HasSubstr("no process has opened the window of the scope"));
   }
+  EXPECT_EQ(Run("window forget x --why y -c " + File()).code, 2) << "the same cause";
+  EXPECT_EQ(Run("window gc -c " + File()).code, 2);
   const std::string scope = "default/default/payments/default";
   const auto window = OpenPostgresWindow(
       server_->url(), {.schema = schema_, .scope = scope, .level = Level::kOpaque});
@@ -227,6 +229,15 @@ TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
   EXPECT_EQ(done["state"], "done");
   const Ended stat = Run("window stat -c " + File());
   EXPECT_EQ(stat.code, 0) << stat.err;
+  const std::string reader = "reader_" + schema_;
+  Sql("CREATE ROLE " + reader + " LOGIN PASSWORD 'secret'");
+  Sql("GRANT USAGE ON SCHEMA " + schema_ + " TO " + reader);
+  Sql("GRANT SELECT ON ALL TABLES IN SCHEMA " + schema_ + " TO " + reader);
+  const Ended read = Run("window stat -c " + FileAt(UrlOf(reader)));
+  EXPECT_EQ(read.out, stat.out) << read.err << ": a look needs no right to write";
+  const Ended may_not = Run("window forget id-1 --why x -c " + FileAt(UrlOf(reader)));
+  EXPECT_EQ(may_not.code, 2);
+  EXPECT_THAT(may_not.err, HasSubstr("permission denied for table window_ids"));
   EXPECT_THAT(stat.out,
               StartsWith(from + "schema " + schema_ + ", scope " + scope + "\n  1 ids, open 0, "));
   EXPECT_THAT(stat.out, HasSubstr("\n  topic number 0, partition 3: knows [0, 0), announced "));

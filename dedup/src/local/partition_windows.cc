@@ -66,7 +66,8 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .ages = true,
                     .by_partition = true,
                     .keeps_history = true,
-                    .handler_timeout = options.times.handler_timeout},
+                    .handler_timeout = options.times.handler_timeout,
+                    .lease = options.times.lease},
       options_(options),
       memory_(NewStoreMemory(options)),
       clock_(clock) {}

@@ -133,7 +133,9 @@ void PostgresWindow::NotePlace(const Place& place, const Place& before) {
 
 Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows) {
   if (answer.rows.size() != 1 || answer.rows[0].size() != 5) {
-    return Error{Code::kCorrupt, Effect::kNone, "the scope of the window is gone"};
+    return Error{Code::kCorrupt, Effect::kNone,
+                 "the scope of the window is gone from the database: its tables were emptied or "
+                 "made anew; start all members again, and copies of earlier ids run again"};
   }
   const int64_t horizon = NumberOf(answer, 0, 0);
   if (rows != nullptr) {
@@ -151,7 +153,8 @@ Status PostgresWindow::UsableAt(uint32_t source, int32_t partition) {
     return {};
   }
   return Error{Code::kRegressed, Effect::kNone,
-               "the database has lost changes that it had acknowledged"};
+               "PostgreSQL has started again, or another server answers; this cannot be told from "
+               "a restored backup, so commits may be lost"};
 }
 
 template <class Request>

@@ -70,6 +70,7 @@ PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
         WindowCapabilities can = PostgresWindowCapabilities();
         can.level = *options.level;
         can.handler_timeout = options.times.handler_timeout;
+        can.lease = options.times.lease;
         can.stores_claims = *options.level != Level::kAtomic;
         return can;
       }()),
@@ -168,7 +169,7 @@ Status PostgresWindow::FindScope() {
   if (!answers) {
     return answers.error();
   }
-  if (const SqlAnswer& missing = answers->front(); !missing.rows.empty()) {
+  if (const SqlAnswer& missing = answers->front(); options_.check_rights && !missing.rows.empty()) {
     return InvalidRequest("the role of the address lacks the right " +
                           missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
                           "\"; grant it");

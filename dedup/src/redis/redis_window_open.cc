@@ -81,6 +81,7 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
         WindowCapabilities can = RedisWindowCapabilities();
         can.level = *options.level;
         can.handler_timeout = options.times.handler_timeout;
+        can.lease = options.times.lease;
         can.survives_restart = server.keeps;
         return can;
       }()),

@@ -52,6 +52,17 @@ bool TooDeep(std::string_view text) {
   return false;
 }
 
+// An older service sends none.
+Code CodeOf(const ordered_json& refusal) {
+  const auto found = refusal.find("code");
+  for (int code = 0; found != refusal.end() && code <= static_cast<int>(Code::kInternal); code++) {
+    if (*found == ToString(static_cast<Code>(code))) {
+      return static_cast<Code>(code);
+    }
+  }
+  return Code::kInvalid;
+}
+
 }  // namespace
 
 std::string AdminText(const ordered_json& value) {
@@ -96,8 +107,11 @@ Result<AdminRequest> DecodeAdminRequest(std::string_view text) {
   return request;
 }
 
-std::string AdminRefusal(std::string_view why) {
-  return AdminText({{"v", kAdminVersion}, {"ok", false}, {"error", std::string(why)}});
+std::string AdminRefusal(std::string_view why, Code code) {
+  return AdminText({{"v", kAdminVersion},
+                    {"ok", false},
+                    {"error", std::string(why)},
+                    {"code", std::string(ToString(code))}});
 }
 
 Result<ordered_json> DecodeAdminAnswer(std::string_view text) {
@@ -117,7 +131,7 @@ Result<ordered_json> DecodeAdminAnswer(std::string_view text) {
     return std::move(all["result"]);
   }
   if (all["ok"] == false && all.contains("error") && all["error"].is_string()) {
-    return Invalid(all["error"].get<std::string>());
+    return Error{CodeOf(all), Effect::kNone, all["error"].get<std::string>()};
   }
   return corrupt;
 }
@@ -141,7 +155,7 @@ std::string AdminCommands::Answer(std::string_view text, const AdminPeer& peer) 
     }
     Result<ordered_json> result = Run(command->second, *request, peer);
     if (!result) {
-      return AdminRefusal(result.error().message);
+      return AdminRefusal(result.error().message, result.error().code);
     }
     std::string answer =
         AdminText({{"v", kAdminVersion}, {"ok", true}, {"result", *std::move(result)}});

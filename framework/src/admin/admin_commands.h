@@ -48,7 +48,7 @@ struct AdminRequest {
 std::string EncodeAdminRequest(const AdminRequest& request);
 Result<AdminRequest> DecodeAdminRequest(std::string_view text);
 
-std::string AdminRefusal(std::string_view why);
+std::string AdminRefusal(std::string_view why, Code code = Code::kInvalid);
 
 // What the service answered: the result, or its refusal as kInvalid; kCorrupt: no answer of ours.
 Result<nlohmann::ordered_json> DecodeAdminAnswer(std::string_view text);

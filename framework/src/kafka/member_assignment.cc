@@ -15,6 +15,7 @@
 namespace oncemq {
 namespace {
 
+constexpr char kAsked[] = "the window is being asked what it knows";
 constexpr microseconds kUnknownFor{30'000'000};  // brokers learn of a new topic one by one
 
 // Empty: there was no error.
@@ -105,7 +106,8 @@ void Member::Resolve(SourceEvents& events) {
       const auto ready = events.Prepare(asked[i], names[i], *answers[i]);
       if (!ready) {
         unresolved_.push_back(asked[i]);
-        not_begun_[asked[i]] = {names[i], "the window is being asked what it knows", false};
+        // The reason of the last refusal says more than that it is asked again.
+        not_begun_.try_emplace(asked[i], NotBegun{names[i], kAsked, false});
         answers[i] = Error{};
         continue;
       }
@@ -123,11 +125,11 @@ void Member::Resolve(SourceEvents& events) {
       NotBegun& waits = not_begun_[asked[i]];
       const bool told = waits.why == answers[i].error().message;  // twice a second is too often
       waits = {names[i], answers[i].error().message, false};
-      Log(told ? LogLevel::kDebug : LogLevel::kWarn, "kafka",
-          "where a partition starts is not known yet",
-          {{"topic", names[i].topic},
-           {"partition", names[i].partition},
-           {"error", ToString(answers[i].error())}});
+      if (!told) {  // all partitions have the same reason, as a rule
+        LogSeldom(LogLevel::kWarn, "kafka",
+                  "where a partition starts is not known yet: " + ToString(answers[i].error()),
+                  {{"topic", names[i].topic}, {"partition", names[i].partition}});
+      }
     } else {
       not_begun_[asked[i]] = {names[i], answers[i].error().message, true};
       events.Incident(names[i], -1, answers[i].error().message);

@@ -238,6 +238,12 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
     if (Status durable = CheckDurable(can); !durable) {
       return durable;
     }
+    if (can.stores_claims && can.lease > milliseconds(0) && options.renew_every * 3 > can.lease) {
+      return Invalid("renew_every, " + std::to_string(options.renew_every.count()) +
+                     " ms, may be at most a third of the window's lease, which is " +
+                     std::to_string(can.lease.count()) +
+                     " ms: a renewal that fails is repeated before the claim ends");
+    }
     if (!can.shared && !options.ids_partition_owned && options.id_from != IdFrom::kCoordinates) {
       return Invalid("the window `" + std::string(can.engine) +
                      "` sees only the partitions of its own process: say ids_partition_owned if "

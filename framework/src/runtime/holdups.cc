@@ -2,8 +2,10 @@
 #include "holdups.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -14,6 +16,7 @@ constexpr microseconds kLookUpAfter{1'000'000};
 constexpr microseconds kLookUpEvery{1'000'000};
 constexpr milliseconds kTellAfter{10'000};  // a shorter stay is not worth a line
 constexpr microseconds kTellEvery{30'000'000};
+constexpr size_t kLongestId = 256;  // in the log
 
 milliseconds Since(BootTime then, BootTime now) {
   return std::chrono::duration_cast<milliseconds>(std::max(now - then, microseconds(0)));
@@ -36,6 +39,57 @@ bool Waits(const PartitionReport& one) {
 
 bool IsHeld(const PartitionReport& one) {
   return one.oldest && one.oldest->held_for >= kTellAfter;
+}
+
+// A message without a reason of its own waits for what its partition waits for.
+const std::string& WhyHeld(const PartitionReport& one) {
+  return one.oldest->message.why.empty() ? one.waiting : one.oldest->message.why;
+}
+
+// Partitions with the same reason: the one that has waited longest, and how many there are.
+struct AlikeHoldups {
+  const PartitionReport* longest = nullptr;
+  milliseconds time{0};
+  size_t partitions = 0;
+
+  void Add(const PartitionReport& one, milliseconds waited) {
+    longest = longest == nullptr || waited > time ? &one : longest;
+    time = std::max(time, waited);
+    partitions++;
+  }
+};
+
+void TellWaiting(const AlikeHoldups& alike) {
+  const PartitionReport& one = *alike.longest;
+  Log(LogLevel::kWarn, "runtime", "the partition waits",
+      {{"topic", one.topic},
+       {"partition", one.partition},
+       {"why", one.waiting},
+       {"seconds", Seconds(alike.time)},
+       {"partitions", alike.partitions}});
+}
+
+bool IsPlainAscii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
+void TellHeld(const AlikeHoldups& alike) {
+  const PartitionReport& one = *alike.longest;
+  const OpenMessage& message = one.oldest->message;
+  const bool plain = IsPlainAscii(message.id);
+  const std::string id = plain ? message.id : HexOfBytes(message.id);
+  Log(LogLevel::kWarn, "runtime", "a message holds up the commits of its partition",
+      {{"topic", one.topic},
+       {"partition", one.partition},
+       {"offset", message.offset},
+       {plain ? "id" : "id_hex", id.substr(0, kLongestId)},
+       {"state", ToString(message.state)},
+       {"attempt", message.attempt},
+       {"why", WhyHeld(one)},
+       {"next_try_s", one.oldest->next_try ? Seconds(*one.oldest->next_try) : -1},
+       {"seconds", Seconds(alike.time)},
+       {"retrying", one.status.retrying},
+       {"partitions", alike.partitions}});
 }
 
 }  // namespace
@@ -151,45 +205,32 @@ void Holdups::Describe(PartitionId id, PartitionReport& one, BootTime now) const
   one.oldest = std::move(held);
 }
 
-void Holdups::TellOne(const PartitionReport& one) {
-  if (Waits(one)) {
-    Log(LogLevel::kWarn, "runtime", "the partition waits",
-        {{"topic", one.topic},
-         {"partition", one.partition},
-         {"why", one.waiting},
-         {"seconds", Seconds(one.unmoved)}});
-  }
-  if (IsHeld(one)) {
-    const OpenMessage& message = one.oldest->message;
-    Log(LogLevel::kWarn, "runtime", "a message holds up the commits of its partition",
-        {{"topic", one.topic},
-         {"partition", one.partition},
-         {"offset", message.offset},
-         {"state", ToString(message.state)},
-         {"attempt", message.attempt},
-         {"why", message.why},
-         {"seconds", Seconds(one.oldest->held_for)},
-         {"retrying", one.status.retrying}});
-  }
-}
-
 void Holdups::Tell(const RunReport& report, BootTime now) {
   if (now < tell_at_) {
     return;
   }
-  size_t found = 0;
+  // Whether a message is in the way, and why. A store that is away holds up all of them at once.
+  std::map<std::pair<bool, std::string>, AlikeHoldups> found;
   for (const PartitionReport& one : report.partitions) {
-    const bool worth = Waits(one) || IsHeld(one);
-    found += worth ? 1 : 0;
-    if (worth && found <= kMostTold) {
-      TellOne(one);
+    if (Waits(one)) {
+      found[{false, one.waiting}].Add(one, one.unmoved);
+    }
+    if (IsHeld(one)) {
+      const std::string_view state = ToString(one.oldest->message.state);
+      found[{true, std::string(state) + WhyHeld(one)}].Add(one, one.oldest->held_for);
     }
   }
-  if (found > kMostTold) {
-    Log(LogLevel::kWarn, "runtime", "more partitions wait, or are held up by a message",
-        {{"partitions", found}, {"told", kMostTold}});
+  size_t told = 0;
+  for (const auto& [kind, alike] : found) {
+    if (told++ < kMostTold) {
+      kind.first ? TellHeld(alike) : TellWaiting(alike);
+    }
   }
-  tell_at_ = found > 0 ? now + kTellEvery : tell_at_;
+  if (found.size() > kMostTold) {
+    Log(LogLevel::kWarn, "runtime", "partitions wait, or are held up, for more reasons",
+        {{"reasons", found.size()}, {"told", kMostTold}});
+  }
+  tell_at_ = found.empty() ? tell_at_ : now + kTellEvery;
 }
 
 }  // namespace oncemq

@@ -11,7 +11,7 @@
 //   holdups.Tell(report, now);
 //
 // **Limits:** the lowest message is looked up for kMostLookedUp partitions at most, once a second.
-// The log gets kMostTold partitions at a time. It never gets the id of a message.
+// The log gets kMostTold lines at a time: partitions with the same reason share one.
 //
 // **Thread safety:** none; belongs to the poll thread.
 #pragma once
@@ -68,7 +68,6 @@ class Holdups {
   };
   Partition& At(PartitionId id);
   static bool HasWork(const PartitionReport& one, const LogSight& log);
-  static void TellOne(const PartitionReport& one);
 
   std::vector<Partition> partitions_;
   std::optional<BootTime> unreached_since_;

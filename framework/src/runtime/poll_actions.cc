@@ -118,9 +118,10 @@ void PollLoop::AssignRegressedAnew() {
       continue;
     }
     const PartitionName name = source_->Name(id);
-    Log(LogLevel::kError, "runtime",
-        "the partition's store has lost changes that it had acknowledged; the partition is "
-        "assigned anew",
+    // A server cannot always tell a restart from a loss; a store on disk can.
+    Log(parts_.window->capabilities().remote ? LogLevel::kWarn : LogLevel::kError, "runtime",
+        "the window's store may have lost changes that it had acknowledged; the partition is "
+        "assigned anew, and its work in hand becomes uncertain or runs again",
         {{"topic", name.topic}, {"partition", name.partition}, {"error", owned_[id].failed}});
     LetGo(id);
     source_->AssignAnew(id);

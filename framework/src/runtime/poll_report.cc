@@ -50,7 +50,9 @@ std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& 
     return owned.failed.substr(0, kLongestReason);
   }
   if (owned.waits_for_disk && now_ - owned.disk_since >= kSlowDisk) {
-    return "its commit waits for the disk";
+    return by_desk_ && parts_.window->capabilities().remote
+               ? "its commit waits for the store of the window"
+               : "its commit waits for the disk";
   }
   if (owned.unknown) {
     return "the broker has not answered its last commit";

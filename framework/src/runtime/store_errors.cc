@@ -2,25 +2,84 @@
 #include "store_errors.h"
 
 #include "oncemq/base/log.h"
+#include "oncemq/base/outage.h"
 
 namespace oncemq {
+namespace {
+
+// A renewal may succeed without an answer of the store: where there is nothing to renew.
+constexpr std::string_view kAsksNobody = "renew";
+
+int64_t InSeconds(microseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+}  // namespace
 
 Status StoreErrors::Window(std::string_view call, size_t requests, Status status) {
   if (!status) [[unlikely]] {
     window_.fetch_add(1, std::memory_order_relaxed);
-    Log(LogLevel::kWarn, "runtime", "a call of the window failed; what it was for waits",
-        {{"call", call}, {"requests", requests}, {"error", ToString(status.error())}});
+    WindowFailed(call, requests, status.error());
+  } else if (window_fails_.load(std::memory_order_relaxed) && call != kAsksNobody) [[unlikely]] {
+    WindowSucceeded();
   }
   return status;
+}
+
+void StoreErrors::WindowFailed(std::string_view call, size_t requests, const Error& error) {
+  const Code kind = IsOutage(error) ? Code::kUnavailable : error.code;
+  std::optional<RepeatedFailures::Told> told;
+  {
+    MutexLock lock(mutex_);
+    window_fails_.store(true, std::memory_order_relaxed);
+    told = of_window_[static_cast<size_t>(kind)].Failed(BootNow());
+  }
+  if (told && told->count == 1) {
+    Log(LogLevel::kWarn, "runtime", "a call of the window failed; what it was for waits",
+        {{"call", call}, {"requests", requests}, {"error", ToString(error)}});
+  } else if (told) {
+    Log(LogLevel::kWarn, "runtime", "calls of the window failed; what they were for waits",
+        {{"failures", told->count},
+         {"seconds", InSeconds(told->since)},
+         {"last_call", call},
+         {"last_error", ToString(error)}});
+  }
+}
+
+void StoreErrors::WindowSucceeded() {
+  std::optional<RepeatedFailures::Told> end;
+  {
+    MutexLock lock(mutex_);
+    window_fails_.store(false, std::memory_order_relaxed);
+    for (RepeatedFailures& failures : of_window_) {
+      const auto over = failures.Succeeded(BootNow());
+      end = over && (!end || over->since > end->since) ? over : end;
+    }
+  }
+  if (end) {
+    Log(LogLevel::kInfo, "runtime", "calls of the window succeed again",
+        {{"failures", end->count}, {"seconds", InSeconds(end->since)}});
+  }
 }
 
 Status StoreErrors::Journal(size_t entries, Status status) {
   if (!status) [[unlikely]] {
     journal_.fetch_add(1, std::memory_order_relaxed);
-    Log(LogLevel::kError, "runtime", "refused messages could not be put on record; they wait",
-        {{"entries", entries}, {"error", ToString(status.error())}});
+    JournalFailed(entries, status.error());
   }
   return status;
+}
+
+void StoreErrors::JournalFailed(size_t entries, const Error& error) {
+  std::optional<RepeatedFailures::Told> told;
+  {
+    MutexLock lock(mutex_);
+    told = of_journal_.Failed(BootNow());
+  }
+  if (told) {
+    Log(LogLevel::kError, "runtime", "refused messages could not be put on record; they wait",
+        {{"entries", entries}, {"failures", told->count}, {"error", ToString(error)}});
+  }
 }
 
 }  // namespace oncemq

@@ -5,19 +5,23 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "oncemq/base/mutex.h"
 #include "oncemq/base/result.h"
+#include "repeated_failures.h"
 
 namespace oncemq {
 
 class StoreErrors {
  public:
-  // Both pass the status on; a failure is logged (lines that repeat are limited) and counted.
-  // `requests`: how many of them the call carried.
+  // Both pass the status on. Failures are counted; those of one kind get a line at once, then one
+  // in ten seconds, and the end of an outage gets one. `requests`: how many of them the call
+  // carried.
   Status Window(std::string_view call, size_t requests, Status status);
   Status Journal(size_t entries, Status status);
 
@@ -25,8 +29,18 @@ class StoreErrors {
   int64_t journal() const { return journal_.load(std::memory_order_relaxed); }
 
  private:
+  void WindowFailed(std::string_view call, size_t requests, const Error& error);
+  void WindowSucceeded();
+  void JournalFailed(size_t entries, const Error& error);
+
   std::atomic<int64_t> window_{0};
   std::atomic<int64_t> journal_{0};
+  std::atomic<bool> window_fails_{false};  // whether a success is news
+  Mutex mutex_;
+  // By the code of the error; an outage is kUnavailable.
+  std::array<RepeatedFailures, static_cast<size_t>(Code::kInternal) + 1> of_window_
+      GUARDED_BY(mutex_);
+  RepeatedFailures of_journal_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

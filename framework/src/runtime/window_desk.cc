@@ -102,9 +102,7 @@ void WindowDesk::Make(Job& job) {
 
 void WindowDesk::Call(RaiseOwn& job) {
   job.own = window_->RaiseOwn(job.source, job.partition, job.action.floor);
-  if (!job.own) {
-    (void)errors_.Window("raise own", 1, job.own.error());
-  }
+  (void)errors_.Window("raise own", 1, job.own ? Status() : job.own.error());
 }
 
 void WindowDesk::Call(Open& job) {

@@ -10,6 +10,8 @@
 
 #include "exit_code.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/outage.h"
+#include "oncemq/base/wait_until.h"
 #include "oncemq/framework/admin.h"
 #include "report.h"
 #include "service_window.h"
@@ -19,6 +21,8 @@ namespace {
 
 static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
 
+constexpr milliseconds kAskWindowEvery{1'000};
+constexpr milliseconds kSayEvery{10'000};
 constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
     "RunService OpenServiceLocks (RunServiceOptions::open_locks)";
@@ -46,6 +50,48 @@ Result<std::unique_ptr<LockDomain>> OpenDomain(const ServiceOptions& options, Lo
   return open(options);
 }
 
+Result<std::unique_ptr<Window>> OpenWindow(const ServiceOptions& options,
+                                           const ServeRequest& request) {
+  return request.open_window != nullptr ? request.open_window(options) : OpenServiceWindow(options);
+}
+
+// As a broker that is not reached: a store that does not answer is asked until it does, or until
+// the stop. Then the answer is its outage.
+Result<std::unique_ptr<Window>> AwaitWindow(const ServiceOptions& options,
+                                            const ServeRequest& request,
+                                            const std::stop_token& stop) {
+  const BootTime began = BootNow();
+  BootTime say_at = began;
+  for (;;) {
+    auto window = OpenWindow(options, request);
+    const BootTime now = BootNow();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - began).count();
+    if (window && say_at > began) {
+      Log(LogLevel::kInfo, "oncemq", "the store of the window answers", {{"seconds", seconds}});
+    }
+    if (window || !IsOutage(window.error()) || stop.stop_requested()) {
+      return window;
+    }
+    if (now >= say_at) {
+      Log(LogLevel::kWarn, "oncemq",
+          "the store of the window does not answer: nothing is consumed until it does",
+          {{"error", window.error().message}, {"seconds", seconds}});
+      say_at = now + kSayEvery;
+    }
+    WaitUntil(now + kAskWindowEvery, now, stop);
+  }
+}
+
+// The report of a run that was stopped before it had a window.
+int StoppedBefore(const ServeRequest& request, const Error& outage, int signal) {
+  Log(LogLevel::kWarn, "oncemq", "stopped before the store of the window had answered",
+      {{"error", outage.message}});
+  RunReport report;
+  report.clean = true;
+  request.tell(report);
+  return ExitCodeOf(report, signal);
+}
+
 // A stop that no signal asked for came from the handler.
 int CodeOf(const RunReport& report, const StopSignals& signals) {
   const bool by_itself = signals.token().stop_requested() && signals.received() == 0;
@@ -56,10 +102,10 @@ int CodeOf(const RunReport& report, const StopSignals& signals) {
 int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSignals& signals) {
   Log(LogLevel::kInfo, "oncemq", "starting",
       {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
-  const auto window =
-      request.open_window != nullptr ? request.open_window(options) : OpenServiceWindow(options);
+  const auto window = AwaitWindow(options, request, signals.token());
   if (!window) {
-    return TellRefusal(window.error());
+    return IsOutage(window.error()) ? StoppedBefore(request, window.error(), signals.received())
+                                    : TellRefusal(window.error());
   }
   auto locks = OpenDomain(options, request.open_locks);
   if (!locks) {

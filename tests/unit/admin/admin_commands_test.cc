@@ -48,7 +48,8 @@ class AdminCommandsTest : public ::testing::Test {
     const json answer = Ask(request);
     EXPECT_EQ(answer["v"], 1);
     EXPECT_EQ(answer["ok"], false);
-    EXPECT_EQ(answer.size(), 3u);
+    EXPECT_EQ(answer["code"], "invalid");
+    EXPECT_EQ(answer.size(), 4u);
     return answer.value("error", "");
   }
 
@@ -157,6 +158,12 @@ TEST(AdminWords, ARequestIsReadAsItWasWritten) {
 
 TEST(AdminWords, OnlyAnAnswerOfAServiceIsOne) {
   EXPECT_EQ(*DecodeAdminAnswer(R"({"v":1,"ok":true,"result":5})"), 5);
+  const auto away = DecodeAdminAnswer(AdminRefusal("no answer", Code::kUnavailable));
+  EXPECT_EQ(away.error().code, Code::kUnavailable) << "so that the command ends by its cause";
+  for (const char* older :
+       {R"({"v":1,"ok":false,"error":"x"})", R"({"v":1,"ok":false,"error":"x","code":7})"}) {
+    EXPECT_EQ(DecodeAdminAnswer(older).error().code, Code::kInvalid);
+  }
   const auto refused = DecodeAdminAnswer(AdminRefusal("no"));
   EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_EQ(refused.error().message, "no");

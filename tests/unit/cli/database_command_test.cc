@@ -2,6 +2,7 @@
 // The commands for a service whose window is in PostgreSQL, as far as no database answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -46,6 +47,12 @@ TEST_F(DatabaseCommand, CheckTellsThatTheDatabaseDoesNotAnswer) {
   EXPECT_EQ(json["errors"].size(), 1u);
 }
 
+TEST_F(DatabaseCommand, CheckWithoutAFileAsksForOne) {
+  const Ended ended = Run("check");
+  EXPECT_EQ(ended.code, 2);
+  ExpectOneLine(ended, "which service file? Say oncemq check FILE");
+}
+
 TEST_F(DatabaseCommand, CheckOfflineAsksNobody) {
   const Ended ended = Run("check --offline " + Write(kNowhere));
   EXPECT_EQ(ended.code, 0) << ended.err;
@@ -73,10 +80,28 @@ TEST_F(DatabaseCommand, ALookIntoTheWindowAsksTheDatabaseAndNoService) {
   }
 }
 
-TEST_F(DatabaseCommand, ConsumingWithoutADatabaseEndsBeforeTheBrokerIsAsked) {
-  const Ended ended = Run("run --handler count --consume-without-effects -c " + Write(kNowhere));
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.err, HasSubstr("Connection refused"));
+TEST_F(DatabaseCommand, ARunWaitsForTheDatabaseAndStopsAtOnce) {
+  Process process({.command = ShellLine("run --handler count --consume-without-effects -c " +
+                                        Write(kNowhere))});
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    return ReadAll(err_).find("the store of the window does not answer") != std::string::npos;
+  }));
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(std::chrono::seconds(5)), 5) << ReadAll(err_);
+  EXPECT_THAT(ReadAll(err_), AllOf(HasSubstr("Connection refused"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(ReadAll(out_), HasSubstr("verdict: NONE"));
+}
+
+TEST_F(DatabaseCommand, AForgetThatFailsLeavesATraceAndItsReason) {
+  const Ended ended = Run("window forget id-1 --why 'sent by mistake' -c " + Write(kNowhere));
+  EXPECT_EQ(ended.code, 6);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("\"command\":\"window forget\""),
+                               HasSubstr("\"why\":\"sent by mistake\",\"result\":\"begins\""),
+                               HasSubstr("\"result\":\"unavailable: "), Not(HasSubstr("fence")),
+                               Not(HasSubstr("hunter2"))));
+  const Ended silent = Run("window forget id-1 --why ' ' -c " + Write(kNowhere));
+  EXPECT_EQ(silent.code, 2);
+  ExpectOneLine(silent, "--why wants the reason");
 }
 
 TEST_F(DatabaseCommand, MigratePrintsTheStatementsWithoutADatabase) {

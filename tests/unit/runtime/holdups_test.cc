@@ -152,7 +152,7 @@ TEST_F(HoldupsTest, ThoseThatHaveStoodLongestAreLookedUp) {
   EXPECT_TRUE(std::ranges::is_sorted(wanted, {}, &OpenMessage::partition));
 }
 
-TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySecondsAndNamesNoId) {
+TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySeconds) {
   LogFile log;
   RunReport report;
   const auto look = [&](microseconds time) {
@@ -173,25 +173,41 @@ TEST_F(HoldupsTest, TheLogSaysItAgainEveryThirtySecondsAndNamesNoId) {
   look(seconds(10));
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("a message holds up the commits of its partition"));
-  EXPECT_THAT(
-      text, HasSubstr("\"topic\":\"payments\",\"partition\":0,\"offset\":40,\"state\":\"retrying\","
-                      "\"attempt\":7,\"why\":\"the database is down\",\"seconds\":10,"
-                      "\"retrying\":2}"));
-  EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2}"));
+  EXPECT_THAT(text,
+              HasSubstr("\"topic\":\"payments\",\"partition\":0,\"offset\":40,\"id\":\"canary\","
+                        "\"state\":\"retrying\",\"attempt\":7,\"why\":\"the database is down\","
+                        "\"next_try_s\":3,\"seconds\":10,\"retrying\":2,\"partitions\":1}"));
+  EXPECT_THAT(text, HasSubstr("\"seconds\":40,\"retrying\":2,\"partitions\":1}"));
   EXPECT_THAT(text, HasSubstr("the partition waits"));
   EXPECT_THAT(text, HasSubstr("\"topic\":\"refunds\",\"partition\":1,"
-                              "\"why\":\"IO error: No space left on device\",\"seconds\":10}"));
+                              "\"why\":\"IO error: No space left on device\",\"seconds\":10,"
+                              "\"partitions\":1}"));
   EXPECT_THAT(text, Not(HasSubstr("\"seconds\":9")));
   EXPECT_THAT(text, Not(HasSubstr("\"seconds\":30"))) << "the reminder is not due";
-  EXPECT_THAT(text, Not(HasSubstr("canary")));
 }
 
-TEST_F(HoldupsTest, OfManyPartitionsAFewAreNamedAndTheRestIsCounted) {
+TEST_F(HoldupsTest, PartitionsWithOneReasonShareALine) {
   LogFile log;
   RunReport report;
   for (int32_t id = 0; id < 20; id++) {
     PartitionReport waits{.topic = "payments", .partition = id, .begun = false};
-    waits.waiting = "held";
+    waits.waiting = "the database is away";
+    waits.unmoved = seconds(id == 11 ? 16 : 15);
+    report.partitions.push_back(waits);
+  }
+  holdups_.Tell(report, now_);
+  const std::string text = log.End();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  EXPECT_THAT(text, HasSubstr("\"partition\":11,\"why\":\"the database is away\",\"seconds\":16,"
+                              "\"partitions\":20}"));
+}
+
+TEST_F(HoldupsTest, OfManyReasonsAFewAreToldAndTheRestIsCounted) {
+  LogFile log;
+  RunReport report;
+  for (int32_t id = 0; id < 20; id++) {
+    PartitionReport waits{.topic = "payments", .partition = id, .begun = false};
+    waits.waiting = "held by process " + std::to_string(100 + id);
     waits.unmoved = seconds(15);
     report.partitions.push_back(waits);
   }
@@ -199,7 +215,21 @@ TEST_F(HoldupsTest, OfManyPartitionsAFewAreNamedAndTheRestIsCounted) {
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("\"partition\":7,"));
   EXPECT_THAT(text, Not(HasSubstr("\"partition\":8,")));
-  EXPECT_THAT(text, HasSubstr("\"partitions\":20,\"told\":8}"));
+  EXPECT_THAT(text, HasSubstr("\"reasons\":20,\"told\":8}"));
+}
+
+TEST_F(HoldupsTest, AMessageWithoutAReasonHasThatOfItsPartition) {
+  LogFile log;
+  PartitionReport held = Note(Working(0, 40, 2));
+  Keep(0, OpenState::kClaimed, "");
+  After(seconds(10));
+  held = Note(Working(0, 40, 2));
+  holdups_.Describe(0, held, now_);
+  held.waiting = "connection refused";
+  RunReport report;
+  report.partitions = {held};
+  holdups_.Tell(report, now_);
+  EXPECT_THAT(log.End(), HasSubstr("\"attempt\":7,\"why\":\"connection refused\""));
 }
 
 TEST_F(HoldupsTest, TheTimeWithoutAnyBrokerRuns) {

@@ -137,6 +137,22 @@ TEST(RuntimeOpen, RefusesTimesThatCannotBeCounted) {
   }
 }
 
+TEST(RuntimeOpen, RefusesRenewalsThatComeTooLateForTheLease) {
+  MemoryWindowOptions window;
+  window.level = Level::kGuarded;
+  window.times.lease = milliseconds(9'000);
+  const auto opened = OpenMemoryWindow(window, SystemClock::Instance());
+  ASSERT_TRUE(opened);
+  RuntimeOptions options = Good();
+  options.ids_partition_owned = true;
+  options.id_header = "id";
+  options.renew_every = milliseconds(3'000);
+  EXPECT_EQ(Refusal(options, opened->get()), "");
+  options.renew_every = milliseconds(3'001);
+  EXPECT_THAT(Refusal(options, opened->get()),
+              HasSubstr("may be at most a third of the window's lease, which is 9000 ms"));
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end at a failed mmap
 TEST(RuntimeOpen, LimitsThatThisMachineHasNoMemoryForAreAnError) {
   RuntimeOptions options = Good();

@@ -56,6 +56,8 @@ struct PostgresWindowOptions {
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
+  // False: for a look by a role that may only read.
+  bool check_rights = true;
 };
 
 WindowCapabilities PostgresWindowCapabilities();

@@ -218,6 +218,7 @@ struct WindowCapabilities {
   bool stores_claims = true;
   bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
   milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
+  milliseconds lease{0};            // a claim that is not renewed ends after it; 0: not said
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };
