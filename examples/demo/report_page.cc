@@ -188,9 +188,10 @@ std::string Limits() {
          Element("p",
                  "All workers run on one host and share one directory. The run with the window is "
                  "level atomic: the ledger lies in the window's own store, so that booking and id "
-                 "are one write. An effect that lives elsewhere, in a SQL database or behind a "
-                 "call, cannot have this level: it is guarded where its target stores the id with "
-                 "the effect, and opaque (at least once, and counted) where nobody can check it. "
+                 "are one write. Rows of a PostgreSQL database can have this level too, with a "
+                 "window there (scripts/demo ledger shows it). Any other effect cannot have this "
+                 "level: it is guarded where its target stores the id with the effect, and opaque "
+                 "(at least once, and counted) where nobody can check it. "
                  "The broker is embedded in the demo, and no real one.") +
          Element("p",
                  "Where each effect is a row of one database, a UNIQUE column for the id, in the "

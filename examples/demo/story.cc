@@ -109,12 +109,11 @@ void Story::Opening() const {
   screen_.Line(Head("Without") + "each delivery is booked in a plain log, at least once");
   screen_.Line(
       Head("Limits") +
-      "All workers are on this one host and share a directory. Level atomic is for effects");
+      "All workers are on this one host and share a directory. Level atomic is for effects in");
   screen_.Line(Head("") +
-               "in the window's own store; one in a SQL database or behind a call cannot have it:");
-  screen_.Line(
-      Head("") +
-      "it is guarded where its target stores the id, else opaque: at least once, counted.");
+               "the window's own store, as here, or in PostgreSQL with its window (scripts/demo");
+  screen_.Line(Head("") +
+               "ledger). Elsewhere: guarded where the target stores the id, else opaque: counted.");
   if (options_.keep) {
     screen_.Line(Head("Kept") + theatre_.dir().string());
   }

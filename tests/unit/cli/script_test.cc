@@ -14,10 +14,12 @@ using ::testing::HasSubstr;
 
 class Script : public Command {
  protected:
-  Ended Build(const std::string& arguments) const {
-    Process process({.command = {"/bin/sh", "-c",
-                                 "exec '" ONCEMQ_SOURCE_DIR "/scripts/build' " + arguments + " >'" +
-                                     out_.string() + "' 2>'" + err_.string() + "'"}});
+  Ended Build(const std::string& arguments) const { return RunScript("build", arguments); }
+  Ended RunScript(const std::string& script, const std::string& arguments) const {
+    Process process(
+        {.command = {"/bin/sh", "-c",
+                     "exec '" ONCEMQ_SOURCE_DIR "/scripts/" + script + "' " + arguments + " >'" +
+                         out_.string() + "' 2>'" + err_.string() + "'"}});
     const auto code = process.Wait(std::chrono::seconds(30));
     EXPECT_TRUE(code) << arguments << " does not end";
     return {code.value_or(-1), ReadAll(out_), ReadAll(err_)};
@@ -33,6 +35,22 @@ TEST_F(Script, BuildExplainsItselfAndMakesNoFolder) {
     EXPECT_THAT(help.out, HasSubstr(" release "));
   }
   EXPECT_FALSE(std::filesystem::exists(ONCEMQ_SOURCE_DIR "/build/--help"));
+}
+
+TEST_F(Script, BuildRefusesAPresetThatItDoesNotHaveAndMakesNoFolder) {
+  const Ended unknown = Build("nosuch");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no preset nosuch\n"));
+  EXPECT_FALSE(std::filesystem::exists(ONCEMQ_SOURCE_DIR "/build/nosuch"));
+}
+
+TEST_F(Script, DemoNamesBothDemosWithoutABuild) {
+  const Ended help = RunScript("demo", "--help");
+  EXPECT_EQ(help.code, 0) << help.err;
+  EXPECT_EQ(help.err, "");
+  EXPECT_THAT(help.out, HasSubstr("  --broker-only "));
+  EXPECT_THAT(help.out, HasSubstr("scripts/demo ledger "));
+  EXPECT_THAT(help.out, HasSubstr("  --seconds N "));
 }
 
 TEST_F(Script, BuildRefusesAnOptionThatItDoesNotHave) {

@@ -34,7 +34,9 @@ struct Told final : SourceEvents {
   std::map<uint64_t, CommitReply> replies;
   std::vector<std::string> incidents;
   std::string failure;
-  Status ready;  // what each Prepare() answers
+  Status ready;         // what each Prepare() answers
+  bool asking = false;  // unless it goes on asking
+  int asked = 0;
 
   void Assigned(PartitionId partition, const AssignFacts& facts) override {
     assigned[partition] = facts;
@@ -48,7 +50,8 @@ struct Told final : SourceEvents {
     incidents.push_back(partition.topic + "/" + std::to_string(partition.partition) + ": " + why);
   }
   std::optional<Status> Prepare(PartitionId, const PartitionName&, Assignment&) override {
-    return ready;
+    asked++;
+    return asking ? std::nullopt : std::optional(ready);
   }
   bool CatchUpGap(PartitionId, int64_t, int64_t) override { return true; }
   bool Finished(PartitionId) const override { return true; }

@@ -117,6 +117,17 @@ TEST_F(MemberTest, WhatItHasBeenGivenAndCannotBeginIsToldUntilItBeginsOrGoes) {
   EXPECT_EQ(member_->not_begun().at(1).why, "another topic's store");
 }
 
+TEST_F(MemberTest, TheReasonOfTheLastRefusalStaysWhileItIsAskedAgain) {
+  told_.ready = Error{Code::kUnavailable, Effect::kNone, "connection refused"};
+  Join();
+  ASSERT_TRUE(Serving([&] { return member_->not_begun().size() == 2; }));
+  told_.asking = true;
+  told_.asked = 0;
+  ASSERT_TRUE(Serving([&] { return told_.asked >= 2; }));
+  EXPECT_EQ(member_->not_begun().at(0).why, "connection refused");
+  EXPECT_EQ(member_->not_begun().at(1).why, "connection refused");
+}
+
 TEST_F(MemberTest, WhatHasBegunWaitsNoMore) {
   told_.ready = Error{Code::kUnavailable, Effect::kNone, "no space left on device"};
   Join();

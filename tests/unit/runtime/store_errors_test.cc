@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "poll_loop_fixture.h"
@@ -36,6 +37,21 @@ TEST_F(StoreErrorsTest, AFailedCallIsLoggedWithItsReasonAndCounted) {
   EXPECT_THAT(log, HasSubstr("no room"));
   EXPECT_THAT(log, HasSubstr("claim"));
   EXPECT_THAT(log, HasSubstr("disk full"));
+}
+
+TEST_F(StoreErrorsTest, FailuresOfOneKindShareALineAndAnotherKindHasItsOwn) {
+  StoreErrors errors;
+  for (int i = 0; i < 100; i++) {
+    const Code code = i % 2 == 0 ? Code::kUnavailable : Code::kTimeout;
+    EXPECT_FALSE(errors.Window("claim", 3, Error{code, Effect::kNone, "no answer"}));
+    EXPECT_TRUE(errors.Window("renew", 3, Status())) << "may have asked nobody";
+  }
+  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kCorrupt, Effect::kNone, "damaged"}));
+  EXPECT_TRUE(errors.Window("claim", 3, Status()));
+  EXPECT_EQ(errors.window(), 101);
+  const std::string log = log_.End();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+  EXPECT_THAT(log, HasSubstr("damaged"));
 }
 
 TEST_F(StoreErrorsTest, AWindowThatIsDownShowsInTheLogAndInTheReport) {
