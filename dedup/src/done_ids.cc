@@ -31,7 +31,7 @@ DoneIds::DoneIds(uint32_t remember)
       pages_(buckets_ * sizeof(Bucket)),
       table_(reinterpret_cast<Bucket*>(pages_.data())) {
   static_assert(sizeof(Bucket) == 64);
-  static_assert(sizeof(Head) + kMaxRecord <= kChunkBytes);
+  static_assert(sizeof(Head) + sizeof(BootTime) + kMaxRecord <= kChunkBytes);
   ONCEMQ_CHECK(remember > 0, "a window remembers something");
 }
 
@@ -47,7 +47,7 @@ void DoneIds::PrefetchRecord(uint64_t hash) const {
   }
 }
 
-std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id) const {
+std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, BootTime now) const {
   for (size_t at = Home(hash);; at = After(at)) {
     const Bucket& bucket = table_[at];
     for (uint64_t left = bucket.tags.Matches(Tag(hash)); left != 0; left &= left - 1) {
@@ -61,10 +61,16 @@ std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id) cons
       const char* bytes = record + sizeof head;
       if (ONCEMQ_MUTANT("hash-decides") || std::string_view(bytes, head.id_bytes) == id) {
         const auto offset = std::bit_cast<int64_t>(head.offset);
-        return DoneRecord{{head.source, head.partition, offset},
-                          std::bit_cast<Token>(head.token),
-                          head.fingerprint,
-                          {bytes + head.id_bytes, head.result_bytes}};
+        DoneRecord done{{head.source, head.partition, offset},
+                        std::bit_cast<Token>(head.token),
+                        head.fingerprint,
+                        {bytes + head.id_bytes, head.result_bytes}};
+        if (head.partition == kNoPartition) {
+          std::memcpy(&done.ends, done.result.data() + done.result.size(), sizeof done.ends);
+        }
+        if (done.ends > now || ONCEMQ_MUTANT("kept-for-ever")) {
+          return done;
+        }
       }
     }
     if (!Passed(bucket)) {
@@ -76,7 +82,9 @@ std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id) cons
 void DoneIds::Append(uint64_t hash, std::string_view id, const DoneRecord& record) {
   ONCEMQ_CHECK(id.size() + record.result.size() <= kMaxRecord, "the window bounds both");
   uint32_t offset = 0;
-  char* place = Reserve(sizeof(Head) + id.size() + record.result.size(), &offset);
+  const bool ends = record.at.partition == kNoPartition;
+  char* place = Reserve(
+      sizeof(Head) + id.size() + record.result.size() + (ends ? sizeof record.ends : 0), &offset);
   // Made where it stays: a copy of fields that were stored just now waits for the stores.
   ::new (place) Head{static_cast<uint32_t>(id.size()),
                      static_cast<uint32_t>(record.result.size()),
@@ -87,7 +95,10 @@ void DoneIds::Append(uint64_t hash, std::string_view id, const DoneRecord& recor
                      std::bit_cast<std::array<uint32_t, 4>>(record.token)};
   char* const bytes_after = place + sizeof(Head);
   std::memcpy(bytes_after, id.data(), id.size());
-  std::copy(record.result.begin(), record.result.end(), bytes_after + id.size());
+  char* const end = std::copy(record.result.begin(), record.result.end(), bytes_after + id.size());
+  if (ends) {
+    std::memcpy(end, &record.ends, sizeof record.ends);
+  }
   Link(hash, offset);
   slices_[newest_].ids++;
   known_++;

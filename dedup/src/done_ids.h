@@ -10,7 +10,7 @@
 // are dead: recognised by the slice's number, replaced when in the way.
 //
 // Memory: 16 bytes of table for each id to remember, and id + result + at most 47 bytes for each id
-// known.
+// known, 8 more for one without a partition.
 //
 // Thread safety: none; the window that owns it locks.
 #pragma once
@@ -34,7 +34,8 @@ struct DoneRecord {
   Coordinates at;
   Token token;  // of its completer; empty for a restored marker
   uint32_t fingerprint = 0;
-  std::string_view result;  // from Find(): valid until the next Append()
+  std::string_view result;          // from Find(): valid until the next Append()
+  BootTime ends = BootTime::max();  // of an id without a partition: it is known until then
 };
 
 class DoneIds {
@@ -49,7 +50,9 @@ class DoneIds {
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[Home(hash)]); }
   void PrefetchRecord(uint64_t hash) const;
 
-  std::optional<DoneRecord> Find(uint64_t hash, std::string_view id) const;
+  // One that has ended by `now` is not found.
+  std::optional<DoneRecord> Find(uint64_t hash, std::string_view id,
+                                 BootTime now = BootTime::min()) const;
 
   // Preconditions: the id is not known; id and result together have at most kMaxRecord bytes.
   void Append(uint64_t hash, std::string_view id, const DoneRecord& record);

@@ -18,8 +18,10 @@ uint64_t HashOf(std::string_view digest) {
 
 }  // namespace
 
-LoadedIds::LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret)
+LoadedIds::LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
+                     milliseconds remember)
     : digester_(secret),
+      remember_(remember),
       engine_(level, times,
               {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()}, *this) {
 }
@@ -73,6 +75,7 @@ void LoadedIds::Hold(size_t index, const Token& token, const Coordinates& at) {
 
 void LoadedIds::SetTime(BootTime now, LogTime horizon) {
   engine_.set_now(now);
+  now_ = now;
   wall_ = LogTime(std::chrono::duration_cast<milliseconds>(now.time_since_epoch()));
   horizon_ = horizon;
 }
@@ -90,10 +93,19 @@ void LoadedIds::Append(const Found& at, const Finishing& finishing) {
   Row& row = rows_[RowOf(at.index)];
   row.done = DoneId{finishing.at, finishing.token, finishing.fingerprint,
                     std::string(finishing.result), std::max(row.filed, Filed(finishing.time))};
+  row.done->ends = EndOf(finishing.at, finishing.keep);
   row.done_changed = true;
 }
 
+BootTime LoadedIds::EndOf(const Coordinates& at, milliseconds keep) const {
+  keep = keep == milliseconds(0) ? remember_ : keep;
+  return at.partition != kNoPartition || keep == kForEver ? BootTime::max() : now_ + keep;
+}
+
 void LoadedIds::Seen(const Found& at, const DoneId& done, LogTime time) {
+  if (done.at.partition == kNoPartition) {
+    return;  // it is kept for a time, not from a copy on
+  }
   if (time != kNoLogTime && Filed(time) > done.filed) {
     Row& row = rows_[RowOf(at.index)];
     row.done->filed = Filed(time);

@@ -30,11 +30,14 @@ struct DoneId {
   uint32_t fingerprint = 0;
   std::string result;
   LogTime filed;
+  BootTime ends = BootTime::max();  // of an id without a partition: it is known until then
 };
 
 class LoadedIds {
  public:
-  LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret);
+  // `remember`: how long a finished id without a partition is kept that does not say so itself.
+  LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
+            milliseconds remember);
   LoadedIds(const LoadedIds&) = delete;
   LoadedIds& operator=(const LoadedIds&) = delete;
 
@@ -75,6 +78,9 @@ class LoadedIds {
     LogTime filed = kNoLogTime;
   };
   std::vector<Row>& rows() { return rows_; }
+  BootTime now() const { return now_; }
+  // Of an id that is finished now.
+  BootTime EndOf(const Coordinates& at, milliseconds keep) const;
   // nullptr: the id is finished or new.
   const Marker* MarkerOf(size_t row) const;
   void LoadMarker(size_t row, const Marker& marker);
@@ -86,10 +92,12 @@ class LoadedIds {
   Found FoundOf(size_t row) const;
 
   IdDigester digester_;
+  const milliseconds remember_;
   std::vector<std::string> added_;  // digests, in the order of the batch
   std::vector<std::string_view> digests_;
   std::vector<size_t> row_of_;
   std::vector<Row> rows_;  // as digests_
+  BootTime now_;
   LogTime wall_;
   LogTime horizon_ = LogTime::min();
   MarkerEngine<LoadedIds> engine_;

@@ -3,7 +3,8 @@
 // process: the contract of Window on one id at a time. Where finished ids are kept, and what has to
 // be written down, is the business of `Finished`:
 //
-//   std::optional<Record> Find(const Found&)          Record: at, fingerprint, result
+//   std::optional<Record> Find(const Found&)          Record: at, fingerprint, result; of an id
+//                                                     that is kept no longer: nothing
 //   bool CompletedBy(const Record&, const Token&)
 //   void Append(const Found&, const Finishing&)
 //   void Seen(const Found&, const Record&, LogTime)   a copy of it came
@@ -47,6 +48,7 @@ struct Finishing {
   uint32_t fingerprint = 0;
   std::string_view result = {};
   LogTime time = kNoLogTime;
+  milliseconds keep{0};  // as in CompleteRequest
 };
 
 template <class Finished>
@@ -179,7 +181,8 @@ class MarkerEngine {
              {.at = request.at,
               .token = request.token,
               .result = request.result,
-              .time = request.time});
+              .time = request.time,
+              .keep = request.keep});
     }
   }
 
@@ -249,8 +252,10 @@ class MarkerEngine {
     if (const Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
       const bool held = marker->state == MarkerState::kOpen && marker->held;
       view = {marker->state, marker->at, held ? marker->token : Token{}, marker->uncertain};
+      view.fingerprint = marker->fingerprint;
     } else if (const auto done = finished_.Find(at)) {
       view = {MarkerState::kDone, done->at, {}, false};
+      view.fingerprint = done->fingerprint;
     }
   }
 

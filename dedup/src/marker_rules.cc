@@ -40,7 +40,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
   marker.at = request.at;
   marker.attempt++;
   marker.granted_at = now;
-  marker.lease_end = LeaseEnd(marker, now);
+  marker.lease_end = LeaseEnd(marker, request.lease, now);
   if (request.fingerprint != 0) {
     marker.fingerprint = request.fingerprint;
   }
@@ -57,11 +57,10 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     answer.entry = marker.entry;
     return;
   }
-  const bool again =
-      marker.held && marker.token == request.token && now < marker.granted_at + times_.max_lease;
+  const bool again = marker.held && marker.token == request.token && now < Longest(marker);
   if (again && !ONCEMQ_MUTANT("retry-is-in-flight")) {
     marker.own = std::max(marker.own, request.own);
-    marker.lease_end = LeaseEnd(marker, now);
+    marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, request.lease, now));
     answer.answer = Answer::kGranted;
     answer.attempt = marker.attempt;
     answer.uncertain = marker.uncertain;
@@ -157,11 +156,11 @@ bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRe
   if (!OwnershipHolds(marker.own, owned) && !ONCEMQ_MUTANT("renew-ignores-own")) {
     return false;
   }
-  if (now >= marker.granted_at + times_.max_lease && !ONCEMQ_MUTANT("renew-for-ever")) {
+  if (now >= Longest(marker) && !ONCEMQ_MUTANT("renew-for-ever")) {
     return false;
   }
   if (!ONCEMQ_MUTANT("lease-from-claim-not-renewed")) {
-    marker.lease_end = LeaseEnd(marker, now);
+    marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, milliseconds(0), now));
   }
   return true;
 }
@@ -182,8 +181,14 @@ bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request
          (marker.own < request.own || ONCEMQ_MUTANT("restore-over-running"));
 }
 
-BootTime MarkerRules::LeaseEnd(const Marker& marker, BootTime now) const {
-  return std::min<BootTime>(now + times_.lease, marker.granted_at + times_.max_lease);
+BootTime MarkerRules::LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const {
+  const bool own = lease > milliseconds(0) && !ONCEMQ_MUTANT("lease-of-the-claim-ignored");
+  const milliseconds its = own ? lease : times_.lease;
+  return std::min<BootTime>(now + its, marker.granted_at + std::max(its, times_.max_lease));
+}
+
+BootTime MarkerRules::Longest(const Marker& marker) const {
+  return std::max<BootTime>(marker.granted_at + times_.max_lease, marker.lease_end);
 }
 
 }  // namespace oncemq

@@ -38,7 +38,10 @@ class MarkerRules {
   bool MayRestore(const Marker& marker, const RestoreRequest& request, BootTime now) const;
 
  private:
-  BootTime LeaseEnd(const Marker& marker, BootTime now) const;
+  // `lease`: of the claim; 0: the window's.
+  BootTime LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const;
+  // No renewal after it.
+  BootTime Longest(const Marker& marker) const;
   BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,
                       const OwnRecord* holder) const;
 

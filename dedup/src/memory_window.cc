@@ -22,7 +22,11 @@ std::string_view KnownId(std::string_view id) {
 }  // namespace
 
 MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& clock, IdHash hash)
-    : capabilities_{.engine = "memory", .level = *options.level, .lease = options.times.lease},
+    : capabilities_{.engine = "memory",
+                    .level = *options.level,
+                    .lease = options.times.lease,
+                     .timed = true,
+                    .forgets_by_number = true},
       clock_(clock),
       hash_(hash),
       done_(options.remember),
@@ -48,9 +52,11 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   constexpr size_t kBlock = 64;
   // What is completed is open, as a rule: its finished record is written, not read.
   constexpr bool kCompletes = std::is_same_v<Request, CompleteRequest>;
-  engine_.set_now(ONCEMQ_MUTANT("lease-by-wall-clock")
-                      ? BootTime(microseconds(clock_.Wall().micros))
-                      : clock_.Boot());
+  const BootTime now = ONCEMQ_MUTANT("lease-by-wall-clock")
+                           ? BootTime(microseconds(clock_.Wall().micros))
+                           : clock_.Boot();
+  engine_.set_now(now);
+  finished_.set_now(now);
   const MarkerTable& markers = engine_.markers();
   std::array<Found, kBlock> found;
   for (size_t begin = 0; begin < requests.size(); begin += kBlock) {

@@ -44,13 +44,18 @@ class MemoryWindow final : public Window {
   class Finished {
    public:
     explicit Finished(DoneIds& done) : done_(done) {}
-    std::optional<DoneRecord> Find(const Found& at) const { return done_.Find(at.hash, at.id); }
+    void set_now(BootTime now) { now_ = now; }
+    std::optional<DoneRecord> Find(const Found& at) const {
+      return done_.Find(at.hash, at.id, now_);
+    }
     bool CompletedBy(const DoneRecord& done, const Token& token) const {
       return done.token == token;
     }
     void Append(const Found& at, const Finishing& finishing) {
+      const bool ends = finishing.keep != milliseconds(0) && finishing.keep != kForEver;
       done_.Append(at.hash, at.id,
-                   {finishing.at, finishing.token, finishing.fingerprint, finishing.result});
+                   {finishing.at, finishing.token, finishing.fingerprint, finishing.result,
+                    ends ? now_ + finishing.keep : BootTime::max()});
     }
     void Seen(const Found&, const DoneRecord&, LogTime) {}
     // It forgets by number: a claim below the horizon cannot be told from a new one.
@@ -60,6 +65,7 @@ class MemoryWindow final : public Window {
 
    private:
     DoneIds& done_;
+    BootTime now_ = BootTime::min();
   };
 
   // Looks up each request of a batch and gives it to the engine, in order.

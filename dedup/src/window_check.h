@@ -16,6 +16,9 @@
 
 namespace oncemq {
 
+inline constexpr milliseconds kLongestLease = std::chrono::hours(24 * 365);
+inline constexpr milliseconds kLongestKeep = 100 * kLongestLease;
+
 inline Error InvalidRequest(std::string message) {
   return {Code::kInvalid, Effect::kNone, std::move(message)};
 }
@@ -51,6 +54,17 @@ Status CheckBatch(const WindowCapabilities& limits, std::span<const Request> req
         return InvalidRequest("an empty token names no claim");
       }
     }
+    if constexpr (requires { request.lease; }) {
+      if (request.lease < milliseconds(0) || request.lease > kLongestLease) {
+        return InvalidRequest("a lease lasts at most a year");
+      }
+    }
+    if constexpr (requires { request.keep; }) {
+      if (request.keep < milliseconds(0) ||
+          (request.keep > kLongestKeep && request.keep != kForEver)) {
+        return InvalidRequest("an id is kept for at most a century, or for ever");
+      }
+    }
     if constexpr (requires { request.result; }) {
       if (request.result.size() > limits.max_result_bytes) {
         return InvalidRequest("a result has at most " + std::to_string(limits.max_result_bytes) +
@@ -74,9 +88,9 @@ inline Status CheckPromise(std::optional<Level> level, const WindowTimes& times,
                           " window: it does not commit together with an effect; use guarded or "
                           "opaque");
   }
-  constexpr milliseconds kYear = std::chrono::hours(24 * 365);
-  if (times.lease <= milliseconds(0) || times.max_lease < times.lease || times.max_lease > kYear ||
-      times.handler_timeout < milliseconds(0) || times.handler_timeout > kYear) {
+  if (times.lease <= milliseconds(0) || times.max_lease < times.lease ||
+      times.max_lease > kLongestLease || times.handler_timeout < milliseconds(0) ||
+      times.handler_timeout > kLongestLease) {
     return InvalidRequest(
         "times need 0 < lease <= max_lease and handler_timeout >= 0, all within a year");
   }

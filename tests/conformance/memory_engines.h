@@ -15,7 +15,7 @@ inline ManualClock& EnginesClock() {
 inline WindowEngine MemoryEngine(std::string name, IdHash hash = ProcessHash) {
   return {
       .name = std::move(name),
-      .capabilities = {.engine = "memory"},
+      .capabilities = {.engine = "memory", .timed = true, .forgets_by_number = true},
       .open = [hash](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
         const MemoryWindowOptions options{
             .level = setup.level, .times = setup.times, .remember = 10'000, .max_open = 10'000};

@@ -51,7 +51,8 @@ Result<std::unique_ptr<Window>> Open(const ConformanceSetup& setup, uint32_t gen
 WindowEngine LocalEngine(std::string name, uint32_t generation) {
   return {
       .name = std::move(name),
-      .capabilities = {.engine = "rocksdb", .durable = true, .atomic = true, .ages = true},
+      .capabilities =
+          {.engine = "rocksdb", .durable = true, .atomic = true, .ages = true, .timed = true},
       .open =
           [generation](const ConformanceSetup& setup) {
             return Open(setup, generation, Stores().New());

@@ -486,6 +486,35 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   EXPECT_EQ(Claim(window, Request("id-1500", 5'000)), Answer::kDuplicate);
 }
 
+// No partition was ever owned, so no commit sweeps: a gate's ids.
+TEST_F(PostgresWindowTest, IdsWithoutAPartitionAreSweptOnceTheirTimeHasEnded) {
+  const auto window = Open(Level::kOpaque);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 100; i++) {
+    ids.push_back("alone-" + std::to_string(i));
+  }
+  std::vector<ClaimRequest> claims;
+  std::vector<CompleteRequest> done;
+  for (size_t i = 0; i < ids.size(); i++) {
+    claims.push_back({.id = ids[i], .token = {7, ++tokens_}});
+    done.push_back(
+        {.id = ids[i], .token = claims.back().token, .keep = i < 10 ? kForEver : milliseconds(1)});
+  }
+  std::vector<ClaimAnswer> answers(ids.size());
+  std::vector<Change> changes(ids.size());
+  ASSERT_TRUE(window->Claim(claims, answers));
+  ASSERT_TRUE(window->Complete(done, changes));
+  const std::string_view last = ids.back();
+  MarkerView view;
+  ASSERT_TRUE(Eventually(milliseconds(10'000), [&] {
+    return window->Peek({&last, 1}, {&view, 1}) && view.state == MarkerState::kNone;
+  }));
+  const auto gone = window->DropAged(milliseconds(10'000));
+  ASSERT_TRUE(gone) << ToString(gone.error());
+  EXPECT_EQ(*gone, 90u);
+  EXPECT_EQ(window->Stat()->front().history, 10u);
+}
+
 // The same code writes through a user's own connection, and through the transaction of a run.
 TEST_F(PostgresWindowTest, AConnectionOfTheUsersOwnIsASession) {
   const std::string_view name = "b";

@@ -298,6 +298,47 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   EXPECT_LT(Redis({"DBSIZE"}).integer, 10) << "nothing of it is left";
 }
 
+// Its time is in its record; the TTL only frees the space.
+TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
+  Start();
+  const auto window = Open();
+  const auto finish = [&](std::string_view id, milliseconds keep) {
+    const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
+    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+    const CompleteRequest request{
+        .id = id, .token = claim.token, .result = "the answer", .keep = keep};
+    Change change{};
+    ASSERT_TRUE(window->Complete({&request, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
+  };
+  const auto ttls = [&] {
+    std::vector<int64_t> all;
+    for (const RedisReply& key : Redis({"KEYS", "*i:*"}).list) {
+      all.push_back(Redis({"PTTL", key.text}).integer);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  constexpr milliseconds kWeek = std::chrono::hours(24 * 7);
+  finish("for ever", kForEver);
+  finish("a week", kWeek);
+  std::vector<int64_t> left = ttls();
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0], -1) << "for ever";
+  EXPECT_GT(left[1], (kWeek - std::chrono::minutes(1)).count());
+  EXPECT_LE(left[1], kWeek.count());
+  finish("a moment", milliseconds(1));
+  EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] { return ttls().size() == 2; }));
+  EXPECT_EQ(AnswerTo(*window, {.id = "a moment", .token = {7, ++tokens_}}), Answer::kGranted);
+  const std::string_view forgotten = "a week";
+  Change change{};
+  ASSERT_TRUE(window->ForgetByHand({&forgotten, 1}, {&change, 1}));
+  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), Answer::kGranted);
+  EXPECT_EQ((*window->Stat())[0].open, 2u);
+  EXPECT_EQ((*window->Stat())[0].parked, 0u);
+}
+
 TEST_F(RedisWindowTest, AFinishedIdTakesFewBytes) {
   Start();
   const auto window = Open();

@@ -17,6 +17,8 @@ WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
   EXPECT_EQ(says.opaque, claims.opaque);
   EXPECT_EQ(says.atomic, claims.atomic);
   EXPECT_EQ(says.ages, claims.ages);
+  EXPECT_EQ(says.timed, claims.timed);
+  EXPECT_EQ(says.forgets_by_number, claims.forgets_by_number);
   EXPECT_EQ(says.keeps_results, claims.keeps_results);
   EXPECT_EQ(says.fingerprints, claims.fingerprints);
   EXPECT_EQ(says.max_id_bytes, claims.max_id_bytes);

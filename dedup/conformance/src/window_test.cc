@@ -74,11 +74,19 @@ Own WindowTest::Raise(int32_t partition, uint32_t source) {
 
 ClaimAnswer WindowTest::Claim(const Attempt& a) {
   return One(*window_, &Window::Claim,
-             ClaimRequest{a.id, a.token, a.at, a.own, a.fingerprint, a.time, a.first});
+             ClaimRequest{.id = a.id,
+                          .token = a.token,
+                          .at = a.at,
+                          .own = a.own,
+                          .fingerprint = a.fingerprint,
+                          .time = a.time,
+                          .first = a.first,
+                          .lease = a.lease});
 }
 
-Change WindowTest::Complete(const Attempt& a, std::string_view result) {
-  return One(*window_, &Window::Complete, CompleteRequest{a.id, a.token, a.at, result, a.time});
+Change WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {
+  return One(*window_, &Window::Complete,
+             CompleteRequest{a.id, a.token, a.at, result, a.time, keep});
 }
 
 Change WindowTest::Release(const Attempt& a) {

@@ -61,6 +61,12 @@ inline bool IfAges(const Subject& subject) {
 inline bool IfAgesAndDurable(const Subject& subject) {
   return subject.can().ages && subject.can().durable;
 }
+inline bool IfTimed(const Subject& subject) {
+  return subject.can().timed && IfStoresClaims(subject);
+}
+inline bool IfTimedAndDurable(const Subject& subject) {
+  return IfTimed(subject) && subject.can().durable;
+}
 inline bool IfDurable(const Subject& subject) {
   return subject.can().durable;
 }
@@ -87,6 +93,7 @@ struct Attempt {
   uint32_t fingerprint = 0;
   LogTime time = kNoLogTime;
   bool first = false;
+  milliseconds lease{0};
 };
 
 // Thread safety: the calls on the window may be made from any thread, as the window's own.
@@ -109,7 +116,7 @@ class WindowTest : public ::testing::Test {
   // Each sends a batch of one and fails the test if the call fails.
   Own Raise(int32_t partition, uint32_t source = 0);
   ClaimAnswer Claim(const Attempt& attempt);
-  Change Complete(const Attempt& attempt, std::string_view result = {});
+  Change Complete(const Attempt& attempt, std::string_view result = {}, milliseconds keep = {});
   Change Release(const Attempt& attempt);
   Change ReleaseAsUncertain(const Attempt& attempt);
   Change Park(const Attempt& attempt, uint64_t entry);

@@ -19,6 +19,8 @@ inline constexpr std::string_view kOwnEnd = "own0";
 inline constexpr std::string_view kProgressPrefix = "progress/";
 inline constexpr std::string_view kProgressEnd = "progress0";
 inline constexpr std::string_view kKnownPrefix = "known/";
+inline constexpr std::string_view kTimedPrefix = "timed/";  // by id
+inline constexpr std::string_view kTimedEnd = "timed0";
 
 enum Family : size_t {
   kFacts,    // the keys above, and one for each bucket

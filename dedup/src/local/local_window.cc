@@ -27,7 +27,8 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
                     .level = *options.level,
                     .durable = true,
                     .atomic = true,
-                    .ages = true},
+                    .ages = true,
+                    .timed = true},
       options_(options),
       clock_(clock),
       store_(std::move(store)),
@@ -38,7 +39,8 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       batch_(store_->NewBatch()),
       ids_(store_.get(), hasher_, options.generation, mutex_, memory_,
            {.span = options.remember / 8}),
-      finished_(ids_, batch_, options),
+      timed_(store_.get()),
+      finished_(ids_, timed_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
 LocalWindow::~LocalWindow() {
@@ -148,6 +150,12 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   }
   for (size_t i = 0; i < requests.size(); i++) {
     engine_.One(requests[i], found[i], replies[i]);
+  }
+  if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    // They come without commits, so their completions pay for the sweep.
+    if (const auto swept = finished_.SweepTimed(); !swept) {
+      return InStore(options_.directory, swept.error());
+    }
   }
   return finished_.changed() ? Write() : Status();
 }

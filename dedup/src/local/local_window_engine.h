@@ -28,6 +28,7 @@
 #include "oncemq/dedup/local_window.h"
 #include "oncemq/dedup/store_stat.h"
 #include "progress_table.h"
+#include "timed_ids.h"
 
 namespace oncemq {
 
@@ -102,7 +103,8 @@ class LocalWindow final : public Window {
   // What the engine needs of the store, for the ids of one batch.
   class Finished {
    public:
-    Finished(FinishedIds& ids, RocksBatch& batch, const LocalWindowOptions& options);
+    Finished(FinishedIds& ids, TimedIds& timed, RocksBatch& batch,
+             const LocalWindowOptions& options);
 
     std::optional<IdRecord> Find(const Found& at) const;
     bool CompletedBy(const IdRecord& record, const Token& token) const {
@@ -122,14 +124,18 @@ class LocalWindow final : public Window {
     void Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark);
     void SetLook(const Found& at, const KeyedHash& hasher, const KeyedHash::Secret& secret);
     void WantOnly(const Found& at, bool wanted) { looks_[at.index].wanted = wanted; }
-    Status Look() { return ids_.Find(looks_); }
+    Status Look();
+    // A step of the sweep of ids without a partition.
+    Status SweepTimed() { return timed_.Sweep(wall_, batch_); }
 
    private:
     // Under which time an id is filed that is, or has a copy, of `time`.
     LogTime Filed(LogTime time) const;
 
     FinishedIds& ids_;
+    TimedIds& timed_;
     RocksBatch& batch_;
+    const milliseconds remember_;
     const bool keep_open_;       // open markers must outlive the process
     const milliseconds allows_;  // for copies that come later
     bool changed_ = false;
@@ -179,6 +185,7 @@ class LocalWindow final : public Window {
   Manifest manifest_ GUARDED_BY(mutex_);
   RocksBatch batch_ GUARDED_BY(mutex_);
   FinishedIds ids_ GUARDED_BY(mutex_);
+  TimedIds timed_ GUARDED_BY(mutex_);
   Finished finished_ GUARDED_BY(mutex_);
   MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
   ProgressTable progress_ GUARDED_BY(mutex_);

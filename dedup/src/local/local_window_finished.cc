@@ -11,19 +11,37 @@
 
 namespace oncemq {
 
-LocalWindow::Finished::Finished(FinishedIds& ids, RocksBatch& batch,
+LocalWindow::Finished::Finished(FinishedIds& ids, TimedIds& timed, RocksBatch& batch,
                                 const LocalWindowOptions& options)
     : ids_(ids),
+      timed_(timed),
       batch_(batch),
+      remember_(options.remember),
       keep_open_(*options.level == Level::kOpaque),
       allows_(options.remember / 16) {}
 
 std::optional<IdRecord> LocalWindow::Finished::Find(const Found& at) const {
   const HistoryLook& look = looks_[at.index];
-  if (look.record || !ids_.staged()) {
+  if (look.record) {
     return look.record;
   }
+  if (auto timed = timed_.Find(look.id, look.digest, wall_)) {
+    return timed;
+  }
+  if (!ids_.staged()) {
+    return std::nullopt;
+  }
   return ids_.FindRecent(look.hash, look.id, look.digest);  // by an earlier request of the batch
+}
+
+Status LocalWindow::Finished::Look() {
+  Status known = ids_.Find(looks_);
+  for (size_t i = 0; known && i < looks_.size(); i++) {
+    if (looks_[i].wanted && !looks_[i].record) {
+      known = timed_.Load(looks_[i].id, looks_[i].digest);
+    }
+  }
+  return known;
 }
 
 // Each id is filed under a later time than its own: of the copies that follow soon, which are most,
@@ -35,6 +53,9 @@ LogTime LocalWindow::Finished::Filed(LogTime time) const {
 // A copy must be known as long as it may come again, so its time counts as well as the original's
 // (rule 26).
 void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTime time) {
+  if (record.at.partition == kNoPartition) {
+    return;  // it is kept for a time, not from a copy on
+  }
   const HistoryLook& look = looks_[at.index];
   const LogTime filed = Filed(time);
   const LogTime so_far = look.record ? look.filed : ids_.newest();
@@ -45,13 +66,21 @@ void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTim
 
 void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) {
   const HistoryLook& look = looks_[at.index];
-  ids_.Append({.id = look.id,
-               .digest = look.digest,
-               .fingerprint = finishing.fingerprint,
-               .at = finishing.at,
-               .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
-               .result = finishing.result},
-              look.hash, Filed(finishing.time));
+  const IdRecord record{
+      .id = look.id,
+      .digest = look.digest,
+      .fingerprint = finishing.fingerprint,
+      .at = finishing.at,
+      .completer = finishing.token.empty() ? 0 : CompleterOf(finishing.token),
+      .result = finishing.result,
+  };
+  if (finishing.at.partition != kNoPartition) {
+    ids_.Append(record, look.hash, Filed(finishing.time));
+    return;
+  }
+  const milliseconds keep = finishing.keep == milliseconds(0) ? remember_ : finishing.keep;
+  timed_.Append(record, keep == kForEver ? LogTime::max() : wall_ + keep, batch_);
+  changed_ = true;
 }
 
 void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {
@@ -73,6 +102,7 @@ void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {
 
 void LocalWindow::Finished::Begin(size_t ids, LogTime wall, std::optional<LogTime> watermark) {
   changed_ = kept_ = false;
+  timed_.BeginBatch();
   wall_ = wall;
   latest_ = std::max(wall, watermark.value_or(wall));  // the clock may be behind the log
   looks_.resize(ids);

@@ -33,6 +33,9 @@ Status LocalWindow::Load(bool look) {
       return loaded;
     }
   }
+  if (Status timed = timed_.Open(); !timed) {
+    return timed;
+  }
   return ids_.Open(look);
 }
 

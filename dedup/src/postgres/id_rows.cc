@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -104,8 +105,9 @@ void IdColumns::Add(std::string_view id, const DoneId& done) {
   ids_.push_back(id);
   tokens_.push_back(TokenBytes(done.completer));
   results_.push_back(done.result);
+  const bool ends = done.at.partition == kNoPartition;
   AddNumbers({kDoneRow, done.at.source, done.at.partition, done.at.offset, Millis(done.filed),
-              done.fingerprint, 0, 0, 0, 0, 0, 0});
+              done.fingerprint, 0, 0, 0, 0, ends ? done.ends.time_since_epoch().count() : 0, 0});
 }
 
 // id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
@@ -138,15 +140,25 @@ Status IdRows::Load(const SqlAnswer& ids) {
     row.filed = LogTime(milliseconds(Number(cells, kFiledAt)));
     const Coordinates at{static_cast<uint32_t>(Number(cells, kSource)),
                          static_cast<int32_t>(Number(cells, kPart)), Number(cells, kOffset)};
+    const BootTime ends(microseconds(Number(cells, kEnds)));
+    const bool alone = state == kDoneRow && at.partition == kNoPartition;
+    const bool ended = alone && cells[kEnds] && ends <= now();
+    if (ended && !ONCEMQ_MUTANT("postgres-kept-for-ever")) {
+      continue;
+    }
     if (state == kDoneRow) {
-      row.done = DoneId{at, TokenOf(cells[kToken]), static_cast<uint32_t>(Number(cells, kPrint)),
-                        cells[kResult].value_or(""), row.filed};
+      row.done = DoneId{at,
+                        TokenOf(cells[kToken]),
+                        static_cast<uint32_t>(Number(cells, kPrint)),
+                        cells[kResult].value_or(""),
+                        row.filed,
+                        cells[kEnds] ? ends : BootTime::max()};
       continue;
     }
     Marker marker;
     marker.token = TokenOf(cells[kToken]);
     marker.own = static_cast<Own>(Number(cells, kOwn));
-    marker.lease_end = BootTime(microseconds(Number(cells, kEnds)));
+    marker.lease_end = ends;
     marker.granted_at = BootTime(microseconds(Number(cells, kGranted)));
     marker.entry = static_cast<uint64_t>(Number(cells, kEntry));
     marker.at = at;

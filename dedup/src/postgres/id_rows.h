@@ -2,6 +2,7 @@
 // IdRows: the rows of one batch of ids, read and locked, judged, and written back where they
 // changed (loaded_ids.h).
 //
+//   rows.SetTime(now, horizon);
 //   rows.Load(answer);                // of `lock_ids`
 //   rows.engine().One(request, rows.At(i), answer);
 //   rows.Collect(...)                 // arrays for the statements
@@ -46,7 +47,8 @@ class IdRows : public LoadedIds {
  public:
   using LoadedIds::LoadedIds;
 
-  // kCorrupt: a row that is not ours.
+  // After SetTime(): an id that is kept no longer counts as unknown. kCorrupt: a row that is not
+  // ours.
   Status Load(const SqlAnswer& ids);
   Status LoadOwners(const SqlAnswer& owners);
 

@@ -199,9 +199,9 @@ Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<con
   if (answers.size() != all.size() - unowned) {
     return TooFewAnswers();
   }
-  Status taken = rows.Load(answers[answers.size() - 2]);
+  Status taken = TakeTime(answers.back(), before, &rows);
+  taken = taken ? rows.Load(answers[answers.size() - 2]) : taken;
   taken = taken && unowned == 0 ? rows.LoadOwners(answers[1]) : taken;
-  taken = taken ? TakeTime(answers.back(), before, &rows) : taken;
   return taken ? Result<bool>(true) : taken.error();
 }
 
@@ -237,7 +237,7 @@ Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows
 template <class Request, class Reply>
 Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
                                        SqlRefusal& refusal) {
-  IdRows rows(*options_.level, options_.times, scope_.secret);
+  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
   AddAll(requests, rows);
   auto begun = client_->BeginLater(kSqlWholeCall);
   if (!begun) {
@@ -326,7 +326,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
     return fit;
   }
-  IdRows rows(*options_.level, options_.times, scope_.secret);
+  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
   AddAll(requests, rows);
   const OwnedPartitions owned = OwnedBy(requests);
   const bool any = !owned.sources.empty();
@@ -462,7 +462,24 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
                                 std::span<Change> answers) {
-  return Apply(requests, answers);
+  const Status done = Apply(requests, answers);
+  if (done) {
+    SweepForIdsAlone(requests);
+  }
+  return done;
+}
+
+// Ids without a partition come without commits, so their completions pay for the sweep.
+void PostgresWindow::SweepForIdsAlone(std::span<const CompleteRequest> requests) {
+  constexpr uint64_t kEach = 256;  // ids for a step, which passes more rows than that
+  const auto alone = static_cast<uint64_t>(std::count_if(
+      requests.begin(), requests.end(),
+      [](const CompleteRequest& request) { return request.at.partition == kNoPartition; }));
+  const uint64_t before = alone_.fetch_add(alone);
+  if ((before + alone) / kEach != before / kEach) {
+    // Only the space depends on it.
+    static_cast<void>(Sweep(1, BootNow() + options_.call));
+  }
 }
 
 Status PostgresWindow::Release(std::span<const ReleaseRequest> requests,
@@ -496,16 +513,20 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   if (ids.empty()) {
     return {};
   }
-  IdRows rows(*options_.level, options_.times, scope_.secret);
+  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
   AddAll(ids, rows);
-  const SqlStatement look = Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())});
-  const auto answers = All({&look, 1});
+  const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
+                        Text("scope_now", {scope_.number})};
+  const Place before = PlaceNow();
+  const auto answers = All(look);
   if (!answers) {
     Error error = answers.error();
     error.effect = Effect::kNone;
     return error;
   }
-  if (Status read = rows.Load(answers->front()); !read) {
+  Status read = TakeTime(answers->back(), before, &rows);
+  read = read ? rows.Load(answers->front()) : read;
+  if (!read) {
     return read;
   }
   for (size_t i = 0; i < ids.size(); i++) {

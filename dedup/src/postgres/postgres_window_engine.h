@@ -115,6 +115,7 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
+  void SweepForIdsAlone(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.
   Result<uint64_t> Sweep(int steps, BootTime until);
@@ -127,6 +128,7 @@ class PostgresWindow final : public Window {
   const SqlTextsByName texts_;
   Scope scope_;
   std::atomic<int64_t> sweep_blocks_{kSweepBlocks};
+  std::atomic<uint64_t> alone_{0};  // ids without a partition that were completed here
 
   StoreGuard guarded_{"PostgreSQL"};
   Mutex mutex_;

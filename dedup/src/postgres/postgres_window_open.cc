@@ -61,7 +61,8 @@ WindowCapabilities PostgresWindowCapabilities() {
           .remote = true,
           .keeps_history = true,
           .stores_claims = false,
-          .keeps_rows = false};
+          .keeps_rows = false,
+          .timed = true};
 }
 
 PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
@@ -72,6 +73,7 @@ PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
         can.handler_timeout = options.times.handler_timeout;
         can.lease = options.times.lease;
         can.stores_claims = *options.level != Level::kAtomic;
+        can.longest_call = options.connect + 2 * options.call;
         return can;
       }()),
       options_(options),

@@ -46,7 +46,8 @@ CREATE TABLE IF NOT EXISTS @schema@.window_partitions (
   PRIMARY KEY (scope, source, part)
 ) WITH (fillfactor = 50);
 
--- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. No index on anything that
+-- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. `ends`: of a lease; or of a
+-- done id without a partition (part -1), which is unknown from then on. No index on anything that
 -- changes, so an update stays within its page.
 CREATE TABLE IF NOT EXISTS @schema@.window_ids (
   scope int NOT NULL,

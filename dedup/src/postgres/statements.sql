@@ -184,8 +184,10 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep
 -- The slowest partition that was ever owned decides; one without a watermark pins all (rule 24).
+-- Where none was, only ids without a partition age: by the clock.
 UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - $2, swept = 0
-FROM (SELECT @slowest@ AS mark, count(*) FILTER (WHERE watermark IS NULL) AS unknown
+FROM (SELECT coalesce(@slowest@, @clock@ / 1000) AS mark,
+        count(*) FILTER (WHERE watermark IS NULL) AS unknown
       FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
   AND slowest.mark - $2 >= s.sweeps + $3
@@ -218,11 +220,19 @@ WITH step AS (
     AND m.scope = $1 AND m.state = 2 AND m.filed < (SELECT below FROM step)
     AND p.scope = m.scope AND p.source = m.source AND p.part = m.part AND m.off < p.frontier
   RETURNING 1
+), alone AS (
+  -- Their horizon is their own end: they look new after it in any case.
+  DELETE FROM @schema@.window_ids AS m
+  WHERE m.ctid >= ('(' || (SELECT swept FROM step) || ',0)')::tid
+    AND m.ctid < ('(' || (SELECT swept + $2 FROM step) || ',0)')::tid
+    AND m.scope = $1 AND m.state = 2 AND m.part = -1 AND m.ends <= @clock@
+  RETURNING 1
 )
 UPDATE @schema@.window_scopes AS s
 SET swept = CASE WHEN (step.swept + $2) * current_setting('block_size')::bigint
                       < pg_relation_size('@schema@.window_ids') THEN step.swept + $2 END
-FROM step WHERE s.scope = $1 RETURNING s.swept, (SELECT count(*) FROM gone)
+FROM step WHERE s.scope = $1
+RETURNING s.swept, (SELECT count(*) FROM gone) + (SELECT count(*) FROM alone)
 
 -- name: counts
 SELECT count(*) FILTER (WHERE state = 2), count(*) FILTER (WHERE state = 1),

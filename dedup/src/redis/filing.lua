@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Files finished ids. After preamble.lua, in scripts that finish ids.
+-- Files finished ids: by log time, and one without a partition for its own time. After
+-- preamble.lua, in scripts that finish ids.
 local fullest, most_bits, most_slices = tonumber(ARGV[4]), 21, 32
 local touched = {}
 local function load_slice(slice)
@@ -52,9 +53,16 @@ local function file(digest, record, filed, result, partition, offset)
   redis.call('HSET', base .. 'd:' .. where, digest, record)
   if result ~= '' then redis.call('HSET', base .. 'r:' .. where, digest, result) end
   slice.n = slice.n + 1
-  -- Without a partition its age alone decides.
-  if partition ~= '' then
-    slice.most[partition] = math.max(slice.most[partition] or -1, tonumber(offset))
+  slice.most[partition] = math.max(slice.most[partition] or -1, tonumber(offset))
+end
+-- `ends` in microseconds; 0: for ever. The TTL only frees the space.
+local function keep(digest, record, ends, result)
+  local value = '\2' .. struct.pack('>I8I2', ends, #record) .. record .. result
+  if ends == 0 then
+    redis.call('SET', base .. 'i:' .. digest, value)
+  else
+    redis.call('SET', base .. 'i:' .. digest, value, 'PX',
+               text(math.max(math.ceil((ends - now) / 1000), 1)))
   end
 end
 local function unfile(slice, digest, record)

@@ -13,7 +13,8 @@ for i, digest in ipairs(digests) do
   if slice then
     unfile(slice, digest, record)
   elseif goes then
-    parked = parked - redis.call('DEL', base .. 'i:' .. digest)
+    redis.call('DEL', base .. 'i:' .. digest)
+    if markers[i]:byte() > 2 then parked = parked - 1 end
   end
   changed = changed or goes
   gone[i] = goes and '1' or '0'

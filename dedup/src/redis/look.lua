@@ -2,7 +2,7 @@
 -- Reads ids, and grants claims of new ones at once. ARGV: 4 the horizon that the offers rest on;
 -- 5 the lease in microseconds; 6 how many partitions; for each: its name, and the ownership that
 -- the caller has; then for each id: its digest, and the marker of a claim without its times, or
--- nothing.
+-- nothing. A lease of the claim's own stands after its marker.
 local partitions = tonumber(ARGV[6])
 local grants = ARGV[4] == text(horizon)
 local parts, digests, offers = {}, {}, {}
@@ -16,13 +16,16 @@ for i = 7 + 2 * partitions, #ARGV, 2 do
 end
 local markers = markers_of(digests)
 if not markers then return strange() end
-local times = struct.pack('>I8I8', now, now + tonumber(ARGV[5]))
+local lease = tonumber(ARGV[5])
 local granted = 0
 for i, digest in ipairs(digests) do
   local slice, record
   if not markers[i] then slice, record = find(digest) end
   if not markers[i] and not slice and grants and offers[i] ~= '' then
-    redis.call('SET', base .. 'i:' .. digest, offers[i]:sub(1, 30) .. times .. offers[i]:sub(31))
+    local offer = offers[i]
+    local ends = now + (#offer > 66 and struct.unpack('>I8', offer, 67) or lease)
+    redis.call('SET', base .. 'i:' .. digest,
+               offer:sub(1, 30) .. struct.pack('>I8I8', now, ends) .. offer:sub(31, 66))
     granted = granted + 1
     parts[#parts + 1] = '\3'
   else

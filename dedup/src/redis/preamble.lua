@@ -6,7 +6,8 @@
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
 --   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta
---   i:<digest>         string: an open, parked or handed id. No TTL (rule 25)
+--   i:<digest>         string: an open, parked or handed id, without a TTL (rule 25); or a
+--                      finished id without a partition, which has one
 --   s                  hash: slice -> generation:bits:next bucket to drop
 --   d:<slice>:<bucket> hash: digest -> record of a finished id
 --   r:<slice>:<bucket> hash: digest -> its result
@@ -15,7 +16,8 @@
 -- A generation is a span of log time. It has one slice, and further ones of more buckets when that
 -- is full. A partition is <source>:<number>. A marker has 82 bytes, highest byte first: state 1,
 -- flags 1, token 16, fingerprint 4, own 8, granted 8, ends 8, attempt 4, entry 8, source 4,
--- partition 4, offset 8, filed 8. A record: flags 1, fingerprint 4, [token 16,] coordinates.
+-- partition 4, offset 8, filed 8. A record: flags 1, fingerprint 4, [token 16,] coordinates. A
+-- finished id without a partition: 2, ends 8 in us or 0, length of the record 2, record, result.
 --
 -- KEYS[1]: the scope. ARGV: 1 its incarnation, 2 the highest count that this process was answered,
 -- 3 the process.
@@ -86,21 +88,30 @@ local function find(digest)
   end
 end
 
--- The markers of these ids, or nothing: one is not ours.
+-- What is below i: for these ids, or nothing: one is not ours. A finished id whose time has ended
+-- is as one that is not there, also before its TTL takes it.
 local function markers_of(digests)
   if #digests == 0 then return {} end
   local keys = {}
   for i, digest in ipairs(digests) do keys[i] = base .. 'i:' .. digest end
   local markers = redis.call('MGET', unpack(keys))
   for i = 1, #digests do
-    if markers[i] and #markers[i] ~= 82 then return nil end
+    local marker = markers[i]
+    if marker and marker:byte() == 2 then
+      if #marker < 11 then return nil end
+      local ends = struct.unpack('>I8', marker, 2)
+      if ends ~= 0 and ends <= now then markers[i] = false end
+    elseif marker and #marker ~= 82 then
+      return nil
+    end
   end
   return markers
 end
 
 -- An id for the judge: \0 new, \1 with its marker and the owner of the marker's partition, \2
--- finished. \3: it was changed as the caller asked.
+-- finished. \3: it was changed as the caller asked. \4: finished, without a partition.
 local function state(digest, marker, slice, record)
+  if marker and marker:byte() == 2 then return '\4' .. struct.pack('>I4', #marker) .. marker end
   if marker then
     local source, partition = struct.unpack('>I4i4', marker, 59)
     return '\1' .. marker .. owner_bytes(source .. ':' .. partition)

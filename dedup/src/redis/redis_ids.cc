@@ -107,6 +107,20 @@ std::optional<DoneId> ReadRecord(std::string_view record) {
   return done;
 }
 
+// A finished id without a partition.
+std::optional<DoneId> ReadKept(std::string_view kept) {
+  PackedReader reader(kept);
+  reader.Bytes(1);
+  const uint64_t ends = reader.Number(8);
+  std::optional<DoneId> done = ReadRecord(reader.Bytes(reader.Number(2)));
+  if (!reader.good() || !done) {
+    return std::nullopt;
+  }
+  done->ends = ends == 0 ? BootTime::max() : BootTime(microseconds(static_cast<int64_t>(ends)));
+  done->result = std::string(reader.rest());
+  return done;
+}
+
 Marker ClaimedMarker(const ClaimRequest& request) {
   Marker m;
   m.token = request.token;
@@ -192,6 +206,15 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
     case 3:
       kept.made = true;
       return {};
+    case 4: {
+      kept.marker = std::string(reader.Bytes(reader.Number(4)));
+      std::optional<DoneId> done = ReadKept(kept.marker);
+      if (!done) {
+        return NotOfOurs();
+      }
+      rows()[row].done = std::move(done);
+      return {};
+    }
     default:
       return NotOfOurs();
   }
@@ -204,7 +227,8 @@ bool RedisIds::AnyMade() const {
 void RedisIds::BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times) {
   Marker marker = ClaimedMarker(request);
   marker.granted_at = now_;
-  marker.lease_end = now_ + std::min(times.lease, times.max_lease);
+  const milliseconds lease = std::min(times.lease, times.max_lease);
+  marker.lease_end = now_ + (request.lease > milliseconds(0) ? request.lease : lease);
   const LogTime filed = std::max(request.time, request.copies_until);
   kept_[row].marker = MarkerBytes(marker, filed);
   rows()[row].filed = Filed(filed);
@@ -212,13 +236,22 @@ void RedisIds::BecomesOpen(size_t row, const ClaimRequest& request, const Window
 }
 
 void RedisIds::BecomesDone(size_t row, const CompleteRequest& request) {
-  rows()[row].done =
-      DoneId{request.at, request.token, 0, std::string(request.result), Filed(request.time)};
+  rows()[row].done = DoneId{request.at,
+                            request.token,
+                            0,
+                            std::string(request.result),
+                            Filed(request.time),
+                            EndOf(request.at, request.keep)};
 }
 
 std::string RedisIds::Offer(const ClaimRequest& request) {
-  return MarkerBytes(ClaimedMarker(request), std::max(request.time, request.copies_until))
-      .erase(kTimesAt, kTimesBytes);
+  std::string offer =
+      MarkerBytes(ClaimedMarker(request), std::max(request.time, request.copies_until))
+          .erase(kTimesAt, kTimesBytes);
+  if (request.lease > milliseconds(0)) {
+    AppendPacked(offer, Unsigned(microseconds(request.lease).count()), 8);
+  }
+  return offer;
 }
 
 std::string RedisIds::TokenBytes(const Token& token) {
@@ -271,7 +304,12 @@ void RedisIds::AddChange(size_t row, const Marker* marker, ScriptArguments& argu
   arguments.Keep(record + RecordTail(done.completer, done.at));
   arguments.Number(done.filed.time_since_epoch().count());
   arguments.Add(done.result);
-  arguments.Keep(done.at.partition < 0 ? "" : PartitionName(done.at.source, done.at.partition));
+  if (done.at.partition < 0) {
+    arguments.Add("");
+    arguments.Number(done.ends == BootTime::max() ? 0 : done.ends.time_since_epoch().count());
+    return;
+  }
+  arguments.Keep(PartitionName(done.at.source, done.at.partition));
   arguments.Number(LuaOffset(done.at.offset));
 }
 

@@ -38,8 +38,8 @@ class RedisIds : public LoadedIds {
  public:
   // `span` of a generation.
   RedisIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
-           milliseconds span)
-      : LoadedIds(level, times, secret), span_(span) {}
+           milliseconds remember, milliseconds span)
+      : LoadedIds(level, times, secret, remember), span_(span) {}
 
   // The answer of look.lua or settle.lua to a call that named these partitions. kCorrupt: it is not
   // ours.
@@ -54,7 +54,8 @@ class RedisIds : public LoadedIds {
   void BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times);
   void BecomesDone(size_t row, const CompleteRequest& request);
 
-  // The marker of a new claim without its times. The caller keeps it.
+  // The marker of a new claim without its times, and after it the lease if it has its own. The
+  // caller keeps it.
   static std::string Offer(const ClaimRequest& request);
   static std::string TokenBytes(const Token& token);
   // Flags of a record, and its bytes after the fingerprint.
@@ -67,7 +68,7 @@ class RedisIds : public LoadedIds {
 
  private:
   struct Kept {
-    std::string marker;  // as it was read
+    std::string marker;  // as it was read: what lies below i:
     std::string slice;
     std::string record;
     bool made = false;

@@ -94,9 +94,14 @@ void RedisWindow::Offer(const Request& request, const Belief& belief,
     arguments.Add(request.result);
     const bool timed = request.time != kNoLogTime;
     arguments.Keep(timed ? std::to_string(request.time.time_since_epoch().count()) : "");
-    arguments.Keep(
-        request.at.partition < 0 ? "" : PartitionName(request.at.source, request.at.partition));
-    arguments.Number(LuaOffset(request.at.offset));
+    if (request.at.partition < 0) {
+      const milliseconds keep = request.keep == milliseconds(0) ? options_.remember : request.keep;
+      arguments.Add("");
+      arguments.Number(keep == kForEver ? 0 : microseconds(keep).count());
+    } else {
+      arguments.Keep(PartitionName(request.at.source, request.at.partition));
+      arguments.Number(LuaOffset(request.at.offset));
+    }
   } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
     arguments.Keep(request.uncertain ? "" : RedisIds::TokenBytes(request.token));
     for (int i = 0; i < 6; i++) {
@@ -186,7 +191,8 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
   if (!belief) {
     return belief.error();
   }
-  RedisIds ids(*options_.level, options_.times, belief->scope->secret, belief->scope->span);
+  RedisIds ids(*options_.level, options_.times, belief->scope->secret, options_.remember,
+               belief->scope->span);
   for (const size_t i : asked) {
     ids.Add(IdOf(requests[i]));
   }

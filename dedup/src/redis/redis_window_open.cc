@@ -72,7 +72,8 @@ WindowCapabilities RedisWindowCapabilities() {
           .durable = true,
           .ages = true,
           .remote = true,
-          .keeps_history = true};
+          .keeps_history = true,
+          .timed = true};
 }
 
 RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
@@ -83,6 +84,7 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
         can.handler_timeout = options.times.handler_timeout;
         can.lease = options.times.lease;
         can.survives_restart = server.keeps;
+        can.longest_call = options.connect + 2 * options.call;
         return can;
       }()),
       options_(options),

@@ -32,6 +32,9 @@ std::string WholeScript(std::string_view clock, std::string_view body, bool file
   if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
     ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
   }
+  if (ONCEMQ_MUTANT("redis-kept-for-ever")) {
+    ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
+  }
   text.append(files ? kFilingLua : "").append(body);
   return text;
 }
@@ -40,6 +43,14 @@ std::string WriteBody() {
   std::string text(kWriteLua);
   if (ONCEMQ_MUTANT("redis-window-look-decides")) {
     ReplaceOnce(text, "  if same then\n    if slice", "  if true then\n    if slice");
+  }
+  return text;
+}
+
+std::string LookBody() {
+  std::string text(kLookLua);
+  if (ONCEMQ_MUTANT("redis-lease-of-the-claim-ignored")) {
+    ReplaceOnce(text, "#offer > 66 and", "false and");
   }
   return text;
 }
@@ -55,7 +66,7 @@ std::string SweepBody() {
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
-    : look(WholeScript(clock, kLookLua)),
+    : look(WholeScript(clock, LookBody())),
       settle(WholeScript(clock, kSettleLua, /*files=*/true)),
       write(WholeScript(clock, WriteBody(), /*files=*/true)),
       forget(WholeScript(clock, kForgetLua, /*files=*/true)),

@@ -3,7 +3,8 @@
 -- read; 6 how many partitions; for each: its name, and the ownership that was read; then for each
 -- id: its digest; its marker, or nothing; the slice and the record where it is finished, or
 -- nothing; its new marker, or nothing; its new record, or nothing; its time in ms; result;
--- partition; offset. The answer has a 1 for each that was written; none at all if an ownership or
+-- partition, or nothing; offset, or without a partition when it ends, in microseconds (0: never).
+-- The answer has a 1 for each that was written; none at all if an ownership or
 -- the horizon differs.
 local partitions = tonumber(ARGV[6])
 if ARGV[5] ~= text(horizon) then return 'A' end
@@ -26,17 +27,20 @@ for i, digest in ipairs(digests) do
   end
   if same then
     if slice then unfile(slice, digest, found) end
-    if record ~= '' then
+    local kept = record ~= '' and ARGV[at + 8] == ''
+    if kept then
+      keep(digest, record, tonumber(ARGV[at + 9]), ARGV[at + 7])
+    elseif record ~= '' then
       file(digest, record, tonumber(ARGV[at + 6]), ARGV[at + 7], ARGV[at + 8], ARGV[at + 9])
     end
     if marker ~= '' then
       redis.call('SET', base .. 'i:' .. digest, marker)
-    elseif was ~= '' then
+    elseif was ~= '' and not kept then
       redis.call('DEL', base .. 'i:' .. digest)
     end
     local before, after = was:byte() or 0, marker:byte() or 0
     open = open + (after == 1 and 1 or 0) - (before == 1 and 1 or 0)
-    parked = parked + (after > 1 and 1 or 0) - (before > 1 and 1 or 0)
+    parked = parked + (after > 2 and 1 or 0) - (before > 2 and 1 or 0)
     changed = true
   end
   written[i] = same and '1' or '0'

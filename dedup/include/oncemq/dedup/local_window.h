@@ -9,6 +9,9 @@
 // marked uncertain. Open() gives all that was synced, or says what is damaged: it never starts
 // short in silence.
 //
+// An id without a partition is known until its own time ends by the clock of this machine
+// (CompleteRequest::keep). It is a row of its own, and an opening reads them all once.
+//
 // Failure: kUnavailable while another process holds the directory, when the disk is full, and after
 // any failed write: then the window must be opened again, and only that tells what was written.
 // kCorrupt says what is damaged. kInvalid: options that promise nothing, a directory that belongs

@@ -3,8 +3,8 @@
 //
 // Promise: the full contract of Window within one process. It remembers at least the last
 // `remember` finished ids and forgets the oldest first, an eighth at a time; a copy that comes
-// later than that is new. It never survives its process: after a crash it knows nothing, and says
-// so in its capabilities.
+// later than that is new. An id without a partition goes earlier if it was to be kept for less. It
+// never survives its process: after a crash it knows nothing, and says so in its capabilities.
 //
 // Memory: 16 bytes for each id to remember; for each id known, at most an eighth more, its length +
 // result + 47; and for the most ids that were ever open or parked at a time 165 bytes each, 1,189

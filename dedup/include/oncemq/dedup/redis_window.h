@@ -7,7 +7,8 @@
 // Promise: the contract of Window at the levels guarded and opaque, for any number of processes.
 // Each change is one script, so it is made as a whole. Leases and ownerships follow the server's
 // clock. A finished id is known for at least `remember` of log time, measured at the slowest
-// partition of the scope. No id has a TTL (rule 25).
+// partition of the scope, and has no TTL (rule 25). One without a partition is known for its own
+// time (CompleteRequest::keep), by the server's clock; statistics do not count it.
 //
 // Limits: claims of new ids, completions and plain releases cost one round trip, anything else two.
 // How much a restart or a failover of the server takes is the server's configuration: append-only

@@ -35,7 +35,8 @@ enum class Level : uint8_t { kAtomic, kGuarded, kOpaque };
 std::string_view ToString(Level level);
 
 // Where a delivery comes from. `source` numbers the topics of a scope; a caller without a log uses
-// kNoPartition.
+// kNoPartition. A finished id without a partition ages by the engine's own clock
+// (CompleteRequest::keep), and pins nothing.
 inline constexpr int32_t kNoPartition = -1;
 struct Coordinates {
   uint32_t source = 0;
@@ -51,6 +52,9 @@ using Own = uint64_t;
 // Log time: the time stamp of a record in its log. It runs with the log, not with a clock.
 using LogTime = std::chrono::sys_time<milliseconds>;
 inline constexpr LogTime kNoLogTime = LogTime::min();
+
+// Of CompleteRequest::keep: for ever.
+inline constexpr milliseconds kForEver = milliseconds::max();
 
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);
@@ -80,6 +84,9 @@ struct ClaimRequest {
   // Of the last copy that is not asked about, because it follows this one's outcome. Judges
   // nothing, and keeps the id from ageing before it.
   LogTime copies_until = kNoLogTime;
+  // Of this claim alone; 0: the window's. It may be longer than the window's max_lease, which then
+  // ends nothing before it. A renewal adds the window's lease, and never shortens the claim.
+  milliseconds lease{0};
 };
 
 struct ClaimAnswer {
@@ -100,6 +107,10 @@ struct CompleteRequest {
   std::string_view result = {};
   // Of the record, or of the last copy that follows it; unknown: the engine's own time stands in.
   LogTime time = kNoLogTime;
+  // Of an id without a partition: how long it is known from now on, by the engine's clock. Then the
+  // next claim finds it new, also before a sweep has taken its row. 0: as long as the window
+  // remembers.
+  milliseconds keep{0};
 };
 
 struct ReleaseRequest {
@@ -194,6 +205,7 @@ struct MarkerView {
   Token token;  // of the open claim; empty if nobody holds it
   bool uncertain = false;
   std::string store;  // directory of the store that says so, where there is one for each partition
+  uint32_t fingerprint = 0;  // 0: none was taken
 };
 
 // What a window can do; the input of the conformance suite and of the start-up check.
@@ -219,6 +231,9 @@ struct WindowCapabilities {
   bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
   milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
   milliseconds lease{0};            // a claim that is not renewed ends after it; 0: not said
+  bool timed = false;               // honours ClaimRequest::lease and CompleteRequest::keep
+  bool forgets_by_number = false;   // the oldest finished ids go, however long they were to stay
+  milliseconds longest_call{0};     // of a claim or a completion; 0: as long as the disk takes
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };
