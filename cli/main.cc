@@ -16,6 +16,7 @@
 #include "edit_distance.h"
 #include "exit_code.h"
 #include "explain_command.h"
+#include "gate_command.h"
 #include "lock_command.h"
 #include "oncemq/base/raise_record.h"
 #include "run_command.h"
@@ -39,6 +40,7 @@ struct Arguments {
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
   WindowChangeArguments change;
+  GateArguments gate;
   LockArguments lock;
   StoreArguments store;
   MigrateArguments migrate;
@@ -176,6 +178,51 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
                        return WindowShowCommand(arguments.window_place(), arguments.show);
                      }});
   AddWindowChanges(*window, arguments, actions);
+}
+
+void AddGatePlace(CLI::App& command, GateArguments& arguments) {
+  command.add_option("ref", arguments.ref, "The operation, as answers of the gate name it")
+      ->required();
+  CLI::Option* file =
+      command.add_option("-c,--config", arguments.config, "The service file with its window");
+  command
+      .add_option("--at", arguments.at,
+                  "postgres://user@host:port/database or redis://host of the window; with a "
+                  "password: in ONCEMQ_WINDOW")
+      ->excludes(file);
+  command.add_option("--schema", arguments.schema, "Of its tables: oncemq if nothing is said")
+      ->excludes(file);
+  command.add_option("--prefix", arguments.prefix, "Of its keys: oncemq if nothing is said")
+      ->excludes(file);
+  command.add_option("--scope", arguments.scope, "Of the window, as the gate has it")
+      ->excludes(file);
+  command.add_option("--level", arguments.level, "Of the window: opaque if nothing is said")
+      ->check(CLI::IsMember({"guarded", "opaque"}))
+      ->excludes(file);
+}
+
+void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
+  CLI::App* gate = app.add_subcommand(
+      "gate", "An operation of a gate whose window is on a server: look, and resolve");
+  gate->require_subcommand(1);
+  CLI::App* show = gate->add_subcommand("show", "What is on record of an operation");
+  AddGatePlace(*show, arguments);
+  show->add_flag("--json", arguments.json, "As one JSON object");
+  show->footer("Exit codes: 1 nothing is known of it, 2 refused, 6 the server does not answer.");
+  CLI::App* resolve =
+      gate->add_subcommand("resolve", "Say whether an operation without an outcome has happened");
+  AddGatePlace(*resolve, arguments);
+  CLI::Option* applied = resolve->add_flag("--applied", arguments.applied,
+                                           "It has: copies are told that it is finished");
+  resolve->add_flag("--not-applied", arguments.not_applied, "It has not: the next call runs it")
+      ->excludes(applied);
+  resolve->add_option("--why", arguments.why, "The reason, for the log")->required();
+  resolve->add_option("--audit-file", arguments.audit_file, "Append a line to it, too");
+  resolve->footer(
+      "Exit codes: 1 it failed, or the operation is finished, unknown or held, 2 refused,\n"
+      "6 the server does not answer.");
+  actions.push_back({show, [&] { return GateShowCommand(arguments); }});
+  actions.push_back({resolve, [&] { return GateResolveCommand(arguments); }});
 }
 
 // Which catalogue of stores, and who asks there.
@@ -452,6 +499,7 @@ int Main(int argc, char** argv) {
   AddExplain(app, arguments, actions);
   AddStatus(app, arguments, actions);
   AddWindow(app, arguments, actions);
+  AddGate(app, arguments.gate, actions);
   AddLock(app, arguments.lock, actions);
   AddStore(app, arguments.store, arguments.migrate, actions);
   AddCompletion(app, arguments, actions);

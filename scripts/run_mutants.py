@@ -89,7 +89,7 @@ def read_lists():
 def compare_with_sources(mutants):
     """Every place in the sources is listed, and every listed name has a place."""
     places = set()
-    for folder in ("base", "ordering", "dedup", "locks", "clients", "framework", "tests"):
+    for folder in ("base", "ordering", "dedup", "gate", "locks", "clients", "framework", "tests"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".h", ".cc"):
                 places |= set(PLACE.findall(path.read_text(encoding="utf-8")))

@@ -20,6 +20,7 @@ LAYERS = {
     "base": {"base"},
     "clients": {"base", "clients"},
     "dedup": {"base", "clients", "dedup"},
+    "gate": {"base", "clients", "dedup", "gate"},
     "ordering": {"base", "clients", "ordering"},
     "locks": {"base", "clients", "locks"},
     "framework": {"base", "clients", "dedup", "ordering", "locks", "framework"},

@@ -5,6 +5,7 @@
 
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "packed.h"
@@ -312,6 +313,9 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
     if (belief_.losses != belief.losses) {
       return {};
     }
+    // Of an id without a partition nobody else is told: nothing brings it back.
+    Log(LogLevel::kWarn, "window", "Redis has lost changes that it had acknowledged",
+        {{"scope", options_.scope}});
     if (reader.good() && reader.rest() == belief.scope->incarnation) {
       belief_.losses++;
       belief_.count = count;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate_command.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ask_service.h"
+#include "audit.h"
+#include "command_window.h"
+#include "exit_code.h"
+#include "oncemq/framework/service_file.h"
+#include "oncemq/gate/gate.h"
+#include "safe_json.h"
+#include "window_json.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/dedup/postgres_window.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/dedup/redis_window.h"
+#endif
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kGateCall{60'000};
+constexpr milliseconds kGateWithin = 5 * kGateCall;
+
+Error WrongGateArguments(std::string why) {
+  return {Code::kInvalid, Effect::kNone, std::move(why)};
+}
+
+// Only a window that no process holds for itself can be asked from outside.
+Result<std::unique_ptr<Window>> WindowOfFile(const std::string& config) {
+  const Result<ServiceOptions> options = LoadService(config);
+  if (!options) {
+    return options.error();
+  }
+  if (options->engine != ServiceOptions::Engine::kPostgres) {
+    return WrongGateArguments(config + ": `window.engine` is `" +
+                              std::string(ToString(options->engine)) +
+                              "`; its operations are known to the process that has it "
+                              "(Gate::Show, Gate::Resolve)");
+  }
+  return OpenForLook(*options, kGateCall);
+}
+
+Level GateLevelOf(const GateArguments& arguments) {
+  return arguments.level == "guarded" ? Level::kGuarded : Level::kOpaque;
+}
+
+#ifdef ONCEMQ_WITH_POSTGRES
+Result<std::unique_ptr<Window>> WindowInDatabase(const std::string& at,
+                                                 const GateArguments& arguments) {
+  PostgresWindowOptions options;
+  options.schema = arguments.schema.empty() ? options.schema : arguments.schema;
+  options.scope = arguments.scope;
+  options.level = GateLevelOf(arguments);
+  options.call = kGateCall;
+  options.look_only = true;
+  return OpenPostgresWindow(at, options);
+}
+#else
+Result<std::unique_ptr<Window>> WindowInDatabase(const std::string&, const GateArguments&) {
+  return WrongGateArguments("this build has no window in PostgreSQL (ONCEMQ_WITH_POSTGRES=OFF)");
+}
+#endif
+
+#ifdef ONCEMQ_WITH_REDIS
+Result<std::unique_ptr<Window>> WindowInRedis(const std::string& at,
+                                              const GateArguments& arguments) {
+  RedisWindowOptions options;
+  options.prefix = arguments.prefix.empty() ? options.prefix : arguments.prefix;
+  options.scope = arguments.scope;
+  options.level = GateLevelOf(arguments);
+  options.call = kGateCall;
+  options.look_only = true;
+  return OpenRedisWindow(at, options);
+}
+#else
+Result<std::unique_ptr<Window>> WindowInRedis(const std::string&, const GateArguments&) {
+  return WrongGateArguments("this build has no window in Redis (ONCEMQ_WITH_REDIS=OFF)");
+}
+#endif
+
+Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments) {
+  const char* variable = std::getenv("ONCEMQ_WINDOW");
+  const std::string at = !arguments.at.empty() ? arguments.at : variable ? variable : "";
+  if (at.empty() || arguments.scope.empty()) {
+    return WrongGateArguments(
+        "which window? Say -c FILE, or --at postgres://user@host:port/database or redis://host "
+        "(or ONCEMQ_WINDOW), and --scope");
+  }
+  return at.starts_with("redis") ? WindowInRedis(at, arguments) : WindowInDatabase(at, arguments);
+}
+
+Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments) {
+  auto window = arguments.config.empty() ? WindowAt(arguments) : WindowOfFile(arguments.config);
+  if (!window) {
+    return window.error();
+  }
+  GateOptions options;
+  options.application = "oncemq-command";  // it asks for nothing new
+  options.within = kGateWithin;
+  options.audit_file = arguments.audit_file;
+  return Gate::Open(*std::move(window), options);
+}
+
+int GateFailed(const Error& error) {
+  std::cerr << SafeText(error.message) << "\n";
+  return error.code == Code::kNotFound ? kExitFailed : CodeOfAsked(error);
+}
+
+std::string TextOf(const MarkerView& view) {
+  if (view.state == MarkerState::kNone) {
+    return "none: the window keeps nothing of this operation\n";
+  }
+  std::string text = std::string(ToString(view.state)) + "\n";
+  if (view.state == MarkerState::kOpen) {
+    text += view.token.empty() ? "nobody holds it\n" : "held by a caller, or by one that is gone\n";
+  }
+  return text + (view.uncertain ? "uncertain: it may have had its effect; find out, then `oncemq "
+                                  "gate resolve`\n"
+                                : "");
+}
+
+}  // namespace
+
+int GateShowCommand(const GateArguments& arguments) {
+  const auto gate = OpenGate(arguments);
+  if (!gate) {
+    return GateFailed(gate.error());
+  }
+  const auto view = (*gate)->Show(arguments.ref);
+  if (!view) {
+    return GateFailed(view.error());
+  }
+  std::cout << (arguments.json ? SafeJson(MarkerAsJson(arguments.ref, *view)) + "\n"
+                               : TextOf(*view));
+  return view->state == MarkerState::kNone ? kExitFailed : kExitDone;
+}
+
+int GateResolveCommand(const GateArguments& arguments) {
+  if (arguments.applied == arguments.not_applied) {
+    std::cerr << "say --applied or --not-applied\n";
+    return kExitUsage;
+  }
+  const auto gate = OpenGate(arguments);
+  if (!gate) {
+    return GateFailed(gate.error());
+  }
+  const Status resolved = Audited(
+      arguments.applied ? "gate resolve --applied" : "gate resolve --not-applied",
+      SafeText(arguments.ref), arguments.why,
+      [&] {
+        return (*gate)->Resolve(
+            arguments.ref, arguments.applied ? Gate::Outcome::kApplied : Gate::Outcome::kNotApplied,
+            arguments.why);
+      },
+      [](const Status& done) { return done ? std::string("resolved") : ToString(done.error()); });
+  if (!resolved) {
+    std::cerr << SafeText(resolved.error().message) << "\n";
+    return kExitFailed;
+  }
+  std::cout << (arguments.applied ? "resolved: copies are told that it has happened\n"
+                                  : "resolved: the next call runs it\n");
+  return kExitDone;
+}
+
+}  // namespace oncemq

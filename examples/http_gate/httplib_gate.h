@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gated: an endpoint of cpp-httplib behind a gate. A header to copy.
+//
+//   server.Post("/orders", Gated(gate, {.route = "POST /orders", .tenant = Customer}, PlaceOrder));
+//
+// Thread safety: as of the handler; cpp-httplib calls it on many threads.
+#pragma once
+
+#include <httplib.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "oncemq/gate/http_gate.h"
+
+struct GatedEndpoint {
+  std::string route;  // method and path pattern
+  // Whose keys these are: of a caller that is authenticated by now.
+  std::function<std::string(const httplib::Request&)> tenant;
+  // What a copy has to have alike; empty: target and body, byte by byte.
+  std::function<oncemq::Contents(const httplib::Request&)> contents = {};
+};
+
+// The ticket says whether an earlier attempt may have had its effect; the gate says the word on it.
+using GatedHandler =
+    std::function<void(const httplib::Request&, httplib::Response&, const oncemq::Ticket&)>;
+
+inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpoint& endpoint) {
+  oncemq::HttpCall call;
+  const auto [begin, end] = request.headers.equal_range("Idempotency-Key");
+  for (auto header = begin; header != end; ++header) {
+    call.keys.push_back(header->second);
+  }
+  call.tenant = endpoint.tenant(request);
+  call.route = endpoint.route;
+  call.contents =
+      endpoint.contents
+          ? endpoint.contents(request)
+          : oncemq::Contents::OfFields({{"target", request.target}, {"body", request.body}});
+  return call;
+}
+
+inline oncemq::HttpAnswer AnswerOf(const httplib::Response& response) {
+  return {.status = response.status < 0 ? 200 : response.status,
+          .headers = {response.headers.begin(), response.headers.end()},
+          .body = response.body,
+          .streamed = static_cast<bool>(response.content_provider_)};
+}
+
+inline httplib::Server::Handler Gated(std::shared_ptr<oncemq::HttpGate> gate,
+                                      GatedEndpoint endpoint, GatedHandler handler) {
+  return [gate = std::move(gate), endpoint = std::move(endpoint), handler = std::move(handler)](
+             const httplib::Request& request, httplib::Response& response) {
+    bool ran = false;
+    const oncemq::HttpAnswer answer =
+        gate->Handle(CallOf(request, endpoint), [&](const oncemq::Ticket& ticket) {
+          ran = true;
+          handler(request, response, ticket);
+          return AnswerOf(response);
+        });
+    if (ran) {
+      return;  // it stands in `response`, a stream included
+    }
+    response.status = answer.status;
+    for (const auto& [name, value] : answer.headers) {
+      response.set_header(name.c_str(), value);
+    }
+    response.body = answer.body;
+  };
+}

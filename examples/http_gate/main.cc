@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders over HTTP, each once however often the button is pressed.
+//
+//   http_gate PORT WINDOW ORDERS [RECEIPT_MS]
+//
+// WINDOW is a directory (RocksDB, for one process), or postgres://user@host/database or
+// redis://host for any number. An order becomes a line of the file ORDERS; then its receipt is
+// printed, which takes RECEIPT_MS.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "httplib_gate.h"
+#include "oncemq/dedup/local_window.h"
+#include "oncemq/gate/http_gate.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/dedup/postgres_window.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/dedup/redis_window.h"
+#endif
+
+namespace {
+
+using oncemq::Contents;
+
+// A file knows no order ids, so nobody can check whether an order is there: level opaque.
+oncemq::Result<std::unique_ptr<oncemq::Window>> OpenWindow(const std::string& at) {
+#ifdef ONCEMQ_WITH_POSTGRES
+  if (at.starts_with("postgres")) {
+    oncemq::PostgresWindowOptions options;
+    options.scope = "http_gate";
+    options.level = oncemq::Level::kOpaque;
+    options.connect = options.call = oncemq::milliseconds(60);
+    options.max_connections = 32;
+    return oncemq::OpenPostgresWindow(at, options);
+  }
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+  if (at.starts_with("redis")) {
+    oncemq::RedisWindowOptions options;
+    options.scope = "http_gate";
+    options.level = oncemq::Level::kOpaque;
+    options.connect = options.call = oncemq::milliseconds(60);
+    options.max_connections = 32;
+    return oncemq::OpenRedisWindow(at, options);
+  }
+#endif
+  oncemq::LocalWindowOptions options;
+  options.directory = at;
+  options.identity = "http_gate";
+  options.level = oncemq::Level::kOpaque;
+  return oncemq::OpenLocalWindow(options, oncemq::SystemClock::Instance());
+}
+
+// In a service: whoever the access token names.
+std::string Customer(const httplib::Request& request) {
+  return request.get_header_value("X-Customer");
+}
+
+// The order of fields and the spelling of numbers make no other order.
+Contents OrderOf(const httplib::Request& request) {
+  const auto order = nlohmann::json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+  if (!order.is_object()) {
+    return Contents::OfBytes(request.body);
+  }
+  Contents::Fields fields;
+  for (const auto& [name, value] : order.items()) {
+    if (value.is_number_float()) {
+      fields[name] = value.get<double>();
+    } else if (value.is_number_integer() && value <= INT64_MAX) {
+      fields[name] = value.get<int64_t>();
+    } else {
+      fields[name] = value.dump();
+    }
+  }
+  return Contents::OfFields(fields);
+}
+
+class Shop {
+ public:
+  Shop(const std::string& path, oncemq::milliseconds receipt)
+      : orders_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)),
+        receipt_(receipt) {}
+
+  void PlaceOrder(const httplib::Request& request, httplib::Response& response,
+                  const oncemq::Ticket& ticket) const {
+    const auto order = nlohmann::json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+    if (!order.is_object() || !order.contains("item")) {
+      response.status = 400;
+      response.set_content("an order names its item\n", "text/plain");
+      return;
+    }
+    const std::string line = Customer(request) + " " + order["item"].dump() + " " + ticket.ref();
+    if (::write(orders_, (line + "\n").data(), line.size() + 1) < 0 || ::fdatasync(orders_) != 0) {
+      response.status = 503;  // nothing was ordered: the next copy may try
+      return;
+    }
+    oncemq::SleepFor(receipt_);  // the printer
+    response.status = 201;
+    response.set_header("Location", "/orders/" + ticket.ref());
+    response.set_content("ordered: " + line + "\n", "text/plain");
+  }
+
+ private:
+  const int orders_;
+  const oncemq::milliseconds receipt_;
+};
+
+int Failed(const oncemq::Error& error) {
+  std::cerr << ToString(error) << "\n";
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "http_gate PORT WINDOW ORDERS [RECEIPT_MS]\n";
+    return 2;
+  }
+  const oncemq::milliseconds receipt(argc > 4 ? std::atoi(argv[4]) : 0);
+  auto window = OpenWindow(argv[2]);
+  if (!window) {
+    return Failed(window.error());
+  }
+  oncemq::GateOptions options;
+  options.application = "shop";
+  options.lease = receipt + oncemq::milliseconds(2'000);
+  options.dropped = oncemq::GateOptions::Dropped::kUncertain;  // a handler that throws
+  auto gate = oncemq::Gate::Open(*std::move(window), options);
+  if (!gate) {
+    return Failed(gate.error());
+  }
+  const Shop shop(argv[3], receipt);
+  const auto http_gate = std::make_shared<oncemq::HttpGate>(
+      std::shared_ptr<oncemq::Gate>(*std::move(gate)), oncemq::HttpGateOptions{});
+  httplib::Server server;
+  // A restart finds its port.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  server.new_task_queue = [] { return new httplib::ThreadPool(32); };
+  server.Post(
+      "/orders",
+      Gated(http_gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
+            [&shop](const httplib::Request& request, httplib::Response& response,
+                    const oncemq::Ticket& ticket) { shop.PlaceOrder(request, response, ticket); }));
+  return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gate: an operation happens once, however often it is asked for. Over any window that several
+// callers share; without Kafka.
+//
+//   auto gate = Gate::Open(window, {.application = "shop"});
+//   PreAnswer pre = (*gate)->Pre(Contents::OfFields({{"order", "17"}, {"cents", 1250}}));
+//   if (pre.state == PreState::kDuplicate) {
+//     return pre.result;  // of the first run
+//   }
+//   if (pre.state == PreState::kPermitted) {
+//     const std::string receipt = Charge();
+//     pre.ticket.Final(receipt);
+//   }
+//
+// Promise: of all calls for one operation exactly one is permitted at a time, and none after its
+// Final() for as long as the retention says. Each call looks anew: the store decides in one step. A
+// call takes at most `within`, retries included. The first one after an outage, and one that finds
+// an operation uncertain or a conflict, may take one call of the window more.
+//
+// Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
+// effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
+// knows whether the effect happened, also where the holder died before it. That is told, and by
+// default nothing runs before an operator has resolved it. A server that loses acknowledged
+// changes, as by a failover to a replica that lags, loses operations with them. Only the log tells
+// of it, and only over Redis.
+//
+// Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
+// its operation is never freed any more, since its effect has happened.
+//
+// Thread safety: any thread; a Ticket belongs to one at a time. Tickets may outlive the gate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/clock.h"
+#include "oncemq/base/result.h"
+#include "oncemq/dedup/window.h"
+#include "oncemq/gate/contents.h"
+
+namespace oncemq {
+
+// How long a finished operation is known.
+class Retention {
+ public:
+  static Retention Forever() { return Retention(Kind::kFor, kForEver, {}); }
+  static Retention For(milliseconds time) { return Retention(Kind::kFor, time, {}); }
+  static Retention Until(WallTime moment) { return Retention(Kind::kUntil, {}, moment); }
+  // It is forgotten with its Final(): copies that run beside it are held back, later ones are not.
+  static Retention None() { return Retention(Kind::kNone, {}, {}); }
+
+  // From `now` on.
+  milliseconds Keep(WallTime now) const;
+
+ private:
+  enum class Kind : uint8_t { kFor, kUntil, kNone };
+  Retention(Kind kind, milliseconds time, WallTime moment)
+      : kind_(kind), time_(time), moment_(moment) {}
+
+  Kind kind_;
+  milliseconds time_;
+  WallTime moment_;
+};
+
+struct GateOptions {
+  // The first part of every key: a-z, 0-9, `.`, `_` and `-`, at most 64.
+  std::string application;
+  // How long a holder may be silent.
+  milliseconds lease = std::chrono::hours(1);
+  Retention retention = Retention::For(std::chrono::hours(24 * 7));
+  // How long a result is given to duplicates; 0: as long as the operation is known.
+  milliseconds keep_result{0};
+  // A whole call, Pre() or Final(), with its retries. The window's longest call must fit in.
+  milliseconds within{200};
+
+  // Of Pre(), when the window does not answer in time.
+  enum class Fault : uint8_t {
+    kReturnError,
+    // The operation runs without protection, and is counted. Its Final() writes it down if the
+    // window answers by then; otherwise a later copy runs too (rule 34).
+    kPermitUnprotected,
+    // `next` decides. It does not know what the first window has finished, and the first will not
+    // know what it finishes: a copy on the other side of either change runs twice (rule 33).
+    kNextEngine,
+  };
+  Fault fault = Fault::kReturnError;
+  std::shared_ptr<Window> next;
+
+  // Of a ticket that goes without a word.
+  enum class Dropped : uint8_t {
+    kFailed,     // the operation is free at once, as after Fail()
+    kUncertain,  // its lease runs out; at the level opaque it is uncertain then
+  };
+  Dropped dropped = Dropped::kFailed;
+
+  // Of Pre(), for an operation that may have had its effect.
+  enum class Uncertain : uint8_t {
+    kTell,    // PreState::kUncertain
+    kPermit,  // a ticket that says so: the caller finds out, or its target does
+  };
+  Uncertain uncertain = Uncertain::kTell;
+
+  // Number of the way in which this program makes contents: 1 to 255. It is kept with each
+  // operation that has a key of the caller's.
+  uint8_t recipe = 1;
+  // Where Resolve() appends a line, besides the log. Empty: the log alone.
+  std::string audit_file;
+};
+
+// The contents as an earlier version of the program made them.
+struct EarlierContents {
+  uint8_t recipe = 0;
+  Contents contents;
+};
+
+struct PreOptions {
+  // The caller's own idempotency key. With one, other contents under the same key are a conflict;
+  // without, the contents are the key.
+  std::string_view key = {};
+  // What the key is unique in, as tenant and route.
+  std::vector<std::string_view> scope = {};
+  // How long the outcome of a run that is under way is waited for, in addition to `within`.
+  milliseconds wait{0};
+  // For operations that were begun before the recipe changed.
+  std::vector<EarlierContents> earlier = {};
+  // Tells of other keys with the same contents (PreAnswer::twin). Costs a second id an operation.
+  bool find_twins = false;
+};
+
+enum class PreState : uint8_t {
+  kPermitted,   // run it, and say Final() or Fail()
+  kDuplicate,   // it has happened
+  kInProgress,  // somebody runs it now
+  kConflict,    // the key was used for other contents
+  kUncertain,   // it may have happened, and nobody knows: for an operator
+  kError,
+};
+std::string_view ToString(PreState state);
+
+class GateCore;
+
+// The right to run one operation.
+class Ticket {
+ public:
+  Ticket();
+  Ticket(Ticket&&) noexcept;
+  Ticket& operator=(Ticket&&) noexcept;
+  ~Ticket();  // without a word before: as GateOptions::dropped says
+
+  // Whether it still waits for a word.
+  explicit operator bool() const { return held_ != nullptr; }
+  const std::string& ref() const;
+  // An earlier attempt may have had its effect (GateOptions::Uncertain::kPermit).
+  bool uncertain() const;
+  // No window protects it (GateOptions::Fault::kPermitUnprotected).
+  bool unprotected() const;
+
+  // The effect has happened. kFenced: somebody else has taken the operation over, and may have run
+  // it too. Another error: it is not on record, and the call may be repeated. A result that the
+  // window cannot hold is not stored: duplicates are told that it is finished.
+  Status Final(std::string_view result = {});
+  // The same, with an answer that is never stored.
+  Status FinalWithoutResult();
+  // It surely has not happened: the next call may run it. kInvalid after a Final() that failed.
+  Status Fail();
+  // Nobody knows. At the level opaque the operation is uncertain at once, at guarded it is free.
+  Status Unsure();
+
+ private:
+  friend class GateCore;
+  struct Held;
+  explicit Ticket(std::unique_ptr<Held> held);
+  Status Say(bool with_result, std::string_view result);
+  void Drop();
+
+  std::unique_ptr<Held> held_;
+};
+
+struct PreAnswer {
+  PreState state = PreState::kError;
+  Ticket ticket;       // kPermitted
+  std::string result;  // kDuplicate: as the first run gave it
+  // Whether `result` is that. False: finished, but its result was not stored, is too old, or was
+  // never known (an operator resolved it).
+  bool has_result = false;
+  // Names the operation, for people and for Show() and Resolve(). Empty only for wrong arguments.
+  std::string ref;
+  // Surely nothing of this has happened or will: the caller may try under another key.
+  bool safe_new_key = false;
+  milliseconds retry_after{0};  // kInProgress, kError: when it is worth asking again
+  // kConflict: the contents were recorded under a recipe that this program does not know.
+  bool policy_changed = false;
+  std::string twin;  // ref of another operation with the same contents (PreOptions::find_twins)
+  Error error;       // kError
+};
+
+struct GateCounts {
+  uint64_t permitted = 0;
+  uint64_t duplicates = 0;
+  uint64_t in_progress = 0;
+  uint64_t conflicts = 0;
+  uint64_t uncertain = 0;
+  uint64_t errors = 0;
+  uint64_t unprotected = 0;  // of the permitted: no window protected them
+  uint64_t unmarked = 0;     // of these: finished without a record
+  uint64_t next_engine = 0;  // answered by the second window
+  uint64_t dropped = 0;      // tickets without a word
+  uint64_t overtaken = 0;    // Final() came after somebody else had taken over
+  uint64_t twins = 0;
+};
+
+class Gate {
+ public:
+  // kInvalid says what cannot be: options, or a window that is not for a gate: one with a store for
+  // each partition, at the level atomic, without times of its own (WindowCapabilities::timed), or
+  // whose calls may last longer than `within`. `clock` outlives gate and tickets.
+  static Result<std::unique_ptr<Gate>> Open(std::shared_ptr<Window> window,
+                                            const GateOptions& options,
+                                            const Clock& clock = SystemClock::Instance());
+  ~Gate();
+
+  // Blocks: for at most `within`, and `wait`.
+  PreAnswer Pre(const Contents& contents, const PreOptions& options = {});
+
+  // What is on record. An operation without a record is MarkerState::kNone.
+  Result<MarkerView> Show(std::string_view ref);
+
+  // An operator's word on an operation without an outcome. It has happened: duplicates are told
+  // so. It has not: the next call runs it. kUnavailable: a caller holds it still; kNotFound: there
+  // is none that is open. Written to the log and the audit file, before and after.
+  enum class Outcome : uint8_t { kApplied, kNotApplied };
+  Status Resolve(std::string_view ref, Outcome outcome, std::string_view why);
+
+  GateCounts counts() const;
+  const GateOptions& options() const;
+
+ private:
+  explicit Gate(std::shared_ptr<GateCore> core);
+  std::shared_ptr<GateCore> core_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpGate: the gate in front of an endpoint, by the header Idempotency-Key (IETF draft
+// "The Idempotency-Key HTTP Header Field"). Of no server: an adapter for cpp-httplib is in
+// examples/http_gate.
+//
+//   HttpAnswer answer = http_gate.Handle({.keys = {"7f3c"}, .tenant = user, .route = "POST /order",
+//                                         .contents = Contents::OfBytes(body)},
+//                                        [&](const Ticket&) { return PlaceOrder(body); });
+//
+// Promise: the handler runs once for a key of a tenant and route; copies get its stored answer,
+// marked `Idempotent-Replayed: true`. Everything else is a problem (application/problem+json, with
+// state, ref, safe_new_key):
+//
+//   400  the key is missing, or no key
+//   409  in progress, with Retry-After; or uncertain, for an operator
+//   410  finished, but its answer is not available: too large, streamed, or too old
+//   422  the key was used for another request
+//   503  the window did not answer, with Retry-After
+//
+// Limits: authenticate before it, since a stored answer is given to whoever has tenant, route and
+// key; throttle after it, in the handler, so that copies cost no quota. A streamed answer is never
+// stored.
+//
+// Failure: if the answer cannot be put on record, it is given all the same: its effect has
+// happened, and copies are told that it is in progress, later uncertain.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oncemq/gate/gate.h"
+
+namespace oncemq {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpCall {
+  // The values of all its headers Idempotency-Key.
+  std::vector<std::string> keys;
+  std::string tenant;
+  std::string route;  // method and path pattern
+  Contents contents;  // of the request; with all that a copy has to have alike
+  std::vector<EarlierContents> earlier = {};
+};
+
+struct HttpAnswer {
+  int status = 200;
+  HttpHeaders headers = {};
+  std::string body = {};
+  bool streamed = false;  // the body is not here
+  bool unsure = false;    // the handler does not know whether its effect happened
+};
+
+struct HttpGateOptions {
+  // Without a key: 400. False: the handler runs without protection.
+  bool required = true;
+  // Which answers are final. After another one the handler has not had its effect, and the next
+  // copy runs it.
+  enum class Stored : uint8_t {
+    kSuccess,    // 2xx and 3xx
+    kPermanent,  // these and 4xx, but 408, 409 and 429
+    kAll,
+  };
+  Stored stored = Stored::kPermanent;
+  // The headers of an answer that are stored with it.
+  std::vector<std::string> headers = {"Content-Type", "Location"};
+  milliseconds wait{0};     // as PreOptions
+  bool find_twins = false;  // likewise; logged
+};
+
+// The key of a request: bare, or an sf-string in quotes; 1 to 255 characters of visible ASCII, and
+// spaces in quotes. kInvalid says what is wrong.
+Result<std::string> IdempotencyKeyOf(const std::vector<std::string>& values);
+
+class HttpGate {
+ public:
+  using Handler = std::function<HttpAnswer(const Ticket& ticket)>;
+
+  explicit HttpGate(std::shared_ptr<Gate> gate, HttpGateOptions options = {})
+      : gate_(std::move(gate)), options_(std::move(options)) {}
+
+  HttpAnswer Handle(const HttpCall& call, const Handler& handler);
+
+ private:
+  bool IsFinal(int status) const;
+  HttpAnswer Run(Ticket ticket, const Handler& handler);
+
+  const std::shared_ptr<Gate> gate_;
+  const HttpGateOptions options_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate_core.h"
+
+#include <algorithm>
+#include <array>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
+#include "oncemq/base/random.h"
+#include "parts.h"
+#include "sha256.h"
+#include "stored_answer.h"
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kFirstPause{2};
+constexpr milliseconds kFirstLook{5};  // while an outcome is waited for
+constexpr milliseconds kLongestLook{100};
+constexpr milliseconds kAskAgain{1'000};  // an effect takes less, as a rule, whatever its lease
+constexpr milliseconds kForgetAtOnce{1};
+constexpr size_t kMaxAbandoned = 10'000;
+constexpr size_t kAbandonedAtOnce = 100;
+constexpr size_t kMaxKey = 1'024;
+constexpr int kRecipeShift = 24;
+
+uint64_t NumberIn(const ContentsDigest& digest, size_t from, size_t bytes) {
+  uint64_t number = 0;
+  for (size_t i = from; i < from + bytes; i++) {
+    number = number << 8 | digest[i];
+  }
+  return number;
+}
+
+// The id of an operation: a kind, its scope and what names it, under the application's name.
+std::string IdFor(std::string_view application, char kind, std::span<const std::string_view> scope,
+                  std::string_view name) {
+  std::string parts(1, kind);
+  AppendVarint(parts, scope.size());
+  for (const std::string_view part : scope) {
+    AppendPart(parts, part);
+  }
+  AppendPart(parts, name);
+  const ContentsDigest digest = Sha256(parts);
+  return std::string(application) + "/" +
+         HexOfBytes({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+PreAnswer AnswerOf(PreState state, const std::string& ref) {
+  PreAnswer answer;
+  answer.state = state;
+  answer.ref = ref;
+  return answer;
+}
+
+}  // namespace
+
+GateCore::GateCore(std::shared_ptr<Window> window, const GateOptions& options, const Clock& clock)
+    : window_(std::move(window)),
+      options_(options),
+      clock_(clock),
+      opaque_(window_->capabilities().level == Level::kOpaque),
+      process_(SecureRandom64()) {}
+
+GateCore::HeldPtr GateCore::NewOperation(const Contents& contents, const PreOptions& options) {
+  auto operation = std::make_unique<Held>();
+  operation->core = shared_from_this();
+  operation->window = window_.get();
+  operation->token = NewToken();
+  const bool keyed = !options.key.empty();
+  operation->ref = IdFor(options_.application, keyed ? 'k' : 'c', options.scope,
+                         keyed ? options.key : contents.canonical());
+  if (keyed && options.find_twins && !contents.canonical().empty()) {
+    operation->index = IdFor(options_.application, 'i', options.scope, contents.canonical());
+  }
+  return operation;
+}
+
+// Contents that are the key need no comparison.
+std::vector<GateCore::Version> GateCore::VersionsOf(const Contents& contents, uint8_t recipe,
+                                                    const PreOptions& options) {
+  const auto version = [](uint8_t number, const Contents& made) {
+    if (made.canonical().empty()) {
+      return Version{.recipe = number};
+    }
+    const ContentsDigest digest = DigestOf(made);
+    const auto print = static_cast<uint32_t>(NumberIn(digest, 0, 3));
+    return Version{number, uint32_t{number} << kRecipeShift | print,
+                   std::max<uint64_t>(NumberIn(digest, 8, 8), 1)};
+  };
+  if (options.key.empty() || ONCEMQ_MUTANT("gate-contents-not-compared")) {
+    return {Version{.recipe = recipe}};
+  }
+  std::vector<Version> versions{version(recipe, contents)};
+  for (const EarlierContents& earlier : options.earlier) {
+    versions.push_back(version(earlier.recipe, earlier.contents));
+  }
+  return versions;
+}
+
+PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
+  const bool named = !options.key.empty() || !contents.canonical().empty();
+  const bool recipes = std::all_of(options.earlier.begin(), options.earlier.end(),
+                                   [](const EarlierContents& one) { return one.recipe > 0; });
+  if (!named || !recipes || options.key.size() > kMaxKey) {
+    PreAnswer wrong;
+    wrong.error = {Code::kInvalid, Effect::kNone,
+                   "an operation needs contents or a key of at most 1,024 bytes, and earlier "
+                   "contents need their recipe"};
+    Count(wrong);
+    return wrong;
+  }
+  const HeldPtr operation = NewOperation(contents, options);
+  const std::vector<Version> versions = VersionsOf(contents, options_.recipe, options);
+  if (any_abandoned_) {
+    ReleaseAbandoned();
+  }
+  PreAnswer answer = Once(*operation, versions);
+  const BootTime until = BootNow() + options.wait;
+  for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < until;
+       look = std::min(2 * look, kLongestLook)) {
+    SleepFor(
+        std::min({look, answer.retry_after, std::chrono::ceil<milliseconds>(until - BootNow())}));
+    // The claim is the look: nothing can come between them.
+    answer = Once(*operation, versions);
+  }
+  Count(answer);
+  return answer;
+}
+
+// Asks each window that may decide.
+PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions) {
+  const bool has_next = options_.fault == GateOptions::Fault::kNextEngine;
+  const BootTime until = Until();
+  const milliseconds for_next =
+      has_next ? options_.next->capabilities().longest_call : milliseconds(0);
+  auto claimed = Claim(operation, versions, until - for_next);
+  if (claimed) {
+    return Judge(operation, versions, *std::move(claimed));
+  }
+  Held other = operation;
+  if (IsOutage(claimed.error()) && options_.fault == GateOptions::Fault::kPermitUnprotected) {
+    other.unprotected = true;
+    other.digest = versions.front().digest;
+    totals_.unprotected++;
+    return Permit(other);
+  }
+  if (claimed.error().effect == Effect::kUnknown) {
+    Abandon(operation);
+  }
+  if (!IsOutage(claimed.error()) || !has_next) {
+    return Failed(operation, claimed.error());
+  }
+  other.token = NewToken();
+  other.window = options_.next.get();
+  totals_.next_engine++;
+  auto second = Claim(other, versions, until);
+  return second ? Judge(other, versions, *std::move(second)) : Failed(other, second.error());
+}
+
+Status GateCore::Ask(const Window& window, BootTime until, const std::function<Status()>& call) {
+  const milliseconds longest = window.capabilities().longest_call;
+  bool unknown = false;
+  for (milliseconds pause = kFirstPause;; pause *= 2) {
+    Status done = call();
+    if (done) {
+      return done;
+    }
+    unknown = unknown || done.error().effect == Effect::kUnknown;
+    if (!IsOutage(done.error()) || BootNow() + pause + longest > until) {
+      done.error().effect = unknown ? Effect::kUnknown : Effect::kNone;
+      return done;
+    }
+    SleepFor(pause);
+  }
+}
+
+// Under each version in turn, until the record does not object.
+Result<GateCore::Claimed> GateCore::Claim(const Held& operation, std::span<const Version> versions,
+                                          BootTime until) {
+  Claimed claimed;
+  for (const Version& version : versions) {
+    const std::array<ClaimRequest, 2> requests{
+        ClaimRequest{
+            .id = operation.ref,
+            .token = operation.token,
+            .fingerprint = version.fingerprint,
+            .lease = ONCEMQ_MUTANT("gate-lease-of-the-window") ? milliseconds(0) : options_.lease},
+        ClaimRequest{.id = operation.index, .token = operation.token, .lease = options_.lease}};
+    const size_t count = operation.index.empty() ? 1 : 2;
+    std::array<ClaimAnswer, 2> answers;
+    const Status asked = Ask(*operation.window, until, [&] {
+      return operation.window->Claim({requests.data(), count}, {answers.data(), count});
+    });
+    if (!asked) {
+      return asked.error();
+    }
+    claimed = {std::move(answers[0]), std::move(answers[1]), version.digest};
+    const bool index_alone = count == 2 && claimed.answer.answer != Answer::kGranted &&
+                             claimed.index.answer == Answer::kGranted;
+    if (index_alone) {
+      Held only = operation;
+      only.ref = only.index;
+      only.index.clear();
+      static_cast<void>(Release(only, /*uncertain=*/false, until));
+    }
+    if (claimed.answer.answer != Answer::kConflict) {
+      break;
+    }
+  }
+  return claimed;
+}
+
+PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions,
+                          Claimed claimed) {
+  switch (claimed.answer.answer) {
+    case Answer::kGranted:
+      return Granted(operation, claimed);
+    case Answer::kDuplicate:
+      return Duplicate(operation, claimed);
+    case Answer::kConflict:
+      return Conflict(operation, versions);
+    case Answer::kInFlight: {
+      PreAnswer answer = AnswerOf(PreState::kInProgress, operation.ref);
+      const auto wait = std::chrono::ceil<milliseconds>(claimed.answer.wait);
+      answer.retry_after = std::clamp(wait, milliseconds(1), kAskAgain);
+      return answer;
+    }
+    case Answer::kAttached:
+    case Answer::kOutsideWindow:
+    case Answer::kIncomplete:
+    case Answer::kFenced:
+      break;
+  }
+  return Failed(operation, {Code::kInvalid, Effect::kNone,
+                            "the window answers `" + std::string(ToString(claimed.answer.answer)) +
+                                "`: it is not for a gate"});
+}
+
+PreAnswer GateCore::Permit(const Held& operation) {
+  PreAnswer answer = AnswerOf(PreState::kPermitted, operation.ref);
+  answer.ticket = Ticket(std::make_unique<Held>(operation));
+  return answer;
+}
+
+PreAnswer GateCore::Granted(const Held& operation, const Claimed& claimed) {
+  Held held = operation;
+  held.digest = claimed.digest;
+  held.uncertain = claimed.answer.uncertain;
+  if (held.uncertain && options_.uncertain == GateOptions::Uncertain::kTell) {
+    // Back to where it was. If that fails, its lease brings it there.
+    static_cast<void>(Release(held, /*uncertain=*/true, Until()));
+    return AnswerOf(PreState::kUncertain, operation.ref);
+  }
+  if (!held.index.empty() && claimed.index.answer != Answer::kGranted) {
+    const auto stored = DecodeAnswer(claimed.index.result);
+    const std::string twin = stored ? std::string(stored->result) : held.index;
+    held.index.clear();
+    PreAnswer answer = Permit(held);
+    answer.twin = twin == held.ref ? "" : twin;
+    return answer;
+  }
+  return Permit(held);
+}
+
+PreAnswer GateCore::Duplicate(const Held& operation, const Claimed& claimed) {
+  const StoredAnswer stored = DecodeAnswer(claimed.answer.result).value_or(StoredAnswer{});
+  if (stored.kind == StoredAnswer::Kind::kNotApplied) {
+    PreAnswer soon = AnswerOf(PreState::kInProgress, operation.ref);
+    soon.retry_after = kForgetAtOnce;
+    return soon;
+  }
+  // The fingerprint of the window is short; this part of the digest is not.
+  if (stored.digest != 0 && claimed.digest != 0 && stored.digest != claimed.digest) {
+    PreAnswer other = AnswerOf(PreState::kConflict, operation.ref);
+    other.safe_new_key = true;
+    return other;
+  }
+  PreAnswer answer = AnswerOf(PreState::kDuplicate, operation.ref);
+  answer.has_result = stored.kind == StoredAnswer::Kind::kResult &&
+                      (stored.until_micros == 0 || clock_.Wall().micros < stored.until_micros);
+  answer.result = answer.has_result ? stored.result : "";
+  return answer;
+}
+
+PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> versions) {
+  PreAnswer answer = AnswerOf(PreState::kConflict, operation.ref);
+  answer.safe_new_key = true;
+  MarkerView view;
+  const std::string_view id = operation.ref;
+  if (operation.window->Peek({&id, 1}, {&view, 1}) && view.fingerprint != 0) {
+    const uint32_t recipe = view.fingerprint >> kRecipeShift;
+    answer.policy_changed =
+        std::none_of(versions.begin(), versions.end(),
+                     [&](const Version& version) { return version.recipe == recipe; });
+    // It may be the same operation.
+    answer.safe_new_key = !answer.policy_changed;
+  }
+  return answer;
+}
+
+PreAnswer GateCore::Failed(const Held& operation, const Error& error) {
+  PreAnswer answer = AnswerOf(PreState::kError, operation.ref);
+  answer.error = error;
+  answer.retry_after = kAskAgain;
+  return answer;
+}
+
+void GateCore::Count(const PreAnswer& answer) {
+  totals_.twins += answer.twin.empty() ? 0 : 1;
+  switch (answer.state) {
+    case PreState::kPermitted:
+      totals_.permitted++;
+      break;
+    case PreState::kDuplicate:
+      totals_.duplicates++;
+      break;
+    case PreState::kInProgress:
+      totals_.in_progress++;
+      break;
+    case PreState::kConflict:
+      totals_.conflicts++;
+      break;
+    case PreState::kUncertain:
+      totals_.uncertain++;
+      break;
+    case PreState::kError:
+      totals_.errors++;
+      break;
+  }
+}
+
+Status GateCore::Finish(Held& held, const std::string_view* result) {
+  const BootTime until = Until();
+  held.finished = true;
+  if (held.unprotected) {
+    if (const Status claimed = ClaimAfterwards(held, until); !claimed) {
+      totals_.unmarked++;
+      return claimed;
+    }
+    held.unprotected = false;
+  }
+  StoredAnswer stored{.digest = held.digest};
+  if (result != nullptr) {
+    stored.kind = StoredAnswer::Kind::kResult;
+    stored.result = *result;
+  }
+  const WallTime now = clock_.Wall();
+  if (options_.keep_result != milliseconds(0)) {
+    stored.until_micros = now.micros + microseconds(options_.keep_result).count();
+  }
+  std::string bytes = EncodeAnswer(stored);
+  if (bytes.size() > held.window->capabilities().max_result_bytes) {
+    bytes = EncodeAnswer({.digest = held.digest});
+  }
+  const std::string index = EncodeAnswer({.result = held.ref});
+  const milliseconds keep = ONCEMQ_MUTANT("gate-retention-of-the-window")
+                                ? milliseconds(0)
+                                : options_.retention.Keep(now);
+  const std::array<CompleteRequest, 2> requests{
+      CompleteRequest{.id = held.ref, .token = held.token, .result = bytes, .keep = keep},
+      CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
+  const size_t count = held.index.empty() ? 1 : 2;
+  std::array<Change, 2> changes{};
+  const Status done = Ask(*held.window, until, [&] {
+    return held.window->Complete({requests.data(), count}, {changes.data(), count});
+  });
+  if (done && changes[0] != Change::kMade && !ONCEMQ_MUTANT("gate-overtaken-final-is-done")) {
+    totals_.overtaken++;
+    return Error{Code::kFenced, Effect::kNone,
+                 held.ref + ": its lease had ended, and somebody else has taken it over"};
+  }
+  return done;
+}
+
+// The window was out of reach at Pre().
+Status GateCore::ClaimAfterwards(const Held& held, BootTime until) {
+  const std::array<Version, 1> any;
+  const auto claimed = Claim(held, any, until);
+  if (!claimed) {
+    return claimed.error();
+  }
+  if (claimed->answer.answer == Answer::kGranted) {
+    return {};
+  }
+  totals_.overtaken++;
+  return Error{Code::kFenced, Effect::kNone,
+               held.ref + ": it ran without protection, and also under another ticket"};
+}
+
+Status GateCore::Release(const Held& operation, bool uncertain, BootTime until) {
+  const std::array<ReleaseRequest, 2> requests{
+      ReleaseRequest{operation.ref, operation.token, uncertain},
+      ReleaseRequest{operation.index, operation.token, false}};
+  const size_t count = operation.index.empty() ? 1 : 2;
+  std::array<Change, 2> changes{};
+  return Ask(*operation.window, until, [&] {
+    return operation.window->Release({requests.data(), count}, {changes.data(), count});
+  });
+}
+
+Status GateCore::Free(Held& held, bool uncertain) {
+  if (held.unprotected) {
+    Abandon(held);
+    return {};
+  }
+  if (ONCEMQ_MUTANT("gate-failure-frees-nothing")) {
+    return {};
+  }
+  return Release(held, uncertain && opaque_, Until());
+}
+
+void GateCore::Dropped(Held& held) {
+  totals_.dropped += held.finished ? 0 : 1;
+  const bool frees = options_.dropped == GateOptions::Dropped::kFailed && !held.finished;
+  // A free operation runs again: never where its effect may be there.
+  if (frees || ONCEMQ_MUTANT("gate-drop-frees-what-may-have-happened")) {
+    static_cast<void>(Free(held, /*uncertain=*/false));
+  }
+}
+
+void GateCore::Abandon(const Held& operation) {
+  MutexLock lock(mutex_);
+  if (operation.window == window_.get() && abandoned_.size() < kMaxAbandoned) {
+    abandoned_.emplace_back(operation.ref, operation.token);
+    if (!operation.index.empty()) {
+      abandoned_.emplace_back(operation.index, operation.token);
+    }
+    any_abandoned_ = true;
+  }
+}
+
+// Before the next claim: it may be of the same operation, whose effect has surely not happened.
+void GateCore::ReleaseAbandoned() {
+  std::vector<std::pair<std::string, Token>> some;
+  {
+    MutexLock lock(mutex_);
+    const size_t count = std::min(kAbandonedAtOnce, abandoned_.size());
+    some.assign(abandoned_.end() - static_cast<std::ptrdiff_t>(count), abandoned_.end());
+    abandoned_.resize(abandoned_.size() - count);
+    any_abandoned_ = !abandoned_.empty();
+  }
+  std::vector<ReleaseRequest> requests;
+  for (const auto& [id, token] : some) {
+    requests.push_back({.id = id, .token = token});
+  }
+  std::vector<Change> changes(requests.size());
+  if (!window_->Release(requests, changes)) {
+    MutexLock lock(mutex_);
+    abandoned_.insert(abandoned_.end(), some.begin(), some.end());
+    any_abandoned_ = true;
+  }
+}
+
+GateCounts GateCore::counts() const {
+  return {totals_.permitted,   totals_.duplicates, totals_.in_progress, totals_.conflicts,
+          totals_.uncertain,   totals_.errors,     totals_.unprotected, totals_.unmarked,
+          totals_.next_engine, totals_.dropped,    totals_.overtaken,   totals_.twins};
+}
+
+}  // namespace oncemq

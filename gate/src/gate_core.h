@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// GateCore: what gate and tickets share. An operation is one id of the window, claimed without a
+// partition and without ownership (transitions 1, 4, 5 and 6).
+//
+// Thread safety: any thread; an operation belongs to one at a time.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "oncemq/base/mutex.h"
+#include "oncemq/gate/gate.h"
+
+namespace oncemq {
+
+// A claimed operation, until its word is said.
+struct Ticket::Held {
+  std::shared_ptr<GateCore> core;
+  Window* window = nullptr;
+  std::string ref;    // its id
+  std::string index;  // the id of its contents; empty: they are not looked for
+  Token token;
+  uint64_t digest = 0;  // as in StoredAnswer
+  bool uncertain = false;
+  bool unprotected = false;
+  bool finished = false;  // Final() was said: the effect is there, on record or not
+};
+
+class GateCore final : public std::enable_shared_from_this<GateCore> {
+ public:
+  GateCore(std::shared_ptr<Window> window, const GateOptions& options, const Clock& clock);
+
+  PreAnswer Pre(const Contents& contents, const PreOptions& options);
+  Result<MarkerView> Show(std::string_view ref);
+  Status Resolve(std::string_view ref, Gate::Outcome outcome, std::string_view why);
+  GateCounts counts() const;
+  const GateOptions& options() const { return options_; }
+
+  // Of a ticket. `result`: nullptr for one that is not stored.
+  Status Finish(Ticket::Held& held, const std::string_view* result);
+  Status Free(Ticket::Held& held, bool uncertain);
+  void Dropped(Ticket::Held& held);
+
+ private:
+  // One way in which the program makes the contents of an operation.
+  struct Version {
+    uint8_t recipe = 0;
+    uint32_t fingerprint = 0;  // 0: nothing is compared
+    uint64_t digest = 0;
+  };
+  struct Claimed {
+    ClaimAnswer answer;
+    ClaimAnswer index;
+    uint64_t digest = 0;  // of the version that the record has
+  };
+  using Held = Ticket::Held;
+  using HeldPtr = std::unique_ptr<Held>;
+
+  HeldPtr NewOperation(const Contents& contents, const PreOptions& options);
+  static std::vector<Version> VersionsOf(const Contents& contents, uint8_t recipe,
+                                         const PreOptions& options);
+  PreAnswer Once(const Held& operation, std::span<const Version> versions);
+  Result<Claimed> Claim(const Held& operation, std::span<const Version> versions, BootTime until);
+  PreAnswer Judge(const Held& operation, std::span<const Version> versions, Claimed claimed);
+  PreAnswer Granted(const Held& operation, const Claimed& claimed);
+  PreAnswer Duplicate(const Held& operation, const Claimed& claimed);
+  PreAnswer Conflict(const Held& operation, std::span<const Version> versions);
+  PreAnswer Failed(const Held& operation, const Error& error);
+  PreAnswer Permit(const Held& operation);
+  void Count(const PreAnswer& answer);
+  // Repeats a call that was not answered, as long as another one fits in before `until`.
+  static Status Ask(const Window& window, BootTime until, const std::function<Status()>& call);
+  Status Release(const Held& operation, bool uncertain, BootTime until);
+  Status ClaimAfterwards(const Held& held, BootTime until);
+  // A claim that nobody uses, and that may be on record.
+  void Abandon(const Held& operation);
+  void ReleaseAbandoned();
+  Status ResolveClaimed(Held& operation, Gate::Outcome outcome);
+  Status Audit(std::string_view ref, Gate::Outcome outcome, std::string_view why,
+               std::string_view result) const;
+  Token NewToken() { return {process_, ++attempts_}; }
+  BootTime Until() const { return BootNow() + options_.within; }
+
+  const std::shared_ptr<Window> window_;
+  const GateOptions options_;
+  const Clock& clock_;
+  const bool opaque_;
+  const uint64_t process_;
+  std::atomic<uint64_t> attempts_{0};
+
+  struct Totals {
+    std::atomic<uint64_t> permitted{0};
+    std::atomic<uint64_t> duplicates{0};
+    std::atomic<uint64_t> in_progress{0};
+    std::atomic<uint64_t> conflicts{0};
+    std::atomic<uint64_t> uncertain{0};
+    std::atomic<uint64_t> errors{0};
+    std::atomic<uint64_t> unprotected{0};
+    std::atomic<uint64_t> unmarked{0};
+    std::atomic<uint64_t> next_engine{0};
+    std::atomic<uint64_t> dropped{0};
+    std::atomic<uint64_t> overtaken{0};
+    std::atomic<uint64_t> twins{0};
+  };
+  Totals totals_;
+
+  Mutex mutex_;
+  std::vector<std::pair<std::string, Token>> abandoned_ GUARDED_BY(mutex_);
+  std::atomic<bool> any_abandoned_{false};
+};
+
+}  // namespace oncemq

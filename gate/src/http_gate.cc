@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oncemq/gate/http_gate.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <optional>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/log.h"
+#include "parts.h"
+
+namespace oncemq {
+namespace {
+
+bool SameName(std::string_view one, std::string_view other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
+
+// Status, then headers by pairs, then the body: each header after its length.
+std::string EncodeHttp(const HttpAnswer& answer, const std::vector<std::string>& kept) {
+  HttpHeaders headers;
+  for (const auto& header : answer.headers) {
+    const bool wanted = std::any_of(kept.begin(), kept.end(), [&](const std::string& name) {
+      return SameName(name, header.first);
+    });
+    if (wanted) {
+      headers.push_back(header);
+    }
+  }
+  std::string bytes;
+  AppendVarint(bytes, static_cast<uint64_t>(answer.status));
+  AppendVarint(bytes, headers.size());
+  for (const auto& [name, value] : headers) {
+    AppendPart(bytes, name);
+    AppendPart(bytes, value);
+  }
+  return bytes + answer.body;
+}
+
+std::optional<std::string_view> TakePart(std::string_view& bytes) {
+  ByteReader reader(bytes);
+  const auto size = reader.Varint();
+  if (!size || *size > reader.rest().size()) {
+    return std::nullopt;
+  }
+  const std::string_view part = reader.rest().substr(0, *size);
+  bytes = reader.rest().substr(*size);
+  return part;
+}
+
+std::optional<HttpAnswer> DecodeHttp(std::string_view bytes) {
+  ByteReader reader(bytes);
+  const auto status = reader.Varint();
+  const auto count = reader.Varint();
+  if (!count || *status > 999 || *count > reader.rest().size()) {
+    return std::nullopt;
+  }
+  HttpAnswer answer{.status = static_cast<int>(*status)};
+  std::string_view rest = reader.rest();
+  for (uint64_t i = 0; i < *count; i++) {
+    const auto name = TakePart(rest);
+    const auto value = name ? TakePart(rest) : std::nullopt;
+    if (!value) {
+      return std::nullopt;
+    }
+    answer.headers.emplace_back(*name, *value);
+  }
+  answer.body = rest;
+  return answer;
+}
+
+// `state` and `title` are ours, and a ref has letters, digits and a few signs: none is escaped.
+HttpAnswer Problem(int status, std::string_view title, std::string_view state,
+                   const PreAnswer& pre) {
+  HttpAnswer answer{.status = status};
+  answer.headers.emplace_back("Content-Type", "application/problem+json");
+  if (pre.retry_after > milliseconds(0)) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(pre.retry_after);
+    answer.headers.emplace_back("Retry-After", std::to_string(seconds.count()));
+  }
+  answer.body = "{\"type\":\"about:blank\",\"title\":\"" + std::string(title) +
+                "\",\"status\":" + std::to_string(status) + ",\"state\":\"" + std::string(state) +
+                "\",\"ref\":\"" + pre.ref +
+                "\",\"safe_new_key\":" + (pre.safe_new_key ? "true" : "false") + "}";
+  return answer;
+}
+
+HttpAnswer Replayed(const PreAnswer& pre) {
+  auto stored = pre.has_result ? DecodeHttp(pre.result) : std::nullopt;
+  if (!stored) {
+    return Problem(410, "The request has been carried out; its answer is not available any more",
+                   ToString(pre.state), pre);
+  }
+  stored->headers.emplace_back("Idempotent-Replayed", "true");
+  return *std::move(stored);
+}
+
+HttpAnswer Refused(const PreAnswer& pre) {
+  const std::string_view state = ToString(pre.state);
+  switch (pre.state) {
+    case PreState::kInProgress:
+      return Problem(409, "The same request is being carried out", state, pre);
+    case PreState::kUncertain:
+      return Problem(409, "Nobody knows whether this request was carried out; ask with its ref",
+                     state, pre);
+    case PreState::kConflict:
+      return pre.policy_changed
+                 ? Problem(422, "The request was recorded by another version of this service",
+                           "policy_changed", pre)
+                 : Problem(422, "The Idempotency-Key was used for another request", state, pre);
+    case PreState::kPermitted:
+    case PreState::kDuplicate:
+    case PreState::kError:
+      break;
+  }
+  return Problem(503, "Requests cannot be protected now; this one was not carried out", state, pre);
+}
+
+}  // namespace
+
+bool HttpGate::IsFinal(int status) const {
+  constexpr int kTimeout = 408;
+  constexpr int kConflicts = 409;
+  constexpr int kTooMany = 429;
+  switch (options_.stored) {
+    case HttpGateOptions::Stored::kAll:
+      return true;
+    case HttpGateOptions::Stored::kSuccess:
+      return status < 400;
+    case HttpGateOptions::Stored::kPermanent:
+      break;
+  }
+  return status < 500 && status != kTimeout && status != kConflicts && status != kTooMany;
+}
+
+HttpAnswer HttpGate::Run(Ticket ticket, const Handler& handler) {
+  HttpAnswer answer = handler(ticket);
+  const std::string ref = ticket.ref();
+  Status said;
+  if (answer.unsure) {
+    said = ticket.Unsure();
+  } else if (!IsFinal(answer.status)) {
+    said = ticket.Fail();
+  } else {
+    said = answer.streamed ? ticket.FinalWithoutResult()
+                           : ticket.Final(EncodeHttp(answer, options_.headers));
+  }
+  if (!said) {
+    Log(LogLevel::kWarn, "gate", "an answer is not on record",
+        {{"ref", ref}, {"error", ToString(said.error())}});
+  }
+  return answer;
+}
+
+HttpAnswer HttpGate::Handle(const HttpCall& call, const Handler& handler) {
+  if (call.keys.empty() && !options_.required) {
+    return handler(Ticket());
+  }
+  const auto key = IdempotencyKeyOf(call.keys);
+  if (!key) {
+    PreAnswer nothing;
+    nothing.safe_new_key = true;
+    return Problem(400,
+                   call.keys.empty() ? "This request needs a header Idempotency-Key"
+                                     : "The Idempotency-Key is not a valid one",
+                   "invalid_key", nothing);
+  }
+  PreAnswer pre = gate_->Pre(call.contents, {.key = *key,
+                                             .scope = {call.tenant, call.route},
+                                             .wait = options_.wait,
+                                             .earlier = call.earlier,
+                                             .find_twins = options_.find_twins});
+  if (!pre.twin.empty()) {
+    Log(LogLevel::kWarn, "gate", "the same request came under another key",
+        {{"ref", pre.ref}, {"twin", pre.twin}});
+  }
+  if (pre.state == PreState::kPermitted) {
+    return Run(std::move(pre.ticket), handler);
+  }
+  return pre.state == PreState::kDuplicate ? Replayed(pre) : Refused(pre);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window whose calls fail, or whose answers are lost.
+//
+// Thread safety: as the window inside; the switches from any thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq::testing {
+
+class FaultyWindow final : public Window {
+ public:
+  explicit FaultyWindow(std::shared_ptr<Window> inner) : inner_(std::move(inner)) {}
+
+  std::atomic<bool> down{false};          // nothing arrives
+  std::atomic<bool> lose_answers{false};  // it arrives and is done, and no answer comes
+  std::atomic<int> fails{0};              // so many calls, and then it works again
+  std::atomic<int> claims{0};
+
+  const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+    return inner_->RaiseOwn(source, partition, floor);
+  }
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    claims++;
+    return Through([&] { return inner_->Claim(requests, answers); });
+  }
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
+    return Through([&] { return inner_->Complete(requests, answers); });
+  }
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
+    return Through([&] { return inner_->Release(requests, answers); });
+  }
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override {
+    return inner_->Park(requests, answers);
+  }
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
+    return inner_->Renew(requests, answers);
+  }
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
+    return inner_->Restore(requests, answers);
+  }
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    return Through([&] { return inner_->Peek(ids, views); });
+  }
+
+ private:
+  template <class Call>
+  Status Through(Call call) {
+    if (down || fails > 0) {
+      fails -= fails > 0 ? 1 : 0;
+      return Error{Code::kUnavailable, Effect::kNone, "down"};
+    }
+    Status done = call();
+    return lose_answers ? Status(Error{Code::kTimeout, Effect::kUnknown, "no answer"}) : done;
+  }
+
+  const std::shared_ptr<Window> inner_;
+};
+
+}  // namespace oncemq::testing

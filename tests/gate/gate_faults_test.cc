@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// A window that does not answer: the policies of the gate, its retries and its time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "faulty_window.h"
+#include "gate_engines.h"
+#include "support/tcp_proxy.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/clients/postgres_client.h"
+#include "oncemq/dedup/postgres_window.h"
+#include "support/postgres_server.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/dedup/redis_window.h"
+#include "support/redis_server.h"
+#endif
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GateFaults : public GateTest {
+ protected:
+  // A gate over a window that can be made to fail, and `gate()` over the same one as it is.
+  void OpenFaulty(const GateOptions& options = Usual()) {
+    Open();
+    faulty_ = std::make_shared<FaultyWindow>(window());
+    caller_ = *Gate::Open(faulty_, options, clock_);
+  }
+  // One call fits in, and no retry.
+  GateOptions WithoutRetries() {
+    GateOptions options = Usual();
+    const milliseconds longest = GetParam().open(Level::kOpaque, 0)->capabilities().longest_call;
+    options.within = std::max(longest, milliseconds(1));
+    return options;
+  }
+  PreAnswer CallerPre(std::string_view key) {
+    return caller_->Pre(Contents::OfBytes("order"), {.key = key});
+  }
+
+  std::shared_ptr<FaultyWindow> faulty_;
+  std::unique_ptr<Gate> caller_;
+};
+INSTANTIATE_TEST_SUITE_P(Over, GateFaults, ::testing::ValuesIn(GateEngines()), NameOf);
+
+TEST_P(GateFaults, ACallIsRepeatedWithItsToken) {
+  OpenFaulty();
+  faulty_->fails = 3;
+  PreAnswer pre = CallerPre("a");
+  ASSERT_EQ(pre.state, PreState::kPermitted);
+  EXPECT_EQ(faulty_->claims, 4);
+  faulty_->fails = 2;
+  ASSERT_TRUE(pre.ticket.Final("r"));
+  EXPECT_EQ(Pre("a").result, "r");
+}
+
+// What Final() says has happened, on record or not.
+TEST_P(GateFaults, AFinalThatFailsNeverFreesItsOperation) {
+  GateOptions options = WithoutRetries();
+  OpenFaulty(options);
+  PreAnswer pre = CallerPre("a");
+  faulty_->down = true;
+  EXPECT_FALSE(pre.ticket.Final("r"));
+  EXPECT_EQ(pre.ticket.Fail().error().code, Code::kInvalid);
+  faulty_->down = false;
+  { const Ticket gone = std::move(pre.ticket); }
+  EXPECT_EQ(Pre("a").state, PreState::kInProgress);
+  Advance(options.lease + milliseconds(1'000));
+  EXPECT_EQ(Pre("a").state, PreState::kUncertain);
+}
+
+TEST_P(GateFaults, AFinalMayBeRepeated) {
+  GateOptions options = WithoutRetries();
+  OpenFaulty(options);
+  PreAnswer pre = CallerPre("a");
+  faulty_->lose_answers = true;
+  EXPECT_FALSE(pre.ticket.Final("r"));
+  faulty_->lose_answers = false;
+  EXPECT_TRUE(pre.ticket.Final("r"));
+  EXPECT_EQ(Pre("a").result, "r");
+}
+
+TEST_P(GateFaults, ByDefaultAnErrorIsReturned) {
+  GateOptions options = WithoutRetries();
+  OpenFaulty(options);
+  faulty_->down = true;
+  const PreAnswer pre = CallerPre("a");
+  EXPECT_EQ(pre.state, PreState::kError);
+  EXPECT_EQ(pre.error.code, Code::kUnavailable);
+  EXPECT_GT(pre.retry_after, milliseconds(0));
+  EXPECT_FALSE(static_cast<bool>(pre.ticket));
+  EXPECT_EQ(caller_->counts().errors, 1u);
+}
+
+TEST_P(GateFaults, AnUnprotectedRunIsCountedAndOnRecordIfTheWindowIsBackAtItsEnd) {
+  GateOptions options = WithoutRetries();
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  OpenFaulty(options);
+  faulty_->down = true;
+  PreAnswer back = CallerPre("back");
+  PreAnswer still = CallerPre("still");
+  ASSERT_EQ(back.state, PreState::kPermitted);
+  EXPECT_TRUE(back.ticket.unprotected());
+  EXPECT_FALSE(still.ticket.Final("r"));
+  faulty_->down = false;
+  ASSERT_TRUE(back.ticket.Final("r"));
+  EXPECT_EQ(Pre("back").result, "r");
+  EXPECT_EQ(Pre("back", Contents::OfBytes("another order")).state, PreState::kConflict);
+  EXPECT_EQ(caller_->counts().unprotected, 2u);
+  EXPECT_EQ(caller_->counts().unmarked, 1u);
+}
+
+TEST_P(GateFaults, AnUnprotectedRunLearnsThatAnotherOneWasFaster) {
+  GateOptions options = WithoutRetries();
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  OpenFaulty(options);
+  faulty_->down = true;
+  PreAnswer alone = CallerPre("a");
+  faulty_->down = false;
+  Run("a", "of the other one");
+  EXPECT_EQ(alone.ticket.Final("r").error().code, Code::kFenced);
+  EXPECT_EQ(Pre("a").result, "of the other one");
+}
+
+TEST_P(GateFaults, TheNextEngineDecidesWhileTheFirstIsAway) {
+  Open();
+  faulty_ = std::make_shared<FaultyWindow>(window());
+  GateOptions options = WithoutRetries();
+  options.within *= 2;
+  const auto second = GetParam().open(Level::kOpaque, 1'000'000);
+  options.fault = GateOptions::Fault::kNextEngine;
+  options.next = second;
+  caller_ = *Gate::Open(faulty_, options, clock_);
+  faulty_->down = true;
+  const std::string key = "next " + std::to_string(clock_.Wall().micros);
+  PreAnswer pre = CallerPre(key);
+  ASSERT_EQ(pre.state, PreState::kPermitted);
+  EXPECT_FALSE(pre.ticket.unprotected());
+  ASSERT_TRUE(pre.ticket.Final("r"));
+  EXPECT_EQ(CallerPre(key).result, "r");
+  EXPECT_EQ(caller_->counts().next_engine, 2u);
+  // The danger, as the header says: the first window knows nothing of it.
+  faulty_->down = false;
+  EXPECT_EQ(CallerPre(key).state, PreState::kPermitted);
+}
+
+TEST_P(GateFaults, AWindowWhoseCallsLastLongerThanTheGatesIsRefused) {
+  Open();
+  GateOptions options = Usual();
+  options.within = milliseconds(200);
+  const auto opened = Gate::Open(window(), options);
+  EXPECT_EQ(opened.has_value(), window()->capabilities().longest_call == milliseconds(0));
+  if (!opened) {
+    EXPECT_THAT(opened.error().message, HasSubstr("30000 ms"));
+  }
+}
+
+// The window's longest call is 3 s, since the machine may be slow.
+void ExpectSilenceInTime(std::unique_ptr<Window> window, TcpProxy& proxy) {
+  GateOptions options;
+  options.application = "test";
+  options.within = milliseconds(3'500);
+  const auto gate = *Gate::Open(std::move(window), options);
+  PreAnswer before = gate->Pre({}, {.key = "before"});
+  ASSERT_EQ(before.state, PreState::kPermitted);
+  proxy.Set(TcpProxy::Mode::kSilent);
+  const BootTime begun = BootNow();
+  EXPECT_EQ(gate->Pre({}, {.key = "during"}).state, PreState::kError);
+  EXPECT_LT(BootNow() - begun, options.within + milliseconds(1'000));
+  proxy.Set(TcpProxy::Mode::kPass);
+}
+
+#ifdef ONCEMQ_WITH_REDIS
+
+TEST(GateTime, ASilentRedisCostsACallerTheTimeOfTheGateAndNoMore) {
+  ONCEMQ_REQUIRE_REDIS();
+  const auto server = RedisServer::Start();
+  TcpProxy proxy(server->port());
+  RedisWindowOptions window;
+  window.scope = "gate";
+  window.level = Level::kOpaque;
+  window.connect = window.call = milliseconds(1'000);
+  const std::string url = "redis://127.0.0.1:" + std::to_string(proxy.port());
+  ExpectSilenceInTime(*OpenRedisWindow(url, window), proxy);
+}
+
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+
+TEST(GateTime, ASilentDatabaseCostsACallerTheTimeOfTheGateAndNoMore) {
+  ONCEMQ_REQUIRE_POSTGRES();
+  const auto server = PostgresServer::Start();
+  ASSERT_TRUE(MigratePostgresWindow(server->url(), "oncemq"));
+  TcpProxy proxy(server->port());
+  PostgresWindowOptions window;
+  window.scope = "gate";
+  window.level = Level::kOpaque;
+  window.connect = window.call = milliseconds(1'000);
+  ExpectSilenceInTime(*OpenPostgresWindow(PostgresServer::UrlAt(proxy.port()), window), proxy);
+}
+
+#endif
+
+}  // namespace
+}  // namespace oncemq::testing
