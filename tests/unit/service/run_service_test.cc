@@ -131,13 +131,28 @@ TEST_F(RunServiceTest, AFileWithAWindowInPostgresIsRefusedByAProgramThatOpensNon
 
 TEST_F(RunServiceTest, TheOpenerOfWindowsGetsTheOptionsOfTheFile) {
   const WindowOpener open = [](const ServiceOptions& options) -> Result<std::unique_ptr<Window>> {
-    return Error{Code::kUnavailable, Effect::kNone, "nobody keeps " + options.postgres.scope};
+    return Error{Code::kInternal, Effect::kNone, "nobody keeps " + options.postgres.scope};
   };
   const std::string file = dir_.path() / "shared.yaml";
   std::ofstream(file) << kShared;
   const Ended ended = Refusal({"-c", file}, {.open_window = open});
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.err, HasSubstr("nobody keeps default/default/payments/default"));
+}
+
+TEST_F(RunServiceTest, AWindowWhoseStoreDoesNotAnswerIsAskedForAgain) {
+  static int asked;
+  asked = 0;
+  const WindowOpener open = [](const ServiceOptions&) -> Result<std::unique_ptr<Window>> {
+    return ++asked < 3 ? Error{Code::kUnavailable, Effect::kNone, "no answer"}
+                       : Error{Code::kInvalid, Effect::kNone, "wrong password"};
+  };
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << kShared;
+  const Ended ended = Refusal({"-c", file}, {.open_window = open});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(asked, 3);
+  EXPECT_THAT(ended.err, HasSubstr("wrong password"));
 }
 #endif
 
