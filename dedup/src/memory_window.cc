@@ -25,7 +25,7 @@ MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& cloc
     : capabilities_{.engine = "memory",
                     .level = *options.level,
                     .lease = options.times.lease,
-                     .timed = true,
+                    .timed = true,
                     .forgets_by_number = true},
       clock_(clock),
       hash_(hash),
