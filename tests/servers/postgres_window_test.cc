@@ -3,6 +3,7 @@
 // answers, a server that lost commits, and the sweep of old ids.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -513,6 +514,34 @@ TEST_F(PostgresWindowTest, IdsWithoutAPartitionAreSweptOnceTheirTimeHasEnded) {
   ASSERT_TRUE(gone) << ToString(gone.error());
   EXPECT_EQ(*gone, 90u);
   EXPECT_EQ(window->Stat()->front().history, 10u);
+}
+
+// Plans are made while the table is empty, and nobody analyzes it in time.
+TEST_F(PostgresWindowTest, AnIdIsLookedUpByItsKeyHoweverManyThereAre) {
+  constexpr int64_t kIds = 1'500;
+  Sql("ALTER TABLE oncemq.window_ids SET (autovacuum_enabled = off)");
+  const auto counted = [&](const std::string& what) {
+    return std::atoll(
+        One("SELECT " + what + " FROM pg_stat_all_tables WHERE relname = 'window_ids'").c_str());
+  };
+  const std::string read = "coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)";
+  const int64_t reads = counted(read);
+  const int64_t updates = counted("n_tup_upd");
+  auto window = Open(Level::kOpaque);
+  for (int64_t i = 0; i < kIds; i++) {
+    const std::string id = "one-" + std::to_string(i);
+    const ClaimRequest claim{.id = id, .token = {7, ++tokens_}};
+    ASSERT_EQ(Claim(*window, claim), Answer::kGranted);
+    const CompleteRequest done{.id = id, .token = claim.token};
+    Change change{};
+    ASSERT_TRUE(window->Complete({&done, 1}, {&change, 1}));
+  }
+  window.reset();  // the server counts what a connection did at its end
+  ASSERT_TRUE(Eventually(milliseconds(20'000), [&] {
+    Sql("SELECT pg_stat_clear_snapshot()");
+    return counted("n_tup_upd") - updates >= kIds;
+  }));
+  EXPECT_LT(counted(read) - reads, 20 * kIds);
 }
 
 // The same code writes through a user's own connection, and through the transaction of a run.

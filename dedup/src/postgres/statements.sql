@@ -35,13 +35,16 @@ JOIN unnest($2::bigint[], $3::bigint[]) AS asked (source, part) USING (source, p
 WHERE p.scope = $1
 
 -- name: lock_ids
--- In the order of the digests, or two batches could wait for each other.
+-- In the order of the digests, or two batches could wait for each other. Id by id, also by a plan
+-- that was made while the table was empty.
 SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
   m.granted, m.ends, m.entry, m.result, p.own, p.raised
-FROM @schema@.window_ids AS m
+FROM (SELECT unnest((SELECT $2::bytea[])) AS id) AS asked
+CROSS JOIN LATERAL (
+  SELECT * FROM @schema@.window_ids WHERE scope = $1 AND id = asked.id FOR UPDATE
+) AS m
 LEFT JOIN @schema@.window_partitions AS p
   ON p.scope = m.scope AND p.source = m.source AND p.part = m.part
-WHERE m.scope = $1 AND m.id = ANY ($2::bytea[]) ORDER BY m.id FOR UPDATE OF m
 
 -- name: look_at_ids
 SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
@@ -116,9 +119,13 @@ WHERE (
 UPDATE @schema@.window_ids AS m
 SET filed = greatest(m.filed, least(v.filed, @clock@ / 1000)), result = nullif(v.result, '')
 FROM unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS v (id, filed, result)
-WHERE m.scope = $1 AND m.id = v.id
+CROSS JOIN LATERAL (
+  SELECT ctid AS place FROM @schema@.window_ids WHERE scope = $1 AND id = v.id OFFSET 0
+) AS known
+WHERE m.ctid = known.place
 
 -- name: update_ids
+-- Of rows that this transaction has locked, so each stays in its place. Id by id, as above.
 UPDATE @schema@.window_ids AS m
 SET state = v.state, source = v.source, part = v.part, off = v.off, filed = v.filed,
   print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
@@ -129,7 +136,10 @@ FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
   $14::bigint[], $15::bigint[], $16::bytea[])
   AS v (id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
   result)
-WHERE m.scope = $1 AND m.id = v.id
+CROSS JOIN LATERAL (
+  SELECT ctid AS place FROM @schema@.window_ids WHERE scope = $1 AND id = v.id OFFSET 0
+) AS known
+WHERE m.ctid = known.place
 
 -- name: delete_ids
 DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[])

@@ -10,7 +10,7 @@
 // short in silence.
 //
 // An id without a partition is known until its own time ends by the clock of this machine
-// (CompleteRequest::keep). It is a row of its own, and an opening reads them all once.
+// (CompleteRequest::keep). It is a row of its own, which statistics do not count.
 //
 // Failure: kUnavailable while another process holds the directory, when the disk is full, and after
 // any failed write: then the window must be opened again, and only that tells what was written.
