@@ -43,11 +43,18 @@ class HttpEndpoint : public ::testing::Test {
   };
 
   void Start(Server& server, const std::string& window, int receipt_ms) {
-    server.process = std::make_unique<Process>(
-        ProcessOptions{.command = {ONCEMQ_HTTP_GATE, std::to_string(server.port.number()), window,
-                                   Orders(), std::to_string(receipt_ms)},
-                       .log_file = dir_.path() / "log"});
+    const auto start = [&] {
+      server.process = std::make_unique<Process>(
+          ProcessOptions{.command = {ONCEMQ_HTTP_GATE, std::to_string(server.port.number()), window,
+                                     Orders(), std::to_string(receipt_ms)},
+                         .log_file = dir_.path() / "log"});
+    };
+    start();
     ASSERT_TRUE(Eventually(kLong, [&] {
+      // A slow machine may take longer than the server waits for its store.
+      if (!server.process->Running()) {
+        start();
+      }
       return static_cast<bool>(httplib::Client("127.0.0.1", server.port.number()).Get("/"));
     }));
   }
@@ -165,6 +172,10 @@ struct SharedWindow {
   std::function<std::optional<std::string>()> missing;
   std::function<std::shared_ptr<void>(std::string& url)> start;
 };
+
+void PrintTo(const SharedWindow& window, std::ostream* out) {
+  *out << window.name;
+}
 
 std::vector<SharedWindow> SharedWindows() {
   std::vector<SharedWindow> all;
