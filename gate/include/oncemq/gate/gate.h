@@ -15,7 +15,8 @@
 // Promise: of all calls for one operation exactly one is permitted at a time, and none after its
 // Final() for as long as the retention says. Each call looks anew: the store decides in one step. A
 // call takes at most `within`, retries included. The first one after an outage, and one that finds
-// an operation uncertain or a conflict, may take one call of the window more.
+// an operation uncertain or a conflict, may take one call of the window more. In PostgreSQL one
+// Final() in 256 sweeps ended operations after its own, in three more.
 //
 // Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
 // effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
