@@ -92,9 +92,8 @@ void AddCheck(CLI::App& app, CheckArguments& arguments, CommandActions& actions)
   check->add_option("-c,--config,service.yaml", arguments.config, "The service file");
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
   check->add_flag("--offline", arguments.offline,
-                  "Do not open the database of a window in PostgreSQL");
-  check->footer(
-      "Exit codes: 1 the database of the window failed, 2 refused, 6 it does not answer.");
+                  "Do not ask the server of a window in PostgreSQL or Redis");
+  check->footer("Exit codes: 1 the server of the window failed, 2 refused, 6 it does not answer.");
   actions.push_back({check, [&] { return CheckCommand(arguments); }});
 }
 
@@ -124,7 +123,7 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
   CLI::Option* file =
       command.add_option("-c,--config", arguments.place.config,
                          "The service file: its socket, or its directory where no service answers; "
-                         "or the database of its window");
+                         "or the server of its window");
   CLI::Option* socket =
       command.add_option("--socket", arguments.place.socket, "The socket of the running service")
           ->excludes(file);
@@ -137,16 +136,16 @@ void AddWindowPlace(CLI::App& command, Arguments& arguments) {
   command.footer(
       "Exit codes: 1 a store is damaged, 2 refused, 6 no service answers there, or a process "
       "holds\n"
-      "the store and cannot be asked, or the database does not answer.");
+      "the store and cannot be asked, or the server does not answer.");
 }
 
 // Changes by an operator, of a window that all members share.
 void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& actions) {
   constexpr char kCodes[] =
-      "Exit codes: 1 it failed, or the id was left alone, 2 refused, 6 the database does not "
+      "Exit codes: 1 it failed, or the id was left alone, 2 refused, 6 the server does not "
       "answer.";
   CLI::App* forget = window.add_subcommand(
-      "forget", "Make a finished or parked id new, in PostgreSQL: its next delivery runs");
+      "forget", "Make a finished or parked id new, in PostgreSQL or Redis: its next delivery runs");
   WindowChangeArguments& change = arguments.change;
   forget->add_option("id", change.id, "The id")->required();
   forget->add_option("-c,--config", change.config, "The service file")->required();
@@ -154,7 +153,7 @@ void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& ac
   forget->add_flag("--hex", change.hex, "The id is given as hex digits, two for each byte");
   forget->footer(kCodes);
   CLI::App* gc = window.add_subcommand(
-      "gc", "Drop ids that have aged, in PostgreSQL, at once instead of by and by");
+      "gc", "Drop ids that have aged, in PostgreSQL or Redis, at once instead of by and by");
   gc->add_option("-c,--config", change.config, "The service file")->required();
   gc->footer(kCodes);
   actions.push_back({forget, [&] { return WindowForgetCommand(arguments.change); }});

@@ -145,20 +145,27 @@ WindowAnswer LookFurther(Asked asked, const std::string&, const WindowQuestion&)
 
 #endif
 
-// No service is asked: the database knows what all of its members know.
-WindowAnswer AskDatabase(const ServiceOptions& options, const WindowQuestion& question) {
-  const auto window = OpenForLook(options, std::max(options.postgres.call, kLookWithin));
+std::string ReadFrom(const ServiceOptions& options) {
+  return options.engine == ServiceOptions::Engine::kRedis
+             ? "# Read from Redis, prefix " + options.redis.prefix + ", scope " +
+                   options.redis.scope
+             : "# Read from the database, schema " + options.postgres.schema + ", scope " +
+                   options.postgres.scope;
+}
+
+// No service is asked: the server knows what all of its members know.
+WindowAnswer AskServer(const ServiceOptions& options, const WindowQuestion& question) {
+  const auto window = OpenForLook(options, kLookWithin);
   if (!window && window.error().code == Code::kNotFound) {
     return ToldCode(window.error().message, kExitUsage);
   }
-  auto seen = window ? question.database(**window) : Result<nlohmann::ordered_json>(window.error());
+  auto seen = window ? question.server(**window) : Result<nlohmann::ordered_json>(window.error());
   if (!seen) {
     return ToldCode("`window`: " + seen.error().message, CodeOfAsked(seen.error()));
   }
   WindowAnswer answer;
-  answer.by_database = true;
-  answer.from.push_back("# Read from the database, schema " + options.postgres.schema + ", scope " +
-                        options.postgres.scope);
+  answer.by_server = true;
+  answer.from.push_back(ReadFrom(options));
   answer.services.push_back(*std::move(seen));
   return answer;
 }
@@ -198,7 +205,8 @@ WindowAnswer AskByFile(const std::string& config, const WindowQuestion& question
     case ServiceOptions::Engine::kRocksDb:
       return AskServiceOrStores(config, *options, question);
     case ServiceOptions::Engine::kPostgres:
-      return AskDatabase(*options, question);
+    case ServiceOptions::Engine::kRedis:
+      return AskServer(*options, question);
   }
   return OfService(AskService({.config = config}, question.request));
 }

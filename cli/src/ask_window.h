@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks about a window: the service that runs with it, or, where none does, the stores that it has
-// left on disk. Which of both it was stands in the answer. A window in a database is opened, also
+// left on disk. Which of both it was stands in the answer. A window in a server is opened, also
 // while a service runs with it.
 //
 // A store that a process holds is never read beside it: the answer would be of no moment at all.
@@ -34,8 +34,8 @@ struct UnreadStore {
 };
 
 struct WindowAnswer {
-  int code = 0;              // of the command; anything but kExitDone was told on standard error
-  bool by_database = false;  // it stands among `services`, and none of those was asked
+  int code = 0;            // of the command; anything but kExitDone was told on standard error
+  bool by_server = false;  // it stands among `services`, and none of those was asked
   std::vector<std::string> from;                 // places, for people
   std::vector<nlohmann::ordered_json> services;  // what those said that were asked
   std::vector<nlohmann::ordered_json> stores;    // what was seen in those that nobody holds
@@ -43,17 +43,17 @@ struct WindowAnswer {
 };
 
 using LookIntoStore = std::function<Result<nlohmann::ordered_json>(StoreLook& look)>;
-using LookIntoDatabase = std::function<Result<nlohmann::ordered_json>(Window& window)>;
+using LookIntoServer = std::function<Result<nlohmann::ordered_json>(Window& window)>;
 
 struct WindowQuestion {
   AdminRequest request;
-  LookIntoStore look;         // the same, of a store that nobody holds
-  LookIntoDatabase database;  // and of a window in a database
+  LookIntoStore look;     // the same, of a store that nobody holds
+  LookIntoServer server;  // and of a window in PostgreSQL or Redis
   // Of what the service of a file says: that nobody else need be asked. Without it nobody is.
   std::function<bool(const nlohmann::ordered_json& result)> enough;
 };
 
-// `request` is for the service, `look` for each store in turn, `database` for an opened window.
+// `request` is for the service, `look` for each store in turn, `server` for an opened window.
 WindowAnswer AskWindow(const WindowPlace& place, const WindowQuestion& question);
 
 // A line for each place that it is from.

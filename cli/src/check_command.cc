@@ -2,12 +2,14 @@
 #include "check_command.h"
 
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "ask_service.h"
 #include "command_window.h"
 #include "exit_code.h"
+#include "oncemq/dedup/window.h"
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_locks.h"
 #include "safe_json.h"
@@ -16,13 +18,15 @@
 namespace oncemq {
 namespace {
 
-void PrintJson(const std::string& config, const Result<ServiceOptions>& options) {
+// `guarantee`: in one line, of a file that is accepted.
+void PrintJson(const std::string& config, const Result<ServiceOptions>& options,
+               const std::string& guarantee) {
   nlohmann::ordered_json out;
   out["file"] = config;
   out["valid"] = options.has_value();
   out["errors"] = nlohmann::ordered_json::array();
   if (options) {
-    out["guarantee"] = GuaranteeLine(*options);
+    out["guarantee"] = guarantee;
   } else {
     std::istringstream errors(options.error().message);
     for (std::string line; std::getline(errors, line);) {
@@ -47,14 +51,35 @@ Result<ServiceOptions> Checked(const std::string& config) {
   return options;
 }
 
-bool HasDatabase(const ServiceOptions& options) {
-  return options.engine == ServiceOptions::Engine::kPostgres;
+// The part of the first line about the server of the window. `window`: as it was opened, if it was.
+std::string CheckedServerText(const ServiceOptions& options, bool offline, const Window* window) {
+  if (!IsInServer(options.engine)) {
+    return "";
+  }
+  const bool redis = options.engine == ServiceOptions::Engine::kRedis;
+  const bool empties = window != nullptr && !window->capabilities().survives_restart;
+  return std::string(redis ? "; its Redis" : "; its database") +
+         (offline ? " was not asked" : " answers") +
+         (empties ? ", and keeps nothing over a restart (no append-only file)" : "");
 }
 
-std::string_view DatabaseText(const ServiceOptions& options, bool offline) {
-  return !HasDatabase(options) ? ""
-         : offline             ? "; its database was not asked"
-                               : "; its database answers";
+// What the server of the window says; nullptr: it was not opened.
+Result<std::unique_ptr<Window>> OpenedToCheck(const ServiceOptions& options, bool offline) {
+  if (!IsInServer(options.engine) || offline) {
+    return std::unique_ptr<Window>();
+  }
+  auto window = OpenToCheck(options);
+  if (!window && window.error().code == Code::kNotFound) {  // the first start makes it
+    return std::unique_ptr<Window>();
+  }
+  return window;
+}
+
+std::string LineOf(const ServiceOptions& options, const Window* window) {
+  const RuntimeOptions& runtime = options.runtime;
+  return window == nullptr
+             ? GuaranteeLine(options)
+             : GuaranteeLine(&window->capabilities(), runtime.missing_id, runtime.one_host);
 }
 
 }  // namespace
@@ -66,16 +91,19 @@ int CheckCommand(const CheckArguments& arguments) {
   }
   Result<ServiceOptions> options = Checked(arguments.config);
   int code = options ? kExitDone : kExitUsage;
-  if (options && HasDatabase(*options) && !arguments.offline) {
-    const auto window = OpenToCheck(*options);
-    if (!window && window.error().code != Code::kNotFound) {  // the first start makes it
-      code = CodeOfAsked(window.error());
-      options = Error{window.error().code, Effect::kNone,
-                      "`window`: " + SafeText(window.error().message)};
+  std::unique_ptr<Window> window;
+  if (options) {
+    auto asked = OpenedToCheck(*options, arguments.offline);
+    if (asked) {
+      window = *std::move(asked);
+    } else {
+      code = CodeOfAsked(asked.error());
+      options =
+          Error{asked.error().code, Effect::kNone, "`window`: " + SafeText(asked.error().message)};
     }
   }
   if (arguments.json) {
-    PrintJson(arguments.config, options);
+    PrintJson(arguments.config, options, options ? LineOf(*options, window.get()) : "");
     return code;
   }
   if (!options) {
@@ -83,7 +111,7 @@ int CheckCommand(const CheckArguments& arguments) {
     return code;
   }
   std::cout << "# " << arguments.config << " is accepted"
-            << DatabaseText(*options, arguments.offline) << ". In force:\n"
+            << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n"
             << Describe(*options) << "\n"
             << ExplainGuarantee(*options);
   return code;

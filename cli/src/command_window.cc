@@ -1,33 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_window.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "service_window.h"
 #ifdef ONCEMQ_WITH_POSTGRES
 #include "oncemq/framework/service_postgres.h"
-#else
-#include "service_window.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/framework/service_redis.h"
 #endif
 
 namespace oncemq {
 
 Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options) {
 #ifdef ONCEMQ_WITH_POSTGRES
-  return OpenPostgresServiceWindow(options);
-#else
-  return OpenServiceWindow(options);
+  if (options.engine == ServiceOptions::Engine::kPostgres) {
+    return OpenPostgresServiceWindow(options);
+  }
 #endif
+#ifdef ONCEMQ_WITH_REDIS
+  if (options.engine == ServiceOptions::Engine::kRedis) {
+    return OpenRedisServiceWindow(options);
+  }
+#endif
+  return OpenServiceWindow(options);
 }
 
-Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options) {
-  options.postgres.look_only = true;
+Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options, milliseconds at_least) {
+  options.postgres.look_only = options.redis.look_only = true;
+  options.postgres.call = std::max(options.postgres.call, at_least);
+  options.redis.call = std::max(options.redis.call, at_least);
   return OpenCommandWindow(options);
 }
 
-Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call) {
-  options.postgres.call = call;
-  options.postgres.check_rights = false;
-  return OpenToCheck(std::move(options));
+Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds at_least) {
+  options.postgres.check_rights = options.redis.check_rights = false;
+  return OpenToCheck(std::move(options), at_least);
 }
 
 }  // namespace oncemq

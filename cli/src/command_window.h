@@ -12,16 +12,15 @@
 
 namespace oncemq {
 
-// A WindowOpener (run_service.h): OpenPostgresServiceWindow(), or in a build without PostgreSQL
-// OpenServiceWindow().
+// A WindowOpener (run_service.h) for each engine of this build.
 Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options);
 
-// The window in a database as the service would open it, but nothing is made there. kNotFound: no
-// service has opened it yet.
-Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options);
+// The window in a server as the service would open it, but nothing is made there. kNotFound: no
+// service has opened it yet. An answer may take as long as the service lets it, and at least
+// `at_least`.
+Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options, milliseconds at_least = {});
 
-// The same to look into it, also by a role that may only read. `call`: the longest time for one
-// answer.
-Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds call);
+// The same to look into it, also by a role that may only read.
+Result<std::unique_ptr<Window>> OpenForLook(ServiceOptions options, milliseconds at_least);
 
 }  // namespace oncemq

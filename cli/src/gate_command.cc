@@ -37,7 +37,7 @@ Result<std::unique_ptr<Window>> WindowOfFile(const std::string& config) {
   if (!options) {
     return options.error();
   }
-  if (options->engine != ServiceOptions::Engine::kPostgres) {
+  if (!IsInServer(options->engine)) {
     return WrongGateArguments(config + ": `window.engine` is `" +
                               std::string(ToString(options->engine)) +
                               "`; its operations are known to the process that has it "

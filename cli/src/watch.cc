@@ -35,6 +35,8 @@ void WatchInMemory(ServiceOptions& options) {
   options.local = {};
   options.postgres = {};
   options.postgres_at.clear();
+  options.redis = {};
+  options.redis_at.clear();
   RuntimeOptions& runtime = options.runtime;
   // The group of a watch has one member: all copies of an id come to its window.
   runtime.ids_partition_owned = true;

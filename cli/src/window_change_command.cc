@@ -26,17 +26,17 @@ int Failed(const Error& error) {
 // Only a window that no process holds for itself can be changed from outside.
 Result<ServiceOptions> OptionsOf(const std::string& config) {
   Result<ServiceOptions> options = LoadService(config);
-  if (options && options->engine != ServiceOptions::Engine::kPostgres) {
+  if (options && !IsInServer(options->engine)) {
     return Error{Code::kInvalid, Effect::kNone,
                  config + ": `window.engine` is `" + std::string(ToString(options->engine)) +
-                     "`; only a window in PostgreSQL is changed from outside"};
+                     "`; only a window in PostgreSQL or Redis is changed from outside"};
   }
   return options;
 }
 
 Result<std::unique_ptr<Window>> WindowOf(const ServiceOptions& options) {
-  auto window = OpenForLook(options, kCall);
-  if (!window && window.error().code == Code::kNotFound) {  // the database has answered
+  auto window = OpenToCheck(options, kCall);
+  if (!window && window.error().code == Code::kNotFound) {  // the server has answered
     return Error{Code::kInvalid, window.error().effect, window.error().message};
   }
   return window;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oncemq window forget and oncemq window gc: changes of a window in a database, audited.
+// oncemq window forget and oncemq window gc: changes of a window in a server, audited.
 #pragma once
 
 #include <string>

@@ -70,7 +70,7 @@ Result<ordered_json> ShowIn(StoreLook&, std::string_view) {
 }
 #endif
 
-Result<ordered_json> ShowInDatabase(Window& window, std::string_view id) {
+Result<ordered_json> ShowInServer(Window& window, std::string_view id) {
   MarkerView view;
   const Status looked = window.Peek({&id, 1}, {&view, 1});
   return looked ? Result<ordered_json>(MarkerAsJson(id, view)) : looked.error();
@@ -122,7 +122,7 @@ int WindowShowCommand(const WindowPlace& place, const WindowShowArguments& argum
   const WindowAnswer answer =
       AskWindow(place, {.request = {.command = "window show", .arguments = {{"id_hex", id}}},
                         .look = [&](StoreLook& look) { return ShowIn(look, bytes); },
-                        .database = [&](Window& window) { return ShowInDatabase(window, bytes); },
+                        .server = [&](Window& window) { return ShowInServer(window, bytes); },
                         .enough = Knows});
   if (answer.code != kExitDone) {
     return answer.code;

@@ -43,8 +43,8 @@ std::string Offset(const ordered_json& object, const char* key) {
 }
 
 // `alone`: nobody else's ids are in the store, so nobody is waited for but itself.
-std::string PartitionText(const ordered_json& partition, bool alone, bool in_database = false) {
-  std::string out = in_database ? "  topic number " + PartOf(partition, "source") + "," : " ";
+std::string PartitionText(const ordered_json& partition, bool alone, bool in_server = false) {
+  std::string out = in_server ? "  topic number " + PartOf(partition, "source") + "," : " ";
   out += " partition " + PartOf(partition, "partition") + ": knows [" +
          PartOf(partition, "known_from") + ", " + PartOf(partition, "known_to") + "), announced " +
          Offset(partition, "announced") + ", committed " + Offset(partition, "frontier") +
@@ -66,41 +66,43 @@ std::string AgeText(const ordered_json& store) {
          "\n";
 }
 
-std::string PartitionsText(const ordered_json& store, bool in_database = false) {
+std::string PartitionsText(const ordered_json& store, bool in_server = false) {
   std::string out;
   const auto partitions = store.find("partitions");
   if (partitions != store.end() && partitions->is_array()) {
     for (const ordered_json& partition : *partitions) {
-      out += PartitionText(partition, partitions->size() == 1, in_database);
+      out += PartitionText(partition, partitions->size() == 1, in_server);
     }
   }
   return out;
 }
 
-// Of a window in a database, whose tables other windows may share.
-std::string DatabaseText(const ordered_json& store) {
+// Of a window in a server, which other windows may share.
+std::string ServerStatText(const ordered_json& store, bool redis) {
   if (!store.is_object()) {
     return "";
   }
-  return "schema " + PartOf(store, "directory") + ", scope " + PartOf(store, "identity") + "\n  " +
-         std::to_string(Number(store, "ids_in_history", 0)) + " ids, open " +
-         PartOf(store, "open") + ", parked " + PartOf(store, "parked") + "; " +
-         Size(store, "disk_bytes") + " in the database, with those of other scopes\n" +
-         PartitionsText(store, /*in_database=*/true) + AgeText(store);
+  const std::string place = PartOf(store, "directory");
+  return (redis ? "keys " + place + "*" : "schema " + place) + ", scope " +
+         PartOf(store, "identity") + "\n  " + std::to_string(Number(store, "ids_in_history", 0)) +
+         " ids, open " + PartOf(store, "open") + ", parked " + PartOf(store, "parked") +
+         (redis
+              ? ""
+              : "; " + Size(store, "disk_bytes") + " in the database, with those of other scopes") +
+         "\n" + PartitionsText(store, /*in_server=*/true) + AgeText(store);
 }
 
-// Whether the database was read, here or by a service.
-bool IsOfDatabase(const WindowAnswer& answer) {
-  return answer.by_database ||
-         (answer.services.size() == 1 && PartOf(answer.services.front(), "engine") == "postgres");
+// Of a window that was read here, or by a service.
+std::string EngineOf(const WindowAnswer& answer) {
+  return answer.services.size() == 1 ? PartOf(answer.services.front(), "engine") : "";
 }
 
-Result<ordered_json> StatInDatabase(Window& window) {
+Result<ordered_json> StatInServer(Window& window) {
   const auto stats = window.Stat();
   if (!stats) {
     return stats.error();
   }
-  ordered_json out{{"stores", ordered_json::array()}};
+  ordered_json out{{"engine", window.capabilities().engine}, {"stores", ordered_json::array()}};
   for (const StoreStat& stat : *stats) {
     out["stores"].push_back(StatAsJson(stat));
   }
@@ -120,7 +122,7 @@ Result<ordered_json> StatIn(StoreLook&) {
 
 ordered_json AsOneObject(const WindowAnswer& answer) {
   ordered_json out;
-  out["from"] = answer.by_database        ? "database"
+  out["from"] = answer.by_server          ? (EngineOf(answer) == "redis" ? "redis" : "database")
                 : answer.services.empty() ? "stores"
                 : answer.stores.empty()   ? "service"
                                           : "both";
@@ -163,7 +165,7 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
   const WindowAnswer answer =
       AskWindow(place, {.request = {.command = "window stat"},
                         .look = [](StoreLook& look) { return StatIn(look); },
-                        .database = StatInDatabase,
+                        .server = StatInServer,
                         .enough = nullptr});
   if (answer.code != kExitDone) {
     return answer.code;
@@ -183,8 +185,10 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
     std::cout << (stat.contains("not_open") ? "no store is open: no partition is assigned\n"
                                             : "the window has no stores: it is in memory\n");
   }
+  const std::string engine = EngineOf(answer);
+  const bool redis = engine == "redis";
   for (const ordered_json& store : stores) {
-    std::cout << (IsOfDatabase(answer) ? DatabaseText(store) : StoreText(store));
+    std::cout << (redis || engine == "postgres" ? ServerStatText(store, redis) : StoreText(store));
   }
   std::cout << not_open;
   return ToldUnread(answer);

@@ -3,38 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "oncemq/clients/postgres_client.h"
 #include "oncemq/dedup/postgres_window.h"
-#include "oncemq/framework/admin.h"
+#include "server_window_fixture.h"
 #include "support/loopback_port.h"
 #include "support/postgres_server.h"
-#include "unit/cli/command_fixture.h"
 
 namespace oncemq::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 using ::testing::Not;
-using ::testing::StartsWith;
 
-// A service that only answers at its socket.
-class IdleRuntime final : public Runtime {
- public:
-  RunReport Run(std::stop_token) override { return {}; }
-  RunReport Report() const override { return {}; }
-  const std::string& guarantee() const override { return line_; }
-
- private:
-  const std::string line_ = "opaque";
-};
-
-class WindowCommand : public Command {
+class WindowCommand : public ServerWindowFixture {
  protected:
   static void SetUpTestSuite() {
     if (!PostgresServer::Missing()) {
@@ -50,14 +34,10 @@ class WindowCommand : public Command {
     schema_ = "test_" + std::to_string(++tests);
   }
 
-  std::string FileAt(const std::string& at, const std::string& more = "") const {
-    return Write(
-        "kafka: {brokers: '127.0.0.1:1', group: payments}\ntopics: payments\n"
-        "window:\n  engine: postgres\n  at: '" +
-        at + "'\n  schema: " + schema_ +
-        "\n  level: opaque\n  ids: crossing\n  id: {header: message-id}\n" + more);
+  std::string FileAt(const std::string& at) const {
+    return FileWith("postgres", at, "  schema: " + schema_ + "\n");
   }
-  std::string File(const std::string& more = "") const { return FileAt(server_->url(), more); }
+  std::string File() const { return FileAt(server_->url()); }
   // By a role of its own, with the password "secret".
   std::string UrlOf(const std::string& role) const {
     std::string url = server_->url();
@@ -70,14 +50,11 @@ class WindowCommand : public Command {
     ASSERT_TRUE(done.has_value()) << statement << ": " << ToString(done.error());
   }
 
-  // One line, on standard error, without the password.
-  void ExpectCheckTells(const std::string& file, int code, const std::string& why) const {
-    const Ended ended = Run("check " + file);
-    EXPECT_EQ(ended.code, code) << why;
-    EXPECT_EQ(ended.out, "");
-    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
-    EXPECT_THAT(ended.err,
-                AllOf(StartsWith("`window`: "), HasSubstr(why), Not(HasSubstr("secret"))));
+  std::unique_ptr<Window> Opened(Level level = Level::kOpaque) const {
+    auto window = OpenPostgresWindow(server_->url(),
+                                     {.schema = schema_, .scope = kCommandScope, .level = level});
+    EXPECT_TRUE(window.has_value()) << ToString(window.error());
+    return window ? *std::move(window) : nullptr;
   }
 
   static std::unique_ptr<PostgresServer> server_;
@@ -137,9 +114,7 @@ TEST_F(WindowCommand, CheckTellsWhatTheServiceWouldMeet) {
 
 TEST_F(WindowCommand, CheckTellsThatTheWindowHasAnotherLevel) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
-  ASSERT_TRUE(OpenPostgresWindow(
-      server_->url(),
-      {.schema = schema_, .scope = "default/default/payments/default", .level = Level::kGuarded}));
+  ASSERT_TRUE(Opened(Level::kGuarded));
   ExpectCheckTells(File(), 2, "was made at level guarded, not opaque");
 }
 
@@ -162,26 +137,16 @@ TEST_F(WindowCommand, MigrateTakesTheAddressFromTheEnvironment) {
   EXPECT_THAT(refused.err, HasSubstr("permission denied for database"));
 }
 
+TEST_F(WindowCommand, AServiceThatStartsWaitsForTheDatabase) {
+  const auto server = PostgresServer::Start();
+  ASSERT_TRUE(MigratePostgresWindow(server->url(), schema_));
+  server->Kill9();
+  ExpectRunWaitsFor(*server, FileAt(server->url()));
+}
+
 TEST_F(WindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
-  const auto window = OpenPostgresWindow(
-      server_->url(),
-      {.schema = schema_, .scope = "default/default/payments/default", .level = Level::kOpaque});
-  ASSERT_TRUE(window.has_value()) << ToString(window.error());
-  const ClaimRequest claim{"id-1", {0xABC, 5}, {0, 3, 17}, 0, 0};
-  ClaimAnswer answer;
-  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
-  const std::string forget = "window forget id-1 --why 'sent by mistake' -c " + File();
-  EXPECT_EQ(Run(forget).code, 1) << "a handler has it";
-  const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
-  Change change;
-  ASSERT_TRUE((*window)->Complete({&complete, 1}, {&change, 1}));
-  const Ended forgotten = Run(forget);
-  EXPECT_EQ(forgotten.code, 0) << forgotten.err;
-  EXPECT_THAT(forgotten.err, HasSubstr("sent by mistake"));
-  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
-  EXPECT_EQ(answer.answer, Answer::kGranted);
-  EXPECT_EQ(Run("window gc -c " + File()).out, "0 ids were dropped\n");
+  ExpectForgottenOnceFinished(*Opened(), File());
 }
 
 TEST_F(WindowCommand, MigratePrintsWhatItApplies) {
@@ -196,64 +161,26 @@ TEST_F(WindowCommand, MigratePrintsWhatItApplies) {
 
 TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
-  for (const char* command : {"window show x -c ", "window stat -c "}) {
-    const Ended unopened = Run(command + File());
-    EXPECT_EQ(unopened.code, 2) << command;
-    EXPECT_THAT(unopened.err, HasSubstr("no process has opened the window of the scope"));
-  }
-  EXPECT_EQ(Run("window forget x --why y -c " + File()).code, 2) << "the same cause";
-  EXPECT_EQ(Run("window gc -c " + File()).code, 2);
-  const std::string scope = "default/default/payments/default";
-  const auto window = OpenPostgresWindow(
-      server_->url(), {.schema = schema_, .scope = scope, .level = Level::kOpaque});
-  ASSERT_TRUE(window.has_value()) << ToString(window.error());
-  const auto known = (*window)->Open({.partition = 3, .topic = "payments", .owner = "payments"});
-  ASSERT_TRUE(known.has_value()) << ToString(known.error());
-  const Own own = *(*window)->RaiseOwn(known->source, 3, 0);
-  const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, own, 0};
-  ClaimAnswer answer;
-  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
-  const std::string from =
-      "# Read from the database, schema " + schema_ + ", scope " + scope + "\n";
-  EXPECT_EQ(Run("window show id-2 -c " + File()).out,
-            from + "none: the window keeps nothing of this id\n");
-  const Ended open = Run("window show id-1 -c " + File());
-  EXPECT_EQ(open.code, 0) << open.err;
-  EXPECT_EQ(open.out, from +
-                          "open\nfrom partition 3 of the topic number 0, offset 17\n"
-                          "held by the claim 0000000000000abc0000000000000005\n");
-  const CompleteRequest complete{"id-1", {0xABC, 5}, {known->source, 3, 17}};
-  Change change;
-  ASSERT_TRUE((*window)->Complete({&complete, 1}, {&change, 1}));
-  const auto done = nlohmann::json::parse(Run("window show --json id-1 -c " + File()).out);
-  EXPECT_EQ(done["state"], "done");
-  const Ended stat = Run("window stat -c " + File());
-  EXPECT_EQ(stat.code, 0) << stat.err;
+  ExpectNothingToLookAt(File());
+  ExpectShownAndCounted(
+      *Opened(), File(),
+      {.from = "# Read from the database, schema " + schema_ + ", scope " + kCommandScope + "\n",
+       .begin = "schema " + schema_ + ", scope " + kCommandScope + "\n  1 ids, open 0, ",
+       .json_from = "database"});
+}
+
+TEST_F(WindowCommand, ARoleThatMayOnlyReadMayLook) {
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
+  ASSERT_NE(Opened(), nullptr);
   const std::string reader = "reader_" + schema_;
   Sql("CREATE ROLE " + reader + " LOGIN PASSWORD 'secret'");
   Sql("GRANT USAGE ON SCHEMA " + schema_ + " TO " + reader);
   Sql("GRANT SELECT ON ALL TABLES IN SCHEMA " + schema_ + " TO " + reader);
   const Ended read = Run("window stat -c " + FileAt(UrlOf(reader)));
-  EXPECT_EQ(read.out, stat.out) << read.err << ": a look needs no right to write";
+  EXPECT_EQ(read.out, Run("window stat -c " + File()).out) << read.err;
   const Ended may_not = Run("window forget id-1 --why x -c " + FileAt(UrlOf(reader)));
   EXPECT_EQ(may_not.code, 2);
-  EXPECT_THAT(may_not.err, HasSubstr("permission denied for table window_ids"));
-  EXPECT_THAT(stat.out,
-              StartsWith(from + "schema " + schema_ + ", scope " + scope + "\n  1 ids, open 0, "));
-  EXPECT_THAT(stat.out, HasSubstr("\n  topic number 0, partition 3: knows [0, 0), announced "));
-  EXPECT_THAT(stat.out, HasSubstr(", level opaque, incarnation "));
-  const auto json = nlohmann::json::parse(Run("window stat --json -c " + File()).out);
-  EXPECT_EQ(json["from"], "database");
-  EXPECT_EQ(json["stores"][0]["ids_in_history"], 1);
-  EXPECT_EQ(json["stores"][0]["partitions"][0]["partition"], 3);
-  const IdleRuntime runtime;
-  const std::string socket = dir_.path() / "admin.sock";
-  const auto admin =
-      AdminSocket::Open({.socket = socket}, {.runtime = &runtime, .window = window->get()});
-  ASSERT_TRUE(admin.has_value()) << ToString(admin.error());
-  const Ended asked = Run("window stat --socket '" + socket + "'");
-  EXPECT_EQ(asked.out.substr(asked.out.find('\n')), stat.out.substr(stat.out.find('\n')))
-      << "a service tells the same";
+  EXPECT_THAT(may_not.err, HasSubstr("lacks the right"));
 }
 
 }  // namespace

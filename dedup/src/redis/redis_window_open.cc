@@ -155,7 +155,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
 }
 
 Status RedisWindow::CheckRights() {
-  if (options_.look_only) {
+  if (!options_.check_rights) {
     return {};
   }
   const auto lacks = Run(scripts_.rights, {key_});

@@ -191,18 +191,29 @@ void DescribeDisk(const ServiceOptions& options, Lines& lines) {
   DescribeTimes(options, IncompletePolicy::kStop, lines);
 }
 
-void DescribePostgres(const ServiceOptions& options, Lines& lines) {
-  const PostgresWindowOptions& postgres = options.postgres;
-  lines.Add("at", Value(WithoutUser(options.postgres_at)));
-  lines.Add("schema", Value(postgres.schema));
+template <class Options>
+void DescribeServerWindow(const ServiceOptions& options, const Options& window, Lines& lines) {
   DescribeIds(options, lines);
-  lines.Add("remember", postgres.remember);
-  lines.Add("skew", postgres.skew);
+  lines.Add("remember", window.remember);
+  lines.Add("skew", window.skew);
   DescribeTimes(options, IncompletePolicy::kStop, lines);
-  lines.Add("connections", uint64_t{postgres.max_connections});
-  lines.Add("connect", postgres.connect);
-  lines.Add("call", postgres.call);
-  lines.Add("idle", postgres.idle);
+  lines.Add("connections", uint64_t{window.max_connections});
+  lines.Add("connect", window.connect);
+  lines.Add("call", window.call);
+}
+
+void DescribePostgres(const ServiceOptions& options, Lines& lines) {
+  lines.Add("at", Value(WithoutUser(options.postgres_at)));
+  lines.Add("schema", Value(options.postgres.schema));
+  DescribeServerWindow(options, options.postgres, lines);
+  lines.Add("idle", options.postgres.idle);
+}
+
+void DescribeRedis(const ServiceOptions& options, Lines& lines) {
+  lines.Add("at", Value(WithoutUser(options.redis_at)));
+  lines.Add("prefix", Value(options.redis.prefix));
+  DescribeServerWindow(options, options.redis, lines);
+  lines.Add("replicas", static_cast<uint64_t>(options.redis.replicas));
 }
 
 void DescribeWindow(const ServiceOptions& options, Lines& lines) {
@@ -217,6 +228,8 @@ void DescribeWindow(const ServiceOptions& options, Lines& lines) {
       return DescribeDisk(options, lines);
     case ServiceOptions::Engine::kPostgres:
       return DescribePostgres(options, lines);
+    case ServiceOptions::Engine::kRedis:
+      return DescribeRedis(options, lines);
   }
 }
 

@@ -88,6 +88,8 @@ void SayWindow(const ServiceOptions& options, GuaranteeText& limits, GuaranteeTe
       return SayDisk(options, limits, holds);
     case ServiceOptions::Engine::kPostgres:
       return SayPostgres(options, limits, holds);
+    case ServiceOptions::Engine::kRedis:
+      return SayRedis(options, limits, holds);
   }
 }
 
@@ -102,6 +104,7 @@ WindowCapabilities PromisedBy(const ServiceOptions& options) {
       can.durable = can.by_partition = true;
       break;
     case ServiceOptions::Engine::kPostgres:
+    case ServiceOptions::Engine::kRedis:
       can.durable = can.shared = true;
       break;
   }
@@ -158,6 +161,11 @@ std::string ExplainLevels() {
   text.Say(
       "postgres: atomic, guarded or opaque. One window in a database for all members of the group, "
       "on any host. Ids may cross partitions.");
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+  text.Say(
+      "redis: guarded or opaque. One window in a Redis for all members of the group, on any host. "
+      "Ids may cross partitions. What the Redis loses is completed from the log.");
 #endif
   text.Say("none: no copy is recognised. Every delivery is handled, at least once.");
   text.Head("oncemq explain guarantee -c service.yaml says what holds for one service.");

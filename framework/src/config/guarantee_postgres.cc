@@ -2,7 +2,6 @@
 // The guarantee with the window in PostgreSQL.
 #include "guarantee_text.h"
 #include "oncemq/clients/sql_place.h"
-#include "units.h"
 
 namespace oncemq {
 namespace {
@@ -36,20 +35,6 @@ void SayLostCommits(const ServiceOptions& options, GuaranteeText& text) {
   SayCompletion(options.runtime, "An owner whose window is new, or behind the commit,", text);
 }
 
-void SayOutage(const ServiceOptions& options, GuaranteeText& text) {
-  text.Say("A database that does not answer within " + FormatDuration(options.postgres.call) +
-           " (`call`) stops the effects: nothing runs without the window. The members keep their "
-           "partitions, and go on when it answers.");
-  const Level level = SaidLevel(options);
-  if (!options.runtime.ids_partition_owned && level != Level::kAtomic) {
-    text.Say("Where it is away for longer than the lease of " +
-             FormatDuration(options.postgres.times.lease) +
-             ", a copy on another partition may claim an id whose handler has ended and whose "
-             "marker still waits for the database. Its handler is called again: " +
-             (level == Level::kGuarded ? "the target decides." : "the effect is there twice."));
-  }
-}
-
 void SayAtomicInPostgres(GuaranteeText& limits, GuaranteeText& holds) {
   limits.Say(
       "Level atomic covers the rows that a handler writes in the transaction of its run, and no "
@@ -60,42 +45,21 @@ void SayAtomicInPostgres(GuaranteeText& limits, GuaranteeText& holds) {
       "through any crash, pause, rebalance, redelivery or replay that the window remembers.");
 }
 
-void SayWhoseIds(const RuntimeOptions& runtime, GuaranteeText& limits, GuaranteeText& holds) {
-  if (runtime.ids_partition_owned) {
-    SayIds(runtime, limits);
-    return;
-  }
-  SayMissingId(runtime, limits);
-  holds.Say(
-      "Ids may cross partitions: all members of the group share the window, so a copy is "
-      "recognised on whichever partition it comes.");
-}
-
 }  // namespace
 
 void SayPostgres(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds) {
-  const RuntimeOptions& runtime = options.runtime;
   SayDatabase(options, limits);
   SayLostCommits(options, limits);
-  SayOutage(options, limits);
-  SayAge(options.postgres.remember, options.postgres.skew, limits);
-  limits.Say(
-      "The slowest partition of the group decides what is old: one that does not move keeps the "
-      "ids of all of them (rule 24).");
-  SayWhoseIds(runtime, limits, holds);
-  if (SaidLevel(options) == Level::kOpaque) {
-    limits.Say(
-        "A message whose process died is handled again once its lease has ended and "
-        "`handler_timeout` (" +
-        FormatDuration(options.postgres.times.handler_timeout) +
-        ") has passed, since its call may still run.");
-  }
-  SayLevel(options,
-           {.twice = ClaimedWork(runtime, "The database", "Where the database has lost changes"),
-            .told = true,
-            .known_while = "the database keeps what it has answered",
-            .atomic = SayAtomicInPostgres},
-           limits, holds);
+  const PostgresWindowOptions& window = options.postgres;
+  SayServer(options,
+            {.subject = "The database",
+             .server = "the database",
+             .kind = "database",
+             .call = window.call,
+             .remember = window.remember,
+             .skew = window.skew,
+             .atomic = SayAtomicInPostgres},
+            limits, holds);
 }
 
 }  // namespace oncemq

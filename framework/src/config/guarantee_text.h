@@ -90,10 +90,26 @@ void SayLevel(const ServiceOptions& options, const LevelTerms& terms, GuaranteeT
 // Of the level atomic, with every engine.
 void SayOnlyWatched(GuaranteeText& limits);
 
+// A window in a server that all members of the group ask.
+struct ServerTerms {
+  std::string subject;  // at the begin of a sentence: "The database"
+  std::string server;   // within one: "the database"
+  std::string kind;     // after an article: "database"
+  milliseconds call;
+  milliseconds remember;
+  milliseconds skew;
+  void (*atomic)(GuaranteeText& limits, GuaranteeText& holds) = nullptr;  // as in LevelTerms
+};
+
+// An outage of the server, age, ids and level.
+void SayServer(const ServiceOptions& options, const ServerTerms& terms, GuaranteeText& limits,
+               GuaranteeText& holds);
+
 // The guarantee with each engine.
 void SayMemory(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
 void SayDisk(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
 void SayPostgres(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
+void SayRedis(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);
 
 // Of the names that handlers lock; nothing where they lock none.
 void SayLocks(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds);

@@ -9,6 +9,7 @@
 #include "kafka_properties.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
+#include "oncemq/clients/redis_place.h"
 #include "oncemq/clients/sql_place.h"
 #include "oncemq/clients/store_catalogue.h"
 #include "oncemq/locks/lock_engines.h"
@@ -105,8 +106,12 @@ void CheckLimits(const ServiceOptions& options, Rules& rules) {
 
 // Of a window that is not shared, for the reason `why`.
 void CheckOwnedIds(const ServiceOptions& options, const std::string& why, Rules& rules) {
-#ifdef ONCEMQ_WITH_POSTGRES
+#if defined(ONCEMQ_WITH_POSTGRES) && defined(ONCEMQ_WITH_REDIS)
+  constexpr char kShared[] = "need a shared engine: postgres or redis";
+#elif defined(ONCEMQ_WITH_POSTGRES)
   constexpr char kShared[] = "need a shared engine: postgres";
+#elif defined(ONCEMQ_WITH_REDIS)
+  constexpr char kShared[] = "need a shared engine: redis";
 #else
   constexpr char kShared[] = "need a shared engine, and this build has none";
 #endif
@@ -153,10 +158,39 @@ void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
                    std::to_string(runtime.core.partition_credit));
 }
 
-// The engine has the same rule; a file is refused before the database is asked.
+// `place`: as it was read from the address `at`, of that form.
+template <class Place>
+void CheckServerPlace(const std::string& at, std::string_view form, const Result<Place>& place,
+                      Rules& rules) {
+  rules.Demand(place.has_value(), "window.at",
+               at.empty() ? "must be said: " + std::string(form)
+                          : "cannot be read: " + (place ? "" : place.error().message));
+}
+
+// Of the options of a window in a server.
+template <class Options>
+void CheckServerLimits(const RuntimeOptions& runtime, const Options& window, Rules& rules) {
+  const uint32_t workers = std::max(runtime.workers, runtime.workers_when_blocking);
+  rules.Demand(window.max_connections >= workers + 2, "window.connections",
+               "must be at least " + std::to_string(workers + 2) +
+                   ": one for each worker (`runtime.workers`), and two that keep partitions and "
+                   "leases");
+  rules.Demand(window.times.lease >= window.call * 3, "window.lease",
+               "must be at least three times `window.call`, which is " +
+                   FormatDuration(window.call) +
+                   ": a renewal that gets no answer is repeated before the lease ends");
+}
+
+// The engines have the same rules; a file is refused before the server is asked.
 bool IsSchemaName(std::string_view name) {
   return !name.empty() && name.size() <= 63 && (name[0] < '0' || name[0] > '9') &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+bool IsKeyPrefix(std::string_view prefix) {
+  return !prefix.empty() && prefix.size() <= 64 &&
+         std::all_of(prefix.begin(), prefix.end(),
+                     [](char c) { return c > ' ' && c < '\x7F' && c != '{' && c != '}'; });
 }
 
 void CheckPostgresWindow(const ServiceOptions& options, Rules& rules) {
@@ -167,23 +201,29 @@ void CheckPostgresWindow(const ServiceOptions& options, Rules& rules) {
 #endif
   const PostgresWindowOptions& window = options.postgres;
   CheckAtomicIds(options, rules);
-  const auto place = ParsePostgresPlace(options.postgres_at);
-  rules.Demand(place.has_value(), "window.at",
-               options.postgres_at.empty()
-                   ? "must be said: postgres://user:password@host:port/database"
-                   : "cannot be read: " + (place ? "" : place.error().message));
+  CheckServerPlace(options.postgres_at, "postgres://user:password@host:port/database",
+                   ParsePostgresPlace(options.postgres_at), rules);
   rules.Demand(
       IsSchemaName(window.schema), "window.schema",
       "must be 1 to 63 of a-z, 0-9 and _, the first no digit, not " + Quoted(window.schema));
-  const uint32_t workers = std::max(options.runtime.workers, options.runtime.workers_when_blocking);
-  rules.Demand(window.max_connections >= workers + 2, "window.connections",
-               "must be at least " + std::to_string(workers + 2) +
-                   ": one for each worker (`runtime.workers`), and two that keep partitions and "
-                   "leases");
-  rules.Demand(window.times.lease >= window.call * 3, "window.lease",
-               "must be at least three times `window.call`, which is " +
-                   FormatDuration(window.call) +
-                   ": a renewal that gets no answer is repeated before the lease ends");
+  CheckServerLimits(options.runtime, window, rules);
+}
+
+void CheckRedisWindow(const ServiceOptions& options, Rules& rules) {
+#ifndef ONCEMQ_WITH_REDIS
+  rules.Demand(false, "window.engine",
+               "cannot be `redis`: this build has no window in Redis (ONCEMQ_WITH_REDIS=OFF)");
+#endif
+  const RedisWindowOptions& window = options.redis;
+  rules.Demand(window.level != Level::kAtomic, "window.level",
+               "cannot be `atomic` in Redis: its markers and your effect are no one transaction "
+               "there; the engines postgres and rocksdb have this level");
+  CheckServerPlace(options.redis_at, "redis://user:password@host:port/0",
+                   ParseRedisPlace(options.redis_at), rules);
+  rules.Demand(IsKeyPrefix(window.prefix), "window.prefix",
+               "must be 1 to 64 printable characters without spaces and braces, not " +
+                   Quoted(window.prefix));
+  CheckServerLimits(options.runtime, window, rules);
 }
 
 void CheckWindow(const ServiceOptions& options, Rules& rules) {
@@ -204,6 +244,8 @@ void CheckWindow(const ServiceOptions& options, Rules& rules) {
       return CheckDiskWindow(options, rules);
     case ServiceOptions::Engine::kPostgres:
       return CheckPostgresWindow(options, rules);
+    case ServiceOptions::Engine::kRedis:
+      return CheckRedisWindow(options, rules);
   }
 }
 

@@ -204,7 +204,7 @@ void ReadService(Section& file, ServiceOptions& options) {
   file.Finish(PropertyHint);
   runtime.policy.window = options.engine != ServiceOptions::Engine::kNone;
   runtime.policy.level = runtime.policy.window ? LevelOf(options) : Level::kOpaque;
-  options.postgres.scope = WindowScope(runtime);
+  options.postgres.scope = options.redis.scope = WindowScope(runtime);
 }
 
 }  // namespace oncemq

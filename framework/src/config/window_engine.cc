@@ -14,8 +14,14 @@ std::string_view ToString(ServiceOptions::Engine engine) {
       return "rocksdb";
     case ServiceOptions::Engine::kPostgres:
       return "postgres";
+    case ServiceOptions::Engine::kRedis:
+      return "redis";
   }
   return "?";
+}
+
+bool IsInServer(ServiceOptions::Engine engine) {
+  return engine == ServiceOptions::Engine::kPostgres || engine == ServiceOptions::Engine::kRedis;
 }
 
 std::optional<Level> LevelOf(const ServiceOptions& options) {
@@ -28,6 +34,8 @@ std::optional<Level> LevelOf(const ServiceOptions& options) {
       return options.local.level;
     case ServiceOptions::Engine::kPostgres:
       return options.postgres.level;
+    case ServiceOptions::Engine::kRedis:
+      return options.redis.level;
   }
   return std::nullopt;
 }
@@ -41,6 +49,8 @@ const WindowTimes& TimesOf(const ServiceOptions& options) {
       return options.local.times;
     case ServiceOptions::Engine::kPostgres:
       return options.postgres.times;
+    case ServiceOptions::Engine::kRedis:
+      return options.redis.times;
   }
   return options.memory.times;
 }

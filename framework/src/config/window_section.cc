@@ -15,6 +15,7 @@ using Engine = ServiceOptions::Engine;
 constexpr std::pair<std::string_view, Engine> kEngines[] = {{"memory", Engine::kMemory},
                                                             {"rocksdb", Engine::kRocksDb},
                                                             {"postgres", Engine::kPostgres},
+                                                            {"redis", Engine::kRedis},
                                                             {"none", Engine::kNone}};
 constexpr std::pair<std::string_view, SyncWhen> kSyncs[] = {{"never", SyncWhen::kNever},
                                                             {"each_commit", SyncWhen::kEachCommit},
@@ -46,6 +47,8 @@ constexpr unsigned Bit(Engine engine) {
 constexpr unsigned kInMemory = Bit(Engine::kMemory);
 constexpr unsigned kOnDisk = Bit(Engine::kRocksDb);
 constexpr unsigned kInPostgres = Bit(Engine::kPostgres);
+constexpr unsigned kInRedis = Bit(Engine::kRedis);
+constexpr unsigned kInServer = kInPostgres | kInRedis;
 
 // A key that some engines have, and why the others refuse it.
 struct EngineKey {
@@ -54,11 +57,13 @@ struct EngineKey {
   std::string_view why;
 };
 constexpr std::string_view kDiskOnly = "only the window on disk has it";
+constexpr std::string_view kServerOnly = "only a window in PostgreSQL or Redis has it";
 constexpr std::string_view kPostgresOnly = "only the window in PostgreSQL has it";
+constexpr std::string_view kRedisOnly = "only the window in Redis has it";
 constexpr EngineKey kEngineKeys[] = {
-    {"remember", kInMemory | kOnDisk | kInPostgres, ""},
-    {"max_parked", kInMemory | kOnDisk, "parked ids are rows in PostgreSQL, which have no bound"},
-    {"skew", kOnDisk | kInPostgres, "only the window on disk and the one in PostgreSQL have it"},
+    {"remember", kInMemory | kOnDisk | kInServer, ""},
+    {"max_parked", kInMemory | kOnDisk, "a window in PostgreSQL or Redis bounds no parked ids"},
+    {"skew", kOnDisk | kInServer, "only the window on disk and one in PostgreSQL or Redis have it"},
     {"directory", kOnDisk, kDiskOnly},
     {"sync", kOnDisk, kDiskOnly},
     {"generation", kOnDisk, kDiskOnly},
@@ -66,12 +71,14 @@ constexpr EngineKey kEngineKeys[] = {
     {"max_open", kOnDisk, kDiskOnly},
     {"cache", kOnDisk, kDiskOnly},
     {"one_host", kOnDisk, kDiskOnly},
-    {"at", kInPostgres, kPostgresOnly},
+    {"at", kInServer, kServerOnly},
+    {"connections", kInServer, kServerOnly},
+    {"connect", kInServer, kServerOnly},
+    {"call", kInServer, kServerOnly},
     {"schema", kInPostgres, kPostgresOnly},
-    {"connections", kInPostgres, kPostgresOnly},
-    {"connect", kInPostgres, kPostgresOnly},
-    {"call", kInPostgres, kPostgresOnly},
-    {"idle", kInPostgres, kPostgresOnly}};
+    {"idle", kInPostgres, kPostgresOnly},
+    {"prefix", kInRedis, kRedisOnly},
+    {"replicas", kInRedis, kRedisOnly}};
 
 void ReadId(Section& window, RuntimeOptions& runtime) {
   window.Require("id",
@@ -107,7 +114,7 @@ void ReadAnyWindow(Section& section, RuntimeOptions& runtime, std::optional<Leve
                   "write their effects into the window's own store (rocksdb, postgres)");
   section.Require("ids",
                   "say `partition_owned` if all copies of an id travel through one partition; "
-                  "`crossing`, if they do not, needs the engine postgres");
+                  "`crossing`, if they do not, needs the engine postgres or redis");
   if (Level said{}; section.Choice("level", said, kLevels)) {
     level = said;
   }
@@ -156,20 +163,36 @@ void ReadDiskWindow(Section& section, ServiceOptions& options) {
   section.Choice("one_host", options.runtime.one_host, kYesNo);
 }
 
-void ReadPostgresWindow(Section& section, ServiceOptions& options) {
-  PostgresWindowOptions& window = options.postgres;
-  ReadAnyWindow(section, options.runtime, window.level, window.times);
-  section.Require("at",
-                  "the database of the window, postgres://user:password@host:port/database; best "
-                  "as `${file:/path}`");
-  section.Secret("at", options.postgres_at);  // it may hold a password
-  section.Text("schema", window.schema);
+// `form`: of its address, which may hold a password.
+template <class Options>
+void ReadServerWindow(Section& section, RuntimeOptions& runtime, std::string_view form,
+                      std::string& at, Options& window) {
+  ReadAnyWindow(section, runtime, window.level, window.times);
+  section.Require("at", form);
+  section.Secret("at", at);
   section.Duration("remember", window.remember, 1s, kLongestDuration);
   section.Duration("skew", window.skew, 0ms, kLongestDuration);
   section.Count("connections", window.max_connections, 1, 1'000);
   section.Duration("connect", window.connect, 10ms, 10min);
   section.Duration("call", window.call, 10ms, 10min);
-  section.Duration("idle", window.idle, 10ms, 1h);
+}
+
+void ReadPostgresWindow(Section& section, ServiceOptions& options) {
+  ReadServerWindow(section, options.runtime,
+                   "the database of the window, postgres://user:password@host:port/database; best "
+                   "as `${file:/path}`",
+                   options.postgres_at, options.postgres);
+  section.Text("schema", options.postgres.schema);
+  section.Duration("idle", options.postgres.idle, 10ms, 1h);
+}
+
+void ReadRedisWindow(Section& section, ServiceOptions& options) {
+  ReadServerWindow(section, options.runtime,
+                   "the Redis of the window, redis://user:password@host:port/0; best as "
+                   "`${file:/path}`",
+                   options.redis_at, options.redis);
+  section.Text("prefix", options.redis.prefix);
+  section.Count("replicas", options.redis.replicas, 0, 100);
 }
 
 void ForbidKeysOfOthers(Section& window, Engine engine) {
@@ -214,6 +237,9 @@ void ReadEngine(Section& window, ServiceOptions& options) {
     case Engine::kPostgres:
       ReadPostgresWindow(window, options);
       break;
+    case Engine::kRedis:
+      ReadRedisWindow(window, options);
+      break;
   }
   ForbidKeysOfOthers(window, options.engine);
 }
@@ -222,7 +248,8 @@ void ReadEngine(Section& window, ServiceOptions& options) {
 
 void ReadWindow(Section window, ServiceOptions& options) {
   window.Require("engine",
-                 "where finished ids are remembered: `memory`, `rocksdb`, `postgres`, or `none`");
+                 "where finished ids are remembered: `memory`, `rocksdb`, `postgres`, `redis`, or "
+                 "`none`");
   if (window.Choice("engine", options.engine, kEngines)) {
     ReadEngine(window, options);
   } else {

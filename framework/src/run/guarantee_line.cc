@@ -7,7 +7,7 @@ namespace {
 // What becomes of the window when its process ends, or its partition moves.
 std::string_view Leaves(const WindowCapabilities& window, bool one_host) {
   if (window.shared) {
-    return "";
+    return window.survives_restart ? "" : "; a restart of its server empties the window";
   }
   if (!window.durable) {
     return "; the window is forgotten with the process";

@@ -6,14 +6,9 @@
 namespace oncemq {
 
 Result<std::unique_ptr<Window>> OpenPostgresServiceWindow(const ServiceOptions& options) {
-  if (options.engine != ServiceOptions::Engine::kPostgres) {
-    return OpenServiceWindow(options);
-  }
-  PostgresWindowOptions window = options.postgres;
-  if (window.scope.empty()) {  // of a program that filled in the options itself
-    window.scope = WindowScope(options.runtime);
-  }
-  return OpenPostgresWindow(options.postgres_at, window);
+  return options.engine == ServiceOptions::Engine::kPostgres
+             ? OpenPostgresWindow(options.postgres_at, WithScope(options.postgres, options.runtime))
+             : OpenServiceWindow(options);
 }
 
 }  // namespace oncemq

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service_window.h"
 
+#include <string>
+
 #include "oncemq/base/clock.h"
 
 namespace oncemq {
 namespace {
 
-constexpr char kNoPostgresOpener[] =
-    "`window.engine` is `postgres`, and this program opens no window there: link "
-    "oncemq::service_postgres, and give RunService OpenPostgresServiceWindow "
-    "(RunServiceOptions::open_window)";
+Error NoOpener(const std::string& engine, const std::string& opener) {
+  return {Code::kInvalid, Effect::kNone,
+          "`window.engine` is `" + engine +
+              "`, and this program opens no window there: link oncemq::service_" + engine +
+              ", and give RunService " + opener + " (RunServiceOptions::open_window)"};
+}
 
 }  // namespace
 
@@ -41,7 +45,9 @@ Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options)
       break;
 #endif
     case ServiceOptions::Engine::kPostgres:
-      return Error{Code::kInvalid, Effect::kNone, kNoPostgresOpener};
+      return NoOpener("postgres", "OpenPostgresServiceWindow");
+    case ServiceOptions::Engine::kRedis:
+      return NoOpener("redis", "OpenRedisServiceWindow");
   }
   return Error{Code::kInvalid, Effect::kNone, "this build has no window of that engine"};
 }

@@ -18,8 +18,18 @@ namespace oncemq {
 // Thread safety: any thread.
 Status CheckServiceWindow(const ServiceOptions& options);
 
-// nullptr: the options want no window. A window in PostgreSQL is refused: the library that has its
-// client opens it (service_postgres.h). Failures: those of CheckServiceWindow, else the engine's.
+// nullptr: the options want no window. A window in PostgreSQL or Redis is refused: the library that
+// has its client opens it (service_postgres.h, service_redis.h). Failures: those of
+// CheckServiceWindow, else the engine's.
 Result<std::unique_ptr<Window>> OpenServiceWindow(const ServiceOptions& options);
+
+// The options of a window in a server, with the scope of the service where none is said.
+template <class Options>
+Options WithScope(Options window, const RuntimeOptions& runtime) {
+  if (window.scope.empty()) {
+    window.scope = WindowScope(runtime);
+  }
+  return window;
+}
 
 }  // namespace oncemq

@@ -2,8 +2,10 @@
 // The command as a process: what it prints where, and how it ends.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +17,7 @@
 #include "support/eventually.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "support/unwrapped.h"
 
 namespace oncemq::testing {
 
@@ -58,6 +61,14 @@ class Command : public ::testing::Test {
     const auto code = process.Wait(std::chrono::seconds(30));
     EXPECT_TRUE(code) << arguments << " does not end";
     return {code.value_or(-1), ReadAll(out_.string() + who), ReadAll(err_.string() + who)};
+  }
+
+  // One line for people, with a word of the reason and no secret.
+  static void ExpectOneLine(const Ended& ended, const std::string& why) {
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_THAT(ended.err, ::testing::AllOf(::testing::HasSubstr(why),
+                                            ::testing::Not(::testing::HasSubstr("hunter2"))))
+        << ended.out;
   }
 
   std::string Write(std::string_view yaml) const {

@@ -102,6 +102,20 @@ TEST(Watch, PutsAWindowInMemoryInPlaceOfTheDatabase) {
 }
 #endif
 
+#ifdef ONCEMQ_WITH_REDIS
+TEST(Watch, PutsAWindowInMemoryInPlaceOfRedis) {
+  const ServiceOptions watch =
+      WatchOptions(WatchedService("engine: redis, at: 'redis://u:hunter2@h', level: guarded, "
+                                  "ids: crossing, id: key, lease: 90s, max_lease: 95s"),
+                   {.mark = "m"});
+  EXPECT_EQ(watch.engine, ServiceOptions::Engine::kMemory);
+  EXPECT_EQ(watch.redis_at, "");
+  EXPECT_EQ(watch.redis.scope, "");
+  EXPECT_EQ(watch.memory.times.lease, milliseconds(90'000));
+  EXPECT_TRUE(CheckService(watch)) << CheckService(watch).error().message;
+}
+#endif
+
 TEST(Watch, OfAServiceWithoutAWindowHasNone) {
   const ServiceOptions watch = WatchOptions(WatchedService("engine: none"), {.mark = "m"});
   EXPECT_EQ(watch.engine, ServiceOptions::Engine::kNone);

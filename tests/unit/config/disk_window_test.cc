@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <sstream>
 #include <string>
 
 #include "minimal_service.h"
@@ -221,10 +220,7 @@ TEST(DiskWindow, OneLineNeverPromisesMoreThanTheText) {
 
 TEST(DiskWindow, TheTextsFitIntoATerminal) {
   for (const std::string& yaml : {kDisk, kOpaque, kAtomic}) {
-    std::istringstream lines(ExplainGuarantee(Parsed(yaml)));
-    for (std::string line; std::getline(lines, line);) {
-      EXPECT_LE(line.size(), 80u) << line;
-    }
+    ExpectExplainedInNarrowLines(yaml);
   }
 }
 

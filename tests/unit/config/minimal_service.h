@@ -9,6 +9,7 @@
 
 #include "oncemq/framework/service_file.h"
 #include "oncemq/framework/service_options.h"
+#include "support/unwrapped.h"
 
 namespace oncemq {
 
@@ -43,18 +44,18 @@ inline ServiceOptions Parsed(const std::string& yaml) {
   return options.value_or(ServiceOptions{});
 }
 
-// With its lines joined.
-inline std::string Unwrapped(const std::string& text) {
-  std::string out;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    out += (out.empty() ? "" : " ") + word;
-  }
-  return out;
-}
+using testing::Unwrapped;
 
 inline std::string Explained(const std::string& yaml) {
   return Unwrapped(ExplainGuarantee(Parsed(yaml)));
+}
+
+// Expects lines that no terminal breaks.
+inline void ExpectExplainedInNarrowLines(const std::string& yaml) {
+  std::istringstream lines(ExplainGuarantee(Parsed(yaml)));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 // The minimal file with one line of it replaced.

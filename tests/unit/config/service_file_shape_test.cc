@@ -60,8 +60,8 @@ TEST(ServiceFile, AllErrorsAreToldInTheOrderOfTheFile) {
   EXPECT_THAT(errors, HasSubstr("3:20: `kafka.session_timeout` must be a time with its unit"));
   EXPECT_THAT(
       errors,
-      HasSubstr("5:11: `window.engine` must be `memory`, `rocksdb`, `postgres` or `none`, not "
-                "`disk`"));
+      HasSubstr("5:11: `window.engine` must be `memory`, `rocksdb`, `postgres`, `redis` or `none`, "
+                "not `disk`"));
   EXPECT_THAT(errors, HasSubstr("6:15: `window.max_parked` must be a whole number from 1"));
   EXPECT_THAT(errors, HasSubstr("7:3: the key `max_parked` stands here twice"));
   EXPECT_THAT(errors,

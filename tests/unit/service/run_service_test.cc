@@ -156,6 +156,21 @@ TEST_F(RunServiceTest, AWindowWhoseStoreDoesNotAnswerIsAskedForAgain) {
 }
 #endif
 
+#ifdef ONCEMQ_WITH_REDIS
+TEST_F(RunServiceTest, AFileWithAWindowInRedisIsRefusedByAProgramThatOpensNone) {
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << "kafka: {brokers: \"127.0.0.1:1\", group: payments}\n"
+                         "topics: payments\n"
+                         "window: {engine: redis, at: \"redis://u:hunter2@127.0.0.1:1\",\n"
+                         "         level: guarded, ids: crossing, id: {header: message-id}}\n";
+  const Ended ended = Refusal({"-c", file});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("`window.engine` is `redis`, and this program opens no window "
+                                   "there: link oncemq::service_redis, and give RunService "
+                                   "OpenRedisServiceWindow"));
+}
+#endif
+
 // Each in a child: the signals concern the whole process. The opener is called when they are taken,
 // and before anything waits for the broker.
 class RunServiceDeathTest : public RunServiceTest {
@@ -165,18 +180,31 @@ class RunServiceDeathTest : public RunServiceTest {
     kill(getpid(), kSignal);
     return LockDomain::Open(MakeMemoryLocks());
   }
-  [[noreturn]] static void RunAndExit(const std::string& file, LockOpener open) {
+  static Result<std::unique_ptr<Window>> EndThenRefuse(const ServiceOptions&) {
+    kill(getpid(), SIGTERM);
+    return Error{Code::kTimeout, Effect::kNone, "no answer within 2 s"};
+  }
+  [[noreturn]] static void RunAndExit(const std::string& file, const RunServiceOptions& options) {
     alarm(kPatienceSeconds);
-    _exit(Run({"-c", file}, {.open_locks = open}));
+    _exit(Run({"-c", file}, options));
   }
 };
 
 TEST_F(RunServiceDeathTest, ASignalEndsItInOrderWithTheClosingReport) {
   const std::string file = Write("locks: {at: \"memory:\"}\n");
   const char* const report = "no broker was reached|no partition was ever assigned";
-  EXPECT_EXIT(RunAndExit(file, SendThenOpen<SIGTERM>), ExitedWithCode(5), report);
-  EXPECT_EXIT(RunAndExit(file, SendThenOpen<SIGINT>), ExitedWithCode(5), report);
+  EXPECT_EXIT(RunAndExit(file, {.open_locks = SendThenOpen<SIGTERM>}), ExitedWithCode(5), report);
+  EXPECT_EXIT(RunAndExit(file, {.open_locks = SendThenOpen<SIGINT>}), ExitedWithCode(5), report);
 }
+
+#ifdef ONCEMQ_WITH_POSTGRES
+TEST_F(RunServiceDeathTest, ASignalEndsTheWaitForTheServerOfTheWindow) {
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << kShared;
+  EXPECT_EXIT(RunAndExit(file, {.open_window = EndThenRefuse}), ExitedWithCode(5),
+              "no answer within 2 s");
+}
+#endif
 
 }  // namespace
 }  // namespace oncemq

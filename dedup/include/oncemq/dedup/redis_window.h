@@ -55,6 +55,9 @@ struct RedisWindowOptions {
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
+  // Tries each command of a service on a key that is gone at once. Off: also a user who may only
+  // read may look.
+  bool check_rights = true;
 };
 
 WindowCapabilities RedisWindowCapabilities();

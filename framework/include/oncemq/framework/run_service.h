@@ -13,8 +13,9 @@
 // **Promise:** opens log, window, runtime and admin socket by the file, and runs until SIGTERM or
 // SIGINT. Then it drains, writes the closing report to standard error, and returns the exit code
 // for main(). A file that cannot keep its promise is refused with the reason, before the broker is
-// asked. Workers call the handler at the same time, for messages of different keys: a connection
-// that a call must have for itself is thread_local (examples/guarded_sql).
+// asked. It waits for a server of the window that does not answer, and joins the group afterwards.
+// Workers call the handler at the same time, for messages of different keys: a connection that a
+// call must have for itself is thread_local (examples/guarded_sql).
 //
 // **Limits:** signals and log belong to the process, so one service runs at a time, and no thread
 // is started before it. SIGPIPE is ignored from then on. A handler that has not returned within
@@ -60,8 +61,9 @@ struct RunServiceOptions {
   // no client of such a store.
   LockOpener open_locks = nullptr;
   // For a file with the window in PostgreSQL: OpenPostgresServiceWindow (service_postgres.h), in a
-  // program that links oncemq::service_postgres. Without it such a file is refused, and the program
-  // is linked with no client of PostgreSQL.
+  // program that links oncemq::service_postgres. In Redis: OpenRedisServiceWindow
+  // (service_redis.h), with oncemq::service_redis. Without it such a file is refused, and the
+  // program is linked with no client of these servers.
   WindowOpener open_window = nullptr;
 };
 

@@ -12,6 +12,7 @@
 #include "oncemq/dedup/local_window.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/dedup/postgres_window.h"
+#include "oncemq/dedup/redis_window.h"
 #include "oncemq/framework/admin.h"
 #include "oncemq/framework/runtime.h"
 
@@ -36,7 +37,8 @@ struct ServiceOptions {
   // domain of its locks is opened by OpenServiceLocks (service_locks.h).
   RuntimeOptions runtime;
   // Where finished ids are remembered; kNone keeps order and commits, and suppresses nothing.
-  enum class Engine : unsigned char { kNone, kMemory, kRocksDb, kPostgres } engine = Engine::kNone;
+  enum class Engine : unsigned char { kNone, kMemory, kRocksDb, kPostgres, kRedis };
+  Engine engine = Engine::kNone;
   // How the memory window is opened, level included.
   MemoryWindowOptions memory;
   // And the windows on disk, one for each partition (OpenPartitionWindows).
@@ -46,6 +48,9 @@ struct ServiceOptions {
   PostgresWindowOptions postgres;
   // The address of its database; never shown as it is, since it may hold a password.
   std::string postgres_at;
+  // And the window in Redis (OpenRedisServiceWindow, service_redis.h), as the one in PostgreSQL.
+  RedisWindowOptions redis;
+  std::string redis_at;
   ServiceLocks locks;
   LogOptions log;
   // Where the running service can be asked; nowhere, if nothing is said.
@@ -54,6 +59,9 @@ struct ServiceOptions {
 
 // As a service file names it.
 std::string_view ToString(ServiceOptions::Engine engine);
+
+// Whether the window is in a server that all members of the group ask: PostgreSQL or Redis.
+bool IsInServer(ServiceOptions::Engine engine);
 
 // Of the engine in force; nothing where none is, or nobody has said it.
 std::optional<Level> LevelOf(const ServiceOptions& options);

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands `check`, `window show`, `window stat`, `window forget` and `window gc` with a real
+// Redis.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <fstream>
+#include <string>
+
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/dedup/redis_window.h"
+#include "server_window_fixture.h"
+#include "support/loopback_port.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RedisWindowCommand : public ServerWindowFixture {
+ protected:
+  static void SetUpTestSuite() {
+    if (!RedisServer::Missing()) {
+      server_ = RedisServer::Start();
+    }
+  }
+  static void TearDownTestSuite() { server_.reset(); }
+
+  // Each test has keys of its own.
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    static int tests = 0;
+    prefix_ = "test-" + std::to_string(++tests);
+  }
+
+  std::string FileAt(const std::string& at) const {
+    return FileWith("redis", at, "  prefix: " + prefix_ + "\n");
+  }
+  std::string File() const { return FileAt(server_->url()); }
+  static std::string UrlOf(const std::string& user) {
+    return "redis://" + user + "@127.0.0.1:" + std::to_string(server_->port());
+  }
+
+  static std::unique_ptr<RedisServer> StartReplica() {
+    return RedisServer::Start({"--replicaof", "127.0.0.1 " + std::to_string(server_->port())});
+  }
+  // A line of words.
+  static RedisReply Say(const std::string& line) {
+    std::deque<std::string> words;
+    std::istringstream text(line);
+    for (std::string word; text >> word;) {
+      words.push_back(word);
+    }
+    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto reply = (*client)->Run(RedisCommand(words.begin(), words.end()));
+    EXPECT_TRUE(reply.has_value()) << line << ": " << ToString(reply.error());
+    return reply.value_or(RedisReply{});
+  }
+  size_t Keys() const { return Say("KEYS " + prefix_ + ":*").list.size(); }
+
+  std::unique_ptr<Window> Opened(Level level = Level::kOpaque) const {
+    auto window = OpenRedisWindow(server_->url(),
+                                  {.prefix = prefix_, .scope = kCommandScope, .level = level});
+    EXPECT_TRUE(window.has_value()) << ToString(window.error());
+    return window ? *std::move(window) : nullptr;
+  }
+
+  static std::unique_ptr<RedisServer> server_;
+  std::string prefix_;
+};
+
+std::unique_ptr<RedisServer> RedisWindowCommand::server_;
+
+// The line that docs/windows.md gives an operator.
+std::string DocumentedUser() {
+  std::ifstream page(ONCEMQ_SOURCE_DIR "/docs/windows.md");
+  for (std::string line; std::getline(page, line);) {
+    if (const size_t at = line.find("ACL SETUSER payments "); at != std::string::npos) {
+      line.erase(0, at);
+      return line.replace(line.find("PASSWORD"), 8, "secret");
+    }
+  }
+  ADD_FAILURE() << "the page has no such line";
+  return "PING";
+}
+
+TEST_F(RedisWindowCommand, CheckTellsWhetherTheServerAnswersAndMakesNothing) {
+  const LoopbackPort nobody;
+  ExpectCheckTells(FileAt("redis://" + nobody.address()), 6, "Connection refused");
+  const Ended good = Run("check " + File());
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("is accepted; its Redis answers"));
+  EXPECT_EQ(Keys(), 0u) << "another level may still be chosen";
+}
+
+TEST_F(RedisWindowCommand, CheckTellsWhatItsUserMayNotDo) {
+  prefix_ = "oncemq";
+  Say(DocumentedUser());
+  ExpectCheckTells(FileAt(UrlOf("payments:secret2")), 2, "WRONGPASS");
+  EXPECT_EQ(Run("check " + FileAt(UrlOf("payments:secret"))).code, 0);
+  Say("ACL SETUSER payments -hset");
+  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "may not run HSET on ~oncemq:*");
+  Say("ACL SETUSER payments +hset resetkeys ~other:*");
+  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "NOPERM");
+}
+
+TEST_F(RedisWindowCommand, TheDocumentedUserMayDoAllThatAServiceAndTheCommandsDo) {
+  prefix_ = "oncemq";
+  Say(DocumentedUser());
+  const auto window = OpenRedisWindow(
+      UrlOf("payments:secret"),
+      {.prefix = prefix_, .scope = kCommandScope, .level = Level::kOpaque, .replicas = 1});
+  ASSERT_TRUE(window.has_value()) << ToString(window.error());
+  ExpectForgottenOnceFinished(**window, FileAt(UrlOf("payments:secret")));
+  EXPECT_EQ(Run("window stat -c " + FileAt(UrlOf("payments:secret"))).code, 0);
+  const auto known = (*window)->Open({.partition = 3, .topic = "payments", .owner = "payments"});
+  ASSERT_TRUE(known.has_value()) << ToString(known.error());
+  const Announcement one{.source = known->source, .partition = 3, .to = 5, .offset = 5};
+  const Status alone = (*window)->Announce({&one, 1});
+  ASSERT_FALSE(alone.has_value());
+  EXPECT_EQ(alone.error().code, Code::kUnavailable) << "no replica is there";
+  const auto replica = StartReplica();
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    return (*window)->Announce({&one, 1}).has_value();
+  }));
+}
+
+TEST_F(RedisWindowCommand, CheckTellsThatTheServerIsAReplicaOrEvicts) {
+  const auto replica = StartReplica();
+  ExpectCheckTells(FileAt(replica->url()), 6, "this Redis is no master, but a slave");
+  const auto evicts =
+      RedisServer::Start({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
+  ExpectCheckTells(FileAt(evicts->url()), 2, "maxmemory-policy volatile-lru");
+}
+
+TEST_F(RedisWindowCommand, CheckTellsThatTheWindowHasAnotherLevel) {
+  ASSERT_TRUE(Opened(Level::kGuarded));
+  ExpectCheckTells(File(), 2, "was made at level guarded, not opaque");
+}
+
+TEST_F(RedisWindowCommand, CheckTellsThatARestartWouldEmptyTheWindow) {
+  ASSERT_TRUE(Opened());
+  EXPECT_THAT(Run("check " + File()).out,
+              HasSubstr("its Redis answers, and keeps nothing over a restart (no append-only "
+                        "file). In force:"));
+  EXPECT_THAT(Run("check --json " + File()).out,
+              HasSubstr("; a restart of its server empties the window"));
+  Say("CONFIG SET appendonly yes");
+  EXPECT_THAT(Run("check " + File()).out, HasSubstr("its Redis answers. In force:"));
+  EXPECT_THAT(Run("check --json " + File()).out, Not(HasSubstr("restart")));
+  Say("CONFIG SET appendonly no");
+}
+
+TEST_F(RedisWindowCommand, AUserWhoMayOnlyReadMayLook) {
+  Say("ACL SETUSER reader reset on >secret -@all +@read +role +info +ping +select +eval +evalsha "
+      "+time ~" +
+      prefix_ + ":*");
+  const std::string file = FileAt(UrlOf("reader:secret"));
+  const auto window = Opened();
+  ASSERT_NE(window, nullptr);
+  EXPECT_EQ(Run("window show id-1 -c " + file).code, 0);
+  EXPECT_EQ(Run("window stat -c " + file).code, 0);
+  const Ended forgotten = Run("window forget id-1 --why test -c " + file);
+  EXPECT_EQ(forgotten.code, 2);
+  EXPECT_THAT(forgotten.err, HasSubstr("may not run"));
+  ExpectCheckTells(file, 2, "may not run");
+}
+
+TEST_F(RedisWindowCommand, AServiceThatStartsWaitsForTheServer) {
+  const auto server = RedisServer::Start();
+  server->Kill9();
+  ExpectRunWaitsFor(*server, FileAt(server->url()));
+}
+
+TEST_F(RedisWindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
+  ExpectForgottenOnceFinished(*Opened(), File());
+}
+
+TEST_F(RedisWindowCommand, ShowAndStatReadRedisWithoutAService) {
+  ExpectNothingToLookAt(File());
+  const std::string scope = std::string(", scope ") + kCommandScope + "\n";
+  ExpectShownAndCounted(*Opened(), File(),
+                        {.from = "# Read from Redis, prefix " + prefix_ + scope,
+                         .begin = "keys " + prefix_ + ":{" + kCommandScope + "}:*" + scope +
+                                  "  1 ids, open 0, parked 0\n",
+                         .json_from = "redis"});
+}
+
+}  // namespace
+}  // namespace oncemq::testing

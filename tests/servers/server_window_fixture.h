@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands about a window in a real server, PostgreSQL or Redis: what both have in common.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "oncemq/dedup/window.h"
+#include "oncemq/framework/admin.h"
+#include "unit/cli/command_fixture.h"
+
+namespace oncemq::testing {
+
+// Of the service files below.
+inline constexpr char kCommandScope[] = "default/default/payments/default";
+
+// A service that only answers at its socket.
+class IdleRuntime final : public Runtime {
+ public:
+  RunReport Run(std::stop_token) override { return {}; }
+  RunReport Report() const override { return {}; }
+  const std::string& guarantee() const override { return line_; }
+
+ private:
+  const std::string line_ = "opaque";
+};
+
+class ServerWindowFixture : public Command {
+ protected:
+  // The password in the address is "secret".
+  std::string FileWith(const std::string& engine, const std::string& at,
+                       const std::string& keys) const {
+    return Write(
+        "kafka: {brokers: '127.0.0.1:1', group: payments}\ntopics: payments\n"
+        "window:\n  engine: " +
+        engine + "\n  at: '" + at + "'\n" + keys +
+        "  level: opaque\n  ids: crossing\n  id: {header: message-id}\n");
+  }
+
+  // One line, on standard error, without the password.
+  void ExpectCheckTells(const std::string& file, int code, const std::string& why) const {
+    const Ended ended = Run("check " + file);
+    EXPECT_EQ(ended.code, code) << why;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_THAT(ended.err,
+                ::testing::AllOf(::testing::StartsWith("`window`: "), ::testing::HasSubstr(why),
+                                 ::testing::Not(::testing::HasSubstr("secret"))));
+  }
+
+  // `stopped` is a server that is down now.
+  template <class Server>
+  void ExpectRunWaitsFor(Server& stopped, const std::string& file) const {
+    Process service(
+        {.command = ShellLine("run --handler count --consume-without-effects -c " + file)});
+    const auto says = [&](const std::string& words) {
+      return Eventually(std::chrono::seconds(20),
+                        [&] { return ReadAll(err_).find(words) != std::string::npos; });
+    };
+    EXPECT_TRUE(says("the store of the window does not answer")) << ReadAll(err_);
+    stopped.Restart();
+    EXPECT_TRUE(says("the store of the window answers")) << ReadAll(err_);
+    EXPECT_EQ(service.Terminate(std::chrono::seconds(20)), 5) << "no broker is there";
+  }
+
+  void ExpectNothingToLookAt(const std::string& file) const {
+    for (const char* command : {"window show x -c ", "window stat -c "}) {
+      const Ended unopened = Run(command + file);
+      EXPECT_EQ(unopened.code, 2) << command;
+      EXPECT_THAT(unopened.err,
+                  ::testing::HasSubstr("no process has opened the window of the scope"));
+    }
+    EXPECT_EQ(Run("window forget x --why y -c " + file).code, 2) << "the same cause";
+    EXPECT_EQ(Run("window gc -c " + file).code, 2);
+  }
+
+  void ExpectForgottenOnceFinished(Window& window, const std::string& file) const {
+    const ClaimRequest claim{"id-1", {0xABC, 5}, {0, 3, 17}, 0, 0};
+    ClaimAnswer answer;
+    ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
+    const std::string forget = "window forget id-1 --why 'sent by mistake' -c " + file;
+    EXPECT_EQ(Run(forget).code, 1) << "a handler has it";
+    const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
+    Change change;
+    ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
+    const Ended forgotten = Run(forget);
+    EXPECT_EQ(forgotten.code, 0) << forgotten.err;
+    EXPECT_THAT(forgotten.err, ::testing::HasSubstr("sent by mistake"));
+    ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
+    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(Run("window gc -c " + file).out, "0 ids were dropped\n");
+  }
+
+  // What `window show` and `window stat` say first.
+  struct ShownWindow {
+    std::string from;   // the first line of both
+    std::string begin;  // the next ones of `stat`
+    std::string json_from;
+  };
+  void ExpectShownAndCounted(Window& window, const std::string& file,
+                             const ShownWindow& shown) const {
+    const auto known = window.Open({.partition = 3, .topic = "payments", .owner = "payments"});
+    ASSERT_TRUE(known.has_value()) << ToString(known.error());
+    const Own own = *window.RaiseOwn(known->source, 3, 0);
+    const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, own, 0};
+    ClaimAnswer answer;
+    ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
+    EXPECT_EQ(Run("window show id-2 -c " + file).out,
+              shown.from + "none: the window keeps nothing of this id\n");
+    const Ended open = Run("window show id-1 -c " + file);
+    EXPECT_EQ(open.code, 0) << open.err;
+    EXPECT_EQ(open.out, shown.from +
+                            "open\nfrom partition 3 of the topic number 0, offset 17\n"
+                            "held by the claim 0000000000000abc0000000000000005\n");
+    const CompleteRequest complete{"id-1", {0xABC, 5}, {known->source, 3, 17}};
+    Change change;
+    ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
+    const auto done = nlohmann::json::parse(Run("window show --json id-1 -c " + file).out);
+    EXPECT_EQ(done["state"], "done");
+    const Ended stat = Run("window stat -c " + file);
+    EXPECT_EQ(stat.code, 0) << stat.err;
+    EXPECT_THAT(stat.out, ::testing::StartsWith(shown.from + shown.begin));
+    EXPECT_THAT(stat.out,
+                ::testing::HasSubstr("\n  topic number 0, partition 3: knows [0, 0), announced "));
+    EXPECT_THAT(stat.out, ::testing::HasSubstr(", level opaque, incarnation "));
+    const auto json = nlohmann::json::parse(Run("window stat --json -c " + file).out);
+    EXPECT_EQ(json["from"], shown.json_from);
+    EXPECT_EQ(json["stores"][0]["ids_in_history"], 1);
+    EXPECT_EQ(json["stores"][0]["partitions"][0]["partition"], 3);
+    ExpectToldAlikeByAService(window, stat.out);
+  }
+
+ private:
+  void ExpectToldAlikeByAService(Window& window, const std::string& stat) const {
+    const IdleRuntime runtime;
+    const std::string socket = dir_.path() / "admin.sock";
+    const auto admin =
+        AdminSocket::Open({.socket = socket}, {.runtime = &runtime, .window = &window});
+    ASSERT_TRUE(admin.has_value()) << ToString(admin.error());
+    const Ended asked = Run("window stat --socket '" + socket + "'");
+    EXPECT_EQ(asked.out.substr(asked.out.find('\n')), stat.substr(stat.find('\n')));
+  }
+};
+
+}  // namespace oncemq::testing
