@@ -225,6 +225,12 @@ def script(tier, path, *arguments, count=count_script, needs=("build dev",), **m
                 needs=needs, **more)]
 
 
+def demo_redis():
+    jobs = script("demo", "scripts/demo", "redis", "--report", "build/demo-redis-report.html",
+                  count=count_demo, quarters=2, needs=("build release",))
+    return [dataclasses.replace(job, name="demo redis") for job in jobs]
+
+
 def sanitized(tier, one_of):
     """Of the simulator a share, as it is five to fifty times slower there. Its sweep is about
     coverage, by the seeds that the swarm runs anyway. A line of hundreds at one server needs the
@@ -261,7 +267,8 @@ def tiers(options):
         "kafka-gate": lambda: programs("kafka-gate", "dev", ["kafka-gate"]),
         "demo": lambda: [build("demo", "release", "demo"),
                          *script("demo", "scripts/demo", count=count_demo, quarters=2,
-                                 needs=("build release",))],
+                                 needs=("build release",)),
+                         *(demo_redis() if options.full else [])],
         "servers": lambda: programs("servers", "dev", ["servers"]),
         "kafka": lambda: programs("kafka", "dev", ["kafka"], rounds),
         "later": lambda: programs("later", "dev", ["later"]),

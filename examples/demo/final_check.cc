@@ -115,6 +115,7 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
                        .messages = static_cast<int64_t>(plan.sends.size()),
                        .accounts = AccountsOf(plan),
                        .seed = options.seed,
+                       .redis = options.redis,
                        .with = *std::move(with),
                        .without = *std::move(without)};
   const RunReportFacts& run = options.window ? page.with : page.without;

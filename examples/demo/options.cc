@@ -12,6 +12,7 @@ const char kHelp[] =
     "  --seed N        draw other payments and copies (default 1)\n"
     "  --payments N    how many, 5,000 to 100,000 (default 20,000); a tenth is sent twice\n"
     "  --report FILE   where the report goes (default demo-report.html)\n"
+    "  --redis         window and ledger in a Redis that it starts, level guarded\n"
     "  --no-window     judge the run without a window: the verdict must say FAILED\n"
     "  --keep          keep the working directory with ledger, log and the workers' logs\n"
     "  --broker-only   no run: its broker and a slow stream, to try `oncemq run` on, until Ctrl-C\n"
@@ -27,6 +28,8 @@ Result<DemoOptions> ParseOptions(std::span<const std::string_view> arguments) {
     const std::string_view argument = arguments[i];
     if (argument == "--no-window") {
       options.window = false;
+    } else if (argument == "--redis") {
+      options.redis = true;
     } else if (argument == "--broker-only") {
       options.broker_only = true;
     } else if (argument == "--keep") {

@@ -63,6 +63,7 @@ std::string ReportLine(const RunReport& report, const HandlerReport& handler, bo
     line.set_next_offset(partition.status.next_offset);
   }
   message.set_calls(handler.calls);
+  message.set_found_booked(handler.found_booked);
   message.set_inside(handler.inside);
   message.set_final(final);
   message.set_error(WhyItEnded(report));
@@ -80,6 +81,7 @@ std::optional<WorkerReport> ParseReportLine(std::string_view line) {
   WorkerReport report;
   report.counts = Read(message.counts());
   report.calls = message.calls();
+  report.found_booked = message.found_booked();
   report.inside = message.inside();
   report.final = message.final();
   report.error = message.error();

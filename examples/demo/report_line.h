@@ -23,8 +23,9 @@ struct OwnedPartition {
 struct WorkerReport {
   DeliveryCounts counts;
   std::map<int32_t, OwnedPartition> active;
-  int64_t calls = 0;   // of the handler, as it counts them itself
-  std::string inside;  // the payment in whose handler it stands still
+  int64_t calls = 0;         // of the handler, as it counts them itself
+  int64_t found_booked = 0;  // of these, that found the payment booked by another worker
+  std::string inside;        // the payment in whose handler it stands still
   bool final = false;
   std::string error;
 };
@@ -32,6 +33,7 @@ struct WorkerReport {
 // What the handler says of itself.
 struct HandlerReport {
   int64_t calls = 0;
+  int64_t found_booked = 0;
   std::string inside;
 };
 

@@ -183,16 +183,22 @@ std::string Checks(const PageFacts& facts) {
   return out + ChecksTable(facts, first) + FoldedChecks(facts, all.subspan(first.size()));
 }
 
-std::string Limits() {
+constexpr char kLimitsOnDisk[] =
+    "All workers run on one host and share one directory. The run with the window is level atomic: "
+    "the ledger lies in the window's own store, so that booking and id are one write. Rows of a "
+    "PostgreSQL database can have this level too, with a window there (scripts/demo ledger shows "
+    "it). Any other effect cannot have this level: it is guarded where its target stores the id "
+    "with the effect, and opaque (at least once, and counted) where nobody can check it. The "
+    "broker is embedded in the demo, and no real one.";
+constexpr char kLimitsInRedis[] =
+    "All workers run on one host, and share nothing but a Redis. The run with the window is level "
+    "guarded: the ledger stores the id with the booking, and knows it again. An effect that nobody "
+    "can check is opaque instead (at least once, and counted). The broker is embedded in the demo, "
+    "and no real one. The Redis of this run lost nothing.";
+
+std::string Limits(bool redis) {
   return Element("h2", "What this does not show") +
-         Element("p",
-                 "All workers run on one host and share one directory. The run with the window is "
-                 "level atomic: the ledger lies in the window's own store, so that booking and id "
-                 "are one write. Rows of a PostgreSQL database can have this level too, with a "
-                 "window there (scripts/demo ledger shows it). Any other effect cannot have this "
-                 "level: it is guarded where its target stores the id with the effect, and opaque "
-                 "(at least once, and counted) where nobody can check it. "
-                 "The broker is embedded in the demo, and no real one.") +
+         Element("p", redis ? kLimitsInRedis : kLimitsOnDisk) +
          Element("p",
                  "Where each effect is a row of one database, a UNIQUE column for the id, in the "
                  "effect's own transaction, keeps all of these copies out, those after the kill "
@@ -200,14 +206,21 @@ std::string Limits() {
                  "to it that nothing is missing, and it does not reach effects elsewhere.");
 }
 
+constexpr char kKillOnDisk[] =
+    "With the window, booking and id are one write (level atomic): what the killed worker had not "
+    "finished left nothing behind. ";
+constexpr char kKillInRedis[] =
+    "What the killed worker had booked and not finished, the ledger knew when the handler was "
+    "called again (level guarded). ";
+
 std::string Words(const PageFacts& facts) {
   return Element("h2", "Words") +
          Element("p",
                  "Applied: the handler ran, and its booking is in the ledger. Suppressed: the "
                  "window knew the id, so the handler did not run. Open: given to a worker and not "
-                 "finished. With the window, booking and id are one write (level atomic): what the "
-                 "killed worker had not finished left nothing behind, and what it had finished was "
-                 "known to the worker that took over.") +
+                 "finished. " +
+                     std::string(facts.redis ? kKillInRedis : kKillOnDisk) +
+                     "What it had finished was known to the worker that took over.") +
          Element("p", "Accounts, amounts and copies are random choices from seed " +
                           std::to_string(facts.seed) + "; the same seed repeats them.");
 }
@@ -215,8 +228,8 @@ std::string Words(const PageFacts& facts) {
 }  // namespace
 
 std::string ReportPage(const PageFacts& facts) {
-  return PageHead(facts.origin) + Intro(facts) + Pictures(facts) + Checks(facts) + Limits() +
-         Words(facts) + "</body>\n</html>\n";
+  return PageHead(facts.origin) + Intro(facts) + Pictures(facts) + Checks(facts) +
+         Limits(facts.redis) + Words(facts) + "</body>\n</html>\n";
 }
 
 }  // namespace oncemq::demo

@@ -29,6 +29,7 @@ struct PageFacts {
   int64_t messages = 0;  // copies included
   int64_t accounts = 0;
   uint64_t seed = 0;
+  bool redis = false;  // window and ledger were there, at level guarded
   RunReportFacts with;
   RunReportFacts without;
 };

@@ -5,28 +5,33 @@
 #include <numeric>
 #include <utility>
 
+#include "redis_stage.h"
 #include "run_error.h"
 #include "timing.h"
 
 namespace oncemq::demo {
 
-Side::Side(bool window, std::string brokers, std::filesystem::path dir)
+Side::Side(bool window, std::string brokers, std::filesystem::path dir, std::string redis)
     : window_(window),
       group_(window ? "demo-with-window" : "demo-without-window"),
       brokers_(std::move(brokers)),
-      dir_(std::move(dir)) {}
+      dir_(std::move(dir)),
+      redis_(std::move(redis)) {}
 
 std::filesystem::path Side::books() const {
   return dir_ / (window_ ? "stores" : "effects.log");
 }
 
 Result<WorkerProcess*> Side::StartWorker(const std::string& name) {
+  using Kind = WorkerOptions::Kind;
   const WorkerOptions options{.name = name,
                               .brokers = brokers_,
                               .topic = kTopic,
                               .group = group_,
-                              .window = window_,
-                              .effects = books().string()};
+                              .kind = !window_         ? Kind::kNoWindow
+                                      : redis_.empty() ? Kind::kOnDisk
+                                                       : Kind::kInRedis,
+                              .effects = redis_.empty() ? books().string() : redis_};
   auto worker = WorkerProcess::Start(options, dir_ / (group_ + "-" + name + ".log"));
   if (!worker) {
     return worker.error();
@@ -138,6 +143,11 @@ std::string Side::Halts(bool now) const {
 }
 
 Result<Ledger> Side::ReadBooks() const {
+  if (!redis_.empty()) {
+    const auto ledger = RedisLedger::Open(redis_);
+    auto content = ledger ? (*ledger)->Read() : Result<EffectLogContent>(ledger.error());
+    return content ? Result<Ledger>(LedgerOf(*std::move(content))) : content.error();
+  }
   return window_ ? ReadLedger(books() / kTopic, kPartitions) : LedgerOf(ReadEffectLog(books()));
 }
 
@@ -151,6 +161,7 @@ std::vector<WorkerEvidence> Side::Evidence() const {
     one.killed = worker->killed();
     one.counts = report.counts;
     one.calls = report.calls;
+    one.found_booked = report.found_booked;
     one.inside = report.inside;
     one.not_committed = one.killed ? NotCommitted(*worker) : 0;
     one.error = report.error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the two runs that go side by side over the same log: a consumer group of its own with its
-// worker processes, either with a window on disk, or without one.
+// worker processes, either with a window, or without one.
 // Failure: a worker that ends by itself or doesn't stop.
 //
 // Thread safety: the main thread.
@@ -25,7 +25,8 @@ inline constexpr char kTopic[] = "payments";
 
 class Side {
  public:
-  Side(bool window, std::string brokers, std::filesystem::path dir);
+  // `redis`: the address of the stage with the window; empty: it is on disk.
+  Side(bool window, std::string brokers, std::filesystem::path dir, std::string redis = "");
 
   // A worker stays known after its end.
   Result<WorkerProcess*> StartWorker(const std::string& name);
@@ -60,6 +61,7 @@ class Side {
   const std::string group_;
   const std::string brokers_;
   const std::filesystem::path dir_;
+  const std::string redis_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   std::array<int64_t, kPartitions> committed_{};  // the highest ever reported
 };

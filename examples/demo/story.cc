@@ -44,6 +44,7 @@ class Story {
       : theatre_(theatre), screen_(screen), options_(options) {}
 
   void Opening() const;
+  void SayLimits() const;
   Status Run();
 
  private:
@@ -104,9 +105,26 @@ void Story::Opening() const {
   screen_.Line(Head("Volume") + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
                " of " + Grouped(kPartitions * EmbeddedBroker::kPartitionBytes / kMiB) +
                " MiB that it holds; it would drop the oldest silently, so the run fails before");
-  screen_.Line(Head("With") +
-               "window and ledger in RocksDB, level atomic: booking and id land in one write");
+  screen_.Line(Head("With") + (options_.redis
+                                   ? "window in Redis, level guarded: the ledger, in that Redis "
+                                     "too, stores the id"
+                                   : "window and ledger in RocksDB, level atomic: booking and id "
+                                     "land in one write"));
   screen_.Line(Head("Without") + "each delivery is booked in a plain log, at least once");
+  SayLimits();
+  if (options_.keep) {
+    screen_.Line(Head("Kept") + theatre_.dir().string());
+  }
+  screen_.Line("");
+}
+
+void Story::SayLimits() const {
+  if (options_.redis) {
+    screen_.Line(Head("Limits") +
+                 "All workers are on this one host, and share nothing but the Redis. An effect");
+    screen_.Line(Head("") + "that nobody can check is opaque instead: at least once, counted.");
+    return;
+  }
   screen_.Line(
       Head("Limits") +
       "All workers are on this one host and share a directory. Level atomic is for effects in");
@@ -114,10 +132,6 @@ void Story::Opening() const {
                "the window's own store, as here, or in PostgreSQL with its window (scripts/demo");
   screen_.Line(Head("") +
                "ledger). Elsewhere: guarded where the target stores the id, else opaque: counted.");
-  if (options_.keep) {
-    screen_.Line(Head("Kept") + theatre_.dir().string());
-  }
-  screen_.Line("");
 }
 
 Status Story::Run() {
@@ -152,7 +166,8 @@ Status Story::ShareTheWork() {
   if (const Status joined = Join("B", kStep, kGroupWait); !joined) {
     return joined;
   }
-  screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions and their stores move (now " +
+  screen_.Line(Head(kStep) + "worker B joins, 2 of 4 partitions " +
+               (options_.redis ? "" : "and their stores ") + "move (now " +
                Shares(theatre_.with()) + ")");
   theatre_.stream().FlowTo(kWholeStream, BootNow());
   return theatre_.Until([&] { return theatre_.stream().Past(kKill); },
@@ -218,7 +233,8 @@ Status Story::TakeOver() {
   if (const Status shared = UntilShared(kStep, kTakeOverWait, "B has taken over"); !shared) {
     return shared;
   }
-  screen_.Line(Head(kStep) + "worker B has all 4 partitions, and opens the stores that A left");
+  screen_.Line(Head(kStep) + "worker B has all 4 partitions, and " +
+               (options_.redis ? "finds in Redis what A did" : "opens the stores that A left"));
   theatre_.stream().FlowTo(kSecondWave, BootNow());
   return UntilSettled("");
 }
@@ -228,8 +244,9 @@ Status Story::StartAnew() {
   if (const Status joined = Join("C", kStep, kGroupWait); !joined) {
     return joined;
   }
-  screen_.Line(Head(kStep) + "worker C starts; what was done before it, it finds on disk (now " +
-               Shares(theatre_.with()) + ")");
+  screen_.Line(Head(kStep) + "worker C starts; what was done before it, it finds " +
+               (options_.redis ? "in Redis" : "on disk") + " (now " + Shares(theatre_.with()) +
+               ")");
   theatre_.stream().FlowTo(kWholeStream, BootNow());
   return UntilSettled("");
 }

@@ -78,7 +78,15 @@ Status Theatre::Prepare() {
   }
   producer_ = std::move(*producer);
   stream_ = std::make_unique<Stream>(plan_, *producer_);
-  with_ = std::make_unique<Side>(true, broker_->address(), dir_->path());
+  if (options_.redis) {
+    auto redis = RedisStage::Start(dir_->path());
+    if (!redis) {
+      return redis.error();
+    }
+    redis_ = std::move(*redis);
+  }
+  with_ = std::make_unique<Side>(true, broker_->address(), dir_->path(),
+                                 redis_ != nullptr ? redis_->url() : "");
   without_ = std::make_unique<Side>(false, broker_->address(), dir_->path());
   return {};
 }

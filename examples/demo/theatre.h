@@ -17,6 +17,7 @@
 #include "options.h"
 #include "payment_plan.h"
 #include "payment_producer.h"
+#include "redis_stage.h"
 #include "screen.h"
 #include "side.h"
 #include "stream.h"
@@ -73,6 +74,7 @@ class Theatre {
   const PaymentPlan plan_;
   std::unique_ptr<WorkDir> dir_;
   std::unique_ptr<EmbeddedBroker> broker_;
+  std::unique_ptr<RedisStage> redis_;  // nullptr: the window is on disk
   std::unique_ptr<PaymentProducer> producer_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Side> with_;

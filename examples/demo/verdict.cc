@@ -174,6 +174,15 @@ Finding Deliveries(const WorkerEvidence& worker) {
   return std::move(faults).Close("deliveries of worker " + worker.name, sum.text() + lost);
 }
 
+// Payments that a killed worker had booked and not finished: the others find them booked.
+int64_t FoundBooked(const Evidence& evidence) {
+  int64_t found = 0;
+  for (const WorkerEvidence& worker : evidence.workers) {
+    found += worker.found_booked;
+  }
+  return found;
+}
+
 // The counters and the ledger come by different ways and must say the same, worker by worker.
 Finding CallsAndBookings(const Evidence& evidence) {
   std::map<std::string_view, int64_t> booked_by;
@@ -189,9 +198,11 @@ Finding CallsAndBookings(const Evidence& evidence) {
     calls += worker.calls;
     applied += worker.counts.applied;
     died += worker.killed ? worker.calls - booked : 0;
-    if (booked != worker.counts.applied) {
+    const int64_t found = worker.killed ? -FoundBooked(evidence) : worker.found_booked;
+    if (booked + found != worker.counts.applied) {
       faults.Say("worker " + worker.name + " counts " + Grouped(worker.counts.applied) +
-                 " applied, the ledger " + Grouped(booked) + " by it");
+                 " applied, the ledger " + Grouped(booked) + " by it" +
+                 (found > 0 ? ", and it found " + Grouped(found) + " booked" : ""));
     }
     if (worker.calls < booked) {
       faults.Say("worker " + worker.name + " booked without a call");

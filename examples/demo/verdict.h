@@ -26,6 +26,7 @@ struct WorkerEvidence {
   bool killed = false;    // by us; what it told last is what counts
   DeliveryCounts counts;
   int64_t calls = 0;          // of its handler, as that counts them itself
+  int64_t found_booked = 0;   // of these, that found the payment booked by another worker
   std::string inside;         // the payment in whose handler it was killed
   int64_t not_committed = 0;  // that it had when it was killed, finished or not
   std::string error;          // why it ended, if nobody asked it to

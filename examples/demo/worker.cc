@@ -23,6 +23,7 @@
 #include "oncemq/dedup/local_window.h"
 #include "oncemq/framework/runtime.h"
 #include "payment.h"
+#include "redis_stage.h"
 #include "report_line.h"
 #include "timing.h"
 
@@ -33,6 +34,7 @@ namespace {
 class Desk {
  public:
   void Called() { calls_++; }
+  void FoundBooked() { found_booked_++; }
   void AskToStand() { asked_ = true; }
   // Once asked: for ever. The process is killed here.
   void StandIfAsked(const Payment& payment) {
@@ -48,18 +50,36 @@ class Desk {
   }
   HandlerReport Report() const {
     MutexLock lock(mutex_);
-    return {calls_, inside_};
+    return {calls_, found_booked_, inside_};
   }
 
  private:
   std::atomic<int64_t> calls_ = 0;
+  std::atomic<int64_t> found_booked_ = 0;
   std::atomic<bool> asked_ = false;
   mutable Mutex mutex_;
   std::string inside_ GUARDED_BY(mutex_);
 };
 
-// The whole business: one payment, booked where its marker goes, or in the plain log.
-Outcome Post(const Message& message, Context& context, const std::string& worker, EffectLog* log,
+// Where payments are booked: in the window's stores, in a Redis, or in a log.
+struct Books {
+  std::unique_ptr<Window> window;
+  std::unique_ptr<RedisLedger> redis;
+  std::optional<EffectLog> log;
+};
+
+// The worker that booked it, now or before.
+Result<std::string> BookIn(Books& books, Context& context, const Posting& posting) {
+  if (books.redis != nullptr) {
+    return books.redis->Book(posting);
+  }
+  const Status booked =
+      context.effects() != nullptr ? Book(*context.effects(), posting) : books.log->Append(posting);
+  return booked ? Result<std::string>(posting.worker) : booked.error();
+}
+
+// The whole business: one payment, booked where its marker goes, or elsewhere.
+Outcome Post(const Message& message, Context& context, const std::string& worker, Books& books,
              Desk& desk) {
   const auto payment = message.value() ? DecodePayment(*message.value()) : std::nullopt;
   if (!payment) {
@@ -68,11 +88,13 @@ Outcome Post(const Message& message, Context& context, const std::string& worker
   desk.Called();
   const auto at =
       std::chrono::duration_cast<milliseconds>(SystemClock::Instance().Boot().time_since_epoch());
-  const Posting posting{*payment, worker, message.partition(), message.offset(), at.count()};
-  const Status booked =
-      context.effects() != nullptr ? Book(*context.effects(), posting) : log->Append(posting);
-  if (!booked) {
+  const auto by =
+      BookIn(books, context, {*payment, worker, message.partition(), message.offset(), at.count()});
+  if (!by) {
     return Retry{};
+  }
+  if (*by != worker) {
+    desk.FoundBooked();
   }
   desk.StandIfAsked(*payment);
   return Done{};
@@ -92,7 +114,8 @@ RuntimeOptions Configure(const WorkerOptions& options) {
   runtime.core.commit_interval = kCommitInterval;
   runtime.workers = 1;                 // a handler that stands still must not stop the counters
   runtime.ids_partition_owned = true;  // the producer's key is the account
-  runtime.one_host = true;             // all workers share the directory of the stores
+  // All workers share the directory of the stores.
+  runtime.one_host = options.kind == WorkerOptions::Kind::kOnDisk;
   runtime.app = "demo";
   runtime.handler = "post";
   return runtime;
@@ -125,28 +148,32 @@ int Fail(const Error& error) {
   return 1;
 }
 
-// Where payments are booked: in the windows' stores, or in a log.
-struct Books {
-  std::unique_ptr<Window> windows;
-  std::optional<EffectLog> log;
-};
-
 Result<Books> OpenBooks(const WorkerOptions& options) {
   Books books;
-  if (options.window) {
-    auto opened = OpenPartitionWindows({.directory = options.effects, .level = Level::kAtomic},
-                                       SystemClock::Instance());
-    if (!opened) {
-      return opened.error();
+  if (options.kind == WorkerOptions::Kind::kNoWindow) {
+    auto log = EffectLog::Open(options.effects);
+    if (!log) {
+      return log.error();
     }
-    books.windows = *std::move(opened);
+    books.log.emplace(*std::move(log));
     return books;
   }
-  auto log = EffectLog::Open(options.effects);
-  if (!log) {
-    return log.error();
+  const bool redis = options.kind == WorkerOptions::Kind::kInRedis;
+  auto window = redis
+                    ? OpenStageWindow(options.effects, options.group)
+                    : OpenPartitionWindows({.directory = options.effects, .level = Level::kAtomic},
+                                           SystemClock::Instance());
+  if (!window) {
+    return window.error();
   }
-  books.log.emplace(*std::move(log));
+  books.window = *std::move(window);
+  if (redis) {
+    auto ledger = RedisLedger::Open(options.effects);
+    if (!ledger) {
+      return ledger.error();
+    }
+    books.redis = *std::move(ledger);
+  }
   return books;
 }
 
@@ -165,11 +192,10 @@ int RunWorker(const WorkerOptions& options) {
   if (!books) {
     return Fail(books.error());
   }
-  EffectLog* log = books->log ? &*books->log : nullptr;
   Desk desk;
-  auto runtime = Runtime::Open(Configure(options), books->windows.get(),
+  auto runtime = Runtime::Open(Configure(options), books->window.get(),
                                [&](const Message& message, Context& context) {
-                                 return Post(message, context, options.name, log, desk);
+                                 return Post(message, context, options.name, *books, desk);
                                });
   if (!runtime) {
     return Fail(runtime.error());

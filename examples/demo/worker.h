@@ -20,8 +20,10 @@ struct WorkerOptions {
   std::string brokers;
   std::string topic;
   std::string group;
-  bool window = true;
-  std::string effects;  // the directory of the stores; without a window, the log of effects
+  // Where ids are remembered.
+  enum class Kind : unsigned char { kNoWindow, kOnDisk, kInRedis } kind = Kind::kOnDisk;
+  // The directory of the stores; without a window, the log of effects; or the address of the Redis.
+  std::string effects;
 };
 
 // As arguments of a process, and back.

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "worker.h"
 
 namespace oncemq::demo {
@@ -6,26 +10,33 @@ namespace {
 
 constexpr size_t kArguments = 6;
 
+constexpr std::pair<std::string_view, WorkerOptions::Kind> kKinds[] = {
+    {"no-window", WorkerOptions::Kind::kNoWindow},
+    {"disk", WorkerOptions::Kind::kOnDisk},
+    {"redis", WorkerOptions::Kind::kInRedis}};
+
 }  // namespace
 
 std::vector<std::string> ToArguments(const WorkerOptions& options) {
-  return {options.name,
-          options.brokers,
-          options.topic,
-          options.group,
-          options.window ? "window" : "no-window",
-          options.effects};
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const auto& one) { return one.second == options.kind; });
+  return {options.name,  options.brokers,          options.topic,
+          options.group, std::string(kind->first), options.effects};
 }
 
 Result<WorkerOptions> ParseWorker(std::span<const std::string_view> arguments) {
-  if (arguments.size() != kArguments) {
+  const auto kind = arguments.size() != kArguments
+                        ? std::end(kKinds)
+                        : std::find_if(std::begin(kKinds), std::end(kKinds),
+                                       [&](const auto& one) { return one.first == arguments[4]; });
+  if (kind == std::end(kKinds)) {
     return Error{Code::kInvalid, Effect::kNone, "a worker is started by the demo itself"};
   }
   return WorkerOptions{.name = std::string(arguments[0]),
                        .brokers = std::string(arguments[1]),
                        .topic = std::string(arguments[2]),
                        .group = std::string(arguments[3]),
-                       .window = arguments[4] == "window",
+                       .kind = kind->second,
                        .effects = std::string(arguments[5])};
 }
 

@@ -17,6 +17,8 @@
 
 namespace ledger::demo {
 
+using oncemq::demo::Child;
+
 struct CrewOptions {
   std::filesystem::path program;
   std::filesystem::path service_file;

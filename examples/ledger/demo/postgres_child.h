@@ -15,6 +15,8 @@
 
 namespace ledger::demo {
 
+using oncemq::demo::Child;
+
 class PostgresChild {
  public:
   // The newest one of this machine's; nothing: there is none.

@@ -114,7 +114,7 @@ template <class Done>
 Status Show::Until(milliseconds longest, std::string_view what, Done done) {
   const BootTime until = BootNow() + longest;
   while (!done()) {
-    if (PauseOrEnd(kLook)) {
+    if (oncemq::demo::PauseOrEnd(kLook)) {
       ended_ = true;
       return Broken("ended by a signal");
     }
@@ -227,7 +227,7 @@ Status Show::Storm() {
     if (!done) {
       return done;
     }
-    if (PauseOrEnd(kTurn)) {
+    if (oncemq::demo::PauseOrEnd(kTurn)) {
       ended_ = true;
       return Broken("ended by a signal");
     }
@@ -311,7 +311,7 @@ int Show::Run() {
 }  // namespace
 
 int RunShow(const ShowOptions& options) {
-  BlockEnds();
+  oncemq::demo::BlockEnds();
   oncemq::StartLogging({.level = oncemq::LogLevel::kError});
   const int code = Show(options).Run();
   oncemq::StopLogging();

@@ -71,6 +71,22 @@ TEST(Verdict, ARunWithAKillWhereEverythingAddsUpIsOk) {
   EXPECT_EQ(Line(RunWithAKill()), "verdict: OK");
 }
 
+// With a target that knows ids: A had booked p2 before it was killed, and B found it booked.
+TEST(Verdict, WhatTheOthersFindBookedIsWhatTheKilledWorkerHadNotFinished) {
+  Evidence run = RunWithAKill();
+  run.ledger = Booked(
+      {{run.payments[0], "A", 0, 0}, {run.payments[2], "B", 1, 0}, {run.payments[1], "A", 0, 2}});
+  EXPECT_EQ(Line(run),
+            "verdict: FAILED (worker A counts 1 applied, the ledger 2 by it, worker B counts 2 "
+            "applied, the ledger 1 by it)");
+  run.workers[1].found_booked = 1;
+  EXPECT_EQ(Line(run), "verdict: OK");
+  run.workers[1].found_booked = 2;
+  EXPECT_EQ(Line(run),
+            "verdict: FAILED (worker A counts 1 applied, the ledger 2 by it, worker B counts 2 "
+            "applied, the ledger 1 by it, and it found 2 booked)");
+}
+
 // As a plain log has it: its balances follow from its lines.
 void Append(Evidence& run, const Posting& posting) {
   std::vector<Posting> postings = run.ledger.postings;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process: PostgreSQL, or a writer. The kernel kills it when the demo dies.
+// A child process of a demo: a server, or a writer. The kernel kills it when the demo dies.
 //
 // Thread safety: the main thread; it lives as long as the demo.
 #pragma once
@@ -16,7 +16,7 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 
-namespace ledger::demo {
+namespace oncemq::demo {
 
 struct ChildOptions {
   std::vector<std::string> command;
@@ -27,7 +27,7 @@ struct ChildOptions {
 
 class Child {
  public:
-  static oncemq::Result<std::unique_ptr<Child>> Start(const ChildOptions& options);
+  static Result<std::unique_ptr<Child>> Start(const ChildOptions& options);
   // Kills it.
   ~Child();
   Child(const Child&) = delete;
@@ -38,7 +38,7 @@ class Child {
   // Its exit code, or 128 and the signal, once it has ended.
   std::optional<int> Ended();
   // Nothing: it goes on after that time.
-  std::optional<int> Wait(oncemq::milliseconds longest);
+  std::optional<int> Wait(milliseconds longest);
 
  private:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -48,7 +48,7 @@ class Child {
 };
 
 // For a moment, or until somebody ends the demo: true. SIGINT, SIGTERM and SIGHUP are blocked then.
-bool PauseOrEnd(oncemq::milliseconds longest);
+bool PauseOrEnd(milliseconds longest);
 void BlockEnds();
 
-}  // namespace ledger::demo
+}  // namespace oncemq::demo

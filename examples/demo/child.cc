@@ -15,12 +15,8 @@
 
 extern char** environ;
 
-namespace ledger::demo {
+namespace oncemq::demo {
 namespace {
-
-using oncemq::BootNow;
-using oncemq::BootTime;
-using oncemq::milliseconds;
 
 constexpr milliseconds kBetweenLooks{20};
 
@@ -106,12 +102,12 @@ class SpawnPlan {
 
 }  // namespace
 
-oncemq::Result<std::unique_ptr<Child>> Child::Start(const ChildOptions& options) {
+Result<std::unique_ptr<Child>> Child::Start(const ChildOptions& options) {
   pid_t pid = -1;
   const int failed = SpawnPlan(options.log).Spawn(pid, Words(options), Environment(options));
   if (failed != 0) {
-    return oncemq::Error{oncemq::Code::kUnavailable, oncemq::Effect::kNone,
-                         "cannot start " + options.command.front() + ": " + std::strerror(failed)};
+    return Error{Code::kUnavailable, Effect::kNone,
+                 "cannot start " + options.command.front() + ": " + std::strerror(failed)};
   }
   return std::unique_ptr<Child>(new Child(pid));
 }
@@ -164,4 +160,4 @@ bool PauseOrEnd(milliseconds longest) {
   return sigtimedwait(&ends, nullptr, &pause) > 0;
 }
 
-}  // namespace ledger::demo
+}  // namespace oncemq::demo
