@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "oncemq/framework/service_file.h"
 #include "service_window.h"
 #ifdef ONCEMQ_WITH_POSTGRES
 #include "oncemq/framework/service_postgres.h"
@@ -26,6 +27,16 @@ Result<std::unique_ptr<Window>> OpenCommandWindow(const ServiceOptions& options)
   }
 #endif
   return OpenServiceWindow(options);
+}
+
+Result<ServiceOptions> LoadServerWindow(const std::string& config, std::string_view or_else) {
+  Result<ServiceOptions> options = LoadService(config);
+  if (options && !IsInServer(options->engine)) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 config + ": `window.engine` is `" + std::string(ToString(options->engine)) +
+                     "`; " + std::string(or_else)};
+  }
+  return options;
 }
 
 Result<std::unique_ptr<Window>> OpenToCheck(ServiceOptions options, milliseconds at_least) {

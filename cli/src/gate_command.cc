@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate_command.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -10,7 +11,6 @@
 #include "audit.h"
 #include "command_window.h"
 #include "exit_code.h"
-#include "oncemq/framework/service_file.h"
 #include "oncemq/gate/gate.h"
 #include "safe_json.h"
 #include "window_json.h"
@@ -31,19 +31,15 @@ Error WrongGateArguments(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
-// Only a window that no process holds for itself can be asked from outside.
-Result<std::unique_ptr<Window>> WindowOfFile(const std::string& config) {
-  const Result<ServiceOptions> options = LoadService(config);
+// `changes`: a right that is missing is told before the first of them.
+Result<std::unique_ptr<Window>> WindowOfFile(const GateArguments& arguments, bool changes) {
+  const auto options = LoadServerWindow(
+      arguments.config,
+      "its operations are known to the process that has it (Gate::Show, Gate::Resolve)");
   if (!options) {
     return options.error();
   }
-  if (!IsInServer(options->engine)) {
-    return WrongGateArguments(config + ": `window.engine` is `" +
-                              std::string(ToString(options->engine)) +
-                              "`; its operations are known to the process that has it "
-                              "(Gate::Show, Gate::Resolve)");
-  }
-  return OpenForLook(*options, kGateCall);
+  return changes ? OpenToCheck(*options, kGateCall) : OpenForLook(*options, kGateCall);
 }
 
 Level GateLevelOf(const GateArguments& arguments) {
@@ -52,39 +48,41 @@ Level GateLevelOf(const GateArguments& arguments) {
 
 #ifdef ONCEMQ_WITH_POSTGRES
 Result<std::unique_ptr<Window>> WindowInDatabase(const std::string& at,
-                                                 const GateArguments& arguments) {
+                                                 const GateArguments& arguments, bool changes) {
   PostgresWindowOptions options;
   options.schema = arguments.schema.empty() ? options.schema : arguments.schema;
   options.scope = arguments.scope;
   options.level = GateLevelOf(arguments);
   options.call = kGateCall;
   options.look_only = true;
+  options.check_rights = changes;
   return OpenPostgresWindow(at, options);
 }
 #else
-Result<std::unique_ptr<Window>> WindowInDatabase(const std::string&, const GateArguments&) {
+Result<std::unique_ptr<Window>> WindowInDatabase(const std::string&, const GateArguments&, bool) {
   return WrongGateArguments("this build has no window in PostgreSQL (ONCEMQ_WITH_POSTGRES=OFF)");
 }
 #endif
 
 #ifdef ONCEMQ_WITH_REDIS
-Result<std::unique_ptr<Window>> WindowInRedis(const std::string& at,
-                                              const GateArguments& arguments) {
+Result<std::unique_ptr<Window>> WindowInRedis(const std::string& at, const GateArguments& arguments,
+                                              bool changes) {
   RedisWindowOptions options;
   options.prefix = arguments.prefix.empty() ? options.prefix : arguments.prefix;
   options.scope = arguments.scope;
   options.level = GateLevelOf(arguments);
   options.call = kGateCall;
   options.look_only = true;
+  options.check_rights = changes;
   return OpenRedisWindow(at, options);
 }
 #else
-Result<std::unique_ptr<Window>> WindowInRedis(const std::string&, const GateArguments&) {
+Result<std::unique_ptr<Window>> WindowInRedis(const std::string&, const GateArguments&, bool) {
   return WrongGateArguments("this build has no window in Redis (ONCEMQ_WITH_REDIS=OFF)");
 }
 #endif
 
-Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments) {
+Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments, bool changes) {
   const char* variable = std::getenv("ONCEMQ_WINDOW");
   const std::string at = !arguments.at.empty() ? arguments.at : variable ? variable : "";
   if (at.empty() || arguments.scope.empty()) {
@@ -92,17 +90,19 @@ Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments) {
         "which window? Say -c FILE, or --at postgres://user@host:port/database or redis://host "
         "(or ONCEMQ_WINDOW), and --scope");
   }
-  return at.starts_with("redis") ? WindowInRedis(at, arguments) : WindowInDatabase(at, arguments);
+  return at.starts_with("redis") ? WindowInRedis(at, arguments, changes)
+                                 : WindowInDatabase(at, arguments, changes);
 }
 
-Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments) {
-  auto window = arguments.config.empty() ? WindowAt(arguments) : WindowOfFile(arguments.config);
+Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments, bool changes) {
+  auto window =
+      arguments.config.empty() ? WindowAt(arguments, changes) : WindowOfFile(arguments, changes);
   if (!window) {
     return window.error();
   }
   GateOptions options;
   options.application = "oncemq-command";  // it asks for nothing new
-  options.within = kGateWithin;
+  options.within = std::max(kGateWithin, (*window)->capabilities().longest_call);
   options.audit_file = arguments.audit_file;
   return Gate::Open(*std::move(window), options);
 }
@@ -128,7 +128,7 @@ std::string TextOf(const MarkerView& view) {
 }  // namespace
 
 int GateShowCommand(const GateArguments& arguments) {
-  const auto gate = OpenGate(arguments);
+  const auto gate = OpenGate(arguments, false);
   if (!gate) {
     return GateFailed(gate.error());
   }
@@ -146,7 +146,7 @@ int GateResolveCommand(const GateArguments& arguments) {
     std::cerr << "say --applied or --not-applied\n";
     return kExitUsage;
   }
-  const auto gate = OpenGate(arguments);
+  const auto gate = OpenGate(arguments, true);
   if (!gate) {
     return GateFailed(gate.error());
   }

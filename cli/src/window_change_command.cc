@@ -9,7 +9,6 @@
 #include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/framework/service_file.h"
 #include "safe_json.h"
 
 namespace oncemq {
@@ -23,15 +22,8 @@ int Failed(const Error& error) {
   return CodeOfAsked(error);
 }
 
-// Only a window that no process holds for itself can be changed from outside.
 Result<ServiceOptions> OptionsOf(const std::string& config) {
-  Result<ServiceOptions> options = LoadService(config);
-  if (options && !IsInServer(options->engine)) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 config + ": `window.engine` is `" + std::string(ToString(options->engine)) +
-                     "`; only a window in PostgreSQL or Redis is changed from outside"};
-  }
-  return options;
+  return LoadServerWindow(config, "only a window in PostgreSQL or Redis is changed from outside");
 }
 
 Result<std::unique_ptr<Window>> WindowOf(const ServiceOptions& options) {

@@ -77,6 +77,18 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(Run("window gc -c " + file).code, 2);
   }
 
+  // `place` says where the window is: -c with a file, or --at.
+  void ExpectGateShows(const std::string& place) const {
+    const Ended shown = Run("gate show ref-1 " + place);
+    EXPECT_EQ(shown.code, 1) << shown.err;
+    EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
+  }
+  void ExpectGateResolves(const std::string& place, int code, const std::string& why) const {
+    const Ended unknown = Run("gate resolve ref-1 --applied --why seen " + place);
+    EXPECT_EQ(unknown.code, code) << unknown.err;
+    EXPECT_THAT(unknown.err, ::testing::HasSubstr(why)) << place;
+  }
+
   void ExpectForgottenOnceFinished(Window& window, const std::string& file) const {
     const ClaimRequest claim{"id-1", {0xABC, 5}, {0, 3, 17}, 0, 0};
     ClaimAnswer answer;
