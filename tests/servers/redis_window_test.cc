@@ -406,7 +406,6 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   auto other = Options();
   other.prefix = "other";
   EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);
-  Redis({"CONFIG", "SET", "maxmemory", "100mb"});
   Redis({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   expect(server_->url(), Options(), "noeviction");
 }

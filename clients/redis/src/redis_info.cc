@@ -30,7 +30,7 @@ Status CheckRedisKeeps(std::string_view info, std::string_view contents) {
     return refuse("a cluster cannot be used");
   }
   const std::string_view policy = RedisInfo(info, "maxmemory_policy");
-  if (RedisInfo(info, "maxmemory") != "0" && policy != "noeviction") {
+  if (policy != "noeviction") {  // also without `maxmemory`, which can be set while it runs
     return refuse("it may evict keys that are held (maxmemory-policy " + std::string(policy) +
                   "); noeviction is needed");
   }

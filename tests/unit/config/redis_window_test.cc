@@ -183,7 +183,7 @@ TEST(RedisWindowFile, TheGuaranteeSaysFirstWhatRedisMayLose) {
     EXPECT_THAT(text,
                 HasSubstr("A failover takes what the replica did not have yet. `replicas: N`"));
     EXPECT_THAT(text, HasSubstr("finds fewer than it was answered"));
-    EXPECT_THAT(text, HasSubstr("(`maxmemory` with another policy than `noeviction`) is refused"));
+    EXPECT_THAT(text, HasSubstr("(`maxmemory-policy` is not `noeviction`) is refused"));
     EXPECT_THAT(text, HasSubstr("A Redis that does not answer within 2s (`call`) stops"));
     EXPECT_THAT(text, HasSubstr("The slowest partition of the group decides what is old"));
     EXPECT_THAT(text, HasSubstr("An owner whose window is new, or behind the commit, reads up to"));
