@@ -136,7 +136,9 @@ LockSwitch SwitchedLocks::Parts::Told(const SwitchRecord& record) {
                   HoldsLeft(record), {},        record.why};
   const SwitchProgress progress = board->Progress();
   if (record.mode != SwitchMode::kSingle) {
-    told.left = progress.record == record ? progress.left : std::optional(HowLongToEnd(record));
+    told.left = progress.record == record              ? progress.left
+                : progress.record.epoch > record.epoch ? milliseconds(0)  // it ended meanwhile
+                                                       : HowLongToEnd(record);
   }
   return told;
 }
