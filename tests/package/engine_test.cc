@@ -53,7 +53,7 @@ class StrangersWindow final : public Window {
 
 [[maybe_unused]] const bool kRegistered = RegisterWindowConformance({
     .name = "strangers",
-    .capabilities = {.engine = "memory"},
+    .capabilities = {.engine = "memory", .timed = true, .forgets_by_number = true},
     .open = [](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
       auto inner = OpenMemoryWindow({.level = setup.level, .times = setup.times}, EnginesClock());
       if (!inner) {

@@ -406,6 +406,8 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   auto other = Options();
   other.prefix = "other";
   EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);
+  Redis({"CONFIG", "SET", "maxmemory", "1mb"});
+  EXPECT_EQ(OpenRedisWindow(server_->url(), Options()).error().code, Code::kFull);
   Redis({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   expect(server_->url(), Options(), "noeviction");
 }

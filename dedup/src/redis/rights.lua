@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The commands that this user may not run on our keys, each once, in one text.
+-- The commands that this user may not run on our keys, each once, in one text; or the error of a
+-- server without room.
 local key = KEYS[1]:sub(1, -6) .. 'probe'
 local lacks = {}
 for _, command in ipairs({
@@ -10,6 +11,7 @@ for _, command in ipairs({
 }) do
   local answer = redis.pcall(unpack(command))
   local refused = type(answer) == 'table' and answer.err
+  if refused and refused:find('OOM') then return redis.error_reply(refused) end
   if refused and (refused:find('NOPERM') or refused:find('The user executing')) then
     lacks[#lacks + 1] = refused:find(' key') and command[1] .. ' (on these keys)' or command[1]
   end

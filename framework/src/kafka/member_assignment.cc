@@ -80,7 +80,7 @@ std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names
 bool Member::MayAnswerLater(PartitionId id, const Error& error) {
   if (error.code != Code::kNotFound) {
     unknown_since_.erase(id);
-    return IsOutage(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
+    return MayPass(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
   }
   const BootTime now = clock_.Boot();
   return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor ||

@@ -69,12 +69,12 @@ Result<std::unique_ptr<Window>> AwaitWindow(const ServiceOptions& options,
     if (window && say_at > began) {
       Log(LogLevel::kInfo, "oncemq", "the store of the window answers", {{"seconds", seconds}});
     }
-    if (window || !IsOutage(window.error()) || stop.stop_requested()) {
+    if (window || !MayPass(window.error()) || stop.stop_requested()) {
       return window;
     }
     if (now >= say_at) {
       Log(LogLevel::kWarn, "oncemq",
-          "the store of the window does not answer: nothing is consumed until it does",
+          "the store of the window does not answer, or is full: nothing is consumed until then",
           {{"error", window.error().message}, {"seconds", seconds}});
       say_at = now + kSayEvery;
     }
@@ -104,8 +104,8 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
       {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
   const auto window = AwaitWindow(options, request, signals.token());
   if (!window) {
-    return IsOutage(window.error()) ? StoppedBefore(request, window.error(), signals.received())
-                                    : TellRefusal(window.error());
+    return MayPass(window.error()) ? StoppedBefore(request, window.error(), signals.received())
+                                   : TellRefusal(window.error());
   }
   auto locks = OpenDomain(options, request.open_locks);
   if (!locks) {

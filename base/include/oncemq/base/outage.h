@@ -11,4 +11,9 @@ inline bool IsOutage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kTimeout;
 }
 
+// An outage, or a store without room: it may have some later.
+inline bool MayPass(const Error& error) {
+  return IsOutage(error) || error.code == Code::kFull;
+}
+
 }  // namespace oncemq
