@@ -159,6 +159,46 @@ TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   ExpectLossIsTold(*window, own);
 }
 
+// Rule 31. It knew of less than was acknowledged when it was sent, so the script cannot tell.
+TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
+  Start();
+  TcpProxy proxy(server_->port());
+  auto options = Options();
+  options.max_connections = 1;
+  options.call = std::chrono::seconds(20);
+  const auto window = OpenAt(UrlAt(proxy.port()), options);
+  ASSERT_TRUE(window->Open(name_));
+  Finish(*window, 1, "before");
+  const std::string counter = Redis({"KEYS", "*n:*"}).list.at(0).text;
+  const std::string before = Redis({"GET", counter}).text;
+  proxy.Set(TcpProxy::Mode::kHoldReplies);
+  const ClaimRequest lost = Request("lost");
+  const ClaimRequest late = Request("late", 1);
+  Result<ClaimAnswer> first = Error{};
+  Result<ClaimAnswer> second = Error{};
+  std::thread acknowledged([&] { first = Claim(*window, lost); });
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    return Redis({"GET", counter}).text != before;
+  }));
+  std::thread waits([&] { second = Claim(*window, late); });
+  // Nothing outside tells that it waits. If it does not yet, its script notices.
+  std::this_thread::sleep_for(milliseconds(200));
+  // As a replica without the last change.
+  Redis({"SET", counter, before});
+  Redis({"DEL", Redis({"KEYS", "*i:*"}).list.at(0).text});
+  proxy.Set(TcpProxy::Mode::kPass);
+  acknowledged.join();
+  waits.join();
+  ASSERT_TRUE(first) << ToString(first.error());
+  EXPECT_EQ(first->answer, Answer::kGranted);
+  ASSERT_FALSE(second) << "the store has as many changes as before, but not the same";
+  EXPECT_EQ(second.error().code, Code::kRegressed);
+  const bool made = !Redis({"KEYS", "*i:*"}).list.empty();
+  EXPECT_EQ(second.error().effect == ::oncemq::Effect::kUnknown, made) << "of its claim";
+  EXPECT_TRUE(window->Open(name_)->regressed);
+  EXPECT_EQ(AnswerTo(*window, late), Answer::kGranted);
+}
+
 TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   Start({"--appendonly", "yes", "--appendfsync", "always"});
   const auto window = Open();

@@ -151,7 +151,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
       !loaded) {
     return loaded.error();
   }
-  NoteCount(belief, ids.count(), ids.horizon_millis());
+  NoteCount(belief, ids.count(), ids.AnyMade(), ids.horizon_millis());
   return true;
 }
 
@@ -224,6 +224,10 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
   const auto rows = Write(*belief, ids, wrote);
   if (!rows) {
     return rows.error();
+  }
+  // The answers may show a loss, of these scripts or of others at the same time.
+  if (const auto still = Believe(PartitionsOf(requests)); !still) {
+    return still.error();
   }
   Left left;
   for (size_t k = 0; k < asked.size(); k++) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../store_guard.h"
+#include "answered_counts.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/redis_client.h"
 #include "oncemq/dedup/redis_window.h"
@@ -64,7 +65,6 @@ class RedisWindow final : public Window {
   // The state of the store that a call assumes.
   struct Belief {
     std::shared_ptr<const Scope> scope;
-    uint64_t count = 0;    // of our changes that it has
     uint64_t losses = 0;   // how often it had lost some
     uint64_t horizon = 0;  // in ms
   };
@@ -95,8 +95,14 @@ class RedisWindow final : public Window {
   Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
                           int replicas = 0);
   Status NoteLoss(const Belief& belief, std::string_view answer);
-  void NoteCount(const Belief& belief, uint64_t count, std::optional<uint64_t> horizon);
-  // Of "W", count, and further bytes.
+  void LogLoss() const;
+  // The store of the belief goes on, but with less.
+  void CountLoss(uint64_t count) REQUIRES(mutex_);
+  // Takes what an answer tells of the store. False: it has lost changes since the belief was read,
+  // so no answer may rest on it.
+  bool NoteCount(const Belief& belief, uint64_t count, bool change,
+                 std::optional<uint64_t> horizon);
+  // Of "W", count, and a 1 for each id that was changed.
   Result<std::string_view> TakeWritten(const Belief& belief, std::string_view answer);
 
   template <class Request, class Reply>
@@ -110,7 +116,7 @@ class RedisWindow final : public Window {
   template <class Request>
   Result<bool> Look(std::span<const Request> requests, const Left& asked, const Belief& belief,
                     RedisIds& ids);
-  // The second one. The rows that were not written.
+  // The second one. The rows that were not written. It does not say whether changes were lost.
   Result<std::vector<size_t>> Write(const Belief& belief, RedisIds& ids, bool& wrote);
   template <class Request>
   void Offer(const Request& request, const Belief& belief, ScriptArguments& arguments) const;
@@ -130,6 +136,7 @@ class RedisWindow final : public Window {
 
   Mutex mutex_;
   Belief belief_ GUARDED_BY(mutex_);
+  AnsweredCounts counts_ GUARDED_BY(mutex_);                 // of the store of belief_
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
 };
 

@@ -264,7 +264,15 @@ Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> part
 Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, const Belief& belief,
                                                     const ScriptArguments& arguments,
                                                     int replicas) {
-  const std::string count = std::to_string(belief.count);
+  std::string count;
+  {
+    // Not the count of the belief: others were answered since.
+    MutexLock lock(mutex_);
+    if (belief_.losses != belief.losses) {
+      return std::optional<std::string>();
+    }
+    count = std::to_string(counts_.newest());
+  }
   RedisCommand all{key_, belief.scope->incarnation, count, process_};
   all.insert(all.end(), arguments.views().begin(), arguments.views().end());
   auto answer = Run(script, all, replicas);
@@ -283,10 +291,13 @@ Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, c
 Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
                                         const RedisScript& script, const ScriptArguments& arguments,
                                         int replicas) {
+  bool made = false;
   for (int i = 0; i < kAsks; i++) {
     const auto belief = Believe(partitions);
     if (!belief) {
-      return belief.error();
+      Error error = belief.error();
+      error.effect = made ? Effect::kUnknown : error.effect;
+      return error;
     }
     auto answer = Ask(script, *belief, arguments, replicas);
     if (!answer) {
@@ -296,11 +307,14 @@ Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
       PackedReader reader(**answer);
       const bool counts = std::string_view("KRW").find(reader.Bytes(1)) != std::string_view::npos;
       const uint64_t count = reader.Number(8);
-      NoteCount(*belief, counts && reader.good() ? count : 0, std::nullopt);
-      return **std::move(answer);
+      if (!counts || !reader.good() || NoteCount(*belief, count, /*change=*/true, std::nullopt)) {
+        return **std::move(answer);
+      }
+      made = true;
     }
   }
-  return Error{Code::kUnavailable, Effect::kNone, "Redis loses its data again and again"};
+  return Error{Code::kUnavailable, made ? Effect::kUnknown : Effect::kNone,
+               "Redis loses its data again and again"};
 }
 
 // An incarnation that is another one or gone: all is lost, and the secret with it. Calls overlap,
@@ -313,15 +327,11 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
     if (belief_.losses != belief.losses) {
       return {};
     }
-    // Of an id without a partition nobody else is told: nothing brings it back.
-    Log(LogLevel::kWarn, "window", "Redis has lost changes that it had acknowledged",
-        {{"scope", options_.scope}});
     if (reader.good() && reader.rest() == belief.scope->incarnation) {
-      belief_.losses++;
-      belief_.count = count;
-      belief_.horizon = 0;
+      CountLoss(count);
       return {};
     }
+    LogLoss();
   }
   auto scope = FindScope();
   if (!scope) {
@@ -332,17 +342,39 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {
-    belief_ = {*std::move(scope), 0, belief.losses + 1, 0};
+    belief_ = {*std::move(scope), belief.losses + 1, 0};
+    counts_.Restart(0);
   }
   return {};
 }
 
-void RedisWindow::NoteCount(const Belief& belief, uint64_t count, std::optional<uint64_t> horizon) {
+// Of an id without a partition the log alone tells: nothing brings it back.
+void RedisWindow::LogLoss() const {
+  Log(LogLevel::kWarn, "window", "Redis has lost changes that it had acknowledged",
+      {{"scope", options_.scope}});
+}
+
+void RedisWindow::CountLoss(uint64_t count) {
+  LogLoss();
+  belief_.losses++;
+  belief_.horizon = 0;
+  counts_.Restart(count);
+}
+
+// A script refuses a store that has less than the call knew of. A call that waited for its
+// connection knew of less than others were answered meanwhile: its own count tells then.
+bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
+                            std::optional<uint64_t> horizon) {
   MutexLock lock(mutex_);
-  if (belief_.losses == belief.losses) {
-    belief_.count = std::max(belief_.count, count);
-    belief_.horizon = horizon.value_or(belief_.horizon);
+  if (belief_.losses != belief.losses) {
+    return false;
   }
+  if (!counts_.Take(count, change)) {
+    CountLoss(count);
+    return false;
+  }
+  belief_.horizon = horizon.value_or(belief_.horizon);
+  return true;
 }
 
 Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::string_view answer) {
@@ -352,7 +384,7 @@ Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::str
   if (!written || !reader.good()) {
     return RedisStrange();
   }
-  NoteCount(belief, count, std::nullopt);
+  NoteCount(belief, count, reader.rest().find('1') != std::string_view::npos, std::nullopt);
   return reader.rest();
 }
 
