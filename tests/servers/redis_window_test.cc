@@ -3,8 +3,12 @@
 // answers, races, ageing, and the size of a finished id.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -159,6 +163,14 @@ TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   ExpectLossIsTold(*window, own);
 }
 
+bool Sleeps(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with("State:")) {
+  }
+  return line.find('S', line.find(':')) != std::string::npos;
+}
+
 // Rule 31. It knew of less than was acknowledged when it was sent, so the script cannot tell.
 TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   Start();
@@ -180,9 +192,12 @@ TEST_F(RedisWindowTest, ACallThatWaitedForItsConnectionDoesNotHideALoss) {
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     return Redis({"GET", counter}).text != before;
   }));
-  std::thread waits([&] { second = Claim(*window, late); });
-  // Nothing outside tells that it waits. If it does not yet, its script notices.
-  std::this_thread::sleep_for(milliseconds(200));
+  std::atomic<pid_t> waiter{0};
+  std::thread waits([&] {
+    waiter = gettid();
+    second = Claim(*window, late);
+  });
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Sleeps(waiter); }));
   // As a replica without the last change.
   Redis({"SET", counter, before});
   Redis({"DEL", Redis({"KEYS", "*i:*"}).list.at(0).text});
@@ -216,6 +231,25 @@ TEST_F(RedisWindowTest, ARestartWithAnAppendOnlyFileLosesNothing) {
   ASSERT_TRUE(made) << ToString(made.error());
   EXPECT_EQ(*made, Change::kMade);
   EXPECT_EQ(Claim(*window, Request("x", 9))->result, "kept");
+}
+
+// Its count would be gone, and look like a loss.
+TEST_F(RedisWindowTest, AProcessThatOnlyLooksIsNotForgotten) {
+  Start();
+  const auto window = Open();
+  ASSERT_TRUE(window->Open(name_));
+  Finish(*window, 1, "x");
+  const std::string counter = Redis({"KEYS", "*n:*"}).list.at(0).text;
+  const auto fades = [&] { Redis({"PEXPIRE", counter, "100000"}); };
+  const auto kept = [&] { return Redis({"PTTL", counter}).integer > 600'000'000; };
+  EXPECT_TRUE(kept());
+  fades();
+  const ClaimRequest copy = Request("x0", 9);
+  EXPECT_EQ(AnswerTo(*window, copy), Answer::kDuplicate);
+  EXPECT_TRUE(kept());
+  fades();
+  EXPECT_EQ(*Complete(*window, copy), Change::kFenced);
+  EXPECT_TRUE(kept());
 }
 
 TEST_F(RedisWindowTest, AnAnswerThatIsLostIsAskedForAgain) {

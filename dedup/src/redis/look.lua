@@ -35,5 +35,7 @@ end
 if granted > 0 then
   redis.call('HINCRBY', KEYS[1], 'open', granted)
   counted()
+else
+  looked()
 end
 return answer(parts)

@@ -12,7 +12,8 @@
 --   d:<slice>:<bucket> hash: digest -> record of a finished id
 --   r:<slice>:<bucket> hash: digest -> its result
 --   x:<slice>          hash: n -> ids, partition -> highest offset
---   n:<process>        string: how many changes of this process are in the store (rule 31)
+--   n:<process>        string: how many changes of this process are in the store (rule 31), for a
+--                      week after its last call
 -- A generation is a span of log time. It has one slice, and further ones of more buckets when that
 -- is full. A partition is <source>:<number>. A marker has 82 bytes, highest byte first: state 1,
 -- flags 1, token 16, fingerprint 4, own 8, granted 8, ends 8, attempt 4, entry 8, source 4,
@@ -33,9 +34,16 @@ end
 local horizon, span = tonumber(scope[2]), tonumber(scope[3])
 
 local function text(number) return string.format('%.0f', number) end
+-- For a week, which is as long as a process may ask nothing. A server without room lets looks pass.
+local function remembered(call)
+  call('SET', counter, text(count), 'PX', 604800000)
+end
 local function counted()
   count = count + 1
-  redis.call('SET', counter, text(count), 'PX', 86400000)
+  remembered(redis.call)
+end
+local function looked()
+  if count > 0 then remembered(redis.pcall) end
 end
 local function strange()
   return redis.error_reply('ONCEMQ what lies under the keys of this window is not ours')

@@ -96,6 +96,8 @@ class RedisWindow final : public Window {
                           int replicas = 0);
   Status NoteLoss(const Belief& belief, std::string_view answer);
   void LogLoss() const;
+  // Of a process that has asked nothing for so long that the store may have dropped its count.
+  void LogForgotten() const;
   // The store of the belief goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
   // Takes what an answer tells of the store. False: it has lost changes since the belief was read,
@@ -137,6 +139,7 @@ class RedisWindow final : public Window {
   Mutex mutex_;
   Belief belief_ GUARDED_BY(mutex_);
   AnsweredCounts counts_ GUARDED_BY(mutex_);                 // of the store of belief_
+  BootTime answered_ GUARDED_BY(mutex_) = BootNow();         // the last time
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
 };
 

@@ -20,6 +20,8 @@ constexpr uint64_t kPackedIds = 96;           // in a bucket that is looked thro
 constexpr uint64_t kLeastListpack = 128;      // fields of a packed hash, in every version
 constexpr size_t kPackedValue = 64;           // bytes
 constexpr milliseconds kShortestSpan{1'000};  // of a generation
+// By preamble.lua a week; less an hour, for the server's clock.
+constexpr milliseconds kCountKept = std::chrono::hours(24 * 7 - 1);
 
 bool IsPlain(char c) {
   return c > ' ' && c < '\x7F' && c != '{' && c != '}';
@@ -354,8 +356,20 @@ void RedisWindow::LogLoss() const {
       {{"scope", options_.scope}});
 }
 
+// The count would have told whether its last changes are there still. So it counts as a loss.
+void RedisWindow::LogForgotten() const {
+  Log(LogLevel::kWarn, "window",
+      "this process asked nothing for so long that Redis has dropped its count of changes: whether "
+      "all are there still cannot be told, so partitions are assigned anew",
+      {{"scope", options_.scope}});
+}
+
 void RedisWindow::CountLoss(uint64_t count) {
-  LogLoss();
+  if (count == 0 && BootNow() - answered_ >= kCountKept) {
+    LogForgotten();
+  } else {
+    LogLoss();
+  }
   belief_.losses++;
   belief_.horizon = 0;
   counts_.Restart(count);
@@ -369,6 +383,7 @@ bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
   if (belief_.losses != belief.losses) {
     return false;
   }
+  answered_ = BootNow();
   if (!counts_.Take(count, change)) {
     CountLoss(count);
     return false;

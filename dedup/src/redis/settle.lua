@@ -39,5 +39,5 @@ for i, digest in ipairs(digests) do
   end
 end
 if #gone > 0 then redis.call('DEL', unpack(gone)) end
-if open ~= 0 then changed_ids() end
+if open ~= 0 then changed_ids() else looked() end
 return answer(parts)
