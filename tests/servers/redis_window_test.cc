@@ -468,6 +468,14 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   auto braces = Options();
   braces.prefix = "a{b}";
   expect(server_->url(), braces, "braces");
+  auto longest = Options();
+  longest.remember = std::chrono::hours(24 * 365 * 100);
+  EXPECT_NE(OpenAt(server_->url(), longest), nullptr);
+  longest.skew = longest.remember + milliseconds(1);
+  expect(server_->url(), longest, "century");
+  longest = Options();
+  longest.remember = milliseconds::max();
+  expect(server_->url(), longest, "century");
   auto looks = Options();
   looks.look_only = true;
   looks.scope = "nobody's";

@@ -50,6 +50,9 @@ Status CheckOptions(const RedisWindowOptions& options) {
     return InvalidRequest(
         "a window needs a scope of at most 512 bytes, remember > 0, skew >= 0 and replicas >= 0");
   }
+  if (options.remember > kLongestKeep || options.skew > kLongestKeep) {
+    return InvalidRequest("remember and skew are a century at most");
+  }
   return {};
 }
 

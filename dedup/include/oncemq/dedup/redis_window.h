@@ -44,7 +44,7 @@ struct RedisWindowOptions {
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
   WindowTimes times;
-  // How long a finished id is surely known, in log time.
+  // How long a finished id is surely known, in log time. A century at most, as skew.
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);
