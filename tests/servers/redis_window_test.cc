@@ -453,6 +453,42 @@ TEST_F(RedisWindowTest, AnAnnouncementWaitsForReplicas) {
   EXPECT_FALSE(OpenRedisWindow(replica->url(), Options())) << "a replica takes no changes";
 }
 
+// It has no commit that an announcement goes before.
+TEST_F(RedisWindowTest, AnIdWithoutAPartitionWaitsForReplicas) {
+  Start({"--repl-diskless-sync-delay", "0"});
+  auto options = Options();
+  options.replicas = 1;
+  options.call = milliseconds(400);
+  const auto window = OpenAt(server_->url(), options);
+  const ClaimRequest owned = Request("owned");
+  const ClaimRequest alone{.id = "alone", .token = {7, ++tokens_}};
+  const ClaimRequest parked{.id = "parked", .token = {7, ++tokens_}};
+  for (const ClaimRequest& claim : {owned, alone, parked}) {
+    ASSERT_EQ(AnswerTo(*window, claim), Answer::kGranted);
+  }
+  const auto park = [&]() -> Status {
+    const ParkRequest request{.id = parked.id, .token = parked.token};
+    Change change{};
+    return window->Park({&request, 1}, {&change, 1});
+  };
+  EXPECT_EQ(*Complete(*window, owned), Change::kMade) << "its commit waits";
+  for (int i = 0; i < 5; i++) {
+    const auto short_of = Complete(*window, alone);
+    ASSERT_FALSE(short_of);
+    EXPECT_EQ(short_of.error().code, Code::kUnavailable);
+    EXPECT_EQ(short_of.error().effect, ::oncemq::Effect::kUnknown);
+    EXPECT_NE(short_of.error().message.find("0 of 1 replicas"), std::string::npos)
+        << "the server answers: " << short_of.error().message;
+  }
+  EXPECT_EQ(park().error().code, Code::kUnavailable);
+  const auto replica =
+      RedisServer::Start({"--replicaof", "127.0.0.1", std::to_string(server_->port())});
+  EXPECT_TRUE(Eventually(std::chrono::seconds(30), [&] {
+    const auto change = Complete(*window, alone);
+    return change && *change == Change::kMade;
+  }));
+}
+
 TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   Start();
   const auto expect = [&](const std::string& url, const RedisWindowOptions& options,
@@ -488,6 +524,10 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   auto other = Options();
   other.prefix = "other";
   EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);
+  Redis({"ACL", "SETUSER", "app", "-wait"});
+  EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);
+  other.replicas = 1;
+  expect("redis://app:secret@" + address, other, "WAIT");
   Redis({"CONFIG", "SET", "maxmemory", "1mb"});
   EXPECT_EQ(OpenRedisWindow(server_->url(), Options()).error().code, Code::kFull);
   Redis({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});

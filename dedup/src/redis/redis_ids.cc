@@ -334,4 +334,16 @@ std::vector<size_t> RedisIds::AddChanges(ScriptArguments& arguments) {
   return changed;
 }
 
+bool RedisIds::AnyWithoutPartition(std::span<const size_t> some) {
+  return std::any_of(some.begin(), some.end(), [this](size_t row) {
+    const Row& one = rows()[row];
+    const Marker* marker = MarkerOf(row);
+    const Coordinates at = marker != nullptr ? marker->at
+                           : one.done        ? one.done->at
+                           : one.was         ? one.was->at
+                                             : Coordinates{};
+    return at.partition < 0;
+  });
+}
+
 }  // namespace oncemq

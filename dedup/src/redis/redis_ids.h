@@ -65,6 +65,8 @@ class RedisIds : public LoadedIds {
   // For write.lua: horizon, partitions and ids. The rows that change, in the order of the
   // arguments.
   std::vector<size_t> AddChanges(ScriptArguments& arguments);
+  // Whether one of these has no partition: no commit follows that waits for replicas.
+  bool AnyWithoutPartition(std::span<const size_t> rows);
 
  private:
   struct Kept {

@@ -45,6 +45,16 @@ std::vector<OwnedPartition> OwnedOf(std::span<const Request> requests,
   return all;
 }
 
+// Whether an id without a partition is finished: no commit follows that waits for replicas.
+template <class Request>
+bool AnyKept(std::span<const Request> requests, const std::vector<size_t>& asked) {
+  if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    return std::any_of(asked.begin(), asked.end(),
+                       [&](size_t i) { return requests[i].at.partition < 0; });
+  }
+  return false;
+}
+
 // How many of the requests one script takes.
 template <class Request>
 size_t ChunkOf(std::span<const Request> requests) {
@@ -137,7 +147,9 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
     arguments.Add(ids.digests()[row]);
     Offer(requests[asked[first[row]]], belief, arguments);
   }
-  const auto answer = Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments);
+  const int replicas = AnyKept(requests, asked) ? options_.replicas : 0;
+  const auto answer =
+      Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments, replicas);
   if (!answer) {
     Error error = answer.error();
     const bool only_reads = !kSettles<Request> && !std::is_same_v<Request, ClaimRequest>;
@@ -162,7 +174,8 @@ Result<std::vector<size_t>> RedisWindow::Write(const Belief& belief, RedisIds& i
   if (rows.empty()) {
     return rows;
   }
-  const auto answer = Ask(scripts_.write, belief, arguments);
+  const int replicas = ids.AnyWithoutPartition(rows) ? options_.replicas : 0;
+  const auto answer = Ask(scripts_.write, belief, arguments, replicas);
   if (!answer) {
     return answer.error();
   }

@@ -91,6 +91,9 @@ class RedisWindow final : public Window {
   // The same, until the store is as it is believed to be.
   Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
                              const ScriptArguments& arguments, int replicas = 0);
+  // The answers of a script, and of a wait for its changes.
+  Result<std::vector<RedisReply>> RunAndWait(const RedisScript& script,
+                                             const RedisCommand& arguments, int replicas);
   // The text that a script answers, which so many replicas have then.
   Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
                           int replicas = 0);

@@ -163,9 +163,19 @@ Status RedisWindow::CheckRights() {
   if (!options_.check_rights) {
     return {};
   }
-  const auto lacks = Run(scripts_.rights, {key_});
+  auto lacks = Run(scripts_.rights, {key_});
   if (!lacks) {
     return lacks.error();
+  }
+  if (options_.replicas > 0) {  // scripts cannot wait
+    const std::array waits{RedisCommand{"WAIT", "0", "1"}};
+    const auto waited = client_->Run(waits);
+    if (!waited) {
+      return waited.error();
+    }
+    if (waited->front().text.starts_with("NOPERM")) {
+      *lacks += lacks->empty() ? "WAIT" : ", WAIT";
+    }
   }
   if (!lacks->empty()) {
     return InvalidRequest("the user of the address may not run " + *lacks + " on ~" +
@@ -174,32 +184,56 @@ Status RedisWindow::CheckRights() {
   return {};
 }
 
-Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisCommand& arguments,
-                                     int replicas) {
-  // WAIT is about the changes of its own connection, so the script goes over the same one.
+// WAIT is about the changes of its own connection, so the script goes over the same one.
+Result<std::vector<RedisReply>> RedisWindow::RunAndWait(const RedisScript& script,
+                                                        const RedisCommand& arguments,
+                                                        int replicas) {
   const std::string wanted = std::to_string(replicas);
   const std::string within = std::to_string(std::max<int64_t>(options_.call.count() / 2, 1));
-  std::array commands{RedisCommand{"EVAL", script.source(), "1"},
+  std::array commands{RedisCommand{"EVALSHA", script.sha1(), "1"},
                       RedisCommand{"WAIT", wanted, within}};
   commands[0].insert(commands[0].end(), arguments.begin(), arguments.end());
-  return guarded_([&]() -> Result<std::string> {
-    auto replies =
-        replicas > 0 ? client_->Run(commands) : client_->Call(script, 1, {&arguments, 1});
+  auto replies = client_->Run(commands);
+  if (replies && replies->front().text.starts_with("NOSCRIPT")) {
+    commands[0][0] = "EVAL";
+    commands[0][1] = script.source();
+    replies = client_->Run(commands);
+  }
+  return replies;
+}
+
+Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisCommand& arguments,
+                                     int replicas) {
+  RedisReply waited;
+  auto answer = guarded_([&]() -> Result<std::string> {
+    auto replies = replicas > 0 ? RunAndWait(script, arguments, replicas)
+                                : client_->Call(script, 1, {&arguments, 1});
     if (!replies) {
       return replies.error();
     }
-    RedisReply& answer = replies->front();
-    if (answer.kind == RedisReply::Kind::kError) {
-      return RedisError(answer.text);
+    waited = std::move(replies->back());
+    RedisReply& first = replicas > 0 ? replies->front() : waited;
+    if (first.kind == RedisReply::Kind::kError) {
+      return RedisError(first.text);
     }
-    if (replicas > 0 && answer.text.starts_with('W') && replies->back().integer < replicas) {
-      return Error{
-          Code::kUnavailable, Effect::kUnknown,
-          std::to_string(replies->back().integer) + " of " + wanted + " replicas have the changes"};
-    }
-    return answer.kind == RedisReply::Kind::kText ? Result<std::string>(std::move(answer.text))
-                                                  : RedisStrange();
+    return first.kind == RedisReply::Kind::kText ? Result<std::string>(std::move(first.text))
+                                                 : RedisStrange();
   });
+  if (!answer || replicas == 0 || !(answer->starts_with('W') || answer->starts_with('S'))) {
+    return answer;
+  }
+  if (waited.kind == RedisReply::Kind::kError) {
+    Error error = RedisError(waited.text);
+    error.effect = Effect::kUnknown;
+    return error;
+  }
+  // Not guarded: the server has answered.
+  if (waited.integer < replicas) {
+    return Error{Code::kUnavailable, Effect::kUnknown,
+                 std::to_string(waited.integer) + " of " + std::to_string(replicas) +
+                     " replicas have the changes"};
+  }
+  return answer;
 }
 
 // Another process may be faster: then its scope is found.

@@ -51,7 +51,8 @@ struct RedisWindowOptions {
   milliseconds connect{1'000};
   milliseconds call{2'000};     // one script and its answer
   size_t max_connections = 16;  // one for each worker, and two that keep partitions and leases
-  // So many replicas must have all changes before Announce() is answered; else it is kUnavailable.
+  // So many replicas must have all changes before Announce() is answered, and before a change of an
+  // id without a partition is; else it is kUnavailable. New claims and plain releases do not wait.
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
