@@ -97,18 +97,18 @@ TEST_F(RedisWindowCommand, CheckTellsWhetherTheServerAnswersAndMakesNothing) {
 }
 
 TEST_F(RedisWindowCommand, CheckTellsWhatItsUserMayNotDo) {
-  prefix_ = "oncemq";
+  prefix_ = "payments";
   Say(DocumentedUser());
   ExpectCheckTells(FileAt(UrlOf("payments:secret2")), 2, "WRONGPASS");
   EXPECT_EQ(Run("check " + FileAt(UrlOf("payments:secret"))).code, 0);
   Say("ACL SETUSER payments -hset");
-  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "may not run HSET on ~oncemq:*");
+  ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "may not run HSET on ~payments:*");
   Say("ACL SETUSER payments +hset resetkeys ~other:*");
   ExpectCheckTells(FileAt(UrlOf("payments:secret")), 2, "NOPERM");
 }
 
 TEST_F(RedisWindowCommand, TheDocumentedUserMayDoAllThatAServiceAndTheCommandsDo) {
-  prefix_ = "oncemq";
+  prefix_ = "payments";
   Say(DocumentedUser());
   const auto window = OpenRedisWindow(
       UrlOf("payments:secret"),
