@@ -15,8 +15,8 @@
 namespace oncemq {
 namespace {
 
-constexpr int kDeepest = 8;           // lists in lists; ours have two
-constexpr size_t kMostReads = 2'048;  // of an answer, each of 16 KiB
+constexpr int kDeepest = 8;              // lists in lists; ours have two
+constexpr size_t kMostBytes = 32 << 20;  // of an answer
 constexpr size_t kLongestList = 1'000'000;
 
 Error Unavailable(Effect effect, std::string why) {
@@ -282,8 +282,9 @@ Status RedisLine::Send(std::span<const RedisCommand> commands, BootTime until) {
 }
 
 Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
-  for (size_t reads = 0;; reads++) {
-    if (reads == kMostReads) {
+  size_t bytes = 0;
+  for (;;) {
+    if (bytes > kMostBytes) {
       return Error{Code::kCorrupt, Effect::kUnknown, "Redis answered more than 32 MB"};
     }
     void* raw = nullptr;
@@ -296,12 +297,14 @@ Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
       return std::optional(std::move(reply));
     }
     const bool there = wire_->Pending() || WaitReady(context_->fd, POLLIN, until);
-    if (!there || (reads > 0 && SystemClock::Instance().Boot() >= until)) {
+    if (!there || (bytes > 0 && SystemClock::Instance().Boot() >= until)) {
       return std::optional<RedisReply>();
     }
+    const size_t before = context_->reader->len;
     if (const Status read = wire_->Read(); !read) {
       return Unavailable(Effect::kUnknown, "Redis: " + read.error().message);
     }
+    bytes += context_->reader->len - before;
   }
 }
 
