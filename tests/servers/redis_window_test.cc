@@ -40,6 +40,16 @@ class RedisWindowTest : public ::testing::Test {
     EXPECT_TRUE(reply) << ToString(reply.error());
     return reply ? *std::move(reply) : RedisReply{};
   }
+  // How many scripts have read ids.
+  int64_t Looks() {
+    const std::string stats = Redis({"INFO", "commandstats"}).text;
+    const std::string_view mget = RedisInfo(stats, "cmdstat_mget");
+    constexpr std::string_view kCalls = "calls=";
+    return mget.starts_with(kCalls)
+               ? ParseDecimal(mget.substr(kCalls.size(), mget.find(',') - kCalls.size()))
+                     .value_or(-1)
+               : 0;
+  }
   static RedisWindowOptions Options(Level level = Level::kGuarded) {
     RedisWindowOptions options;
     options.scope = ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -288,17 +298,12 @@ TEST_F(RedisWindowTest, AClaimThatWasJudgedTooEarlyIsJudgedAgain) {
   const ReleaseRequest doubt{.id = "x", .token = first.token, .uncertain = true};
   Change change{};
   ASSERT_TRUE(fast->Release({&doubt, 1}, {&change, 1}));
-  const auto looks = [&] {
-    const std::string stats = Redis({"INFO", "commandstats"}).text;
-    const std::string_view mget = RedisInfo(stats, "cmdstat_mget");
-    return std::string(mget.substr(0, mget.find(',')));
-  };
   proxy.Set(TcpProxy::Mode::kHoldReplies);
-  const std::string before = looks();
+  const int64_t before = Looks();
   const ClaimRequest late = Request("x", 9);
   Result<ClaimAnswer> answer = Error{};
   std::thread copy([&] { answer = Claim(*slow, late); });
-  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return looks() != before; }));
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return Looks() != before; }));
   EXPECT_EQ(AnswerTo(*fast, Request("x", 5)), Answer::kGranted);
   proxy.Set(TcpProxy::Mode::kPass);
   copy.join();
@@ -411,6 +416,46 @@ TEST_F(RedisWindowTest, AnIdWithoutAPartitionIsAKeyOfItsOwnWithItsTime) {
   EXPECT_EQ(AnswerTo(*window, {.id = "a week", .token = {7, ++tokens_}}), Answer::kGranted);
   EXPECT_EQ((*window->Stat())[0].open, 2u);
   EXPECT_EQ((*window->Stat())[0].parked, 0u);
+}
+
+// 32 MB of them: the server would make all wait for such an answer, and the client refuses a longer
+// one.
+TEST_F(RedisWindowTest, ManyLongResultsComeInSeveralAnswers) {
+  Start();
+  const auto window = Open();
+  const std::string result(window->capabilities().max_result_bytes, 'r');
+  for (const int32_t partition : {3, kNoPartition}) {
+    std::vector<std::string> ids;
+    for (size_t i = 0; i < 500; i++) {
+      ids.push_back(std::to_string(partition) + "/" + std::to_string(i));
+    }
+    std::vector<ClaimRequest> claims;
+    std::vector<CompleteRequest> done;
+    for (const std::string& id : ids) {
+      claims.push_back({.id = id, .token = {7, ++tokens_}, .at = {0, partition, 1}, .time = kThen});
+      done.push_back({.id = id,
+                      .token = claims.back().token,
+                      .at = claims.back().at,
+                      .result = result,
+                      .time = kThen});
+    }
+    std::vector<ClaimAnswer> answers(ids.size());
+    std::vector<Change> changes(ids.size());
+    ASSERT_TRUE(window->Claim(claims, answers));
+    ASSERT_TRUE(window->Complete(done, changes));
+    for (ClaimRequest& copy : claims) {
+      copy.token = {8, ++tokens_};
+      copy.at.offset = 2;
+    }
+    const int64_t before = Looks();
+    const Status told = window->Claim(claims, answers);
+    ASSERT_TRUE(told) << ToString(told.error());
+    EXPECT_GE(Looks() - before, 4);
+    for (const ClaimAnswer& answer : answers) {
+      ASSERT_EQ(answer.answer, Answer::kDuplicate);
+      EXPECT_EQ(answer.result, result);
+    }
+  }
 }
 
 TEST_F(RedisWindowTest, AFinishedIdTakesFewBytes) {

@@ -117,9 +117,18 @@ local function markers_of(digests)
 end
 
 -- An id for the judge: \0 new, \1 with its marker and the owner of the marker's partition, \2
--- finished. \3: it was changed as the caller asked. \4: finished, without a partition.
+-- finished. \3: it was changed as the caller asked. \4: finished, without a partition. \5: the
+-- answer has no room for its result.
+local room = 8388608
+local function takes_room(bytes)
+  room = room - bytes
+  return room < 0
+end
 local function state(digest, marker, slice, record)
-  if marker and marker:byte() == 2 then return '\4' .. struct.pack('>I4', #marker) .. marker end
+  if marker and marker:byte() == 2 then
+    if takes_room(#marker) then return '\5' end
+    return '\4' .. struct.pack('>I4', #marker) .. marker
+  end
   if marker then
     local source, partition = struct.unpack('>I4i4', marker, 59)
     return '\1' .. marker .. owner_bytes(source .. ':' .. partition)
@@ -129,6 +138,7 @@ local function state(digest, marker, slice, record)
   if record:byte() % 2 == 1 then
     result = redis.call('HGET', base .. 'r:' .. bucket(slice, digest), digest) or ''
   end
+  if takes_room(#result) then return '\5' end
   return '\2' .. struct.pack('>I8I8I2', slice.id, slice.generation, #record) .. record ..
          struct.pack('>I4', #result) .. result
 end

@@ -215,6 +215,9 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       rows()[row].done = std::move(done);
       return {};
     }
+    case 5:
+      kept.left_out = true;
+      return {};
     default:
       return NotOfOurs();
   }

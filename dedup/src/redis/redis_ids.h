@@ -51,6 +51,8 @@ class RedisIds : public LoadedIds {
   // calls below then applies that offer.
   bool Made(size_t row) const { return kept_[row].made; }
   bool AnyMade() const;
+  // Whether the answer had no room for the row: it is judged in another try.
+  bool LeftOut(size_t row) const { return kept_[row].left_out; }
   void BecomesOpen(size_t row, const ClaimRequest& request, const WindowTimes& times);
   void BecomesDone(size_t row, const CompleteRequest& request);
 
@@ -74,6 +76,7 @@ class RedisIds : public LoadedIds {
     std::string slice;
     std::string record;
     bool made = false;
+    bool left_out = false;
   };
   Status LoadRow(size_t row, class PackedReader& reader);
   void AddChange(size_t row, const Marker* marker, ScriptArguments& arguments);

@@ -219,6 +219,9 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
   for (size_t k = 0; k < asked.size(); k++) {
     const Request& request = requests[asked[k]];
     const size_t row = ids.RowOf(k);
+    if (ids.LeftOut(row)) {
+      continue;
+    }
     if (ids.Made(row) && !fulfilled[row]) {
       fulfilled[row] = true;
       FulfilledBy(request, replies[asked[k]]);
@@ -244,7 +247,8 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
   }
   Left left;
   for (size_t k = 0; k < asked.size(); k++) {
-    if (std::find(rows->begin(), rows->end(), ids.RowOf(k)) != rows->end()) {
+    const size_t row = ids.RowOf(k);
+    if (ids.LeftOut(row) || std::find(rows->begin(), rows->end(), row) != rows->end()) {
       left.push_back(asked[k]);
     }
   }
