@@ -211,8 +211,8 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
   CLI::App* resolve =
       gate->add_subcommand("resolve", "Say whether an operation without an outcome has happened");
   AddGatePlace(*resolve, arguments);
-  CLI::Option* applied = resolve->add_flag("--applied", arguments.applied,
-                                           "It has: copies are told that it is finished");
+  CLI::Option* applied =
+      resolve->add_flag("--applied", arguments.applied, "It has: copies are told so for ever");
   resolve->add_flag("--not-applied", arguments.not_applied, "It has not: the next call runs it")
       ->excludes(applied);
   resolve->add_option("--why", arguments.why, "The reason, for the log")->required();

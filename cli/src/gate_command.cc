@@ -102,6 +102,8 @@ Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments, bool chan
   }
   GateOptions options;
   options.application = "oncemq-command";  // it asks for nothing new
+  // The application's own retention is not known here, and a shorter one would run it again.
+  options.retention = Retention::Forever();
   options.within = std::max(kGateWithin, (*window)->capabilities().longest_call);
   options.audit_file = arguments.audit_file;
   return Gate::Open(*std::move(window), options);

@@ -77,9 +77,14 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     answer.wait = ends - now;
     return;
   }
-  if (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain")) {
-    marker.uncertain = true;
+  const bool uncertain =
+      marker.uncertain || (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain"));
+  if (uncertain && request.not_if_uncertain) {
+    answer.answer = Answer::kInFlight;
+    answer.uncertain = true;
+    return;
   }
+  marker.uncertain = uncertain;
   Grant(marker, request, now, answer);
 }
 

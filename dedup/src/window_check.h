@@ -16,9 +16,6 @@
 
 namespace oncemq {
 
-inline constexpr milliseconds kLongestLease = std::chrono::hours(24 * 365);
-inline constexpr milliseconds kLongestKeep = 100 * kLongestLease;
-
 inline Error InvalidRequest(std::string message) {
   return {Code::kInvalid, Effect::kNone, std::move(message)};
 }
@@ -55,7 +52,7 @@ Status CheckBatch(const WindowCapabilities& limits, std::span<const Request> req
       }
     }
     if constexpr (requires { request.lease; }) {
-      if (request.lease < milliseconds(0) || request.lease > kLongestLease) {
+      if (request.lease < milliseconds(0) || request.lease > kLongestClaim) {
         return InvalidRequest("a lease lasts at most a year");
       }
     }
@@ -89,8 +86,8 @@ inline Status CheckPromise(std::optional<Level> level, const WindowTimes& times,
                           "opaque");
   }
   if (times.lease <= milliseconds(0) || times.max_lease < times.lease ||
-      times.max_lease > kLongestLease || times.handler_timeout < milliseconds(0) ||
-      times.handler_timeout > kLongestLease) {
+      times.max_lease > kLongestClaim || times.handler_timeout < milliseconds(0) ||
+      times.handler_timeout > kLongestClaim) {
     return InvalidRequest(
         "times need 0 < lease <= max_lease and handler_timeout >= 0, all within a year");
   }

@@ -48,7 +48,7 @@ Status CheckWindow(const Window* window) {
   return {};
 }
 
-Status CheckTimes(const GateOptions& options, const Window& window) {
+Status CheckTimes(const GateOptions& options, const Window& window, WallTime now) {
   const WindowCapabilities& can = window.capabilities();
   const bool has_next = options.fault == GateOptions::Fault::kNextEngine;
   const milliseconds longest =
@@ -57,6 +57,13 @@ Status CheckTimes(const GateOptions& options, const Window& window) {
       options.keep_result < milliseconds(0)) {
     return WrongGate("a gate needs lease > 0, within > 0 and keep_result >= 0");
   }
+  const auto too_long = [](milliseconds keep) { return keep > kLongestKeep && keep != kForEver; };
+  if (options.lease > kLongestClaim || too_long(options.keep_result) ||
+      too_long(options.retention.Keep(now))) {
+    return WrongGate(
+        "a lease lasts at most a year, and an operation or its result is known for at most a "
+        "century, or for ever");
+  }
   if (longest > options.within) {
     return WrongGate("a call of the window may last " + std::to_string(longest.count()) +
                      " ms, and the whole call of the gate has " +
@@ -64,7 +71,7 @@ Status CheckTimes(const GateOptions& options, const Window& window) {
                      " ms: open the window with shorter times for connect and call, or raise "
                      "`within`");
   }
-  if (can.forgets_by_number && options.retention.Keep({}) == kForEver) {
+  if (can.forgets_by_number && options.retention.Keep(now) == kForEver) {
     return WrongGate("the window `" + std::string(can.engine) +
                      "` forgets the oldest ids, so nothing is kept for ever there");
   }
@@ -149,6 +156,9 @@ milliseconds Retention::Keep(WallTime now) const {
     case Kind::kFor:
       return std::max(time_, kShortest);
     case Kind::kUntil:
+      if (moment_.micros / 1'000 - now.micros / 1'000 > kLongestKeep.count()) {
+        return kForEver;
+      }
       return std::max(milliseconds((moment_.micros - now.micros) / 1'000), kShortest);
     case Kind::kNone:
       break;
@@ -169,7 +179,7 @@ Result<std::unique_ptr<Gate>> Gate::Open(std::shared_ptr<Window> window, const G
   }
   Status fit = CheckWindow(window.get());
   fit = fit ? CheckNext(options, *window) : fit;
-  fit = fit ? CheckTimes(options, *window) : fit;
+  fit = fit ? CheckTimes(options, *window, clock.Wall()) : fit;
   if (!fit) {
     return fit.error();
   }

@@ -137,7 +137,7 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
       has_next ? options_.next->capabilities().longest_call : milliseconds(0);
   auto claimed = Claim(operation, versions, until - for_next);
   if (claimed) {
-    return Judge(operation, versions, *std::move(claimed));
+    return Judge(operation, versions, *std::move(claimed), until);
   }
   Held other = operation;
   if (IsOutage(claimed.error()) && options_.fault == GateOptions::Fault::kPermitUnprotected) {
@@ -156,7 +156,7 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
   other.window = options_.next.get();
   totals_.next_engine++;
   auto second = Claim(other, versions, until);
-  return second ? Judge(other, versions, *std::move(second)) : Failed(other, second.error());
+  return second ? Judge(other, versions, *std::move(second), until) : Failed(other, second.error());
 }
 
 Status GateCore::Ask(const Window& window, BootTime until, const std::function<Status()>& call) {
@@ -212,15 +212,15 @@ Result<GateCore::Claimed> GateCore::Claim(const Held& operation, std::span<const
   return claimed;
 }
 
-PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions,
-                          Claimed claimed) {
+PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
+                          BootTime until) {
   switch (claimed.answer.answer) {
     case Answer::kGranted:
       return Granted(operation, claimed);
     case Answer::kDuplicate:
       return Duplicate(operation, claimed);
     case Answer::kConflict:
-      return Conflict(operation, versions);
+      return Conflict(operation, versions, until);
     case Answer::kInFlight: {
       PreAnswer answer = AnswerOf(PreState::kInProgress, operation.ref);
       const auto wait = std::chrono::ceil<milliseconds>(claimed.answer.wait);
@@ -284,18 +284,21 @@ PreAnswer GateCore::Duplicate(const Held& operation, const Claimed& claimed) {
   return answer;
 }
 
-PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> versions) {
+PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> versions,
+                             BootTime until) {
   PreAnswer answer = AnswerOf(PreState::kConflict, operation.ref);
-  answer.safe_new_key = true;
   MarkerView view;
   const std::string_view id = operation.ref;
-  if (operation.window->Peek({&id, 1}, {&view, 1}) && view.fingerprint != 0) {
+  const Status seen = Ask(*operation.window, until, [&] {
+    return operation.window->Peek({&id, 1}, {&view, 1});
+  });
+  if (seen && view.fingerprint != 0) {
     const uint32_t recipe = view.fingerprint >> kRecipeShift;
-    answer.policy_changed =
-        std::none_of(versions.begin(), versions.end(),
-                     [&](const Version& version) { return version.recipe == recipe; });
-    // It may be the same operation.
-    answer.safe_new_key = !answer.policy_changed;
+    // Under a recipe that is not known here it may be the same operation.
+    answer.safe_new_key =
+        std::any_of(versions.begin(), versions.end(),
+                    [&](const Version& version) { return version.recipe == recipe; });
+    answer.policy_changed = !answer.safe_new_key;
   }
   return answer;
 }
@@ -347,7 +350,7 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
     stored.result = *result;
   }
   const WallTime now = clock_.Wall();
-  if (options_.keep_result != milliseconds(0)) {
+  if (options_.keep_result != milliseconds(0) && options_.keep_result != kForEver) {
     stored.until_micros = now.micros + microseconds(options_.keep_result).count();
   }
   std::string bytes = EncodeAnswer(stored);

@@ -67,10 +67,11 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
                                          const PreOptions& options);
   PreAnswer Once(const Held& operation, std::span<const Version> versions);
   Result<Claimed> Claim(const Held& operation, std::span<const Version> versions, BootTime until);
-  PreAnswer Judge(const Held& operation, std::span<const Version> versions, Claimed claimed);
+  PreAnswer Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
+                  BootTime until);
   PreAnswer Granted(const Held& operation, const Claimed& claimed);
   PreAnswer Duplicate(const Held& operation, const Claimed& claimed);
-  PreAnswer Conflict(const Held& operation, std::span<const Version> versions);
+  PreAnswer Conflict(const Held& operation, std::span<const Version> versions, BootTime until);
   PreAnswer Failed(const Held& operation, const Error& error);
   PreAnswer Permit(const Held& operation);
   void Count(const PreAnswer& answer);

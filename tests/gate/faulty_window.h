@@ -19,6 +19,7 @@ class FaultyWindow final : public Window {
   std::atomic<bool> down{false};          // nothing arrives
   std::atomic<bool> lose_answers{false};  // it arrives and is done, and no answer comes
   std::atomic<int> fails{0};              // so many calls, and then it works again
+  std::atomic<bool> blind{false};         // no look is answered
   std::atomic<int> claims{0};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
@@ -45,6 +46,9 @@ class FaultyWindow final : public Window {
     return inner_->Restore(requests, answers);
   }
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
+    if (blind) {
+      return Error{Code::kUnavailable, Effect::kNone, "blind"};
+    }
     return Through([&] { return inner_->Peek(ids, views); });
   }
 

@@ -149,6 +149,18 @@ TEST_P(GateFaults, TheNextEngineDecidesWhileTheFirstIsAway) {
   EXPECT_EQ(CallerPre(key).state, PreState::kPermitted);
 }
 
+// It may be the same operation under a recipe that is not known here.
+TEST_P(GateFaults, AConflictThatCannotBeLookedAtMakesNoOtherKeySafe) {
+  GateOptions options = WithoutRetries();
+  options.recipe = 2;
+  OpenFaulty(options);
+  Run("a", "r");
+  faulty_->blind = true;
+  const PreAnswer other = CallerPre("a");
+  EXPECT_EQ(other.state, PreState::kConflict);
+  EXPECT_FALSE(other.safe_new_key);
+}
+
 TEST_P(GateFaults, AWindowWhoseCallsLastLongerThanTheGatesIsRefused) {
   Open();
   GateOptions options = Usual();

@@ -231,6 +231,29 @@ TEST_P(GateTest, ForEverIsForEverOrRefused) {
   EXPECT_EQ(Pre("a").state, PreState::kDuplicate);
 }
 
+TEST_P(GateTest, ATimeThatNoWindowTakesIsRefusedAtTheStart) {
+  constexpr milliseconds kCentury = std::chrono::hours(24 * 36'500);
+  Open();
+  const auto opens = [&](auto set) {
+    GateOptions options = Usual();
+    set(options);
+    return Gate::Open(window(), options, clock_).has_value();
+  };
+  const auto more = kCentury + milliseconds(1);
+  EXPECT_FALSE(opens([&](GateOptions& one) { one.retention = Retention::For(more); }));
+  EXPECT_FALSE(opens([&](GateOptions& one) { one.keep_result = more; }));
+  EXPECT_FALSE(opens([](GateOptions& one) { one.lease = std::chrono::hours(24 * 366); }));
+  EXPECT_TRUE(opens([](GateOptions& one) { one.lease = std::chrono::hours(24 * 365); }));
+  GateOptions longest = Usual();
+  longest.retention = Retention::For(kCentury);
+  longest.keep_result = kForEver;
+  Open(Level::kOpaque, longest);
+  Run("a", "r");
+  EXPECT_EQ(Pre("a").result, "r");
+  EXPECT_EQ(Retention::Until({INT64_MAX}).Keep({}), kForEver);
+  EXPECT_EQ(Retention::Until({INT64_MAX}).Keep({INT64_MIN}), kForEver);
+}
+
 TEST_P(GateTest, AnOperatorSaysThatAnUncertainOperationHasHappened) {
   Open();
   PreAnswer first = Pre("a");

@@ -169,6 +169,23 @@ TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
        .json_from = "database"});
 }
 
+// The command does not know how long the application keeps its operations.
+TEST_F(WindowCommand, AnOperationThatAnOperatorCallsAppliedIsKnownForEver) {
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
+  const auto window = Opened();
+  const std::string ref = "shop/" + std::string(64, 'a');
+  const ClaimRequest claim{ref, {0xABC, 5}};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window->Claim({&claim, 1}, {&answer, 1}));
+  const ReleaseRequest unsure{ref, {0xABC, 5}, true};
+  Change change;
+  ASSERT_TRUE(window->Release({&unsure, 1}, {&change, 1}));
+  const Ended resolved = Run("gate resolve " + ref + " --applied --why seen -c " + File());
+  EXPECT_EQ(resolved.code, 0) << resolved.err;
+  // Without such a row it divides by zero.
+  Sql("SELECT 1 / count(*) FROM " + schema_ + ".window_ids WHERE state = 2 AND ends IS NULL");
+}
+
 TEST_F(WindowCommand, ARoleThatMayOnlyReadMayLook) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
   ASSERT_NE(Opened(), nullptr);

@@ -285,8 +285,7 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
       return SqlError(refusal);
     }
   }
-  return Error{Code::kUnavailable, Effect::kNone,
-               "other processes changed these ids each time; ask again"};
+  return Error{Code::kUnavailable, Effect::kNone, std::string(kChangedEachTime)};
 }
 
 Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {

@@ -55,6 +55,12 @@ inline constexpr LogTime kNoLogTime = LogTime::min();
 
 // Of CompleteRequest::keep: for ever.
 inline constexpr milliseconds kForEver = milliseconds::max();
+// The most of ClaimRequest::lease, and of a CompleteRequest::keep that is not for ever.
+inline constexpr milliseconds kLongestClaim = std::chrono::hours(24 * 365);
+inline constexpr milliseconds kLongestKeep = 100 * kLongestClaim;
+// The words of a kUnavailable from a store that does answer: the ids of the call are contended.
+inline constexpr std::string_view kChangedEachTime =
+    "other processes changed these ids each time; ask again";
 
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);
@@ -87,12 +93,16 @@ struct ClaimRequest {
   // Of this claim alone; 0: the window's. It may be longer than the window's max_lease, which then
   // ends nothing before it. A renewal adds the window's lease, and never shortens the claim.
   milliseconds lease{0};
+  // Where a grant would be told as uncertain: kInFlight with `uncertain`, and nothing changes, so
+  // that the late truth of an earlier holder still counts.
+  bool not_if_uncertain = false;
 };
 
 struct ClaimAnswer {
   Answer answer = Answer::kIncomplete;
   bool same_delivery = false;  // with kDuplicate: the marker has our coordinates (own redelivery)
-  bool uncertain = false;      // with kGranted: an earlier attempt may have had its effect
+  // With kGranted, or in its place (not_if_uncertain): an earlier attempt may have had its effect.
+  bool uncertain = false;
   uint32_t attempt = 0;        // with kGranted: 1 for the first
   uint64_t entry = 0;          // with kAttached: number of the record to follow
   MarkerState attached = MarkerState::kNone;  // with kAttached: kParked or kHanded

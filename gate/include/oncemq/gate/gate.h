@@ -44,7 +44,8 @@
 
 namespace oncemq {
 
-// How long a finished operation is known.
+// How long a finished operation is known: for at most a century, or for ever. A moment that is
+// further away is for ever.
 class Retention {
  public:
   static Retention Forever() { return Retention(Kind::kFor, kForEver, {}); }
@@ -69,7 +70,7 @@ class Retention {
 struct GateOptions {
   // The first part of every key: a-z, 0-9, `.`, `_` and `-`, at most 64.
   std::string application;
-  // How long a holder may be silent.
+  // How long a holder may be silent: at most a year.
   milliseconds lease = std::chrono::hours(1);
   Retention retention = Retention::For(std::chrono::hours(24 * 7));
   // How long a result is given to duplicates; 0: as long as the operation is known.
@@ -189,7 +190,8 @@ struct PreAnswer {
   bool has_result = false;
   // Names the operation, for people and for Show() and Resolve(). Empty only for wrong arguments.
   std::string ref;
-  // Surely nothing of this has happened or will: the caller may try under another key.
+  // Surely nothing of this has happened or will: the caller may try under another key. False also
+  // where the record could not be looked at.
   bool safe_new_key = false;
   milliseconds retry_after{0};  // kInProgress, kError: when it is worth asking again
   // kConflict: the contents were recorded under a recipe that this program does not know.
