@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,15 +18,17 @@
 
 struct GatedEndpoint {
   std::string route;  // method and path pattern
-  // Whose keys these are: of a caller that is authenticated by now.
-  std::function<std::string(const httplib::Request&)> tenant;
+  // Whose keys these are: of a caller that is authenticated by now. Empty: HttpGateOptions must say
+  // that there is one tenant.
+  std::function<std::string(const httplib::Request&)> tenant = {};
   // What a copy has to have alike; empty: target and body, byte by byte.
   std::function<oncemq::Contents(const httplib::Request&)> contents = {};
 };
 
-// The ticket says whether an earlier attempt may have had its effect; the gate says the word on it.
-using GatedHandler =
-    std::function<void(const httplib::Request&, httplib::Response&, const oncemq::Ticket&)>;
+// The ticket says whether an earlier attempt may have had its effect. Returns HttpAnswer::effect:
+// nothing, if the status of its response says it.
+using GatedHandler = std::function<std::optional<oncemq::Effect>(
+    const httplib::Request&, httplib::Response&, const oncemq::Ticket&)>;
 
 inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpoint& endpoint) {
   oncemq::HttpCall call;
@@ -33,7 +36,7 @@ inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpo
   for (auto header = begin; header != end; ++header) {
     call.keys.push_back(header->second);
   }
-  call.tenant = endpoint.tenant(request);
+  call.tenant = endpoint.tenant ? endpoint.tenant(request) : "";
   call.route = endpoint.route;
   call.contents =
       endpoint.contents
@@ -42,11 +45,13 @@ inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpo
   return call;
 }
 
-inline oncemq::HttpAnswer AnswerOf(const httplib::Response& response) {
+inline oncemq::HttpAnswer AnswerOf(const httplib::Response& response,
+                                   std::optional<oncemq::Effect> effect) {
   return {.status = response.status < 0 ? 200 : response.status,
           .headers = {response.headers.begin(), response.headers.end()},
           .body = response.body,
-          .streamed = static_cast<bool>(response.content_provider_)};
+          .streamed = static_cast<bool>(response.content_provider_),
+          .effect = effect};
 }
 
 inline httplib::Server::Handler Gated(std::shared_ptr<oncemq::HttpGate> gate,
@@ -57,8 +62,8 @@ inline httplib::Server::Handler Gated(std::shared_ptr<oncemq::HttpGate> gate,
     const oncemq::HttpAnswer answer =
         gate->Handle(CallOf(request, endpoint), [&](const oncemq::Ticket& ticket) {
           ran = true;
-          handler(request, response, ticket);
-          return AnswerOf(response);
+          const std::optional<oncemq::Effect> effect = handler(request, response, ticket);
+          return AnswerOf(response, effect);
         });
     if (ran) {
       return;  // it stands in `response`, a stream included

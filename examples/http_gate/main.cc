@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "httplib_gate.h"
@@ -64,17 +65,36 @@ std::string Customer(const httplib::Request& request) {
   return request.get_header_value("X-Customer");
 }
 
+// An order is flat, or nearly so. Anything else: null.
+nlohmann::json Parsed(const std::string& body) {
+  constexpr int kMaxDepth = 8;
+  bool deep = false;
+  auto order = nlohmann::json::parse(
+      body,
+      [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+        deep = deep || depth > kMaxDepth;
+        return !deep;
+      },
+      /*allow_exceptions=*/false);
+  return !deep && order.is_object() ? order : nlohmann::json();
+}
+
+bool IsInt64(const nlohmann::json& value) {
+  return value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t{INT64_MAX}
+                                    : value.is_number_integer();
+}
+
 // The order of fields and the spelling of numbers make no other order.
 Contents OrderOf(const httplib::Request& request) {
-  const auto order = nlohmann::json::parse(request.body, nullptr, /*allow_exceptions=*/false);
-  if (!order.is_object()) {
+  const nlohmann::json order = Parsed(request.body);
+  if (order.is_null()) {
     return Contents::OfBytes(request.body);
   }
   Contents::Fields fields;
   for (const auto& [name, value] : order.items()) {
     if (value.is_number_float()) {
       fields[name] = value.get<double>();
-    } else if (value.is_number_integer() && value <= INT64_MAX) {
+    } else if (IsInt64(value)) {
       fields[name] = value.get<int64_t>();
     } else {
       fields[name] = value.dump();
@@ -89,23 +109,29 @@ class Shop {
       : orders_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)),
         receipt_(receipt) {}
 
-  void PlaceOrder(const httplib::Request& request, httplib::Response& response,
-                  const oncemq::Ticket& ticket) const {
-    const auto order = nlohmann::json::parse(request.body, nullptr, /*allow_exceptions=*/false);
-    if (!order.is_object() || !order.contains("item")) {
+  // What the status does not tell of its effect.
+  std::optional<oncemq::Effect> PlaceOrder(const httplib::Request& request,
+                                           httplib::Response& response,
+                                           const oncemq::Ticket& ticket) const {
+    const nlohmann::json order = Parsed(request.body);
+    if (!order.contains("item")) {
       response.status = 400;
       response.set_content("an order names its item\n", "text/plain");
-      return;
+      return {};
     }
-    const std::string line = Customer(request) + " " + order["item"].dump() + " " + ticket.ref();
-    if (::write(orders_, (line + "\n").data(), line.size() + 1) < 0 || ::fdatasync(orders_) != 0) {
-      response.status = 503;  // nothing was ordered: the next copy may try
-      return;
+    const std::string line =
+        Customer(request) + " " + order["item"].dump() + " " + ticket.ref() + "\n";
+    const ssize_t written = ::write(orders_, line.data(), line.size());
+    if (written < static_cast<ssize_t>(line.size()) || ::fdatasync(orders_) != 0) {
+      response.status = 503;
+      // Once a byte is there, the next copy must not try.
+      return written > 0 ? oncemq::Effect::kUnknown : oncemq::Effect::kNone;
     }
     oncemq::SleepFor(receipt_);  // the printer
     response.status = 201;
     response.set_header("Location", "/orders/" + ticket.ref());
-    response.set_content("ordered: " + line + "\n", "text/plain");
+    response.set_content("ordered: " + line, "text/plain");
+    return {};
   }
 
  private:
@@ -147,11 +173,13 @@ int main(int argc, char** argv) {
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
+  server.set_payload_max_length(64 * 1024);
   server.new_task_queue = [] { return new httplib::ThreadPool(32); };
-  server.Post(
-      "/orders",
-      Gated(http_gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
-            [&shop](const httplib::Request& request, httplib::Response& response,
-                    const oncemq::Ticket& ticket) { shop.PlaceOrder(request, response, ticket); }));
+  server.Post("/orders",
+              Gated(http_gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
+                    [&shop](const httplib::Request& request, httplib::Response& response,
+                            const oncemq::Ticket& ticket) {
+                      return shop.PlaceOrder(request, response, ticket);
+                    }));
   return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }

@@ -25,6 +25,15 @@ bool IsApplication(std::string_view name) {
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+// As GateCore names operations.
+bool IsRef(std::string_view ref) {
+  constexpr size_t kDigits = 2 * std::tuple_size_v<ContentsDigest>;
+  const size_t slash = ref.find('/');
+  return slash != ref.npos && IsApplication(ref.substr(0, slash)) &&
+         ref.size() - slash - 1 == kDigits &&
+         ref.find_first_not_of("0123456789abcdef", slash + 1) == ref.npos;
+}
+
 Status CheckWindow(const Window* window) {
   if (window == nullptr) {
     return WrongGate("a gate needs a window");
@@ -58,10 +67,11 @@ Status CheckTimes(const GateOptions& options, const Window& window, WallTime now
     return WrongGate("a gate needs lease > 0, within > 0 and keep_result >= 0");
   }
   const auto too_long = [](milliseconds keep) { return keep > kLongestKeep && keep != kForEver; };
-  if (options.lease > kLongestClaim || too_long(options.keep_result) ||
-      too_long(options.retention.Keep(now))) {
+  if (options.lease > kLongestClaim || options.within > kLongestClaim ||
+      too_long(options.keep_result) || too_long(options.retention.Keep(now))) {
     return WrongGate(
-        "a lease lasts at most a year, and an operation or its result is known for at most a "
+        "`lease` and `within` last at most a year, and an operation or its result is known for at "
+        "most a "
         "century, or for ever");
   }
   if (longest > options.within) {
@@ -235,6 +245,11 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   if (why.empty()) {
     return WrongGate("an operator's word needs a reason");
   }
+  if (!IsRef(ref)) {
+    return WrongGate("\"" + std::string(ref) +
+                     "\" names no operation of a gate: that is application/64 hex digits, as its "
+                     "answers say");
+  }
   // Without a trace nothing is changed.
   if (Status begun = Audit(ref, outcome, why, "begins"); !begun) {
     return begun;
@@ -252,11 +267,14 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
 Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
   // Fingerprint 0: it has the contents that are on record.
   const Version any;
-  const auto claimed = Claim(operation, {&any, 1}, Until());
-  if (!claimed) {
-    return claimed.error();
+  const BootTime begun = BootNow();
+  Claimed claimed;
+  if (Status asked = Claim(operation, {&any, 1}, /*takes_uncertain=*/true, Until(), claimed);
+      !asked) {
+    Abandon(operation);  // it may be on record
+    return asked;
   }
-  const ClaimAnswer& answer = claimed->answer;
+  const ClaimAnswer& answer = claimed.answer;
   if (answer.answer == Answer::kInFlight) {
     return Error{Code::kUnavailable, Effect::kNone,
                  operation.ref + ": a caller holds it for at most another " +
@@ -266,7 +284,7 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
     return Error{Code::kInvalid, Effect::kNone, operation.ref + ": it is finished"};
   }
   if (!answer.uncertain && answer.attempt == 1) {
-    static_cast<void>(Release(operation, /*uncertain=*/false, Until()));
+    static_cast<void>(ReleaseOrAbandon(operation, Until()));
     return Error{Code::kNotFound, Effect::kNone, operation.ref + ": no such operation is open"};
   }
   const bool applied = outcome == Gate::Outcome::kApplied;
@@ -281,9 +299,16 @@ Status GateCore::ResolveClaimed(Held& operation, Gate::Outcome outcome) {
   const Status done = Ask(*window_, Until(), [&] {
     return window_->Complete({&request, 1}, {&change, 1});
   });
-  return done && change != Change::kMade
-             ? Error{Code::kFenced, Effect::kNone, operation.ref + ": a caller was faster"}
-             : done;
+  if (!done) {
+    Abandon(operation);
+    return done;
+  }
+  // Within its lease nobody else ends the claim: an earlier try did, its answer was lost, and it is
+  // forgotten by now.
+  const bool was_ours = !applied && BootNow() - begun < options_.lease;
+  return change == Change::kMade || was_ours
+             ? Status()
+             : Error{Code::kFenced, Effect::kNone, operation.ref + ": a caller was faster"};
 }
 
 }  // namespace oncemq

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/random.h"
@@ -45,6 +46,11 @@ std::string IdFor(std::string_view application, char kind, std::span<const std::
   const ContentsDigest digest = Sha256(parts);
   return std::string(application) + "/" +
          HexOfBytes({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// The store answers: it only has too many callers at once.
+bool IsContention(const Error& error) {
+  return error.message == kAllInUse || error.message == kChangedEachTime;
 }
 
 PreAnswer AnswerOf(PreState state, const std::string& ref) {
@@ -113,55 +119,69 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
   }
   const HeldPtr operation = NewOperation(contents, options);
   const std::vector<Version> versions = VersionsOf(contents, options_.recipe, options);
-  if (any_abandoned_) {
-    ReleaseAbandoned();
-  }
-  PreAnswer answer = Once(*operation, versions);
-  const BootTime until = BootNow() + options.wait;
-  for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < until;
+  const BootTime begun = BootNow();
+  ReleaseAbandoned(*window_, begun + options_.within);
+  PreAnswer answer = Once(*operation, versions, begun + options_.within);
+  const BootTime waits = begun + options.wait;
+  for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < waits;
        look = std::min(2 * look, kLongestLook)) {
     SleepFor(
-        std::min({look, answer.retry_after, std::chrono::ceil<milliseconds>(until - BootNow())}));
+        std::min({look, answer.retry_after, std::chrono::ceil<milliseconds>(waits - BootNow())}));
     // The claim is the look: nothing can come between them.
-    answer = Once(*operation, versions);
+    answer = Once(*operation, versions, Until());
   }
   Count(answer);
   return answer;
 }
 
 // Asks each window that may decide.
-PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions) {
+PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions, BootTime until) {
   const bool has_next = options_.fault == GateOptions::Fault::kNextEngine;
-  const BootTime until = Until();
+  const bool takes_uncertain = options_.uncertain == GateOptions::Uncertain::kPermit;
   const milliseconds for_next =
-      has_next ? options_.next->capabilities().longest_call : milliseconds(0);
-  auto claimed = Claim(operation, versions, until - for_next);
-  if (claimed) {
-    return Judge(operation, versions, *std::move(claimed), until);
+      has_next ? std::max(options_.next->capabilities().longest_call, options_.within / 4)
+               : milliseconds(0);
+  Claimed claimed;
+  const Status asked = Claim(operation, versions, takes_uncertain, until - for_next, claimed);
+  if (asked) {
+    return Judge(operation, versions, std::move(claimed), until);
   }
   Held other = operation;
-  if (IsOutage(claimed.error()) && options_.fault == GateOptions::Fault::kPermitUnprotected) {
+  const bool away = IsOutage(asked.error()) && !IsContention(asked.error()) &&
+                    claimed.answer.answer != Answer::kConflict;
+  if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
     other.unprotected = true;
     other.digest = versions.front().digest;
     totals_.unprotected++;
     return Permit(other);
   }
-  if (claimed.error().effect == Effect::kUnknown) {
+  if (asked.error().effect == Effect::kUnknown) {
     Abandon(operation);
   }
-  if (!IsOutage(claimed.error()) || !has_next) {
-    return Failed(operation, claimed.error());
+  if (!away || !has_next) {
+    return Failed(operation, asked.error());
   }
   other.token = NewToken();
   other.window = options_.next.get();
   totals_.next_engine++;
-  auto second = Claim(other, versions, until);
-  return second ? Judge(other, versions, *std::move(second), until) : Failed(other, second.error());
+  ReleaseAbandoned(*other.window, until);
+  const Status second = Claim(other, versions, takes_uncertain, until, claimed);
+  if (second) {
+    return Judge(other, versions, std::move(claimed), until);
+  }
+  if (second.error().effect == Effect::kUnknown) {
+    Abandon(other);
+  }
+  return Failed(other, second.error());
 }
 
 Status GateCore::Ask(const Window& window, BootTime until, const std::function<Status()>& call) {
   const milliseconds longest = window.capabilities().longest_call;
   bool unknown = false;
+  if (BootNow() >= until) {
+    return Error{Code::kTimeout, Effect::kNone,
+                 "the time of the gate is over (GateOptions::within)"};
+  }
   for (milliseconds pause = kFirstPause;; pause *= 2) {
     Status done = call();
     if (done) {
@@ -177,16 +197,16 @@ Status GateCore::Ask(const Window& window, BootTime until, const std::function<S
 }
 
 // Under each version in turn, until the record does not object.
-Result<GateCore::Claimed> GateCore::Claim(const Held& operation, std::span<const Version> versions,
-                                          BootTime until) {
-  Claimed claimed;
+Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
+                       bool takes_uncertain, BootTime until, Claimed& claimed) {
   for (const Version& version : versions) {
     const std::array<ClaimRequest, 2> requests{
         ClaimRequest{
             .id = operation.ref,
             .token = operation.token,
             .fingerprint = version.fingerprint,
-            .lease = ONCEMQ_MUTANT("gate-lease-of-the-window") ? milliseconds(0) : options_.lease},
+            .lease = ONCEMQ_MUTANT("gate-lease-of-the-window") ? milliseconds(0) : options_.lease,
+            .not_if_uncertain = !takes_uncertain},
         ClaimRequest{.id = operation.index, .token = operation.token, .lease = options_.lease}};
     const size_t count = operation.index.empty() ? 1 : 2;
     std::array<ClaimAnswer, 2> answers;
@@ -194,7 +214,7 @@ Result<GateCore::Claimed> GateCore::Claim(const Held& operation, std::span<const
       return operation.window->Claim({requests.data(), count}, {answers.data(), count});
     });
     if (!asked) {
-      return asked.error();
+      return asked;
     }
     claimed = {std::move(answers[0]), std::move(answers[1]), version.digest};
     const bool index_alone = count == 2 && claimed.answer.answer != Answer::kGranted &&
@@ -203,13 +223,13 @@ Result<GateCore::Claimed> GateCore::Claim(const Held& operation, std::span<const
       Held only = operation;
       only.ref = only.index;
       only.index.clear();
-      static_cast<void>(Release(only, /*uncertain=*/false, until));
+      static_cast<void>(ReleaseOrAbandon(only, until));
     }
     if (claimed.answer.answer != Answer::kConflict) {
       break;
     }
   }
-  return claimed;
+  return {};
 }
 
 PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
@@ -222,6 +242,9 @@ PreAnswer GateCore::Judge(const Held& operation, std::span<const Version> versio
     case Answer::kConflict:
       return Conflict(operation, versions, until);
     case Answer::kInFlight: {
+      if (claimed.answer.uncertain) {
+        return AnswerOf(PreState::kUncertain, operation.ref);
+      }
       PreAnswer answer = AnswerOf(PreState::kInProgress, operation.ref);
       const auto wait = std::chrono::ceil<milliseconds>(claimed.answer.wait);
       answer.retry_after = std::clamp(wait, milliseconds(1), kAskAgain);
@@ -248,11 +271,6 @@ PreAnswer GateCore::Granted(const Held& operation, const Claimed& claimed) {
   Held held = operation;
   held.digest = claimed.digest;
   held.uncertain = claimed.answer.uncertain;
-  if (held.uncertain && options_.uncertain == GateOptions::Uncertain::kTell) {
-    // Back to where it was. If that fails, its lease brings it there.
-    static_cast<void>(Release(held, /*uncertain=*/true, Until()));
-    return AnswerOf(PreState::kUncertain, operation.ref);
-  }
   if (!held.index.empty() && claimed.index.answer != Answer::kGranted) {
     const auto stored = DecodeAnswer(claimed.index.result);
     const std::string twin = stored ? std::string(stored->result) : held.index;
@@ -358,9 +376,10 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
     bytes = EncodeAnswer({.digest = held.digest});
   }
   const std::string index = EncodeAnswer({.result = held.ref});
+  // A repetition after a lost answer still finds it.
   const milliseconds keep = ONCEMQ_MUTANT("gate-retention-of-the-window")
                                 ? milliseconds(0)
-                                : options_.retention.Keep(now);
+                                : std::max(options_.retention.Keep(now), 2 * options_.within);
   const std::array<CompleteRequest, 2> requests{
       CompleteRequest{.id = held.ref, .token = held.token, .result = bytes, .keep = keep},
       CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
@@ -380,11 +399,12 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
 // The window was out of reach at Pre().
 Status GateCore::ClaimAfterwards(const Held& held, BootTime until) {
   const std::array<Version, 1> any;
-  const auto claimed = Claim(held, any, until);
-  if (!claimed) {
-    return claimed.error();
+  Claimed claimed;
+  const Status asked = Claim(held, any, /*takes_uncertain=*/false, until, claimed);
+  if (!asked) {
+    return asked;
   }
-  if (claimed->answer.answer == Answer::kGranted) {
+  if (claimed.answer.answer == Answer::kGranted) {
     return {};
   }
   totals_.overtaken++;
@@ -411,7 +431,7 @@ Status GateCore::Free(Held& held, bool uncertain) {
   if (ONCEMQ_MUTANT("gate-failure-frees-nothing")) {
     return {};
   }
-  return Release(held, uncertain && opaque_, Until());
+  return uncertain && opaque_ ? Release(held, true, Until()) : ReleaseOrAbandon(held, Until());
 }
 
 void GateCore::Dropped(Held& held) {
@@ -425,31 +445,48 @@ void GateCore::Dropped(Held& held) {
 
 void GateCore::Abandon(const Held& operation) {
   MutexLock lock(mutex_);
-  if (operation.window == window_.get() && abandoned_.size() < kMaxAbandoned) {
-    abandoned_.emplace_back(operation.ref, operation.token);
+  if (abandoned_.size() < kMaxAbandoned) {
+    abandoned_.push_back({operation.window, operation.ref, operation.token});
     if (!operation.index.empty()) {
-      abandoned_.emplace_back(operation.index, operation.token);
+      abandoned_.push_back({operation.window, operation.index, operation.token});
     }
     any_abandoned_ = true;
   }
 }
 
+Status GateCore::ReleaseOrAbandon(const Held& operation, BootTime until) {
+  Status released = Release(operation, /*uncertain=*/false, until);
+  if (!released) {
+    Abandon(operation);
+  }
+  return released;
+}
+
 // Before the next claim: it may be of the same operation, whose effect has surely not happened.
-void GateCore::ReleaseAbandoned() {
-  std::vector<std::pair<std::string, Token>> some;
+void GateCore::ReleaseAbandoned(Window& window, BootTime until) {
+  if (!any_abandoned_ || BootNow() >= until) {
+    return;
+  }
+  std::vector<UnusedClaim> some;
   {
     MutexLock lock(mutex_);
-    const size_t count = std::min(kAbandonedAtOnce, abandoned_.size());
-    some.assign(abandoned_.end() - static_cast<std::ptrdiff_t>(count), abandoned_.end());
-    abandoned_.resize(abandoned_.size() - count);
+    const auto of_it =
+        std::partition(abandoned_.begin(), abandoned_.end(),
+                       [&](const UnusedClaim& one) { return one.window != &window; });
+    const auto count = std::min<std::ptrdiff_t>(kAbandonedAtOnce, abandoned_.end() - of_it);
+    some.assign(abandoned_.end() - count, abandoned_.end());
+    abandoned_.erase(abandoned_.end() - count, abandoned_.end());
     any_abandoned_ = !abandoned_.empty();
   }
+  if (some.empty()) {
+    return;
+  }
   std::vector<ReleaseRequest> requests;
-  for (const auto& [id, token] : some) {
-    requests.push_back({.id = id, .token = token});
+  for (const UnusedClaim& one : some) {
+    requests.push_back({.id = one.id, .token = one.token});
   }
   std::vector<Change> changes(requests.size());
-  if (!window_->Release(requests, changes)) {
+  if (!window.Release(requests, changes)) {
     MutexLock lock(mutex_);
     abandoned_.insert(abandoned_.end(), some.begin(), some.end());
     any_abandoned_ = true;

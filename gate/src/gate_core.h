@@ -65,8 +65,11 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   HeldPtr NewOperation(const Contents& contents, const PreOptions& options);
   static std::vector<Version> VersionsOf(const Contents& contents, uint8_t recipe,
                                          const PreOptions& options);
-  PreAnswer Once(const Held& operation, std::span<const Version> versions);
-  Result<Claimed> Claim(const Held& operation, std::span<const Version> versions, BootTime until);
+  PreAnswer Once(const Held& operation, std::span<const Version> versions, BootTime until);
+  // Failure: `claimed.answer` is kConflict where an earlier version was judged, so that there is a
+  // record.
+  Status Claim(const Held& operation, std::span<const Version> versions, bool takes_uncertain,
+               BootTime until, Claimed& claimed);
   PreAnswer Judge(const Held& operation, std::span<const Version> versions, Claimed claimed,
                   BootTime until);
   PreAnswer Granted(const Held& operation, const Claimed& claimed);
@@ -75,13 +78,15 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   PreAnswer Failed(const Held& operation, const Error& error);
   PreAnswer Permit(const Held& operation);
   void Count(const PreAnswer& answer);
-  // Repeats a call that was not answered, as long as another one fits in before `until`.
+  // Begins no call after `until`, and repeats one that was not answered as long as another one fits
+  // in before it.
   static Status Ask(const Window& window, BootTime until, const std::function<Status()>& call);
   Status Release(const Held& operation, bool uncertain, BootTime until);
   Status ClaimAfterwards(const Held& held, BootTime until);
-  // A claim that nobody uses, and that may be on record.
+  // A claim that nobody uses, and that may be on record: it is released before a later claim.
   void Abandon(const Held& operation);
-  void ReleaseAbandoned();
+  Status ReleaseOrAbandon(const Held& operation, BootTime until);
+  void ReleaseAbandoned(Window& window, BootTime until);
   Status ResolveClaimed(Held& operation, Gate::Outcome outcome);
   Status Audit(std::string_view ref, Gate::Outcome outcome, std::string_view why,
                std::string_view result) const;
@@ -111,8 +116,13 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   };
   Totals totals_;
 
+  struct UnusedClaim {
+    Window* window = nullptr;
+    std::string id;
+    Token token;
+  };
   Mutex mutex_;
-  std::vector<std::pair<std::string, Token>> abandoned_ GUARDED_BY(mutex_);
+  std::vector<UnusedClaim> abandoned_ GUARDED_BY(mutex_);
   std::atomic<bool> any_abandoned_{false};
 };
 

@@ -120,9 +120,20 @@ HttpAnswer Refused(const PreAnswer& pre) {
   return Problem(503, "Requests cannot be protected now; this one was not carried out", state, pre);
 }
 
+// Such an answer may be of a handler that failed after its effect, or that waited in vain.
+bool MayHaveHappened(const HttpAnswer& answer) {
+  const int status = answer.status;
+  return answer.effect ? *answer.effect == Effect::kUnknown
+                       : status == 500 || status == 502 || status == 504;
+}
+
 }  // namespace
 
-bool HttpGate::IsFinal(int status) const {
+bool HttpGate::IsFinal(const HttpAnswer& answer) const {
+  const int status = answer.status;
+  if (answer.effect) {
+    return false;
+  }
   constexpr int kTimeout = 408;
   constexpr int kConflicts = 409;
   constexpr int kTooMany = 429;
@@ -141,10 +152,8 @@ HttpAnswer HttpGate::Run(Ticket ticket, const Handler& handler) {
   HttpAnswer answer = handler(ticket);
   const std::string ref = ticket.ref();
   Status said;
-  if (answer.unsure) {
-    said = ticket.Unsure();
-  } else if (!IsFinal(answer.status)) {
-    said = ticket.Fail();
+  if (!IsFinal(answer)) {
+    said = MayHaveHappened(answer) ? ticket.Unsure() : ticket.Fail();
   } else {
     said = answer.streamed ? ticket.FinalWithoutResult()
                            : ticket.Final(EncodeHttp(answer, options_.headers));
@@ -168,6 +177,11 @@ HttpAnswer HttpGate::Handle(const HttpCall& call, const Handler& handler) {
                    call.keys.empty() ? "This request needs a header Idempotency-Key"
                                      : "The Idempotency-Key is not a valid one",
                    "invalid_key", nothing);
+  }
+  if (call.tenant.empty() && !options_.one_tenant) {
+    PreAnswer nothing;
+    nothing.safe_new_key = true;
+    return Problem(401, "This request names nobody whose keys it uses", "no_tenant", nothing);
   }
   PreAnswer pre = gate_->Pre(call.contents, {.key = *key,
                                              .scope = {call.tenant, call.route},

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "oncemq/dedup/window.h"
@@ -20,6 +23,10 @@ class FaultyWindow final : public Window {
   std::atomic<bool> lose_answers{false};  // it arrives and is done, and no answer comes
   std::atomic<int> fails{0};              // so many calls, and then it works again
   std::atomic<bool> blind{false};         // no look is answered
+  std::string_view words = "down";        // of the error
+  // Called with what came of it, which they may change.
+  std::function<void(Status&)> after_claim = [](Status&) {};
+  std::function<void(Status&)> after_complete = [](Status&) {};
   std::atomic<int> claims{0};
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
@@ -28,10 +35,14 @@ class FaultyWindow final : public Window {
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     claims++;
-    return Through([&] { return inner_->Claim(requests, answers); });
+    Status done = Through([&] { return inner_->Claim(requests, answers); });
+    after_claim(done);
+    return done;
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override {
-    return Through([&] { return inner_->Complete(requests, answers); });
+    Status done = Through([&] { return inner_->Complete(requests, answers); });
+    after_complete(done);
+    return done;
   }
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override {
     return Through([&] { return inner_->Release(requests, answers); });
@@ -57,7 +68,7 @@ class FaultyWindow final : public Window {
   Status Through(Call call) {
     if (down || fails > 0) {
       fails -= fails > 0 ? 1 : 0;
-      return Error{Code::kUnavailable, Effect::kNone, "down"};
+      return Error{Code::kUnavailable, Effect::kNone, std::string(words)};
     }
     Status done = call();
     return lose_answers ? Status(Error{Code::kTimeout, Effect::kUnknown, "no answer"}) : done;

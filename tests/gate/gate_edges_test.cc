@@ -50,7 +50,7 @@ TEST_P(GateEdges, ACallThatWasNeverPermittedLeavesNothingUncertain) {
   Open();
   auto faulty = std::make_shared<FaultyWindow>(window());
   GateOptions options = Usual();
-  options.within = std::max(window()->capabilities().longest_call, milliseconds(1));
+  options.within = std::max(window()->capabilities().longest_call, milliseconds(100));
   const auto caller = *Gate::Open(faulty, options);
   faulty->lose_answers = true;
   const PreAnswer lost = caller->Pre({}, {.key = "a"});

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "faulty_window.h"
 #include "gate_engines.h"
+#include "oncemq/base/line_pool.h"
+#include "oncemq/dedup/memory_window.h"
 #include "support/tcp_proxy.h"
 #ifdef ONCEMQ_WITH_POSTGRES
 #include "oncemq/clients/postgres_client.h"
@@ -32,11 +36,11 @@ class GateFaults : public GateTest {
     faulty_ = std::make_shared<FaultyWindow>(window());
     caller_ = *Gate::Open(faulty_, options, clock_);
   }
-  // One call fits in, and no retry.
+  // One call fits in, and few retries if any.
   GateOptions WithoutRetries() {
     GateOptions options = Usual();
     const milliseconds longest = GetParam().open(Level::kOpaque, 0)->capabilities().longest_call;
-    options.within = std::max(longest, milliseconds(1));
+    options.within = std::max(longest, milliseconds(100));
     return options;
   }
   PreAnswer CallerPre(std::string_view key) {
@@ -159,6 +163,125 @@ TEST_P(GateFaults, AConflictThatCannotBeLookedAtMakesNoOtherKeySafe) {
   const PreAnswer other = CallerPre("a");
   EXPECT_EQ(other.state, PreState::kConflict);
   EXPECT_FALSE(other.safe_new_key);
+}
+
+// A shop that is short of connections is not without its window.
+TEST_P(GateFaults, AWindowThatIsOnlyTooBusyPermitsNothingUnprotected) {
+  GateOptions options = WithoutRetries();
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  OpenFaulty(options);
+  faulty_->down = true;
+  for (const std::string_view words : {kAllInUse, kChangedEachTime}) {
+    faulty_->words = words;
+    EXPECT_EQ(CallerPre("a").state, PreState::kError) << words;
+  }
+  EXPECT_EQ(caller_->counts().unprotected, 0u);
+}
+
+TEST_P(GateFaults, AFailureDuringAnOutageIsMadeUpFor) {
+  OpenFaulty(WithoutRetries());
+  PreAnswer failed = CallerPre("failed");
+  PreAnswer dropped = CallerPre("dropped");
+  faulty_->down = true;
+  EXPECT_FALSE(failed.ticket.Fail());
+  { const Ticket gone = std::move(dropped.ticket); }
+  faulty_->down = false;
+  EXPECT_EQ(CallerPre("b").state, PreState::kPermitted);
+  EXPECT_EQ(Pre("failed").state, PreState::kPermitted);
+  EXPECT_EQ(Pre("dropped").state, PreState::kPermitted);
+}
+
+TEST_P(GateFaults, AnOperatorsClaimOfNothingIsMadeUpFor) {
+  OpenFaulty(WithoutRetries());
+  const std::string ref = "test/" + std::string(64, '0');
+  faulty_->after_claim = [&](Status&) { faulty_->down = true; };
+  EXPECT_EQ(caller_->Resolve(ref, Gate::Outcome::kApplied, "why").error().code, Code::kNotFound);
+  faulty_->after_claim = [](Status&) {};
+  faulty_->down = false;
+  EXPECT_EQ(CallerPre("b").state, PreState::kPermitted);
+  EXPECT_EQ(gate().Show(ref)->state, MarkerState::kNone);
+}
+
+TEST_P(GateFaults, AClaimOfTheNextEngineThatNobodyUsesIsReleased) {
+  Open();
+  faulty_ = std::make_shared<FaultyWindow>(window());
+  const auto next = std::make_shared<FaultyWindow>(GetParam().open(Level::kOpaque, 2'000'000));
+  GateOptions options = WithoutRetries();
+  options.within *= 2;
+  options.fault = GateOptions::Fault::kNextEngine;
+  options.next = next;
+  caller_ = *Gate::Open(faulty_, options, clock_);
+  const std::string key = "unused " + std::to_string(clock_.Wall().micros);
+  faulty_->down = true;
+  bool lost = false;
+  next->after_claim = [&](Status& done) {
+    done = lost ? done : Error{Code::kInternal, Effect::kUnknown, "no answer"};
+    lost = true;
+  };
+  EXPECT_EQ(CallerPre(key).state, PreState::kError);
+  EXPECT_EQ(CallerPre(key).state, PreState::kPermitted);
+}
+
+// Its retention is over, and it has not been forgotten yet.
+TEST_P(GateFaults, AFinalWithoutRetentionMayBeRepeated) {
+  GateOptions options = WithoutRetries();
+  options.within += milliseconds(100);
+  options.retention = Retention::None();
+  OpenFaulty(options);
+  PreAnswer pre = CallerPre("a");
+  faulty_->lose_answers = true;
+  EXPECT_FALSE(pre.ticket.Final());
+  faulty_->lose_answers = false;
+  Advance(milliseconds(50));
+  EXPECT_TRUE(pre.ticket.Final());
+}
+
+TEST_P(GateFaults, AnOperatorsNoWhoseAnswerWasLostIsNotCalledTooLate) {
+  OpenFaulty();
+  PreAnswer pre = CallerPre("a");
+  ASSERT_TRUE(pre.ticket.Unsure());
+  bool lost = false;
+  faulty_->after_complete = [&](Status& done) {
+    if (!lost) {
+      lost = true;
+      done = Error{Code::kTimeout, Effect::kUnknown, "no answer"};
+      Advance(milliseconds(10));
+    }
+  };
+  EXPECT_TRUE(caller_->Resolve(pre.ref, Gate::Outcome::kNotApplied, "why"));
+  EXPECT_EQ(Pre("a").state, PreState::kPermitted);
+}
+
+TEST_P(GateFaults, AnUnprotectedRunEndsNoOperationThatMayHaveHappenedAlready) {
+  GateOptions options = WithoutRetries();
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  OpenFaulty(options);
+  faulty_->down = true;
+  PreAnswer alone = CallerPre("a");
+  faulty_->down = false;
+  ASSERT_TRUE(Pre("a").ticket.Unsure());
+  EXPECT_EQ(alone.ticket.Final("r").error().code, Code::kFenced);
+  EXPECT_EQ(caller_->counts().overtaken, 1u);
+  EXPECT_EQ(Pre("a").state, PreState::kUncertain);
+}
+
+// Nor does a record that was found turn into a run without protection.
+TEST(GateTime, NoCallOfTheWindowBeginsAfterTheTimeOfTheGate) {
+  const SystemClock& clock = SystemClock::Instance();
+  const auto faulty = std::make_shared<FaultyWindow>(
+      std::shared_ptr<Window>(*OpenMemoryWindow({.level = Level::kOpaque}, clock)));
+  GateOptions options;
+  options.application = "test";
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  const auto gate = *Gate::Open(faulty, options);
+  PreAnswer first = gate->Pre(Contents::OfBytes("order"), {.key = "a"});
+  faulty->claims = 0;
+  faulty->after_claim = [&](Status&) { SleepFor(options.within); };
+  const std::vector<EarlierContents> earlier(5, {2, Contents::OfBytes("earlier")});
+  const PreAnswer late = gate->Pre(Contents::OfBytes("other"), {.key = "a", .earlier = earlier});
+  EXPECT_EQ(late.state, PreState::kError);
+  EXPECT_EQ(late.error.code, Code::kTimeout);
+  EXPECT_EQ(faulty->claims, 1);
 }
 
 TEST_P(GateFaults, AWindowWhoseCallsLastLongerThanTheGatesIsRefused) {

@@ -149,6 +149,16 @@ TEST_P(GateTest, ALateFinalIsKeptWhereNobodyElseCame) {
   EXPECT_EQ(Pre("a").result, "late");
 }
 
+// The outcome that only the holder knows is not lost to a copy that asked meanwhile.
+TEST_P(GateTest, ALateFinalIsKeptWhereACopyWasToldThatItIsUncertain) {
+  Open();
+  PreAnswer slow = Pre("a");
+  Advance(kLease + kAMoment);
+  EXPECT_EQ(Pre("a").state, PreState::kUncertain);
+  EXPECT_TRUE(slow.ticket.Final("late"));
+  EXPECT_EQ(Pre("a").result, "late");
+}
+
 TEST_P(GateTest, AnOperationIsKnownAsLongAsItsRetentionSays) {
   GateOptions options = Usual();
   options.retention = Retention::For(std::chrono::hours(24 * 30));  // longer than the window's own
@@ -212,7 +222,7 @@ TEST_P(GateTest, WithoutRetentionOnlyCopiesBesideItAreHeldBack) {
   PreAnswer first = Pre("a");
   EXPECT_EQ(Pre("a").state, PreState::kInProgress);
   ASSERT_TRUE(first.ticket.Final());
-  Advance(kAMoment);
+  Advance(2 * options.within);
   EXPECT_EQ(Pre("a").state, PreState::kPermitted);
 }
 
@@ -287,11 +297,28 @@ TEST_P(GateTest, OnlyAnOperationWithoutAnOutcomeIsResolved) {
   ASSERT_TRUE(held.ticket.Final("r"));
   EXPECT_EQ(gate().Resolve(held.ref, Gate::Outcome::kNotApplied, "why").error().code,
             Code::kInvalid);
-  EXPECT_EQ(gate().Resolve("test/unknown", Gate::Outcome::kApplied, "why").error().code,
-            Code::kNotFound);
+  const std::string unknown = "test/" + std::string(64, '0');
+  EXPECT_EQ(gate().Resolve(unknown, Gate::Outcome::kApplied, "why").error().code, Code::kNotFound);
   EXPECT_EQ(gate().Show("test/unknown")->state, MarkerState::kNone);
   EXPECT_EQ(gate().Resolve(held.ref, Gate::Outcome::kApplied, "").error().code, Code::kInvalid);
   EXPECT_EQ(Pre("held").result, "r");
+}
+
+// Of the same window, and of no gate: an operator's slip must not end it.
+TEST_P(GateTest, AnIdThatIsNoOperationIsNotResolved) {
+  Open();
+  const std::string digits(64, 'a');
+  for (const std::string& id : {std::string("order-17"), digits, "/" + digits, "Test/" + digits,
+                                "test/" + digits + "a", "test/A" + digits.substr(1)}) {
+    const ClaimRequest claim{id, {1, 1}};
+    ClaimAnswer claimed;
+    ASSERT_TRUE(window()->Claim({&claim, 1}, {&claimed, 1}));
+    const ReleaseRequest unsure{id, {1, 1}, true};
+    Change change{};
+    ASSERT_TRUE(window()->Release({&unsure, 1}, {&change, 1}));
+    EXPECT_EQ(gate().Resolve(id, Gate::Outcome::kApplied, "why").error().code, Code::kInvalid)
+        << id;
+  }
 }
 
 TEST_P(GateTest, AnOperatorsWordLeavesATraceOrIsNotTaken) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The example over HTTP: an order endpoint under double clicks, killed between its effect and the
 // word on it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -128,6 +131,37 @@ TEST_F(HttpEndpoint, OfManyClicksOneOrders) {
   }
   EXPECT_EQ(Post(server, "click-0", R"({"item": "coffee"})")->status, 422);
   EXPECT_EQ(Post(server, "not a key")->status, 400);
+}
+
+TEST_F(HttpEndpoint, AnOrderThatIsNotOneIsRefused) {
+  Server server;
+  ASSERT_NO_FATAL_FAILURE(Start(server, WindowDirectory(), 0));
+  EXPECT_EQ(Post(server, "a", R"({"item": "tea", "pieces": -1})")->status, 201);
+  EXPECT_EQ(Post(server, "a", R"({"item": "tea", "pieces": 18446744073709551615})")->status, 422)
+      << "no -1";
+  const std::string deep =
+      R"({"item": )" + std::string(30'000, '[') + std::string(30'000, ']') + "}";
+  EXPECT_EQ(Post(server, "deep", deep)->status, 400);
+  EXPECT_EQ(Post(server, "large", std::string(70'000, ' '))->status, 413);
+  httplib::Client client("127.0.0.1", server.port.number());
+  const auto nobody =
+      client.Post("/orders", {{"Idempotency-Key", "b"}}, R"({"item": "tea"})", "application/json");
+  EXPECT_EQ(nobody->status, 401);
+  EXPECT_EQ(Placed(), 1);
+}
+
+// A pipe takes the line, and cannot be made durable.
+TEST_F(HttpEndpoint, AnOrderThatIsWrittenAndPerhapsNotDurableIsUncertain) {
+  ASSERT_EQ(::mkfifo(Orders().c_str(), 0600), 0);
+  const int reader = ::open(Orders().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  Server server;
+  ASSERT_NO_FATAL_FAILURE(Start(server, WindowDirectory(), 0));
+  const auto copy = Post(server, "a");  // the first answer is 503
+  EXPECT_EQ(copy->status, 409);
+  EXPECT_EQ(Problem(copy)["state"], "uncertain");
+  server.process->Kill9();
+  ::close(reader);
 }
 
 TEST_F(HttpEndpoint, KilledBetweenEffectAndFinalNothingIsOrderedTwice) {

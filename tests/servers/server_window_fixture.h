@@ -84,7 +84,8 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
   }
   void ExpectGateResolves(const std::string& place, int code, const std::string& why) const {
-    const Ended unknown = Run("gate resolve ref-1 --applied --why seen " + place);
+    const Ended unknown =
+        Run("gate resolve shop/" + std::string(64, '0') + " --applied --why seen " + place);
     EXPECT_EQ(unknown.code, code) << unknown.err;
     EXPECT_THAT(unknown.err, ::testing::HasSubstr(why)) << place;
   }

@@ -34,6 +34,28 @@ WINDOW_TEST(WithLeasesAtOpaque, ATakeoverByLeaseIsUncertainWhereNobodyCanCheck) 
   EXPECT_TRUE(Peek().uncertain);
 }
 
+WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruthIsKept) {
+  const Attempt old = New();
+  Claim(old);
+  Attempt careful = New();
+  careful.not_if_uncertain = true;
+  EXPECT_FALSE(Claim(careful).uncertain) << "it is held";
+  Advance(kTimes.lease + kALittle);
+  for (int i = 0; i < 2; i++) {
+    const ClaimAnswer told = Claim(careful);
+    EXPECT_EQ(told.answer, Answer::kInFlight);
+    EXPECT_TRUE(told.uncertain);
+  }
+  EXPECT_EQ(Peek().token, old.token);
+  EXPECT_EQ(Complete(old), Change::kMade);
+  Attempt released = New();
+  released.id = careful.id = "y";
+  Claim(released);
+  EXPECT_EQ(ReleaseAsUncertain(released), Change::kMade);
+  EXPECT_TRUE(Claim(careful).uncertain);
+  EXPECT_EQ(Complete(released), Change::kMade);
+}
+
 WINDOW_TEST(WithLeasesAtGuarded, ATakeoverByLeaseIsCertainWhereTheTargetChecks) {
   Claim(New());
   Advance(kTimes.lease + kALittle);

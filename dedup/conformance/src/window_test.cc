@@ -81,7 +81,8 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
                           .fingerprint = a.fingerprint,
                           .time = a.time,
                           .first = a.first,
-                          .lease = a.lease});
+                          .lease = a.lease,
+                          .not_if_uncertain = a.not_if_uncertain});
 }
 
 Change WindowTest::Complete(const Attempt& a, std::string_view result, milliseconds keep) {

@@ -94,6 +94,7 @@ struct Attempt {
   LogTime time = kNoLogTime;
   bool first = false;
   milliseconds lease{0};
+  bool not_if_uncertain = false;
 };
 
 // Thread safety: the calls on the window may be made from any thread, as the window's own.

@@ -14,9 +14,10 @@
 //
 // Promise: of all calls for one operation exactly one is permitted at a time, and none after its
 // Final() for as long as the retention says. Each call looks anew: the store decides in one step. A
-// call takes at most `within`, retries included. The first one after an outage, and one that finds
-// an operation uncertain or a conflict, may take one call of the window more. In PostgreSQL one
-// Final() in 256 sweeps ended operations after its own, in three more.
+// call takes at most `within`, retries included. The first one after an outage, one with earlier
+// contents and one that finds a conflict need several calls of the window, none of which begins
+// after `within`. In PostgreSQL one Final() in 256 sweeps ended operations after its own, in three
+// more.
 //
 // Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
 // effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
@@ -26,7 +27,8 @@
 // of it, and only over Redis.
 //
 // Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
-// its operation is never freed any more, since its effect has happened.
+// its operation is never freed any more, since its effect has happened. A Fail() that fails is made
+// up for before a later Pre() of this gate.
 //
 // Thread safety: any thread; a Ticket belongs to one at a time. Tickets may outlive the gate.
 #pragma once
@@ -51,7 +53,8 @@ class Retention {
   static Retention Forever() { return Retention(Kind::kFor, kForEver, {}); }
   static Retention For(milliseconds time) { return Retention(Kind::kFor, time, {}); }
   static Retention Until(WallTime moment) { return Retention(Kind::kUntil, {}, moment); }
-  // It is forgotten with its Final(): copies that run beside it are held back, later ones are not.
+  // It is forgotten soon after its Final() (2 `within`, also the least of the other kinds, so that a
+  // Final() whose answer was lost can be repeated): copies next to it are held back, later ones not.
   static Retention None() { return Retention(Kind::kNone, {}, {}); }
 
   // From `now` on.
@@ -82,7 +85,8 @@ struct GateOptions {
   enum class Fault : uint8_t {
     kReturnError,
     // The operation runs without protection, and is counted. Its Final() writes it down if the
-    // window answers by then; otherwise a later copy runs too (rule 34).
+    // window answers by then; otherwise a later copy runs too (rule 34). Neither this nor the next
+    // where the window answers and is only too busy: that is an error.
     kPermitUnprotected,
     // `next` decides. It does not know what the first window has finished, and the first will not
     // know what it finishes: a copy on the other side of either change runs twice (rule 33).
@@ -154,7 +158,7 @@ class Ticket {
 
   // Whether it still waits for a word.
   explicit operator bool() const { return held_ != nullptr; }
-  const std::string& ref() const;
+  const std::string& ref() const;  // of the operation; empty without one
   // An earlier attempt may have had its effect (GateOptions::Uncertain::kPermit).
   bool uncertain() const;
   // No window protects it (GateOptions::Fault::kPermitUnprotected).
@@ -233,7 +237,8 @@ class Gate {
 
   // An operator's word on an operation without an outcome. It has happened: duplicates are told
   // so. It has not: the next call runs it. kUnavailable: a caller holds it still; kNotFound: there
-  // is none that is open. Written to the log and the audit file, before and after.
+  // is none that is open; kInvalid: no gate made this ref. Written to the log and the audit file,
+  // before and after.
   enum class Outcome : uint8_t { kApplied, kNotApplied };
   Status Resolve(std::string_view ref, Outcome outcome, std::string_view why);
 

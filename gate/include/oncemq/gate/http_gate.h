@@ -12,6 +12,7 @@
 // state, ref, safe_new_key):
 //
 //   400  the key is missing, or no key
+//   401  nobody is named as the tenant
 //   409  in progress, with Retry-After; or uncertain, for an operator
 //   410  finished, but its answer is not available: too large, streamed, or too old
 //   422  the key was used for another request
@@ -28,6 +29,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,14 +54,19 @@ struct HttpAnswer {
   HttpHeaders headers = {};
   std::string body = {};
   bool streamed = false;  // the body is not here
-  bool unsure = false;    // the handler does not know whether its effect happened
+  // The handler's own word on an answer that is not final: kNone, the next copy runs it; kUnknown,
+  // it may have happened (Ticket::Unsure). Empty: the status says it (HttpGateOptions::stored).
+  std::optional<Effect> effect = {};
 };
 
 struct HttpGateOptions {
-  // Without a key: 400. False: the handler runs without protection.
+  // Without a key: 400. False: the handler runs without protection, with an empty ticket.
   bool required = true;
-  // Which answers are final. After another one the handler has not had its effect, and the next
-  // copy runs it.
+  // Callers are not told apart, and share their keys: HttpCall::tenant may be empty.
+  bool one_tenant = false;
+  // Which answers are final, unless the handler says `effect`. After 500, 502 and 504 it may have
+  // had its effect, as after Ticket::Unsure(); after any other one it has not, and the next copy
+  // runs it.
   enum class Stored : uint8_t {
     kSuccess,    // 2xx and 3xx
     kPermanent,  // these and 4xx, but 408, 409 and 429
@@ -86,7 +93,7 @@ class HttpGate {
   HttpAnswer Handle(const HttpCall& call, const Handler& handler);
 
  private:
-  bool IsFinal(int status) const;
+  bool IsFinal(const HttpAnswer& answer) const;
   HttpAnswer Run(Ticket ticket, const Handler& handler);
 
   const std::shared_ptr<Gate> gate_;
