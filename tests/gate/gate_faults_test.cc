@@ -260,7 +260,9 @@ TEST_P(GateFaults, AnUnprotectedRunEndsNoOperationThatMayHaveHappenedAlready) {
   PreAnswer alone = CallerPre("a");
   faulty_->down = false;
   ASSERT_TRUE(Pre("a").ticket.Unsure());
-  EXPECT_EQ(alone.ticket.Final("r").error().code, Code::kFenced);
+  const Status late = alone.ticket.Final("r");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kFenced);
   EXPECT_EQ(caller_->counts().overtaken, 1u);
   EXPECT_EQ(Pre("a").state, PreState::kUncertain);
 }

@@ -316,8 +316,9 @@ TEST_P(GateTest, AnIdThatIsNoOperationIsNotResolved) {
     const ReleaseRequest unsure{id, {1, 1}, true};
     Change change{};
     ASSERT_TRUE(window()->Release({&unsure, 1}, {&change, 1}));
-    EXPECT_EQ(gate().Resolve(id, Gate::Outcome::kApplied, "why").error().code, Code::kInvalid)
-        << id;
+    const Status resolved = gate().Resolve(id, Gate::Outcome::kApplied, "why");
+    ASSERT_FALSE(resolved) << id;
+    EXPECT_EQ(resolved.error().code, Code::kInvalid);
   }
 }
 

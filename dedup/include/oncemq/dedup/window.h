@@ -103,8 +103,8 @@ struct ClaimAnswer {
   bool same_delivery = false;  // with kDuplicate: the marker has our coordinates (own redelivery)
   // With kGranted, or in its place (not_if_uncertain): an earlier attempt may have had its effect.
   bool uncertain = false;
-  uint32_t attempt = 0;        // with kGranted: 1 for the first
-  uint64_t entry = 0;          // with kAttached: number of the record to follow
+  uint32_t attempt = 0;                       // with kGranted: 1 for the first
+  uint64_t entry = 0;                         // with kAttached: number of the record to follow
   MarkerState attached = MarkerState::kNone;  // with kAttached: kParked or kHanded
   microseconds wait{0};                       // with kInFlight: when to look again
   std::string result;                         // with kDuplicate: what the first run stored

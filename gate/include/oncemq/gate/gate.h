@@ -53,8 +53,9 @@ class Retention {
   static Retention Forever() { return Retention(Kind::kFor, kForEver, {}); }
   static Retention For(milliseconds time) { return Retention(Kind::kFor, time, {}); }
   static Retention Until(WallTime moment) { return Retention(Kind::kUntil, {}, moment); }
-  // It is forgotten soon after its Final() (2 `within`, also the least of the other kinds, so that a
-  // Final() whose answer was lost can be repeated): copies next to it are held back, later ones not.
+  // It is forgotten soon after its Final(): copies next to it are held back, later ones are not.
+  // Soon is 2 `within`, also the least of the other kinds, so that a Final() whose answer was lost
+  // can be repeated.
   static Retention None() { return Retention(Kind::kNone, {}, {}); }
 
   // From `now` on.
@@ -104,7 +105,7 @@ struct GateOptions {
 
   // Of Pre(), for an operation that may have had its effect.
   enum class Uncertain : uint8_t {
-    kTell,    // PreState::kUncertain
+    kTell,    // PreState::kUncertain; a late Final() of its holder still counts
     kPermit,  // a ticket that says so: the caller finds out, or its target does
   };
   Uncertain uncertain = Uncertain::kTell;
