@@ -11,6 +11,7 @@
 #include "audit.h"
 #include "command_window.h"
 #include "exit_code.h"
+#include "lock_place.h"
 #include "oncemq/gate/gate.h"
 #include "safe_json.h"
 #include "window_json.h"
@@ -83,12 +84,21 @@ Result<std::unique_ptr<Window>> WindowInRedis(const std::string&, const GateArgu
 #endif
 
 Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments, bool changes) {
+  if (HasPassword(arguments.at)) {
+    return WrongGateArguments(
+        "an address with a password in it belongs into the environment, as ONCEMQ_WINDOW");
+  }
   const char* variable = std::getenv("ONCEMQ_WINDOW");
   const std::string at = !arguments.at.empty() ? arguments.at : variable ? variable : "";
   if (at.empty() || arguments.scope.empty()) {
     return WrongGateArguments(
         "which window? Say -c FILE, or --at postgres://user@host:port/database or redis://host "
         "(or ONCEMQ_WINDOW), and --scope");
+  }
+  if (at.find("://") == std::string::npos) {
+    return WrongGateArguments(SafeText(at) +
+                              ": a directory belongs to the process that holds it, which resolves "
+                              "by Gate::Resolve; --at takes postgres:// or redis://");
   }
   return at.starts_with("redis") ? WindowInRedis(at, arguments, changes)
                                  : WindowInDatabase(at, arguments, changes);
@@ -152,15 +162,14 @@ int GateResolveCommand(const GateArguments& arguments) {
   if (!gate) {
     return GateFailed(gate.error());
   }
-  const Status resolved = Audited(
-      arguments.applied ? "gate resolve --applied" : "gate resolve --not-applied",
-      SafeText(arguments.ref), arguments.why,
-      [&] {
-        return (*gate)->Resolve(
-            arguments.ref, arguments.applied ? Gate::Outcome::kApplied : Gate::Outcome::kNotApplied,
-            arguments.why);
-      },
-      [](const Status& done) { return done ? std::string("resolved") : ToString(done.error()); });
+  const std::string_view command =
+      arguments.applied ? "gate resolve --applied" : "gate resolve --not-applied";
+  AuditWindow(command, SafeText(arguments.ref), arguments.why, "begins");
+  const Status resolved = (*gate)->Resolve(
+      arguments.ref, arguments.applied ? Gate::Outcome::kApplied : Gate::Outcome::kNotApplied,
+      arguments.why);
+  AuditWindow(command, SafeText(arguments.ref), arguments.why,
+              resolved ? "resolved" : ToString(resolved.error()));
   if (!resolved) {
     std::cerr << SafeText(resolved.error().message) << "\n";
     return kExitFailed;

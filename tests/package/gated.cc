@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A service that does nothing twice: the gate without Kafka, in one process.
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "oncemq/dedup/memory_window.h"
@@ -10,15 +11,18 @@ namespace {
 
 int placed = 0;
 
-// The receipt of the order, which is placed once.
-std::string PlaceOnce(oncemq::Gate& gate, const oncemq::Contents& order) {
+// The receipt of the order, which is placed once; none: not known now.
+std::optional<std::string> PlaceOnce(oncemq::Gate& gate, const oncemq::Contents& order) {
   oncemq::PreAnswer pre = gate.Pre(order);
-  if (pre.state != oncemq::PreState::kPermitted) {
+  if (pre.state == oncemq::PreState::kDuplicate) {
     return pre.result;  // of the first call
+  }
+  if (pre.state != oncemq::PreState::kPermitted) {
+    return std::nullopt;  // in progress, uncertain, a conflict, or the window did not answer
   }
   placed++;
   const std::string receipt = "receipt";
-  return pre.ticket.Final(receipt) ? receipt : "";
+  return pre.ticket.Final(receipt) ? std::optional(receipt) : std::nullopt;
 }
 
 }  // namespace

@@ -119,5 +119,14 @@ TEST_P(ServerWindowCommand, AForgetThatFailsLeavesATraceAndItsReason) {
 INSTANTIATE_TEST_SUITE_P(Engines, ServerWindowCommand, ::testing::ValuesIn(kAwayServers),
                          [](const auto& test) { return std::string(test.param.engine); });
 
+TEST_F(Command, AGateIsAskedAtAnAddressWithoutAPassword) {
+  const Ended told = Run("gate show ref --scope s --at redis://u:hunter2@127.0.0.1:1");
+  EXPECT_EQ(told.code, 2);
+  EXPECT_THAT(told.err, AllOf(HasSubstr("ONCEMQ_WINDOW"), Not(HasSubstr("hunter2"))));
+  const Ended directory = Run("gate show ref --scope s --at w.window");
+  EXPECT_EQ(directory.code, 2);
+  EXPECT_THAT(directory.err, HasSubstr("w.window: a directory belongs to the process"));
+}
+
 }  // namespace
 }  // namespace oncemq::testing
