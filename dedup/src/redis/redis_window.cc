@@ -272,7 +272,7 @@ Status RedisWindow::ApplyChunk(std::span<const Request> requests, std::span<Repl
   }
   return left.empty() ? Status()
                       : Error{Code::kUnavailable, wrote ? Effect::kUnknown : Effect::kNone,
-                              "other processes changed these ids each time; ask again"};
+                              std::string(kChangedEachTime)};
 }
 
 template <class Request, class Reply>
