@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller of the gate waits for: Pre() and Final() of an operation, at 2,000 operations a
+// How long a caller of the gate waits: Pre() and Final() of an operation, at 2,000 operations a
 // second (or --rate) from 32 callers, counted from the moment at which each was due. Next to it, in
 // the same run and at the same rate: one round trip that does nothing, and the operation by hand,
 // without tokens, leases or fences. In Redis that is SET NX, then SET; in PostgreSQL INSERT ... ON

@@ -153,7 +153,7 @@ std::string ReadFrom(const ServiceOptions& options) {
                    options.postgres.scope;
 }
 
-// No service is asked: the server knows what all of its members know.
+// No service is asked: the server knows all that its members know.
 WindowAnswer AskServer(const ServiceOptions& options, const WindowQuestion& question) {
   const auto window = OpenForLook(options, kLookWithin);
   if (!window && window.error().code == Code::kNotFound) {

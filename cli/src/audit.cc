@@ -13,7 +13,7 @@ namespace oncemq {
 
 namespace {
 
-// `key`: what `detail` is.
+// `key` names `detail`.
 void Audit(std::string_view command, const std::string& name, const char* key,
            const std::string& detail, std::string_view result) {
   Log(LogLevel::kInfo, "admin", "change",

@@ -63,7 +63,7 @@ std::string CheckedServerText(const ServiceOptions& options, bool offline, const
          (empties ? ", and keeps nothing over a restart (no append-only file)" : "");
 }
 
-// What the server of the window says; nullptr: it was not opened.
+// As its server has the window; nullptr: it was not opened.
 Result<std::unique_ptr<Window>> OpenedToCheck(const ServiceOptions& options, bool offline) {
   if (!IsInServer(options.engine) || offline) {
     return std::unique_ptr<Window>();

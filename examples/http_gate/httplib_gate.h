@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gated: an endpoint of cpp-httplib behind a gate. A header to copy.
+// Gated: an endpoint of cpp-httplib with a gate. A header to copy.
 //
 //   server.Post("/orders", Gated(gate, {.route = "POST /orders", .tenant = Customer}, PlaceOrder));
 //
@@ -21,7 +21,7 @@ struct GatedEndpoint {
   // Whose keys these are: of a caller that is authenticated by now. Empty: HttpGateOptions must say
   // that there is one tenant.
   std::function<std::string(const httplib::Request&)> tenant = {};
-  // What a copy has to have alike; empty: target and body, byte by byte.
+  // A copy has this alike; empty: target and body, byte by byte.
   std::function<oncemq::Contents(const httplib::Request&)> contents = {};
 };
 

@@ -60,7 +60,7 @@ oncemq::Result<std::unique_ptr<oncemq::Window>> OpenWindow(const std::string& at
   return oncemq::OpenLocalWindow(options, oncemq::SystemClock::Instance());
 }
 
-// In a service: whoever the access token names.
+// In a service: the user of the access token.
 std::string Customer(const httplib::Request& request) {
   return request.get_header_value("X-Customer");
 }

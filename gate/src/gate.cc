@@ -88,7 +88,7 @@ Status CheckTimes(const GateOptions& options, const Window& window, WallTime now
   return {};
 }
 
-// What the first window promises, the second must not take back in silence.
+// The second window must not take back a promise of the first in silence.
 Status CheckNext(const GateOptions& options, const Window& window) {
   if (options.fault != GateOptions::Fault::kNextEngine) {
     return options.next == nullptr ? Status()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GateCore: what gate and tickets share. An operation is one id of the window, claimed without a
+// GateCore: gate and tickets share it. An operation is one id of the window, claimed without a
 // partition and without ownership (transitions 1, 4, 5 and 6).
 //
 // Thread safety: any thread; an operation belongs to one at a time.

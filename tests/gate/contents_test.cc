@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes two operations the same one.
+// Two operations are the same one by their contents.
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/type.pb.h>
 #include <gtest/gtest.h>

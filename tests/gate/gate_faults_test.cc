@@ -63,7 +63,7 @@ TEST_P(GateFaults, ACallIsRepeatedWithItsToken) {
   EXPECT_EQ(Pre("a").result, "r");
 }
 
-// What Final() says has happened, on record or not.
+// After Final() it has happened, on record or not.
 TEST_P(GateFaults, AFinalThatFailsNeverFreesItsOperation) {
   GateOptions options = WithoutRetries();
   OpenFaulty(options);

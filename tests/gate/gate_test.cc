@@ -86,7 +86,7 @@ TEST_P(GateTest, ATicketWithoutAWordCountsAsFailed) {
   EXPECT_EQ(gate().counts().dropped, 2u);
 }
 
-// The riskiest of all rules: what may have happened is never free.
+// The riskiest of all rules: an effect that may have happened is never free.
 TEST_P(GateTest, WhereSilenceIsUncertainNothingIsFreedByIt) {
   GateOptions options = Usual();
   options.dropped = GateOptions::Dropped::kUncertain;

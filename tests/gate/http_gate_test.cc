@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate of an endpoint: which answers are stored, and what copies are told.
+// The gate of an endpoint: the answers that are stored, and those to copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

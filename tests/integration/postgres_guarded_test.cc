@@ -116,7 +116,7 @@ TEST_F(KafkaPostgresGuarded, ClaimsAreRenewedAndALostWindowIsCompletedFromTheLog
   for (Member& member : members) {
     Stop(member);
   }
-  // An empty backup was restored: only the log knows what is finished.
+  // An empty backup was restored: only the log knows the finished ids.
   ASSERT_TRUE(target_->Run({"DELETE FROM oncemq.window_ids"}));
   ASSERT_TRUE(target_->Run({"UPDATE oncemq.window_partitions SET known_from = 0, known_to = 0"}));
   ASSERT_TRUE(target_->Run({"DELETE FROM known"}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A target of effects in a Redis of its own, level guarded: it stores an id with its effect in one
-// step, and knows it again, whoever asks.
+// step, and knows it again for all workers.
 #pragma once
 
 #include <cstdint>

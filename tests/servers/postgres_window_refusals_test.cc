@@ -82,7 +82,7 @@ class PostgresRefusalsTest : public ::testing::Test {
     const Status done = window.CompleteWith(effects, {&request, 1}, {&change, 1});
     return done ? Result<Change>(change) : done.error();
   }
-  // What a statement is refused with; a message after it in the run has its effect all the same.
+  // The refusal of a statement; a message after it in the run has its effect all the same.
   Code Refused(Window& window, std::string_view text, std::vector<SqlValue> values = {}) {
     const std::vector<ClaimRequest> claims{Request(NewId()), Request(NewId())};
     const auto effects = *window.NewEffects(0, 3, claims);

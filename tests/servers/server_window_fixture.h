@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands about a window in a real server, PostgreSQL or Redis: what both have in common.
+// The commands about a window in a real server, PostgreSQL or Redis; their common part.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(Run("window gc -c " + file).out, "0 ids were dropped\n");
   }
 
-  // What `window show` and `window stat` say first.
+  // The first line of `window show` and `window stat`.
   struct ShownWindow {
     std::string from;   // the first line of both
     std::string begin;  // the next ones of `stat`

@@ -373,7 +373,7 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   }
   const Place place = PlaceNow();
   if (const Status usable = UsableAt(source, partition); !usable) {
-    return usable.error();  // the place is of the server that has lost what the claims rest on
+    return usable.error();  // the place is of the server that has lost the ground of the claims
   }
   SqlRun::Opening opening{
       {},
@@ -411,7 +411,7 @@ Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const Comple
 }
 
 // One round trip. kFenced: a copy of an id was finished by another transaction. The markers of a
-// live run are there: only what was not known before its handlers is written.
+// live run are there: only the news of its handlers are written.
 Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> requests) {
   const bool live = run.live();
   std::vector<bool> finished(run.granted().size());

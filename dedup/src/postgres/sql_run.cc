@@ -253,7 +253,7 @@ Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
   send.insert(send.end(), first.begin(), first.end());
   added_.AppendTo(send, 0, added_.size());
   // Begun and committed by us, also where all goes at once: the transaction of a pipeline would let
-  // a procedure commit what is before it.
+  // a procedure commit all before it.
   if (transaction_ == nullptr) {
     auto begun = client_->BeginLater(kSqlWholeCall);
     if (!begun) {

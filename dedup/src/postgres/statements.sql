@@ -56,7 +56,7 @@ CROSS JOIN LATERAL (
 ) AS m
 
 -- name: look
--- Level atomic: the time, the owner of the partition $3 and $4, and what is known of the ids. All
+-- Level atomic: the time, the owner of the partition $3 and $4, and the rows of the ids. All
 -- in one snapshot: an id that is missing may have gone up to this horizon.
 -- The array is in a subquery, or a plan for few ids would look better than one for any number, and
 -- would be made anew each time.

@@ -96,7 +96,7 @@ local function find(digest)
   end
 end
 
--- What is below i: for these ids, or nothing: one is not ours. A finished id whose time has ended
+-- The values below i: of these ids; nothing: one is not ours. A finished id whose time has ended
 -- is as one that is not there, also before its TTL takes it.
 local function markers_of(digests)
   if #digests == 0 then return {} end

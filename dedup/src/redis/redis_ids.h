@@ -72,7 +72,7 @@ class RedisIds : public LoadedIds {
 
  private:
   struct Kept {
-    std::string marker;  // as it was read: what lies below i:
+    std::string marker;  // as it was read below i:
     std::string slice;
     std::string record;
     bool made = false;

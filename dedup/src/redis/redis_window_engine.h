@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RedisWindow: the engine behind OpenRedisWindow(). look.lua reads the ids of a call, MarkerEngine
+// RedisWindow: the engine of OpenRedisWindow(). look.lua reads the ids of a call, MarkerEngine
 // judges them here, and write.lua writes those that are still as they were read; the others are
 // judged again. The first script does the plain cases itself: it claims new ids, and completes and
 // releases open ones by their tokens.
@@ -103,7 +103,7 @@ class RedisWindow final : public Window {
   void LogForgotten() const;
   // The store of the belief goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
-  // Takes what an answer tells of the store. False: it has lost changes since the belief was read,
+  // Takes the news of the store in an answer. False: it has lost changes since the belief was read,
   // so no answer may rest on it.
   bool NoteCount(const Belief& belief, uint64_t count, bool change,
                  std::optional<uint64_t> horizon);

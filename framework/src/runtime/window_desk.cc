@@ -52,7 +52,7 @@ void WindowDesk::Add(Job job) {
   }
 }
 
-// What is known of a partition by now says all that was to be said before.
+// The latest words about a partition include all earlier ones.
 void WindowDesk::Keep(Committed job) {
   const auto same = std::find_if(committed_.begin(), committed_.end(), [&](const Committed& one) {
     return one.progress.source == job.progress.source &&

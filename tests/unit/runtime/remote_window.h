@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window behind a network, as far as the runtime sees one: it keeps the history of commits,
+// A window over a network, as far as the runtime sees one: it keeps the history of commits,
 // refuses announcements below the ownership in its store, and can be held up.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desk by itself, and the poll loop over a window behind a network: who owns a partition there,
+// The desk by itself, and the poll loop over a window on a server: the owner of a partition there,
 // when calls come late, twice, or not at all.
 #include "window_desk.h"
 

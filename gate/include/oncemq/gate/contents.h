@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents: what makes an operation the same operation, in one canonical form.
+// Contents: the identity of an operation, in one canonical form.
 //
 //   Contents::OfFields({{"account", "17"}, {"cents", 1250}, {"rate", 0.5}})
 //

@@ -127,7 +127,7 @@ struct PreOptions {
   // The caller's own idempotency key. With one, other contents under the same key are a conflict;
   // without, the contents are the key.
   std::string_view key = {};
-  // What the key is unique in, as tenant and route.
+  // The key is unique in it: as tenant and route.
   std::vector<std::string_view> scope = {};
   // How long the outcome of a run that is under way is waited for, in addition to `within`.
   milliseconds wait{0};
@@ -233,7 +233,7 @@ class Gate {
   // Blocks: for at most `within`, and `wait`.
   PreAnswer Pre(const Contents& contents, const PreOptions& options = {});
 
-  // What is on record. An operation without a record is MarkerState::kNone.
+  // As it is on record. An operation without a record is MarkerState::kNone.
   Result<MarkerView> Show(std::string_view ref);
 
   // An operator's word on an operation without an outcome. It has happened: duplicates are told

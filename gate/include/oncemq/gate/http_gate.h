@@ -80,7 +80,7 @@ struct HttpGateOptions {
 };
 
 // The key of a request: bare, or an sf-string in quotes; 1 to 255 characters of visible ASCII, and
-// spaces in quotes. kInvalid says what is wrong.
+// spaces in quotes. kInvalid says why not.
 Result<std::string> IdempotencyKeyOf(const std::vector<std::string>& values);
 
 class HttpGate {
