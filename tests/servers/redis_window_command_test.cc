@@ -167,14 +167,16 @@ TEST_F(RedisWindowCommand, AUserWhoMayOnlyReadMayLook) {
   EXPECT_EQ(forgotten.code, 2);
   EXPECT_THAT(forgotten.err, HasSubstr("may not run"));
   ExpectCheckTells(file, 2, "may not run");
-  const std::string where = " --prefix " + prefix_ + " --scope " + kCommandScope;
-  for (const std::string& place : {"-c " + file, "--at '" + UrlOf("reader:secret") + "'" + where}) {
+  const std::string where = "--prefix " + prefix_ + " --scope " + kCommandScope;
+  OfferWindow(UrlOf("reader:secret"));
+  for (const std::string& place : {"-c " + file, where}) {
     ExpectGateShows(place);
     ExpectGateResolves(place, 2, "may not run");
   }
   constexpr char kAudited[] = "\"command\":\"gate resolve --applied\"";
   ExpectGateResolves("-c " + File(), 1, kAudited);
-  ExpectGateResolves("--at '" + server_->url() + "'" + where, 1, kAudited);
+  OfferWindow(server_->url());
+  ExpectGateResolves(where, 1, kAudited);
 }
 
 TEST_F(RedisWindowCommand, AServiceThatStartsWaitsForTheServer) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -77,7 +78,11 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(Run("window gc -c " + file).code, 2);
   }
 
-  // `place` says where the window is: -c with a file, or --at.
+  // The commands of this test find it there, unless they say -c or --at.
+  static void OfferWindow(const std::string& url) { ::setenv("ONCEMQ_WINDOW", url.c_str(), 1); }
+  void TearDown() override { ::unsetenv("ONCEMQ_WINDOW"); }
+
+  // `place` says where the window is: -c with a file, or the scope of the one that is offered.
   void ExpectGateShows(const std::string& place) const {
     const Ended shown = Run("gate show ref-1 " + place);
     EXPECT_EQ(shown.code, 1) << shown.err;

@@ -199,12 +199,13 @@ TEST_F(WindowCommand, ARoleThatMayOnlyReadMayLook) {
   EXPECT_EQ(may_not.code, 2);
   EXPECT_THAT(may_not.err, HasSubstr("lacks the right"));
   constexpr char kAudited[] = "\"command\":\"gate resolve --applied\"";
-  const std::string where = " --schema " + schema_ + " --scope " + kCommandScope;
+  const std::string where = "--schema " + schema_ + " --scope " + kCommandScope;
   ExpectGateResolves("-c " + File(), 1, kAudited);
-  ExpectGateResolves("--at '" + server_->url() + "'" + where, 1, kAudited);
-  const std::string at = "--at '" + UrlOf(reader) + "'" + where;
-  ExpectGateShows(at);
-  ExpectGateResolves(at, 2, "lacks the right");
+  OfferWindow(server_->url());
+  ExpectGateResolves(where, 1, kAudited);
+  OfferWindow(UrlOf(reader));
+  ExpectGateShows(where);
+  ExpectGateResolves(where, 2, "lacks the right");
   ExpectGateShows("-c " + FileAt(UrlOf(reader)));
   ExpectGateResolves("-c " + FileAt(UrlOf(reader)), 2, "lacks the right");
 }
