@@ -106,16 +106,14 @@ std::string StatusText(const ordered_json& status) {
     out += PartitionText(partition);
   }
   out += HoldupsText(status);
+  out += UnreachedText(status);
   out += list("partitions").empty() && list("missing_topics").empty() ? kNeverAssigned : "";
   for (const ordered_json& stop : list("stops")) {
     const std::string text = stop.is_string() ? stop.get<std::string>() : "?";
     out += IsTold(text, list("partitions")) ? "" : "stopped: " + SafeText(text) + "\n";
   }
-  for (const auto& [key, says] : {std::pair("unreached", "no broker was reached at "),
-                                  std::pair("error", "ended by itself: ")}) {
-    const std::string part = PartOf(status, key);
-    out += part.empty() || !status.contains(key) ? "" : says + part + "\n";
-  }
+  const std::string error = PartOf(status, "error");
+  out += error.empty() || !status.contains("error") ? "" : "ended by itself: " + error + "\n";
   return out;
 }
 

@@ -88,7 +88,7 @@ std::vector<std::string> Standstills(const ordered_json& status, milliseconds af
     }
   }
   if (const int64_t time = NumberOf(status, "unreached_ms"); time >= least && time > 0) {
-    lines.push_back("no broker was reached for " + InSeconds(time));
+    lines.push_back("no broker has answered for " + InSeconds(time));
   }
   if (!TextOf(status, "error").empty()) {
     lines.push_back("it has ended by itself");
@@ -124,7 +124,9 @@ std::string HeldText(const ordered_json& partition) {
 std::string HoldupsText(const ordered_json& status) {
   std::string out;
   if (HasNumber(status, "lag") && !ListOf(status, "partitions").empty()) {
-    out += "lag " + PartOf(status, "lag") + " to the ends of the logs\n";
+    const int64_t old = NumberOf(status, "unreached_ms");
+    out += "lag " + PartOf(status, "lag") + " to the ends of the logs" +
+           (old > 0 ? ", as they were " + InSeconds(old) + " ago" : "") + "\n";
   }
   if (NumberOf(status, "retrying") > 0) {
     out += "retrying " + PartOf(status, "retrying") +
@@ -135,6 +137,15 @@ std::string HoldupsText(const ordered_json& status) {
            InSeconds(NumberOf(missing, "missing_ms")) + "): it is picked up once it is created\n";
   }
   return out;
+}
+
+std::string UnreachedText(const ordered_json& status) {
+  const std::string where = PartOf(status, "unreached");
+  if (where.empty() || !status.contains("unreached")) {
+    return {};
+  }
+  const int64_t time = NumberOf(status, "unreached_ms");
+  return "no broker answers at " + where + (time > 0 ? ", for " + InSeconds(time) : "") + "\n";
 }
 
 }  // namespace oncemq

@@ -18,7 +18,7 @@ inline constexpr milliseconds kStalledAfter{60'000};
 
 // Why a probe should fail, a line for each reason; empty: all moves, or has nothing to do.
 // A partition is stopped, or nothing of it was finished for `after` though there is something to
-// do; a topic is missing or no broker was reached for as long; the service has ended by itself, or
+// do; a topic is missing or no broker has answered for as long; the service has ended by itself, or
 // has told nothing for as long.
 std::vector<std::string> Standstills(const nlohmann::ordered_json& status, milliseconds after);
 
@@ -27,5 +27,8 @@ std::string HeldText(const nlohmann::ordered_json& partition);
 
 // Lines for retries, the backlog and missing topics of the whole service.
 std::string HoldupsText(const nlohmann::ordered_json& status);
+
+// A line for brokers of which none answers; empty: one does.
+std::string UnreachedText(const nlohmann::ordered_json& status);
 
 }  // namespace oncemq

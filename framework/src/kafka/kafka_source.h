@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "broker_contact.h"
 #include "client_config.h"
-#include "first_contact.h"
 #include "kafka_message.h"
 #include "member.h"
 #include "partition_table.h"
@@ -42,6 +42,7 @@ class KafkaSource final : public Source {
   void Close() override { member_->Close(); }
   bool closed() const override { return member_->closed(); }
   std::string Unreached() const override { return contact_.Missing(); }
+  milliseconds UnreachedFor() const override { return contact_.MissingFor(); }
   std::vector<MissingTopic> Missing() const override { return member_->Missing(); }
   LogSight LogOf(PartitionId partition) const override { return member_->LogOf(partition); }
   const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
@@ -62,7 +63,7 @@ class KafkaSource final : public Source {
   MessageReader reader_;
   PartitionTable table_;
   GroupBeginning beginning_;
-  FirstContact contact_;
+  BrokerContact contact_;
   CleanupPolicies policies_;
   std::unique_ptr<Member> member_;
   struct Former {

@@ -19,7 +19,7 @@ constexpr milliseconds kLookWithin{3'000};  // as a look at an assignment's comm
 
 Member::Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
                MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-               FirstContact& contact, CleanupPolicies& policies, const Clock& clock)
+               BrokerContact& contact, CleanupPolicies& policies, const Clock& clock)
     : options_(options),
       cooperative_(cooperative),
       wake_(wake),
@@ -78,6 +78,7 @@ void Member::Serve(SourceEvents& events) {
   TakeLooks(events);
   contact_.Look(client_.get());
   if (close_queue_ == nullptr) {
+    contact_.Ask(client_.get(), options_.kafka.topics.front(), queue_.get());
     missing_.Look(client_.get(), queue_.get());
   }
   answered_early_ = false;
@@ -128,7 +129,7 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       commits_->OnCommitted(event, events);
       break;
     case RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT:
-      missing_.Asked(event) ? missing_.Answered(event) : policies_.Answered(event);
+      OnDescribed(event);
       break;
     case RD_KAFKA_EVENT_ERROR:
       OnError(event, events);
@@ -142,6 +143,16 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       break;
     default:
       break;
+  }
+}
+
+void Member::OnDescribed(rd_kafka_event_t* event) {
+  if (contact_.Asked(event)) {
+    contact_.Answered(event);
+  } else if (missing_.Asked(event)) {
+    missing_.Answered(event);
+  } else {
+    policies_.Answered(event);
   }
 }
 
@@ -163,8 +174,10 @@ void Member::OnError(rd_kafka_event_t* event, SourceEvents& events) {
   if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) {
     missing_.Suspect(text);
   }
-  // That all of them are down is said behind the reason of the last one.
-  if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+  // That all of them are down is said after the reason of the last one.
+  if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    contact_.AllDown();
+  } else {
     contact_.Failed(text);
   }
   // Broken connections are in librdkafka's own log already, one line for each.

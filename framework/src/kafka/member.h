@@ -15,10 +15,10 @@
 #include <span>
 #include <vector>
 
+#include "broker_contact.h"
 #include "cleanup_policy.h"
 #include "commits.h"
 #include "committed_looks.h"
-#include "first_contact.h"
 #include "kafka_message.h"
 #include "missing_topics.h"
 #include "partition_starts.h"
@@ -33,7 +33,7 @@ class Member {
   // `wake` is rung when there is something to serve or to read.
   Member(const RuntimeOptions& options, ClientPtr client, bool cooperative, int wake,
          MessageReader& reader, PartitionTable& table, GroupBeginning& beginning,
-         FirstContact& contact, CleanupPolicies& policies, const Clock& clock);
+         BrokerContact& contact, CleanupPolicies& policies, const Clock& clock);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -89,6 +89,7 @@ class Member {
   // member.cc
   std::vector<EventPtr> TakeEvents();
   void OnEvent(rd_kafka_event_t* event, SourceEvents& events);
+  void OnDescribed(rd_kafka_event_t* event);
   void OnError(rd_kafka_event_t* event, SourceEvents& events);
   void TakeLooks(SourceEvents& events);
   bool Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events);
@@ -128,7 +129,7 @@ class Member {
   const int wake_;
   MessageReader& reader_;
   PartitionTable& table_;
-  FirstContact& contact_;
+  BrokerContact& contact_;
   CleanupPolicies& policies_;
   const Clock& clock_;
 

@@ -150,15 +150,6 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
   }
 }
 
-void Holdups::NoteUnreached(RunReport& report, BootTime now) {
-  if (report.unreached.empty()) {
-    unreached_since_.reset();
-    return;
-  }
-  report.unreached_for = Since(unreached_since_.value_or(now), now);
-  unreached_since_ = unreached_since_.value_or(now);
-}
-
 std::vector<OpenMessage> Holdups::ToLookUp(BootTime now) {
   std::vector<OpenMessage> wanted;
   if (now < look_up_at_) {

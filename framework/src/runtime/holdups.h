@@ -37,8 +37,6 @@ class Holdups {
   // completed from the log, how far that is.
   void Note(PartitionId id, std::optional<int64_t> caught_up_to, PartitionReport& one,
             BootTime now);
-  // Since when no broker has been there.
-  void NoteUnreached(RunReport& report, BootTime now);
 
   // Those whose lowest message has stayed the same for a second, to be filled in by
   // Core::FindOldest(); mostly none.
@@ -70,7 +68,6 @@ class Holdups {
   static bool HasWork(const PartitionReport& one, const LogSight& log);
 
   std::vector<Partition> partitions_;
-  std::optional<BootTime> unreached_since_;
   BootTime logs_at_{};
   BootTime look_up_at_{};
   BootTime tell_at_{};

@@ -401,6 +401,7 @@ RunReport PollLoop::MakeReport(std::vector<PartitionId>* told) const {
   }
   report.error = error_;
   report.unreached = source_->Unreached();
+  report.unreached_for = source_->UnreachedFor();
   report.missing = source_->Missing();
   return report;
 }

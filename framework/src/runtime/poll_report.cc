@@ -113,7 +113,6 @@ void PollLoop::NoteHoldups(RunReport& report) {
     const auto left = catch_up_ ? catch_up_->LeftOf(id) : std::nullopt;
     holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i], now_);
   }
-  holdups_.NoteUnreached(report, now_);
   std::vector<OpenMessage> stuck = holdups_.ToLookUp(now_);
   if (!stuck.empty()) {
     core_.FindOldest(stuck);

@@ -111,8 +111,10 @@ class Source {
   // Leaves the group for good, asynchronously: serve until closed() says so.
   virtual void Close() = 0;
   virtual bool closed() const = 0;
-  // Where no broker was reached yet, and why; empty: one was.
+  // Where no broker answers, and why; empty: one does.
   virtual std::string Unreached() const = 0;
+  // For how long none has; 0 where one does.
+  virtual milliseconds UnreachedFor() const { return milliseconds(0); }
   // Those of the topics that no broker knows, as far as that was found out.
   virtual std::vector<MissingTopic> Missing() const { return {}; }
   // Of a partition that may be read, from memory: never blocks.

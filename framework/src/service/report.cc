@@ -39,13 +39,14 @@ std::string VerdictOf(const RunReport& report) {
   if (!report.stops.empty()) {
     return "STOPPED (stops: " + std::to_string(report.stops.size()) + ")";
   }
+  if (AnyBegun(report)) {
+    return "OK";
+  }
   if (!report.unreached.empty()) {
     return "NONE (no broker was reached)";
   }
-  if (report.partitions.empty()) {
-    return "NONE (no partition was ever assigned)";
-  }
-  return AnyBegun(report) ? "OK" : "NONE (no partition has begun)";
+  return report.partitions.empty() ? "NONE (no partition was ever assigned)"
+                                   : "NONE (no partition has begun)";
 }
 
 std::string NotBegunText(const PartitionReport& partition) {
@@ -92,7 +93,8 @@ std::string ReportText(const RunReport& report) {
     out += IsTold(stop, report) ? "" : "stopped: " + SafeText(stop) + "\n";
   }
   if (!report.unreached.empty()) {
-    out += "no broker was reached at " + SafeText(report.unreached) + "\n";
+    out += (AnyBegun(report) ? "no broker answered in the end at " : "no broker was reached at ") +
+           SafeText(report.unreached) + "\n";
   }
   if (!report.error.empty()) {
     out += "ended by itself: " + SafeText(report.error) + "\n";

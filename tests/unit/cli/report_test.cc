@@ -143,6 +143,13 @@ TEST(Report, ARunThatNeverGotAPartitionIsNotOk) {
   EXPECT_EQ(json["verdict"], "NONE (no broker was reached)");
 }
 
+TEST(Report, BrokersThatWentAwayAreNoRunWithoutBrokers) {
+  RunReport report = Good();
+  report.unreached = "kafka:9092 (refused)";
+  EXPECT_THAT(ReportText(report), HasSubstr("no broker answered in the end at kafka:9092"));
+  EXPECT_THAT(ReportText(report), EndsWith("verdict: OK\n"));
+}
+
 TEST(Report, AnUncleanEndIsSaid) {
   RunReport report = Good();
   report.clean = false;

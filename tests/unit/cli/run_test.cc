@@ -336,6 +336,35 @@ TEST_F(RunAgainstKafka, ATopicThatDoesNotExistIsNamedByStatusUntilItIsCreated) {
   EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
 }
 
+TEST_F(RunAgainstKafka, ABrokerThatDiesIsToldByStatusUntilItIsBack) {
+  SendTwice(20);
+  Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});
+  ASSERT_TRUE(Eventually(60s, [&] {
+    return std::filesystem::exists(dir_.path() / "admin.sock") && Ask("status")["lag"] == 0;
+  }));
+  EXPECT_EQ(Ask("status")["standstills"].size(), 0u);
+  SharedKafka::Get().Kill9();
+  nlohmann::json status;
+  ASSERT_TRUE(Eventually(60s, [&] {
+    status = Ask("status --stalled-after 5s");
+    return status["standstills"].dump().find("no broker has answered for ") != std::string::npos;
+  })) << status;
+  EXPECT_GE(status["unreached_ms"], 5'000) << "as old is the lag";
+  EXPECT_THAT(status["unreached"].get<std::string>(), HasSubstr(bootstrap_));
+  EXPECT_THAT(ReadAll(dir_.path() / "err"), HasSubstr("no broker answers"));
+  SharedKafka::Get().Restart();
+  EXPECT_TRUE(Eventually(60s, [&] {
+    status = Ask("status");
+    int active = 0;
+    for (const nlohmann::json& partition : status["partitions"]) {
+      active += partition["phase"] == "active" ? 1 : 0;
+    }
+    return active == 2 && status["unreached"] == "" && status["unreached_ms"] == 0;
+  })) << status;
+  ASSERT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
+}
+
 TEST_F(RunAgainstKafka, ItEndsWhenItsLinesCannotBeWritten) {
   SendTwice(50);
   Process process({.command = ShellLine("--handler print >/dev/full")});

@@ -89,7 +89,7 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_THAT(ended.out, HasSubstr("\nstopped: payments/6: \\u001b[31m\n"));
   EXPECT_THAT(ended.out, Not(HasSubstr("stopped: payments/5"))) << "its own line says it";
   EXPECT_THAT(ended.out, Not(HasSubstr("ever assigned")));
-  EXPECT_THAT(ended.out, HasSubstr("\nno broker was reached at k1:9092\n"));
+  EXPECT_THAT(ended.out, HasSubstr("\nno broker answers at k1:9092\n"));
   EXPECT_THAT(ended.out, HasSubstr("\ndoes not move: payments [5] is stopped\n"));
   const auto json = nlohmann::json::parse(Run("status --json" + At()).out);
   EXPECT_EQ(json["partitions"][0]["committed"], -1);

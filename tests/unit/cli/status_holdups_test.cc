@@ -107,19 +107,30 @@ TEST(StatusHoldups, AProbeFailsWithoutTheTopicABrokerOrThePollThreadForTheTime) 
   status["missing_topics"][0]["missing_ms"] = 60'000;
   status["unreached_ms"] = 60'000;
   status["age_ms"] = 60'000;
-  EXPECT_THAT(Standstills(status, kStalledAfter),
-              ElementsAre("topic order has been missing for 60 s", "no broker was reached for 60 s",
-                          "the poll thread has told nothing for 60 s"));
+  EXPECT_THAT(
+      Standstills(status, kStalledAfter),
+      ElementsAre("topic order has been missing for 60 s", "no broker has answered for 60 s",
+                  "the poll thread has told nothing for 60 s"));
   status = Working();
   status["error"] = "the client is broken";
   EXPECT_THAT(Standstills(status, kStalledAfter), ElementsAre("it has ended by itself"));
 }
 
+TEST(StatusHoldups, WithoutABrokerTheLagSaysHowOldItIs) {
+  ordered_json status = Working();
+  EXPECT_THAT(StatusText(status), Not(HasSubstr("no broker")));
+  status["unreached"] = "k1:9092 (Connection refused)";
+  status["unreached_ms"] = 75'400;
+  const std::string text = StatusText(status);
+  EXPECT_THAT(text, HasSubstr("\nlag 12 to the ends of the logs, as they were 75 s ago\n"));
+  EXPECT_THAT(text, HasSubstr("\nno broker answers at k1:9092 (Connection refused), for 75 s\n"));
+}
+
 TEST(StatusHoldups, AnyJsonIsTaken) {
   for (const char* part : {"null", "5", "-7", "1e300", "\"x\"", "[1,[]]", R"({"a":{}})", "[{}]",
                            R"([{"oldest":{"offset":[],"why":5,"id":"\u001b"}}])"}) {
-    for (const char* key : {"partitions", "stops", "missing_topics", "unreached_ms", "age_ms",
-                            "lag", "retrying", "error"}) {
+    for (const char* key : {"partitions", "stops", "missing_topics", "unreached", "unreached_ms",
+                            "age_ms", "lag", "retrying", "error"}) {
       ordered_json status = Working();
       status[key] = ordered_json::parse(part);
       EXPECT_THAT(StatusText(status), Not(HasSubstr("\x1b"))) << status;

@@ -232,18 +232,5 @@ TEST_F(HoldupsTest, AMessageWithoutAReasonHasThatOfItsPartition) {
   EXPECT_THAT(log.End(), HasSubstr("\"attempt\":7,\"why\":\"connection refused\""));
 }
 
-TEST_F(HoldupsTest, TheTimeWithoutAnyBrokerRuns) {
-  RunReport report;
-  report.unreached = "k1:9092 (refused)";
-  holdups_.NoteUnreached(report, now_);
-  EXPECT_EQ(report.unreached_for, seconds(0));
-  After(seconds(70));
-  holdups_.NoteUnreached(report, now_);
-  EXPECT_EQ(report.unreached_for, seconds(70));
-  RunReport reached;
-  holdups_.NoteUnreached(reached, now_);
-  EXPECT_EQ(reached.unreached_for, seconds(0));
-}
-
 }  // namespace
 }  // namespace oncemq::testing

@@ -137,7 +137,7 @@ class MemberTest : public ::testing::Test {
   std::optional<MessageReader> reader_;
   std::optional<PartitionTable> table_;
   GroupBeginning beginning_;
-  FirstContact contact_{"", manual_};
+  BrokerContact contact_{"", manual_};
   CleanupPolicies policies_;
   std::optional<Member> member_;
   Told told_;

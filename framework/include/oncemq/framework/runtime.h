@@ -197,14 +197,15 @@ struct RunReport {
   // Partitions that were stopped, each with its last reason, at most 1,000 bytes of it. Bytes as a
   // handler or a broker gave them.
   std::vector<std::string> stops;
-  // No broker was ever reached: where, and the last error. Empty: one was.
+  // No broker answers: where, and the last error. Empty: one does.
   std::string unreached;
   std::string error;   // why Run ended by itself; empty: because it was asked to
   bool clean = false;  // everything was given back in order, in time
   // Topics of this service that do not exist: they are picked up once they do.
   std::vector<MissingTopic> missing = {};
-  milliseconds unreached_for{0};  // since when `unreached` has not been empty
-  milliseconds age{0};            // since the poll thread has reported this
+  // Since the last answer of a broker, or the start; 0 where one answers. `lag` is as old.
+  milliseconds unreached_for{0};
+  milliseconds age{0};  // since the poll thread has reported this
 };
 
 // What holds at the level of this window (nullptr: none), in one line. docs/guarantees.md

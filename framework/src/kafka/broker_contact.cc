@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "broker_contact.h"
+
+#include <span>
+#include <utility>
+
+#include "longest_reason.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+constexpr microseconds kSayUnreachedEvery{10'000'000};
+constexpr microseconds kSaySilentEvery{30'000'000};
+constexpr microseconds kContactAskedEvery{5'000'000};
+constexpr milliseconds kContactAnswerWithin{5'000};
+// The answer to a member that has left since may never be read.
+constexpr microseconds kContactAskLost{15'000'000};
+constexpr microseconds kSilentAfter{20'000'000};
+
+using TextPtr =
+    std::unique_ptr<char, decltype([](char* text) { rd_kafka_mem_free(nullptr, text); })>;
+using ContactResourcePtr =
+    std::unique_ptr<rd_kafka_ConfigResource_t, DestroyedBy<rd_kafka_ConfigResource_destroy>>;
+using ContactQuestionPtr =
+    std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
+
+// Errors of the client itself are below zero. One of them rests on an answer: a broker that does
+// not know the question has said which ones it knows.
+bool IsAnswer(rd_kafka_resp_err_t code) {
+  return code >= RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
+}
+
+bool IsRefused(rd_kafka_event_t* event) {
+  size_t count = 0;
+  const rd_kafka_ConfigResource_t** const topics = rd_kafka_DescribeConfigs_result_resources(
+      rd_kafka_event_DescribeConfigs_result(event), &count);
+  for (const rd_kafka_ConfigResource_t* topic : std::span(topics, count)) {
+    if (rd_kafka_ConfigResource_error(topic) == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+BrokerContact::BrokerContact(std::string brokers, const Clock& clock)
+    : brokers_(std::move(brokers)),
+      clock_(clock),
+      since_(clock.Boot()),
+      say_at_(since_ + kSayUnreachedEvery),
+      last_error_("the client has told no error yet") {}
+
+void BrokerContact::Failed(std::string_view why) {
+  last_error_ = why.substr(0, kLongestReason);
+  failed_ = true;
+}
+
+void BrokerContact::AllDown() {
+  failed_ = true;
+  all_down_ = true;
+}
+
+void BrokerContact::Look(rd_kafka_t* client) {
+  if (!reached_) {
+    // Known from the first answer of any broker on.
+    const TextPtr cluster(rd_kafka_clusterid(client, 0));
+    reached_ = cluster != nullptr;
+    if (reached_) {
+      NoteAnswer();
+    }
+  }
+  if (!reached_) {
+    Say("no broker was reached so far", kSayUnreachedEvery);
+  } else if (silent_) {
+    Say("no broker answers", kSaySilentEvery);
+  }
+}
+
+void BrokerContact::Say(const char* what, microseconds again_after) {
+  const BootTime now = clock_.Boot();
+  if (now < say_at_) {
+    return;
+  }
+  say_at_ = now + again_after;
+  Log(LogLevel::kWarn, "kafka", what,
+      {{"brokers", brokers_},
+       {"last_error", last_error_},
+       {"seconds", std::chrono::duration_cast<std::chrono::seconds>(MissingFor()).count()}});
+}
+
+void BrokerContact::Ask(rd_kafka_t* client, const std::string& topic, rd_kafka_queue_t* replies) {
+  const BootTime now = clock_.Boot();
+  const bool doubtful = !denied_ || failed_ || silent_;
+  if (!reached_ || now < ask_at_ || !doubtful) {
+    return;
+  }
+  const ContactResourcePtr resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+  rd_kafka_ConfigResource_t* asked_about = resource.get();
+  const ContactQuestionPtr question(
+      rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
+  char why[256];
+  rd_kafka_AdminOptions_set_request_timeout(question.get(), Millis(kContactAnswerWithin), why,
+                                            sizeof why);
+  rd_kafka_AdminOptions_set_opaque(question.get(), this);
+  rd_kafka_DescribeConfigs(client, &asked_about, 1, question.get(), replies);
+  ask_at_ = now + kContactAskLost;
+}
+
+bool BrokerContact::Asked(rd_kafka_event_t* event) const {
+  return rd_kafka_event_opaque(event) == this;
+}
+
+void BrokerContact::Answered(rd_kafka_event_t* event) {
+  const rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+  Heard(code, code == RD_KAFKA_RESP_ERR_NO_ERROR && IsRefused(event));
+}
+
+void BrokerContact::Heard(rd_kafka_resp_err_t code, bool refused) {
+  if (IsAnswer(code)) {
+    NoteAnswer();
+    denied_ = refused;
+  } else {
+    NoteSilence();
+  }
+}
+
+void BrokerContact::NoteAnswer() {
+  if (silent_) {
+    Log(LogLevel::kInfo, "kafka", "a broker answers again",
+        {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(MissingFor()).count()}});
+  }
+  since_ = clock_.Boot();
+  ask_at_ = since_ + kContactAskedEvery;
+  silent_ = false;
+  failed_ = false;
+  all_down_ = false;
+}
+
+void BrokerContact::NoteSilence() {
+  const BootTime now = clock_.Boot();
+  ask_at_ = now + kContactAskedEvery;
+  if (!silent_ && (all_down_ || now - since_ >= kSilentAfter)) {
+    silent_ = true;
+    say_at_ = now;
+  }
+}
+
+std::string BrokerContact::Missing() const {
+  return reached_ && !silent_ ? std::string() : brokers_ + " (" + last_error_ + ")";
+}
+
+milliseconds BrokerContact::MissingFor() const {
+  return reached_ && !silent_ ? milliseconds(0)
+                              : std::chrono::duration_cast<milliseconds>(clock_.Boot() - since_);
+}
+
+}  // namespace oncemq
