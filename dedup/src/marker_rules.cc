@@ -79,7 +79,8 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
   }
   const bool uncertain =
       marker.uncertain || (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain"));
-  if (uncertain && request.not_if_uncertain) {
+  const bool declines = request.not_if_uncertain && !ONCEMQ_MUTANT("doubt-taken-over-unasked");
+  if (uncertain && declines) {
     answer.answer = Answer::kInFlight;
     answer.uncertain = true;
     return;

@@ -58,23 +58,25 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   if (differs) {
     return {.answer = Answer::kConflict};
   }
-  if (!marker->held) {
-    return Grant(*marker, request);
-  }
-  const bool by_ownership =
-      marker->at == request.at && marker->own != 0 && marker->own < request.own;
-  microseconds from = marker->lease_end;
-  const auto& [own, raised] = owners_[{marker->at.source, marker->at.partition}];
-  if (opaque_ && marker->own != 0 && own > marker->own && marker->token != request.token) {
-    from = std::max<microseconds>(from, raised + times_.handler_timeout);
-  } else if (by_ownership) {
-    from = now_;
-  }
+  const microseconds from = marker->held ? HolderEnds(*marker, request) : now_;
   if (now_ < from) {
     return {.answer = Answer::kInFlight, .wait = from - now_};
   }
-  marker->uncertain = marker->uncertain || opaque_;
+  const bool uncertain = marker->uncertain || (opaque_ && marker->held);
+  if (uncertain && request.not_if_uncertain) {
+    return {.answer = Answer::kInFlight, .uncertain = true};
+  }
+  marker->uncertain = uncertain;
   return Grant(*marker, request);
+}
+
+microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& request) {
+  const bool by_ownership = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  const auto& [own, raised] = owners_[{marker.at.source, marker.at.partition}];
+  if (opaque_ && marker.own != 0 && own > marker.own && marker.token != request.token) {
+    return std::max<microseconds>(marker.lease_end, raised + times_.handler_timeout);
+  }
+  return by_ownership ? now_ : marker.lease_end;
 }
 
 ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {

@@ -50,6 +50,7 @@ class WindowModel {
 
   bool Fenced(Own own, const Coordinates& at) const;
   Marker* Find(std::string_view id);
+  microseconds HolderEnds(const Marker& marker, const ClaimRequest& request);
   Marker* FindOpen(std::string_view id, const Token& token);
   ClaimAnswer Grant(Marker& marker, const ClaimRequest& request);
 

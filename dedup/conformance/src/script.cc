@@ -145,7 +145,12 @@ class Player {
 
   ClaimRequest ClaimOf(const Step& s) const {
     const uint32_t fingerprint = subject_.can().fingerprints ? s.fingerprint % 3u : 0;
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), Pick(kPlaces, s.at), OwnOf(s), fingerprint};
+    return {.id = Pick(kIds, s.id),
+            .token = Pick(kTokens, s.token),
+            .at = Pick(kPlaces, s.at),
+            .own = OwnOf(s),
+            .fingerprint = fingerprint,
+            .not_if_uncertain = s.number % 4 == 3};
   }
   CompleteRequest CompleteOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), Pick(kPlaces, s.at),
