@@ -5,19 +5,26 @@
 //
 // WINDOW is a directory (RocksDB, for one process), or postgres://user@host/database or
 // redis://host for any number. An order becomes a line of the file ORDERS; then its receipt is
-// printed, which takes RECEIPT_MS.
+// printed, which takes RECEIPT_MS. Until the window's store answers, an order is answered 503.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "httplib_gate.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/dedup/local_window.h"
 #include "oncemq/gate/http_gate.h"
 #ifdef ONCEMQ_WITH_POSTGRES
@@ -139,10 +146,69 @@ class Shop {
   const oncemq::milliseconds receipt_;
 };
 
-int Failed(const oncemq::Error& error) {
-  std::cerr << ToString(error) << "\n";
-  return 2;
+oncemq::Result<std::shared_ptr<oncemq::HttpGate>> OpenGate(const std::string& at,
+                                                           oncemq::milliseconds receipt) {
+  auto window = OpenWindow(at);
+  if (!window) {
+    return window.error();
+  }
+  oncemq::GateOptions options;
+  options.application = "shop";
+  options.lease = receipt + oncemq::milliseconds(2'000);
+  options.dropped = oncemq::GateOptions::Dropped::kUncertain;  // a handler that throws
+  auto gate = oncemq::Gate::Open(*std::move(window), options);
+  if (!gate) {
+    return gate.error();
+  }
+  return std::make_shared<oncemq::HttpGate>(std::shared_ptr<oncemq::Gate>(*std::move(gate)),
+                                            oncemq::HttpGateOptions{});
 }
+
+// An endpoint whose store may be away at the start: until it answers, clients are to ask again.
+class LateEndpoint {
+ public:
+  using Open = std::function<oncemq::Result<httplib::Server::Handler>()>;
+
+  explicit LateEndpoint(Open open) : open_(std::move(open)) {}
+
+  // False: asking again does not help.
+  bool TryOpen() {
+    auto handler = open_();
+    if (handler) {
+      handler_ = *std::move(handler);
+      is_open_ = true;
+      return true;
+    }
+    std::string why = ToString(handler.error());
+    if (why != said_) {
+      said_ = std::move(why);
+      std::cerr << said_ << "\n";
+    }
+    return MayPass(handler.error());
+  }
+  void Await(const std::stop_token& stop) {
+    while (!is_open_ && !stop.stop_requested()) {
+      oncemq::SleepFor(oncemq::milliseconds(500));
+      if (!TryOpen()) {
+        std::_Exit(2);
+      }
+    }
+  }
+  void Answer(const httplib::Request& request, httplib::Response& response) const {
+    if (is_open_) {
+      handler_(request, response);
+    } else {
+      response.status = 503;
+      response.set_header("Retry-After", "1");
+    }
+  }
+
+ private:
+  const Open open_;
+  std::string said_;
+  httplib::Server::Handler handler_;
+  std::atomic<bool> is_open_{false};
+};
 
 }  // namespace
 
@@ -151,22 +217,24 @@ int main(int argc, char** argv) {
     std::cerr << "http_gate PORT WINDOW ORDERS [RECEIPT_MS]\n";
     return 2;
   }
+  const std::string at = argv[2];
   const oncemq::milliseconds receipt(argc > 4 ? std::atoi(argv[4]) : 0);
-  auto window = OpenWindow(argv[2]);
-  if (!window) {
-    return Failed(window.error());
-  }
-  oncemq::GateOptions options;
-  options.application = "shop";
-  options.lease = receipt + oncemq::milliseconds(2'000);
-  options.dropped = oncemq::GateOptions::Dropped::kUncertain;  // a handler that throws
-  auto gate = oncemq::Gate::Open(*std::move(window), options);
-  if (!gate) {
-    return Failed(gate.error());
-  }
   const Shop shop(argv[3], receipt);
-  const auto http_gate = std::make_shared<oncemq::HttpGate>(
-      std::shared_ptr<oncemq::Gate>(*std::move(gate)), oncemq::HttpGateOptions{});
+  LateEndpoint orders([&]() -> oncemq::Result<httplib::Server::Handler> {
+    const auto gate = OpenGate(at, receipt);
+    if (!gate) {
+      return gate.error();
+    }
+    return Gated(*gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
+                 [&shop](const httplib::Request& request, httplib::Response& response,
+                         const oncemq::Ticket& ticket) {
+                   return shop.PlaceOrder(request, response, ticket);
+                 });
+  });
+  if (!orders.TryOpen()) {
+    return 2;
+  }
+  const std::jthread opener([&](const std::stop_token& stop) { orders.Await(stop); });
   httplib::Server server;
   // A restart finds its port.
   server.set_socket_options([](socket_t socket) {
@@ -175,11 +243,8 @@ int main(int argc, char** argv) {
   });
   server.set_payload_max_length(64 * 1024);
   server.new_task_queue = [] { return new httplib::ThreadPool(32); };
-  server.Post("/orders",
-              Gated(http_gate, {.route = "POST /orders", .tenant = Customer, .contents = OrderOf},
-                    [&shop](const httplib::Request& request, httplib::Response& response,
-                            const oncemq::Ticket& ticket) {
-                      return shop.PlaceOrder(request, response, ticket);
-                    }));
+  server.Post("/orders", [&orders](const httplib::Request& request, httplib::Response& response) {
+    orders.Answer(request, response);
+  });
   return server.listen("127.0.0.1", std::atoi(argv[1])) ? 0 : 1;
 }

@@ -46,18 +46,11 @@ class HttpEndpoint : public ::testing::Test {
   };
 
   void Start(Server& server, const std::string& window, int receipt_ms) {
-    const auto start = [&] {
-      server.process = std::make_unique<Process>(
-          ProcessOptions{.command = {ONCEMQ_HTTP_GATE, std::to_string(server.port.number()), window,
-                                     Orders(), std::to_string(receipt_ms)},
-                         .log_file = dir_.path() / "log"});
-    };
-    start();
+    server.process = std::make_unique<Process>(
+        ProcessOptions{.command = {ONCEMQ_HTTP_GATE, std::to_string(server.port.number()), window,
+                                   Orders(), std::to_string(receipt_ms)},
+                       .log_file = dir_.path() / "log"});
     ASSERT_TRUE(Eventually(kLong, [&] {
-      // A slow machine may take longer than the server waits for its store.
-      if (!server.process->Running()) {
-        start();
-      }
       return static_cast<bool>(httplib::Client("127.0.0.1", server.port.number()).Get("/"));
     }));
   }
@@ -211,7 +204,16 @@ struct SharedWindow {
   std::string name;
   std::function<std::optional<std::string>()> missing;
   std::function<std::shared_ptr<void>(std::string& url)> start;
+  std::function<void(void* server)> kill = {};
+  std::function<void(void* server)> restart = {};
 };
+
+template <class Server>
+SharedWindow Killable(SharedWindow window) {
+  window.kill = [](void* server) { static_cast<Server*>(server)->Kill9(); };
+  window.restart = [](void* server) { static_cast<Server*>(server)->Restart(); };
+  return window;
+}
 
 void PrintTo(const SharedWindow& window, std::ostream* out) {
   *out << window.name;
@@ -220,19 +222,20 @@ void PrintTo(const SharedWindow& window, std::ostream* out) {
 std::vector<SharedWindow> SharedWindows() {
   std::vector<SharedWindow> all;
 #ifdef ONCEMQ_WITH_POSTGRES
-  all.push_back({"postgres", PostgresServer::Missing, [](std::string& url) {
-                   std::shared_ptr<PostgresServer> server = PostgresServer::Start();
-                   url = server->url();
-                   EXPECT_TRUE(MigratePostgresWindow(url, "oncemq"));
-                   return server;
-                 }});
+  all.push_back(
+      Killable<PostgresServer>({"postgres", PostgresServer::Missing, [](std::string& url) {
+                                  std::shared_ptr<PostgresServer> server = PostgresServer::Start();
+                                  url = server->url();
+                                  EXPECT_TRUE(MigratePostgresWindow(url, "oncemq"));
+                                  return server;
+                                }}));
 #endif
 #ifdef ONCEMQ_WITH_REDIS
-  all.push_back({"redis", RedisServer::Missing, [](std::string& url) {
-                   std::shared_ptr<RedisServer> server = RedisServer::Start();
-                   url = server->url();
-                   return server;
-                 }});
+  all.push_back(Killable<RedisServer>({"redis", RedisServer::Missing, [](std::string& url) {
+                                         std::shared_ptr<RedisServer> server = RedisServer::Start();
+                                         url = server->url();
+                                         return server;
+                                       }}));
 #endif
   return all;
 }
@@ -269,6 +272,21 @@ TEST_P(HttpEndpoints, OfClicksOnTwoServersOneOrders) {
   }
   clicks.clear();
   EXPECT_EQ(fresh, 1);
+  EXPECT_EQ(Placed(), 1);
+}
+
+TEST_P(HttpEndpoints, AStoreThatIsAwayAtTheStartIsWaitedFor) {
+  GetParam().kill(store_.get());
+  ASSERT_NO_FATAL_FAILURE(Start(first_, url_, 0));
+  httplib::Client client("127.0.0.1", first_.port.number());
+  const auto early = client.Post("/orders", {{"Idempotency-Key", "a"}, {"X-Customer", "anna"}},
+                                 R"({"item": "tea"})", "application/json");
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->status, 503);
+  EXPECT_EQ(early->get_header_value("Retry-After"), "1");
+  EXPECT_EQ(Placed(), 0);
+  GetParam().restart(store_.get());
+  EXPECT_EQ(Post(first_, "a")->status, 201);
   EXPECT_EQ(Placed(), 1);
 }
 
