@@ -34,28 +34,51 @@ Result<std::unique_ptr<Window>> WindowOf(const ServiceOptions& options) {
   return window;
 }
 
-Result<Change> Forget(const ServiceOptions& options, const std::string& id) {
+// By a look after the change was refused.
+std::string WhyLeftAlone(Window& window, std::string_view id) {
+  MarkerView view;
+  if (!window.Peek({&id, 1}, {&view, 1})) {
+    return "nothing is known of this id, or a handler has it";
+  }
+  switch (view.state) {
+    case MarkerState::kNone:
+      return "nothing is known of this id";
+    case MarkerState::kOpen:
+      return view.token == Token{} ? "it is open, and nobody has it: its next delivery runs anyway"
+                                   : "a handler has it";
+    case MarkerState::kDone:
+    case MarkerState::kParked:
+    case MarkerState::kHanded:
+      break;
+  }
+  return "it has changed meanwhile; ask again";
+}
+
+// Why it was left alone; empty: it is forgotten.
+Result<std::string> Forget(const ServiceOptions& options, const std::string& id) {
   const auto window = WindowOf(options);
   if (!window) {
     return window.error();
   }
   const std::string_view asked = id;
   Change change = Change::kFenced;
-  const Status forgotten = (*window)->ForgetByHand({&asked, 1}, {&change, 1});
-  return forgotten ? Result<Change>(change) : forgotten.error();
+  if (const Status asked_to = (*window)->ForgetByHand({&asked, 1}, {&change, 1}); !asked_to) {
+    return asked_to.error();
+  }
+  return change == Change::kMade ? std::string() : WhyLeftAlone(**window, asked);
 }
 
 // Also an attempt that failed leaves its lines.
-Result<Change> ForgetAudited(const ServiceOptions& options, const std::string& id,
-                             const std::string& why) {
+Result<std::string> ForgetAudited(const ServiceOptions& options, const std::string& id,
+                                  const std::string& why) {
   constexpr std::string_view kCommand = "window forget";
   AuditWindow(kCommand, SafeText(id), why, "begins");
-  const Result<Change> change = Forget(options, id);
+  Result<std::string> left = Forget(options, id);
   AuditWindow(kCommand, SafeText(id), why,
-              !change                    ? ToString(change.error())
-              : *change == Change::kMade ? std::string("forgotten")
-                                         : std::string("left alone"));
-  return change;
+              !left           ? ToString(left.error())
+              : left->empty() ? std::string("forgotten")
+                              : "left alone: " + *left);
+  return left;
 }
 
 }  // namespace
@@ -74,12 +97,12 @@ int WindowForgetCommand(const WindowChangeArguments& arguments) {
   if (!options) {
     return Failed(options.error());
   }
-  const Result<Change> change = ForgetAudited(*options, *id, arguments.why);
-  if (!change) {
-    return Failed(change.error());
+  const Result<std::string> left = ForgetAudited(*options, *id, arguments.why);
+  if (!left) {
+    return Failed(left.error());
   }
-  if (*change != Change::kMade) {
-    std::cerr << "nothing is known of this id, or a handler has it: it is left alone\n";
+  if (!left->empty()) {
+    std::cerr << "left alone: " << *left << "\n";
     return kExitFailed;
   }
   std::cout << "forgotten: its next delivery runs\n";

@@ -100,7 +100,12 @@ class ServerWindowFixture : public Command {
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     const std::string forget = "window forget id-1 --why 'sent by mistake' -c " + file;
-    EXPECT_EQ(Run(forget).code, 1) << "a handler has it";
+    const Ended held = Run(forget);
+    EXPECT_EQ(held.code, 1);
+    EXPECT_THAT(held.err, ::testing::HasSubstr("\nleft alone: a handler has it\n"));
+    const Ended unknown = Run("window forget id-2 --why 'sent by mistake' -c " + file);
+    EXPECT_EQ(unknown.code, 1);
+    EXPECT_THAT(unknown.err, ::testing::HasSubstr("\nleft alone: nothing is known of this id\n"));
     const CompleteRequest complete{"id-1", {0xABC, 5}, {0, 3, 17}};
     Change change;
     ASSERT_TRUE(window.Complete({&complete, 1}, {&change, 1}));
