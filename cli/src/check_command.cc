@@ -58,9 +58,14 @@ std::string CheckedServerText(const ServiceOptions& options, bool offline, const
   }
   const bool redis = options.engine == ServiceOptions::Engine::kRedis;
   const bool empties = window != nullptr && !window->capabilities().survives_restart;
+  const int lacks = window != nullptr ? window->capabilities().lacks_replicas : 0;
   return std::string(redis ? "; its Redis" : "; its database") +
          (offline ? " was not asked" : " answers") +
-         (empties ? ", and keeps nothing over a restart (no append-only file)" : "");
+         (empties ? ", and keeps nothing over a restart (no append-only file)" : "") +
+         (lacks > 0 ? ", and has " + std::to_string(options.redis.replicas - lacks) + " of " +
+                          std::to_string(options.redis.replicas) +
+                          " replicas: with fewer nothing is committed"
+                    : "");
 }
 
 // As its server has the window; nullptr: it was not opened.

@@ -154,6 +154,20 @@ TEST_F(RedisWindowCommand, CheckTellsThatARestartWouldEmptyTheWindow) {
   Say("CONFIG SET appendonly no");
 }
 
+TEST_F(RedisWindowCommand, CheckTellsThatReplicasAreMissing) {
+  const std::string file =
+      FileWith("redis", server_->url(), "  prefix: " + prefix_ + "\n  replicas: 1\n");
+  const Ended alone = Run("check " + file);
+  EXPECT_EQ(alone.code, 0) << "it may come later";
+  EXPECT_THAT(alone.out,
+              HasSubstr(", and has 0 of 1 replicas: with fewer nothing is committed. In force:"));
+  EXPECT_THAT(Run("check " + File()).out, Not(HasSubstr("with fewer"))) << "none is asked for";
+  const auto replica = StartReplica();
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    return Run("check " + file).out.find("with fewer") == std::string::npos;
+  }));
+}
+
 TEST_F(RedisWindowCommand, AUserWhoMayOnlyReadMayLook) {
   Say("ACL SETUSER reader reset on >secret -@all +@read +role +info +ping +select +eval +evalsha "
       "+time ~" +

@@ -71,6 +71,7 @@ class RedisWindow final : public Window {
   // How a server is set up.
   struct Server {
     bool keeps = false;       // an append-only file
+    int replicas = 0;         // that are connected
     uint64_t bucket_ids = 0;  // in one hash that stays small
   };
   // The requests that a try leaves to be judged again.

@@ -2,6 +2,7 @@
 // The window in Redis: how it is opened, and how it recognises a server that has lost changes.
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
@@ -90,6 +91,7 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
         can.handler_timeout = options.times.handler_timeout;
         can.lease = options.times.lease;
         can.survives_restart = server.keeps;
+        can.lacks_replicas = std::max(options.replicas - server.replicas, 0);
         can.longest_call = options.connect + 2 * options.call;
         return can;
       }()),
@@ -124,7 +126,11 @@ Result<RedisWindow::Server> RedisWindow::Check(RedisClient& client) {
   // A hash that is not packed is none the better for few ids.
   const bool packs = value == 0 || value >= kPackedValue;
   const uint64_t ids = std::min((fields == 0 ? kLeastListpack : fields) * 3 / 4, kPackedIds);
+  const std::string_view replicas = RedisInfo(info->text, "connected_slaves");
+  int connected = 0;
+  std::from_chars(replicas.data(), replicas.data() + replicas.size(), connected);
   return Server{.keeps = RedisInfo(info->text, "aof_enabled") == "1",
+                .replicas = connected,
                 .bucket_ids = packs ? std::max<uint64_t>(ids, 1) : kPackedIds};
 }
 

@@ -226,6 +226,8 @@ struct WindowCapabilities {
   bool durable = false;           // survives the end of the process
   // All answers survive the end of the store's server; where not, a loss is told as kRegressed.
   bool survives_restart = true;
+  // So many more replicas must be there than were at the opening, or no commit is sent.
+  int lacks_replicas = 0;
   bool leases_by_clock = true;  // ends a silent holder's claim by time
   bool guarded = true;          // levels that it can carry
   bool opaque = true;
