@@ -155,7 +155,6 @@ oncemq::Result<std::shared_ptr<oncemq::HttpGate>> OpenGate(const std::string& at
   oncemq::GateOptions options;
   options.application = "shop";
   options.lease = receipt + oncemq::milliseconds(2'000);
-  options.dropped = oncemq::GateOptions::Dropped::kUncertain;  // a handler that throws
   auto gate = oncemq::Gate::Open(*std::move(window), options);
   if (!gate) {
     return gate.error();

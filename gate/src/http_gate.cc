@@ -78,14 +78,17 @@ HttpAnswer Problem(int status, std::string_view title, std::string_view state,
                    const PreAnswer& pre) {
   HttpAnswer answer{.status = status};
   answer.headers.emplace_back("Content-Type", "application/problem+json");
+  std::string again;
   if (pre.retry_after > milliseconds(0)) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(pre.retry_after);
-    answer.headers.emplace_back("Retry-After", std::to_string(seconds.count()));
+    again = std::to_string(seconds.count());
+    answer.headers.emplace_back("Retry-After", again);
   }
   answer.body = "{\"type\":\"about:blank\",\"title\":\"" + std::string(title) +
                 "\",\"status\":" + std::to_string(status) + ",\"state\":\"" + std::string(state) +
                 "\",\"ref\":\"" + pre.ref +
-                "\",\"safe_new_key\":" + (pre.safe_new_key ? "true" : "false") + "}";
+                "\",\"safe_new_key\":" + (pre.safe_new_key ? "true" : "false") +
+                (again.empty() ? "" : ",\"retry_after\":" + again) + "}";
   return answer;
 }
 
@@ -127,6 +130,24 @@ bool MayHaveHappened(const HttpAnswer& answer) {
                        : status == 500 || status == 502 || status == 504;
 }
 
+// Timeout, conflict, locked, too early, too many requests.
+bool PassesByItself(int status) {
+  return status == 408 || status == 409 || status == 423 || status == 425 || status == 429;
+}
+
+// A handler that throws may have had its effect: as after an answer 500.
+HttpAnswer AnswerOf(const HttpGate::Handler& handler, Ticket& ticket) {
+  try {
+    return handler(ticket);
+  } catch (...) {
+    if (const Status said = ticket.Unsure(); !said) {
+      Log(LogLevel::kWarn, "gate", "the end of a handler that threw is not on record",
+          {{"error", ToString(said.error())}});
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 bool HttpGate::IsFinal(const HttpAnswer& answer) const {
@@ -134,9 +155,6 @@ bool HttpGate::IsFinal(const HttpAnswer& answer) const {
   if (answer.effect) {
     return false;
   }
-  constexpr int kTimeout = 408;
-  constexpr int kConflicts = 409;
-  constexpr int kTooMany = 429;
   switch (options_.stored) {
     case HttpGateOptions::Stored::kAll:
       return true;
@@ -145,11 +163,11 @@ bool HttpGate::IsFinal(const HttpAnswer& answer) const {
     case HttpGateOptions::Stored::kPermanent:
       break;
   }
-  return status < 500 && status != kTimeout && status != kConflicts && status != kTooMany;
+  return status < 500 && !PassesByItself(status);
 }
 
 HttpAnswer HttpGate::Run(Ticket ticket, const Handler& handler) {
-  HttpAnswer answer = handler(ticket);
+  HttpAnswer answer = AnswerOf(handler, ticket);
   const std::string ref = ticket.ref();
   Status said;
   if (!IsFinal(answer)) {

@@ -9,7 +9,7 @@
 //
 // Promise: the handler runs once for a key of a tenant and route; copies get its stored answer,
 // marked `Idempotent-Replayed: true`. Everything else is a problem (application/problem+json, with
-// state, ref, safe_new_key):
+// state, ref, safe_new_key, and the seconds of Retry-After as retry_after):
 //
 //   400  the key is missing, or no key
 //   401  nobody is named as the tenant
@@ -23,7 +23,8 @@
 // stored.
 //
 // Failure: if the answer cannot be put on record, it is given all the same: its effect has
-// happened, and copies are told that it is in progress, later uncertain.
+// happened, and copies are told that it is in progress, later uncertain. After a handler that
+// throws it is as after an answer 500; the exception goes on to the caller.
 //
 // Thread safety: any thread.
 #pragma once
@@ -69,12 +70,12 @@ struct HttpGateOptions {
   // runs it.
   enum class Stored : uint8_t {
     kSuccess,    // 2xx and 3xx
-    kPermanent,  // these and 4xx, but 408, 409 and 429
+    kPermanent,  // these and 4xx, but 408, 409, 423, 425 and 429
     kAll,
   };
   Stored stored = Stored::kPermanent;
   // The headers of an answer that are stored with it.
-  std::vector<std::string> headers = {"Content-Type", "Location"};
+  std::vector<std::string> headers = {"Content-Type", "Content-Encoding", "Location"};
   milliseconds wait{0};     // as PreOptions
   bool find_twins = false;  // likewise; logged
 };
