@@ -166,7 +166,7 @@ bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRe
     return false;
   }
   if (!ONCEMQ_MUTANT("lease-from-claim-not-renewed")) {
-    marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, milliseconds(0), now));
+    marker.lease_end = std::max(marker.lease_end, RenewedEnd(marker, request.lease, now));
   }
   return true;
 }
@@ -191,6 +191,12 @@ BootTime MarkerRules::LeaseEnd(const Marker& marker, milliseconds lease, BootTim
   const bool own = lease > milliseconds(0) && !ONCEMQ_MUTANT("lease-of-the-claim-ignored");
   const milliseconds its = own ? lease : times_.lease;
   return std::min<BootTime>(now + its, marker.granted_at + std::max(its, times_.max_lease));
+}
+
+BootTime MarkerRules::RenewedEnd(const Marker& marker, milliseconds lease, BootTime now) const {
+  const bool own = lease > milliseconds(0) && !ONCEMQ_MUTANT("lease-of-the-renewal-ignored");
+  return own ? std::min<BootTime>(now + lease, marker.granted_at + kLongestClaim)
+             : LeaseEnd(marker, milliseconds(0), now);
 }
 
 BootTime MarkerRules::Longest(const Marker& marker) const {

@@ -40,6 +40,8 @@ class MarkerRules {
  private:
   // `lease`: of the claim; 0: the window's.
   BootTime LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const;
+  // `lease`: of the renewal; 0: the window's.
+  BootTime RenewedEnd(const Marker& marker, milliseconds lease, BootTime now) const;
   // No renewal after it.
   BootTime Longest(const Marker& marker) const;
   BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,

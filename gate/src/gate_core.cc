@@ -434,6 +434,26 @@ Status GateCore::Free(Held& held, bool uncertain) {
   return uncertain && opaque_ ? Release(held, true, Until()) : ReleaseOrAbandon(held, Until());
 }
 
+Status GateCore::Renew(const Held& held, milliseconds lease) {
+  if (held.unprotected) {
+    return {};
+  }
+  const milliseconds its = lease == milliseconds(0) ? options_.lease : lease;
+  const std::array<RenewRequest, 2> requests{
+      RenewRequest{.id = held.ref, .token = held.token, .lease = its},
+      RenewRequest{.id = held.index, .token = held.token, .lease = its}};
+  const size_t count = held.index.empty() ? 1 : 2;
+  std::array<Change, 2> changes{};
+  const Status done = Ask(*held.window, Until(), [&] {
+    return held.window->Renew({requests.data(), count}, {changes.data(), count});
+  });
+  if (done && changes[0] != Change::kMade) {
+    return Error{Code::kFenced, Effect::kNone,
+                 held.ref + ": its lease cannot be renewed: it has ended, or somebody else has it"};
+  }
+  return done;
+}
+
 void GateCore::Dropped(Held& held) {
   totals_.dropped += held.finished ? 0 : 1;
   const bool frees = options_.dropped == GateOptions::Dropped::kFailed && !held.finished;

@@ -45,6 +45,7 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   // Of a ticket. `result`: nullptr for one that is not stored.
   Status Finish(Ticket::Held& held, const std::string_view* result);
   Status Free(Ticket::Held& held, bool uncertain);
+  Status Renew(const Ticket::Held& held, milliseconds lease);
   void Dropped(Ticket::Held& held);
 
  private:

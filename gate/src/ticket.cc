@@ -8,6 +8,10 @@ Error NoTicket() {
   return {Code::kInvalid, Effect::kNone, "the ticket was used, or never given"};
 }
 
+Error EffectHappened(const std::string& ref) {
+  return {Code::kInvalid, Effect::kNone, ref + ": its effect has happened, by the word of Final()"};
+}
+
 }  // namespace
 
 Ticket::Ticket() = default;
@@ -70,12 +74,21 @@ Status Ticket::Fail() {
     return NoTicket();
   }
   if (held_->finished) {
-    return Error{Code::kInvalid, Effect::kNone,
-                 held_->ref + ": its effect has happened, by the word of Final()"};
+    return EffectHappened(held_->ref);
   }
   const Status freed = held_->core->Free(*held_, /*uncertain=*/false);
   held_.reset();
   return freed;
+}
+
+Status Ticket::Renew(milliseconds lease) const {
+  if (held_ == nullptr) {
+    return NoTicket();
+  }
+  if (held_->finished) {
+    return EffectHappened(held_->ref);
+  }
+  return held_->core->Renew(*held_, lease);
 }
 
 Status Ticket::Unsure() {

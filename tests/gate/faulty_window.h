@@ -51,7 +51,7 @@ class FaultyWindow final : public Window {
     return inner_->Park(requests, answers);
   }
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override {
-    return inner_->Renew(requests, answers);
+    return Through([&] { return inner_->Renew(requests, answers); });
   }
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override {
     return inner_->Restore(requests, answers);

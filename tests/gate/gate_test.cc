@@ -86,6 +86,50 @@ TEST_P(GateTest, ATicketWithoutAWordCountsAsFailed) {
   EXPECT_EQ(gate().counts().dropped, 2u);
 }
 
+TEST_P(GateTest, AHeartbeatKeepsAnOperationBeyondItsLease) {
+  Open();
+  PreAnswer first = Pre("a");
+  for (int i = 0; i < 3; i++) {
+    Advance(kLease - kAMoment);
+    ASSERT_TRUE(first.ticket.Renew());
+  }
+  Advance(kLease - kAMoment);
+  EXPECT_EQ(Pre("a").state, PreState::kInProgress);
+  ASSERT_TRUE(first.ticket.Final("receipt"));
+  EXPECT_EQ(Pre("a").result, "receipt");
+}
+
+// The longest lease of the windows is ten minutes.
+TEST_P(GateTest, AHeartbeatBringsALeaseOfItsOwn) {
+  constexpr milliseconds kHour = std::chrono::hours(1);
+  Open();
+  PreAnswer first = Pre("a");
+  for (int i = 0; i < 2; i++) {
+    ASSERT_TRUE(first.ticket.Renew(kHour));
+    Advance(kHour - kAMoment);
+    EXPECT_EQ(Pre("a").state, PreState::kInProgress);
+  }
+  Advance(kAMoment + kAMoment);
+  EXPECT_EQ(Pre("a").state, PreState::kUncertain);
+  EXPECT_EQ(first.ticket.Renew().error().code, Code::kFenced);
+  EXPECT_TRUE(first.ticket.Final("late")) << "nobody else had it";
+  EXPECT_EQ(Pre("a").result, "late");
+}
+
+TEST_P(GateTest, AHeartbeatOfAHolderThatIsOvertakenIsRefused) {
+  Open(Level::kGuarded);
+  PreAnswer first = Pre("a");
+  Advance(kLease + kAMoment);
+  PreAnswer next = Pre("a");
+  ASSERT_EQ(next.state, PreState::kPermitted);
+  EXPECT_EQ(first.ticket.Renew().error().code, Code::kFenced);
+  EXPECT_TRUE(first.ticket) << "its word is still to come";
+  ASSERT_TRUE(next.ticket.Renew());
+  ASSERT_TRUE(next.ticket.Final());
+  EXPECT_EQ(next.ticket.Renew().error().code, Code::kInvalid);
+  EXPECT_EQ(first.ticket.Final().error().code, Code::kFenced);
+}
+
 // The riskiest of all rules: an effect that may have happened is never free.
 TEST_P(GateTest, WhereSilenceIsUncertainNothingIsFreedByIt) {
   GateOptions options = Usual();

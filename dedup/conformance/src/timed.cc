@@ -75,6 +75,22 @@ WINDOW_TEST_F(TimedTest, IfTimed, ALongLeaseIsNotRenewedBeyondItsEnd) {
   EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
 }
 
+WINDOW_TEST_F(TimedTest, IfTimed, ARenewalMayBringALeaseBeyondTheLongestOfTheWindow) {
+  const Attempt holder = Alone();
+  Claim(holder);
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(Renew(holder, kLong), Change::kMade);
+    Advance(kLong - kALittle);
+    EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  }
+  EXPECT_EQ(Renew(holder, kALittle + kALittle + kALittle), Change::kMade) << "past its max_lease";
+  Advance(kALittle + kALittle);
+  EXPECT_EQ(Claim(Alone()).answer, Answer::kInFlight);
+  Advance(kALittle + kALittle);
+  EXPECT_EQ(Renew(holder, kLong), Change::kFenced) << "it has ended";
+  EXPECT_EQ(Claim(Alone()).answer, Answer::kGranted);
+}
+
 WINDOW_TEST_F(TimedTest, IfTimed, AClaimRepeatedWithItsTokenKeepsItsOwnLease) {
   const Attempt holder = Leased(kLong);
   Claim(holder);
@@ -93,6 +109,8 @@ WINDOW_TEST_F(TimedTest, IfTimed, TimesThatCannotBeAreRefused) {
   const CompleteRequest complete{.id = "x", .token = {1, 1}, .keep = milliseconds(-1)};
   Change change{};
   EXPECT_FALSE(window().Complete({&complete, 1}, {&change, 1}));
+  const RenewRequest renew{.id = "x", .token = {1, 1}, .lease = milliseconds(-1)};
+  EXPECT_FALSE(window().Renew({&renew, 1}, {&change, 1}));
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
 

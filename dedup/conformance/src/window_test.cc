@@ -102,8 +102,8 @@ Change WindowTest::Park(const Attempt& a, uint64_t entry) {
   return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry});
 }
 
-Change WindowTest::Renew(const Attempt& a) {
-  return One(*window_, &Window::Renew, RenewRequest{a.id, a.token});
+Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
+  return One(*window_, &Window::Renew, RenewRequest{.id = a.id, .token = a.token, .lease = lease});
 }
 
 Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time) {

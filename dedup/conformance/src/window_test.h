@@ -121,7 +121,7 @@ class WindowTest : public ::testing::Test {
   Change Release(const Attempt& attempt);
   Change ReleaseAsUncertain(const Attempt& attempt);
   Change Park(const Attempt& attempt, uint64_t entry);
-  Change Renew(const Attempt& attempt);
+  Change Renew(const Attempt& attempt, milliseconds lease = {});
   Change Restore(std::string_view id, const Coordinates& at, Own own, LogTime time = kNoLogTime);
   Change Committed(const Progress& progress);
   MarkerView Peek(std::string_view id = "x");

@@ -55,7 +55,8 @@ inline constexpr LogTime kNoLogTime = LogTime::min();
 
 // Of CompleteRequest::keep: for ever.
 inline constexpr milliseconds kForEver = milliseconds::max();
-// The most of ClaimRequest::lease, and of a CompleteRequest::keep that is not for ever.
+// The most of ClaimRequest::lease and RenewRequest::lease, and of a CompleteRequest::keep that is
+// not for ever.
 inline constexpr milliseconds kLongestClaim = std::chrono::hours(24 * 365);
 inline constexpr milliseconds kLongestKeep = 100 * kLongestClaim;
 // The words of a kUnavailable from a store that does answer: the ids of the call are contended.
@@ -91,7 +92,7 @@ struct ClaimRequest {
   // nothing, and keeps the id from ageing before it.
   LogTime copies_until = kNoLogTime;
   // Of this claim alone; 0: the window's. It may be longer than the window's max_lease, which then
-  // ends nothing before it. A renewal adds the window's lease, and never shortens the claim.
+  // ends nothing before it. No renewal shortens it.
   milliseconds lease{0};
   // Where a grant would be told as uncertain: kInFlight with `uncertain`, and nothing changes, so
   // that the late truth of an earlier holder still counts.
@@ -143,6 +144,8 @@ struct RenewRequest {
   std::string_view id;
   Token token;
   Coordinates at = {};
+  // Of this renewal alone, from now on, beyond the window's max_lease; 0: the window's.
+  milliseconds lease{0};
 };
 
 struct RestoreRequest {
@@ -243,7 +246,7 @@ struct WindowCapabilities {
   bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
   milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
   milliseconds lease{0};            // a claim that is not renewed ends after it; 0: not said
-  bool timed = false;               // honours ClaimRequest::lease and CompleteRequest::keep
+  bool timed = false;               // honours the `lease` and `keep` of requests
   bool forgets_by_number = false;   // the oldest finished ids go, however long they were to stay
   milliseconds longest_call{0};     // of a claim or a completion; 0: as long as the disk takes
   size_t max_id_bytes = 1024;
@@ -311,8 +314,9 @@ class Window {
   virtual Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) = 0;
 
   // Moves the end of the lease to now + lease, at most max_lease after the grant; also of a lease
-  // that has ended while nobody took the id over. Refused once the ownership that the claim was
-  // made under is over.
+  // that has ended less than max_lease after the grant, while nobody took the id over. A request
+  // with a lease of its own ends at most kLongestClaim after the grant. Refused once the ownership
+  // that the claim was made under is over.
   virtual Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) = 0;
 
   // none -> done, for deliveries that the commit calls finished (rule 29), and open -> done where

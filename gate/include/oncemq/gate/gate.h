@@ -74,7 +74,7 @@ class Retention {
 struct GateOptions {
   // The first part of every key: a-z, 0-9, `.`, `_` and `-`, at most 64.
   std::string application;
-  // How long a holder may be silent: at most a year.
+  // How long a holder may be silent (Ticket::Renew): at most a year.
   milliseconds lease = std::chrono::hours(1);
   Retention retention = Retention::For(std::chrono::hours(24 * 7));
   // How long a result is given to duplicates; 0: as long as the operation is known.
@@ -175,6 +175,12 @@ class Ticket {
   Status Fail();
   // Nobody knows. At the level opaque the operation is uncertain at once, at guarded it is free.
   Status Unsure();
+  // A heartbeat: the lease ends `lease` from now (0: GateOptions::lease), and never earlier than
+  // before; at most a year after Pre(). kFenced: it cannot be renewed any more, because somebody
+  // else has taken the operation over or its lease has ended. The ticket waits for its word all the
+  // same: Final() tells which. Another error: the lease is what it was, or longer; the call may be
+  // repeated. kInvalid after a Final(). Without protection there is nothing to renew.
+  Status Renew(milliseconds lease = milliseconds(0)) const;
 
  private:
   friend class GateCore;
