@@ -4,9 +4,11 @@
 // good.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "disk_window.h"
 #include "fault.h"
@@ -157,6 +159,63 @@ TEST_F(DiskReadErrors, AReadThatFailsOnceWhereAGenerationIsPutAwayLosesNothing) 
     EXPECT_EQ(*unknown, 0) << "after " << after << " reads";
     window_.reset();
   }
+}
+
+// Ids [from, to) without a partition.
+struct AloneIds {
+  AloneIds(int64_t from, int64_t to)
+      : result(1'000, 'r'),
+        answers(static_cast<size_t>(to - from)),
+        changes(static_cast<size_t>(to - from)) {
+    for (int64_t i = from; i < to; i++) {
+      ids.push_back(IdNumber(i));
+    }
+    for (const std::string& id : ids) {
+      const Token token{0xA10E, ++tokens};
+      claims.push_back({.id = id, .token = token});
+      completions.push_back({.id = id, .token = token, .result = result});
+    }
+  }
+
+  static inline uint64_t tokens = 0;
+  const std::string result;
+  std::vector<std::string> ids;
+  std::vector<ClaimRequest> claims;
+  std::vector<CompleteRequest> completions;
+  std::vector<ClaimAnswer> answers;
+  std::vector<Change> changes;
+};
+
+// Its own ids need no look: it reads for the sweep alone.
+TEST(DiskSweepReads, ACompletionWhoseSweepCannotReadIsMadeByItsRepetition) {
+  const TempDir directory{TempDir::Quick()};
+  LocalWindowOptions options = DiskOptions(directory.path() / "store", /*generation=*/1'000);
+  options.level = Level::kOpaque;
+  {
+    const auto before = *OpenLocalWindow(options, SystemClock::Instance());
+    AloneIds old(0, 300);
+    ASSERT_TRUE(before->Claim(old.claims, old.answers));
+    ASSERT_TRUE(before->Complete(old.completions, old.changes));
+  }
+  // By now they lie in a file.
+  const auto window = *OpenLocalWindow(options, SystemClock::Instance());
+  int failed = 0;
+  for (int64_t from = 1'000; from < 1'300; from += 100) {
+    AloneIds batch(from, from + 100);
+    ASSERT_TRUE(window->Claim(batch.claims, batch.answers));
+    Status completed;
+    {
+      const FailingReads failing;
+      completed = window->Complete(batch.completions, batch.changes);
+      failed += failing.failed();
+    }
+    if (!completed) {
+      completed = window->Complete(batch.completions, batch.changes);
+    }
+    ASSERT_TRUE(completed) << ToString(completed.error());
+    EXPECT_EQ(std::count(batch.changes.begin(), batch.changes.end(), Change::kMade), 100);
+  }
+  EXPECT_GT(failed, 0) << "or nothing was read";
 }
 
 }  // namespace

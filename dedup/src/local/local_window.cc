@@ -129,6 +129,13 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   if (Status known = finished_.Look(); !known) {
     return InStore(options_.directory, known.error());
   }
+  if constexpr (std::is_same_v<Request, CompleteRequest>) {
+    // Ids without a partition come without commits, so their completions pay for the sweep. It
+    // reads: before anything has changed, so that a completion that fails can be repeated.
+    if (const auto swept = finished_.SweepTimed(); !swept) {
+      return InStore(options_.directory, swept.error());
+    }
+  }
   const auto locate = [&](size_t i) { return found[i]; };
   Status room;
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
@@ -150,12 +157,6 @@ Status LocalWindow::Apply(std::span<const Request> requests, std::span<Reply> re
   }
   for (size_t i = 0; i < requests.size(); i++) {
     engine_.One(requests[i], found[i], replies[i]);
-  }
-  if constexpr (std::is_same_v<Request, CompleteRequest>) {
-    // They come without commits, so their completions pay for the sweep.
-    if (const auto swept = finished_.SweepTimed(); !swept) {
-      return InStore(options_.directory, swept.error());
-    }
   }
   return finished_.changed() ? Write() : Status();
 }

@@ -124,9 +124,8 @@ Status TimedIds::Sweep(LogTime now, RocksBatch& batch) {
           return false;
         }
         const auto row = DecodeTimed(value);
-        // Not one that the present batch has finished again.
         const bool ended = row && (row->until <= now || ONCEMQ_MUTANT("local-kept-id-swept"));
-        if (ended && !rows_.contains(key)) {
+        if (ended) {
           batch.Delete(kFacts, key);
         }
         return true;

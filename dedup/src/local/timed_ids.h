@@ -31,8 +31,9 @@ class TimedIds {
   std::optional<IdRecord> Find(std::string_view id, bool digest, LogTime now) const;
   void Append(const IdRecord& record, LogTime until, RocksBatch& batch);
 
-  // After the batch's appends. Now and then one step of a sweep: looks at some rows, more than were
-  // appended since the last one, and drops those that are kept no longer.
+  // Before the batch's appends. Now and then one step of a sweep: looks at some rows, more than
+  // were appended since the last one, and drops those that are kept no longer. A batch that
+  // finishes such an id again puts it back.
   Status Sweep(LogTime now, RocksBatch& batch);
 
  private:
