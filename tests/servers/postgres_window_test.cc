@@ -104,6 +104,24 @@ class PostgresWindowTest : public ::testing::Test {
         {"UPDATE accounts SET cents = cents - $1 WHERE name = $2", {cents, from}});
   }
 
+  // So many ids without a partition, in one batch.
+  void FinishAlone(Window& window, int count, milliseconds keep) {
+    std::vector<std::string> ids;
+    std::vector<ClaimRequest> claims;
+    std::vector<CompleteRequest> done;
+    for (int i = 0; i < count; i++) {
+      ids.push_back("alone-" + std::to_string(++tokens_));
+    }
+    for (const std::string& id : ids) {
+      claims.push_back({.id = id, .token = {7, ++tokens_}});
+      done.push_back({.id = id, .token = claims.back().token, .keep = keep});
+    }
+    std::vector<ClaimAnswer> answers(ids.size());
+    std::vector<Change> changes(ids.size());
+    EXPECT_TRUE(window.Claim(claims, answers));
+    EXPECT_TRUE(window.Complete(done, changes));
+  }
+
   PostgresServer* server_ = nullptr;
   std::unique_ptr<PostgresServer> own_;
   std::unique_ptr<SqlClient> client_;
@@ -490,30 +508,27 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
 // No partition was ever owned, so no commit sweeps: a gate's ids.
 TEST_F(PostgresWindowTest, IdsWithoutAPartitionAreSweptOnceTheirTimeHasEnded) {
   const auto window = Open(Level::kOpaque);
-  std::vector<std::string> ids;
-  for (int i = 0; i < 100; i++) {
-    ids.push_back("alone-" + std::to_string(i));
-  }
-  std::vector<ClaimRequest> claims;
-  std::vector<CompleteRequest> done;
-  for (size_t i = 0; i < ids.size(); i++) {
-    claims.push_back({.id = ids[i], .token = {7, ++tokens_}});
-    done.push_back(
-        {.id = ids[i], .token = claims.back().token, .keep = i < 10 ? kForEver : milliseconds(1)});
-  }
-  std::vector<ClaimAnswer> answers(ids.size());
-  std::vector<Change> changes(ids.size());
-  ASSERT_TRUE(window->Claim(claims, answers));
-  ASSERT_TRUE(window->Complete(done, changes));
-  const std::string_view last = ids.back();
-  MarkerView view;
-  ASSERT_TRUE(Eventually(milliseconds(10'000), [&] {
-    return window->Peek({&last, 1}, {&view, 1}) && view.state == MarkerState::kNone;
+  FinishAlone(*window, 10, kForEver);
+  FinishAlone(*window, 90, milliseconds(1));
+  uint64_t gone = 0;
+  EXPECT_TRUE(Eventually(milliseconds(10'000), [&] {
+    gone += window->DropAged(milliseconds(10'000)).value_or(0);
+    return gone == 90;
   }));
-  const auto gone = window->DropAged(milliseconds(10'000));
-  ASSERT_TRUE(gone) << ToString(gone.error());
-  EXPECT_EQ(*gone, 90u);
   EXPECT_EQ(window->Stat()->front().history, 10u);
+}
+
+TEST_F(PostgresWindowTest, APartitionWithoutAWatermarkPinsNoIdsWithoutAPartition) {
+  auto options = Options(Level::kOpaque);
+  options.remember = milliseconds(64);  // then a pass may begin each millisecond
+  const auto window = *OpenPostgresWindow(server_->url(), options);
+  ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+  uint64_t finished = 0;
+  EXPECT_TRUE(Eventually(milliseconds(20'000), [&] {
+    FinishAlone(*window, 256, milliseconds(1));
+    finished += 256;
+    return window->Stat()->front().history < finished;
+  }));
 }
 
 // Plans are made while the table is empty, and nobody analyzes it in time.

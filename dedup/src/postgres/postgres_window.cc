@@ -476,8 +476,13 @@ void PostgresWindow::SweepForIdsAlone(std::span<const CompleteRequest> requests)
       [](const CompleteRequest& request) { return request.at.partition == kNoPartition; }));
   const uint64_t before = alone_.fetch_add(alone);
   if ((before + alone) / kEach != before / kEach) {
+    const BootTime now = BootNow();
+    const bool due = now >= alone_at_.load();
+    if (due) {
+      alone_at_ = now + SweepEvery();
+    }
     // Only the space depends on it.
-    static_cast<void>(Sweep(1, BootNow() + options_.call));
+    static_cast<void>(Sweep(1, now + options_.call, due));
   }
 }
 

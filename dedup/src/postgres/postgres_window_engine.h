@@ -6,6 +6,7 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -118,7 +119,10 @@ class PostgresWindow final : public Window {
   void SweepForIdsAlone(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.
-  Result<uint64_t> Sweep(int steps, BootTime until);
+  // `alone`: a pass begins in any case, for ids without a partition.
+  Result<uint64_t> Sweep(int steps, BootTime until, bool alone);
+  // From one pass to the next: of log time, or of the clock for ids without a partition.
+  milliseconds SweepEvery() const { return std::max(options_.remember / 64, milliseconds(1)); }
   // Of one transaction; the next one passes fewer blocks if this one takes too long.
   Result<SqlAnswer> SweepOnce(const SqlStatement& statement);
 
@@ -129,6 +133,7 @@ class PostgresWindow final : public Window {
   Scope scope_;
   std::atomic<int64_t> sweep_blocks_{kSweepBlocks};
   std::atomic<uint64_t> alone_{0};  // ids without a partition that were completed here
+  std::atomic<BootTime> alone_at_{BootTime::min()};  // when their next pass may begin here
 
   StoreGuard guarded_{"PostgreSQL"};
   Mutex mutex_;

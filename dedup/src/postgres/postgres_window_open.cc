@@ -318,7 +318,7 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
     answers[i] = (*changed)[i].affected == 1 ? Change::kMade : Change::kFenced;
   }
   // Only the space depends on it.
-  if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call); !swept) {
+  if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, /*alone=*/false); !swept) {
     LogSeldom(LogLevel::kWarn, "window",
               "PostgreSQL could not forget old ids; a later commit asks again",
               {{"schema", options_.schema}, {"error", ToString(swept.error())}});
@@ -339,12 +339,16 @@ Result<SqlAnswer> PostgresWindow::SweepOnce(const SqlStatement& statement) {
 }
 
 // Some blocks at a time; the rest goes with a later commit, of any process.
-Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until) {
+Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
   const int64_t allowed = (options_.remember + options_.skew).count();
-  const int64_t step = std::max<int64_t>(options_.remember.count() / 64, 1);
-  const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, step});
+  const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, SweepEvery().count()});
   if (const auto begun = SweepOnce(begin); !begun) {
     return begun.error();
+  }
+  if (alone) {
+    if (const auto begun = SweepOnce(Text("begin_alone", {scope_.number})); !begun) {
+      return begun.error();
+    }
   }
   uint64_t gone = 0;
   for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
@@ -364,7 +368,7 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until) {
 }
 
 Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
-  return Sweep(std::numeric_limits<int>::max(), BootNow() + within);
+  return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*alone=*/true);
 }
 
 Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,

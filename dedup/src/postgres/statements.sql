@@ -202,6 +202,11 @@ FROM (SELECT coalesce(@slowest@, @clock@ / 1000) AS mark,
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
   AND slowest.mark - $2 >= s.sweeps + $3
 
+-- name: begin_alone
+-- For the ids without a partition, also where a partition pins the others or the log stands still.
+-- The pass takes none of those that the last one left.
+UPDATE @schema@.window_scopes SET swept = 0 WHERE scope = $1 AND swept IS NULL
+
 -- name: mark
 -- First the horizon, committed, then the rows go: one that is missing must not look new (rule 26).
 UPDATE @schema@.window_scopes AS s SET horizon = greatest(s.horizon, aged.newest + 1)

@@ -17,7 +17,7 @@
 // call takes at most `within`, retries included. The first one after an outage, one with earlier
 // contents and one that finds a conflict need several calls of the window, none of which begins
 // after `within`. In PostgreSQL one Final() in 256 sweeps ended operations after its own, in three
-// more.
+// or four more.
 //
 // Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
 // effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
