@@ -47,7 +47,8 @@
 namespace oncemq {
 
 // How long a finished operation is known: for at most a century, or for ever. A moment that is
-// further away is for ever.
+// further away is for ever. What is left until it is reckoned once, at Final(), by the caller's
+// clock; from then on the clock of the store counts.
 class Retention {
  public:
   static Retention Forever() { return Retention(Kind::kFor, kForEver, {}); }
@@ -77,7 +78,8 @@ struct GateOptions {
   // How long a holder may be silent (Ticket::Renew): at most a year.
   milliseconds lease = std::chrono::hours(1);
   Retention retention = Retention::For(std::chrono::hours(24 * 7));
-  // How long a result is given to duplicates; 0: as long as the operation is known.
+  // How long a result is given to duplicates; 0: as long as the operation is known. By the clocks
+  // of the callers: where they differ, it ends so much earlier or later.
   milliseconds keep_result{0};
   // A whole call, Pre() or Final(), with its retries. The window's longest call must fit in.
   milliseconds within{200};
