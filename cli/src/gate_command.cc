@@ -43,50 +43,45 @@ Result<std::unique_ptr<Window>> WindowOfFile(const GateArguments& arguments, boo
   return changes ? OpenToCheck(*options, kGateCall) : OpenForLook(*options, kGateCall);
 }
 
-Level GateLevelOf(const GateArguments& arguments) {
-  return arguments.level == "guarded" ? Level::kGuarded : Level::kOpaque;
+// Of either server.
+template <class Options>
+[[maybe_unused]] Options GateOptionsOf(const GateArguments& arguments, bool changes) {
+  Options options;
+  options.scope = arguments.scope;
+  options.level = arguments.level == "guarded" ? Level::kGuarded : Level::kOpaque;
+  options.call = kGateCall;
+  options.look_only = true;
+  options.check_rights = changes;
+  return options;
 }
 
+Result<std::unique_ptr<Window>> WindowInDatabase([[maybe_unused]] const std::string& at,
+                                                 [[maybe_unused]] const GateArguments& arguments,
+                                                 [[maybe_unused]] bool changes) {
 #ifdef ONCEMQ_WITH_POSTGRES
-Result<std::unique_ptr<Window>> WindowInDatabase(const std::string& at,
-                                                 const GateArguments& arguments, bool changes) {
-  PostgresWindowOptions options;
+  auto options = GateOptionsOf<PostgresWindowOptions>(arguments, changes);
   options.schema = arguments.schema.empty() ? options.schema : arguments.schema;
-  options.scope = arguments.scope;
-  options.level = GateLevelOf(arguments);
-  options.call = kGateCall;
-  options.look_only = true;
-  options.check_rights = changes;
   return OpenPostgresWindow(at, options);
-}
 #else
-Result<std::unique_ptr<Window>> WindowInDatabase(const std::string&, const GateArguments&, bool) {
   return WrongGateArguments("this build has no window in PostgreSQL (ONCEMQ_WITH_POSTGRES=OFF)");
-}
 #endif
+}
 
+Result<std::unique_ptr<Window>> WindowInRedis([[maybe_unused]] const std::string& at,
+                                              [[maybe_unused]] const GateArguments& arguments,
+                                              [[maybe_unused]] bool changes) {
 #ifdef ONCEMQ_WITH_REDIS
-Result<std::unique_ptr<Window>> WindowInRedis(const std::string& at, const GateArguments& arguments,
-                                              bool changes) {
-  RedisWindowOptions options;
+  auto options = GateOptionsOf<RedisWindowOptions>(arguments, changes);
   options.prefix = arguments.prefix.empty() ? options.prefix : arguments.prefix;
-  options.scope = arguments.scope;
-  options.level = GateLevelOf(arguments);
-  options.call = kGateCall;
-  options.look_only = true;
-  options.check_rights = changes;
   return OpenRedisWindow(at, options);
-}
 #else
-Result<std::unique_ptr<Window>> WindowInRedis(const std::string&, const GateArguments&, bool) {
   return WrongGateArguments("this build has no window in Redis (ONCEMQ_WITH_REDIS=OFF)");
-}
 #endif
+}
 
 Result<std::unique_ptr<Window>> WindowAt(const GateArguments& arguments, bool changes) {
-  if (HasPassword(arguments.at)) {
-    return WrongGateArguments(
-        "an address with a password in it belongs into the environment, as ONCEMQ_WINDOW");
+  if (const Status fit = NoPasswordIn(arguments.at, "ONCEMQ_WINDOW"); !fit) {
+    return fit.error();
   }
   const char* variable = std::getenv("ONCEMQ_WINDOW");
   const std::string at = !arguments.at.empty() ? arguments.at : variable ? variable : "";

@@ -38,12 +38,16 @@ int LockFailed(const Error& error) {
                                             : kExitFailed;
 }
 
-bool HasPassword(std::string_view address) {
+Status NoPasswordIn(std::string_view address, std::string_view variable) {
   const size_t scheme = address.find("://");
   const size_t user = scheme == std::string_view::npos ? 0 : scheme + 3;
   const size_t at = address.rfind('@');
-  return at != std::string_view::npos && at > user &&
-         address.substr(user, at - user).find(':') != std::string_view::npos;
+  const bool has_user = at != std::string_view::npos && at > user;
+  if (!has_user || address.substr(user, at - user).find(':') == std::string_view::npos) {
+    return {};
+  }
+  return RefusedPlace("an address with a password in it belongs into the environment, as " +
+                      std::string(variable));
 }
 
 Status SeenByOthers(std::string_view address) {
@@ -85,9 +89,8 @@ Result<bool> LocksByCatalogue(const LockArguments& arguments) {
 }
 
 Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) {
-  if (HasPassword(arguments.at)) {
-    return RefusedPlace(
-        "an address with a password in it belongs into the environment, as ONCEMQ_LOCKS");
+  if (const Status fit = NoPasswordIn(arguments.at, "ONCEMQ_LOCKS"); !fit) {
+    return fit.error();
   }
   const auto by_name = LocksByCatalogue(arguments);
   if (!by_name) {

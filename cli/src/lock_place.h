@@ -15,8 +15,9 @@ namespace oncemq {
 
 // Tells people, and says which exit code that is.
 int LockFailed(const Error& error);
-// Everybody on a host can read the arguments of a command.
-bool HasPassword(std::string_view address);
+// kInvalid: there is a password in it, and everybody on a host can read the arguments of a command.
+// `variable`: where it belongs.
+Status NoPasswordIn(std::string_view address, std::string_view variable);
 // Locks in memory can be seen by their own process only, so by no command: kInvalid.
 Status SeenByOthers(std::string_view address);
 // Whether a command goes by a catalogue: its arguments decide, else the environment, in which

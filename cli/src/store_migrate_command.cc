@@ -42,9 +42,8 @@ Result<MigrationPlace> PlaceOf(const MigrateArguments& arguments) {
   if (!arguments.config.empty()) {
     return PlaceOfFile(arguments.config);
   }
-  if (HasPassword(arguments.at)) {
-    return MigrationRefused(
-        "an address with a password in it belongs into the environment, as ONCEMQ_WINDOW");
+  if (const Status fit = NoPasswordIn(arguments.at, "ONCEMQ_WINDOW"); !fit) {
+    return fit.error();
   }
   MigrationPlace place{Said(arguments.at, "ONCEMQ_WINDOW"), arguments.schema};
   if (place.schema.empty()) {

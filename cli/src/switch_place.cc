@@ -18,9 +18,8 @@ Error Invalid(std::string why) {
 Result<std::vector<NamedLocks>> SwitchedStoresOf(const LockArguments& arguments) {
   std::vector<std::string> words = arguments.stores;
   for (const std::string& word : words) {
-    if (HasPassword(word)) {
-      return Invalid(
-          "an address with a password in it belongs into the environment: ONCEMQ_STORES");
+    if (const Status fit = NoPasswordIn(word, "ONCEMQ_STORES"); !fit) {
+      return fit.error();
     }
   }
   if (words.empty()) {
@@ -61,8 +60,8 @@ Result<SwitchedPlan> ByAddress(const LockArguments& arguments) {
   if (!stores) {
     return stores.error();
   }
-  if (HasPassword(arguments.record)) {
-    return Invalid("an address with a password in it belongs into the environment: ONCEMQ_RECORD");
+  if (const Status fit = NoPasswordIn(arguments.record, "ONCEMQ_RECORD"); !fit) {
+    return fit.error();
   }
   auto record = OpenSwitchStore(Said(arguments.record, "ONCEMQ_RECORD"), arguments.board);
   if (!record) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "command_fixture.h"
 
@@ -195,6 +196,20 @@ TEST_F(Command, ASecondProcessOnOneJournalIsRefusedAndTheFirstGoesOn) {
   EXPECT_THAT(second.err, HasSubstr("is in use by another member"));
   ASSERT_EQ(kill(first.pid(), SIGTERM), 0);
   EXPECT_EQ(first.Wait(30s), 5) << "it has met no broker, and nothing else";
+}
+
+TEST_F(Command, NoAddressWithAPasswordIsTakenFromTheArguments) {
+  const std::string at = "redis://u:hunter2@127.0.0.1:1";
+  const std::pair<std::string, std::string> commands[] = {
+      {"lock ls --at " + at, "LOCKS"},
+      {"lock ls --space s --record " + at + " --store a=redis://127.0.0.1:1", "RECORD"},
+      {"lock ls --space s --record redis://127.0.0.1:1 --store a=" + at, "STORES"},
+      {"gate show ref --scope s --at " + at, "WINDOW"}};
+  for (const auto& [command, variable] : commands) {
+    const Ended told = Run(command);
+    EXPECT_EQ(told.code, 2) << command;
+    ExpectOneLine(told, "belongs into the environment, as ONCEMQ_" + variable + "\n");
+  }
 }
 
 TEST_F(Command, ARunWithoutABrokerSaysSoAndFails) {
