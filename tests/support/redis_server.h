@@ -37,6 +37,8 @@ class RedisServer {
   void Kill9() { process_->Kill9(); }
   // A replica becomes a master, as a sentinel or an operator would have it.
   void Promote();
+  // The first 64 bytes of its answer to a line of words; also of a replica and a sentinel.
+  std::string Say(const std::string& line) const;
   // On the same port, with the data that are on disk: none, unless the arguments say otherwise.
   void Restart();
 
@@ -44,7 +46,6 @@ class RedisServer {
   RedisServer(std::vector<std::string> arguments, bool sentinel)
       : arguments_(std::move(arguments)), sentinel_(sentinel) {}
   bool Answers() const;
-  std::string Say(const std::string& line) const;
 
   const std::vector<std::string> arguments_;
   const bool sentinel_;

@@ -5,6 +5,14 @@
 #include "oncemq/clients/redis_client.h"
 
 namespace oncemq {
+namespace {
+
+// Since version 8 Valkey calls its mode `server_mode`.
+bool IsCluster(std::string_view info) {
+  return RedisInfo(info, "redis_mode") == "cluster" || RedisInfo(info, "server_mode") == "cluster";
+}
+
+}  // namespace
 
 std::string_view RedisInfo(std::string_view info, std::string_view name) {
   const std::string wanted = "\n" + std::string(name) + ":";
@@ -16,6 +24,12 @@ std::string_view RedisInfo(std::string_view info, std::string_view name) {
   return info.substr(0, info.find_first_of("\r\n"));
 }
 
+std::string RedisServerOf(std::string_view info) {
+  const std::string_view valkey = RedisInfo(info, "valkey_version");
+  return valkey.empty() ? "Redis " + std::string(RedisInfo(info, "redis_version"))
+                        : "Valkey " + std::string(valkey);
+}
+
 Status CheckRedisKeeps(std::string_view info, std::string_view contents) {
   const auto refuse = [contents](std::string why) {
     return Error{Code::kInvalid, Effect::kNone,
@@ -24,9 +38,9 @@ Status CheckRedisKeeps(std::string_view info, std::string_view contents) {
   const std::string_view version = RedisInfo(info, "redis_version");
   const auto major = ParseDecimal(version.substr(0, version.find('.')));
   if (!major || *major < 5) {
-    return refuse("version 5.0 or newer is needed, this is " + std::string(version));
+    return refuse("version 5.0 or newer is needed, this is " + RedisServerOf(info));
   }
-  if (RedisInfo(info, "redis_mode") == "cluster") {
+  if (IsCluster(info)) {
     return refuse("a cluster cannot be used");
   }
   const std::string_view policy = RedisInfo(info, "maxmemory_policy");

@@ -117,6 +117,9 @@ Error RedisError(std::string_view text);
 
 // The value of a line "name:value" of the server's INFO.
 std::string_view RedisInfo(std::string_view info, std::string_view name);
+// By its INFO, the name and version of a server: "Redis 7.0.15", or "Valkey 8.0.1", which answers
+// with a version of Redis, too.
+std::string RedisServerOf(std::string_view info);
 // By its INFO, whether a server may keep `contents` ("locks"). Failure: kInvalid, for a cluster, an
 // old version, or a server that may evict keys.
 Status CheckRedisKeeps(std::string_view info, std::string_view contents);
