@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/line_pool.h"
@@ -81,6 +82,7 @@ RedisScript::~RedisScript() = default;
 struct RedisClient::Parts {
   const RedisPlace place;
   const RedisTimes times;
+  const RedisJudge judge;
   LinePool<RedisLine> pool;
 
   Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
@@ -89,7 +91,8 @@ struct RedisClient::Parts {
         [](RedisLine& line) { return line.Fresh() || ONCEMQ_MUTANT("redis-dead-line-used"); },
         [&] {
           return RedisLine::Open(
-              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
+              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect),
+              judge);
         });
   }
 };
@@ -100,11 +103,12 @@ RedisClient::~RedisClient() = default;
 
 Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
                                                        const RedisTimes& times,
-                                                       size_t max_connections) {
+                                                       size_t max_connections, RedisJudge judge) {
   if (place.hosts.empty() && place.socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
-  std::unique_ptr<Parts> parts(new Parts{place, times, LinePool<RedisLine>(max_connections)});
+  std::unique_ptr<Parts> parts(
+      new Parts{place, times, std::move(judge), LinePool<RedisLine>(max_connections)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();

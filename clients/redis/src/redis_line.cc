@@ -129,7 +129,8 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisPlace& place,
                    place, host, until);
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, BootTime until) {
+Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, BootTime until,
+                                                   const RedisJudge& judge) {
   if (const Status sound = CheckTls(place); !sound) {
     return sound.error();
   }
@@ -149,7 +150,7 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, Boot
   if (!line) {
     return line;
   }
-  if (const Status done = (*line)->LogIn(place, until); !done) {
+  if (const Status done = (*line)->LogIn(place, until, judge); !done) {
     return done.error();
   }
   return line;
@@ -183,7 +184,7 @@ Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime unti
   return Unavailable(Effect::kNone, "no sentinel says who is master: " + why);
 }
 
-Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
+Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudge& judge) {
   std::vector<RedisCommand> commands;
   const std::string database = std::to_string(place.database);
   if (!place.user.empty()) {
@@ -194,14 +195,18 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
   if (place.database != 0) {
     commands.push_back({"SELECT", database});
   }
+  const size_t asks_role = commands.size();
   commands.push_back({"ROLE"});
+  if (judge) {
+    commands.push_back({"INFO"});
+  }
   const auto answers = Run(commands, until);
   if (!answers) {
     Error error = answers.error();
     error.effect = Effect::kNone;  // nothing of the caller's was sent
     return error;
   }
-  const RedisReply& role = answers->back();
+  const RedisReply& role = (*answers)[asks_role];
   for (const RedisReply& answer : *answers) {
     if (answer.kind != RedisReply::Kind::kError) {
       continue;
@@ -222,7 +227,7 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until) {
       role.list.front().text != "master" && !ONCEMQ_MUTANT("redis-replica-is-master")) {
     return Unavailable(Effect::kNone, "this Redis is no master, but a " + role.list.front().text);
   }
-  return {};
+  return judge ? judge(answers->back().text) : Status();
 }
 
 bool RedisLine::Fresh() {

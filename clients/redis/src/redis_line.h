@@ -23,7 +23,8 @@ namespace oncemq {
 class RedisLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, BootTime until);
+  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, BootTime until,
+                                                 const RedisJudge& judge = {});
 
   // False: the server has hung up, or said something that nobody asked for.
   bool Fresh();
@@ -51,7 +52,7 @@ class RedisLine {
   static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const RedisPlace& place,
                                                       const RedisHost& host, BootTime until);
   static Result<RedisHost> AskSentinels(const RedisPlace& place, BootTime until);
-  Status LogIn(const RedisPlace& place, BootTime until);
+  Status LogIn(const RedisPlace& place, BootTime until, const RedisJudge& judge);
 
   const ContextPtr context_;
   const std::unique_ptr<RedisWire> wire_;

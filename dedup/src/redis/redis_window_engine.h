@@ -23,6 +23,7 @@
 #include "oncemq/dedup/redis_window.h"
 #include "oncemq/dedup/store_stat.h"
 #include "redis_ids.h"
+#include "server_judge.h"
 #include "window_scripts.h"
 
 namespace oncemq {
@@ -79,7 +80,7 @@ class RedisWindow final : public Window {
 
   RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
               const Server& server, std::string_view clock);
-  static Result<Server> Check(RedisClient& client);
+  static Result<Server> SetUp(RedisClient& client, const ServerJudge::Server& found);
   // Of options_.scope; made where it is missing.
   Result<std::shared_ptr<const Scope>> FindScope();
   Status CheckRights();

@@ -2,7 +2,6 @@
 // The window in Redis: how it is opened, and how it recognises a server that has lost changes.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
@@ -11,6 +10,7 @@
 #include "oncemq/base/random.h"
 #include "packed.h"
 #include "redis_window_engine.h"
+#include "server_judge.h"
 
 namespace oncemq {
 namespace {
@@ -107,15 +107,9 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
       scripts_(clock),
       client_(std::move(client)) {}
 
-// That it is a master is checked by the client, on each connection.
-Result<RedisWindow::Server> RedisWindow::Check(RedisClient& client) {
-  const auto info = client.Run(RedisCommand{"INFO"});
-  if (!info) {
-    return info.error();
-  }
-  if (Status fit = CheckRedisKeeps(info->text, "a window"); !fit) {
-    return fit.error();
-  }
+// Whether it fits is judged on each connection, and by the client that it is a master.
+Result<RedisWindow::Server> RedisWindow::SetUp(RedisClient& client,
+                                               const ServerJudge::Server& found) {
   const std::array commands{RedisCommand{"CONFIG", "GET", "hash-max-*"}};
   const auto config = client.Run(commands);
   if (!config) {
@@ -126,11 +120,8 @@ Result<RedisWindow::Server> RedisWindow::Check(RedisClient& client) {
   // A hash that is not packed is none the better for few ids.
   const bool packs = value == 0 || value >= kPackedValue;
   const uint64_t ids = std::min((fields == 0 ? kLeastListpack : fields) * 3 / 4, kPackedIds);
-  const std::string_view replicas = RedisInfo(info->text, "connected_slaves");
-  int connected = 0;
-  std::from_chars(replicas.data(), replicas.data() + replicas.size(), connected);
-  return Server{.keeps = RedisInfo(info->text, "aof_enabled") == "1",
-                .replicas = connected,
+  return Server{.keeps = found.keeps,
+                .replicas = found.replicas,
                 .bucket_ids = packs ? std::max<uint64_t>(ids, 1) : kPackedIds};
 }
 
@@ -144,11 +135,13 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (!place) {
     return place.error();
   }
-  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  const auto judge = std::make_shared<ServerJudge>(options.scope);
+  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections,
+                                  [judge](std::string_view info) { return (*judge)(info); });
   if (!client) {
     return client.error();
   }
-  const auto server = Check(**client);
+  const auto server = SetUp(**client, judge->server());
   if (!server) {
     return server.error();
   }
@@ -160,6 +153,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (!scope) {
     return scope.error();
   }
+  judge->Opened();
   MutexLock lock(window->mutex_);
   window->belief_.scope = *std::move(scope);
   return window;

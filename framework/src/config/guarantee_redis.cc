@@ -37,8 +37,8 @@ void SayLostChanges(const ServiceOptions& options, GuaranteeText& text) {
   SayCompletion(options.runtime, "An owner whose window is new, or behind the commit,", text);
   text.Say(
       "A single key that is deleted or evicted goes unseen, and its id is new. So a server that "
-      "may evict (`maxmemory-policy` is not `noeviction`) is refused at the start, and "
-      "the keys of an application belong to one user of Redis (docs/windows.md).");
+      "may evict (`maxmemory-policy` is not `noeviction`) is refused, at the start and after "
+      "a failover, and the keys of an application belong to one user of Redis (docs/windows.md).");
 }
 
 }  // namespace

@@ -19,7 +19,9 @@
 //
 // Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
 // cluster, a version before 5, a missing right and a scope that belongs to another group;
-// kUnavailable and kTimeout for outages, and for a replica.
+// kUnavailable and kTimeout for outages, and for a replica. Each new connection is judged like the
+// first one: after a failover to a server that would be refused, calls are kUnavailable until it is
+// set up anew, or another one is master. A setting that changes under a connection goes unseen.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once

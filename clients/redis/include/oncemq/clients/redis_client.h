@@ -33,6 +33,9 @@ struct RedisReply {
 
 using RedisCommand = std::vector<std::string_view>;
 
+// By its INFO, whether the server of a new connection is fit. An Error refuses the connection.
+using RedisJudge = std::function<Status(std::string_view info)>;
+
 struct RedisTimes {
   milliseconds connect{1'000};
   milliseconds call{2'000};  // one round trip, waiting for a connection included
@@ -56,10 +59,12 @@ class RedisScript {
 // Thread safety: any thread.
 class RedisClient {
  public:
-  // Connects once, so that a wrong place or password shows at the start.
+  // Connects once, so that a wrong place or password shows at the start. `judge` is asked about
+  // each connection, on any thread, before a call uses it: after a failover the server is another.
   static Result<std::unique_ptr<RedisClient>> Open(const RedisPlace& place,
                                                    const RedisTimes& times = {},
-                                                   size_t max_connections = 16);
+                                                   size_t max_connections = 16,
+                                                   RedisJudge judge = {});
   ~RedisClient();
   RedisClient(const RedisClient&) = delete;
   RedisClient& operator=(const RedisClient&) = delete;
