@@ -164,6 +164,11 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   CLI::App* window = app.add_subcommand(
       "window", "Look into the window of a running service, or of a stopped one");
   window->require_subcommand(1);
+  window->footer(
+      "Examples:\n"
+      "  oncemq window stat -c service.yaml\n"
+      "  oncemq window show ID --socket /run/payments/admin.sock\n"
+      "  oncemq window forget ID --why 'refund booked twice' -c service.yaml");
   CLI::App* stat = window->add_subcommand("stat", "What it holds, store by store");
   AddWindowPlace(*stat, arguments);
   CLI::App* show = window->add_subcommand("show", "What it keeps of one id");
@@ -204,6 +209,10 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
   CLI::App* gate = app.add_subcommand(
       "gate", "An operation of a gate whose window is on a server: look, and resolve");
   gate->require_subcommand(1);
+  gate->footer(
+      "Examples:\n"
+      "  oncemq gate show REF --at redis://localhost --scope orders\n"
+      "  oncemq gate resolve REF -c service.yaml --not-applied --why 'not in the statement'");
   CLI::App* show = gate->add_subcommand("show", "What is on record of an operation");
   AddGatePlace(*show, arguments);
   show->add_flag("--json", arguments.json, "As one JSON object");

@@ -110,6 +110,8 @@ Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments, bool chan
   // The application's own retention is not known here, and a shorter one would run it again.
   options.retention = Retention::Forever();
   options.within = std::max(kGateWithin, (*window)->capabilities().longest_call);
+  // A resolve that fails between its two calls leaves its claim for so long.
+  options.lease = 2 * options.within;
   options.audit_file = arguments.audit_file;
   return Gate::Open(*std::move(window), options);
 }
@@ -153,13 +155,14 @@ int GateResolveCommand(const GateArguments& arguments) {
     std::cerr << "say --applied or --not-applied\n";
     return kExitUsage;
   }
-  const auto gate = OpenGate(arguments, true);
-  if (!gate) {
-    return GateFailed(gate.error());
-  }
   const std::string_view command =
       arguments.applied ? "gate resolve --applied" : "gate resolve --not-applied";
   AuditWindow(command, SafeText(arguments.ref), arguments.why, "begins");
+  const auto gate = OpenGate(arguments, true);
+  if (!gate) {
+    AuditWindow(command, SafeText(arguments.ref), arguments.why, ToString(gate.error()));
+    return GateFailed(gate.error());
+  }
   const Status resolved = (*gate)->Resolve(
       arguments.ref, arguments.applied ? Gate::Outcome::kApplied : Gate::Outcome::kNotApplied,
       arguments.why);

@@ -93,6 +93,7 @@ class ServerWindowFixture : public Command {
         Run("gate resolve shop/" + std::string(64, '0') + " --applied --why seen " + place);
     EXPECT_EQ(unknown.code, code) << unknown.err;
     EXPECT_THAT(unknown.err, ::testing::HasSubstr(why)) << place;
+    EXPECT_THAT(unknown.err, ::testing::HasSubstr("\"why\":\"seen\",\"result\":\"begins\""));
   }
 
   void ExpectForgottenOnceFinished(Window& window, const std::string& file) const {

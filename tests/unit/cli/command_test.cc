@@ -41,6 +41,12 @@ TEST_F(Command, HelpIsAResult) {
   EXPECT_EQ(ended.err, "");
 }
 
+TEST_F(Command, TheHelpOfAGroupHasExamples) {
+  for (const std::string group : {"gate", "window"}) {
+    EXPECT_THAT(Run(group + " --help").out, HasSubstr("Examples:\n  oncemq " + group + " "));
+  }
+}
+
 TEST_F(Command, AnUnknownCommandIsExplained) {
   const Ended ended = Run("chekc");
   EXPECT_EQ(ended.code, 2);
