@@ -70,6 +70,9 @@ class PostgresWindow final : public Window {
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
 
+  // Of a scope whose ids are released: nothing of it is left, and no call follows.
+  Status RemoveScope();
+
  private:
   struct Scope {
     int64_t number = 0;

@@ -249,6 +249,12 @@ SET swept = CASE WHEN (step.swept + $2) * current_setting('block_size')::bigint
 FROM step WHERE s.scope = $1
 RETURNING s.swept, (SELECT count(*) FROM gone) + (SELECT count(*) FROM alone)
 
+-- name: remove_ids
+DELETE FROM @schema@.window_ids WHERE scope = $1
+
+-- name: remove_scope
+DELETE FROM @schema@.window_scopes WHERE scope = $1
+
 -- name: counts
 SELECT count(*) FILTER (WHERE state = 2), count(*) FILTER (WHERE state = 1),
   count(*) FILTER (WHERE state = 3), pg_total_relation_size('@schema@.window_ids')

@@ -55,6 +55,9 @@ class RedisWindow final : public Window {
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
 
+  // Of a scope whose ids are released: nothing of it is left, and no call follows.
+  Status RemoveScope();
+
  private:
   using Partition = std::pair<uint32_t, int32_t>;
   // As the store has it until it is lost.

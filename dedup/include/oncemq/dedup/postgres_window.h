@@ -29,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -66,6 +67,14 @@ WindowCapabilities PostgresWindowCapabilities();
 // The address as of OpenPostgres (clients/postgres_client.h). Blocks: for three calls.
 Result<std::unique_ptr<Window>> OpenPostgresWindow(std::string_view address,
                                                    const PostgresWindowOptions& options);
+
+// How long claims take there, at the level guarded where the options say atomic. Makes a scope of
+// its own, claims and releases new ids one after another, and removes its rows; of a call that is
+// not answered they may stay. Fewer than `claims` where they last longer than 10 s. Failures: of an
+// opening and of a call; kInvalid also for a role without the right DELETE on window_scopes, which
+// a service does not need.
+Result<std::vector<microseconds>> TimePostgresClaims(std::string_view address,
+                                                     PostgresWindowOptions options, int claims);
 
 // The statements that make the tables, for a role that may. Making them twice changes nothing.
 Result<std::string> PostgresWindowSchema(std::string_view schema);

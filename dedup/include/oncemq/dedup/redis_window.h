@@ -30,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -69,5 +70,12 @@ WindowCapabilities RedisWindowCapabilities();
 // say whether the server keeps its data over a restart (survives_restart).
 Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
                                                 const RedisWindowOptions& options);
+
+// How long claims take there. Makes a scope of its own below the prefix, claims and releases new
+// ids one after another, and removes its keys. Of a call that is not answered keys may stay, below
+// <prefix>:{doctor/...}. Fewer than `claims` where they last longer than 10 s. Failures: of an
+// opening and of a call.
+Result<std::vector<microseconds>> TimeRedisClaims(std::string_view address,
+                                                  RedisWindowOptions options, int claims);
 
 }  // namespace oncemq
