@@ -13,6 +13,7 @@
 #include "app_tree.h"
 #include "check_command.h"
 #include "completion.h"
+#include "doctor_command.h"
 #include "edit_distance.h"
 #include "exit_code.h"
 #include "explain_command.h"
@@ -32,6 +33,7 @@ namespace {
 
 struct Arguments {
   CheckArguments check;
+  DoctorArguments doctor;
   RunArguments run;
   bool json = false;
   std::string shell;  // of completion
@@ -95,6 +97,24 @@ void AddCheck(CLI::App& app, CheckArguments& arguments, CommandActions& actions)
                   "Do not ask the server of a window in PostgreSQL or Redis");
   check->footer("Exit codes: 1 the server of the window failed, 2 refused, 6 it does not answer.");
   actions.push_back({check, [&] { return CheckCommand(arguments); }});
+}
+
+void AddDoctor(CLI::App& app, DoctorArguments& arguments, CommandActions& actions) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "Ask the servers of a service how they are, and name settings that lower its guarantee");
+  doctor->add_option("-c,--config,service.yaml", arguments.config, "The service file");
+  doctor->add_flag("--json", arguments.json, "The findings as one JSON object");
+  doctor->footer(
+      "Examples:\n"
+      "  oncemq doctor service.yaml\n"
+      "  oncemq doctor --json -c service.yaml\n"
+      "\n"
+      "It makes 100 claims in a scope of its own, which it removes.\n"
+      "\n"
+      "Exit codes, of the first part that is not well: 1 the work would stand still, 2 refused,\n"
+      "6 it does not answer.");
+  actions.push_back({doctor, [&] { return DoctorCommand(arguments); }});
 }
 
 // Which running service is asked.
@@ -486,6 +506,7 @@ bool IsUnknownCommand(const CLI::App& app, int argc, char** argv, int at = 1) {
 constexpr char kExamples[] =
     "Examples:\n"
     "  oncemq check service.yaml\n"
+    "  oncemq doctor service.yaml\n"
     "  oncemq explain guarantee -c service.yaml\n"
     "  oncemq run -c service.yaml --handler count\n"
     "  oncemq status service.yaml\n"
@@ -503,6 +524,7 @@ int Main(int argc, char** argv) {
   CommandActions actions;
   AddRun(app, arguments.run, actions);
   AddCheck(app, arguments.check, actions);
+  AddDoctor(app, arguments.doctor, actions);
   AddVersion(app, arguments, actions);
   AddExplain(app, arguments, actions);
   AddStatus(app, arguments, actions);

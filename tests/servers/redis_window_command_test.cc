@@ -116,6 +116,9 @@ TEST_F(RedisWindowCommand, TheDocumentedUserMayDoAllThatAServiceAndTheCommandsDo
   ASSERT_TRUE(window.has_value()) << ToString(window.error());
   ExpectForgottenOnceFinished(**window, FileAt(UrlOf("payments:secret")));
   EXPECT_EQ(Run("window stat -c " + FileAt(UrlOf("payments:secret"))).code, 0);
+  EXPECT_THAT(Run("doctor " + FileAt(UrlOf("payments:secret"))).out,
+              HasSubstr("\n  claims: made 100, "));
+  EXPECT_TRUE(Say("KEYS payments:{doctor*").list.empty());
   const auto known = (*window)->Open({.partition = 3, .topic = "payments", .owner = "payments"});
   ASSERT_TRUE(known.has_value()) << ToString(known.error());
   const Announcement one{.source = known->source, .partition = 3, .to = 5, .offset = 5};

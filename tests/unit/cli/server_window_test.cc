@@ -60,6 +60,26 @@ TEST_P(ServerWindowCommand, CheckTellsThatTheServerDoesNotAnswer) {
   EXPECT_EQ(json["errors"].size(), 1u);
 }
 
+// Nor do the brokers.
+TEST_P(ServerWindowCommand, TheDoctorTellsThatTheServerDoesNotAnswer) {
+  const Ended ended = Run("doctor " + File());
+  EXPECT_EQ(ended.code, 6) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_THAT(ended.out,
+              StartsWith(std::string("window: ") + GetParam().engine + "://127.0.0.1:1/"));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr(", does not answer: "), HasSubstr("Connection refused"),
+                    HasSubstr("\nkafka: 127.0.0.1:1, does not answer: no broker answers"),
+                    Not(HasSubstr("hunter2"))));
+}
+
+TEST_F(Command, TheDoctorWantsAFile) {
+  const Ended ended = Run("doctor");
+  EXPECT_EQ(ended.code, 2);
+  ExpectOneLine(ended, "which service file? Say oncemq doctor FILE");
+  EXPECT_EQ(Run("doctor " + Write("kafka: 5\n")).code, 2);
+}
+
 TEST_F(Command, CheckWithoutAFileAsksForOne) {
   const Ended ended = Run("check");
   EXPECT_EQ(ended.code, 2);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor_command.h"
+
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include "doctor_part.h"
+#include "oncemq/base/log.h"
+#include "oncemq/framework/broker_look.h"
+#include "oncemq/framework/service_file.h"
+#include "oncemq/framework/service_locks.h"
+#include "safe_json.h"
+#include "service_window.h"
+#ifdef ONCEMQ_WITH_ROCKSDB
+#include "oncemq/dedup/store_look.h"
+#endif
+
+namespace oncemq {
+namespace {
+
+constexpr milliseconds kBrokersWithin{5'000};
+
+// Of the directory, or of the next one above that is there.
+std::string FreeSpace(std::filesystem::path directory) {
+  std::error_code failed;
+  while (!std::filesystem::exists(directory, failed) && directory.has_relative_path()) {
+    directory = directory.parent_path();
+  }
+  const auto space = std::filesystem::space(directory, failed);
+  return failed ? failed.message() : RoundSize(space.available);
+}
+
+// No claims: its stores are for the process that holds them.
+void DescribeDirectory(const ServiceOptions& options, DoctorPart& part) {
+  const LocalWindowOptions& local = options.local;
+  part.at = local.directory;
+  if (const Status usable = CheckServiceWindow(options); !usable) {
+    FailPart(part, usable.error());
+  }
+  std::error_code failed;
+  if (std::filesystem::exists(local.directory, failed)) {
+#ifdef ONCEMQ_WITH_ROCKSDB
+    part.facts["stores"] = FindStores(local.directory).size();
+#endif
+  } else {
+    part.facts["stores"] = "none, the directory is not made yet";
+  }
+  part.facts["free"] = FreeSpace(local.directory);
+  if (local.sync == SyncWhen::kNever) {
+    part.lowers.emplace_back("a loss of power takes what is not on the disk yet (`sync: never`)");
+  }
+  if (!options.runtime.one_host) {
+    part.lowers.emplace_back("a partition that moves to another host leaves its window behind");
+  }
+}
+
+// Hides user and password.
+std::string HostsOf(std::string_view address) {
+  const size_t scheme = address.find("://");
+  const size_t at = address.rfind('@');
+  if (at == std::string_view::npos) {
+    return std::string(address);
+  }
+  return std::string(scheme < at ? address.substr(0, scheme + 3) : "") +
+         std::string(address.substr(at + 1));
+}
+
+}  // namespace
+
+DoctorPart LookAtWindow(const ServiceOptions& options) {
+  DoctorPart part{.name = "window", .at = std::string(ToString(options.engine))};
+  switch (options.engine) {
+    case ServiceOptions::Engine::kNone:
+      part.lowers.emplace_back("nothing is suppressed: each delivery runs");
+      break;
+    case ServiceOptions::Engine::kMemory:
+      part.facts["remembers"] = options.memory.remember;
+      part.lowers.emplace_back("the window ends with its process");
+      break;
+    case ServiceOptions::Engine::kRocksDb:
+      DescribeDirectory(options, part);
+      break;
+    case ServiceOptions::Engine::kPostgres:
+#ifdef ONCEMQ_WITH_POSTGRES
+      AskPostgres(options, part);
+#endif
+      break;
+    case ServiceOptions::Engine::kRedis:
+#ifdef ONCEMQ_WITH_REDIS
+      AskRedis(options, part);
+#endif
+      break;
+  }
+  return part;
+}
+
+DoctorPart LookAtKafka(const RuntimeOptions& options) {
+  DoctorPart part{.name = "kafka", .at = options.kafka.brokers};
+  const auto look = LookAtBrokers(options, kBrokersWithin);
+  if (!look) {
+    FailPart(part, look.error());
+    return part;
+  }
+  part.facts["brokers"] = look->brokers;
+  part.facts["metadata"] = {{"answer_us", look->answer_in.count()}};
+  part.facts["partitions"] = nlohmann::ordered_json::object();
+  for (const TopicLook& topic : look->topics) {
+    part.facts["partitions"][topic.name] = topic.partitions;
+    if (!topic.wrong.empty()) {
+      FailPart(part, kExitFailed, "topic " + topic.name + ": " + topic.wrong);
+    }
+  }
+  return part;
+}
+
+// Opening a store may make its tables, or begin a switch record: so none is asked.
+DoctorPart LookAtLocks(const ServiceOptions& options) {
+  const ServiceLocks& locks = options.locks;
+  DoctorPart part{.name = "locks", .at = "none"};
+  if (options.runtime.locks.elided) {
+    part.at = "the assignment of the partition";
+  }
+  if (!locks.any()) {
+    return part;
+  }
+  part.at = locks.catalogue.empty() ? HostsOf(locks.at) + ", space " + locks.space
+                                    : locks.catalogue + ", application " + locks.application;
+  if (const Status usable = CheckServiceLocks(options); !usable) {
+    FailPart(part, usable.error());
+    return part;
+  }
+  const auto can = ServiceLockCapabilities(locks);
+  part.facts["asked"] = "no: `oncemq lock ls` asks a store";
+  if (can && !can->fence) {
+    part.lowers.emplace_back("holds have no fences");
+  }
+  return part;
+}
+
+int DoctorCommand(const DoctorArguments& arguments) {
+  if (arguments.config.empty()) {
+    std::cerr << "which service file? Say oncemq doctor FILE\n";
+    return kExitUsage;
+  }
+  const Result<ServiceOptions> options = LoadService(arguments.config);
+  if (!options) {
+    std::cerr << options.error().message << "\n";
+    return kExitUsage;
+  }
+  StartLogging({.level = LogLevel::kOff});  // each part says its own failure
+  std::vector<DoctorPart> parts;
+  parts.push_back(LookAtWindow(*options));
+  parts.push_back(LookAtKafka(options->runtime));
+  parts.push_back(LookAtLocks(*options));
+  StopLogging();
+  std::cout << (arguments.json ? SafeJson(DoctorJson(arguments.config, parts)) + "\n"
+                               : DoctorText(parts));
+  return CodeOfParts(parts);
+}
+
+}  // namespace oncemq

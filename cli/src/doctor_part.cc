@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor_part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ask_service.h"
+#include "command_window.h"
+#include "safe_json.h"
+
+namespace oncemq {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The nearest rank.
+int64_t Percentile(const std::vector<microseconds>& sorted, size_t percent) {
+  const size_t rank = (sorted.size() * percent + 99) / 100;
+  return sorted[std::max<size_t>(rank, 1) - 1].count();
+}
+
+std::string_view StateWord(int code) {
+  switch (code) {
+    case kExitDone:
+      return "ok";
+    case kExitUsage:
+      return "refused";
+    case kExitNoService:
+      return "does not answer";
+    default:
+      return "failed";
+  }
+}
+
+std::string FactText(const ordered_json& fact) {
+  if (fact.is_string()) {
+    return SafeText(fact.get<std::string>());
+  }
+  if (!fact.is_object()) {
+    return SafeJson(fact);
+  }
+  std::string text;
+  for (const auto& [name, value] : fact.items()) {
+    text += (text.empty() ? "" : ", ") + SafeText(name) + " " + FactText(value);
+  }
+  return text;
+}
+
+std::string PartText(const DoctorPart& part) {
+  std::string text = part.name + ": " + SafeText(part.at) + ", " +
+                     std::string(StateWord(part.code)) +
+                     (part.code == kExitDone ? std::string() : ": " + SafeText(part.why)) + "\n";
+  for (const auto& [name, fact] : part.facts.items()) {
+    text += "  " + name + ": " + FactText(fact) + "\n";
+  }
+  for (const std::string& sentence : part.lowers) {
+    text += "  lowers the guarantee: " + SafeText(sentence) + "\n";
+  }
+  return text;
+}
+
+ordered_json PartJson(const DoctorPart& part) {
+  ordered_json json{{"part", part.name}, {"at", part.at}, {"state", StateWord(part.code)}};
+  if (part.code != kExitDone) {
+    json["why"] = part.why;
+  }
+  json.update(part.facts);
+  json["lowers"] = part.lowers;
+  return json;
+}
+
+}  // namespace
+
+void FailPart(DoctorPart& part, const Error& error) {
+  FailPart(part, CodeOfAsked(error), error.message);
+}
+
+void FailPart(DoctorPart& part, int code, std::string why) {
+  if (part.code == kExitDone) {
+    part.code = code;
+    part.why = std::move(why);
+  }
+}
+
+void AddClaims(DoctorPart& part, Result<std::vector<microseconds>> times) {
+  if (!times) {
+    part.facts["claims"] = "none: " + times.error().message;
+    if (times.error().code != Code::kInvalid) {
+      FailPart(part, times.error());
+    }
+    return;
+  }
+  if (times->empty()) {
+    return;
+  }
+  std::sort(times->begin(), times->end());
+  part.facts["claims"] = {{"made", times->size()},
+                          {"p50_us", Percentile(*times, 50)},
+                          {"p99_us", Percentile(*times, 99)}};
+}
+
+std::string RoundSize(uint64_t bytes) {
+  constexpr uint64_t kAtLeast = 10;
+  constexpr std::pair<int, std::string_view> kUnits[] = {{30, " GiB"}, {20, " MiB"}, {10, " KiB"}};
+  for (const auto& [shift, name] : kUnits) {
+    if (bytes >> shift >= kAtLeast) {
+      return std::to_string(bytes >> shift) + std::string(name);
+    }
+  }
+  return std::to_string(bytes) + " B";
+}
+
+bool AddScope(DoctorPart& part, const ServiceOptions& options) {
+  const auto window = OpenToCheck(options);
+  if (!window && window.error().code != Code::kNotFound) {
+    FailPart(part, window.error());
+    part.facts["claims"] = "none: a service could not start";
+    return false;
+  }
+  part.facts["scope"] =
+      WindowScope(options.runtime) + (window ? "" : ", which no process has opened yet");
+  return true;
+}
+
+std::string DoctorText(const std::vector<DoctorPart>& parts) {
+  std::string text;
+  for (const DoctorPart& part : parts) {
+    text += PartText(part);
+  }
+  return text;
+}
+
+ordered_json DoctorJson(const std::string& file, const std::vector<DoctorPart>& parts) {
+  ordered_json json{{"file", file}, {"state", StateWord(CodeOfParts(parts))}};
+  json["parts"] = ordered_json::array();
+  for (const DoctorPart& part : parts) {
+    json["parts"].push_back(PartJson(part));
+  }
+  return json;
+}
+
+int CodeOfParts(const std::vector<DoctorPart>& parts) {
+  const auto ill = std::find_if(parts.begin(), parts.end(),
+                                [](const DoctorPart& part) { return part.code != kExitDone; });
+  return ill == parts.end() ? kExitDone : ill->code;
+}
+
+}  // namespace oncemq
