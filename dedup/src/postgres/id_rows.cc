@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
@@ -113,7 +114,6 @@ void IdColumns::Add(std::string_view id, const DoneId& done) {
 // id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
 // result.
 std::vector<SqlValue> IdColumns::Values(int64_t scope) const {
-  constexpr size_t kBeforeToken = 6;
   std::vector<SqlValue> values{scope, SqlTexts(ids_)};
   for (size_t i = 0; i < kNumbers; i++) {
     if (i == kBeforeToken) {
@@ -122,6 +122,19 @@ std::vector<SqlValue> IdColumns::Values(int64_t scope) const {
     values.emplace_back(SqlNumbers(numbers_[i]));
   }
   values.emplace_back(SqlTexts(results_));
+  return values;
+}
+
+std::vector<SqlValue> IdColumns::Only(int64_t scope) const {
+  ONCEMQ_CHECK(size() == 1, "one row has one value for each column");
+  std::vector<SqlValue> values{scope, ids_[0]};
+  for (size_t i = 0; i < kNumbers; i++) {
+    if (i == kBeforeToken) {
+      values.emplace_back(tokens_[0]);
+    }
+    values.emplace_back(numbers_[i][0]);
+  }
+  values.emplace_back(results_[0]);
   return values;
 }
 

@@ -31,8 +31,12 @@ class IdColumns {
   size_t size() const { return ids_.size(); }
   // Scope first, then the columns. Valid as long as this and the added values.
   std::vector<SqlValue> Values(int64_t scope) const;
+  // Likewise of the only row: values instead of arrays. Precondition: size() is 1.
+  std::vector<SqlValue> Only(int64_t scope) const;
 
  private:
+  static constexpr size_t kBeforeToken = 6;  // numbers
+
   std::string_view TokenBytes(const Token& token);
   void AddNumbers(const std::array<int64_t, kNumbers>& numbers);
 

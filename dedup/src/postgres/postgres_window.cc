@@ -16,15 +16,6 @@ namespace {
 
 constexpr int kTries = 10;  // of a batch that others were in the way of
 
-Error TooFewAnswers() {
-  return {Code::kInternal, Effect::kUnknown, "PostgreSQL gave too few answers"};
-}
-
-// Others were in the way: the batch is judged again.
-bool IsCollision(const SqlRefusal& refusal) {
-  return IsUniqueViolation(refusal) || refusal.state.starts_with("40");
-}
-
 // The partitions that requests own, each once and in order.
 struct OwnedPartitions {
   std::vector<int64_t> sources;
@@ -77,6 +68,21 @@ LookParts PartsOf(SqlAnswer look) {
     }
   }
   return parts;
+}
+
+// Whether the row of its id alone decides: no owner, no horizon, no other request.
+template <class Request>
+bool MayOffer(std::span<const Request> requests) {
+  if (requests.size() != 1) {
+    return false;
+  }
+  const Request& only = requests.front();
+  if constexpr (std::is_same_v<Request, ClaimRequest>) {
+    if (only.own != 0 || only.copies_until != kNoLogTime) {
+      return false;
+    }
+  }
+  return only.at.partition == kNoPartition && only.time == kNoLogTime;
 }
 
 template <class Request>
@@ -236,10 +242,10 @@ Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows
 
 template <class Request, class Reply>
 Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
-                                       SqlRefusal& refusal) {
+                                       milliseconds answer, SqlRefusal& refusal) {
   IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
   AddAll(requests, rows);
-  auto begun = client_->BeginLater(kSqlWholeCall);
+  auto begun = client_->BeginLater(answer);
   if (!begun) {
     return begun.error();
   }
@@ -265,7 +271,8 @@ Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::s
 }
 
 template <class Request, class Reply>
-Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply> replies,
+                             milliseconds answer) {
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
@@ -274,7 +281,7 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
   }
   for (int tries = 0; tries < kTries; tries++) {
     SqlRefusal refusal;
-    const auto applied = guarded_([&] { return ApplyOnce(requests, replies, refusal); });
+    const auto applied = guarded_([&] { return ApplyOnce(requests, replies, answer, refusal); });
     if (!applied) {
       return applied.error();
     }
@@ -286,6 +293,24 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
     }
   }
   return Error{Code::kUnavailable, Effect::kNone, std::string(kChangedEachTime)};
+}
+
+template <class Request, class Reply>
+Status PostgresWindow::OfferOrApply(std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+    return fit;
+  }
+  if (atomic() || !MayOffer(requests)) {
+    return Apply(requests, replies);
+  }
+  const BootTime begun = BootNow();
+  const auto made = Offer(requests.front(), replies.front());
+  if (!made || *made) {
+    return made ? Status() : made.error();
+  }
+  // All three answers together take two calls at most (WindowCapabilities::longest_call).
+  const auto offered = std::chrono::ceil<milliseconds>(BootNow() - begun);
+  return Apply(requests, replies, std::max(options_.call - offered / 2, milliseconds(1)));
 }
 
 Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
@@ -315,7 +340,7 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
                              std::span<ClaimAnswer> answers) {
-  return atomic() ? Look(requests, answers) : Apply(requests, answers);
+  return atomic() ? Look(requests, answers) : OfferOrApply(requests, answers);
 }
 
 // Level atomic: one round trip, and nothing is written. Claims are of one partition as a rule: its
@@ -461,7 +486,7 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
 
 Status PostgresWindow::Complete(std::span<const CompleteRequest> requests,
                                 std::span<Change> answers) {
-  const Status done = Apply(requests, answers);
+  const Status done = OfferOrApply(requests, answers);
   if (done) {
     SweepForIdsAlone(requests);
   }

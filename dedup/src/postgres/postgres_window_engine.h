@@ -3,6 +3,10 @@
 // reads the rows of its ids, MarkerEngine judges them here, and the changes are written with the
 // COMMIT. Two round trips, one where nothing changes.
 //
+// A claim or a completion of one id without a partition is offered first: the judge works before
+// the look, on the row that the call expects, and one statement writes where the table has that
+// row. Only where it has another one does the call go the long way.
+//
 // Thread safety: any thread.
 #pragma once
 
@@ -41,6 +45,15 @@ inline int64_t NumberOf(const SqlAnswer& answer, size_t row, size_t column) {
     return 0;
   }
   return ParseDecimal(answer.rows[row][column].value_or("")).value_or(0);
+}
+
+inline Error TooFewAnswers() {
+  return {Code::kInternal, Effect::kUnknown, "PostgreSQL gave too few answers"};
+}
+
+// Others were in the way: the ids are judged again.
+inline bool IsCollision(const SqlRefusal& refusal) {
+  return IsUniqueViolation(refusal) || refusal.state.starts_with("40");
 }
 
 class PostgresWindow final : public Window {
@@ -92,8 +105,17 @@ class PostgresWindow final : public Window {
   Status FindScope();
   Result<std::vector<SqlAnswer>> MakeScope();
 
+  // `answer`: how long one answer of the server is waited for.
   template <class Request, class Reply>
-  Status Apply(std::span<const Request> requests, std::span<Reply> replies);
+  Status Apply(std::span<const Request> requests, std::span<Reply> replies,
+               milliseconds answer = kSqlWholeCall);
+  // Offers first, where that can be.
+  template <class Request, class Reply>
+  Status OfferOrApply(std::span<const Request> requests, std::span<Reply> replies);
+  // One round trip. False: the table has another row than the offer expects, and nothing was done.
+  Result<bool> Offer(const ClaimRequest& request, ClaimAnswer& reply);
+  Result<bool> Offer(const CompleteRequest& request, Change& reply);
+  Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   bool atomic() const { return *options_.level == Level::kAtomic; }
   std::string DigestOf(std::string_view id) const;
@@ -101,7 +123,7 @@ class PostgresWindow final : public Window {
   // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
   Result<bool> ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
-                         SqlRefusal& refusal);
+                         milliseconds answer, SqlRefusal& refusal);
   // As one transaction. A refusal is an Error.
   Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
   // Takes the row of `scope_now`.

@@ -96,6 +96,48 @@ FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
   AS v (id, state, source, part, off, filed, print, token, own, attempt, flags, granted, ends, entry,
   result)
 
+-- name: offer_id
+-- The row of a claim, where the table has none of its id. Its times count from the present. The last
+-- column: how many rows were made.
+WITH now AS (
+  SELECT horizon, @clock@ AS clock, @timeline@ AS timeline, @position@ AS position,
+    @started@ AS started
+  FROM @schema@.window_scopes WHERE scope = $1
+), made AS (
+  INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
+    attempt, flags, granted, ends, entry, result)
+  SELECT $1, $2, $3, $4, $5, $6, $7 + now.clock / 1000, nullif($8, 0), nullif($9, ''),
+    nullif($10, 0), nullif($11, 0), nullif($12, 0), $13 + now.clock,
+    least($14, 9223372036854775807 - now.clock) + now.clock, nullif($15, 0), nullif($16, '')
+  FROM now
+  ON CONFLICT DO NOTHING
+  RETURNING 1
+)
+SELECT now.horizon, now.clock, now.timeline, now.position, now.started,
+  (SELECT count(*) FROM made)
+FROM now
+
+-- name: finish_id
+-- The row of a completion, where the claim of its token is open. Times and answer as above.
+WITH now AS (
+  SELECT horizon, @clock@ AS clock, @timeline@ AS timeline, @position@ AS position,
+    @started@ AS started
+  FROM @schema@.window_scopes WHERE scope = $1
+), made AS (
+  UPDATE @schema@.window_ids AS m
+  SET state = $3, source = $4, part = $5, off = $6,
+    filed = greatest(m.filed, $7 + now.clock / 1000), print = coalesce(m.print, nullif($8, 0)),
+    own = nullif($10, 0), attempt = nullif($11, 0), flags = nullif($12, 0),
+    granted = nullif($13, 0), ends = least($14, 9223372036854775807 - now.clock) + now.clock,
+    entry = nullif($15, 0), result = nullif($16, '')
+  FROM now
+  WHERE m.scope = $1 AND m.id = $2 AND m.state = 1 AND m.token = $9
+  RETURNING 1
+)
+SELECT now.horizon, now.clock, now.timeline, now.position, now.started,
+  (SELECT count(*) FROM made)
+FROM now
+
 -- name: insert_done
 -- Level atomic. The unique key decides among copies: a second one waits for this transaction, and
 -- is refused after its COMMIT. A division by zero refuses it, too: another owner than $10, or a

@@ -11,11 +11,12 @@
 // atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
 // stored, and of concurrent copies the one that commits first counts.
 //
-// Limits: PostgreSQL 14 or later. A call costs one or two round trips. How much a commit survives
-// is the server's synchronous_commit. A pool in front of the server must keep a session for a
-// client. A server that may have lost commits (a promoted standby, a restored backup, any
-// restart) is recognised by its start, timeline and log position: calls for partitions that were
-// opened before answer kRegressed until Open() is called for them again.
+// Limits: PostgreSQL 14 or later. A call costs one or two round trips; a claim or a completion of
+// one id without a partition costs one, and up to three where another row is in its place. How much
+// a commit survives is the server's synchronous_commit. A pool in front of the server must keep a
+// session for a client. A server that may have lost commits (a promoted standby, a restored backup,
+// any restart) is recognised by its start, timeline and log position: calls for partitions that
+// were opened before answer kRegressed until Open() is called for them again.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
 // how they are made), a missing right and a scope that belongs to another group; kUnavailable and
