@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime_pipeline.h"
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <stdexcept>
@@ -37,6 +38,9 @@ class Pipeline {
 
   // Messages per second.
   double Floor() {
+    if (options_.floor) {
+      return options_.floor->rate(NextRun());
+    }
     const auto result = testing::RunSplitQueueLoop({.bootstrap = kafka_->bootstrap(),
                                                     .group = NextGroup(),
                                                     .topic = kTopic,
@@ -46,26 +50,21 @@ class Pipeline {
   }
 
   double RunPeer(const Peer& peer, const std::string& peers_dir) {
-    return bench::RunPeer(peer, peers_dir,
-                          {.bootstrap = kafka_->bootstrap(),
-                           .topic = kTopic,
-                           .group = NextGroup(),
-                           .messages = options_.messages,
-                           .distinct = distinct_});
+    return bench::RunPeer(peer, peers_dir, NextRun());
   }
 
-  double Runtime(uint32_t workers) {
+  double Runtime(uint32_t workers, const NewWindow& new_window) {
     RuntimeOptions options;
     options.kafka.brokers = kafka_->bootstrap();
     options.kafka.group = kGroup;
     options.kafka.topics = {kTopic};
     ForgetGroup();
-    options.ids_partition_owned = true;
+    options.ids_partition_owned = !options_.ids_cross;
     options.workers = workers;
     const std::unique_ptr<Window> window =
-        options_.window ? options_.window({static_cast<uint32_t>(options_.messages),
-                                           kafka_->cluster_id(), kGroup, kTopic, kPartitions})
-                        : nullptr;
+        new_window ? new_window({static_cast<uint32_t>(options_.messages), kafka_->cluster_id(),
+                                 kGroup, kTopic, kPartitions})
+                   : nullptr;
     std::atomic<int64_t> handled{0};
     double began = 0;
     double ended = 0;
@@ -103,6 +102,13 @@ class Pipeline {
     }
   }
 
+  PeerRun NextRun() {
+    return {.bootstrap = kafka_->bootstrap(),
+            .topic = kTopic,
+            .group = NextGroup(),
+            .messages = options_.messages,
+            .distinct = distinct_};
+  }
   std::string NextGroup() { return "g" + std::to_string(groups_++); }
 
   // The last message of each partition is no copy, so that the last handled one is the end.
@@ -152,16 +158,24 @@ class Pipeline {
 struct Pairs {
   std::vector<double> floors;
   std::vector<double> values;
-  std::vector<double> peers;  // empty without --peers
+  std::vector<double> others;  // empty without another window
+  std::vector<double> peers;   // empty without --peers
 };
 
-// Floor, runtime and peer in turn.
+// Floor, runtime and peer in turn. Of two windows each is the first one in every other pair.
 Pairs RunPairs(Pipeline& pipeline, const PipelineOptions& options, uint32_t workers,
                const std::optional<std::string>& peers_dir) {
   Pairs pairs;
   for (int i = 0; i < options.pairs; i++) {
     pairs.floors.push_back(pipeline.Floor());
-    pairs.values.push_back(pipeline.Runtime(workers));
+    const bool other_first = i % 2 == 1;
+    if (options.other && other_first) {
+      pairs.others.push_back(pipeline.Runtime(workers, options.other));
+    }
+    pairs.values.push_back(pipeline.Runtime(workers, options.window));
+    if (options.other && !other_first) {
+      pairs.others.push_back(pipeline.Runtime(workers, options.other));
+    }
     if (peers_dir) {
       pairs.peers.push_back(pipeline.RunPeer(*options.peer, *peers_dir));
     }
@@ -174,13 +188,18 @@ void RunModes(const PipelineOptions& options, const std::optional<std::string>& 
   Pipeline pipeline(options);
   pipeline.Floor();  // page cache, JIT
   Pairs all;
-  for (const uint32_t workers : {0u, 1u}) {
+  for (const uint32_t workers : options.workers) {
     if (workers > 0 && inline_only) {
       break;
     }
     const Pairs pairs = RunPairs(pipeline, options, workers, peers_dir);
-    const std::string mode = workers == 0 ? "inline" : "1-worker";
-    report.AddPairs(mode, pairs.values, "msg/s", pairs.floors);
+    const std::string mode =
+        workers == 0 ? "inline" : std::to_string(workers) + (workers > 1 ? "-workers" : "-worker");
+    report.AddPairs(mode + (options.floor ? " / " + options.floor->name : ""), pairs.values,
+                    "msg/s", pairs.floors);
+    if (options.other) {
+      report.AddPairs(mode + ", " + options.other_name, pairs.others, "msg/s", pairs.values);
+    }
     if (peers_dir) {
       report.AddPairs(mode + " / " + options.peer->name, pairs.values, "msg/s", pairs.peers);
       all.floors.insert(all.floors.end(), pairs.floors.begin(), pairs.floors.end());
@@ -197,7 +216,7 @@ void RunModes(const PipelineOptions& options, const std::optional<std::string>& 
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv) {
   StartLogging({.level = LogLevel::kWarn});
   if (HasFlag(argc, argv, "--quick")) {
-    options.messages = 1'000'000;
+    options.messages = std::min<int64_t>(options.messages, 1'000'000);
     options.pairs = 3;
   }
   if (const auto messages = Argument(argc, argv, "--messages")) {

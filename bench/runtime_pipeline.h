@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench_report.h"
 #include "oncemq/framework/runtime.h"
@@ -23,18 +24,32 @@ struct RunFacts {
   int32_t partitions = 0;
 };
 
+using NewWindow = std::function<std::unique_ptr<Window>(const RunFacts&)>;
+
+// Messages per second of anything else on the same topic.
+struct Floor {
+  std::string name;
+  std::function<double(const PeerRun&)> rate;
+};
+
 struct PipelineOptions {
   int64_t messages = 5'000'000;  // --messages; a million with --quick
   int pairs = 5;                 // --pairs: runtime and floor in turn; 3 with --quick
   double duplicates = 0;         // share of messages that copy an earlier one of their partition
-  std::function<std::unique_ptr<Window>(const RunFacts&)> window;  // of each run; nothing: none
-  std::optional<Peer> peer = std::nullopt;  // with --peers DIR it runs beside each pair
+  std::vector<uint32_t> workers = {0, 1};  // of the runtime, one mode each; 0: inline
+  bool ids_cross = false;                  // copies may come through any partition
+  NewWindow window;                        // of each run; nothing: none
+  // The same with another window, in turn, compared with `window`.
+  std::string other_name = {};
+  NewWindow other = nullptr;
+  std::optional<Floor> floor = std::nullopt;  // nothing: the split-queue loop
+  std::optional<Peer> peer = std::nullopt;    // with --peers DIR it runs beside each pair
 };
 
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and
-// runtime in turn, inline and with one worker, and reports the median of messages per second and of
-// the ratios of the pairs; --inline leaves the worker out (for a profile). With a peer: also its
-// own figure against the floor, and ours against it.
+// runtime in turn, in each mode, and reports the median of messages per second and of the ratios of
+// the pairs; --inline leaves modes with workers out (for a profile). With a peer: also its own
+// figure against the floor, and ours against it.
 int RunPipelineBench(const std::string& name, PipelineOptions options, int argc, char** argv);
 
 }  // namespace oncemq::bench
