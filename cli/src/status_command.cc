@@ -57,6 +57,14 @@ std::string LagText(const ordered_json& partition) {
   return lag != partition.end() && lag->is_number() ? ", lag " + SafeJson(*lag) : "";
 }
 
+// Only while it lasts: the log keeps the times.
+std::string UnprotectedText(const ordered_json& partition) {
+  const auto time = partition.find("unprotected");
+  const bool lasts = time != partition.end() && time->is_object() && time->contains("until_ms") &&
+                     (*time)["until_ms"].is_null();
+  return lasts ? ", its window has lost ids and lacks some still" : "";
+}
+
 std::string PartitionText(const ordered_json& partition) {
   std::string out = PartOf(partition, "topic") + " [" + PartOf(partition, "partition") +
                     "]: " + StateOf(partition);
@@ -69,8 +77,8 @@ std::string PartitionText(const ordered_json& partition) {
          (committed == "-1" ? "nothing" : committed) + ", next offset " +
          PartOf(partition, "next_offset") +
          (suspect_to == "?" || suspect_to == "-1" ? "" : ", uncertain below " + suspect_to) +
-         LagText(partition) + ", in total " + Sum(partition, "totals", " + ") + "\n" +
-         HeldText(partition);
+         UnprotectedText(partition) + LagText(partition) + ", in total " +
+         Sum(partition, "totals", " + ") + "\n" + HeldText(partition);
 }
 
 // Whether the partition's own line says it.

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Begins each script of the window in Redis. Keys, all below the text `base`, which has the hash
 -- tag of the scope:
---   scope              hash: v, inc, secret, level, span, owner, next, slices, horizon, tried,
---                      open, parked
+--   scope              hash: v, inc, secret, level, span, made, owner, next, slices, horizon,
+--                      tried, open, parked
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
---   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta
+--   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; run, whole: in
+--                      which run of the server, and when, all ids of it were known last
 --   i:<digest>         string: an open, parked or handed id, without a TTL (rule 25); or a
 --                      finished id without a partition, which has one
 --   s                  hash: slice -> generation:bits:next bucket to drop
@@ -44,6 +45,10 @@ local function counted()
 end
 local function looked()
   if count > 0 then remembered(redis.pcall) end
+end
+-- Of this process of the server: another one may have begun with less.
+local function server_run()
+  return redis.call('INFO', 'server'):match('run_id:(%x+)') or ''
 end
 local function strange()
   return redis.error_reply('ONCEMQ what lies under the keys of this window is not ours')

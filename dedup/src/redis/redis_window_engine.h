@@ -71,6 +71,7 @@ class RedisWindow final : public Window {
     std::shared_ptr<const Scope> scope;
     uint64_t losses = 0;   // how often it had lost some
     uint64_t horizon = 0;  // in ms
+    BootTime asked{};      // when the call began
   };
   // How a server is set up.
   struct Server {
@@ -106,6 +107,8 @@ class RedisWindow final : public Window {
   void LogLoss() const;
   // Of a process that has asked nothing for so long that the store may have dropped its count.
   void LogForgotten() const;
+  // Another loss, of changes since `proven_`.
+  void Lose() REQUIRES(mutex_);
   // The store of the belief goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
   // Takes the news of the store in an answer. False: it has lost changes since the belief was read,
@@ -149,6 +152,9 @@ class RedisWindow final : public Window {
   AnsweredCounts counts_ GUARDED_BY(mutex_);                 // of the store of belief_
   BootTime answered_ GUARDED_BY(mutex_) = BootNow();         // the last time
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
+  // The beginning of the last call whose answer has shown that all changes were there.
+  BootTime proven_ GUARDED_BY(mutex_) = BootNow();
+  std::vector<BootTime> whole_until_ GUARDED_BY(mutex_);  // the same before each loss
 };
 
 }  // namespace oncemq

@@ -297,7 +297,9 @@ Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> part
                    "Redis has lost changes that it had acknowledged"};
     }
   }
-  return belief_;
+  Belief belief = belief_;
+  belief.asked = BootNow();
+  return belief;
 }
 
 Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, const Belief& belief,
@@ -376,12 +378,16 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
   if (!scope) {
     // The next call must not take the store for whole.
     MutexLock lock(mutex_);
-    belief_.losses += belief_.losses == belief.losses ? 1 : 0;
+    if (belief_.losses == belief.losses) {
+      Lose();
+    }
     return Error{scope.error().code, Effect::kNone, scope.error().message};
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {
-    belief_ = {*std::move(scope), belief.losses + 1, 0};
+    belief_.scope = *std::move(scope);
+    belief_.horizon = 0;
+    Lose();
     counts_.Restart(0);
   }
   return {};
@@ -401,13 +407,18 @@ void RedisWindow::LogForgotten() const {
       {{"scope", options_.scope}});
 }
 
+void RedisWindow::Lose() {
+  belief_.losses++;
+  whole_until_.push_back(proven_);
+}
+
 void RedisWindow::CountLoss(uint64_t count) {
   if (count == 0 && BootNow() - answered_ >= kCountKept) {
     LogForgotten();
   } else {
     LogLoss();
   }
-  belief_.losses++;
+  Lose();
   belief_.horizon = 0;
   counts_.Restart(count);
 }
@@ -426,6 +437,7 @@ bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
     return false;
   }
   belief_.horizon = horizon.value_or(belief_.horizon);
+  proven_ = std::max(proven_, belief.asked);
   return true;
 }
 

@@ -36,10 +36,11 @@ int64_t DecimalOf(const std::map<std::string, std::string>& fields, const std::s
   return found == fields.end() ? missing : ParseDecimal(found->second).value_or(missing);
 }
 
-Result<Known> ReadKnown(std::string_view answer) {
+// `asked`: before the server was.
+Result<Known> ReadKnown(std::string_view answer, BootTime asked) {
   PackedReader reader(answer);
   reader.Bytes(9);
-  std::array<int64_t, 4> numbers{};
+  std::array<int64_t, 6> numbers{};
   std::string_view rest = reader.rest();
   for (int64_t& number : numbers) {
     const size_t end = rest.find('\n');
@@ -55,6 +56,8 @@ Result<Known> ReadKnown(std::string_view answer) {
   known.from = numbers[1];
   known.to = numbers[2];
   known.offset = numbers[3];
+  known.regressed = numbers[4] != 0;
+  known.lost_since = asked - microseconds(numbers[5]);
   known.metadata = std::string(rest);
   return known;
 }
@@ -84,6 +87,7 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   arguments.Add(name.topic);
   arguments.Number(name.partition);
   arguments.Add(name.owner);
+  const BootTime asked = BootNow();
   const auto answer = AskFor({}, scripts_.open, arguments);
   if (!answer) {
     return answer.error();
@@ -92,14 +96,17 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
     return InvalidRequest("the scope \"" + options_.scope +
                           "\" belongs to another group: " + answer->substr(1));
   }
-  auto known = ReadKnown(*answer);
+  auto known = ReadKnown(*answer, asked);
   if (!known) {
     return known;
   }
   MutexLock lock(mutex_);
   known->incarnation = ParseHex(belief_.scope->incarnation).value_or(0);
   const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, belief_.losses);
-  known->regressed = !fresh && opened->second < belief_.losses;
+  if (!fresh && opened->second < belief_.losses) {
+    known->regressed = true;
+    known->lost_since = std::max(*known->lost_since, whole_until_[opened->second]);
+  }
   opened->second = belief_.losses;
   return known;
 }
@@ -144,6 +151,7 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
     arguments.Number(one.to);
     arguments.Number(one.offset);
     arguments.Add(one.metadata);
+    arguments.Add(one.whole ? "1" : "0");
   }
   if (announcements.empty()) {
     return {};

@@ -26,9 +26,14 @@ void ReplaceOnce(std::string& text, std::string_view old, std::string_view by) {
   text.replace(at, old.size(), by);
 }
 
-std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
-  std::string text(kPreambleLua);
+std::string WithClock(std::string_view script, std::string_view clock) {
+  std::string text(script);
   ReplaceOnce(text, "@clock@", clock);
+  return text;
+}
+
+std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
+  std::string text = WithClock(kPreambleLua, clock);
   if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
     ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
   }
@@ -55,6 +60,14 @@ std::string LookBody() {
   return text;
 }
 
+std::string OpenBody() {
+  std::string text(kOpenLua);
+  if (ONCEMQ_MUTANT("redis-restart-believed")) {
+    ReplaceOnce(text, "known[5] ~= server_run()", "false");
+  }
+  return text;
+}
+
 std::string SweepBody() {
   std::string text(kSweepLua);
   if (ONCEMQ_MUTANT("redis-horizon-not-raised")) {
@@ -71,11 +84,11 @@ WindowScripts::WindowScripts(std::string_view clock)
       write(WholeScript(clock, WriteBody(), /*files=*/true)),
       forget(WholeScript(clock, kForgetLua, /*files=*/true)),
       own(WholeScript(clock, kOwnLua)),
-      open(WholeScript(clock, kOpenLua)),
+      open(WholeScript(clock, OpenBody())),
       announce(WholeScript(clock, kAnnounceLua)),
       committed(WholeScript(clock, kCommittedLua)),
       sweep(WholeScript(clock, SweepBody())),
-      scope(kScopeLua),
+      scope(WithClock(kScopeLua, clock)),
       rights(kRightsLua) {}
 
 }  // namespace oncemq

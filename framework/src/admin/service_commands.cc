@@ -26,6 +26,11 @@ Status TakesNothing(const json& arguments) {
   return arguments.empty() ? Status() : Invalid("the command takes no arguments");
 }
 
+ordered_json UnprotectedAsJson(const UnprotectedTime& time) {
+  return {{"since_ms", time.since.micros / 1'000},
+          {"until_ms", time.until ? ordered_json(time.until->micros / 1'000) : ordered_json()}};
+}
+
 ordered_json StatusOf(const PartitionReport& report) {
   const PartitionStatus& status = report.status;
   ordered_json counts = TermsAsJson(TermsOf(status.counts));
@@ -44,6 +49,7 @@ ordered_json StatusOf(const PartitionReport& report) {
                       {"suspect_to", status.suspect_to},
                       {"totals", TermsAsJson(TermsOf(status.totals))},
                       {"counts", std::move(counts)}};
+  out["unprotected"] = report.unprotected ? UnprotectedAsJson(*report.unprotected) : ordered_json();
   AddHoldups(report, out);
   return out;
 }

@@ -34,6 +34,12 @@ void SayLostChanges(const ServiceOptions& options, GuaranteeText& text) {
       "Lost changes are recognised: each process counts its changes in Redis, and finds fewer "
       "than it was answered, or another incarnation of the window. Each partition is assigned "
       "anew then, before anything else of it runs, and the log says so (rule 31).");
+  if (options.redis.level == Level::kOpaque && !options.runtime.ids_partition_owned) {
+    text.Say(
+        "Until a partition knows its ids again, their copies in other partitions may run once more "
+        "without being told as uncertain. The log and `oncemq status` say from when to when, an "
+        "upper bound.");
+  }
   SayCompletion(options.runtime, "An owner whose window is new, or behind the commit,", text);
   text.Say(
       "A single key that is deleted or evicted goes unseen, and its id is new. So a server that "

@@ -174,7 +174,9 @@ void TellMissing(const Known& known, Assignment& assignment) {
 Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
-  if (continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"))) {
+  const bool has_all = continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"));
+  assignment.window_lacks = !has_all || assignment.store_regressed;
+  if (has_all) {
     if (!assignment.store_regressed) {  // or claims of running handlers may be gone
       WindowKnowsSuspects(facts);
     }

@@ -246,6 +246,60 @@ void PollLoop::TellSuspects(PartitionId partition, const AssignFacts& facts) con
   }
 }
 
+WallTime PollLoop::WallAt(BootTime time) const {
+  return {parts_.clock->Wall().micros + (time - parts_.clock->Boot()).count()};
+}
+
+// At the level opaque, where other partitions ask the same store for the same ids.
+void PollLoop::BeginUnprotected(PartitionId partition, const PartitionName& name,
+                                const Assignment& assignment) {
+  const WindowCapabilities& can = parts_.window->capabilities();
+  std::optional<Lack>& lack = owned_[partition].lack;
+  if (!assignment.window_lacks || !assignment.lost_since || options_.ids_partition_owned ||
+      can.level != Level::kOpaque) {
+    if (lack && !lack->until) {
+      lack.reset();  // another member has ended it
+    }
+    return;
+  }
+  const AssignFacts& facts = assignment.facts;
+  const OffsetMap& map = facts.metadata.map;
+  int64_t to = facts.start;
+  to = facts.suspects.empty() ? to : std::max(to, facts.suspects.ranges().back().to);
+  to = map.empty() ? to : std::max(to, map.ranges().back().to);
+  const bool goes_on = lack && !lack->until;
+  lack = {.since = goes_on ? std::min(lack->since, *assignment.lost_since) : *assignment.lost_since,
+          .to = to};
+  Log(LogLevel::kWarn, "runtime",
+      "the window has lost ids of the partition: until it knows them again, their copies in other "
+      "partitions may run once more, and are not told as uncertain",
+      {{"topic", name.topic},
+       {"partition", name.partition},
+       {"since_ms", WallAt(lack->since).micros / 1'000},
+       {"below_offset", to}});
+}
+
+// What was finished is in the window before the frontier passes it.
+void PollLoop::EndUnprotected() {
+  for (PartitionId id = 0; id < owned_.size(); id++) {
+    std::optional<Lack>& lack = owned_[id].lack;
+    if (!lack || lack->until || !Owns(id) || (catch_up_ && catch_up_->Busy(id))) {
+      continue;
+    }
+    const PartitionStatus status = core_.Status(id);
+    if (status.phase != PartitionPhase::kActive || status.frontier < lack->to) {
+      continue;
+    }
+    lack->until = now_;
+    const PartitionName name = source_->Name(id);
+    Log(LogLevel::kWarn, "runtime", "the window knows all ids of the partition again",
+        {{"topic", name.topic},
+         {"partition", name.partition},
+         {"unprotected_since_ms", WallAt(lack->since).micros / 1'000},
+         {"unprotected_until_ms", WallAt(now_).micros / 1'000}});
+  }
+}
+
 void PollLoop::Revoked(PartitionId partition) {
   if (Owns(partition)) {
     Drain(partition);
@@ -394,6 +448,7 @@ std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionNa
                                 : stores_->Prepare(partition, name, assignment);
     owned.regressed = assignment.store_regressed;  // the store says so once
     if (ready && *ready) {
+      BeginUnprotected(partition, name, assignment);
       stores_->AwaitAssigned(partition, HandlersMayActUntil());
     }
     return ready;

@@ -24,6 +24,8 @@ void PollLoop::SendCommits() {
       auto announcement = stores_->Plan(commit, known_to);
       if (announcement) {
         announcement->own = core_.Status(commit.partition).own;
+        const std::optional<Lack>& lack = owned_[commit.partition].lack;
+        announcement->whole = !lack || lack->until || ONCEMQ_MUTANT("lacking-window-is-whole");
         owned_[commit.partition].waits_for_disk = true;
         owned_[commit.partition].disk_since = now_;
         owned_[commit.partition].announcing++;

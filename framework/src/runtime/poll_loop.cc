@@ -132,6 +132,7 @@ bool PollLoop::Round() {
   ReleaseMessages();
   if (now_ >= slow_runs_at_) {
     LookAfterSlowRuns();
+    EndUnprotected();
     slow_runs_at_ = now_ + kSlowRunsEvery;
   }
   if (!busy || now_ >= published_at_ + kPublishEvery) {

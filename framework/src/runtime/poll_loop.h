@@ -109,6 +109,10 @@ class PollLoop final : private SourceEvents {
   void LetGo(PartitionId partition);
   BootTime HandlersMayActUntil() const;
   void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
+  void BeginUnprotected(PartitionId partition, const PartitionName& name,
+                        const Assignment& assignment);
+  void EndUnprotected();
+  WallTime WallAt(BootTime time) const;
   void Drain(PartitionId partition);
   void DrainAll();
   void CatchUpOverdue(PartitionId partition);
@@ -135,6 +139,13 @@ class PollLoop final : private SourceEvents {
     return partition < owned_.size() && owned_[partition].held;
   }
 
+  // The window lacks ids of the partition: their copies may run in other ones (rule 31).
+  struct Lack {
+    BootTime since{};
+    int64_t to = 0;  // it has them all once the frontier is here
+    std::optional<BootTime> until;
+  };
+
   struct Owned {
     bool held = false;
     bool seen = false;
@@ -147,11 +158,12 @@ class PollLoop final : private SourceEvents {
     uint32_t assignments = 0;     // so far
     uint32_t source = 0;          // coordinates for the window
     int32_t partition = 0;
-    Own local_own = 0;      // issued here where there is no window
-    BootTime disk_since{};  // since when it waits for the disk
-    std::string unowned;    // why no ownership could be raised
-    std::string failed;     // why window or journal did not do what was asked last
-    std::string stopped;    // why nothing more of it is handled in this assignment
+    Own local_own = 0;         // issued here where there is no window
+    BootTime disk_since{};     // since when it waits for the disk
+    std::string unowned;       // why no ownership could be raised
+    std::string failed;        // why window or journal did not do what was asked last
+    std::string stopped;       // why nothing more of it is handled in this assignment
+    std::optional<Lack> lack;  // the last one
   };
 
   Owned& At(PartitionId partition);

@@ -83,6 +83,12 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
     told.push_back(id);
     PartitionName name = source_->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, core_.Status(id), owned.source};
+    if (const auto& lack = owned.lack) {
+      one.unprotected = UnprotectedTime{WallAt(lack->since), std::nullopt};
+      if (lack->until) {
+        one.unprotected->until = WallAt(*lack->until);
+      }
+    }
     if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
       tell(std::move(one), waits->second);
       continue;

@@ -36,6 +36,7 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
     closing_.erase(partition);
     return fits;
   }
+  assignment.lost_since = known->lost_since;
   BeginInLog(assignment);
   Log(LogLevel::kInfo, "runtime", "the partition's store is open",
       {{"topic", name.topic},

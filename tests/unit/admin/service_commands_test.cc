@@ -47,6 +47,7 @@ class ServiceCommandsTest : public ::testing::Test {
     status.counts = report.counts;
     report.partitions = {{"payments", 3, status}};
     report.partitions[0].waiting = "for a commit";
+    report.partitions[0].unprotected = UnprotectedTime{{5'000}, WallTime{9'000}};
     report.stops = {"payments [5] at 17: \xFF"};
     report.unreached = "k1:9092 (refused)";
     report.caught_up = 11;
@@ -91,6 +92,7 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
   EXPECT_EQ(partition["committed"], 38);
   EXPECT_EQ(partition["next_offset"], 44);
   EXPECT_EQ(partition["suspect_to"], 51);
+  EXPECT_EQ(partition["unprotected"], json({{"since_ms", 5}, {"until_ms", 9}}));
   EXPECT_EQ(partition["totals"]["applied"], 30);
   EXPECT_EQ(partition["counts"]["open"], 1);
   EXPECT_THAT(status["stops"][0].get<std::string>(), StartsWith("payments [5] at 17: "));

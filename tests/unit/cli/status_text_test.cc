@@ -29,6 +29,11 @@ TEST(StatusText, WhatAFormerOwnerLeftInDoubtIsAnUpperBoundAndHasAnEnd) {
   EXPECT_THAT(text, HasSubstr("beside them: uncertain 3\nuncertain is an upper bound: "));
   EXPECT_THAT(text, HasSubstr("next offset 44, uncertain below 51, in total"));
   EXPECT_THAT(text, HasSubstr("next offset 45, in total"));
+  for (const bool lasts : {false, true}) {
+    status["partitions"][1]["unprotected"] = {{"since_ms", 5}, {"until_ms", 9}};
+    status["partitions"][1]["unprotected"]["until_ms"] = lasts ? ordered_json() : 9;
+    EXPECT_EQ(StatusText(status).find("has lost ids") != std::string::npos, lasts);
+  }
   status["beside"]["uncertain"] = 0;
   EXPECT_THAT(StatusText(status), Not(HasSubstr("upper bound")));
 }

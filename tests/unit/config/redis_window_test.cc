@@ -206,6 +206,8 @@ TEST(RedisWindowFile, TheGuaranteeOfOpaqueCountsWhatRanWhenAProcessDied) {
   const std::string text = Explained(kOpaqueInRedis);
   EXPECT_THAT(text, HasSubstr("Redis tells it, and it is counted as uncertain"));
   EXPECT_THAT(text, HasSubstr("while Redis keeps what it has answered"));
+  EXPECT_THAT(text, HasSubstr("say from when to when"));
+  EXPECT_THAT(Explained(kInRedis), Not(HasSubstr("say from when to when")));
   EXPECT_THAT(text, HasSubstr("`handler_timeout` (1m) has passed"));
   EXPECT_THAT(text, Not(HasSubstr("happens once")));
 }

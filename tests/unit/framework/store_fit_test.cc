@@ -87,6 +87,7 @@ TEST(FitStore, OnlyAStoreThatHasLostNothingKnowsTheHandlersThatRan) {
     rules.level = Level::kOpaque;
     ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
     EXPECT_EQ(assignment.facts.told_below, regressed ? INT64_MAX : 510);
+    EXPECT_EQ(assignment.window_lacks, regressed);
   }
 }
 
@@ -110,6 +111,7 @@ TEST(FitStore, OnlyAStoreThatHasAllMarkersKnowsWhatItsOwnerHadBegun) {
   Assignment behind = Committed(500);
   ASSERT_TRUE(FitStore(StoreAt(0, 450), kGuarded, behind));
   EXPECT_EQ(behind.facts.told_below, kAll);
+  EXPECT_TRUE(behind.window_lacks);
   StoreRules all = kGuarded;
   all.catch_up = 1'000;
   Assignment foreign = Committed(500, /*incarnation=*/12);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "poll_loop_fixture.h"
+#include "remote_window.h"
 #include "support/log_file.h"
 
 namespace oncemq::testing {
@@ -83,6 +84,37 @@ TEST_F(PollReportTest, WhatAFormerOwnerMayHaveBegunIsSaidAtTheStart) {
   const std::string text = log.End();
   EXPECT_THAT(text, HasSubstr("a former owner may have begun these offsets"));
   EXPECT_THAT(text, HasSubstr("an upper bound"));
+}
+
+// Rule 31. Copies in other partitions asked the same store meanwhile.
+TEST_F(PollReportTest, ForHowLongAWindowLackedIdsIsTold) {
+  LogFile log;
+  RemoteWindow remote(Level::kOpaque);
+  RunningLoop loop(Options(), &remote, Count());
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 1; }));
+  EXPECT_FALSE(loop.Now().partitions[0].unprotected);
+  EXPECT_EQ(remote.lacking(), 0);
+  remote.Lose(BootNow() - std::chrono::seconds(5));
+  remote.Hold();
+  loop.script().Lose(0);
+  loop.script().Prepare(0, loop.script().seen().commits.back());
+  ASSERT_TRUE(Says(
+      loop, [](const PartitionReport& one) { return one.unprotected && !one.unprotected->until; }));
+  remote.LetGo();
+  ASSERT_TRUE(Says(
+      loop, [](const PartitionReport& one) { return one.unprotected && one.unprotected->until; }));
+  const UnprotectedTime time = *loop.Now().partitions[0].unprotected;
+  EXPECT_GE(time.until->micros - time.since.micros, 4'900'000);
+  EXPECT_GT(remote.lacking(), 0) << "the next owner would take it for whole";
+  loop.script().Append(0, "b", "k");
+  ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 2; }));
+  EXPECT_EQ(remote.lacking(), 0);
+  loop.Stop();
+  const std::string text = log.End();
+  EXPECT_THAT(text, HasSubstr("the window has lost ids of the partition"));
+  EXPECT_THAT(text, HasSubstr("unprotected_until_ms"));
 }
 
 TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace oncemq::testing {
 // Thread safety: as Window; the rest from any thread.
 class RemoteWindow final : public Window {
  public:
-  RemoteWindow() {
+  explicit RemoteWindow(Level level = Level::kGuarded)
+      : inner_(*OpenMemoryWindow({.level = level}, SystemClock::Instance())) {
     capabilities_ = inner_->capabilities();
     capabilities_.remote = capabilities_.keeps_history = capabilities_.durable = true;
   }
@@ -47,6 +49,17 @@ class RemoteWindow final : public Window {
   std::atomic<bool> renewals_regress{false};
   std::atomic<int> renewals{0};
 
+  // Open() tells from now on that changes since then are gone.
+  void Lose(BootTime since) {
+    MutexLock lock(mutex_);
+    lost_since_ = since;
+  }
+  // How many announcements said that ids are missing, since the last one that did not.
+  int lacking() const {
+    MutexLock lock(mutex_);
+    return lacking_;
+  }
+
   // The calls that were made: "raise 0", "announce 0", "restore", "committed 0 at 7".
   std::vector<std::string> made() const {
     MutexLock lock(mutex_);
@@ -64,7 +77,11 @@ class RemoteWindow final : public Window {
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Known> Open(const StoreName& name) override {
-    return Known{.incarnation = 1, .source = name.source};
+    MutexLock lock(mutex_);
+    return Known{.incarnation = 1,
+                 .source = name.source,
+                 .regressed = lost_since_.has_value(),
+                 .lost_since = lost_since_};
   }
   void Close(uint32_t, int32_t) override {}
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
@@ -85,6 +102,7 @@ class RemoteWindow final : public Window {
         made_.back() += " fenced";
         return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
       }
+      lacking_ = one.whole ? 0 : lacking_ + 1;
     }
     return {};
   }
@@ -135,13 +153,14 @@ class RemoteWindow final : public Window {
     return owns_[partition] = *inner_->RaiseOwn(source, partition, floor);
   }
 
-  const std::unique_ptr<Window> inner_ =
-      *OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  const std::unique_ptr<Window> inner_;
   WindowCapabilities capabilities_;
   mutable Mutex mutex_;
   ConditionVariable changed_;
   bool held_ GUARDED_BY(mutex_) = false;
   int waiting_ GUARDED_BY(mutex_) = 0;
+  int lacking_ GUARDED_BY(mutex_) = 0;
+  std::optional<BootTime> lost_since_ GUARDED_BY(mutex_);
   std::map<int32_t, Own> owns_ GUARDED_BY(mutex_);
   std::vector<std::string> made_ GUARDED_BY(mutex_);
 };

@@ -15,7 +15,8 @@
 // file, fsync, replicas. A server that has lost changes (an older replica, a restart, FLUSHALL) is
 // recognised by a count of each process's changes: calls for partitions that were opened before
 // answer kRegressed until Open() is called for them again (rule 31). The same is answered to a
-// process that has asked nothing for a week.
+// process that has asked nothing for a week. A dead owner counts nothing: for the next one a server
+// that was started again or replaced since the last announcement has lost changes (Known).
 //
 // Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
 // cluster, a version before 5, a missing right and a scope that belongs to another group;

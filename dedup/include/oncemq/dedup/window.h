@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -178,9 +179,11 @@ struct Known {
   std::vector<uint64_t> earlier;
   // The number of the topic in the coordinates of this store, the same for ever.
   uint32_t source = 0;
-  // Changes are gone that this process was told of as made. Said once, by the opening that finds
-  // it.
+  // Changes are gone that this process was told of as made, or, in a shared store, may be gone that
+  // a former owner made. Of the first it is said once, by the opening that finds it.
   bool regressed = false;
+  // Changes that are gone were made after it. Nothing: the store cannot tell.
+  std::optional<BootTime> lost_since = {};
 };
 
 // A commit that is about to be sent, and what is known by then.
@@ -192,6 +195,8 @@ struct Announcement {
   int64_t offset = 0;
   std::string_view metadata;
   Own own = 0;  // of the commit
+  // False: ids of the partition that the store has lost are not all known again.
+  bool whole = true;
 };
 
 // How far the commits of a partition have come.

@@ -48,6 +48,10 @@ struct Assignment {
   std::string cluster;  // the source fills it in
   // The window's store has lost changes that this process was told of.
   bool store_regressed = false;
+  // It has not all that the commit calls finished, or may have lost more. Ids of the partition are
+  // not known to other partitions until they are finished, or read, once more.
+  bool window_lacks = false;
+  std::optional<BootTime> lost_since;  // as of Known
   std::string notice;  // for the log, where something unusual was found and accepted; else empty
 
   void AddNotice(std::string_view text) {

@@ -159,6 +159,14 @@ struct HeldBy {
   std::optional<milliseconds> next_try;
 };
 
+// A time in which the store of the window lacked ids of a partition that it had lost, at the level
+// opaque. A copy that began in another partition then may have run once more, and nobody was told.
+// An upper bound.
+struct UnprotectedTime {
+  WallTime since;
+  std::optional<WallTime> until;  // nothing: it lasts, or another member has ended it
+};
+
 // One partition that the group has given to this member, now or earlier, seen from outside.
 struct PartitionReport {
   std::string topic;
@@ -179,6 +187,8 @@ struct PartitionReport {
   std::optional<HeldBy> oldest = {};
   // For how long there has been something to do, and nothing of it was finished.
   milliseconds unmoved{0};
+  // The last one that this member has seen.
+  std::optional<UnprotectedTime> unprotected = {};
 };
 
 // A topic that no broker knows.
