@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target of effects in a Redis of its own, level guarded: it stores an id with its effect in one
-// step, and knows it again for all workers.
+// Targets of effects in a Redis of its own.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/clients/redis_client.h"
+#include "oncemq/framework/handler.h"
 
 namespace oncemq::testing {
 
-// A Redis that cannot be opened ends the process.
+// Level guarded: stores an id with its effect in one step, and knows it again for all workers. A
+// Redis that cannot be opened ends the process.
 //
 // Thread safety: any thread of any process.
 class RedisTarget {
@@ -57,6 +60,56 @@ class RedisTarget {
       "end\n"
       "redis.call('RPUSH', 'effects', ARGV[1])\n"
       "return 1\n"};
+  const std::unique_ptr<RedisClient> client_;
+};
+
+// Of a window at the level opaque.
+inline constexpr WindowTimes kOpaqueTimes{.lease = std::chrono::seconds(3),
+                                          .max_lease = std::chrono::seconds(60),
+                                          .handler_timeout = std::chrono::seconds(2)};
+
+// Level opaque: appends each effect with the words of its call, and knows nothing again. A Redis
+// that cannot be opened ends the process.
+//
+// Thread safety: any thread of any process.
+class RedisEffects {
+ public:
+  struct Call {
+    int64_t id = 0;
+    bool told = false;  // that it may be the second one
+    int64_t at_ms = 0;  // since 1970
+  };
+  explicit RedisEffects(const std::string& url)
+      : client_(*RedisClient::Open(*ParseRedisPlace(url))) {}
+
+  Status Append(const Context& context) {
+    const bool told = context.uncertain() || context.attempt() > 1;
+    const std::string call = std::string(context.id()) + (told ? " 1 " : " 0 ") +
+                             std::to_string(SystemClock::Instance().Wall().micros / 1'000);
+    const RedisCommand arguments{context.id(), call};
+    const auto appended = client_->Call(append_, 0, {&arguments, 1});
+    return appended ? Status() : Status(appended.error());
+  }
+  // How many ids have an effect.
+  int64_t ids() {
+    const auto reply = client_->Run(RedisCommand{"SCARD", "ids"});
+    return reply ? reply->integer : -1;
+  }
+  std::vector<Call> All() {
+    const auto list = client_->Run(RedisCommand{"LRANGE", "effects", "0", "-1"});
+    std::vector<Call> calls;
+    for (const RedisReply& one : list ? list->list : std::vector<RedisReply>()) {
+      std::istringstream words(one.text);
+      Call& call = calls.emplace_back();
+      words >> call.id >> call.told >> call.at_ms;
+    }
+    return calls;
+  }
+
+ private:
+  const RedisScript append_{
+      "redis.call('RPUSH', 'effects', ARGV[2])\n"
+      "redis.call('SADD', 'ids', ARGV[1])\n"};
   const std::unique_ptr<RedisClient> client_;
 };
 

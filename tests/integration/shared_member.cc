@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A member over a window that its group shares, made to be killed:
-// shared_member BROKERS GROUP TOPIC ADDRESS NUMBER [TARGET]
+// shared_member BROKERS GROUP TOPIC ADDRESS NUMBER [TARGET [opaque]]
 // Window and effects are in the PostgreSQL at ADDRESS, at the level atomic: its handler appends a
 // row to `effects` for each call, which nothing makes unique. Or the window is in the Redis at
-// ADDRESS, and the effects in another one at TARGET, at the level guarded. SIGTERM: leaves in
-// order, and ends with 0 when its verdict adds up.
+// ADDRESS, and the effects in another one at TARGET, at the level guarded or opaque. SIGTERM:
+// leaves in order, and ends with 0 when its verdict adds up.
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -55,10 +55,18 @@ Outcome StoreOnce(RedisTarget& target, const Context& context) {
   return stored ? Outcome(Done{}) : Outcome(Retry{.why = stored.error().message});
 }
 
-WindowResult OpenInRedis(const std::string& address, const std::string& group) {
+Outcome AppendEffect(RedisEffects& target, const Context& context) {
+  const Status appended = target.Append(context);
+  return appended ? Outcome(Done{}) : Outcome(Retry{.why = appended.error().message});
+}
+
+WindowResult OpenInRedis(const std::string& address, const std::string& group, Level level) {
   RedisWindowOptions options;
   options.scope = group;
-  options.level = Level::kGuarded;
+  options.level = level;
+  if (level == Level::kOpaque) {
+    options.times = kOpaqueTimes;
+  }
   return OpenRedisWindow(address, options);
 }
 #endif
@@ -87,14 +95,31 @@ int Serve(char** words, Window& window, Handler handler) {
   return VerdictOf(running.Stop());
 }
 
-int Main(char** words, bool target) {
+#ifdef ONCEMQ_WITH_REDIS
+int MainInRedis(char** words, Level level) {
+  const auto window = Opened([&] { return OpenInRedis(words[4], words[2], level); });
+  if (window == nullptr) {
+    return 3;
+  }
+  if (level == Level::kOpaque) {
+    RedisEffects effects(words[6]);
+    return Serve(words, *window,
+                 [&](const Message&, Context& context) { return AppendEffect(effects, context); });
+  }
+  RedisTarget effects(words[6]);
+  return Serve(words, *window,
+               [&](const Message&, Context& context) { return StoreOnce(effects, context); });
+}
+#endif
+
+int Main(char** words, bool target, [[maybe_unused]] Level level) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  const std::string address = words[4];
 #ifdef ONCEMQ_WITH_POSTGRES
   if (!target) {
+    const std::string address = words[4];
     const auto window = Opened([&] { return OpenInPostgres(address, words[2]); });
     const int64_t member = std::atoll(words[5]);
     return window == nullptr ? 3
@@ -105,11 +130,7 @@ int Main(char** words, bool target) {
 #endif
 #ifdef ONCEMQ_WITH_REDIS
   if (target) {
-    RedisTarget effects(words[6]);
-    const auto window = Opened([&] { return OpenInRedis(address, words[2]); });
-    return window == nullptr ? 3 : Serve(words, *window, [&](const Message&, Context& context) {
-      return StoreOnce(effects, context);
-    });
+    return MainInRedis(words, level);
   }
 #endif
   return 2;
@@ -119,5 +140,6 @@ int Main(char** words, bool target) {
 }  // namespace oncemq::testing
 
 int main(int argc, char** argv) {
-  return argc == 6 || argc == 7 ? oncemq::testing::Main(argv, argc == 7) : 2;
+  const auto level = argc == 8 ? oncemq::Level::kOpaque : oncemq::Level::kGuarded;
+  return argc >= 6 && argc <= 8 ? oncemq::testing::Main(argv, argc > 6, level) : 2;
 }

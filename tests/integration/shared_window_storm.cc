@@ -21,14 +21,23 @@ void SharedWindowStorm::Begin(std::unique_ptr<StormStore> store) {
   producer_ = std::make_unique<TestProducer>(bootstrap_);
 }
 
-void SharedWindowStorm::Produce(int begin, int end) {
+void SharedWindowStorm::Produce(int begin, int end, Crossing crossing) {
   for (int id = begin; id < end; id++) {
     const int32_t partition = id % kStormKeys % kPartitions;
     SendId(id, partition);
     if (id % 10 == 7) {
       SendId(id, partition);
-    } else if (CrossesPartitions(id)) {
+    } else if (CrossesPartitions(id) && crossing == Crossing::kNow) {
       SendId(id, (partition + 1) % kPartitions);
+    }
+  }
+  producer_->Flush();
+}
+
+void SharedWindowStorm::ProduceCrossing(int begin, int end) {
+  for (int id = begin; id < end; id++) {
+    if (CrossesPartitions(id)) {
+      SendId(id, (id % kStormKeys + 1) % kPartitions);
     }
   }
   producer_->Flush();
@@ -74,7 +83,6 @@ int64_t SharedWindowStorm::Committed() {
   return sum;
 }
 
-// Calls arrive, their answers do not.
 void SharedWindowStorm::SwallowReplies() {
   store_->proxy().Set(TcpProxy::Mode::kSwallowReplies);
   SleepFor(milliseconds(500));

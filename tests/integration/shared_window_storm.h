@@ -50,10 +50,14 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   static int Copies(int ids) { return ids / 5; }
 
   void Begin(std::unique_ptr<StormStore> store);
-  void Produce(int begin, int end);
+  // The copies in other partitions come with their originals, or only when they are asked for.
+  enum class Crossing { kNow, kLater };
+  void Produce(int begin, int end, Crossing crossing = Crossing::kNow);
+  void ProduceCrossing(int begin, int end);
   // The number of the member.
   int Start();
   Process& member(int number) { return *members_[static_cast<size_t>(number)]; }
+  int members() const { return static_cast<int>(members_.size()); }
   std::string TextOf(int member) const;
   // Whether a member has written that into its log.
   bool AnySaid(const std::string& words) const;
@@ -61,6 +65,8 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   // Members come, are killed and paused; the server is killed twice, loses all it has if it can,
   // and answers of it are lost.
   void Storm(int ids);
+  // Calls arrive, their answers do not.
+  void SwallowReplies();
   // Waits for the last commits, lets all members leave, and judges.
   void End(int ids);
 
@@ -71,7 +77,6 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   void SendId(int id, int32_t partition);
   std::string LogOf(int member) const { return dir_.path() / ("member-" + std::to_string(member)); }
   int64_t Committed();
-  void SwallowReplies();
 
   const TempDir dir_;
   std::unique_ptr<TestProducer> producer_;

@@ -100,6 +100,21 @@ void RedisServer::Promote() {
   }
 }
 
+void RedisServer::LoseTail(uintmax_t bytes) {
+  std::filesystem::path newest;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.path())) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(".incr.aof") || name == "appendonly.aof") {
+      newest = std::max(newest, entry.path());
+    }
+  }
+  if (newest.empty()) {
+    throw std::runtime_error("Redis has no append-only file");
+  }
+  const uintmax_t size = std::filesystem::file_size(newest);
+  std::filesystem::resize_file(newest, size - std::min(size, bytes));
+}
+
 std::string RedisServer::Say(const std::string& line) const {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ class RedisServer {
   void Promote();
   // The first 64 bytes of its answer to a line of words; also of a replica and a sentinel.
   std::string Say(const std::string& line) const;
+  // While it is down: its append-only file ends so many bytes earlier, as after a power loss.
+  void LoseTail(uintmax_t bytes);
   // On the same port, with the data that are on disk: none, unless the arguments say otherwise.
   void Restart();
 

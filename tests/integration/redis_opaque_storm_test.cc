@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group over the window in Redis at the level opaque, on a real broker: Redis loses changes, and
+// nobody can check effects. Each effect that was made twice must be covered by the program's words.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/wait_until.h"
+#include "oncemq/clients/redis_client.h"
+#include "redis_target.h"
+#include "shared_window_storm.h"
+#include "support/redis_server.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr char kLost[] = "the window has lost ids of the partition";
+constexpr char kKnows[] = "the window knows all ids of the partition again";
+
+// Its window through a proxy, in a Redis whose last changes can be lost.
+class OpaqueStore final : public StormStore {
+ public:
+  std::vector<std::string> MemberWords(int number) const override {
+    return {"redis://127.0.0.1:" + std::to_string(proxy_.port()), std::to_string(number),
+            target_->url(), "opaque"};
+  }
+  TcpProxy& proxy() override { return proxy_; }
+  void Kill9() override { server_->Kill9(); }
+  void Restart() override { server_->Restart(); }
+  // Some hundred changes, of all members.
+  void RestartWithoutTail() {
+    server_->LoseTail(150'000);
+    server_->Restart();
+  }
+  // To a replica that has nothing of the last moments.
+  void FailOver() {
+    replication_ = std::make_unique<TcpProxy>(server_->port());
+    auto replica = StartServer({"--replicaof", "127.0.0.1", std::to_string(replication_->port())});
+    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    ASSERT_TRUE(client) << ToString(client.error());
+    ASSERT_TRUE(Eventually(seconds(60), [&] {
+      const auto said = (*client)->Run(RedisCommand{"INFO", "replication"});
+      return said && said->text.find("state=online") != std::string::npos;
+    }));
+    replication_->Set(TcpProxy::Mode::kSilent);
+    SleepFor(milliseconds(300));
+    server_->Kill9();
+    replica->Promote();
+    proxy_.PointTo(replica->port());
+    server_ = std::move(replica);
+  }
+  void LoseAll() override {
+    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    ASSERT_TRUE(client) << ToString(client.error());
+    EXPECT_TRUE((*client)->Run(RedisCommand{"FLUSHALL"}));
+  }
+  int64_t Effects() override { return effects_.ids(); }
+  std::vector<RedisEffects::Call> Calls() { return effects_.All(); }
+  void Judge(int ids) override { EXPECT_EQ(effects_.ids(), ids) << "lost"; }
+
+ private:
+  static std::unique_ptr<RedisServer> StartServer(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"--appendonly", "yes", "--appendfsync", "everysec"};
+    // Its file is not written anew, and a replica is served at once.
+    for (const char* option : {"--auto-aof-rewrite-percentage", "--repl-diskless-sync-delay"}) {
+      arguments.insert(arguments.end(), {option, "0"});
+    }
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RedisServer::Start(std::move(arguments));
+  }
+
+  std::unique_ptr<TcpProxy> replication_;
+  std::unique_ptr<RedisServer> server_ = StartServer();
+  const std::unique_ptr<RedisServer> target_ = RedisServer::Start();
+  TcpProxy proxy_{server_->port()};
+  RedisEffects effects_{target_->url()};
+};
+
+// A field of a line of the log.
+int64_t NumberIn(const std::string& line, const std::string& field) {
+  const std::string key = "\"" + field + "\":";
+  const size_t at = line.find(key);
+  EXPECT_NE(at, line.npos) << line;
+  return at == line.npos ? -1 : std::stoll(line.substr(at + key.size()));
+}
+
+// As the members have reported it, in ms since 1970.
+struct Unprotected {
+  int64_t partition = 0;
+  int64_t since = 0;
+  int64_t until = 0;
+};
+
+class KafkaRedisOpaque : public SharedWindowStorm {
+ protected:
+  void BeginInRedis() {
+    auto store = std::make_unique<OpaqueStore>();
+    redis_ = store.get();
+    Begin(std::move(store));
+  }
+  // Nothing goes either way.
+  void BlackHole() {
+    redis_->proxy().Set(TcpProxy::Mode::kSilent);
+    SleepFor(seconds(5));
+    redis_->proxy().Cut();
+    redis_->proxy().Set(TcpProxy::Mode::kPass);
+  }
+  // The lines of all members that begin so.
+  std::vector<std::string> Lines(const std::string& words) const {
+    std::vector<std::string> found;
+    for (int i = 0; i < members(); i++) {
+      std::istringstream log(TextOf(i));
+      for (std::string line; std::getline(log, line);) {
+        if (line.find(words) != std::string::npos) {
+          found.push_back(line);
+        }
+      }
+    }
+    return found;
+  }
+  // Each one that was begun has an end.
+  std::vector<Unprotected> Intervals() const {
+    std::vector<Unprotected> all;
+    for (const std::string& line : Lines(kKnows)) {
+      all.push_back({NumberIn(line, "partition"), NumberIn(line, "unprotected_since_ms"),
+                     NumberIn(line, "unprotected_until_ms")});
+    }
+    for (const std::string& line : Lines(kLost)) {
+      const int64_t partition = NumberIn(line, "partition");
+      const int64_t since = NumberIn(line, "since_ms");
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Unprotected& one) {
+        return one.partition == partition && one.until >= since;
+      })) << line;
+    }
+    return all;
+  }
+  void ExpectEachDoubleIsCovered(int ids);
+
+  OpaqueStore* redis_ = nullptr;  // store_
+};
+
+// Of the effects of an id one is the right one. A claim that was granted in an unprotected time has
+// its effect within the time of a handler.
+void KafkaRedisOpaque::ExpectEachDoubleIsCovered(int ids) {
+  const std::vector<Unprotected> intervals = Intervals();
+  const auto covers = [&](int64_t at_ms) {
+    return std::any_of(intervals.begin(), intervals.end(), [&](const Unprotected& one) {
+      return one.since <= at_ms && at_ms <= one.until + kOpaqueTimes.handler_timeout.count();
+    });
+  };
+  std::vector<int> effects(static_cast<size_t>(ids));
+  std::vector<int> untold(effects.size());
+  std::vector<int> uncovered(effects.size());
+  for (const RedisEffects::Call& call : redis_->Calls()) {
+    ASSERT_TRUE(call.id >= 0 && call.id < ids) << call.id;
+    const auto id = static_cast<size_t>(call.id);
+    effects[id]++;
+    untold[id] += call.told ? 0 : 1;
+    uncovered[id] += call.told || covers(call.at_ms) ? 0 : 1;
+  }
+  const auto doubled = [](const std::vector<int>& times) {
+    return std::count_if(times.begin(), times.end(), [](int n) { return n > 1; });
+  };
+  EXPECT_EQ(std::count(effects.begin(), effects.end(), 0), 0) << "lost";
+  EXPECT_EQ(doubled(uncovered), 0) << "made twice, and nobody was told";
+  EXPECT_GT(doubled(untold), 0) << "no interval was needed";
+  RecordProperty("doubled", std::to_string(doubled(effects)));
+  RecordProperty("doubled_untold", std::to_string(doubled(untold)));
+  int64_t longest = 0;
+  for (const Unprotected& one : intervals) {
+    longest = std::max(longest, one.until - one.since);
+  }
+  RecordProperty("intervals", std::to_string(intervals.size()));
+  RecordProperty("longest_interval_ms", std::to_string(longest));
+}
+
+TEST_F(KafkaRedisOpaque, StormNothingIsLostAndWhatIsDoubledIsToldOrLiesInAReportedTime) {
+  ONCEMQ_REQUIRE_REDIS();
+  const int ids = Messages();
+  BeginInRedis();
+  Produce(0, ids / 2, Crossing::kLater);
+  for (int i = 0; i < 3; i++) {
+    Start();
+  }
+  // Deaths of members and of the network, where Redis keeps its word, are told as uncertain.
+  ASSERT_TRUE(Reached(ids / 20)) << TextOf(0);
+  member(0).Kill9();
+  Start();
+  ASSERT_TRUE(Reached(ids / 10));
+  SwallowReplies();
+  BlackHole();
+  ASSERT_TRUE(Reached(ids / 4)) << TextOf(1);
+  EXPECT_EQ(Lines(kLost).size(), 0u) << "nothing was lost";
+  // The dead owner's last changes go, and it cannot miss them.
+  member(1).Kill9();
+  redis_->Kill9();
+  redis_->RestartWithoutTail();
+  Start();
+  ASSERT_TRUE(Reached(ids / 2)) << TextOf(2);
+  // The copies arrive once the others have recovered, while nobody gives back the ids of a silent
+  // member.
+  const size_t recovered = Lines(kKnows).size();
+  member(2).Pause();
+  redis_->LoseAll();
+  const BootTime session_ended =
+      BootNow() + QuickOptions(bootstrap_, group_, topic_).core.session_timeout + seconds(1);
+  constexpr int kWakes = 2 * kStormKeys;
+  Produce(ids / 2, ids / 2 + kWakes);
+  ASSERT_TRUE(Eventually(seconds(60), [&] { return Lines(kKnows).size() >= recovered + 3; }));
+  ProduceCrossing(0, ids / 2);
+  Produce(ids / 2 + kWakes, ids);
+  WaitUntil(session_ended, BootNow(), {});
+  member(2).Continue();
+  ASSERT_TRUE(Reached(5 * ids / 8)) << TextOf(3);
+  redis_->FailOver();
+  End(ids);
+  ExpectEachDoubleIsCovered(ids);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
