@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window in Redis after a restart or a failover.
+// The window in Redis after a restart or a failover, as a new owner and as the present one find it.
+#include <array>
+#include <memory>
+#include <string>
+
 #include "redis_window_fixture.h"
+#include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
 namespace {
+
+using std::chrono::seconds;
 
 // Rule 31. Nobody is left who could miss the changes of the former owner.
 TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
@@ -33,6 +40,121 @@ TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   announced.whole = true;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_FALSE(Open()->Open(name_)->regressed);
+}
+
+// A master, a replica over a network of its own, and a sentinel that promotes it.
+class RedisWindowFailover : public RedisWindowTest {
+ protected:
+  void StartPair() {
+    Start({"--repl-diskless-sync-delay", "0"});
+    replication_ = std::make_unique<TcpProxy>(server_->port());
+    replica_ = RedisServer::Start({"--repl-diskless-sync-delay", "0", "--replicaof", "127.0.0.1",
+                                   std::to_string(replication_->port())});
+    ASSERT_TRUE(Eventually(seconds(60), [&] {
+      return Redis({"INFO", "replication"}).text.find("state=online") != std::string::npos;
+    }));
+    sentinel_ = RedisServer::Start(
+        {"--sentinel", "monitor", "payments", "127.0.0.1", std::to_string(server_->port()), "1",
+         "--sentinel", "down-after-milliseconds", "payments", "2000"},
+        /*sentinel=*/true);
+    ASSERT_TRUE(Eventually(seconds(60), [&] {
+      return sentinel_->Say("SENTINEL REPLICAS payments").starts_with("*1");
+    }));
+  }
+  std::string Sentinel() const {
+    return "redis-sentinel://127.0.0.1:" + std::to_string(sentinel_->port()) + "/payments";
+  }
+  // The replica has all until here, and nothing from here on.
+  void Lag() {
+    const std::array commands{RedisCommand{"SET", "mark", ""}, RedisCommand{"WAIT", "1", "20000"}};
+    const auto waited = client_->Run(commands, seconds(20));
+    ASSERT_TRUE(waited) << ToString(waited.error());
+    ASSERT_EQ(waited->back().integer, 1);
+    replication_->Set(TcpProxy::Mode::kSilent);
+  }
+  // The first error that is no outage, once the sentinel has promoted the replica.
+  Status AfterTheFailover(Window& window, const Announcement& announcement) {
+    Status status;
+    EXPECT_TRUE(Eventually(seconds(60), [&] {
+      status = window.Announce({&announcement, 1});
+      return status || status.error().code == Code::kRegressed;
+    })) << ToString(status.error());
+    return status;
+  }
+
+  std::unique_ptr<TcpProxy> replication_;
+  std::unique_ptr<RedisServer> replica_;
+  std::unique_ptr<RedisServer> sentinel_;
+};
+
+// Rule 31.
+TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatItHas) {
+  StartPair();
+  const auto window = OpenAt(Sentinel(), Options());
+  ASSERT_TRUE(window->Open(name_));
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  Finish(*window, 1, "kept");
+  const Announcement first{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  ASSERT_TRUE(window->Announce({&first, 1}));
+  Lag();
+  const BootTime whole = BootNow();
+  Finish(*window, 2, "lost");
+  const Announcement second{.partition = 3, .to = 3, .offset = 3, .own = own};
+  ASSERT_TRUE(window->Announce({&second, 1}));
+  server_->Kill9();
+  const Status status = AfterTheFailover(*window, second);
+  ASSERT_FALSE(status) << "a replica that lags is taken for whole";
+  ClaimRequest copy = Request("lost0", 50);
+  EXPECT_EQ(Claim(*window, copy).error().code, Code::kRegressed);
+  const auto anew = window->Open(name_);
+  ASSERT_TRUE(anew) << ToString(anew.error());
+  EXPECT_TRUE(anew->regressed);
+  EXPECT_EQ(anew->offset, 1) << "what the replica had";
+  EXPECT_EQ(anew->to, 1);
+  EXPECT_GT(*anew->lost_since, whole - seconds(60));
+  EXPECT_LE(*anew->lost_since, BootNow());
+  const auto raised = window->RaiseOwn(0, 3, own + 1);
+  ASSERT_TRUE(raised) << ToString(raised.error());
+  EXPECT_GT(*raised, own);
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(*window, copy), Answer::kGranted) << "of what is gone nothing is known";
+  // As the runtime does from the log, before it admits anything.
+  const RestoreRequest restore{.id = "lost1", .at = {0, 3, 2}, .own = *raised, .time = kThen};
+  Change change{};
+  ASSERT_TRUE(window->Restore({&restore, 1}, {&change, 1}));
+  EXPECT_EQ(change, Change::kMade);
+  EXPECT_EQ(AnswerTo(*window, Request("lost1", 51)), Answer::kDuplicate);
+}
+
+TEST_F(RedisWindowFailover, TakesNothingThatWasAnnouncedToReplicas) {
+  StartPair();
+  auto options = Options();
+  options.replicas = 1;
+  options.call = milliseconds(600);
+  const auto window = OpenAt(Sentinel(), options);
+  ASSERT_TRUE(window->Open(name_));
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  Finish(*window, 1, "kept");
+  const Announcement first{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return window->Announce({&first, 1}).has_value(); }));
+  Lag();
+  Finish(*window, 1, "lost");
+  const Announcement second{.partition = 3, .to = 2, .offset = 2, .own = own};
+  for (int i = 0; i < 3; i++) {
+    const Status refused = window->Announce({&second, 1});
+    ASSERT_FALSE(refused) << "a commit may call finished what a failover takes";
+    EXPECT_EQ(refused.error().code, Code::kUnavailable);
+    EXPECT_NE(refused.error().message.find("0 of 1 replicas"), std::string::npos)
+        << ToString(refused.error());
+  }
+  server_->Kill9();
+  EXPECT_FALSE(AfterTheFailover(*window, second));
+  const auto anew = window->Open(name_);
+  ASSERT_TRUE(anew) << ToString(anew.error());
+  EXPECT_TRUE(anew->regressed);
+  EXPECT_EQ(anew->offset, 1);
+  EXPECT_EQ(anew->metadata, "m");
+  EXPECT_EQ(AnswerTo(*window, Request("kept0", 50)), Answer::kDuplicate);
 }
 
 }  // namespace
