@@ -454,7 +454,10 @@ Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::str
 
 Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
                                                 const RedisWindowOptions& options) {
-  auto window = RedisWindow::OpenAt(address, options, kRedisClock);
+  const std::string clock = ONCEMQ_MUTANT("redis-clock-of-the-process")
+                                ? std::to_string(SystemClock::Instance().Wall().micros)
+                                : std::string(kRedisClock);
+  auto window = RedisWindow::OpenAt(address, options, clock);
   if (!window) {
     return window.error();
   }
