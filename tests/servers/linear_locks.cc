@@ -117,7 +117,8 @@ class Search {
 bool Search::NeedsRoom(const LinearState& before, const OneCall& call) const {
   const bool granted = call.call.answer == Answer::kGranted;
   if (owners_[call.owner].mode != LockMode::kCounted ||
-      !(granted || call.call.answer == Answer::kExtended || call.call.answer == Answer::kFreed)) {
+      !(granted || call.call.answer == Answer::kExtended ||
+        (call.call.answer == Answer::kFreed && !rules_.half_grants))) {
     return false;
   }
   return std::none_of(before.holds.begin(), before.holds.end(), [&](const LinearHold& hold) {
@@ -231,7 +232,9 @@ std::optional<LinearState> Search::Step(const LinearState& before, const OneCall
     }
     if (!holds) {
       at = std::max(at, owners_[call.owner].may_hold());
-      EndOthers(state, call.owner, ended, at);
+      if (said.answer != Answer::kFreed || !rules_.half_grants) {  // M7
+        EndOthers(state, call.owner, ended, at);
+      }
     }
     if (said.answer == Answer::kFreed && holds) {
       state.holds.erase(own);

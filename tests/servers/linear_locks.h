@@ -26,6 +26,8 @@
 // M6  Where a counted grant needs that some of those who are counted have ended, any of them may be
 //     those: each choice is an order of its own. What an ask that was not answered may have left is
 //     judged by the highest limit of those who hold, as nobody knows when it came.
+// M7  Where two stores are asked (half_grants), one of them may have granted what the other one
+//     still holds for somebody else. Freeing that needs an ask before it, and ends no other hold.
 //
 // What it does not know: evictions. Holds that overlap on purpose (AcquireOptions::fenced, while a
 // store is drained) are for the fences' judge. Where a token is asked for again in a later epoch,
@@ -51,6 +53,8 @@ struct LinearRules {
   // Of readers that waited and hold together, the fences are in the order in which they asked
   // first.
   bool fences_of_asks = false;
+  // An ask that was queued, or not answered, may have been granted by one of two stores.
+  bool half_grants = false;
   uint64_t most_steps = 2'000'000;
 };
 

@@ -164,6 +164,16 @@ std::vector<LockCall> Played(int calls, int at_a_time) {
   return all;
 }
 
+TEST(LinearLocks, OfTwoStoresOneMayGrantWhatTheOtherStillHolds) {
+  const LinearRules two{.half_grants = true};
+  const std::vector<LockCall> half{Granted(1, 0, 10, 1), Open(What::kFree, 1, 20),
+                                   Queued(2, 30, 40), Freed(2, 50, 60), Freed(1, 70, 80)};
+  EXPECT_TRUE(Can(half, two));
+  EXPECT_FALSE(Can(half)) << "one store does not";
+  EXPECT_FALSE(Can({Granted(1, 0, 10, 1), Freed(2, 50, 60)}, two)) << "it did not ask";
+  EXPECT_FALSE(Can({Granted(1, 0, 10, 1), Queued(2, 30, 40), Granted(2, 50, 60, 2)}, two));
+}
+
 TEST(LinearLocks, ThousandsOfCallsAtATimeAreQuick) {
   std::vector<LockCall> calls = Played(20'000, 5);
   const LinearVerdict good = CheckLinear(calls);

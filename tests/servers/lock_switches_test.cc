@@ -32,6 +32,7 @@ class LockSwitches : public SwitchStorm {
     // Of each kind: in the middle of a switch a reader that waits in the store that is to come has
     // its fence from the one in force already, where it was granted. Others may pass it then.
     rules_.fences_of_asks = true;
+    rules_.half_grants = true;
   }
   static Place PlaceOf(const StormServer& server) {
     return {server.ports().front(), [&server](uint16_t port) {
