@@ -42,8 +42,6 @@ class RedisServer {
   std::string Say(const std::string& line) const;
   // While it is down: its append-only file ends so many bytes earlier, as after a power loss.
   void LoseTail(uintmax_t bytes);
-  // The first 64 bytes of the server's answer to a command.
-  std::string Say(const std::string& line) const;
   // On the same port, with the data that are on disk: none, unless the arguments say otherwise.
   void Restart();
 
