@@ -31,7 +31,7 @@ TEST(StatusText, WhatAFormerOwnerLeftInDoubtIsAnUpperBoundAndHasAnEnd) {
   EXPECT_THAT(text, HasSubstr("next offset 45, in total"));
   for (const bool lasts : {false, true}) {
     status["partitions"][1]["unprotected"] = {{"since_ms", 5}, {"until_ms", 9}};
-    status["partitions"][1]["unprotected"]["until_ms"] = lasts ? ordered_json() : 9;
+    status["partitions"][1]["unprotected"]["until_ms"] = lasts ? ordered_json() : ordered_json(9);
     EXPECT_EQ(StatusText(status).find("has lost ids") != std::string::npos, lasts);
   }
   status["beside"]["uncertain"] = 0;
