@@ -444,7 +444,7 @@ TEST_F(RedisWindowTest, WhatIsMissingIsSaidWithItsRemedy) {
   Redis({"ACL", "SETUSER", "app", "on", ">secret", "~oncemq:*", "+@all", "-zadd"});
   expect("redis://app:secret@" + address, Options(), "ZADD");
   Redis({"ACL", "SETUSER", "app", "+zadd", "resetkeys", "~other:*"});
-  expect("redis://app:secret@" + address, Options(), "keys");
+  expect("redis://app:secret@" + address, Options(), "key");
   auto other = Options();
   other.prefix = "other";
   EXPECT_NE(OpenAt("redis://app:secret@" + address, other), nullptr);

@@ -12,7 +12,9 @@ for _, command in ipairs({
   local answer = redis.pcall(unpack(command))
   local refused = type(answer) == 'table' and answer.err
   if refused and refused:find('OOM') then return redis.error_reply(refused) end
-  if refused and (refused:find('NOPERM') or refused:find('The user executing')) then
+  -- In the words of Redis 6, Redis 7 and Valkey 9.
+  if refused and (refused:find('NOPERM') or refused:find('The user executing') or
+                  refused:find('ACL failure')) then
     lacks[#lacks + 1] = refused:find(' key') and command[1] .. ' (on these keys)' or command[1]
   end
 end
