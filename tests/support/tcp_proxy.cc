@@ -43,8 +43,8 @@ void TcpProxy::Run() {
         waits.push_back({holds ? -1 : link.ends.server, POLLIN, 0});
       }
     }
-    if (poll(waits.data(), waits.size(), kLookEveryMs) < 0) {
-      continue;
+    if (poll(waits.data(), waits.size(), kLookEveryMs) < 0 || mode_ != mode) {
+      continue;  // by the new mode nothing may have arrived
     }
     if (!holds) {
       replies_at = WaitClock::now() + kLateBy;
