@@ -158,6 +158,7 @@ TEST_F(RedisWindowCommand, CheckTellsThatARestartWouldEmptyTheWindow) {
 }
 
 TEST_F(RedisWindowCommand, CheckTellsThatReplicasAreMissing) {
+  ASSERT_TRUE(Opened());
   const std::string file =
       FileWith("redis", server_->url(), "  prefix: " + prefix_ + "\n  replicas: 1\n");
   const Ended alone = Run("check " + file);
