@@ -336,6 +336,26 @@ TEST_F(RunAgainstKafka, ATopicThatDoesNotExistIsNamedByStatusUntilItIsCreated) {
   EXPECT_EQ(process.Wait(30s), 128 + SIGTERM);
 }
 
+TEST_F(RunAgainstKafka, TheDoctorNamesATopicThatDoesNotExistAndMakesNone) {
+  const auto examine = [&](int expected) {
+    const std::string file = "'" + (dir_.path() / "service.yaml").string() + "'";
+    Process process({.command = {"/bin/sh", "-c",
+                                 "exec '" ONCEMQ_PROGRAM "' doctor --json " + file + " >'" +
+                                     out().string() + "'"}});
+    EXPECT_EQ(process.Wait(30s), expected);
+    return nlohmann::json::parse(ReadAll(out()))["parts"][1];
+  };
+  const auto there = examine(0);
+  EXPECT_EQ(there["brokers"], 1);
+  EXPECT_EQ(there["partitions"][topic_], 2);
+  WriteService("engine: memory", topic_ + ".absent");
+  for (int i = 0; i < 2; i++) {
+    const auto absent = examine(1);
+    EXPECT_EQ(absent["state"], "failed");
+    EXPECT_THAT(absent["why"].get<std::string>(), HasSubstr("topic " + topic_ + ".absent: "));
+  }
+}
+
 TEST_F(RunAgainstKafka, ABrokerThatDiesIsToldByStatusUntilItIsBack) {
   SendTwice(20);
   Process process({.command = ShellLine("--handler count >'" + out().string() + "'")});

@@ -21,22 +21,21 @@ RuntimeOptions LookingAt(const std::string& brokers, const std::vector<std::stri
   return options;
 }
 
-TEST(BrokerLook, TellsWhichTopicsAreThere) {
+// These brokers make each topic that is asked about: run_test.cc has one that is missing.
+TEST(BrokerLook, TellsTheTopicsInTheirOrder) {
   MockCluster cluster(2);
   cluster.CreateTopic("orders", 3);
   cluster.CreateTopic("payments", 1);
-  const auto look = LookAtBrokers(LookingAt(cluster.address(), {"payments", "missing", "orders"}),
-                                  std::chrono::seconds(20));
+  const auto look =
+      LookAtBrokers(LookingAt(cluster.address(), {"payments", "orders"}), std::chrono::seconds(20));
   ASSERT_TRUE(look) << ToString(look.error());
   EXPECT_EQ(look->brokers, 2);
   EXPECT_GT(look->answer_in.count(), 0);
-  ASSERT_EQ(look->topics.size(), 3u);
+  ASSERT_EQ(look->topics.size(), 2u);
   EXPECT_EQ(look->topics[0].partitions, 1);
   EXPECT_EQ(look->topics[0].wrong, "");
-  EXPECT_EQ(look->topics[1].partitions, 0);
-  EXPECT_NE(look->topics[1].wrong, "");
-  EXPECT_EQ(look->topics[2].name, "orders");
-  EXPECT_EQ(look->topics[2].partitions, 3);
+  EXPECT_EQ(look->topics[1].name, "orders");
+  EXPECT_EQ(look->topics[1].partitions, 3);
 }
 
 TEST(BrokerLook, WithoutABrokerItEndsInTime) {
