@@ -89,6 +89,9 @@ int Serve(char** words, Window& window, Handler handler) {
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.ids_partition_owned = false;
   options.workers = 4;
+  if (window.capabilities().level == Level::kOpaque) {
+    options.renew_every = milliseconds(1'000);  // its leases are short
+  }
   RunningMember running(options, &window, std::move(handler));
   int signal = 0;
   sigwait(&signals, &signal);
