@@ -2,11 +2,13 @@
 // What does a window in Redis cost end to end? Level guarded, ids that may come through any
 // partition, 30 % copies, 4 workers. The floor is what users write, in turn with ours on the same
 // broker and Redis: one message at a time, SET NX PX for its id, and the handler where that was
-// new. The client commits every 5 s; with --commit-each, each message waits for its commit. The
-// floor's rate is that of its first messages. Redis waits for no disk.
+// new. The client commits every 5 s; with --commit-each, each message waits for its commit. With
+// --away Redis is 1 ms away from both, each way. The floor's rate is that of its first messages.
+// Redis waits for no disk.
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "oncemq/clients/redis_client.h"
@@ -14,12 +16,13 @@
 #include "runtime_pipeline.h"
 #include "support/poll_loop.h"
 #include "support/redis_server.h"
+#include "support/slow_network.h"
 
 namespace oncemq::bench {
 namespace {
 
 constexpr int64_t kFloorMessages = 100'000;
-constexpr int64_t kFloorCommits = 5'000;  // with --commit-each
+constexpr int64_t kFloorSlow = 5'000;  // with --commit-each or --away
 constexpr uint32_t kWorkers = 4;
 
 void MustWork(bool works, const std::string& what) {
@@ -31,19 +34,26 @@ void MustWork(bool works, const std::string& what) {
 
 class Redis {
  public:
-  Redis() : client_(*RedisClient::Open(*ParseRedisPlace(server_->url()), {}, 1)) {}
+  explicit Redis(bool away) {
+    if (away) {
+      network_.emplace(server_->port(), milliseconds(1));
+    }
+    url_ = away ? "redis://127.0.0.1:" + std::to_string(network_->port()) : server_->url();
+    client_ = *RedisClient::Open(*ParseRedisPlace(url_), {}, 1);
+  }
 
   // Each run begins with an empty server.
   std::unique_ptr<Window> NewWindow() {
     Flush();
     auto window = OpenRedisWindow(
-        server_->url(), {.scope = "bench/" + std::to_string(++scopes_), .level = Level::kGuarded});
+        url_, {.scope = "bench/" + std::to_string(++scopes_), .level = Level::kGuarded});
     MustWork(window.has_value(), "no window");
     return *std::move(window);
   }
   double NaiveRate(const PeerRun& run, bool commit_each) {
     Flush();
-    const int64_t messages = std::min(run.messages, commit_each ? kFloorCommits : kFloorMessages);
+    const int64_t most = commit_each || network_ ? kFloorSlow : kFloorMessages;
+    const int64_t messages = std::min(run.messages, most);
     std::atomic<int64_t> handled{0};
     const double seconds = testing::RunPollLoop(
         {.bootstrap = run.bootstrap,
@@ -66,7 +76,9 @@ class Redis {
   }
 
   const std::unique_ptr<testing::RedisServer> server_ = testing::RedisServer::Start();
-  const std::unique_ptr<RedisClient> client_;
+  std::optional<testing::SlowNetwork> network_;
+  std::string url_;
+  std::unique_ptr<RedisClient> client_;
   int scopes_ = 0;
 };
 
@@ -74,7 +86,7 @@ int RunRedis(int argc, char** argv) {
   if (const auto missing = testing::RedisServer::Missing()) {
     MustWork(false, *missing);
   }
-  Redis redis;
+  Redis redis(HasFlag(argc, argv, "--away"));
   const bool commit_each = HasFlag(argc, argv, "--commit-each");
   PipelineOptions options;
   options.messages = 500'000;
