@@ -34,6 +34,25 @@ TEST_F(KafkaRuntimeTest, EveryIdIsAppliedOnceAndInTheOrderOfItsKey) {
   EXPECT_THAT(effects_.Judge(Ids(0, kIds)), IsEmpty());
 }
 
+TEST_F(KafkaRuntimeTest, ABrokerThatGoesAwayIsMissedUntilItIsBack) {
+  const auto broker = KafkaBroker::Start();
+  bootstrap_ = broker->bootstrap();
+  admin_ = std::make_unique<KafkaAdmin>(bootstrap_);
+  CreateTopic(1);
+  Send(0, 10);
+  RunningMember member(Options(), window_.get(), Record());
+  ASSERT_TRUE(Applied(10));
+  EXPECT_EQ(member.Now().unreached, "");
+  broker->Kill9();
+  EXPECT_TRUE(Eventually(seconds(60), [&] { return !member.Now().unreached.empty(); }));
+  EXPECT_GT(member.Now().unreached_for, milliseconds(0));
+  broker->Restart();
+  EXPECT_TRUE(Eventually(seconds(60), [&] { return member.Now().unreached.empty(); }));
+  Send(10, 20);
+  EXPECT_TRUE(Applied(20));
+  EXPECT_TRUE(member.Stop().clean);
+}
+
 TEST_F(KafkaRuntimeTest, WithoutAWindowEveryCopyIsAppliedInOrder) {
   CreateTopic(1);
   Send(0, 100);
