@@ -45,6 +45,7 @@ class StormStore {
 // Thread safety: one thread.
 class SharedWindowStorm : public KafkaRuntimeTest {
  protected:
+  static constexpr int kPartitions = 8;
   // How many ids; ONCEMQ_SQL_MESSAGES, if it is set.
   static int Messages();
   static int Copies(int ids) { return ids / 5; }
@@ -73,7 +74,6 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   std::unique_ptr<StormStore> store_;
 
  private:
-  static constexpr int kPartitions = 8;
   void SendId(int id, int32_t partition);
   std::string LogOf(int member) const { return dir_.path() / ("member-" + std::to_string(member)); }
   int64_t Committed();
