@@ -121,6 +121,7 @@ void BrokerContact::Answered(rd_kafka_event_t* event) {
 void BrokerContact::Heard(rd_kafka_resp_err_t code, bool refused) {
   if (IsAnswer(code)) {
     NoteAnswer();
+    answers_ = true;
     denied_ = refused;
   } else {
     NoteSilence();
@@ -142,7 +143,7 @@ void BrokerContact::NoteAnswer() {
 void BrokerContact::NoteSilence() {
   const BootTime now = clock_.Boot();
   ask_at_ = now + kContactAskedEvery;
-  if (!silent_ && (all_down_ || now - since_ >= kSilentAfter)) {
+  if (!silent_ && answers_ && (all_down_ || now - since_ >= kSilentAfter)) {
     silent_ = true;
     say_at_ = now;
   }

@@ -7,8 +7,9 @@
 // answers where an ask failed and the client has said since the last answer that all of them are
 // down, or no ask was answered for 20 s. The next answer ends that. Never blocks.
 //
-// **Limits:** the controller is asked: other brokers may answer while it is away for 20 s. Without
-// the right to describe the configuration of the topic, a broker is asked only after an error of
+// **Limits:** the controller is asked: other brokers may answer while it is away for 20 s. Before
+// the first answer to the question, silence proves nothing: there may be no controller. Without the
+// right to describe the configuration of the topic, a broker is asked only after an error of
 // the client, since brokers log each refusal.
 //
 // **Thread safety:** none; belongs to the poll thread.
@@ -60,7 +61,8 @@ class BrokerContact {
   bool silent_ = false;    // reached, and no broker answers any more
   bool failed_ = false;    // the client has told an error since the last answer
   bool all_down_ = false;  // it has told this one
-  bool denied_ = false;    // the question is refused
+  bool answers_ = false;   // the question was answered once
+  bool denied_ = false;    // it is refused
 };
 
 }  // namespace oncemq

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "client_config.h"
-#include "member_fixture.h"
 #include "support/eventually.h"
 #include "support/log_file.h"
 #include "support/mock_cluster.h"
@@ -77,6 +76,7 @@ class BrokerSilence : public ::testing::Test {
       contact_.Look(client_.get());
       return contact_.Missing().empty();
     }));
+    contact_.Heard(RD_KAFKA_RESP_ERR_NO_ERROR, false);
   }
   void After(seconds time) {
     clock_.Advance(time);
@@ -148,20 +148,14 @@ TEST_F(BrokerSilence, TheLogSaysItOnceAndThenEveryThirtySeconds) {
   EXPECT_THAT(text, HasSubstr("a broker answers again"));
 }
 
-// The mock knows no answer to the question: that one ends it stands in KafkaRuntimeTest.
-class BrokerSilenceOfMember : public MemberTest {};
-
-TEST_F(BrokerSilenceOfMember, BrokersThatGoAwayAreMissed) {
-  Join();
-  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2 && contact_.Missing().empty(); }));
-  cluster_.SetDown(1);
-  cluster_.SetDown(2);
-  ASSERT_TRUE(Serving([&] {
-    manual_.Advance(milliseconds(200));
-    return !contact_.Missing().empty();
-  }));
-  EXPECT_GE(contact_.MissingFor(), seconds(5));
-  EXPECT_EQ(told_.failure, "");
+// As of brokers that name no controller: it is the controller that is asked.
+TEST_F(BrokerSilence, BeforeTheFirstAnswerSilenceProvesNothing) {
+  BrokerContact contact("k1:9092", clock_);
+  contact.Look(client_.get());
+  contact.AllDown();
+  clock_.Advance(seconds(60));
+  contact.Heard(RD_KAFKA_RESP_ERR__TIMED_OUT, false);
+  EXPECT_EQ(contact.Missing(), "");
 }
 
 TEST(BrokerContact, OfALongErrorTheBeginningIsKept) {
