@@ -69,6 +69,7 @@ void BrokerContact::Look(rd_kafka_t* client) {
     reached_ = cluster != nullptr;
     if (reached_) {
       NoteAnswer();
+      ask_at_ = since_;  // until it is answered, silence proves nothing
     }
   }
   if (!reached_) {
