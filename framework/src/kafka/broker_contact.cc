@@ -12,6 +12,7 @@ namespace {
 
 constexpr microseconds kSayUnreachedEvery{10'000'000};
 constexpr microseconds kSaySilentEvery{30'000'000};
+constexpr microseconds kContactAskedAfter{1'000'000};  // the first time
 constexpr microseconds kContactAskedEvery{5'000'000};
 constexpr milliseconds kContactAnswerWithin{5'000};
 // The answer to a member that has left since may never be read.
@@ -69,7 +70,7 @@ void BrokerContact::Look(rd_kafka_t* client) {
     reached_ = cluster != nullptr;
     if (reached_) {
       NoteAnswer();
-      ask_at_ = since_;  // until it is answered, silence proves nothing
+      ask_at_ = since_ + kContactAskedAfter;  // until it is answered, silence proves nothing
     }
   }
   if (!reached_) {
