@@ -112,7 +112,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
   EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, Answer::kGranted);
 }
 
-WINDOW_TEST_F(AgeingTest, IfAges, TheSlowestPartitionDecidesWhatIsForgotten) {
+WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesWhatIsForgotten) {
   const Own own = Raise(3);
   const Own slow = Raise(4);
   Finish("x", 5, kThen, own);
@@ -122,7 +122,8 @@ WINDOW_TEST_F(AgeingTest, IfAges, TheSlowestPartitionDecidesWhatIsForgotten) {
   EXPECT_EQ(Claim(At("x", 7, kThen, 4)).answer, Answer::kDuplicate);
 }
 
-WINDOW_TEST_F(AgeingTest, IfAges, APartitionThatHasNotToldItsProgressKeepsEverything) {
+WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
+              APartitionThatHasNotToldItsProgressKeepsEverything) {
   const Own own = Raise(3);
   Raise(4);
   Finish("x", 5, kThen, own);

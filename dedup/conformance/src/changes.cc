@@ -225,9 +225,8 @@ WINDOW_TEST(Always, RestoringWhatIsThereChangesNothing) {
   const Attempt parked = New("parked");
   Claim(parked);
   Park(parked, 9);
-  const Coordinates elsewhere{0, 6, 60};
-  EXPECT_EQ(Restore("done", elsewhere, 0), Change::kMade);
-  EXPECT_EQ(Restore("parked", elsewhere, 0), Change::kMade);
+  EXPECT_EQ(Restore("done", Elsewhere(), 0), Change::kMade);
+  EXPECT_EQ(Restore("parked", Elsewhere(), 0), Change::kMade);
   EXPECT_EQ(Peek("done").at, done.at);
   EXPECT_EQ(StateOf("parked"), MarkerState::kParked);
   EXPECT_EQ(Claim(New("done")).result, subject().can().keeps_results ? "kept" : "");

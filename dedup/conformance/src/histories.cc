@@ -111,7 +111,7 @@ void Play(Window& window, const std::string& id, int client, std::atomic<uint64_
       const CompleteRequest request{id, token, {0, 3, client}, {}};
       answered = window.Complete({&request, 1}, {&call.change, 1}).has_value();
     } else {
-      const ReleaseRequest request{id, token, false};
+      const ReleaseRequest request{id, token, false, {0, 3, client}};
       answered = window.Release({&request, 1}, {&call.change, 1}).has_value();
     }
     call.ended = time++;

@@ -66,7 +66,7 @@ WINDOW_TEST(WithLeases, ATakeoverIsAClaimOfItsOwn) {
   Claim(New());
   Advance(kTimes.lease + kALittle);
   Attempt next = New();
-  next.at = {0, 4, 9};
+  next.at = Elsewhere();
   Claim(next);
   EXPECT_EQ(Peek().at, next.at);
   EXPECT_EQ(Peek().token, next.token);

@@ -131,7 +131,8 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
   EXPECT_EQ(Claim(next).answer, Answer::kGranted);
 }
 
-WINDOW_TEST(WithLeasesAtOpaque, OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewNoMore) {
+WINDOW_TEST((All<WithLeasesAtOpaque, IfIdsCross>),
+            OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewNoMore) {
   Attempt old = New();
   old.own = Raise(3);
   Claim(old);
@@ -187,7 +188,7 @@ WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   EXPECT_EQ(Complete(replay), Change::kMade);
 }
 
-WINDOW_TEST(IfStoresClaims, OwnershipOfAnotherDeliveryProvesNothing) {
+WINDOW_TEST((All<IfStoresClaims, IfIdsCross>), OwnershipOfAnotherDeliveryProvesNothing) {
   Attempt live = New();
   live.own = Raise(3);
   Claim(live);
@@ -263,7 +264,8 @@ WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
   EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
 }
 
-WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasEnded) {
+WINDOW_TEST((All<WithLeases, IfIdsCross>),
+            AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasEnded) {
   Attempt elsewhere = New();
   elsewhere.at = {0, 4, 9};
   elsewhere.own = Raise(4);
@@ -276,7 +278,7 @@ WINDOW_TEST(WithLeases, AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasE
   EXPECT_EQ(Complete(elsewhere), Change::kFenced);
 }
 
-WINDOW_TEST(AtOpaque, AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
+WINDOW_TEST((All<AtOpaque, IfIdsCross>), AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
   Attempt elsewhere = New();
   elsewhere.at = {0, 4, 9};
   elsewhere.own = Raise(4);
@@ -286,7 +288,8 @@ WINDOW_TEST(AtOpaque, AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
   EXPECT_EQ(StateOf(), MarkerState::kDone);
 }
 
-WINDOW_TEST(IfStoresClaims, AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
+WINDOW_TEST((All<IfStoresClaims, IfIdsCross>),
+            AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
   Attempt mine = New("mine");
   mine.own = Raise(3);
   Claim(mine);

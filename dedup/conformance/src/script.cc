@@ -18,6 +18,7 @@ using namespace std::string_view_literals;
 constexpr std::array kIds = {"a"sv, "a\0"sv, "b"sv};
 constexpr std::array<Token, 4> kTokens = {{{1, 1}, {1, 2}, {2, 1}, {2, 2}}};
 constexpr std::array<Coordinates, 4> kPlaces = {{{0, 0, 1}, {0, 0, 2}, {0, 1, 1}, {1, 0, 1}}};
+constexpr size_t kOfOnePartition = 2;
 constexpr std::array kResults = {""sv, "r"sv, "s\0"sv};
 
 template <class Table>
@@ -110,7 +111,7 @@ class Player {
 
   std::string RaiseAll(std::span<const Step> steps) {
     for (const Step& step : steps) {
-      const Coordinates& at = Pick(kPlaces, step.at);
+      const Coordinates& at = PlaceOf(step);
       const Own before = model_.OwnOf(at.source, at.partition);
       const Result<Own> own = window_.RaiseOwn(at.source, at.partition, 0);
       if (!own || *own <= before) {
@@ -134,8 +135,13 @@ class Player {
     }
   }
 
+  // Those of one partition come first.
+  const Coordinates& PlaceOf(const Step& step) const {
+    return kPlaces[step.at % (IfIdsCross(subject_) ? kPlaces.size() : kOfOnePartition)];
+  }
+
   Own OwnOf(const Step& step) const {
-    const Coordinates& at = Pick(kPlaces, step.at);
+    const Coordinates& at = PlaceOf(step);
     if (step.own % 4 == 3) {
       const auto found = earlier_.find({at.source, at.partition});
       return found == earlier_.end() ? 1 : found->second;
@@ -147,26 +153,25 @@ class Player {
     const uint32_t fingerprint = subject_.can().fingerprints ? s.fingerprint % 3u : 0;
     return {.id = Pick(kIds, s.id),
             .token = Pick(kTokens, s.token),
-            .at = Pick(kPlaces, s.at),
+            .at = PlaceOf(s),
             .own = OwnOf(s),
             .fingerprint = fingerprint,
             .not_if_uncertain = s.number % 4 == 3};
   }
   CompleteRequest CompleteOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), Pick(kPlaces, s.at),
-            Pick(kResults, s.number)};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s), Pick(kResults, s.number)};
   }
   ReleaseRequest ReleaseOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token),
-            s.kind % Step::kKinds == Step::kReleaseAsUncertain};
+            s.kind % Step::kKinds == Step::kReleaseAsUncertain, PlaceOf(s)};
   }
   ParkRequest ParkOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1};
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1, PlaceOf(s)};
   }
-  RenewRequest RenewOf(const Step& s) const { return {Pick(kIds, s.id), Pick(kTokens, s.token)}; }
-  RestoreRequest RestoreOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kPlaces, s.at), OwnOf(s)};
+  RenewRequest RenewOf(const Step& s) const {
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s)};
   }
+  RestoreRequest RestoreOf(const Step& s) const { return {Pick(kIds, s.id), PlaceOf(s), OwnOf(s)}; }
   std::string_view PeekOf(const Step& s) const { return Pick(kIds, s.id); }
 
   const Subject& subject_;
@@ -213,6 +218,7 @@ std::string Play(const Subject& subject, const WindowTimes& times, const Script&
   if (!window) {
     return "no window: " + ToString(window.error());
   }
+  OpenPartitions(subject, **window);
   Player player(subject, times, **window);
   for (size_t begin = 0; begin < script.size();) {
     size_t end = begin + 1;

@@ -139,7 +139,7 @@ WINDOW_TEST(IfStoresClaims, UnderAStormOfCopiesEachEffectHappensOnce) {
         std::this_thread::yield();
         running[i].fetch_sub(1);
         if ((step + thread + round) % 3 == 0) {
-          const ReleaseRequest release{attempt.id, attempt.token, false};
+          const ReleaseRequest release{attempt.id, attempt.token, false, attempt.at};
           Change change{};
           failures +=
               !window().Release({&release, 1}, {&change, 1}).has_value() || change != Change::kMade;

@@ -11,6 +11,9 @@ namespace oncemq {
 namespace conformance {
 namespace {
 
+constexpr uint32_t kSources = 2;
+constexpr int32_t kPartitions = 5;
+
 // Tests and engines register while static objects are initialised, in any order: whichever comes
 // second meets all of the first.
 struct Registry {
@@ -53,17 +56,34 @@ bool AddCase(const Case& added) {
   return true;
 }
 
+void OpenPartitions(const Subject& subject, Window& window) {
+  for (uint32_t source = 0; subject.can().by_partition && source < kSources; source++) {
+    for (int32_t partition = 0; partition < kPartitions; partition++) {
+      const std::string topic = "topic-" + std::to_string(source);
+      const auto known = window.Open({source, partition, topic, "the suite"});
+      ASSERT_TRUE(known.has_value()) << ToString(known.error());
+      ASSERT_EQ(known->source, source);
+    }
+  }
+}
+
 void WindowTest::SetUp() {
-  auto opened = subject_.engine->open({subject_.level, kTimes});
-  ASSERT_TRUE(opened.has_value()) << ToString(opened.error());
-  window_ = *std::move(opened);
+  ASSERT_NO_FATAL_FAILURE(Take(subject_.engine->open({subject_.level, kTimes})));
 }
 
 void WindowTest::Reopen() {
+  if (!subject_.can().keeps_claims) {
+    const Announcement announced{.partition = 3};
+    ASSERT_TRUE(window_->Announce({&announced, 1}));
+  }
   window_.reset();
-  auto opened = subject_.engine->reopen({subject_.level, kTimes});
+  ASSERT_NO_FATAL_FAILURE(Take(subject_.engine->reopen({subject_.level, kTimes})));
+}
+
+void WindowTest::Take(Result<std::unique_ptr<Window>> opened) {
   ASSERT_TRUE(opened.has_value()) << ToString(opened.error());
   window_ = *std::move(opened);
+  OpenPartitions(subject_, *window_);
 }
 
 Own WindowTest::Raise(int32_t partition, uint32_t source) {
@@ -91,19 +111,20 @@ Change WindowTest::Complete(const Attempt& a, std::string_view result, milliseco
 }
 
 Change WindowTest::Release(const Attempt& a) {
-  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false});
+  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at});
 }
 
 Change WindowTest::ReleaseAsUncertain(const Attempt& a) {
-  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true});
+  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true, a.at});
 }
 
 Change WindowTest::Park(const Attempt& a, uint64_t entry) {
-  return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry});
+  return One(*window_, &Window::Park, ParkRequest{a.id, a.token, entry, a.at});
 }
 
 Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
-  return One(*window_, &Window::Renew, RenewRequest{.id = a.id, .token = a.token, .lease = lease});
+  return One(*window_, &Window::Renew,
+             RenewRequest{.id = a.id, .token = a.token, .at = a.at, .lease = lease});
 }
 
 Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time) {

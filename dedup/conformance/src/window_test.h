@@ -73,6 +73,14 @@ inline bool IfDurable(const Subject& subject) {
 inline bool IfStoresClaimsAndDurable(const Subject& subject) {
   return IfStoresClaims(subject) && IfDurable(subject);
 }
+// An id is recognised on whichever partition its copy comes.
+inline bool IfIdsCross(const Subject& subject) {
+  return !subject.can().by_partition;
+}
+template <Applies... all>
+bool All(const Subject& subject) {
+  return (all(subject) && ...);
+}
 
 // The times of every test, unless it opens a window of its own. Short, for engines that must really
 // wait; far apart, so that a slow machine does not spoil them.
@@ -109,7 +117,10 @@ class WindowTest : public ::testing::Test {
   const Subject& subject() const { return subject_; }
   bool opaque() const { return subject_.level == Level::kOpaque; }
   void Advance(milliseconds by) { subject_.engine->advance(by); }
+  // What was answered so far is announced before, where that is needed.
   void Reopen();
+  // Where a copy may come from besides the place of New().
+  Coordinates Elsewhere() const { return {0, IfIdsCross(subject_) ? 4 : 3, 9}; }
 
   // An attempt with a token of its own.
   Attempt New(std::string_view id = "x") { return {.id = id, .token = {0xC0DE, ++attempts_}}; }
@@ -128,10 +139,15 @@ class WindowTest : public ::testing::Test {
   MarkerState StateOf(std::string_view id = "x") { return Peek(id).state; }
 
  private:
+  void Take(Result<std::unique_ptr<Window>> opened);
+
   Subject subject_;
   std::unique_ptr<Window> window_;
   uint64_t attempts_ = 0;
 };
+
+// Of a window with a store for each partition: those that the tests use.
+void OpenPartitions(const Subject& subject, Window& window);
 
 // A test of the suite, before it is known which engines it will judge.
 struct Case {

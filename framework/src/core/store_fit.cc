@@ -177,7 +177,9 @@ Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
   const bool has_all = continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"));
   assignment.window_lacks = !has_all || assignment.store_regressed;
   if (has_all) {
-    if (!assignment.store_regressed) {  // or claims of running handlers may be gone
+    // Else claims of handlers that ran are gone.
+    if (!assignment.store_regressed &&
+        (rules.keeps_claims || ONCEMQ_MUTANT("claims-of-the-dead-believed"))) {
       WindowKnowsSuspects(facts);
     }
     facts.known_from = std::min(known.from, facts.start);

@@ -283,7 +283,8 @@ bool MapAlone(const RuntimeOptions& options, const Window* window) {
     return true;
   }
   const WindowCapabilities& can = window->capabilities();
-  return can.level == Level::kOpaque && !(can.durable && (can.shared || options.one_host));
+  const bool stays = options.one_host && can.keeps_claims;
+  return can.level == Level::kOpaque && !(can.durable && (can.shared || stays));
 }
 
 // Rule 11. Commits tell the next owner the calls that it may not find in a window; at guarded and

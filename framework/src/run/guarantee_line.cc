@@ -12,6 +12,12 @@ std::string_view Leaves(const WindowCapabilities& window, bool one_host) {
   if (!window.durable) {
     return "; the window is forgotten with the process";
   }
+  if (!window.keeps_claims) {
+    return window.survives_restart
+               ? "; a partition that moves takes its window along"
+               : "; a partition that moves takes its window along, and a restart of its server "
+                 "empties it";
+  }
   return one_host ? "; the window stays on this host, and so do all members"
                   : "; a partition that moves to another host leaves its window behind";
 }
@@ -36,10 +42,11 @@ std::string GuaranteeLine(const WindowCapabilities* window, MissingId missing_id
       // Rules 3 and 11: the calls that no commit shows are the bound, where the markers do not come
       // along.
       return "opaque: at least once, copies are suppressed while the window knows them" + rest +
-             (window->shared || (window->durable && one_host)
+             (window->shared || (window->durable && window->keeps_claims && one_host)
                   ? ""
                   : std::string(": work since the last acknowledged commit may run twice ") +
-                        (window->durable ? "there" : "then") + ", told and counted as uncertain");
+                        (window->durable && window->keeps_claims ? "there" : "then") +
+                        ", told and counted as uncertain");
   }
   return "?";
 }

@@ -55,7 +55,8 @@ void PollLoop::Connect(const Parts& parts) {
   if (can.keeps_history) {
     const StoreRules rules{.level = can.level,
                            .catch_up = options_.catch_up,
-                           .run_incomplete = options_.incomplete == IncompletePolicy::kRun};
+                           .run_incomplete = options_.incomplete == IncompletePolicy::kRun,
+                           .keeps_claims = can.keeps_claims};
     stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_);
   }
 }

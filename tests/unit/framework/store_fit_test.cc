@@ -91,6 +91,17 @@ TEST(FitStore, OnlyAStoreThatHasLostNothingKnowsTheHandlersThatRan) {
   }
 }
 
+TEST(FitStore, AStoreWhoseClaimsEndWithTheirProcessKnowsNoHandlersThatRan) {
+  Assignment assignment = Committed(500);
+  assignment.facts.metadata.inherited = 510;
+  StoreRules rules = kGuarded;
+  rules.level = Level::kOpaque;
+  rules.keeps_claims = false;
+  ASSERT_TRUE(FitStore(StoreAt(0, 500), rules, assignment));
+  EXPECT_EQ(assignment.facts.told_below, INT64_MAX);
+  EXPECT_EQ(assignment.facts.read_from, 500) << "what is finished it knows";
+}
+
 TEST(FitStore, AStoreThatKnowsAllBelowTheCommitNeedsNoReading) {
   Assignment assignment = Committed(500);
   assignment.facts.metadata.since = 20;
