@@ -70,6 +70,15 @@ class MarkerEngine {
     parked_ += marker.state == MarkerState::kParked ? 1 : 0;
   }
 
+  // An earlier process has finished the id after all. A claim of this process stays.
+  void Unload(const Found& at) {
+    const Marker* marker = markers_.Find(at.hash, at.id);
+    if (marker != nullptr && !(marker->state == MarkerState::kOpen && marker->held)) {
+      parked_ -= marker->state == MarkerState::kParked ? 1 : 0;
+      markers_.Erase(at.hash, marker);
+    }
+  }
+
   // A batch is refused before any of it is applied, and only if it would really need more markers
   // than are allowed. `locate` gives the Found of a request's id.
   template <class Locate>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window in one Redis under the conformance suite.
+// The window in one Redis under the conformance suite, for ids that cross partitions and for those
+// that a partition owns.
 #include "redis_window_suite.h"
 #include "suite_server.h"
 
@@ -15,7 +16,8 @@ TEST(RedisWindow, AServerIsThere) {
   ONCEMQ_REQUIRE_REDIS();
 }
 
-[[maybe_unused]] const bool kRegistered = testing::RegisterRedisWindow("redis", Start);
+[[maybe_unused]] const bool kRegistered = testing::RegisterRedisWindow("redis", Start) &&
+                                          testing::RegisterRedisWindow("redis_owned", Start, true);
 
 }  // namespace
 }  // namespace oncemq

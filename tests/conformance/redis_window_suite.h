@@ -12,6 +12,7 @@
 
 #include "oncemq/clients/redis_client.h"
 #include "oncemq/dedup/conformance/window_conformance.h"
+#include "redis/redis_owned_window.h"
 #include "redis/redis_window_engine.h"
 #include "support/redis_server.h"
 
@@ -25,7 +26,8 @@ struct RedisWindowPlace {
 // Thread safety: one thread.
 class RedisWindowSuite {
  public:
-  explicit RedisWindowSuite(std::function<RedisWindowPlace()> start) : start_(std::move(start)) {}
+  RedisWindowSuite(std::function<RedisWindowPlace()> start, bool partition_owned)
+      : start_(std::move(start)), partition_owned_(partition_owned) {}
 
   Result<std::unique_ptr<Window>> OpenNew(const ConformanceSetup& setup) {
     scopes_++;
@@ -34,48 +36,55 @@ class RedisWindowSuite {
   Result<std::unique_ptr<Window>> OpenAgain(const ConformanceSetup& setup) {
     Start();
     RedisWindowOptions options;
-    options.scope = "test/" + std::to_string(scopes_);
+    options.scope = (partition_owned_ ? "owned/" : "test/") + std::to_string(scopes_);
     options.level = setup.level;
     options.times = setup.times;
     options.remember = setup.remember;
     options.skew = milliseconds(0);
     options.connect = options.call = milliseconds(10'000);
-    auto window =
-        RedisWindow::OpenAt(place_.address, options, "tonumber(redis.call('GET', 'test_clock'))");
-    if (!window) {
-      return window.error();
-    }
-    return std::unique_ptr<Window>(*std::move(window));
+    options.partition_owned = partition_owned_;
+    constexpr std::string_view kClock = "tonumber(redis.call('GET', 'test_clock'))";
+    return partition_owned_
+               ? AsWindow(RedisOwnedWindow::OpenAt(place_.address, options, kClock, leases_))
+               : AsWindow(RedisWindow::OpenAt(place_.address, options, kClock));
   }
   void Advance(milliseconds by) {
+    leases_.Advance(by);
     const std::string micros = std::to_string(microseconds(by).count());
     EXPECT_TRUE(client_->Run(RedisCommand{"INCRBY", "test_clock", micros}));
   }
 
  private:
+  template <class Engine>
+  static Result<std::unique_ptr<Window>> AsWindow(Result<std::unique_ptr<Engine>> opened) {
+    return opened ? Result<std::unique_ptr<Window>>(*std::move(opened)) : opened.error();
+  }
   void Start() {
     if (client_ == nullptr) {
       place_ = start_();
       client_ = *RedisClient::Open(*ParseRedisPlace(place_.plain));
-      EXPECT_TRUE(client_->Run(RedisCommand{"SET", "test_clock", "1700000000000000"}));
+      EXPECT_TRUE(client_->Run(RedisCommand{"SET", "test_clock", "1700000000000000", "NX"}));
     }
   }
 
   const std::function<RedisWindowPlace()> start_;
   RedisWindowPlace place_;
   std::unique_ptr<RedisClient> client_;
+  const bool partition_owned_;
+  ManualClock leases_;  // where its owner judges them
   int scopes_ = 0;
 };
 
 // `start` is called by the first test. Without a server no test is registered: the program's
 // AServerIsThere says so.
-inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWindowPlace()> start) {
-  const auto suite = std::make_shared<RedisWindowSuite>(std::move(start));
+inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWindowPlace()> start,
+                                bool partition_owned = false) {
+  const auto suite = std::make_shared<RedisWindowSuite>(std::move(start), partition_owned);
   const auto advance = [suite](milliseconds by) { suite->Advance(by); };
   return !RedisServer::Missing() &&
          RegisterWindowConformance({
              .name = name,
-             .capabilities = RedisWindowCapabilities(),
+             .capabilities = RedisWindowCapabilities(partition_owned),
              .open = [suite](const ConformanceSetup& setup) { return suite->OpenNew(setup); },
              .reopen = [suite](const ConformanceSetup& setup) { return suite->OpenAgain(setup); },
              .advance = advance,

@@ -6,7 +6,12 @@
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
 --   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; run, whole: in
---                      which run of the server, and when, all ids of it were known last
+--                      which run of the server, and when, all ids of it were known last; where
+--                      partitions own their ids also millis and number of the last entry of l:,
+--                      horizon, ids and parked, as announced
+--   l:<partition>      stream: finished ids of a partition that owns them (owned_ids.h)
+--   k:<partition>      hash: digest -> marker of a parked or handed id of such a partition, or of a
+--                      doubt
 --   i:<digest>         string: an open, parked or handed id, without a TTL (rule 25); or a
 --                      finished id without a partition, which has one
 --   s                  hash: slice -> generation:bits:next bucket to drop

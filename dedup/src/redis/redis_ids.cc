@@ -9,7 +9,6 @@
 namespace oncemq {
 namespace {
 
-constexpr size_t kMarkerBytes = 82;
 constexpr size_t kTimesAt = 30;  // granted and ends, which a script fills in
 constexpr size_t kTimesBytes = 16;
 constexpr uint64_t kHeldFlag = 1;
@@ -43,48 +42,6 @@ uint64_t ZigZag(int64_t value) {
 
 int64_t UnZigZag(uint64_t value) {
   return static_cast<int64_t>(value >> 1 ^ ((value & 1) != 0 ? ~uint64_t{0} : 0));
-}
-
-std::string MarkerBytes(const Marker& m, LogTime filed) {
-  std::string out;
-  out.reserve(kMarkerBytes);
-  AppendPacked(out, StateNumber(m.state), 1);
-  AppendPacked(out, (m.held ? kHeldFlag : 0) | (m.uncertain ? kUncertainFlag : 0), 1);
-  out += RedisIds::TokenBytes(m.token);
-  AppendPacked(out, m.fingerprint, 4);
-  AppendPacked(out, m.own, 8);
-  AppendPacked(out, Unsigned(m.granted_at.time_since_epoch().count()), 8);
-  AppendPacked(out, Unsigned(m.lease_end.time_since_epoch().count()), 8);
-  AppendPacked(out, m.attempt, 4);
-  AppendPacked(out, m.entry, 8);
-  AppendPacked(out, m.at.source, 4);
-  AppendPacked(out, static_cast<uint32_t>(m.at.partition), 4);
-  AppendPacked(out, Unsigned(m.at.offset), 8);
-  AppendPacked(out, Unsigned(filed.time_since_epoch().count()), 8);
-  return out;
-}
-
-Marker ReadMarker(PackedReader& reader, LogTime& filed) {
-  Marker m;
-  const uint64_t state = reader.Number(1);
-  m.state = state == 3   ? MarkerState::kParked
-            : state == 4 ? MarkerState::kHanded
-                         : MarkerState::kOpen;
-  const uint64_t flags = reader.Number(1);
-  m.held = (flags & kHeldFlag) != 0;
-  m.uncertain = (flags & kUncertainFlag) != 0;
-  m.token = ReadToken(reader);
-  m.fingerprint = static_cast<uint32_t>(reader.Number(4));
-  m.own = reader.Number(8);
-  m.granted_at = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
-  m.lease_end = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
-  m.attempt = static_cast<uint32_t>(reader.Number(4));
-  m.entry = reader.Number(8);
-  m.at.source = static_cast<uint32_t>(reader.Number(4));
-  m.at.partition = static_cast<int32_t>(reader.Number(4));
-  m.at.offset = static_cast<int64_t>(reader.Number(8));
-  filed = LogTime(milliseconds(static_cast<int64_t>(reader.Number(8))));
-  return m;
 }
 
 std::optional<DoneId> ReadRecord(std::string_view record) {
@@ -132,6 +89,48 @@ Marker ClaimedMarker(const ClaimRequest& request) {
 }
 
 }  // namespace
+
+std::string MarkerBytes(const Marker& m, LogTime filed) {
+  std::string out;
+  out.reserve(kMarkerBytes);
+  AppendPacked(out, StateNumber(m.state), 1);
+  AppendPacked(out, (m.held ? kHeldFlag : 0) | (m.uncertain ? kUncertainFlag : 0), 1);
+  out += RedisIds::TokenBytes(m.token);
+  AppendPacked(out, m.fingerprint, 4);
+  AppendPacked(out, m.own, 8);
+  AppendPacked(out, Unsigned(m.granted_at.time_since_epoch().count()), 8);
+  AppendPacked(out, Unsigned(m.lease_end.time_since_epoch().count()), 8);
+  AppendPacked(out, m.attempt, 4);
+  AppendPacked(out, m.entry, 8);
+  AppendPacked(out, m.at.source, 4);
+  AppendPacked(out, static_cast<uint32_t>(m.at.partition), 4);
+  AppendPacked(out, Unsigned(m.at.offset), 8);
+  AppendPacked(out, Unsigned(filed.time_since_epoch().count()), 8);
+  return out;
+}
+
+Marker ReadMarker(PackedReader& reader, LogTime& filed) {
+  Marker m;
+  const uint64_t state = reader.Number(1);
+  m.state = state == 3   ? MarkerState::kParked
+            : state == 4 ? MarkerState::kHanded
+                         : MarkerState::kOpen;
+  const uint64_t flags = reader.Number(1);
+  m.held = (flags & kHeldFlag) != 0;
+  m.uncertain = (flags & kUncertainFlag) != 0;
+  m.token = ReadToken(reader);
+  m.fingerprint = static_cast<uint32_t>(reader.Number(4));
+  m.own = reader.Number(8);
+  m.granted_at = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
+  m.lease_end = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
+  m.attempt = static_cast<uint32_t>(reader.Number(4));
+  m.entry = reader.Number(8);
+  m.at.source = static_cast<uint32_t>(reader.Number(4));
+  m.at.partition = static_cast<int32_t>(reader.Number(4));
+  m.at.offset = static_cast<int64_t>(reader.Number(8));
+  filed = LogTime(milliseconds(static_cast<int64_t>(reader.Number(8))));
+  return m;
+}
 
 std::string PartitionName(uint32_t source, int32_t partition) {
   return std::to_string(source) + ":" + std::to_string(partition);

@@ -34,6 +34,12 @@ int64_t LuaOffset(int64_t offset);
 // Microseconds and milliseconds of scripts.
 LogTime HorizonOf(uint64_t millis);
 
+// The 82 bytes of a marker (preamble.lua).
+std::string MarkerBytes(const Marker& marker, LogTime filed);
+// Precondition: so many bytes.
+Marker ReadMarker(class PackedReader& reader, LogTime& filed);
+inline constexpr size_t kMarkerBytes = 82;
+
 class RedisIds : public LoadedIds {
  public:
   // `span` of a generation.

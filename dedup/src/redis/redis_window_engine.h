@@ -58,7 +58,8 @@ class RedisWindow final : public Window {
   // Of a scope whose ids are released: nothing of it is left, and no call follows.
   Status RemoveScope();
 
- private:
+  // Below, until `private`: for RedisOwnedWindow too, which has its scope, its ownerships and its
+  // count of changes here.
   using Partition = std::pair<uint32_t, int32_t>;
   // As the store has it until it is lost.
   struct Scope {
@@ -73,6 +74,17 @@ class RedisWindow final : public Window {
     uint64_t horizon = 0;  // in ms
     BootTime asked{};      // when the call began
   };
+  const std::string& base() const { return base_; }
+  const WindowScripts& scripts() const { return scripts_; }
+  // kRegressed: one of them was opened before the server lost changes.
+  Result<Belief> Believe(std::span<const Partition> partitions);
+  // The text that a script answers, until the store is as it is believed to be.
+  Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
+                             const ScriptArguments& arguments, int replicas = 0);
+  // Commands that only read. It does not say whether changes were lost.
+  Result<std::vector<RedisReply>> Read(std::span<const RedisCommand> commands);
+
+ private:
   // How a server is set up.
   struct Server {
     bool keeps = false;       // an append-only file
@@ -89,14 +101,9 @@ class RedisWindow final : public Window {
   Result<std::shared_ptr<const Scope>> FindScope();
   Status CheckRights();
 
-  // kRegressed: one of them was opened before the server lost changes.
-  Result<Belief> Believe(std::span<const Partition> partitions);
   // The text that a script answers; none: the store has lost changes, which is noted now.
   Result<std::optional<std::string>> Ask(const RedisScript& script, const Belief& belief,
                                          const ScriptArguments& arguments, int replicas = 0);
-  // The same, until the store is as it is believed to be.
-  Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
-                             const ScriptArguments& arguments, int replicas = 0);
   // The answers of a script, and of a wait for its changes.
   Result<std::vector<RedisReply>> RunAndWait(const RedisScript& script,
                                              const RedisCommand& arguments, int replicas);

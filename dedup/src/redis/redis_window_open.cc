@@ -9,6 +9,7 @@
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "packed.h"
+#include "redis_owned_window.h"
 #include "redis_window_engine.h"
 #include "server_judge.h"
 
@@ -16,6 +17,7 @@ namespace oncemq {
 namespace {
 
 constexpr std::string_view kVersion = "1";
+constexpr std::string_view kOwnedVersion = "1, owned";  // older programs refuse it
 constexpr int kAsks = 5;                      // until a lost store is as it is believed to be
 constexpr uint64_t kPackedIds = 96;           // in a bucket that is looked through quickly
 constexpr uint64_t kLeastListpack = 128;      // fields of a packed hash, in every version
@@ -73,7 +75,17 @@ uint64_t ConfigOf(const std::vector<RedisReply>& replies, std::string_view end) 
 
 }  // namespace
 
-WindowCapabilities RedisWindowCapabilities() {
+WindowCapabilities RedisWindowCapabilities(bool partition_owned) {
+  if (partition_owned) {
+    return {.engine = "redis",
+            .durable = true,
+            .keeps_results = false,
+            .ages = true,
+            .by_partition = true,
+            .remote = true,
+            .keeps_history = true,
+            .keeps_claims = false};
+  }
   return {.engine = "redis",
           .shared = true,
           .durable = true,
@@ -86,7 +98,7 @@ WindowCapabilities RedisWindowCapabilities() {
 RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
                          const Server& server, std::string_view clock)
     : capabilities_([&] {
-        WindowCapabilities can = RedisWindowCapabilities();
+        WindowCapabilities can = RedisWindowCapabilities(options.partition_owned);
         can.level = *options.level;
         can.handler_timeout = options.times.handler_timeout;
         can.lease = options.times.lease;
@@ -163,7 +175,7 @@ Status RedisWindow::CheckRights() {
   if (!options_.check_rights) {
     return {};
   }
-  auto lacks = Run(scripts_.rights, {key_});
+  auto lacks = Run(scripts_.rights, {key_, options_.partition_owned ? "1" : "0"});
   if (!lacks) {
     return lacks.error();
   }
@@ -182,6 +194,21 @@ Status RedisWindow::CheckRights() {
                           options_.prefix + ":*; grant it (ACL SETUSER)");
   }
   return {};
+}
+
+Result<std::vector<RedisReply>> RedisWindow::Read(std::span<const RedisCommand> commands) {
+  return guarded_([&]() -> Result<std::vector<RedisReply>> {
+    auto replies = client_->Run(commands);
+    if (!replies) {
+      return replies.error();
+    }
+    for (const RedisReply& reply : *replies) {
+      if (reply.kind == RedisReply::Kind::kError) {
+        return RedisError(reply.text);
+      }
+    }
+    return replies;
+  });
 }
 
 // WAIT is about the changes of its own connection, so the script goes over the same one.
@@ -248,8 +275,9 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
   const std::string level = std::to_string(static_cast<int>(*options_.level));
   const std::string span =
       std::to_string(std::max<milliseconds>(options_.remember / 2, kShortestSpan).count());
+  const std::string_view version = options_.partition_owned ? kOwnedVersion : kVersion;
   const auto found = Run(
-      scripts_.scope, {key_, kVersion, made, secret, level, span, options_.look_only ? "0" : "1"});
+      scripts_.scope, {key_, version, made, secret, level, span, options_.look_only ? "0" : "1"});
   if (!found) {
     return found.error();
   }
@@ -264,10 +292,17 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
     word = rest.substr(0, end);
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
   }
-  if (words[0] != kVersion) {
+  if (words[0] != version && (words[0] == kVersion || words[0] == kOwnedVersion)) {
+    const bool owned = words[0] == kOwnedVersion;
+    return InvalidRequest("the scope \"" + options_.scope + "\" in Redis was made for ids that " +
+                          (owned ? "their partition owns" : "cross partitions") +
+                          "; say so (`ids: " + (owned ? "partition_owned" : "crossing") +
+                          "`), or choose another scope");
+  }
+  if (words[0] != version) {
     return InvalidRequest("the scope \"" + options_.scope + "\" in Redis is of version " +
                           std::string(words[0]) + "; this program knows version " +
-                          std::string(kVersion));
+                          std::string(version));
   }
   const int64_t generation = ParseDecimal(words[2]).value_or(0);
   if (words[3].size() != 16 || !ParseHex(words[3]) || generation <= 0 ||
@@ -457,6 +492,13 @@ Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
   const std::string clock = ONCEMQ_MUTANT("redis-clock-of-the-process")
                                 ? std::to_string(SystemClock::Instance().Wall().micros)
                                 : std::string(kRedisClock);
+  if (options.partition_owned) {
+    auto owned = RedisOwnedWindow::OpenAt(address, options, clock, SystemClock::Instance());
+    if (!owned) {
+      return owned.error();
+    }
+    return std::unique_ptr<Window>(*std::move(owned));
+  }
   auto window = RedisWindow::OpenAt(address, options, clock);
   if (!window) {
     return window.error();

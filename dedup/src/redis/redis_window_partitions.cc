@@ -195,6 +195,9 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
   for (size_t i = 0; i < progress.size(); i++) {
     answers[i] = (*answer)[9 + i] == '1' ? Change::kMade : Change::kFenced;
   }
+  if (options_.partition_owned) {
+    return {};  // nothing lies in slices
+  }
   // Only the space depends on it.
   if (const auto swept = Sweep(kSweepsAtOnce, BootNow() + options_.call, false); !swept) {
     LogSeldom(LogLevel::kWarn, "window",
@@ -273,6 +276,9 @@ Result<std::vector<StoreStat>> RedisWindow::Stat() {
   for (size_t i = tallies; i < keys.size(); i++) {
     PartitionStat& one =
         stat.partitions.emplace_back(ReadPartition((*scope)[2].list[i - tallies].text, (*more)[i]));
+    const auto owned = FieldsOf((*more)[i]);
+    stat.history += static_cast<uint64_t>(DecimalOf(owned, "ids", 0));
+    stat.parked += static_cast<uint64_t>(DecimalOf(owned, "parked", 0));
     // In the order of the watermarks.
     one.pins = one.watermark == kNoLogTime || one.watermark == stat.partitions.front().watermark;
   }

@@ -1,14 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The commands that this user may not run on our keys, each once, in one text; or the error of a
--- server without room.
+-- server without room. ARGV: 1 1: partitions own their ids.
 local key = KEYS[1]:sub(1, -6) .. 'probe'
 local lacks = {}
-for _, command in ipairs({
+local commands = {
   {'TIME'}, {'SET', key, '', 'PX', 60000}, {'GET', key}, {'MGET', key}, {'EXISTS', key},
   {'DEL', key}, {'HSET', key, 'f', '1'}, {'HGET', key, 'f'}, {'HMGET', key, 'f'},
   {'HGETALL', key}, {'HINCRBY', key, 'f', 1}, {'HDEL', key, 'f'}, {'ZADD', key, 1, 'm'},
-  {'ZRANGE', key, 0, 0}, {'UNLINK', key},
-}) do
+  {'ZRANGE', key, 0, 0},
+}
+local stream = key .. 's'
+if ARGV[1] == '1' then
+  commands[#commands + 1] = {'XADD', stream, '1-1', 'f', 'v'}
+  commands[#commands + 1] = {'XRANGE', stream, '-', '+'}
+  commands[#commands + 1] = {'XDEL', stream, '1-1'}
+end
+commands[#commands + 1] = {'UNLINK', key, stream}
+for _, command in ipairs(commands) do
   local answer = redis.pcall(unpack(command))
   local refused = type(answer) == 'table' and answer.err
   if refused and refused:find('OOM') then return redis.error_reply(refused) end

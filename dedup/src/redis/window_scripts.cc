@@ -2,6 +2,7 @@
 #include "window_scripts.h"
 
 #include "announce_lua.h"
+#include "append_lua.h"
 #include "committed_lua.h"
 #include "filing_lua.h"
 #include "forget_lua.h"
@@ -15,6 +16,7 @@
 #include "scope_lua.h"
 #include "settle_lua.h"
 #include "sweep_lua.h"
+#include "trim_lua.h"
 #include "write_lua.h"
 
 namespace oncemq {
@@ -76,6 +78,17 @@ std::string SweepBody() {
   return text;
 }
 
+std::string AppendBody() {
+  std::string text(kAppendLua);
+  if (ONCEMQ_MUTANT("redis-owned-append-not-fenced")) {
+    ReplaceOnce(text, "or owner(ARGV[4]).own ~= tonumber(ARGV[5])", "");
+  }
+  if (ONCEMQ_MUTANT("redis-owned-answer-lost-for-ever")) {
+    ReplaceOnce(text, "tonumber(ARGV[i + 1]) > number", "true");
+  }
+  return text;
+}
+
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
@@ -88,6 +101,8 @@ WindowScripts::WindowScripts(std::string_view clock)
       announce(WholeScript(clock, kAnnounceLua)),
       committed(WholeScript(clock, kCommittedLua)),
       sweep(WholeScript(clock, SweepBody())),
+      append(WholeScript(clock, AppendBody())),
+      trim(WholeScript(clock, kTrimLua)),
       scope(WithClock(kScopeLua, clock)),
       rights(kRightsLua) {}
 

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "redis_owned_window.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "../id_digest.h"
+#include "../window_check.h"
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
+#include "packed.h"
+#include "redis_ids.h"
+
+namespace oncemq {
+namespace {
+
+constexpr size_t kEntriesOfAScript = 64;  // of 4 KB: others wait for it
+constexpr size_t kEntriesOfAPage = 200;
+constexpr size_t kMostTrimmed = 1'000;  // entries, for one call of Committed()
+constexpr int kAllowsPart = 16;         // of `remember`, as in the window on disk
+
+// What a request is told whose partition is not open here.
+void RefuseUnopened(ClaimAnswer& answer) {
+  answer = ClaimAnswer{};
+  answer.answer = Answer::kFenced;
+}
+void RefuseUnopened(Change& answer) {
+  answer = Change::kFenced;
+}
+
+Error PartitionNotOpen() {
+  return {Code::kUnavailable, Effect::kNone, "the partition is not open here"};
+}
+
+Error StreamNotOurs() {
+  return {Code::kCorrupt, Effect::kNone,
+          "what lies in Redis under the keys of this window is not ours"};
+}
+
+Error NewerOwner() {
+  return {Code::kFenced, Effect::kNone, "the partition has a newer owner"};
+}
+
+template <class Request>
+RedisWindow::Partition PlaceOf(const Request& request) {
+  return {request.at.source, request.at.partition};
+}
+
+std::string NameOf(const RedisWindow::Partition& place) {
+  return PartitionName(place.first, place.second);
+}
+
+uint64_t NumberOf(const RedisReply& reply) {
+  return static_cast<uint64_t>(std::max<int64_t>(ParseDecimal(reply.text).value_or(0), 0));
+}
+
+// An entry as XRANGE tells it: its id, and one field with its value.
+std::optional<OwnedIds::Loaded> ReadEntry(RedisReply& reply) {
+  if (reply.list.size() != 2 || reply.list[1].list.size() != 2) {
+    return std::nullopt;
+  }
+  const auto place = ParseStreamPlace(reply.list[0].text);
+  return place ? std::optional(OwnedIds::Loaded{*place, std::move(reply.list[1].list[1].text)})
+               : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RedisOwnedWindow>> RedisOwnedWindow::OpenAt(
+    std::string_view address, const RedisWindowOptions& options, std::string_view server_clock,
+    const Clock& clock) {
+  auto scope = RedisWindow::OpenAt(address, options, server_clock);
+  if (!scope) {
+    return scope.error();
+  }
+  return std::unique_ptr<RedisOwnedWindow>(new RedisOwnedWindow(*std::move(scope), options, clock));
+}
+
+RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const Place& place) const {
+  MutexLock lock(mutex_);
+  const auto found = open_.find(place);
+  return found == open_.end() ? nullptr : found->second;
+}
+
+std::vector<RedisOwnedWindow::PartitionPtr> RedisOwnedWindow::AllOpen() const {
+  std::vector<PartitionPtr> all;
+  MutexLock lock(mutex_);
+  for (const auto& [place, partition] : open_) {
+    all.push_back(partition);
+  }
+  return all;
+}
+
+// After a loss the secret of the digests may be another one, so nothing in memory stays.
+Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
+  if (name.partition < 0) {
+    return InvalidRequest("ids are owned by a partition, not by number " +
+                          std::to_string(name.partition));
+  }
+  auto known = scope_->Open(name);
+  if (!known) {
+    return known;
+  }
+  const Place place{known->source, name.partition};
+  if (known->regressed) {
+    Close(place.first, place.second);
+    MutexLock lock(mutex_);
+    regressed_.insert(place);
+  }
+  PartitionPtr partition = Find(place);
+  if (partition == nullptr) {
+    const auto belief = scope_->Believe({});
+    if (!belief) {
+      return belief.error();
+    }
+    const PartitionMemory::Terms terms{.level = *options_.level,
+                                       .times = options_.times,
+                                       .allows = options_.remember / kAllowsPart,
+                                       .secret = belief->scope->secret};
+    partition = std::make_shared<PartitionMemory>(place.first, place.second, terms, clock_);
+  }
+  if (const Status loaded = Load(*partition); !loaded) {
+    return loaded.error();
+  }
+  MutexLock lock(mutex_);
+  open_[place] = partition;
+  known->regressed = regressed_.erase(place) > 0;
+  return known;
+}
+
+// What was not announced goes: its owner counts it as not finished.
+void RedisOwnedWindow::Close(uint32_t source, int32_t partition) {
+  PartitionPtr last;  // goes when the lock is free: there may be millions of ids
+  MutexLock lock(mutex_);
+  if (const auto found = open_.find({source, partition}); found != open_.end()) {
+    last = std::move(found->second);
+    open_.erase(found);
+  }
+}
+
+// Once it is raised no former owner appends any more, so what is read then is all of it.
+Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  const PartitionPtr open = Find({source, partition});
+  if (open == nullptr && partition >= 0) {
+    return PartitionNotOpen();
+  }
+  auto own = scope_->RaiseOwn(source, partition, floor);
+  if (!own) {
+    return own;
+  }
+  const Status loaded = ONCEMQ_MUTANT("redis-owned-rest-not-read") ? Status() : Load(*open);
+  if (!loaded) {
+    return Error{loaded.error().code, Effect::kUnknown, loaded.error().message};
+  }
+  open->Raised(*own);
+  return own;
+}
+
+Status RedisOwnedWindow::Load(PartitionMemory& partition) {
+  MutexLock control(partition.control());
+  const std::string name = PartitionName(partition.source(), partition.partition());
+  const Status read = ReadStream(name, partition.stored_to(),
+                                 [&](Page page) { return partition.Load(std::move(page)); });
+  if (!read) {
+    return read;
+  }
+  const std::string row = scope_->base() + "p:" + name;
+  const std::string kept = scope_->base() + "k:" + name;
+  const std::array commands{RedisCommand{"HMGET", row, "millis", "number", "horizon"},
+                            RedisCommand{"HGETALL", kept}};
+  const auto rest = scope_->Read(commands);
+  if (!rest) {
+    return rest.error();
+  }
+  const std::vector<RedisReply>& numbers = (*rest)[0].list;
+  const std::vector<RedisReply>& markers = (*rest)[1].list;
+  if (numbers.size() != 3 || markers.size() % 2 != 0) {
+    return StreamNotOurs();
+  }
+  for (size_t i = 0; i < markers.size(); i += 2) {
+    if (!partition.LoadKept(markers[i].text, markers[i + 1].text)) {
+      return StreamNotOurs();
+    }
+  }
+  partition.Loaded({NumberOf(numbers[0]), NumberOf(numbers[1])}, HorizonOf(NumberOf(numbers[2])));
+  return {};
+}
+
+Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place,
+                                    const std::function<bool(Page)>& take) {
+  const std::string stream = scope_->base() + "l:" + name;
+  const std::string most = std::to_string(kEntriesOfAPage);
+  StreamPlace next{place.millis, place.number + 1};
+  for (bool more = true; more;) {
+    const std::string from = ToString(next);
+    const std::array commands{RedisCommand{"XRANGE", stream, from, "+", "COUNT", most}};
+    auto replies = scope_->Read(commands);
+    if (!replies) {
+      return replies.error();
+    }
+    Page page;
+    for (RedisReply& reply : replies->front().list) {
+      auto entry = ReadEntry(reply);
+      if (!entry) {
+        return StreamNotOurs();
+      }
+      next = {entry->place.millis, entry->place.number + 1};
+      page.push_back(*std::move(entry));
+    }
+    more = page.size() == kEntriesOfAPage;
+    if (!take(std::move(page))) {
+      return StreamNotOurs();
+    }
+  }
+  return {};
+}
+
+// In order; those of one partition that stand together are one batch, as the runtime's runs are.
+template <class Request, class Reply>
+Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
+    return fit;
+  }
+  for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
+    const Place place = PlaceOf(requests[begin]);
+    while (end < requests.size() && PlaceOf(requests[end]) == place) {
+      end++;
+    }
+    const PartitionPtr partition = Find(place);
+    if (partition == nullptr) {
+      std::for_each(replies.begin() + static_cast<std::ptrdiff_t>(begin),
+                    replies.begin() + static_cast<std::ptrdiff_t>(end),
+                    [](Reply& reply) { RefuseUnopened(reply); });
+      continue;
+    }
+    if (const auto whole = scope_->Believe({&place, 1}); !whole) {
+      Error error = whole.error();
+      error.effect = begin == 0 ? Effect::kNone : Effect::kUnknown;
+      return error;
+    }
+    partition->Apply(requests.subspan(begin, end - begin), replies.subspan(begin, end - begin));
+  }
+  return {};
+}
+
+Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
+                               std::span<ClaimAnswer> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Complete(std::span<const CompleteRequest> requests,
+                                  std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Release(std::span<const ReleaseRequest> requests,
+                                 std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Park(std::span<const ParkRequest> requests, std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Renew(std::span<const RenewRequest> requests, std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Restore(std::span<const RestoreRequest> requests,
+                                 std::span<Change> answers) {
+  return Route(requests, answers);
+}
+
+Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+  }
+  for (const Announcement& one : announcements) {
+    const PartitionPtr partition = Find({one.source, one.partition});
+    if (partition == nullptr) {
+      return PartitionNotOpen();
+    }
+    if (Status made = AnnounceOne(*partition, one); !made) {
+      return made;
+    }
+  }
+  return {};
+}
+
+// The announcement comes last: it is never there without what it calls finished.
+Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcement& announcement) {
+  MutexLock control(partition.control());
+  const Place place{partition.source(), partition.partition()};
+  const Own own = announcement.own != 0 ? announcement.own : partition.own();
+  PartitionMemory::Changes changes = partition.Take();
+  std::span<const OwnedIds::Entry* const> left(changes.entries);
+  Status made;
+  do {
+    const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
+    left = left.subspan(some.size());
+    made = Append(place, own, some, left.empty() ? &announcement : nullptr, changes);
+    if (made && !some.empty()) {
+      partition.StoredTo(some.back()->place);
+    }
+  } while (made && !left.empty());
+  if (!made) {
+    partition.GiveBack(std::move(changes));
+  }
+  return made;
+}
+
+Status RedisOwnedWindow::Append(const Place& place, Own own,
+                                std::span<const OwnedIds::Entry* const> entries,
+                                const Announcement* announcement,
+                                const PartitionMemory::Changes& changes) {
+  ScriptArguments arguments;
+  arguments.Keep(NameOf(place));
+  arguments.Number(own);
+  arguments.Number(entries.size());
+  arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->from));
+  arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->to));
+  arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->offset));
+  arguments.Add(announcement == nullptr ? "" : announcement->metadata);
+  arguments.Add(announcement != nullptr && announcement->whole ? "1" : "0");
+  arguments.Number(changes.parked);
+  for (const OwnedIds::Entry* entry : entries) {
+    arguments.Number(entry->place.millis);
+    arguments.Number(entry->place.number);
+    arguments.Number(entry->ids());
+    arguments.Add(entry->bytes);
+  }
+  if (announcement != nullptr) {
+    for (const auto& [digest, marker] : changes.kept) {
+      arguments.Add(digest);
+      arguments.Add(marker);
+    }
+  }
+  const auto answer =
+      scope_->AskFor({&place, 1}, scope_->scripts().append, arguments, options_.replicas);
+  if (!answer) {
+    return answer.error();
+  }
+  return *answer == "F" ? Status(NewerOwner()) : Status();
+}
+
+Status RedisOwnedWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
+  if (Status told = scope_->Committed(progress, answers); !told) {
+    return told;
+  }
+  for (size_t i = 0; i < progress.size(); i++) {
+    const PartitionPtr partition = Find({progress[i].source, progress[i].partition});
+    if (answers[i] != Change::kMade || partition == nullptr) {
+      continue;
+    }
+    // Only the space depends on it.
+    if (const Status trimmed = Trim(*partition, progress[i]); !trimmed) {
+      LogSeldom(LogLevel::kWarn, "window",
+                "Redis could not forget old ids; a later commit tries again",
+                {{"key", scope_->base()}, {"error", ToString(trimmed.error())}});
+    }
+  }
+  return {};
+}
+
+// A stamp of the future must not make everything look old (rule 22).
+Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progress) {
+  if (progress.watermark == kNoLogTime) {
+    return {};
+  }
+  MutexLock control(partition.control());
+  const Place place{partition.source(), partition.partition()};
+  const LogTime wall(milliseconds(clock_.Wall().micros / 1000));
+  const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), wall);
+  const std::vector<PartitionMemory::Aged> aged = partition.FindAged(
+      watermark - options_.remember - options_.skew, progress.frontier, kMostTrimmed);
+  if (aged.empty()) {
+    return {};
+  }
+  const uint64_t horizon = aged.back().place.millis + 1;
+  ScriptArguments arguments;
+  arguments.Keep(NameOf(place));
+  arguments.Number(progress.own);
+  arguments.Number(horizon);
+  for (const PartitionMemory::Aged& one : aged) {
+    arguments.Keep(ToString(one.place));
+    arguments.Number(one.ids);
+  }
+  const auto answer = scope_->AskFor({&place, 1}, scope_->scripts().trim, arguments);
+  if (!answer) {
+    return answer.error();
+  }
+  if (*answer != "F") {
+    partition.Forget(aged.size(), HorizonOf(horizon));
+  }
+  return {};
+}
+
+Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
+  if (Status fit = CheckBatch(capabilities_, ids, views.size()); !fit) {
+    return fit;
+  }
+  std::fill_n(views.begin(), ids.size(), MarkerView{});
+  if (options_.look_only) {
+    return PeekAnnounced(ids, views);
+  }
+  std::vector<MarkerView> seen(ids.size());
+  for (const PartitionPtr& partition : AllOpen()) {
+    partition->Apply(ids, std::span<MarkerView>(seen));
+    for (size_t i = 0; i < ids.size(); i++) {
+      views[i] = seen[i].state != MarkerState::kNone ? seen[i] : views[i];
+    }
+  }
+  return {};
+}
+
+// Reads all of it: there is no index but in the memory of the owners.
+Status RedisOwnedWindow::PeekAnnounced(std::span<const std::string_view> ids,
+                                       std::span<MarkerView> views) {
+  const auto belief = scope_->Believe({});
+  if (!belief) {
+    return belief.error();
+  }
+  IdDigester digester(belief->scope->secret);
+  std::multimap<std::string, size_t, std::less<>> asked;
+  for (size_t i = 0; i < ids.size(); i++) {
+    asked.emplace(std::string(digester.Of(ids[i]).data(), OwnedIds::kDigestBytes), i);
+  }
+  const std::string owned = scope_->base() + "w";
+  const std::array all{RedisCommand{"ZRANGE", owned, "0", "-1"}};
+  const auto partitions = scope_->Read(all);
+  if (!partitions) {
+    return partitions.error();
+  }
+  for (const RedisReply& name : partitions->front().list) {
+    const size_t colon = name.text.find(':');
+    const Coordinates at{
+        static_cast<uint32_t>(ParseDecimal(name.text.substr(0, colon)).value_or(0)),
+        static_cast<int32_t>(ParseDecimal(name.text.substr(colon + 1)).value_or(0)), -1};
+    const auto take = [&](std::string_view digest, const OwnedIds::Id& id) {
+      for (auto [it, end] = asked.equal_range(digest); it != end; ++it) {
+        views[it->second] = {.state = MarkerState::kDone, .at = at, .fingerprint = id.fingerprint};
+        views[it->second].at.offset = id.offset;
+      }
+    };
+    const Status read = ReadStream(name.text, {}, [&](const Page& page) {
+      return std::all_of(page.begin(), page.end(), [&](const OwnedIds::Loaded& one) {
+        return OwnedIds::ForEach(one.bytes, take);
+      });
+    });
+    if (!read) {
+      return read;
+    }
+    const std::string kept = scope_->base() + "k:" + name.text;
+    for (const auto& [digest, i] : asked) {
+      const std::array one{RedisCommand{"HGET", kept, digest}};
+      const auto marker = scope_->Read(one);
+      if (!marker) {
+        return marker.error();
+      }
+      if (marker->front().text.size() == kMarkerBytes) {
+        PackedReader reader(marker->front().text);
+        LogTime filed;
+        const Marker found = ReadMarker(reader, filed);
+        views[i] = {.state = found.state, .at = found.at, .uncertain = found.uncertain};
+        views[i].fingerprint = found.fingerprint;
+      }
+    }
+  }
+  return {};
+}
+
+// As Redis has it, and what it does not have yet of the partitions that are open here.
+Result<std::vector<StoreStat>> RedisOwnedWindow::Stat() {
+  auto stats = scope_->Stat();
+  if (!stats) {
+    return stats;
+  }
+  StoreStat& stat = stats->front();
+  for (PartitionStat& one : stat.partitions) {
+    one.pins = false;  // each keeps its own
+  }
+  for (const PartitionPtr& partition : AllOpen()) {
+    const PartitionMemory::Numbers numbers = partition->Count();
+    stat.recent += numbers.unstored;
+    stat.open += numbers.open;
+    stat.memory_bytes += numbers.memory_bytes;
+  }
+  return stats;
+}
+
+}  // namespace oncemq

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// RedisOwnedWindow: the engine of OpenRedisWindow() where partitions own their ids. Each partition
+// that is open here is judged in memory (PartitionMemory). Announce() takes what is new to Redis,
+// by scripts that only the partition's newest owner may run; Open() and RaiseOwn() read it back.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oncemq/base/mutex.h"
+#include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "partition_memory.h"
+#include "redis_window_engine.h"
+
+namespace oncemq {
+
+class RedisOwnedWindow final : public Window {
+ public:
+  // `clock` judges leases, and outlives it; `server_clock` as of RedisWindow.
+  static Result<std::unique_ptr<RedisOwnedWindow>> OpenAt(std::string_view address,
+                                                          const RedisWindowOptions& options,
+                                                          std::string_view server_clock,
+                                                          const Clock& clock);
+
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Known> Open(const StoreName& name) override;
+  void Close(uint32_t source, int32_t partition) override;
+  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
+  Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
+  Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
+  Status Park(std::span<const ParkRequest> requests, std::span<Change> answers) override;
+  Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
+  Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
+  Status Announce(std::span<const Announcement> announcements) override;
+  Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
+  // Of the partitions that are open here; of a look from outside, of all that was announced.
+  Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Result<std::vector<StoreStat>> Stat() override;
+
+ private:
+  using Place = RedisWindow::Partition;
+  using PartitionPtr = std::shared_ptr<PartitionMemory>;
+  using Page = std::vector<OwnedIds::Loaded>;
+
+  RedisOwnedWindow(std::unique_ptr<RedisWindow> scope, const RedisWindowOptions& options,
+                   const Clock& clock)
+      : capabilities_(scope->capabilities()),
+        options_(options),
+        clock_(clock),
+        scope_(std::move(scope)) {}
+
+  PartitionPtr Find(const Place& place) const;
+  std::vector<PartitionPtr> AllOpen() const;
+  template <class Request, class Reply>
+  Status Route(std::span<const Request> requests, std::span<Reply> replies);
+
+  // What Redis has of the partition, after that which is known to be there.
+  Status Load(PartitionMemory& partition);
+  // Its entries after `place`, page by page; false from `take`: they are not ours.
+  Status ReadStream(const std::string& name, const StreamPlace& place,
+                    const std::function<bool(Page)>& take);
+  Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
+  // One script. `kept` and the announcement go with the last one.
+  Status Append(const Place& place, Own own, std::span<const OwnedIds::Entry* const> entries,
+                const Announcement* announcement, const PartitionMemory::Changes& changes);
+  Status Trim(PartitionMemory& partition, const Progress& progress);
+  // In what was announced by any process.
+  Status PeekAnnounced(std::span<const std::string_view> ids, std::span<MarkerView> views);
+
+  const WindowCapabilities capabilities_;
+  const RedisWindowOptions options_;
+  const Clock& clock_;
+  const std::unique_ptr<RedisWindow> scope_;
+
+  mutable Mutex mutex_;
+  std::map<Place, PartitionPtr> open_ GUARDED_BY(mutex_);
+  std::set<Place> regressed_ GUARDED_BY(mutex_);  // to be told by Open()
+};
+
+}  // namespace oncemq

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in Redis for ids that a partition owns, where the conformance suite does not look: an
+// heir, a former owner that goes on, servers that lost changes, lost answers, and sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oncemq/base/bytes.h"
+#include "oncemq/clients/redis_client.h"
+#include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
+#include "support/eventually.h"
+#include "support/redis_server.h"
+#include "support/tcp_proxy.h"
+
+namespace oncemq::testing {
+namespace {
+
+constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
+
+class RedisOwned : public ::testing::Test {
+ protected:
+  struct Member {
+    std::unique_ptr<Window> window;
+    Known known;
+    Own own = 0;
+  };
+
+  void SetUp() override {
+    ONCEMQ_REQUIRE_REDIS();
+    server_ = RedisServer::Start();
+    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()));
+  }
+  RedisReply Redis(const RedisCommand& command) {
+    auto reply = client_->Run(command);
+    EXPECT_TRUE(reply) << ToString(reply.error());
+    return reply ? *std::move(reply) : RedisReply{};
+  }
+  int64_t Entries() {
+    const RedisReply keys = Redis({"KEYS", "*l:0:3"});
+    return keys.list.empty() ? 0 : Redis({"XLEN", keys.list[0].text}).integer;
+  }
+  static RedisWindowOptions Options() {
+    RedisWindowOptions options;
+    options.scope = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    options.level = Level::kOpaque;
+    options.partition_owned = true;
+    return options;
+  }
+  static std::unique_ptr<Window> OpenAt(const std::string& url, const RedisWindowOptions& options) {
+    auto window = OpenRedisWindow(url, options);
+    EXPECT_TRUE(window) << ToString(window.error());
+    return window ? *std::move(window) : nullptr;
+  }
+  // Opens the window, and owns the partition.
+  Member Join() { return JoinAt(server_->url(), Options()); }
+  Member JoinAt(const std::string& url, const RedisWindowOptions& options) {
+    Member member{.window = OpenAt(url, options)};
+    auto known = member.window->Open(name_);
+    EXPECT_TRUE(known) << ToString(known.error());
+    member.known = *std::move(known);
+    Raise(member);
+    return member;
+  }
+  static void Raise(Member& member) {
+    const auto own = member.window->RaiseOwn(0, 3, 0);
+    EXPECT_TRUE(own) << ToString(own.error());
+    member.own = own.value_or(0);
+  }
+  static std::string Id(int64_t number) {
+    return "0190f5a6-7b3c-7def-8123-" + std::to_string(number);
+  }
+  // A claim for each of the ids, which stand at their own offsets.
+  std::vector<ClaimAnswer> Claim(const Member& member, const std::vector<std::string>& ids,
+                                 int64_t first, std::vector<ClaimRequest>* sent = nullptr) {
+    std::vector<ClaimRequest> claims;
+    for (size_t i = 0; i < ids.size(); i++) {
+      claims.push_back({.id = ids[i],
+                        .token = {7, ++tokens_},
+                        .at = {0, 3, first + static_cast<int64_t>(i)},
+                        .own = member.own,
+                        .time = kThen});
+    }
+    std::vector<ClaimAnswer> answers(ids.size());
+    const Status told = member.window->Claim(claims, answers);
+    EXPECT_TRUE(told) << ToString(told.error());
+    if (sent != nullptr) {
+      *sent = std::move(claims);
+    }
+    return answers;
+  }
+  static std::vector<std::string> Ids(int64_t first, int64_t count) {
+    std::vector<std::string> ids;
+    for (int64_t i = first; i < first + count; i++) {
+      ids.push_back(Id(i));
+    }
+    return ids;
+  }
+  void Finish(const Member& member, int64_t first, int64_t count) {
+    const std::vector<std::string> ids = Ids(first, count);
+    std::vector<ClaimRequest> claims;
+    Claim(member, ids, first, &claims);
+    std::vector<CompleteRequest> done;
+    for (const ClaimRequest& claim : claims) {
+      done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
+    }
+    std::vector<Change> changes(ids.size(), Change::kFenced);
+    ASSERT_TRUE(member.window->Complete(done, changes));
+    EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade), count);
+  }
+  static Status Announce(const Member& member, int64_t to) {
+    const Announcement announced{
+        .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
+    return member.window->Announce({&announced, 1});
+  }
+  // What each of so many ids is answered, if it is the same for all.
+  Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
+    const std::vector<ClaimAnswer> answers = Claim(member, Ids(first, count), first);
+    for (const ClaimAnswer& answer : answers) {
+      EXPECT_EQ(answer.answer, answers[0].answer);
+      EXPECT_TRUE(answer.answer != Answer::kDuplicate || answer.same_delivery);
+    }
+    return answers[0].answer;
+  }
+  static uint64_t Finished(Window& window) {
+    const auto stat = window.Stat();
+    EXPECT_TRUE(stat) << ToString(stat.error());
+    return stat ? (*stat)[0].history : 0;
+  }
+
+  std::unique_ptr<RedisServer> server_;
+  std::unique_ptr<RedisClient> client_;
+  const StoreName name_{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
+  uint64_t tokens_ = 0;
+};
+
+// The former owner is gone without a word.
+TEST_F(RedisOwned, TheHeirKnowsAllThatWasAnnouncedAndNoMore) {
+  const Member dead = Join();
+  EXPECT_EQ(dead.known.source, 0u) << "the store numbers topics";
+  Finish(dead, 0, 20'000);
+  std::vector<ClaimRequest> claims;
+  Claim(dead, {"parked", "doubt"}, 20'000, &claims);
+  Change change{};
+  const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
+  ASSERT_TRUE(dead.window->Park({&park, 1}, {&change, 1}));
+  const ReleaseRequest doubt{"doubt", claims[1].token, true, claims[1].at};
+  ASSERT_TRUE(dead.window->Release({&doubt, 1}, {&change, 1}));
+  ASSERT_TRUE(Announce(dead, 20'000));
+  Finish(dead, 30'000, 100);
+  const Member heir = Join();
+  EXPECT_FALSE(heir.known.regressed);
+  EXPECT_EQ(heir.known.to, 20'000);
+  EXPECT_EQ(heir.known.metadata, "of the owner");
+  EXPECT_EQ(heir.known.incarnation, dead.known.incarnation);
+  EXPECT_EQ(AnswerTo(heir, 0, 20'000), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(heir, 30'000, 100), Answer::kGranted);
+  const auto kept = Claim(heir, {"parked", "doubt"}, 40'000);
+  EXPECT_EQ(kept[0].answer, Answer::kAttached);
+  EXPECT_EQ(kept[0].entry, 7u);
+  EXPECT_EQ(kept[1].answer, Answer::kGranted);
+  EXPECT_TRUE(kept[1].uncertain);
+}
+
+// Rule 10: its effects are the target's to refuse, or counted; its announcement is refused here.
+TEST_F(RedisOwned, AFormerOwnerAnnouncesNothing) {
+  const Member former = Join();
+  Finish(former, 0, 10);
+  const Member heir = Join();
+  const Status refused = Announce(former, 10);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFenced);
+  EXPECT_EQ(Entries(), 0);
+  Finish(heir, 0, 10);
+  ASSERT_TRUE(Announce(heir, 10));
+  EXPECT_FALSE(Announce(former, 10));
+  EXPECT_EQ(Entries(), 1);
+  EXPECT_EQ(AnswerTo(Join(), 0, 10), Answer::kDuplicate);
+}
+
+TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
+  const Member former = Join();
+  Finish(former, 0, 200);
+  ASSERT_TRUE(Announce(former, 200));
+  Member heir{.window = OpenAt(server_->url(), Options())};
+  ASSERT_TRUE(heir.window->Open(name_));
+  Finish(former, 200, 200);
+  ASSERT_TRUE(Announce(former, 400));
+  Raise(heir);
+  EXPECT_EQ(AnswerTo(heir, 0, 400), Answer::kDuplicate);
+}
+
+// It opens the partition again, with what it knew, and what it could not announce.
+TEST_F(RedisOwned, AnOwnerThatComesBackKnowsWhatCameBetween) {
+  Member first = Join();
+  Finish(first, 0, 300);
+  ASSERT_TRUE(Announce(first, 300));
+  Finish(first, 300, 10);
+  const Member second = Join();
+  Finish(second, 500, 300);
+  ASSERT_TRUE(Announce(second, 800));
+  EXPECT_FALSE(Announce(first, 310));
+  ASSERT_TRUE(first.window->Open(name_));
+  Raise(first);
+  EXPECT_EQ(AnswerTo(first, 0, 310), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(first, 500, 300), Answer::kDuplicate);
+  ASSERT_TRUE(Announce(first, 810));
+  const Member last = Join();
+  EXPECT_EQ(AnswerTo(last, 0, 310), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(last, 500, 300), Answer::kDuplicate);
+  EXPECT_EQ(Finished(*last.window), 610u);
+}
+
+TEST_F(RedisOwned, ALostAnswerIsAskedForAgainAndNothingIsThereTwice) {
+  TcpProxy proxy(server_->port());
+  auto options = Options();
+  options.call = milliseconds(500);
+  const Member owner = JoinAt("redis://127.0.0.1:" + std::to_string(proxy.port()), options);
+  Finish(owner, 0, 1);
+  ASSERT_TRUE(Announce(owner, 1));  // the server knows the script
+  Finish(owner, 1, 1'000);
+  proxy.Set(TcpProxy::Mode::kSwallowReplies);
+  const Status lost = Announce(owner, 1'001);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().effect, ::oncemq::Effect::kUnknown);
+  proxy.Set(TcpProxy::Mode::kPass);
+  proxy.Cut();
+  EXPECT_TRUE(
+      Eventually(std::chrono::seconds(20), [&] { return Announce(owner, 1'001).has_value(); }));
+  EXPECT_EQ(Entries(), 1 + (1'000 + 171) / 172);
+  EXPECT_EQ(Finished(*owner.window), 1'001u);
+  EXPECT_EQ(AnswerTo(Join(), 0, 1'001), Answer::kDuplicate);
+}
+
+TEST_F(RedisOwned, AFlushedServerIsRecognised) {
+  Member owner = Join();
+  Finish(owner, 0, 10);
+  ASSERT_TRUE(Announce(owner, 10));
+  Redis({"FLUSHALL"});
+  Finish(owner, 10, 10);  // nobody asks the server for it
+  EXPECT_EQ(Announce(owner, 20).error().code, Code::kRegressed);
+  const ClaimRequest next{.id = "next", .token = {7, ++tokens_}, .at = {0, 3, 20}};
+  ClaimAnswer answer;
+  EXPECT_EQ(owner.window->Claim({&next, 1}, {&answer, 1}).error().code, Code::kRegressed);
+  EXPECT_EQ(owner.window->RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  const auto anew = owner.window->Open(name_);
+  ASSERT_TRUE(anew) << ToString(anew.error());
+  EXPECT_TRUE(anew->regressed);
+  EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
+  EXPECT_FALSE(owner.window->Open(name_)->regressed) << "it is told once";
+  Raise(owner);
+  EXPECT_EQ(AnswerTo(owner, 0, 20), Answer::kGranted) << "the log tells what was finished";
+}
+
+TEST_F(RedisOwned, AScopeKeepsItsKindOfIds) {
+  const auto expect = [&](const RedisWindowOptions& options, const char* words) {
+    const auto refused = OpenRedisWindow(server_->url(), options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kInvalid);
+    EXPECT_NE(refused.error().message.find(words), std::string::npos) << refused.error().message;
+  };
+  auto options = Options();
+  static_cast<void>(OpenAt(server_->url(), options));
+  options.partition_owned = false;
+  expect(options, "was made for ids that their partition owns; say so (`ids: partition_owned`)");
+  options.scope += " crossing";
+  static_cast<void>(OpenAt(server_->url(), options));
+  options.partition_owned = true;
+  expect(options, "was made for ids that cross partitions; say so (`ids: crossing`)");
+}
+
+// Rules 22 and 26.
+TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
+  auto options = Options();
+  options.remember = milliseconds(3'600'000);
+  options.skew = milliseconds(0);
+  const Member owner = JoinAt(server_->url(), options);
+  Finish(owner, 0, 1'000);
+  ASSERT_TRUE(Announce(owner, 1'000));
+  const int64_t all = Entries();
+  Progress progress{.partition = 3, .own = owner.own, .watermark = kThen + 2 * options.remember};
+  const auto left = [&](int64_t frontier) {
+    progress.frontier = frontier;
+    Change change{};
+    EXPECT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
+    return Entries();
+  };
+  EXPECT_EQ(left(3), all) << "some of each entry are not below the frontier";
+  EXPECT_EQ(left(500), all - 2);
+  EXPECT_EQ(left(1'000), 0);
+  EXPECT_EQ(Finished(*owner.window), 0u);
+  EXPECT_EQ(AnswerTo(owner, 0, 1'000), Answer::kOutsideWindow);
+  EXPECT_EQ(AnswerTo(JoinAt(server_->url(), options), 0, 1'000), Answer::kOutsideWindow);
+}
+
+// Rule 26.
+TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
+  auto options = Options();
+  options.remember = milliseconds(3'600'000);
+  options.skew = milliseconds(0);
+  const Member owner = JoinAt(server_->url(), options);
+  Finish(owner, 0, 2);
+  ASSERT_TRUE(Announce(owner, 2));
+  const std::string id = Id(0);
+  const auto ask = [&](const Member& member, LogTime time) {
+    const ClaimRequest copy{
+        .id = id, .token = {7, ++tokens_}, .at = {0, 3, 5}, .own = member.own, .time = time};
+    ClaimAnswer answer;
+    EXPECT_TRUE(member.window->Claim({&copy, 1}, {&answer, 1}));
+    return answer.answer;
+  };
+  const LogTime later = kStamp + options.remember * 9 / 10;
+  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
+  ASSERT_TRUE(Announce(owner, 6));
+  EXPECT_EQ(Entries(), 2);
+  const Progress progress{.partition = 3,
+                          .own = owner.own,
+                          .frontier = 6,
+                          .watermark = kStamp + options.remember * 3 / 2};
+  Change change{};
+  ASSERT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
+  EXPECT_EQ(Entries(), 1) << "the originals have aged";
+  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
+  EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
+  EXPECT_EQ(ask(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+}
+
+TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
+  const Member owner = Join();
+  for (const int32_t partition : {4, kNoPartition}) {
+    const ClaimRequest claim{.id = "x", .token = {7, ++tokens_}, .at = {0, partition, 1}};
+    ClaimAnswer answer;
+    ASSERT_TRUE(owner.window->Claim({&claim, 1}, {&answer, 1}));
+    EXPECT_EQ(answer.answer, Answer::kFenced);
+  }
+  owner.window->Close(0, 3);
+  EXPECT_EQ(AnswerTo(owner, 0, 1), Answer::kFenced);
+  EXPECT_FALSE(Announce(owner, 1));
+  EXPECT_FALSE(owner.window->RaiseOwn(0, 3, 0));
+}
+
+TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {
+  const Member owner = Join();
+  Finish(owner, 0, 1'000);
+  std::vector<ClaimRequest> claims;
+  Claim(owner, {"parked"}, 1'000, &claims);
+  Change change{};
+  const ParkRequest park{"parked", claims[0].token, 7, claims[0].at};
+  ASSERT_TRUE(owner.window->Park({&park, 1}, {&change, 1}));
+  ASSERT_TRUE(Announce(owner, 1'000));
+  Finish(owner, 2'000, 1);
+  auto options = Options();
+  options.look_only = true;
+  const auto outside = OpenAt(server_->url(), options);
+  const std::string known = Id(17);
+  const std::string later = Id(2'000);
+  const std::vector<std::string_view> ids{known, "parked", later, known};
+  std::vector<MarkerView> views(ids.size());
+  ASSERT_TRUE(outside->Peek(ids, views));
+  EXPECT_EQ(views[0].state, MarkerState::kDone);
+  EXPECT_EQ(views[0].at, (Coordinates{0, 3, 17}));
+  EXPECT_EQ(views[1].state, MarkerState::kParked);
+  EXPECT_EQ(views[2].state, MarkerState::kNone) << "its owner has not announced it";
+  EXPECT_EQ(views[3].at, views[0].at);
+  const auto stat = outside->Stat();
+  ASSERT_TRUE(stat) << ToString(stat.error());
+  EXPECT_EQ((*stat)[0].history, 1'000u);
+  EXPECT_EQ((*stat)[0].parked, 1u);
+  EXPECT_EQ((*stat)[0].partitions.at(0).known_to, 1'000);
+  EXPECT_EQ((*owner.window->Stat())[0].recent, 1u);
+  std::vector<Change> changes(ids.size());
+  EXPECT_EQ(outside->ForgetByHand(ids, changes).error().code, Code::kInvalid);
+  EXPECT_EQ(outside->DropAged(milliseconds(1)).error().code, Code::kInvalid);
+}
+
+TEST_F(RedisOwned, AFinishedIdTakes25Bytes) {
+  const Member owner = Join();
+  const auto used = [&] {
+    const std::string info = Redis({"INFO", "memory"}).text;
+    return ParseDecimal(RedisInfo(info, "used_memory")).value_or(0);
+  };
+  constexpr int64_t kIds = 200'000;
+  const int64_t before = used();
+  for (int64_t i = 0; i < kIds; i += 5'000) {
+    Finish(owner, i, 5'000);
+    ASSERT_TRUE(Announce(owner, i + 5'000));
+  }
+  const double bytes = static_cast<double>(used() - before) / kIds;
+  const double here = static_cast<double>((*owner.window->Stat())[0].memory_bytes) / kIds;
+  std::printf("bytes of a finished id: %.1f in Redis, %.1f here\n", bytes, here);
+  EXPECT_LT(bytes, 26);
+  EXPECT_LT(here, 64);
+  EXPECT_EQ(AnswerTo(Join(), 0, kIds), Answer::kDuplicate);
+}
+
+TEST_F(RedisOwned, AMissingRightIsNamed) {
+  const std::string address = server_->url().substr(std::string("redis://").size());
+  Redis({"ACL", "SETUSER", "app", "on", ">secret", "~oncemq:*", "+@all", "-xadd", "-xdel"});
+  const auto refused = OpenRedisWindow("redis://app:secret@" + address, Options());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("XADD, XDEL"), std::string::npos)
+      << refused.error().message;
+  auto crossing = Options();
+  crossing.partition_owned = false;
+  EXPECT_NE(OpenAt("redis://app:secret@" + address, crossing), nullptr);
+}
+
+}  // namespace
+}  // namespace oncemq::testing
