@@ -106,6 +106,10 @@ WindowCapabilities PromisedBy(const ServiceOptions& options) {
     case ServiceOptions::Engine::kPostgres:
     case ServiceOptions::Engine::kRedis:
       can.durable = can.shared = true;
+      if (options.engine == ServiceOptions::Engine::kRedis && options.redis.partition_owned) {
+        can.shared = can.keeps_claims = false;
+        can.by_partition = true;
+      }
       break;
   }
   return can;

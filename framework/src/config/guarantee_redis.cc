@@ -8,10 +8,19 @@ namespace {
 
 void SayKeys(const ServiceOptions& options, GuaranteeText& text) {
   const auto place = ParseRedisPlace(options.redis_at);
+  const std::string keys = options.redis.prefix + ":" + (place ? " of " + ToString(*place) : "");
+  if (options.redis.partition_owned) {
+    text.Say(
+        "The owner of a partition decides, in memory. Before each commit it takes what is new "
+        "to a stream under the keys " +
+        keys +
+        ", which the next owner reads, on any host. It holds all finished ids of its "
+        "partitions in memory, 50 bytes each.");
+    return;
+  }
   text.Say(
       "Redis decides: the window of all members of the group, on any host, lies under the keys " +
-      options.redis.prefix + ":" + (place ? " of " + ToString(*place) : "") +
-      ". Leases follow the clock of that server.");
+      keys + ". Leases follow the clock of that server.");
 }
 
 // By a restart, a failover, FLUSHALL and deletions.
@@ -59,7 +68,8 @@ void SayRedis(const ServiceOptions& options, GuaranteeText& limits, GuaranteeTex
              .kind = "Redis",
              .call = window.call,
              .remember = window.remember,
-             .skew = window.skew},
+             .skew = window.skew,
+             .owned = window.partition_owned},
             limits, holds);
 }
 

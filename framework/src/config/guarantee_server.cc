@@ -7,6 +7,12 @@ namespace oncemq {
 namespace {
 
 void SayOutage(const ServiceOptions& options, const ServerTerms& terms, GuaranteeText& text) {
+  if (terms.owned) {
+    text.Say("A " + terms.kind + " that does not answer within " + FormatDuration(terms.call) +
+             " (`call`) stops the commits, and with them the effects within a session. The members "
+             "keep their partitions, and go on when it answers.");
+    return;
+  }
   text.Say("A " + terms.kind + " that does not answer within " + FormatDuration(terms.call) +
            " (`call`) stops the effects: nothing runs without the window. The members keep their "
            "partitions, and go on when it answers.");
@@ -38,10 +44,19 @@ void SayServer(const ServiceOptions& options, const ServerTerms& terms, Guarante
                GuaranteeText& holds) {
   SayOutage(options, terms, limits);
   SayAge(terms.remember, terms.skew, limits);
-  limits.Say(
-      "The slowest partition of the group decides what is old: one that does not move keeps the "
-      "ids of all of them (rule 24).");
+  if (!terms.owned) {
+    limits.Say(
+        "The slowest partition of the group decides what is old: one that does not move keeps the "
+        "ids of all of them (rule 24).");
+  }
   SayWhoseIds(options.runtime, limits, holds);
+  if (terms.owned) {
+    SayLevel(options,
+             {.twice = UnprovenWork(options.runtime) + ", and for what was running.",
+              .known_while = terms.server + " keeps what it has answered"},
+             limits, holds);
+    return;
+  }
   if (SaidLevel(options) == Level::kOpaque) {
     limits.Say(
         "A message whose process died is handled again once its lease has ended and "

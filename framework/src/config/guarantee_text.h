@@ -98,6 +98,7 @@ struct ServerTerms {
   milliseconds call;
   milliseconds remember;
   milliseconds skew;
+  bool owned = false;  // partitions own their ids, and claims end with their process
   void (*atomic)(GuaranteeText& limits, GuaranteeText& holds) = nullptr;  // as in LevelTerms
 };
 

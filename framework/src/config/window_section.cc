@@ -191,6 +191,7 @@ void ReadRedisWindow(Section& section, ServiceOptions& options) {
                    "the Redis of the window, redis://user:password@host:port/0; best as "
                    "`${file:/path}`",
                    options.redis_at, options.redis);
+  options.redis.partition_owned = options.runtime.ids_partition_owned;
   section.Text("prefix", options.redis.prefix);
   section.Count("replicas", options.redis.replicas, 0, 100);
 }

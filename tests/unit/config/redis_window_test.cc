@@ -88,6 +88,7 @@ TEST(RedisWindowFile, EveryKeyReachesItsOption) {
   EXPECT_EQ(LevelOf(options), Level::kGuarded);
   EXPECT_EQ(options.runtime.policy.level, Level::kGuarded);
   EXPECT_FALSE(options.runtime.ids_partition_owned);
+  EXPECT_FALSE(options.redis.partition_owned);
   EXPECT_EQ(options.redis.remember, 36h);
   EXPECT_EQ(options.redis.skew, 5s);
   EXPECT_EQ(options.redis.times.lease, 20s);
@@ -121,6 +122,7 @@ TEST(RedisWindowFile, TheLevelAtomicIsRefusedWithTheReason) {
 TEST(RedisWindowFile, IdsMayCrossPartitionsOrNot) {
   EXPECT_EQ(ErrorsOf(kInRedis), "");
   EXPECT_EQ(ErrorsOf(kOwnedInRedis), "");
+  EXPECT_TRUE(Parsed(kOwnedInRedis).redis.partition_owned);
   EXPECT_THAT(ErrorsOf(With("  ids: partition_owned\n", "  ids: crossing\n")),
               AllOf(HasSubstr("need a shared engine: "), HasSubstr("redis")));
 }
@@ -199,7 +201,25 @@ TEST(RedisWindowFile, TheGuaranteeSaysWhetherIdsMayCrossPartitions) {
   EXPECT_LT(crossing.find("What holds"), crossing.find("Ids may cross partitions: all members"));
   EXPECT_THAT(crossing, HasSubstr("called again: the target decides"));
   EXPECT_THAT(Explained(kOpaqueInRedis), HasSubstr("called again: the effect is there twice"));
-  EXPECT_THAT(Explained(kOwnedInRedis), HasSubstr("You said `ids: partition_owned`"));
+  const std::string owned = Explained(kOwnedInRedis);
+  EXPECT_THAT(owned, HasSubstr("You said `ids: partition_owned`"));
+  EXPECT_THAT(owned, HasSubstr("The owner of a partition decides, in memory"));
+  EXPECT_THAT(owned, Not(HasSubstr("The slowest partition")));
+}
+
+TEST(RedisWindowFile, ClaimsOfOwnedIdsEndWithTheirProcess) {
+  const std::string opaque = kOpaqueInRedis.substr(0, kOpaqueInRedis.find("  ids: crossing\n")) +
+                             "  ids: partition_owned\n  id: key\n";
+  const std::string text = Explained(opaque);
+  EXPECT_THAT(text, HasSubstr("It counts all of it as uncertain, which is"));
+  EXPECT_THAT(text, Not(HasSubstr("Redis tells it")));
+  EXPECT_EQ(GuaranteeLine(Parsed(opaque)),
+            "opaque: at least once, copies are suppressed while the window knows them; a partition "
+            "that moves takes its window along: work since the last acknowledged commit may run "
+            "twice then, told and counted as uncertain");
+  EXPECT_EQ(GuaranteeLine(Parsed(kOwnedInRedis)),
+            "guarded: once per id, if the target stores the id with the effect; a partition that "
+            "moves takes its window along");
 }
 
 TEST(RedisWindowFile, TheGuaranteeOfOpaqueCountsWhatRanWhenAProcessDied) {
