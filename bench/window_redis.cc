@@ -3,14 +3,18 @@
 // one caller. Next to it, in the same run:
 //   scripts   by hand, fenced: a script for each id claims, another one compares the token and ends
 //   plain     by hand, unfenced: SET NX PX for each id, then SET PX
-// Both send a batch as one pipeline. One connection each, no disk.
+// Both send a batch as one pipeline. One connection each, no disk. `partition-owned` is the same
+// for ids that their partition owns, with an announcement after each batch. Of these also the size
+// of ten million, and the time in which an heir has read them (--ids: how many).
 #include <array>
 #include <string>
 #include <vector>
 
 #include "bench_report.h"
+#include "oncemq/base/bytes.h"
 #include "oncemq/clients/redis_client.h"
 #include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
 #include "support/redis_server.h"
 
 namespace oncemq::bench {
@@ -32,31 +36,44 @@ class Bench {
  public:
   explicit Bench(const std::string& url)
       : client_(*RedisClient::Open(*ParseRedisPlace(url), {}, 1)),
-        window_(*OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded})) {
+        window_(*OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded})),
+        owned_(OpenOwned(url)) {
     own_ = *window_->RaiseOwn(0, 3, 0);
+    owned_own_ = *owned_->RaiseOwn(0, 3, 0);
   }
 
   // As the runtime calls the window for a run of an owned partition.
-  void Ours(const Ids& ids) {
-    std::vector<ClaimRequest> claims;
-    std::vector<CompleteRequest> done;
-    for (const std::string& id : ids) {
-      const Token token{1, ++tokens_};
-      const LogTime time{milliseconds(1'700'000'000'000 + next_)};
-      claims.push_back({.id = id,
-                        .token = token,
-                        .at = {0, 3, next_},
-                        .own = own_,
-                        .time = time,
-                        .first = true});
-      done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
+  void Ours(const Ids& ids) { Finish(*window_, own_, ids); }
+  void Owned(const Ids& ids) {
+    Finish(*owned_, owned_own_, ids);
+    const Announcement announced{
+        .partition = 3, .to = next_, .offset = next_, .metadata = "m", .own = owned_own_};
+    Expect(owned_->Announce({&announced, 1}).has_value(), "not announced");
+  }
+  // One partition with so many ids, and the heir of it.
+  void Inherit(const std::string& url, size_t ids, Report& report) {
+    const int64_t before = UsedMemory();
+    constexpr size_t kAnnounced = 5'000;
+    constexpr size_t kPart = 500'000;
+    std::vector<double> finished;
+    for (size_t i = 0; i < ids; i += kPart) {
+      finished.push_back(Timed(&Bench::Owned, kAnnounced, kPart));
     }
-    std::vector<ClaimAnswer> answers(ids.size());
-    std::vector<Change> changes(ids.size());
-    Expect(window_->Claim(claims, answers).has_value() && answers.back().answer == Answer::kGranted,
-           "no claim");
-    Expect(window_->Complete(done, changes).has_value() && changes.back() == Change::kMade,
-           "not completed");
+    const double bytes = static_cast<double>(UsedMemory() - before) / static_cast<double>(ids);
+    const std::string name = std::to_string(ids) + " partition-owned ids: ";
+    report.Add(name + "each", Median(finished), "us", 0);
+    report.Add(name + "in Redis, each", bytes, "B", 25);
+    owned_.reset();
+    const double begin = WallSeconds();
+    owned_ = OpenOwned(url);
+    owned_own_ = *owned_->RaiseOwn(0, 3, 0);
+    report.Add(name + "read by an heir", WallSeconds() - begin, "s", 5);
+    const auto stat = owned_->Stat();
+    Expect(stat && (*stat)[0].history >= ids, "the heir has not all of them");
+    report.Add(
+        name + "in memory, each",
+        static_cast<double>((*stat)[0].memory_bytes) / static_cast<double>((*stat)[0].history), "B",
+        0);
   }
   void Scripts(const Ids& ids) {
     Ids tokens;
@@ -99,6 +116,33 @@ class Bench {
   }
 
  private:
+  static std::unique_ptr<Window> OpenOwned(const std::string& url) {
+    auto window = *OpenRedisWindow(
+        url, {.scope = "bench owned", .level = Level::kGuarded, .partition_owned = true});
+    Expect(window->Open({.partition = 3, .topic = "t", .owner = "bench"}).has_value(), "not open");
+    return window;
+  }
+  int64_t UsedMemory() {
+    const auto info = client_->Run(RedisCommand{"INFO", "memory"});
+    return info ? ParseDecimal(RedisInfo(info->text, "used_memory")).value_or(0) : 0;
+  }
+  void Finish(Window& window, Own own, const Ids& ids) {
+    std::vector<ClaimRequest> claims;
+    std::vector<CompleteRequest> done;
+    for (const std::string& id : ids) {
+      const Token token{1, ++tokens_};
+      const LogTime time{milliseconds(1'700'000'000'000 + next_)};
+      claims.push_back(
+          {.id = id, .token = token, .at = {0, 3, next_}, .own = own, .time = time, .first = true});
+      done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
+    }
+    std::vector<ClaimAnswer> answers(ids.size());
+    std::vector<Change> changes(ids.size());
+    Expect(window.Claim(claims, answers).has_value() && answers.back().answer == Answer::kGranted,
+           "no claim");
+    Expect(window.Complete(done, changes).has_value() && changes.back() == Change::kMade,
+           "not completed");
+  }
   static void ExpectOne(const Result<std::vector<RedisReply>>& replies) {
     Expect(replies && replies->back().integer == 1, "the floor failed");
   }
@@ -113,7 +157,9 @@ class Bench {
       "redis.call('SET', KEYS[1], 'done', 'PX', ARGV[2]) return 1"};
   const std::unique_ptr<RedisClient> client_;
   const std::unique_ptr<Window> window_;
+  std::unique_ptr<Window> owned_;
   Own own_ = 0;
+  Own owned_own_ = 0;
   uint64_t tokens_ = 0;
   int64_t next_ = 0;
   int64_t ids_ = 0;
@@ -129,16 +175,21 @@ int Main(int argc, char** argv) {
   const size_t rounds = HasFlag(argc, argv, "--quick") ? 3 : 9;
   for (const size_t batch : {1, 16, 128, 500}) {
     const size_t ids = batch == 1 ? 4'000 : 16'000;
-    std::vector<double> ours, scripts, plain;
+    std::vector<double> ours, owned, scripts, plain;
     for (size_t round = 0; round < rounds; round++) {
       ours.push_back(bench.Timed(&Bench::Ours, batch, ids));
+      owned.push_back(bench.Timed(&Bench::Owned, batch, ids));
       scripts.push_back(bench.Timed(&Bench::Scripts, batch, ids));
       plain.push_back(bench.Timed(&Bench::Plain, batch, ids));
     }
     const std::string name = "batches of " + std::to_string(batch) + " / ";
     report.AddPairs(name + "scripts", scripts, "us", ours);
     report.AddPairs(name + "plain", plain, "us", ours);
+    report.AddPairs(name + "plain, partition-owned", plain, "us", owned);
   }
+  const size_t most = HasFlag(argc, argv, "--quick") ? 1'000'000 : 10'000'000;
+  const auto asked = Argument(argc, argv, "--ids");
+  bench.Inherit(server->url(), asked ? std::stoull(*asked) : most, report);
   return 0;
 }
 
