@@ -98,5 +98,14 @@ TEST_F(KafkaRedis, StormNothingIsLostDoubledOrOutOfOrder) {
   EXPECT_TRUE(AnySaid("has lost changes that it had acknowledged")) << "FLUSHALL went unnoticed";
 }
 
+TEST_F(KafkaRedis, StormNothingIsLostOrDoubledWhereAPartitionOwnsItsIds) {
+  ONCEMQ_REQUIRE_REDIS();
+  ids_cross_ = false;
+  BeginInRedis();
+  Storm(Messages());
+  RecordProperty("known", std::to_string(redis_->known()));
+  EXPECT_TRUE(AnySaid("has lost changes that it had acknowledged")) << "FLUSHALL went unnoticed";
+}
+
 }  // namespace
 }  // namespace oncemq::testing

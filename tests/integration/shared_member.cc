@@ -4,7 +4,8 @@
 // Window and effects are in the PostgreSQL at ADDRESS, at the level atomic: its handler appends a
 // row to `effects` for each call, which nothing makes unique. Or the window is in the Redis at
 // ADDRESS, and the effects in another one at TARGET, at the level guarded or opaque. SIGTERM:
-// leaves in order, and ends with 0 when its verdict adds up.
+// leaves in order, and ends with 0 when its verdict adds up. ONCEMQ_OWNED_IDS: partitions own
+// their ids.
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -26,6 +27,10 @@ namespace oncemq::testing {
 namespace {
 
 using WindowResult = Result<std::unique_ptr<Window>>;
+
+bool OwnedIds() {
+  return std::getenv("ONCEMQ_OWNED_IDS") != nullptr;
+}
 
 #ifdef ONCEMQ_WITH_POSTGRES
 Outcome AppendRow(const Message& message, Context& context, int64_t member) {
@@ -67,6 +72,7 @@ WindowResult OpenInRedis(const std::string& address, const std::string& group, L
   if (level == Level::kOpaque) {
     options.times = kOpaqueTimes;
   }
+  options.partition_owned = OwnedIds();
   return OpenRedisWindow(address, options);
 }
 #endif
@@ -87,7 +93,7 @@ int Serve(char** words, Window& window, Handler handler) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
-  options.ids_partition_owned = false;
+  options.ids_partition_owned = OwnedIds();
   options.workers = 4;
   if (window.capabilities().level == Level::kOpaque) {
     options.renew_every = milliseconds(1'000);  // its leases are short

@@ -28,7 +28,7 @@ void SharedWindowStorm::Produce(int begin, int end, Crossing crossing) {
     if (id % 10 == 7) {
       SendId(id, partition);
     } else if (CrossesPartitions(id) && crossing == Crossing::kNow) {
-      SendId(id, (partition + 1) % kPartitions);
+      SendId(id, ids_cross_ ? (partition + 1) % kPartitions : partition);
     }
   }
   producer_->Flush();
@@ -53,8 +53,11 @@ int SharedWindowStorm::Start() {
   for (std::string& word : store_->MemberWords(number)) {
     command.push_back(std::move(word));
   }
-  members_.push_back(std::make_unique<Process>(
-      ProcessOptions{.command = std::move(command), .log_file = LogOf(number)}));
+  ProcessOptions options{.command = std::move(command), .log_file = LogOf(number)};
+  if (!ids_cross_) {
+    options.environment["ONCEMQ_OWNED_IDS"] = "1";
+  }
+  members_.push_back(std::make_unique<Process>(std::move(options)));
   return number;
 }
 

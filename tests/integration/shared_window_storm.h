@@ -72,6 +72,8 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   void End(int ids);
 
   std::unique_ptr<StormStore> store_;
+  // False: no copy travels through another partition, and the window is told so.
+  bool ids_cross_ = true;
 
  private:
   void SendId(int id, int32_t partition);
