@@ -20,7 +20,7 @@
 namespace oncemq::testing {
 namespace {
 
-constexpr LogTime kThen{milliseconds(1'600'000'000'000)};
+constexpr LogTime kStamp{milliseconds(1'600'000'000'000)};
 
 class RedisOwned : public ::testing::Test {
  protected:
@@ -83,7 +83,7 @@ class RedisOwned : public ::testing::Test {
                         .token = {7, ++tokens_},
                         .at = {0, 3, first + static_cast<int64_t>(i)},
                         .own = member.own,
-                        .time = kThen});
+                        .time = kStamp});
     }
     std::vector<ClaimAnswer> answers(ids.size());
     const Status told = member.window->Claim(claims, answers);
@@ -282,7 +282,7 @@ TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
   Finish(owner, 0, 1'000);
   ASSERT_TRUE(Announce(owner, 1'000));
   const int64_t all = Entries();
-  Progress progress{.partition = 3, .own = owner.own, .watermark = kThen + 2 * options.remember};
+  Progress progress{.partition = 3, .own = owner.own, .watermark = kStamp + 2 * options.remember};
   const auto left = [&](int64_t frontier) {
     progress.frontier = frontier;
     Change change{};

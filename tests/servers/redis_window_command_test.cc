@@ -10,6 +10,7 @@
 
 #include "oncemq/clients/redis_client.h"
 #include "oncemq/dedup/redis_window.h"
+#include "oncemq/dedup/store_stat.h"
 #include "server_window_fixture.h"
 #include "support/loopback_port.h"
 #include "support/redis_server.h"
@@ -129,6 +130,48 @@ TEST_F(RedisWindowCommand, TheDocumentedUserMayDoAllThatAServiceAndTheCommandsDo
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     return (*window)->Announce({&one, 1}).has_value();
   }));
+}
+
+// docs/windows.md names them.
+TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands) {
+  prefix_ = "payments:owned";  // a scope of another kind than the others'
+  Say(DocumentedUser());
+  const RedisWindowOptions options{.prefix = prefix_,
+                                   .scope = kCommandScope,
+                                   .level = Level::kOpaque,
+                                   .partition_owned = true,
+                                   .remember = std::chrono::hours(1)};
+  EXPECT_THAT(OpenRedisWindow(UrlOf("payments:secret"), options).error().message,
+              HasSubstr("may not run XADD, XRANGE, XDEL on"));
+  Say("ACL SETUSER payments +xadd +xrange +xdel");
+  const auto window = OpenRedisWindow(UrlOf("payments:secret"), options);
+  ASSERT_TRUE(window.has_value()) << ToString(window.error());
+  ASSERT_TRUE((*window)->Open({.partition = 3, .topic = "payments", .owner = "payments"}));
+  const auto own = (*window)->RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(own.has_value()) << ToString(own.error());
+  const LogTime then(std::chrono::hours(1));
+  const ClaimRequest claim{
+      .id = "id-1", .token = {0xABC, 5}, .at = {0, 3, 17}, .own = *own, .time = then};
+  ClaimAnswer answer;
+  ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
+  const CompleteRequest done{
+      .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
+  Change change{};
+  ASSERT_TRUE((*window)->Complete({&done, 1}, {&change, 1}));
+  const Announcement announced{.partition = 3, .to = 18, .offset = 18, .own = *own};
+  const Status told = (*window)->Announce({&announced, 1});
+  ASSERT_TRUE(told.has_value()) << ToString(told.error());
+  EXPECT_EQ((*(*window)->Stat())[0].history, 1u);
+  const std::string file =
+      FileWith("redis", UrlOf("payments:secret"), "  prefix: " + prefix_ + "\n", "127.0.0.1:1",
+               "partition_owned");
+  EXPECT_THAT(Run("window show id-1 -c " + file).out, HasSubstr("done"));
+  EXPECT_EQ(Run("window forget id-1 --why test -c " + file).code, 2);
+  EXPECT_EQ(Run("check " + file).code, 0);
+  const Progress progress{
+      .partition = 3, .own = *own, .frontier = 18, .watermark = then + std::chrono::hours(3)};
+  ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
+  EXPECT_EQ((*(*window)->Stat())[0].history, 0u);
 }
 
 TEST_F(RedisWindowCommand, CheckTellsThatTheServerIsAReplicaOrEvicts) {

@@ -33,12 +33,13 @@ class ServerWindowFixture : public Command {
  protected:
   // The password in the address is "secret".
   std::string FileWith(const std::string& engine, const std::string& at, const std::string& keys,
-                       const std::string& brokers = "127.0.0.1:1") const {
+                       const std::string& brokers = "127.0.0.1:1",
+                       const std::string& ids = "crossing") const {
     return Write("kafka: {brokers: '" + brokers +
                  "', group: payments}\ntopics: payments\n"
                  "window:\n  engine: " +
-                 engine + "\n  at: '" + at + "'\n" + keys +
-                 "  level: opaque\n  ids: crossing\n  id: {header: message-id}\n");
+                 engine + "\n  at: '" + at + "'\n" + keys + "  level: opaque\n  ids: " + ids +
+                 "\n  id: {header: message-id}\n");
   }
 
   // One line, on standard error, without the password.
