@@ -2,7 +2,8 @@
 // A member as a process of its own, made to be killed:
 // crash_member BROKERS GROUP TOPIC DIR NUMBER WINDOW (OpenTestWindow)
 // Its window lives and dies with it, or lies on the disk below DIR: of a WINDOW that ends with
-// "-apart" below a directory of its own, as on a host of its own. SIGUSR1: the next call of its
+// "-apart" below a directory of its own, as on a host of its own; "opaque-redis": in the Redis at
+// ONCEMQ_REDIS_URL, with ids that partitions own. SIGUSR1: the next call of its
 // handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
 // when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before its effect.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
@@ -18,6 +19,9 @@
 #include "ledger_rows.h"
 #include "run_verdict.h"
 #include "running_member.h"
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/dedup/redis_window.h"
+#endif
 
 namespace oncemq::testing {
 namespace {
@@ -27,6 +31,17 @@ enum class Hang { kNot, kBeforeTheEffect, kAfterTheEffect };
 int64_t NumberOf(const char* name, int64_t otherwise) {
   const char* const value = std::getenv(name);
   return value != nullptr ? std::atoll(value) : otherwise;
+}
+
+std::unique_ptr<Window> OpenWindow(const std::string& kind, const std::filesystem::path& dir,
+                                   [[maybe_unused]] const std::string& group) {
+#ifdef ONCEMQ_WITH_REDIS
+  if (kind == "opaque-redis") {
+    return *OpenRedisWindow(std::getenv("ONCEMQ_REDIS_URL"),
+                            {.scope = group, .level = Level::kOpaque, .partition_owned = true});
+  }
+#endif
+  return OpenTestWindow(kind, dir);
 }
 
 class CrashMember {
@@ -117,7 +132,8 @@ int Main(char** words) {
   CrashMember crash(words[4], static_cast<uint32_t>(std::atoi(words[5])),
                     kind.starts_with("opaque"));
   const std::filesystem::path dir(words[4]);
-  const auto window = OpenTestWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir);
+  const auto window =
+      OpenWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir, words[2]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.one_host = !apart;
   options.core.session_timeout = milliseconds(NumberOf("ONCEMQ_SESSION_MS", 4'000));

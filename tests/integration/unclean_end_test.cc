@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 3 and 11 on a real broker, at the level opaque: members that do not see each other's
-// window, as on hosts of their own. One is killed in full work; its heir repeats some calls. Each
-// of them is told to the handler, and the heir's count of uncertain ones is an upper bound of them.
+// window, as on hosts of their own, or only what was announced. One is killed in full work; its
+// heir repeats some calls. Each of them is told to the handler, and the heir's count of uncertain
+// ones is an upper bound of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include "support/eventually.h"
 #include "support/kafka_admin.h"
 #include "support/kafka_broker.h"
+#include "support/redis_server.h"
 #include "support/temp_dir.h"
 #include "support/test_producer.h"
 
@@ -32,6 +34,13 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     ONCEMQ_REQUIRE_KAFKA();
+#ifdef ONCEMQ_WITH_REDIS
+    if (GetParam() == "opaque-redis") {
+      ONCEMQ_REQUIRE_REDIS();
+      server_ = RedisServer::Start();
+      environment_["ONCEMQ_REDIS_URL"] = server_->url();
+    }
+#endif
     const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
     const std::string name =
         "unclean-" + GetParam() + "-" + std::to_string(test.line());  // one topic for each test
@@ -49,7 +58,7 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
 
   // A member that has the partition, and works.
   std::unique_ptr<Process> StartWorking() {
-    auto member = StartMember(place_, started_, {{"ONCEMQ_SESSION_MS", "2000"}});
+    auto member = StartMember(place_, started_, environment_);
     const uint32_t number = started_++;
     EXPECT_TRUE(Eventually(seconds(60), [&] { return CallsOf(number) >= kCallsBeforeTheEnd; }))
         << LogOfMember(place_, number);
@@ -111,6 +120,10 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     return repeated;
   }
 
+#ifdef ONCEMQ_WITH_REDIS
+  std::unique_ptr<RedisServer> server_;
+#endif
+  std::map<std::string, std::string> environment_{{"ONCEMQ_SESSION_MS", "2000"}};
   const TempDir dir_;
   MemberPlace place_;
   uint32_t started_ = 0;
@@ -151,11 +164,16 @@ TEST_P(KafkaUncleanEnd, ACleanHandOverCountsNothing) {
 }
 
 std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
-  return info.param == "opaque-apart" ? "OnDisk" : "InMemory";
+  return info.param == "opaque-apart"    ? "OnDisk"
+         : info.param == "opaque-memory" ? "InMemory"
+                                         : "InRedis";
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, KafkaUncleanEnd,
                          ::testing::Values("opaque-apart", "opaque-memory"), NameOfWindow);
+#ifdef ONCEMQ_WITH_REDIS
+INSTANTIATE_TEST_SUITE_P(Server, KafkaUncleanEnd, ::testing::Values("opaque-redis"), NameOfWindow);
+#endif
 
 }  // namespace
 }  // namespace oncemq::testing
