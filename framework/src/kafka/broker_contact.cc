@@ -70,7 +70,7 @@ void BrokerContact::Look(rd_kafka_t* client) {
     reached_ = cluster != nullptr;
     if (reached_) {
       NoteAnswer();
-      ask_at_ = since_ + kContactAskedAfter;  // until it is answered, silence proves nothing
+      ask_at_ = since_ + kContactAskedAfter;
     }
   }
   if (!reached_) {
@@ -145,7 +145,7 @@ void BrokerContact::NoteAnswer() {
 void BrokerContact::NoteSilence() {
   const BootTime now = clock_.Boot();
   ask_at_ = now + kContactAskedEvery;
-  if (!silent_ && answers_ && (all_down_ || now - since_ >= kSilentAfter)) {
+  if (!silent_ && (all_down_ || (answers_ && now - since_ >= kSilentAfter))) {
     silent_ = true;
     say_at_ = now;
   }
