@@ -101,11 +101,9 @@ void Crew::Work(Shared& shared) {
       job = std::move(shared.waiting.front());
       shared.waiting.pop_front();
     }
-    const BootTime begin = shared.tools.clock->Boot();
     if (DriveRun(*job, *shared.handler, shared.tools) == Driven::kAbandoned) {
       return Left(shared);
     }
-    job->took = shared.tools.clock->Boot() - begin;
     bool superfluous = false;
     {
       MutexLock lock(shared.mutex);

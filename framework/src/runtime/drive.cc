@@ -184,6 +184,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   machine.Start(job.run);
   job.effects.reset();
   job.failed.reset();
+  job.took = microseconds(0);
   for (;;) {
     const std::span<Change> changes = machine.changes();
     switch (machine.step()) {
@@ -200,12 +201,15 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         machine.Released(told("release", machine.releases().size(),
                               window->Release(machine.releases(), changes)));
         break;
-      case RunStep::kHandle:
+      case RunStep::kHandle: {
+        const BootTime begin = tools.clock->Boot();
         if (!HandleAll(job, handler, tools)) {
           job.locks.Release();
           return Driven::kAbandoned;
         }
+        job.took += tools.clock->Boot() - begin;
         break;
+      }
       case RunStep::kComplete:
         machine.Completed(told("complete", machine.completions().size(), Complete(job, tools)));
         job.effects.reset();

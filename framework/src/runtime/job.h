@@ -32,7 +32,7 @@ struct Job {
   bool stood_in = false;    // by another worker: its own hangs; the crew's, until the run is back
   bool alone_told = false;  // that nobody was left to stand in
   uint32_t size = 0;        // messages of the run
-  microseconds took{0};     // by a worker, from the first step to the last
+  microseconds took{0};     // by its handlers, without the window's calls
   BootTime drain_by = BootTime::max();  // until when a revocation lets it run
 };
 using JobPtr = std::shared_ptr<Job>;

@@ -48,6 +48,8 @@ class RemoteWindow final : public Window {
   std::atomic<int> raised_behind{0};
   std::atomic<bool> renewals_regress{false};
   std::atomic<int> renewals{0};
+  std::atomic<milliseconds> claim_takes{milliseconds(0)};
+  std::atomic<int> claims{0};
 
   // Open() tells from now on that changes since then are gone.
   void Lose(BootTime since) {
@@ -114,6 +116,8 @@ class RemoteWindow final : public Window {
     return {};
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
+    claims++;
+    SleepFor(claim_takes.load());
     return inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {

@@ -184,6 +184,19 @@ TEST_F(RemoteOwnershipTest, TheAnswerToARaiseOfAnEarlierAssignmentIsNotTaken) {
   EXPECT_EQ(DecodeCommit(seen.commits[0].metadata, seen.commits[0].offset)->own, remote_.own(0));
 }
 
+// The time of a claim is not the handlers': it says nothing against long runs.
+TEST_F(RemoteOwnershipTest, AWindowFarAwayGetsLongRuns) {
+  constexpr int kMessages = 2'000;
+  remote_.claim_takes = milliseconds(8);
+  RunningLoop loop(Patient(), &remote_, Count());
+  for (int i = 0; i < kMessages; i++) {
+    loop.script().Append(0, std::to_string(i), "k" + std::to_string(i));
+  }
+  loop.script().Prepare(0);
+  ASSERT_TRUE(Holds([&] { return loop.Now().counts.handler_calls == kMessages; }));
+  EXPECT_LT(remote_.claims, 200);
+}
+
 // A backup was restored: the claim is gone, and anybody may be granted the id.
 TEST_F(RemoteOwnershipTest, ARenewalThatMeetsALossAsksTheHandlerToStop) {
   std::latch stopped(1);
