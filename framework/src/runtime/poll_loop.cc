@@ -317,11 +317,12 @@ bool PollLoop::SettleReturned() {
 }
 
 // A store that has regressed answers once it is opened again. That of a partition that has gone was
-// left open for the markers as long as they are owed; after it they would be asked for for ever.
-// Whether their effects count is then for the next owner to find out.
+// left open for the markers as long as they are owed; after it, and during a stop, they would be
+// asked for in vain. Whether their effects count is then for the next owner to find out.
 void PollLoop::GiveUpLostMarkers(Job& job) const {
   const bool lost = job.failed && job.failed->code == Code::kRegressed;
   const bool open = Owns(job.partition) || (stores_ && stores_->IsOpen(job.partition) &&
+                                            (!stopping_ || ONCEMQ_MUTANT("stop-awaits-a-loss")) &&
                                             !ONCEMQ_MUTANT("lost-marker-given-up-at-once"));
   if (!lost || open || ONCEMQ_MUTANT("lost-marker-owed-for-ever")) {
     return;

@@ -333,6 +333,22 @@ TEST_F(WindowStoresTest, AMarkerThatALossTookFromAPartitionThatHasGoneIsNotOwedF
   EXPECT_TRUE(loop.Stop().clean);
 }
 
+// No store is opened again then.
+TEST_F(WindowStoresTest, AStopDoesNotWaitForAMarkerThatALossTook) {
+  RuntimeOptions options = Options();
+  options.drain_deadline = std::chrono::seconds(10);
+  std::atomic<bool> go{false};
+  RunningLoop loop(options, &stores_, CountUntil(go));
+  loop.script().Prepare(0);
+  loop.script().Append(0, "a", "k");
+  ASSERT_TRUE(Holds([&] { return calls_ == 1; }));
+  loop.script().Lose(0);
+  stores_.regressed = true;
+  go = true;
+  ASSERT_TRUE(Holds([&] { return loop.Now().window_errors > 0; }));
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
 // Its client has not taken the partition, and may never do so.
 TEST_F(WindowStoresTest, AStoreThatWasOpenedForAnAssignmentThatDoesNotFollowIsClosed) {
   RuntimeOptions options = Options();
