@@ -4,6 +4,7 @@
 // Thread safety: as the window.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,20 @@ inline Result<std::vector<microseconds>> TimeClaims(Window& window, int claims) 
     if (Status released = window.Release({&release, 1}, {&change, 1}); !released) {
       return released.error();
     }
+  }
+  return times;
+}
+
+// The same in a scope that is made for it, and removed at the end.
+template <class Opened>
+Result<std::vector<microseconds>> TimeClaimsIn(const Result<std::unique_ptr<Opened>>& window,
+                                               int claims) {
+  if (!window) {
+    return window.error();
+  }
+  auto times = TimeClaims(**window, claims);
+  if (const Status removed = (*window)->RemoveScope(); times && !removed) {
+    return removed.error();
   }
   return times;
 }

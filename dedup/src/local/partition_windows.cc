@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../by_place.h"
 #include "../window_check.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
@@ -12,31 +13,7 @@
 namespace oncemq {
 namespace {
 
-using Place = std::pair<uint32_t, int32_t>;
-
 constexpr uint32_t kKeptSource = 0;
-
-template <class Request>
-Place PlaceOf(const Request& request) {
-  if constexpr (requires { request.at; }) {
-    return {request.at.source, request.at.partition};
-  } else {
-    return {request.source, request.partition};
-  }
-}
-
-// What a request is told whose partition has no open store here: it is not ours.
-void Refuse(ClaimAnswer& answer) {
-  answer = ClaimAnswer{};
-  answer.answer = Answer::kFenced;
-}
-void Refuse(Change& answer) {
-  answer = Change::kFenced;
-}
-
-Error NotOpen() {
-  return {Code::kUnavailable, Effect::kNone, "the partition's store is not open"};
-}
 
 // The requests as a store of one partition keeps them. `copies` holds them where that makes a
 // difference.
@@ -90,14 +67,14 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
   }
   const auto window = Ready(*store, OpenFor::kAssignment);
   if (!window || *window == nullptr) {
-    return window ? NotOpen() : window.error();
+    return window ? PartitionNotOpen() : window.error();
   }
   auto known = (*window)->KnownOf(kKeptSource, name.partition);
   {
     MutexLock lock(mutex_);
     MutexLock its_lock(store->mutex);
     if (store->given_back) {
-      return NotOpen();
+      return PartitionNotOpen();
     }
     if (known) {
       known->source = name.source;
@@ -228,7 +205,7 @@ Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own f
   if (!store) {
     return store.error();
   }
-  return *store == nullptr ? Result<Own>(NotOpen())
+  return *store == nullptr ? Result<Own>(PartitionNotOpen())
                            : (*store)->RaiseOwn(kKeptSource, partition, floor);
 }
 
@@ -254,8 +231,6 @@ Status PartitionWindows::Send(LocalWindow& store, std::span<const Request> asked
   }
 }
 
-// In order; those of one partition that stand together are one batch. The runtime's runs belong to
-// one partition, so there a call is one batch.
 template <class Request, class Reply>
 Status PartitionWindows::Route(std::span<const Request> requests, std::span<Reply> replies) {
   if constexpr (!std::is_same_v<Request, Progress>) {
@@ -265,26 +240,19 @@ Status PartitionWindows::Route(std::span<const Request> requests, std::span<Repl
   } else if (replies.size() < requests.size()) {
     return InvalidRequest("fewer places for answers than requests");
   }
-  for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
-    const Place place = PlaceOf(requests[begin]);
-    while (end < requests.size() && PlaceOf(requests[end]) == place) {
-      end++;
-    }
-    const auto store = Find(place);
-    if (store && *store == nullptr) {
-      for (size_t i = begin; i < end; i++) {
-        Refuse(replies[i]);
-      }
-      continue;
-    }
-    Status done = store ? Send(**store, requests.subspan(begin, end - begin),
-                               replies.subspan(begin, end - begin))
-                        : Status(store.error());
-    if (!done) {
-      return begin == 0 ? done : Error{done.error().code, Effect::kUnknown, done.error().message};
-    }
-  }
-  return {};
+  return SendByPlace(requests, replies,
+                     [this](const Place& place, std::span<const Request> asked,
+                            std::span<Reply> answers) -> Status {
+                       const auto store = Find(place);
+                       if (!store) {
+                         return store.error();
+                       }
+                       if (*store == nullptr) {
+                         RefuseUnopened(answers);
+                         return {};
+                       }
+                       return Send(**store, asked, answers);
+                     });
 }
 
 Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
@@ -312,7 +280,7 @@ Result<std::unique_ptr<EffectBatch>> PartitionWindows::NewEffects(uint32_t sourc
       [weak = std::weak_ptr(*store)](std::string_view key) -> Result<std::optional<std::string>> {
         const StorePtr open = weak.lock();
         if (open == nullptr) {
-          return NotOpen();
+          return PartitionNotOpen();
         }
         return open->ReadEffect(key);
       },
@@ -337,7 +305,7 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
     if (answers.size() < requests.size()) {
       return InvalidRequest("fewer places for answers than requests");
     }
-    std::fill_n(answers.begin(), requests.size(), Change::kFenced);
+    RefuseUnopened(answers.first(requests.size()));
     return {};
   }
   std::vector<CompleteRequest> copies;
@@ -370,7 +338,7 @@ Status PartitionWindows::Announce(std::span<const Announcement> announcements) {
   for (const Announcement& one : announcements) {
     const auto store = Find({one.source, one.partition});
     if (!store || *store == nullptr) {
-      return store ? NotOpen() : store.error();
+      return store ? PartitionNotOpen() : store.error();
     }
     Announcement kept = one;
     kept.source = kKeptSource;

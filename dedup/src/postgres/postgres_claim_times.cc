@@ -57,15 +57,7 @@ Result<std::vector<microseconds>> TimePostgresClaims(std::string_view address,
     return may.error();
   }
   options.look_only = false;
-  const auto window = PostgresWindow::OpenAt(address, options, kPostgresClock);
-  if (!window) {
-    return window.error();
-  }
-  auto times = TimeClaims(**window, claims);
-  if (const Status removed = (*window)->RemoveScope(); times && !removed) {
-    return removed.error();
-  }
-  return times;
+  return TimeClaimsIn(PostgresWindow::OpenAt(address, options, kPostgresClock), claims);
 }
 
 }  // namespace oncemq

@@ -17,15 +17,7 @@ Result<std::vector<microseconds>> TimeRedisClaims(std::string_view address,
   options.scope = "doctor/" + Hex(SecureRandom64());
   options.look_only = false;
   options.check_rights = true;
-  const auto window = RedisWindow::OpenAt(address, options, kRedisClock);
-  if (!window) {
-    return window.error();
-  }
-  auto times = TimeClaims(**window, claims);
-  if (const Status removed = (*window)->RemoveScope(); times && !removed) {
-    return removed.error();
-  }
-  return times;
+  return TimeClaimsIn(RedisWindow::OpenAt(address, options, kRedisClock), claims);
 }
 
 }  // namespace oncemq

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "../by_place.h"
 #include "../id_digest.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
@@ -21,19 +22,6 @@ constexpr size_t kEntriesOfAPage = 200;
 constexpr size_t kMostTrimmed = 1'000;  // entries, for one call of Committed()
 constexpr int kAllowsPart = 16;         // of `remember`, as in the window on disk
 
-// What a request is told whose partition is not open here.
-void RefuseUnopened(ClaimAnswer& answer) {
-  answer = ClaimAnswer{};
-  answer.answer = Answer::kFenced;
-}
-void RefuseUnopened(Change& answer) {
-  answer = Change::kFenced;
-}
-
-Error PartitionNotOpen() {
-  return {Code::kUnavailable, Effect::kNone, "the partition is not open here"};
-}
-
 Error StreamNotOurs() {
   return {Code::kCorrupt, Effect::kNone,
           "what lies in Redis under the keys of this window is not ours"};
@@ -41,11 +29,6 @@ Error StreamNotOurs() {
 
 Error NewerOwner() {
   return {Code::kFenced, Effect::kNone, "the partition has a newer owner"};
-}
-
-template <class Request>
-RedisWindow::Partition PlaceOf(const Request& request) {
-  return {request.at.source, request.at.partition};
 }
 
 std::string NameOf(const RedisWindow::Partition& place) {
@@ -130,7 +113,7 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
   return known;
 }
 
-// What was not announced goes: its owner counts it as not finished.
+// Ids without an announcement go: their owner counts them as not finished.
 void RedisOwnedWindow::Close(uint32_t source, int32_t partition) {
   PartitionPtr last;  // goes when the lock is free: there may be millions of ids
   MutexLock lock(mutex_);
@@ -140,7 +123,7 @@ void RedisOwnedWindow::Close(uint32_t source, int32_t partition) {
   }
 }
 
-// Once it is raised no former owner appends any more, so what is read then is all of it.
+// Once it is raised no former owner appends any more, so nothing is missing in a later look.
 Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
   const PartitionPtr open = Find({source, partition});
   if (open == nullptr && partition >= 0) {
@@ -223,26 +206,22 @@ Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Repl
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
-  for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
-    const Place place = PlaceOf(requests[begin]);
-    while (end < requests.size() && PlaceOf(requests[end]) == place) {
-      end++;
-    }
-    const PartitionPtr partition = Find(place);
-    if (partition == nullptr) {
-      std::for_each(replies.begin() + static_cast<std::ptrdiff_t>(begin),
-                    replies.begin() + static_cast<std::ptrdiff_t>(end),
-                    [](Reply& reply) { RefuseUnopened(reply); });
-      continue;
-    }
-    if (const auto whole = scope_->Believe({&place, 1}); !whole) {
-      Error error = whole.error();
-      error.effect = begin == 0 ? Effect::kNone : Effect::kUnknown;
-      return error;
-    }
-    partition->Apply(requests.subspan(begin, end - begin), replies.subspan(begin, end - begin));
-  }
-  return {};
+  return SendByPlace(requests, replies,
+                     [this](const Place& place, std::span<const Request> asked,
+                            std::span<Reply> answers) -> Status {
+                       const PartitionPtr partition = Find(place);
+                       if (partition == nullptr) {
+                         RefuseUnopened(answers);
+                         return {};
+                       }
+                       if (const auto whole = scope_->Believe({&place, 1}); !whole) {
+                         Error error = whole.error();
+                         error.effect = Effect::kNone;  // the memory of this process judges
+                         return error;
+                       }
+                       partition->Apply(asked, answers);
+                       return {};
+                     });
 }
 
 Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
@@ -291,7 +270,7 @@ Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
   return {};
 }
 
-// The announcement comes last: it is never there without what it calls finished.
+// The announcement comes last: it is never there without its ids.
 Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcement& announcement) {
   MutexLock control(partition.control());
   const Place place{partition.source(), partition.partition()};
@@ -473,7 +452,7 @@ Status RedisOwnedWindow::PeekAnnounced(std::span<const std::string_view> ids,
   return {};
 }
 
-// As Redis has it, and what it does not have yet of the partitions that are open here.
+// Redis, and the partitions that are open here where they are ahead of it.
 Result<std::vector<StoreStat>> RedisOwnedWindow::Stat() {
   auto stats = scope_->Stat();
   if (!stats) {

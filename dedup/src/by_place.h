@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SendByPlace: a batch for windows of one partition each, in order. Requests of one partition that
+// stand together go as one; the runtime's runs belong to one partition, so there a call is one.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+using Place = std::pair<uint32_t, int32_t>;  // source and partition
+
+template <class Request>
+Place PlaceOf(const Request& request) {
+  if constexpr (requires { request.at; }) {
+    return {request.at.source, request.at.partition};
+  } else {
+    return {request.source, request.partition};
+  }
+}
+
+inline Error PartitionNotOpen() {
+  return {Code::kUnavailable, Effect::kNone, "the partition is not open here"};
+}
+
+// The answers for a partition that is not open here: it is not ours.
+inline void RefuseUnopened(std::span<ClaimAnswer> answers) {
+  ClaimAnswer refused;
+  refused.answer = Answer::kFenced;
+  std::fill(answers.begin(), answers.end(), refused);
+}
+inline void RefuseUnopened(std::span<Change> answers) {
+  std::fill(answers.begin(), answers.end(), Change::kFenced);
+}
+
+// `send(place, requests, replies)` returns a Status. After the first part an error leaves open what
+// was made.
+template <class Request, class Reply, class Send>
+Status SendByPlace(std::span<const Request> requests, std::span<Reply> replies, const Send& send) {
+  for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
+    const Place place = PlaceOf(requests[begin]);
+    while (end < requests.size() && PlaceOf(requests[end]) == place) {
+      end++;
+    }
+    const Status sent =
+        send(place, requests.subspan(begin, end - begin), replies.subspan(begin, end - begin));
+    if (!sent) {
+      return begin == 0 ? sent : Error{sent.error().code, Effect::kUnknown, sent.error().message};
+    }
+  }
+  return {};
+}
+
+}  // namespace oncemq
