@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What do claim and completion of every id cost above that, in memory, with 30 % copies? With
-// --opaque: and what the level opaque costs above guarded, where commits reserve offsets before
-// handlers are called (docs/adr/0024).
+// --opaque: and how much more the level opaque costs than guarded, where commits reserve offsets
+// before handlers are called (docs/adr/0024).
 #include "oncemq/dedup/memory_window.h"
 #include "runtime_pipeline.h"
 

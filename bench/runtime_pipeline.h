@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime against floor on a real broker: what both runtime benches share.
+// Runtime against floor on a real broker: the common part of the runtime benches.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct PipelineOptions {
   std::string other_name = {};
   NewWindow other = nullptr;
   std::optional<Floor> floor = std::nullopt;  // nothing: the split-queue loop
-  std::optional<Peer> peer = std::nullopt;    // with --peers DIR it runs beside each pair
+  std::optional<Peer> peer = std::nullopt;    // with --peers DIR it runs after each pair
 };
 
 // Fills a topic of 8 partitions with messages of 256 bytes over 10,000 keys, then runs floor and

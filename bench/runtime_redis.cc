@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a window in Redis cost end to end? Level guarded, ids that may come through any
-// partition, 30 % copies, 4 workers. The floor is what users write, in turn with ours on the same
+// The cost of a window in Redis, end to end. Level guarded, ids that may come through any
+// partition, 30 % copies, 4 workers. The floor is a consumer by hand, in turn with ours on the same
 // broker and Redis: one message at a time, SET NX PX for its id, and the handler where that was
 // new. The client commits every 5 s; with --commit-each, each message waits for its commit. With
 // --away Redis is 1 ms away from both, each way. The floor's rate is that of its first messages.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes of an id in the window in Redis, by the growth of the server's used_memory: claimed, and
-// finished without a result. Next to it, what users write: SET NX PX of the same ids, UUIDs of 36
-// bytes behind a prefix. Each case has a server of its own.
+// finished without a result. The floor is SET NX PX of the same ids, UUIDs of 36
+// bytes under a prefix. Each case has a server of its own.
 #include <array>
 #include <functional>
 #include <string>
@@ -101,7 +101,7 @@ double UsedMemory(RedisClient& client) {
 double BytesEach(size_t ids, const Fill& fill) {
   const auto server = testing::RedisServer::Start();
   const auto client = *RedisClient::Open(*ParseRedisPlace(server->url()), {}, 1);
-  fill(server->url(), 0, kAtOnce);  // scripts, and what a scope has but once
+  fill(server->url(), 0, kAtOnce);  // scripts, and the keys that a scope has but once
   const double before = UsedMemory(*client);
   fill(server->url(), kAtOnce, kAtOnce + ids);
   return (UsedMemory(*client) - before) / static_cast<double>(ids);

@@ -116,7 +116,7 @@ class Shop {
       : orders_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)),
         receipt_(receipt) {}
 
-  // What the status does not tell of its effect.
+  // Not told by the status.
   std::optional<oncemq::Effect> PlaceOrder(const httplib::Request& request,
                                            httplib::Response& response,
                                            const oncemq::Ticket& ticket) const {

@@ -34,7 +34,7 @@ uint64_t NumberIn(const ContentsDigest& digest, size_t from, size_t bytes) {
   return number;
 }
 
-// The id of an operation: a kind, its scope and what names it, under the application's name.
+// The id of an operation: a kind, its scope and its name, under the application's name.
 std::string IdFor(std::string_view application, char kind, std::span<const std::string_view> scope,
                   std::string_view name) {
   std::string parts(1, kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 3 and 11 on a real broker, at the level opaque: members that do not see each other's
-// window, as on hosts of their own, or only what was announced. One is killed in full work; its
+// window, as on hosts of their own, or only the announced ids. One is killed in full work; its
 // heir repeats some calls. Each of them is told to the handler, and the heir's count of uncertain
 // ones is an upper bound of them.
 #include <gmock/gmock.h>

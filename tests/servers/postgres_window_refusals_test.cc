@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window in PostgreSQL and refusals of the server, locks that others hold, and partitions that
-// fall behind.
+// lag.
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -117,7 +117,7 @@ class RedisOwned : public ::testing::Test {
         .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
     return member.window->Announce({&announced, 1});
   }
-  // What each of so many ids is answered, if it is the same for all.
+  // The answer to each of so many ids, if it is the same for all.
   Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
     const std::vector<ClaimAnswer> answers = Claim(member, Ids(first, count), first);
     for (const ClaimAnswer& answer : answers) {
@@ -194,7 +194,7 @@ TEST_F(RedisOwned, WhatIsAnnouncedUntilTheOwnershipRisesIsRead) {
   EXPECT_EQ(AnswerTo(heir, 0, 400), Answer::kDuplicate);
 }
 
-// It opens the partition again, with what it knew, and what it could not announce.
+// It opens the partition again, with its ids, announced or not.
 TEST_F(RedisOwned, AnOwnerThatComesBackKnowsWhatCameBetween) {
   Member first = Join();
   Finish(first, 0, 300);

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr int64_t kHour = 3'600;  // in seconds
 
-// One that is an hour ahead, and one that is an hour behind.
+// One that is an hour fast, and one that is an hour slow.
 class RedisWindowClocks : public RedisWindowTest {
  protected:
   void OpenBoth() {
@@ -85,7 +85,7 @@ TEST_F(RedisWindowClocks, MakeNoOwner) {
   EXPECT_EQ(fenced.error().code, Code::kFenced);
 }
 
-// A stamp of the future must not age the window (rule 22): the server's clock says what that is.
+// A stamp of the future must not age the window (rule 22): the server's clock decides.
 TEST_F(RedisWindowClocks, AgeNothing) {
   OpenBoth();
   const Own own = *behind_->RaiseOwn(0, 3, 0);

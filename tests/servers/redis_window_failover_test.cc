@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Rule 31. Nobody is left who could miss the changes of the former owner.
+// Rule 31. Nobody is left to miss the changes of the former owner.
 TEST_F(RedisWindowTest, AfterARestartANewOwnerTakesNothingForWhole) {
   Start({"--appendonly", "yes"});
   const auto dead = Open();
@@ -75,7 +75,7 @@ class RedisWindowFailover : public RedisWindowTest {
   void Lag() {
     ASSERT_TRUE(Eventually(seconds(20), [&] { return ReplicaHears(); }));
     replication_->Set(TcpProxy::Mode::kSilent);
-    // The network may carry once more what it has taken already.
+    // The network may carry a request twice.
     ASSERT_TRUE(Eventually(seconds(20), [&] { return !ReplicaHears(); }));
   }
   // The first error that is no outage, once the sentinel has promoted the replica.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread whose clock on the wall is ahead or behind, as in a process of another machine. For
+// A thread whose clock on the wall is fast or slow, as in a process of another machine. For
 // programs that have shifted_clock.cc among their sources: its clock functions come before libc's.
 #pragma once
 

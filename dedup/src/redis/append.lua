@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes over what the owner of a partition has finished, and keeps its announcement. ARGV: 4 the
+-- Takes the ids that the owner of a partition has finished, and its announcement. ARGV: 4 the
 -- partition; 5 its ownership; 6 how many entries of the stream; 7 from; 8 to; 9 offset; 10
 -- metadata; 11 1: the window has all ids of the partition; 12 parked ids; then for each entry: its
 -- milliseconds; its number; how many ids; its bytes; then for each marker that has changed: its

@@ -229,7 +229,7 @@ void OwnedIds::StoredTo(const StreamPlace& place) {
   stored_to_ = std::max(stored_to_, place);
 }
 
-// What is unstored stays known at each moment for the caller, which holds its lock.
+// For the caller, who holds its lock, unstored ids stay known at each moment.
 bool OwnedIds::Load(std::vector<Loaded> entries) {
   if (!std::all_of(entries.begin(), entries.end(),
                    [](const Loaded& one) { return IsEntry(one.bytes); })) {
@@ -270,7 +270,7 @@ void OwnedIds::LoadOne(Loaded loaded) {
   stored_to_ = std::max(stored_to_, entry.place);
 }
 
-// What was loaded may be the same, by a request of ours whose answer was lost.
+// The loaded ids may be the same, by a request of ours without an answer.
 void OwnedIds::AppendAgain(const Entry& entry) {
   for (size_t i = 0; i < entry.ids(); i++) {
     const std::string_view digest = IdBytes(entry.bytes, i).substr(0, kDigestBytes);

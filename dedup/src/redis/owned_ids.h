@@ -3,7 +3,7 @@
 // entries, the oldest first.
 //
 //   ids.Append(digest, {.offset = 17, .kept_to = time});
-//   ids.Seal();                              // gives what was appended its places in the stream
+//   ids.Seal();                              // gives the new ones their places in the stream
 //   for (const auto* entry : ids.Unstored()) ...  // is sent
 //   ids.StoredTo(entry->place);              // the stream has it
 //
@@ -34,7 +34,7 @@ namespace oncemq {
 
 // The id of an entry in its stream. Both numbers never fall, and the second one rises.
 struct StreamPlace {
-  uint64_t millis = 0;  // what is filed in the entry is filed under no later log time
+  uint64_t millis = 0;  // no id of the entry is filed under a later log time
   uint64_t number = 0;  // of the entry, in the life of the stream
   auto operator<=>(const StreamPlace&) const = default;
 };
@@ -69,7 +69,7 @@ class OwnedIds {
 
   void Prefetch(std::string_view digest) const;
   std::optional<Id> Find(std::string_view digest) const;
-  // One that is known is known anew: what was kept of it is replaced.
+  // One that is known is replaced.
   void Append(std::string_view digest, const Id& id);
 
   void Seal();

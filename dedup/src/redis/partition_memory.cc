@@ -135,7 +135,7 @@ template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<Ch
 template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<Change>);
 template void PartitionMemory::Apply(std::span<const std::string_view>, std::span<MarkerView>);
 
-// What a former owner has finished since its markers were read is in doubt, or parked, no more.
+// Ids that a former owner has finished since its markers were read are not in doubt, nor parked.
 bool PartitionMemory::Load(std::vector<OwnedIds::Loaded> entries) {
   MutexLock lock(mutex_);
   if (std::as_const(engine_).markers().size() > 0) {

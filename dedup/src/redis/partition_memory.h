@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// PartitionMemory: what a process knows of a partition that owns its ids. Claims and completions
-// are judged here, in memory. What has to outlive the process is collected until it is taken to
-// Redis:
+// PartitionMemory: a partition that owns its ids, in the memory of a process. Claims and
+// completions are judged here. Changes that have to outlive the process are collected until they
+// are taken to Redis:
 //
 //   MutexLock control(partition.control());
 //   PartitionMemory::Changes changes = partition.Take();
 //   ...                                    // sends them
 //   partition.StoredTo(place);             // or GiveBack(changes), if they may not be there
 //
-// Thread safety: any thread. Whoever also talks to Redis holds control() meanwhile, so that what
-// was taken stays where it is.
+// Thread safety: any thread. A caller that also talks to Redis holds control() meanwhile, so that
+// taken changes stay where they are.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ class PartitionMemory {
     milliseconds allows{0};
     KeyedHash::Secret secret{};
   };
-  // What Redis does not have yet.
+  // Not in Redis yet.
   struct Changes {
     std::vector<const OwnedIds::Entry*> entries;
     std::map<std::string, std::string> kept;  // digest -> marker; empty: it is gone

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisOwnedWindow: the engine of OpenRedisWindow() where partitions own their ids. Each partition
-// that is open here is judged in memory (PartitionMemory). Announce() takes what is new to Redis,
+// that is open here is judged in memory (PartitionMemory). Announce() takes changes to Redis,
 // by scripts that only the partition's newest owner may run; Open() and RaiseOwn() read it back.
 //
 // Thread safety: any thread.
@@ -64,7 +64,7 @@ class RedisOwnedWindow final : public Window {
   template <class Request, class Reply>
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
 
-  // What Redis has of the partition, after that which is known to be there.
+  // The partition in Redis, from the first entry on that is not known yet.
   Status Load(PartitionMemory& partition);
   // Its entries after `place`, page by page; false from `take`: they are not ours.
   Status ReadStream(const std::string& name, const StreamPlace& place,
@@ -74,7 +74,7 @@ class RedisOwnedWindow final : public Window {
   Status Append(const Place& place, Own own, std::span<const OwnedIds::Entry* const> entries,
                 const Announcement* announcement, const PartitionMemory::Changes& changes);
   Status Trim(PartitionMemory& partition, const Progress& progress);
-  // In what was announced by any process.
+  // Among the announced ids of all processes.
   Status PeekAnnounced(std::span<const std::string_view> ids, std::span<MarkerView> views);
 
   const WindowCapabilities capabilities_;

@@ -8,9 +8,9 @@
 // down, or no ask was answered for 20 s. The next answer ends that. Never blocks.
 //
 // **Limits:** the controller is asked: other brokers may answer while it is away for 20 s. Before
-// the first answer to the question silence alone proves nothing: there may be no controller. Without
-// the right to describe the configuration of the topic, a broker is asked only after an error of
-// the client, since brokers log each refusal.
+// the first answer silence alone proves nothing: there may be no controller. Without the right to
+// describe the configuration of the topic, a broker is asked only after an error of the client,
+// since brokers log each refusal.
 //
 // **Thread safety:** none; belongs to the poll thread.
 #pragma once

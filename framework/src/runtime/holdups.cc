@@ -41,7 +41,7 @@ bool IsHeld(const PartitionReport& one) {
   return one.oldest && one.oldest->held_for >= kTellAfter;
 }
 
-// A message without a reason of its own waits for what its partition waits for.
+// A message without a reason of its own waits as its partition does.
 const std::string& WhyHeld(const PartitionReport& one) {
   return one.oldest->message.why.empty() ? one.waiting : one.oldest->message.why;
 }

@@ -279,7 +279,7 @@ void PollLoop::BeginUnprotected(PartitionId partition, const PartitionName& name
        {"below_offset", to}});
 }
 
-// What was finished is in the window before the frontier passes it.
+// Finished ids are in the window before the frontier passes them.
 void PollLoop::EndUnprotected() {
   for (PartitionId id = 0; id < owned_.size(); id++) {
     std::optional<Lack>& lack = owned_[id].lack;

@@ -34,7 +34,7 @@ struct Told final : SourceEvents {
   std::map<uint64_t, CommitReply> replies;
   std::vector<std::string> incidents;
   std::string failure;
-  Status ready;         // what each Prepare() answers
+  Status ready;         // the answer of each Prepare()
   bool asking = false;  // unless it goes on asking
   int asked = 0;
 

@@ -12,7 +12,7 @@
 //
 // Ids that their partition owns (`partition_owned`): all copies of an id come through one
 // partition, so its owner decides in memory. Claims, completions and releases cost no round trip.
-// Announce(), before each commit, appends what was finished since to a stream of the partition;
+// Announce(), before each commit, appends the ids finished since to a stream of the partition;
 // only the newest owner may. Open() and RaiseOwn() read the stream, so the next owner knows all
 // that was announced. The rest is uncertain (WindowCapabilities::keeps_claims). A partition that is
 // not open here is answered kFenced, and so is an id without one. Results are not kept, nothing is
@@ -72,8 +72,8 @@ struct RedisWindowOptions {
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
-  // Tries each command of a service on a key that is gone at once. Off: also a user who may only
-  // read may look.
+  // Tries each command of a service on a key that is gone at once. Off: the right to read
+  // suffices for a look.
   bool check_rights = true;
 };
 

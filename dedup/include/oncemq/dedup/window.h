@@ -249,7 +249,7 @@ struct WindowCapabilities {
   // False: Claim() only looks, and the marker that CompleteWith() inserts decides among copies.
   bool stores_claims = true;
   // Of a durable window. False: a claim ends with its process, and the next owner of a partition,
-  // on any host, knows what was finished before the last Announce() and no more.
+  // on any host, knows the ids finished before the last Announce(), no others.
   bool keeps_claims = true;
   bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
   milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act

@@ -18,7 +18,7 @@ struct StoreRules {
   Level level = Level::kGuarded;
   int64_t catch_up = 0;         // offsets that may be read again
   bool run_incomplete = false;  // where that does not suffice: go on, with copies running again
-  bool keeps_claims = true;     // the window knows what a former owner had begun
+  bool keeps_claims = true;     // the window knows the begun ids of a former owner
 };
 
 // Sets where to read and to start, and what the store will know then. Errors are incidents: the

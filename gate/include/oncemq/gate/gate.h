@@ -47,7 +47,7 @@
 namespace oncemq {
 
 // How long a finished operation is known: for at most a century, or for ever. A moment that is
-// further away is for ever. What is left until it is reckoned once, at Final(), by the caller's
+// further away is for ever. The time until then is reckoned once, at Final(), by the caller's
 // clock; from then on the clock of the store counts.
 class Retention {
  public:
@@ -91,8 +91,8 @@ struct GateOptions {
     // window answers by then; otherwise a later copy runs too (rule 34). Neither this nor the next
     // where the window answers and is only too busy: that is an error.
     kPermitUnprotected,
-    // `next` decides. It does not know what the first window has finished, and the first will not
-    // know what it finishes: a copy on the other side of either change runs twice (rule 33).
+    // `next` decides. Neither window knows the finished operations of the other one: a copy
+    // on the other side of either change runs twice (rule 33).
     kNextEngine,
   };
   Fault fault = Fault::kReturnError;
@@ -180,7 +180,7 @@ class Ticket {
   // A heartbeat: the lease ends `lease` from now (0: GateOptions::lease), and never earlier than
   // before; at most a year after Pre(). kFenced: it cannot be renewed any more, because somebody
   // else has taken the operation over or its lease has ended. The ticket waits for its word all the
-  // same: Final() tells which. Another error: the lease is what it was, or longer; the call may be
+  // same: Final() tells which. Another error: the lease is as it was, or longer; the call may be
   // repeated. kInvalid after a Final(). Without protection there is nothing to renew.
   Status Renew(milliseconds lease = milliseconds(0)) const;
 
@@ -230,7 +230,7 @@ struct GateCounts {
 
 class Gate {
  public:
-  // kInvalid says what cannot be: options, or a window that is not for a gate: one with a store for
+  // kInvalid: impossible options, or a window that is not for a gate: one with a store for
   // each partition, at the level atomic, without times of its own (WindowCapabilities::timed), or
   // whose calls may last longer than `within`. `clock` outlives gate and tickets.
   static Result<std::unique_ptr<Gate>> Open(std::shared_ptr<Window> window,

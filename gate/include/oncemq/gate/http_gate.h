@@ -18,8 +18,8 @@
 //   422  the key was used for another request
 //   503  the window did not answer, with Retry-After
 //
-// Limits: authenticate before it, since a stored answer is given to whoever has tenant, route and
-// key; throttle after it, in the handler, so that copies cost no quota. A streamed answer is never
+// Limits: authenticate before it, since tenant, route and key are all that a stored answer asks
+// for; throttle after it, in the handler, so that copies cost no quota. A streamed answer is never
 // stored.
 //
 // Failure: if the answer cannot be put on record, it is given all the same: its effect has
