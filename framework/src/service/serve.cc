@@ -21,7 +21,7 @@ namespace {
 
 static_assert(kExitAtOnce == StopSignals::kEndedAtOnce);
 
-constexpr milliseconds kAskWindowEvery{1'000};
+constexpr milliseconds kAskStoreEvery{1'000};
 constexpr milliseconds kSayEvery{10'000};
 constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
@@ -57,35 +57,38 @@ Result<std::unique_ptr<Window>> OpenWindow(const ServiceOptions& options,
 
 // As a broker that is not reached: a store that does not answer is asked until it does, or until
 // the stop. Then the answer is its outage.
-Result<std::unique_ptr<Window>> AwaitWindow(const ServiceOptions& options,
-                                            const ServeRequest& request,
-                                            const std::stop_token& stop) {
+template <class Open>
+auto AwaitStore(const std::string& store, const std::stop_token& stop, const Open& open)
+    -> decltype(open()) {
   const BootTime began = BootNow();
   BootTime say_at = began;
   for (;;) {
-    auto window = OpenWindow(options, request);
+    auto opened = open();
     const BootTime now = BootNow();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - began).count();
-    if (window && say_at > began) {
-      Log(LogLevel::kInfo, "oncemq", "the store of the window answers", {{"seconds", seconds}});
+    if (opened && say_at > began) {
+      Log(LogLevel::kInfo, "oncemq", store + " answers", {{"seconds", seconds}});
     }
-    if (window || !MayPass(window.error()) || stop.stop_requested()) {
-      return window;
+    if (opened || !MayPass(opened.error()) || stop.stop_requested()) {
+      return opened;
     }
     if (now >= say_at) {
       Log(LogLevel::kWarn, "oncemq",
-          "the store of the window does not answer, or is full: nothing is consumed until then",
-          {{"error", window.error().message}, {"seconds", seconds}});
+          store + " does not answer, or is full: nothing is consumed until then",
+          {{"error", opened.error().message}, {"seconds", seconds}});
       say_at = now + kSayEvery;
     }
-    WaitUntil(now + kAskWindowEvery, now, stop);
+    WaitUntil(now + kAskStoreEvery, now, stop);
   }
 }
 
-// The report of a run that was stopped before it had a window.
-int StoppedBefore(const ServeRequest& request, const Error& outage, int signal) {
-  Log(LogLevel::kWarn, "oncemq", "stopped before the store of the window had answered",
-      {{"error", outage.message}});
+// Of a run without its window or locks: the report, if it was stopped before their store answered.
+int NotOpened(const ServeRequest& request, const Error& why, int signal) {
+  if (!MayPass(why)) {
+    return TellRefusal(why);
+  }
+  Log(LogLevel::kWarn, "oncemq", "stopped before its stores had answered",
+      {{"error", why.message}});
   RunReport report;
   report.clean = true;
   request.tell(report);
@@ -102,14 +105,15 @@ int CodeOf(const RunReport& report, const StopSignals& signals) {
 int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSignals& signals) {
   Log(LogLevel::kInfo, "oncemq", "starting",
       {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
-  const auto window = AwaitWindow(options, request, signals.token());
+  const auto window = AwaitStore("the store of the window", signals.token(),
+                                 [&] { return OpenWindow(options, request); });
   if (!window) {
-    return MayPass(window.error()) ? StoppedBefore(request, window.error(), signals.received())
-                                   : TellRefusal(window.error());
+    return NotOpened(request, window.error(), signals.received());
   }
-  auto locks = OpenDomain(options, request.open_locks);
+  auto locks = AwaitStore("the store of the locks", signals.token(),
+                          [&] { return OpenDomain(options, request.open_locks); });
   if (!locks) {
-    return TellRefusal(locks.error());
+    return NotOpened(request, locks.error(), signals.received());
   }
   RuntimeOptions runtime_options = options.runtime;
   runtime_options.locks.domain = *std::move(locks);

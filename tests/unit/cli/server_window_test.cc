@@ -139,6 +139,21 @@ TEST_P(ServerWindowCommand, AForgetThatFailsLeavesATraceAndItsReason) {
 INSTANTIATE_TEST_SUITE_P(Engines, ServerWindowCommand, ::testing::ValuesIn(kAwayServers),
                          [](const auto& test) { return std::string(test.param.engine); });
 
+TEST_F(Command, ARunWaitsForTheStoreOfItsLocksAndStopsAtOnce) {
+  const std::string file = Write(
+      "kafka: {brokers: '127.0.0.1:1', group: payments}\ntopics: payments\n"
+      "window: {engine: memory, level: guarded, ids: partition_owned, id: {header: message-id}}\n"
+      "locks: {at: 'redis://:hunter2@127.0.0.1:1', space: s}\n");
+  Process process(
+      {.command = ShellLine("run --handler count --consume-without-effects -c " + file)});
+  EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    return ReadAll(err_).find("the store of the locks does not answer") != std::string::npos;
+  })) << ReadAll(err_);
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(std::chrono::seconds(5)), 5) << ReadAll(err_);
+  EXPECT_THAT(ReadAll(err_), Not(HasSubstr("hunter2")));
+}
+
 TEST_F(Command, AGateIsAskedAtAnAddressWithoutAPassword) {
   const Ended told = Run("gate show ref --scope s --at redis://u:hunter2@127.0.0.1:1");
   EXPECT_EQ(told.code, 2);
