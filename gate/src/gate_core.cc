@@ -6,6 +6,7 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/line_pool.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/random.h"
@@ -121,58 +122,64 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
   const std::vector<Version> versions = VersionsOf(contents, options_.recipe, options);
   const BootTime begun = BootNow();
   ReleaseAbandoned(*window_, begun + options_.within);
-  PreAnswer answer = Once(*operation, versions, begun + options_.within);
+  const Window* decider = nullptr;
+  PreAnswer answer = Once(*operation, versions, begun + options_.within, decider);
   const BootTime waits = begun + options.wait;
   for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < waits;
        look = std::min(2 * look, kLongestLook)) {
     SleepFor(
         std::min({look, answer.retry_after, std::chrono::ceil<milliseconds>(waits - BootNow())}));
     // The claim is the look: nothing can come between them.
-    answer = Once(*operation, versions, Until());
+    answer = Once(*operation, versions, Until(), decider);
   }
   Count(answer);
   return answer;
 }
 
 // Asks each window that may decide.
-PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions, BootTime until) {
-  const bool has_next = options_.fault == GateOptions::Fault::kNextEngine;
-  const bool takes_uncertain = options_.uncertain == GateOptions::Uncertain::kPermit;
-  const milliseconds for_next =
-      has_next ? std::max(options_.next->capabilities().longest_call, options_.within / 4)
-               : milliseconds(0);
-  Claimed claimed;
-  const Status asked = Claim(operation, versions, takes_uncertain, until - for_next, claimed);
-  if (asked) {
-    return Judge(operation, versions, std::move(claimed), until);
-  }
+PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions, BootTime until,
+                         const Window*& decider) {
+  const bool waits = decider != nullptr && !ONCEMQ_MUTANT("gate-waits-for-anybody");
+  const bool has_next = options_.fault == GateOptions::Fault::kNextEngine && !waits;
   Held other = operation;
-  const bool away = IsOutage(asked.error()) && !IsContention(asked.error()) &&
-                    claimed.answer.answer != Answer::kConflict;
-  if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
-    other.unprotected = true;
-    other.digest = versions.front().digest;
-    totals_.unprotected++;
-    return Permit(other);
+  if (!waits || decider == window_.get()) {
+    const milliseconds for_next =
+        has_next ? std::max(options_.next->capabilities().longest_call, options_.within / 4)
+                 : milliseconds(0);
+    Claimed claimed;
+    const Status asked = Claim(operation, versions, TakesUncertain(), until - for_next, claimed);
+    if (asked) {
+      decider = window_.get();
+      return Judge(operation, versions, std::move(claimed), until);
+    }
+    const bool away = IsOutage(asked.error()) && !IsContention(asked.error()) &&
+                      claimed.answer.answer != Answer::kConflict && !waits;
+    if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
+      other.unprotected = true;
+      other.digest = versions.front().digest;
+      totals_.unprotected++;
+      return Permit(other);
+    }
+    if (asked.error().effect == Effect::kUnknown) {
+      Abandon(operation);
+    }
+    if (!away || !has_next) {
+      return Failed(operation, asked.error());
+    }
+    totals_.next_engine++;
   }
-  if (asked.error().effect == Effect::kUnknown) {
-    Abandon(operation);
-  }
-  if (!away || !has_next) {
-    return Failed(operation, asked.error());
-  }
+  decider = other.window = options_.next.get();
   other.token = NewToken();
-  other.window = options_.next.get();
-  totals_.next_engine++;
   ReleaseAbandoned(*other.window, until);
-  const Status second = Claim(other, versions, takes_uncertain, until, claimed);
-  if (second) {
+  Claimed claimed;
+  const Status asked = Claim(other, versions, TakesUncertain(), until, claimed);
+  if (asked) {
     return Judge(other, versions, std::move(claimed), until);
   }
-  if (second.error().effect == Effect::kUnknown) {
+  if (asked.error().effect == Effect::kUnknown) {
     Abandon(other);
   }
-  return Failed(other, second.error());
+  return Failed(other, asked.error());
 }
 
 Status GateCore::Ask(const Window& window, BootTime until, const std::function<Status()>& call) {
@@ -424,9 +431,15 @@ Status GateCore::Release(const Held& operation, bool uncertain, BootTime until) 
 }
 
 Status GateCore::Free(Held& held, bool uncertain) {
-  if (held.unprotected) {
+  if (held.unprotected && !(uncertain && opaque_)) {
     Abandon(held);
     return {};
+  }
+  if (held.unprotected) {
+    if (const Status claimed = ClaimAfterwards(held, Until()); !claimed) {
+      totals_.unmarked++;
+      return claimed;
+    }
   }
   if (ONCEMQ_MUTANT("gate-failure-frees-nothing")) {
     return {};
@@ -464,14 +477,19 @@ void GateCore::Dropped(Held& held) {
 }
 
 void GateCore::Abandon(const Held& operation) {
-  MutexLock lock(mutex_);
-  if (abandoned_.size() < kMaxAbandoned) {
-    abandoned_.push_back({operation.window, operation.ref, operation.token});
-    if (!operation.index.empty()) {
-      abandoned_.push_back({operation.window, operation.index, operation.token});
+  {
+    MutexLock lock(mutex_);
+    if (abandoned_.size() < kMaxAbandoned) {
+      abandoned_.push_back({operation.window, operation.ref, operation.token});
+      if (!operation.index.empty()) {
+        abandoned_.push_back({operation.window, operation.index, operation.token});
+      }
+      any_abandoned_ = true;
+      return;
     }
-    any_abandoned_ = true;
   }
+  Log(LogLevel::kWarn, "gate", "too many claims wait for their release; this one ends by its lease",
+      {{"ref", operation.ref}, {"waiting", kMaxAbandoned}});
 }
 
 Status GateCore::ReleaseOrAbandon(const Held& operation, BootTime until) {

@@ -66,7 +66,10 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   HeldPtr NewOperation(const Contents& contents, const PreOptions& options);
   static std::vector<Version> VersionsOf(const Contents& contents, uint8_t recipe,
                                          const PreOptions& options);
-  PreAnswer Once(const Held& operation, std::span<const Version> versions, BootTime until);
+  // `decider`: the window that has answered. A call that waits asks it alone: by its record somebody
+  // runs the operation.
+  PreAnswer Once(const Held& operation, std::span<const Version> versions, BootTime until,
+                 const Window*& decider);
   // Failure: `claimed.answer` is kConflict where an earlier version was judged, so that there is a
   // record.
   Status Claim(const Held& operation, std::span<const Version> versions, bool takes_uncertain,
@@ -92,6 +95,7 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   Status Audit(std::string_view ref, Gate::Outcome outcome, std::string_view why,
                std::string_view result) const;
   Token NewToken() { return {process_, ++attempts_}; }
+  bool TakesUncertain() const { return options_.uncertain == GateOptions::Uncertain::kPermit; }
   BootTime Until() const { return BootNow() + options_.within; }
 
   const std::shared_ptr<Window> window_;

@@ -267,6 +267,38 @@ TEST_P(GateFaults, AnUnprotectedRunEndsNoOperationThatMayHaveHappenedAlready) {
   EXPECT_EQ(Pre("a").state, PreState::kUncertain);
 }
 
+TEST_P(GateFaults, AnUnprotectedRunThatIsUnsureIsUncertainOnceTheWindowIsBack) {
+  GateOptions options = WithoutRetries();
+  options.fault = GateOptions::Fault::kPermitUnprotected;
+  OpenFaulty(options);
+  faulty_->down = true;
+  PreAnswer back = CallerPre("back");
+  PreAnswer still = CallerPre("still");
+  EXPECT_FALSE(still.ticket.Unsure());
+  EXPECT_EQ(caller_->counts().unmarked, 1u);
+  faulty_->down = false;
+  EXPECT_TRUE(back.ticket.Unsure());
+  EXPECT_EQ(Pre("back").state, PreState::kUncertain);
+}
+
+// Its record says that somebody runs the operation.
+TEST_P(GateFaults, ACallThatWaitsIsNeverPermittedByAnOutage) {
+  for (const auto fault :
+       {GateOptions::Fault::kPermitUnprotected, GateOptions::Fault::kNextEngine}) {
+    GateOptions options = WithoutRetries();
+    options.fault = fault;
+    options.within *= 2;
+    options.next = window();
+    OpenFaulty(options);
+    const PreAnswer runs = Pre("a");
+    faulty_->after_claim = [&](Status&) { faulty_->down = true; };
+    const PreAnswer waits =
+        caller_->Pre(Contents::OfBytes("order"), {.key = "a", .wait = milliseconds(500)});
+    EXPECT_EQ(waits.state, PreState::kError);
+    EXPECT_EQ(caller_->counts().permitted + caller_->counts().next_engine, 0u);
+  }
+}
+
 // Nor does a record that was found turn into a run without protection.
 TEST(GateTime, NoCallOfTheWindowBeginsAfterTheTimeOfTheGate) {
   const SystemClock& clock = SystemClock::Instance();

@@ -28,7 +28,8 @@
 //
 // Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
 // its operation is never freed any more, since its effect has happened. A Fail() that fails is made
-// up for before a later Pre() of this gate.
+// up for before a later Pre() of this gate; of more than 10,000 the rest ends by its lease, and the
+// log says so.
 //
 // Thread safety: any thread; a Ticket belongs to one at a time. Tickets may outlive the gate.
 #pragma once
@@ -89,7 +90,8 @@ struct GateOptions {
     kReturnError,
     // The operation runs without protection, and is counted. Its Final() writes it down if the
     // window answers by then; otherwise a later copy runs too (rule 34). Neither this nor the next
-    // where the window answers and is only too busy: that is an error.
+    // where the window answers and is only too busy, or has answered a call that waits: that is an
+    // error.
     kPermitUnprotected,
     // `next` decides. Neither window knows the finished operations of the other one: a copy
     // on the other side of either change runs twice (rule 33).
@@ -175,7 +177,8 @@ class Ticket {
   Status FinalWithoutResult();
   // It surely has not happened: the next call may run it. kInvalid after a Final() that failed.
   Status Fail();
-  // Nobody knows. At the level opaque the operation is uncertain at once, at guarded it is free.
+  // Nobody knows. At the level opaque the operation is uncertain at once, at guarded it is free. An
+  // error: it is so when its lease ends; without protection there is no record of it.
   Status Unsure();
   // A heartbeat: the lease ends `lease` from now (0: GateOptions::lease), and never earlier than
   // before; at most a year after Pre(). kFenced: it cannot be renewed any more, because somebody
