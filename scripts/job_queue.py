@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One queue for everything that scripts/test runs. A job is one process and its children. Jobs run
-side by side, longest first, while their quarters of a processor are free. Next to them run a few
-jobs that need one quarter at most, as these wait; a build takes only idle time."""
+side by side while their quarters of a processor are free, first the one that most waits for. Next
+to them run a few jobs that need one quarter at most, as these wait; a build takes only idle
+time."""
 
 import dataclasses
 import json
@@ -107,9 +108,15 @@ class JobQueue:
         """As long as it took last time; before the first time as long as it may take."""
         return self.times.get(f"{job.tier}/{job.name}", [job.timeout])[0]
 
+    def until_all(self, job, jobs):
+        """From its begin to the end of all that waits for it."""
+        after = [other for other in jobs if job.name in other.needs]
+        share = sum(self.length(other) * other.quarters for other in after) / QUARTERS
+        return self.length(job) + share
+
     def run(self, jobs):
         """Yields each job when it has ended. One whose need failed ends with code None."""
-        waiting = sorted(jobs, key=self.length, reverse=True)
+        waiting = sorted(jobs, key=lambda job: self.until_all(job, jobs), reverse=True)
         good, bad, running = set(), set(), []
         known = {job.name for job in jobs}
         try:
