@@ -261,7 +261,11 @@ Status RedisWindow::ApplyChunk(std::span<const Request> requests, std::span<Repl
   Left left(requests.size());
   std::iota(left.begin(), left.end(), size_t{0});
   bool wrote = false;
+  const BootTime begun = BootNow();
   for (int tries = 0; tries < kTries && !left.empty(); tries++) {
+    if (tries > 0 && BootNow() >= begun + options_.connect) {
+      break;  // a try takes up to two calls (WindowCapabilities::longest_call)
+    }
     auto next = ApplyOnce(requests, left, replies, wrote);
     if (!next) {
       Error error = next.error();

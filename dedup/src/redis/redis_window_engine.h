@@ -78,13 +78,16 @@ class RedisWindow final : public Window {
   const WindowScripts& scripts() const { return scripts_; }
   // kRegressed: one of them was opened before the server lost changes.
   Result<Belief> Believe(std::span<const Partition> partitions);
-  // The text that a script answers, until the store is as it is believed to be.
+  // The text that a script answers, until the store is as it is believed to be. `under`: the belief
+  // that the answer rests on.
   Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
-                             const ScriptArguments& arguments, int replicas = 0);
+                             const ScriptArguments& arguments, int replicas = 0,
+                             Belief* under = nullptr);
   // Commands that only read. It does not say whether changes were lost.
   Result<std::vector<RedisReply>> Read(std::span<const RedisCommand> commands);
 
  private:
+  Result<std::vector<RedisReply>> ReadUnguarded(std::span<const RedisCommand> commands);
   // How a server is set up.
   struct Server {
     bool keeps = false;       // an append-only file

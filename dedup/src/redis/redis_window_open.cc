@@ -197,18 +197,20 @@ Status RedisWindow::CheckRights() {
 }
 
 Result<std::vector<RedisReply>> RedisWindow::Read(std::span<const RedisCommand> commands) {
-  return guarded_([&]() -> Result<std::vector<RedisReply>> {
-    auto replies = client_->Run(commands);
-    if (!replies) {
-      return replies.error();
+  return guarded_([&]() -> Result<std::vector<RedisReply>> { return ReadUnguarded(commands); });
+}
+
+Result<std::vector<RedisReply>> RedisWindow::ReadUnguarded(std::span<const RedisCommand> commands) {
+  auto replies = client_->Run(commands);
+  if (!replies) {
+    return replies.error();
+  }
+  for (const RedisReply& reply : *replies) {
+    if (reply.kind == RedisReply::Kind::kError) {
+      return RedisError(reply.text);
     }
-    for (const RedisReply& reply : *replies) {
-      if (reply.kind == RedisReply::Kind::kError) {
-        return RedisError(reply.text);
-      }
-    }
-    return replies;
-  });
+  }
+  return replies;
 }
 
 // WAIT is about the changes of its own connection, so the script goes over the same one.
@@ -366,7 +368,7 @@ Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, c
 
 Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
                                         const RedisScript& script, const ScriptArguments& arguments,
-                                        int replicas) {
+                                        int replicas, Belief* under) {
   bool made = false;
   for (int i = 0; i < kAsks; i++) {
     const auto belief = Believe(partitions);
@@ -377,7 +379,12 @@ Result<std::string> RedisWindow::AskFor(std::span<const Partition> partitions,
     }
     auto answer = Ask(script, *belief, arguments, replicas);
     if (!answer) {
-      return answer.error();
+      Error error = answer.error();
+      error.effect = made ? Effect::kUnknown : error.effect;
+      return error;
+    }
+    if (under != nullptr) {
+      *under = *belief;
     }
     if (*answer) {
       PackedReader reader(**answer);

@@ -88,7 +88,8 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   arguments.Number(name.partition);
   arguments.Add(name.owner);
   const BootTime asked = BootNow();
-  const auto answer = AskFor({}, scripts_.open, arguments);
+  Belief under;
+  const auto answer = AskFor({}, scripts_.open, arguments, /*replicas=*/0, &under);
   if (!answer) {
     return answer.error();
   }
@@ -101,13 +102,14 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
     return known;
   }
   MutexLock lock(mutex_);
-  known->incarnation = ParseHex(belief_.scope->incarnation).value_or(0);
-  const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, belief_.losses);
-  if (!fresh && opened->second < belief_.losses) {
+  known->incarnation = ParseHex(under.scope->incarnation).value_or(0);
+  // As of the answer: a loss that was counted since is told to the next call.
+  const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, under.losses);
+  if (!fresh && opened->second < under.losses) {
     known->regressed = true;
     known->lost_since = std::max(*known->lost_since, whole_until_[opened->second]);
   }
-  opened->second = belief_.losses;
+  opened->second = std::max(opened->second, under.losses);
   return known;
 }
 
@@ -236,8 +238,8 @@ Result<std::vector<StoreStat>> RedisWindow::Stat() {
   const std::string watermarks = base_ + "w";
   const std::array first{RedisCommand{"HGETALL", key_}, RedisCommand{"HGETALL", slices},
                          RedisCommand{"ZRANGE", watermarks, "0", "-1"}};
-  // More commands than a script has, which says nothing of the server.
-  const auto scope = client_->Run(first);
+  // More commands than a script has: their time says nothing of the server.
+  const auto scope = ReadUnguarded(first);
   if (!scope) {
     return scope.error();
   }
@@ -255,7 +257,7 @@ Result<std::vector<StoreStat>> RedisWindow::Stat() {
                                  : RedisCommand{"HGETALL", keys[i]});
   }
   const auto more = second.empty() ? Result<std::vector<RedisReply>>(std::vector<RedisReply>())
-                                   : client_->Run(second);
+                                   : ReadUnguarded(second);
   if (!more) {
     return more.error();
   }
