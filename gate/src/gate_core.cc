@@ -444,7 +444,12 @@ Status GateCore::Free(Held& held, bool uncertain) {
   if (ONCEMQ_MUTANT("gate-failure-frees-nothing")) {
     return {};
   }
-  return uncertain && opaque_ ? Release(held, true, Until()) : ReleaseOrAbandon(held, Until());
+  if (!uncertain || !opaque_) {
+    return ReleaseOrAbandon(held, Until());
+  }
+  Log(LogLevel::kWarn, "gate", "nobody knows whether an operation has happened",
+      {{"ref", held.ref}});
+  return Release(held, true, Until());
 }
 
 Status GateCore::Renew(const Held& held, milliseconds lease) {

@@ -66,8 +66,8 @@ class GateCore final : public std::enable_shared_from_this<GateCore> {
   HeldPtr NewOperation(const Contents& contents, const PreOptions& options);
   static std::vector<Version> VersionsOf(const Contents& contents, uint8_t recipe,
                                          const PreOptions& options);
-  // `decider`: the window that has answered. A call that waits asks it alone: by its record somebody
-  // runs the operation.
+  // `decider`: the window that has answered. A call that waits asks it alone: by its record
+  // somebody runs the operation.
   PreAnswer Once(const Held& operation, std::span<const Version> versions, BootTime until,
                  const Window*& decider);
   // Failure: `claimed.answer` is kConflict where an earlier version was judged, so that there is a

@@ -14,17 +14,18 @@
 //
 // Promise: of all calls for one operation exactly one is permitted at a time, and none after its
 // Final() for as long as the retention says. Each call looks anew: the store decides in one step. A
-// call takes at most `within`, retries included. The first one after an outage, one with earlier
-// contents and one that finds a conflict need several calls of the window, none of which begins
-// after `within`. In PostgreSQL one Final() in 256 sweeps ended operations after its own, in three
-// or four more.
+// call takes at most `within`, retries included; over RocksDB as long as the disk takes. The first
+// one after an outage, one with earlier contents and one that finds a conflict need several calls
+// of the window, none of which begins after `within`. In PostgreSQL one Final() in 256 sweeps ended
+// operations after its own, in three or four more.
 //
 // Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
 // effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
 // knows whether the effect happened, also where the holder died before it. That is told, and by
-// default nothing runs before an operator has resolved it. A server that loses acknowledged
-// changes, as by a failover to a replica that lags, loses operations with them. Only the log tells
-// of it, and only over Redis.
+// default nothing runs before an operator has resolved it; it is on record until then. A ref comes
+// from the log, where its holder was unsure, or from the next call. A server that loses
+// acknowledged changes, as by a failover to a replica that lags, loses operations with them. Only
+// the log tells of it, and only over Redis.
 //
 // Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
 // its operation is never freed any more, since its effect has happened. A Fail() that fails is made
@@ -212,8 +213,10 @@ struct PreAnswer {
   milliseconds retry_after{0};  // kInProgress, kError: when it is worth asking again
   // kConflict: the contents were recorded under a recipe that this program does not know.
   bool policy_changed = false;
-  std::string twin;  // ref of another operation with the same contents (PreOptions::find_twins)
-  Error error;       // kError
+  // Another operation with the same contents (PreOptions::find_twins): its ref; while it still
+  // runs, the ref of the contents.
+  std::string twin;
+  Error error;  // kError
 };
 
 struct GateCounts {
@@ -244,7 +247,7 @@ class Gate {
   // Blocks: for at most `within`, and `wait`.
   PreAnswer Pre(const Contents& contents, const PreOptions& options = {});
 
-  // As it is on record. An operation without a record is MarkerState::kNone.
+  // As it is on record in the first window, not in `next`. Without a record: MarkerState::kNone.
   Result<MarkerView> Show(std::string_view ref);
 
   // An operator's word on an operation without an outcome. It has happened: duplicates are told
