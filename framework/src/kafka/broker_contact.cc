@@ -59,6 +59,9 @@ void BrokerContact::Failed(std::string_view why) {
 }
 
 void BrokerContact::AllDown() {
+  if (reached_ && !answers_ && !all_down_) {
+    since_ = clock_.Boot();  // until now nothing spoke against them
+  }
   failed_ = true;
   all_down_ = true;
 }

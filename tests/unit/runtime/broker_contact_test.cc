@@ -158,6 +158,7 @@ TEST_F(BrokerSilence, BeforeTheFirstAnswerSilenceAloneProvesNothing) {
   contact.AllDown();
   contact.Heard(RD_KAFKA_RESP_ERR__TIMED_OUT, false);
   EXPECT_NE(contact.Missing(), "") << "died before it answered";
+  EXPECT_EQ(contact.MissingFor(), seconds(0)) << "since it was told to be down";
 }
 
 TEST(BrokerContact, OfALongErrorTheBeginningIsKept) {
