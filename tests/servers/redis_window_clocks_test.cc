@@ -114,5 +114,43 @@ TEST_F(RedisWindowClocks, AgeNothing) {
   }
 }
 
+// The owner judges in memory, by the server's clock.
+TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
+  Start();
+  auto options = Options();
+  options.partition_owned = true;
+  options.remember = std::chrono::hours(1);
+  const LogTime now{milliseconds(ServerMicros() / 1'000)};
+  const auto claim = [&](Own own) {
+    ClaimRequest request = Request("x");
+    request.own = own;
+    request.time = now;
+    return request;
+  };
+  Behind([&] {
+    const auto window = OpenAt(server_->url(), options);
+    EXPECT_TRUE(window->Open(name_));
+    const Own own = *window->RaiseOwn(0, 3, 0);
+    const ClaimRequest first = claim(own);
+    EXPECT_EQ(AnswerTo(*window, first), Answer::kGranted);
+    EXPECT_TRUE(Complete(*window, first));
+    const Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = own};
+    EXPECT_TRUE(window->Announce({&announced, 1}));
+    return true;
+  });
+  // An hour fast: also a frontier of the future is not past what the server's clock says.
+  Ahead([&] {
+    const auto window = OpenAt(server_->url(), options);
+    EXPECT_TRUE(window->Open(name_));
+    const Own own = *window->RaiseOwn(0, 3, 0);
+    const Progress progress{
+        .partition = 3, .own = own, .frontier = 10, .watermark = now + std::chrono::minutes(59)};
+    Change change{};
+    EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
+    EXPECT_EQ(AnswerTo(*window, claim(own)), Answer::kDuplicate);
+    return true;
+  });
+}
+
 }  // namespace
 }  // namespace oncemq::testing

@@ -93,6 +93,64 @@ class RedisWindowFailover : public RedisWindowTest {
   std::unique_ptr<RedisServer> sentinel_;
 };
 
+// There and back: the same process of the server, without the changes between.
+TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
+  StartPair();
+  sentinel_.reset();
+  const auto dead = OpenAt(server_->url(), Options(Level::kOpaque));
+  ASSERT_TRUE(dead->Open(name_));
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .own = *dead->RaiseOwn(0, 3, 0)};
+  ASSERT_TRUE(dead->Announce({&announced, 1}));
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return ReplicaHears(); }));
+  replica_->Promote();
+  Finish(*dead, 5, "lost");
+  Redis({"REPLICAOF", "127.0.0.1", std::to_string(replica_->port())});
+  ASSERT_TRUE(Eventually(seconds(60), [&] {
+    const std::string info = Redis({"INFO", "replication"}).text;
+    return RedisInfo(info, "master_link_status") == "up";
+  }));
+  server_->Promote();
+  const auto heir = OpenAt(server_->url(), Options(Level::kOpaque));
+  const auto known = heir->Open(name_);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_EQ(AnswerTo(*heir, Request("lost1")), Answer::kGranted) << "the test lost nothing";
+  EXPECT_TRUE(known->regressed);
+}
+
+// The caller had given up, and the network had not.
+TEST_F(RedisWindowTest, AnAnnouncementThatComesLateChangesNothing) {
+  for (const bool owned : {false, true}) {
+    Start();
+    TcpProxy network(server_->port());
+    auto options = Options(Level::kOpaque);
+    options.partition_owned = owned;
+    options.call = milliseconds(300);
+    const auto window = OpenAt(UrlAt(network.port()), options);
+    ASSERT_TRUE(window->Open(name_));
+    Announcement one{.partition = 3, .to = 10, .offset = 10, .metadata = "old"};
+    one.own = *window->RaiseOwn(0, 3, 0);
+    network.Set(TcpProxy::Mode::kHoldRequests);
+    ASSERT_FALSE(window->Announce({&one, 1}));
+    network.Set(TcpProxy::Mode::kPass);
+    one.to = one.offset = 500;
+    one.metadata = "new";
+    ASSERT_TRUE(Eventually(seconds(20), [&] { return window->Announce({&one, 1}).has_value(); }));
+    const auto calls = [&] {
+      const std::string stats = Redis({"INFO", "commandstats"}).text;
+      return std::string(RedisInfo(stats, "cmdstat_evalsha"));
+    };
+    const std::string before = calls();
+    network.LetGo();
+    ASSERT_TRUE(Eventually(seconds(20), [&] { return calls() != before; }));
+    const auto known = OpenAt(server_->url(), options)->Open(name_);
+    ASSERT_TRUE(known);
+    EXPECT_EQ(known->offset, 500);
+    EXPECT_EQ(known->to, 500);
+    EXPECT_EQ(known->metadata, "new");
+  }
+}
+
 // Rule 31.
 TEST_F(RedisWindowFailover, ToALaggingReplicaIsALossAndTheWindowGoesOnWithWhatItHas) {
   StartPair();

@@ -52,6 +52,12 @@ void TcpProxy::Run() {
     const std::string begun_by = CutsThoseBegunBy();
     for (size_t i = links_.size(); i-- > 0 && mode != Mode::kSilent;) {
       Link& link = links_[i];
+      if (mode == Mode::kHoldRequests && waits[1 + 2 * i].revents != 0 && !link.held) {
+        link.held = lets_go_;
+      }
+      if (link.held && *link.held == lets_go_) {
+        continue;
+      }
       bool ended = link.to != to_ || link.cuts != cuts_ || WasBegunBy(link, begun_by);
       if (!ended && waits[1 + 2 * i].revents != 0) {
         const size_t said = Carry(link.ends.client, link.ends.server, false, &link.began);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -23,6 +24,7 @@ class TcpProxy {
     kPass,
     kSilent,          // nothing goes either way, and no connection ends; it goes on later
     kSwallowReplies,  // what the client says arrives, what the server says is lost
+    kHoldRequests,    // what the client says comes after LetGo(), even if it hangs up before
     kHoldReplies,     // what the client says arrives, what the server says comes later
     kLateReplies      // the same, and it comes every 20 ms: each step of a client takes as long
   };
@@ -36,6 +38,8 @@ class TcpProxy {
   void Set(Mode mode) { mode_ = mode; }
   // Another server is reached from now on; what was connected is cut.
   void PointTo(uint16_t port) { to_ = port; }
+  // What clients said while requests were held arrives now; later modes do not matter to it.
+  void LetGo() { lets_go_++; }
   // Whatever is connected now.
   void Cut() { cuts_++; }
   // Once, instead of carrying it: the connection on which a client next says this.
@@ -64,10 +68,11 @@ class TcpProxy {
   struct Link {
     RelayEnds ends;
     uint16_t to;
-    uint64_t cuts;           // before it
-    uint64_t mutes;          // likewise
-    std::string began = {};  // what its client said first, not all of it
-    bool mute = false;       // messages of its server are lost
+    uint64_t cuts;                                // before it
+    uint64_t mutes;                               // likewise
+    std::string began = {};                       // what its client said first, not all of it
+    bool mute = false;                            // messages of its server are lost
+    std::optional<uint64_t> held = std::nullopt;  // what its client says, since so many LetGo()
   };
   void Run();
   void Accept();
@@ -84,6 +89,7 @@ class TcpProxy {
   std::atomic<uint16_t> to_;
   std::atomic<uint64_t> cuts_{0};
   std::atomic<uint64_t> mutes_{0};
+  std::atomic<uint64_t> lets_go_{0};
   std::atomic<uint64_t> said_{0};
   std::atomic<uint64_t> cut_by_beginning_{0};
   std::atomic<bool> mutes_next_{false};

@@ -2,7 +2,8 @@
 -- Tells the history of a partition. ARGV: 4 topic; 5 number of the partition; 6 the owner of the
 -- scope. The answer: source; from; to; the offset that was announced; 1: the server was started
 -- again or replaced since it was told last that it has all ids; for how long, in us, changes have
--- been made that may be missing then; the metadata that was announced. A line each.
+-- been made that may be missing then; the server's time; the metadata that was announced. A line
+-- each.
 local owned_by = redis.call('HGET', KEYS[1], 'owner')
 if owned_by and owned_by ~= ARGV[6] then return 'O' .. owned_by end
 if not owned_by then redis.call('HSET', KEYS[1], 'owner', ARGV[6]) end
@@ -19,5 +20,6 @@ if not known[2] then redis.call('HSET', key, 'to', '0') end
 counted()
 return 'K' .. struct.pack('>I8', count) ..
        table.concat({source, known[1] or '0', known[2] or '0', known[3] or '-1',
-                     doubt and '1' or '0', text(math.max(now - since, 0)), known[4] or ''},
+                     doubt and '1' or '0', text(math.max(now - since, 0)), text(now),
+                     known[4] or ''},
                     '\n')

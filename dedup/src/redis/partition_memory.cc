@@ -101,7 +101,8 @@ void PartitionMemory::Finished::Forget(const Found& at, const Marker& marker) {
 }
 
 template <class Request, class Reply>
-void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> replies) {
+void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> replies,
+                            LogTime wall) {
   // Long enough for the cache misses of its ids to overlap, short enough for the first cache.
   constexpr size_t kBlock = 64;
   std::vector<std::array<char, kIdDigestBytes>> digests(requests.size());
@@ -113,7 +114,7 @@ void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> 
   };
   MutexLock lock(mutex_);
   engine_.set_now(clock_.Boot());
-  finished_.set_wall(LogTime(milliseconds(clock_.Wall().micros / 1000)));
+  finished_.set_wall(wall);
   for (size_t begin = 0; begin < requests.size(); begin += kBlock) {
     const size_t end = std::min(begin + kBlock, requests.size());
     for (size_t i = begin; i < end; i++) {
@@ -127,13 +128,15 @@ void PartitionMemory::Apply(std::span<const Request> requests, std::span<Reply> 
   }
 }
 
-template void PartitionMemory::Apply(std::span<const ClaimRequest>, std::span<ClaimAnswer>);
-template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<Change>);
-template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<Change>);
-template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<Change>);
-template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<Change>);
-template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<Change>);
-template void PartitionMemory::Apply(std::span<const std::string_view>, std::span<MarkerView>);
+template void PartitionMemory::Apply(std::span<const ClaimRequest>, std::span<ClaimAnswer>,
+                                     LogTime);
+template void PartitionMemory::Apply(std::span<const CompleteRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const ReleaseRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const ParkRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const RenewRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const RestoreRequest>, std::span<Change>, LogTime);
+template void PartitionMemory::Apply(std::span<const std::string_view>, std::span<MarkerView>,
+                                     LogTime);
 
 // Ids that a former owner has finished since its markers were read are not in doubt, nor parked.
 bool PartitionMemory::Load(std::vector<OwnedIds::Loaded> entries) {

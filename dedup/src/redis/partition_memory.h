@@ -59,9 +59,10 @@ class PartitionMemory {
   uint32_t source() const { return source_; }
   int32_t partition() const { return partition_; }
 
-  // Each request in order. Precondition: they are of this partition, and well-formed.
+  // Each request in order. `wall`: a time of the log is never later. Precondition: they are of this
+  // partition, and well-formed.
   template <class Request, class Reply>
-  void Apply(std::span<const Request> requests, std::span<Reply> replies);
+  void Apply(std::span<const Request> requests, std::span<Reply> replies, LogTime wall);
 
   // As Redis has it. False: it is not ours.
   bool Load(std::vector<OwnedIds::Loaded> entries);

@@ -5,10 +5,11 @@
 --                      tried, open, parked
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
---   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; run, whole: in
---                      which run of the server, and when, all ids of it were known last; where
---                      partitions own their ids also millis and number of the last entry of l:,
---                      horizon, ids and parked, as announced
+--   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; told: number of
+--                      the announcement, in its process; run, whole: in which run of the server,
+--                      and when, all ids of it were known last; where partitions own
+--                      their ids also millis and number of the last entry of l:, horizon, ids and
+--                      parked, as announced
 --   l:<partition>      stream: finished ids of a partition that owns them (owned_ids.h)
 --   k:<partition>      hash: digest -> marker of a parked or handed id of such a partition, or of a
 --                      doubt
@@ -51,9 +52,15 @@ end
 local function looked()
   if count > 0 then remembered(redis.pcall) end
 end
--- Of this process of the server: another one may have begun with less.
+-- Of this process of the server, as the master of its replicas: another one, or this one after it
+-- was a replica, may have begun with less. A master without replicas for an hour changes it too.
 local function server_run()
-  return redis.call('INFO', 'server'):match('run_id:(%x+)') or ''
+  return (redis.call('INFO', 'server'):match('run_id:(%x+)') or '') .. '-' ..
+         (redis.call('INFO', 'replication'):match('master_replid:(%x+)') or '')
+end
+-- Whether no later announcement of the same owner is there.
+local function is_new(row, own, number)
+  return tonumber(own) == 0 or tonumber(number) > tonumber(redis.call('HGET', row, 'told') or 0)
 end
 local function strange()
   return redis.error_reply('ONCEMQ what lies under the keys of this window is not ours')

@@ -27,6 +27,11 @@ Error StreamNotOurs() {
           "what lies in Redis under the keys of this window is not ours"};
 }
 
+// A server without the ownership that another one has just taken.
+Error OlderStore() {
+  return {Code::kUnavailable, Effect::kNone, "a Redis answers that lacks the latest changes"};
+}
+
 Error NewerOwner() {
   return {Code::kFenced, Effect::kNone, "the partition has a newer owner"};
 }
@@ -67,6 +72,17 @@ RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const Place& place) const 
   return found == open_.end() ? nullptr : found->second;
 }
 
+void RedisOwnedWindow::NoteServerTime(int64_t micros) {
+  server_ahead_ = microseconds(micros) - clock_.Boot().time_since_epoch();
+}
+
+LogTime RedisOwnedWindow::Wall() const {
+  const auto wall = ONCEMQ_MUTANT("redis-owned-clock-of-the-process")
+                        ? microseconds(clock_.Wall().micros)
+                        : clock_.Boot().time_since_epoch() + server_ahead_.load();
+  return LogTime(std::chrono::duration_cast<milliseconds>(wall));
+}
+
 std::vector<RedisOwnedWindow::PartitionPtr> RedisOwnedWindow::AllOpen() const {
   std::vector<PartitionPtr> all;
   MutexLock lock(mutex_);
@@ -86,6 +102,7 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
   if (!known) {
     return known;
   }
+  NoteServerTime(scope_->server_micros());
   const Place place{known->source, name.partition};
   if (known->regressed) {
     Close(place.first, place.second);
@@ -104,7 +121,7 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
                                        .secret = belief->scope->secret};
     partition = std::make_shared<PartitionMemory>(place.first, place.second, terms, clock_);
   }
-  if (const Status loaded = Load(*partition); !loaded) {
+  if (const Status loaded = Load(*partition, 0); !loaded) {
     return loaded.error();
   }
   MutexLock lock(mutex_);
@@ -133,7 +150,8 @@ Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own f
   if (!own) {
     return own;
   }
-  const Status loaded = ONCEMQ_MUTANT("redis-owned-rest-not-read") ? Status() : Load(*open);
+  NoteServerTime(scope_->server_micros());
+  const Status loaded = ONCEMQ_MUTANT("redis-owned-rest-not-read") ? Status() : Load(*open, *own);
   if (!loaded) {
     return Error{loaded.error().code, Effect::kUnknown, loaded.error().message};
   }
@@ -141,17 +159,17 @@ Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own f
   return own;
 }
 
-Status RedisOwnedWindow::Load(PartitionMemory& partition) {
+Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   MutexLock control(partition.control());
   const std::string name = PartitionName(partition.source(), partition.partition());
-  const Status read = ReadStream(name, partition.stored_to(),
+  const Status read = ReadStream(name, partition.stored_to(), own,
                                  [&](Page page) { return partition.Load(std::move(page)); });
   if (!read) {
     return read;
   }
   const std::string row = scope_->base() + "p:" + name;
   const std::string kept = scope_->base() + "k:" + name;
-  const std::array commands{RedisCommand{"HMGET", row, "millis", "number", "horizon"},
+  const std::array commands{RedisCommand{"HMGET", row, "millis", "number", "horizon", "own"},
                             RedisCommand{"HGETALL", kept}};
   const auto rest = scope_->Read(commands);
   if (!rest) {
@@ -159,8 +177,11 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition) {
   }
   const std::vector<RedisReply>& numbers = (*rest)[0].list;
   const std::vector<RedisReply>& markers = (*rest)[1].list;
-  if (numbers.size() != 3 || markers.size() % 2 != 0) {
+  if (numbers.size() != 4 || markers.size() % 2 != 0) {
     return StreamNotOurs();
+  }
+  if (NumberOf(numbers[3]) < own) {
+    return OlderStore();
   }
   for (size_t i = 0; i < markers.size(); i += 2) {
     if (!partition.LoadKept(markers[i].text, markers[i + 1].text)) {
@@ -171,17 +192,22 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition) {
   return {};
 }
 
-Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place,
+Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place, Own own,
                                     const std::function<bool(Page)>& take) {
   const std::string stream = scope_->base() + "l:" + name;
+  const std::string row = scope_->base() + "p:" + name;
   const std::string most = std::to_string(kEntriesOfAPage);
   StreamPlace next{place.millis, place.number + 1};
   for (bool more = true; more;) {
     const std::string from = ToString(next);
-    const std::array commands{RedisCommand{"XRANGE", stream, from, "+", "COUNT", most}};
+    const std::array commands{RedisCommand{"XRANGE", stream, from, "+", "COUNT", most},
+                              RedisCommand{"HGET", row, "own"}};
     auto replies = scope_->Read(commands);
     if (!replies) {
       return replies.error();
+    }
+    if (NumberOf(replies->back()) < own) {
+      return OlderStore();
     }
     Page page;
     for (RedisReply& reply : replies->front().list) {
@@ -219,7 +245,7 @@ Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Repl
                          error.effect = Effect::kNone;  // the memory of this process judges
                          return error;
                        }
-                       partition->Apply(asked, answers);
+                       partition->Apply(asked, answers, Wall());
                        return {};
                      });
 }
@@ -277,11 +303,12 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   const Own own = announcement.own != 0 ? announcement.own : partition.own();
   PartitionMemory::Changes changes = partition.Take();
   std::span<const OwnedIds::Entry* const> left(changes.entries);
+  const uint64_t number = scope_->NextAnnouncement();
   Status made;
   do {
     const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
     left = left.subspan(some.size());
-    made = Append(place, own, some, left.empty() ? &announcement : nullptr, changes);
+    made = Append(place, own, some, left.empty() ? &announcement : nullptr, number, changes);
     if (made && !some.empty()) {
       partition.StoredTo(some.back()->place);
     }
@@ -294,7 +321,7 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
 
 Status RedisOwnedWindow::Append(const Place& place, Own own,
                                 std::span<const OwnedIds::Entry* const> entries,
-                                const Announcement* announcement,
+                                const Announcement* announcement, uint64_t number,
                                 const PartitionMemory::Changes& changes) {
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
@@ -306,6 +333,7 @@ Status RedisOwnedWindow::Append(const Place& place, Own own,
   arguments.Add(announcement == nullptr ? "" : announcement->metadata);
   arguments.Add(announcement != nullptr && announcement->whole ? "1" : "0");
   arguments.Number(changes.parked);
+  arguments.Number(announcement == nullptr ? 0 : number);
   for (const OwnedIds::Entry* entry : entries) {
     arguments.Number(entry->place.millis);
     arguments.Number(entry->place.number);
@@ -323,7 +351,13 @@ Status RedisOwnedWindow::Append(const Place& place, Own own,
   if (!answer) {
     return answer.error();
   }
-  return *answer == "F" ? Status(NewerOwner()) : Status();
+  if (*answer == "F") {
+    return NewerOwner();
+  }
+  PackedReader reader(*answer);
+  reader.Bytes(9);
+  NoteServerTime(static_cast<int64_t>(reader.Number(8)));
+  return {};
 }
 
 Status RedisOwnedWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
@@ -352,8 +386,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   }
   MutexLock control(partition.control());
   const Place place{partition.source(), partition.partition()};
-  const LogTime wall(milliseconds(clock_.Wall().micros / 1000));
-  const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), wall);
+  const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), Wall());
   const std::vector<PartitionMemory::Aged> aged = partition.FindAged(
       watermark - options_.remember - options_.skew, progress.frontier, kMostTrimmed);
   if (aged.empty()) {
@@ -388,7 +421,7 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
   }
   std::vector<MarkerView> seen(ids.size());
   for (const PartitionPtr& partition : AllOpen()) {
-    partition->Apply(ids, std::span<MarkerView>(seen));
+    partition->Apply(ids, std::span<MarkerView>(seen), Wall());
     for (size_t i = 0; i < ids.size(); i++) {
       views[i] = seen[i].state != MarkerState::kNone ? seen[i] : views[i];
     }
@@ -425,7 +458,7 @@ Status RedisOwnedWindow::PeekAnnounced(std::span<const std::string_view> ids,
         views[it->second].at.offset = id.offset;
       }
     };
-    const Status read = ReadStream(name.text, {}, [&](const Page& page) {
+    const Status read = ReadStream(name.text, {}, 0, [&](const Page& page) {
       return std::all_of(page.begin(), page.end(), [&](const OwnedIds::Loaded& one) {
         return OwnedIds::ForEach(one.bytes, take);
       });

@@ -6,6 +6,7 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -61,18 +62,23 @@ class RedisOwnedWindow final : public Window {
 
   PartitionPtr Find(const Place& place) const;
   std::vector<PartitionPtr> AllOpen() const;
+  // By the server's clock (rule 22), which ours carries on between its answers.
+  LogTime Wall() const;
+  void NoteServerTime(int64_t micros);
   template <class Request, class Reply>
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
 
-  // The partition in Redis, from the first entry on that is not known yet.
-  Status Load(PartitionMemory& partition);
+  // The partition in Redis, from the first entry on that is not known yet. kUnavailable: without
+  // the ownership `own`.
+  Status Load(PartitionMemory& partition, Own own);
   // Its entries after `place`, page by page; false from `take`: they are not ours.
-  Status ReadStream(const std::string& name, const StreamPlace& place,
+  Status ReadStream(const std::string& name, const StreamPlace& place, Own own,
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
   // One script. `kept` and the announcement go with the last one.
   Status Append(const Place& place, Own own, std::span<const OwnedIds::Entry* const> entries,
-                const Announcement* announcement, const PartitionMemory::Changes& changes);
+                const Announcement* announcement, uint64_t number,
+                const PartitionMemory::Changes& changes);
   Status Trim(PartitionMemory& partition, const Progress& progress);
   // Among the announced ids of all processes.
   Status PeekAnnounced(std::span<const std::string_view> ids, std::span<MarkerView> views);
@@ -81,6 +87,8 @@ class RedisOwnedWindow final : public Window {
   const RedisWindowOptions options_;
   const Clock& clock_;
   const std::unique_ptr<RedisWindow> scope_;
+
+  std::atomic<microseconds> server_ahead_{microseconds(0)};  // of clock_.Boot()
 
   mutable Mutex mutex_;
   std::map<Place, PartitionPtr> open_ GUARDED_BY(mutex_);

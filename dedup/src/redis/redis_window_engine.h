@@ -7,6 +7,7 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,10 @@ class RedisWindow final : public Window {
   };
   const std::string& base() const { return base_; }
   const WindowScripts& scripts() const { return scripts_; }
+  // By its clock, as it was told last.
+  int64_t server_micros() const { return server_micros_; }
+  // Tells one announcement from an earlier one of the same owner.
+  uint64_t NextAnnouncement() { return ++announcements_; }
   // kRegressed: one of them was opened before the server lost changes.
   Result<Belief> Believe(std::span<const Partition> partitions);
   // The text that a script answers, until the store is as it is believed to be. `under`: the belief
@@ -159,8 +164,10 @@ class RedisWindow final : public Window {
 
   Mutex mutex_;
   Belief belief_ GUARDED_BY(mutex_);
-  AnsweredCounts counts_ GUARDED_BY(mutex_);                 // of the store of belief_
-  BootTime answered_ GUARDED_BY(mutex_) = BootNow();         // the last time
+  AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of belief_
+  BootTime answered_ GUARDED_BY(mutex_) = BootNow();  // the last time
+  std::atomic<int64_t> server_micros_{0};
+  std::atomic<uint64_t> announcements_{0};
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
   // The beginning of the last call whose answer has shown that all changes were there.
   BootTime proven_ GUARDED_BY(mutex_) = BootNow();

@@ -2,6 +2,7 @@
 // The window in Redis: the history of each partition, ageing, and statistics.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 
 #include "../window_check.h"
@@ -36,11 +37,12 @@ int64_t DecimalOf(const std::map<std::string, std::string>& fields, const std::s
   return found == fields.end() ? missing : ParseDecimal(found->second).value_or(missing);
 }
 
-// `asked`: before the server was.
-Result<Known> ReadKnown(std::string_view answer, BootTime asked) {
+// `asked`: before the server was. `server_micros`: its time.
+Result<Known> ReadKnown(std::string_view answer, BootTime asked,
+                        std::atomic<int64_t>& server_micros) {
   PackedReader reader(answer);
   reader.Bytes(9);
-  std::array<int64_t, 6> numbers{};
+  std::array<int64_t, 7> numbers{};
   std::string_view rest = reader.rest();
   for (int64_t& number : numbers) {
     const size_t end = rest.find('\n');
@@ -58,6 +60,7 @@ Result<Known> ReadKnown(std::string_view answer, BootTime asked) {
   known.offset = numbers[3];
   known.regressed = numbers[4] != 0;
   known.lost_since = asked - microseconds(numbers[5]);
+  server_micros = numbers[6];
   known.metadata = std::string(rest);
   return known;
 }
@@ -97,7 +100,7 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
     return InvalidRequest("the scope \"" + options_.scope +
                           "\" belongs to another group: " + answer->substr(1));
   }
-  auto known = ReadKnown(*answer, asked);
+  auto known = ReadKnown(*answer, asked, server_micros_);
   if (!known) {
     return known;
   }
@@ -135,6 +138,7 @@ Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   PackedReader reader(*answer);
   reader.Bytes(9);
   const Own own = reader.Number(8);
+  server_micros_ = static_cast<int64_t>(reader.Number(8));
   return reader.good() ? Result<Own>(own) : RedisStrange();
 }
 
@@ -142,6 +146,7 @@ Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
 Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   ScriptArguments arguments;
   std::vector<Partition> partitions;
+  arguments.Number(NextAnnouncement());
   for (const Announcement& one : announcements) {
     if (one.from < 0 || one.to < one.from || one.offset < 0) {
       return InvalidRequest("what is known reaches from an offset to a later one");

@@ -39,6 +39,12 @@ std::string WholeScript(std::string_view clock, std::string_view body, bool file
   if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
     ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
   }
+  if (ONCEMQ_MUTANT("redis-late-announcement-counts")) {
+    ReplaceOnce(text, "return tonumber(own) == 0 or", "return true or");
+  }
+  if (ONCEMQ_MUTANT("redis-failback-believed")) {
+    ReplaceOnce(text, "'master_replid:(%x+)'", "'no such field'");
+  }
   if (ONCEMQ_MUTANT("redis-kept-for-ever")) {
     ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
   }

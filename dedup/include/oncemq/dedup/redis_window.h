@@ -17,7 +17,7 @@
 // that was announced. The rest is uncertain (WindowCapabilities::keeps_claims). A partition that is
 // not open here is answered kFenced, and so is an id without one. Results are not kept, nothing is
 // forgotten by hand, and leases follow this process's clock. A finished id takes about 25 bytes in
-// Redis, and up to 50 here.
+// Redis and up to 50 here where commits finish a hundred ids and more, else up to 41 and 177.
 //
 // Limits: claims of new ids, completions and plain releases cost one round trip, anything else two.
 // How much a restart or a failover of the server takes is the server's configuration: append-only
