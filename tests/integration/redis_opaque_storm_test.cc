@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "oncemq/base/wait_until.h"
-#include "oncemq/clients/redis_client.h"
+#include "redis_storm_store.h"
 #include "redis_target.h"
-#include "shared_window_storm.h"
-#include "support/redis_server.h"
 
 namespace oncemq::testing {
 namespace {
@@ -22,62 +20,22 @@ constexpr char kLost[] = "the window has lost ids of the partition";
 constexpr int64_t kLasts = int64_t{1} << 50;  // no end, in ms
 constexpr char kKnows[] = "the window knows all ids of the partition again";
 
-// Its window through a proxy, in a Redis whose last changes can be lost.
-class OpaqueStore final : public StormStore {
+class OpaqueStore final : public RedisStormStore {
  public:
   std::vector<std::string> MemberWords(int number) const override {
-    return {"redis://127.0.0.1:" + std::to_string(proxy_.port()), std::to_string(number),
-            target_->url(), "opaque"};
+    return {WindowUrl(), std::to_string(number), target_->url(), "opaque"};
   }
-  TcpProxy& proxy() override { return proxy_; }
-  void Kill9() override { server_->Kill9(); }
-  void Restart() override { server_->Restart(); }
   // Of all members, so few that the last commits of most partitions are still announced.
   void RestartWithoutTail() {
-    server_->LoseTail(12'000);
-    server_->Restart();
-  }
-  // To a replica that has nothing of the last moments.
-  void FailOver() {
-    replication_ = std::make_unique<TcpProxy>(server_->port());
-    auto replica = StartServer({"--replicaof", "127.0.0.1", std::to_string(replication_->port())});
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
-    ASSERT_TRUE(client) << ToString(client.error());
-    ASSERT_TRUE(Eventually(seconds(60), [&] {
-      const auto said = (*client)->Run(RedisCommand{"INFO", "replication"});
-      return said && said->text.find("state=online") != std::string::npos;
-    }));
-    replication_->Set(TcpProxy::Mode::kSilent);
-    SleepFor(milliseconds(300));
-    server_->Kill9();
-    replica->Promote();
-    proxy_.PointTo(replica->port());
-    server_ = std::move(replica);
-  }
-  void LoseAll() override {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
-    ASSERT_TRUE(client) << ToString(client.error());
-    EXPECT_TRUE((*client)->Run(RedisCommand{"FLUSHALL"}));
+    server().LoseTail(12'000);
+    Restart();
   }
   int64_t Effects() override { return effects_.ids(); }
   std::vector<RedisEffects::Call> Calls() { return effects_.All(); }
   void Judge(int ids) override { EXPECT_EQ(effects_.ids(), ids) << "lost"; }
 
  private:
-  static std::unique_ptr<RedisServer> StartServer(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"--appendonly", "yes", "--appendfsync", "everysec"};
-    // Its file is not written anew, and a replica is served at once.
-    for (const char* option : {"--auto-aof-rewrite-percentage", "--repl-diskless-sync-delay"}) {
-      arguments.insert(arguments.end(), {option, "0"});
-    }
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return RedisServer::Start(std::move(arguments));
-  }
-
-  std::unique_ptr<TcpProxy> replication_;
-  std::unique_ptr<RedisServer> server_ = StartServer();
   const std::unique_ptr<RedisServer> target_ = RedisServer::Start();
-  TcpProxy proxy_{server_->port()};
   RedisEffects effects_{target_->url()};
 };
 
@@ -102,13 +60,6 @@ class KafkaRedisOpaque : public SharedWindowStorm {
     auto store = std::make_unique<OpaqueStore>();
     redis_ = store.get();
     Begin(std::move(store));
-  }
-  // Nothing goes either way.
-  void BlackHole() {
-    redis_->proxy().Set(TcpProxy::Mode::kSilent);
-    SleepFor(seconds(5));
-    redis_->proxy().Cut();
-    redis_->proxy().Set(TcpProxy::Mode::kPass);
   }
   // The lines of all members that begin so.
   std::vector<std::string> Lines(const std::string& words) const {

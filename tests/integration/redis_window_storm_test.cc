@@ -7,28 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "oncemq/clients/redis_client.h"
+#include "redis_storm_store.h"
 #include "redis_target.h"
-#include "shared_window_storm.h"
-#include "support/redis_server.h"
 
 namespace oncemq::testing {
 namespace {
 
-// Its window through a proxy, in a Redis that keeps what it has answered when it is killed.
-class RedisStore final : public StormStore {
+class RedisStore final : public RedisStormStore {
  public:
   std::vector<std::string> MemberWords(int number) const override {
-    return {"redis://127.0.0.1:" + std::to_string(proxy_.port()), std::to_string(number),
-            effects_->url()};
-  }
-  TcpProxy& proxy() override { return proxy_; }
-  void Kill9() override { server_->Kill9(); }
-  void Restart() override { server_->Restart(); }
-  void LoseAll() override {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
-    ASSERT_TRUE(client) << ToString(client.error());
-    EXPECT_TRUE((*client)->Run(RedisCommand{"FLUSHALL"}));
+    return {WindowUrl(), std::to_string(number), effects_->url()};
   }
   int64_t Effects() override { return target_.size(); }
   int64_t known() { return target_.known(); }
@@ -52,10 +40,7 @@ class RedisStore final : public StormStore {
   }
 
  private:
-  const std::unique_ptr<RedisServer> server_ =
-      RedisServer::Start({"--appendonly", "yes", "--appendfsync", "everysec"});
   const std::unique_ptr<RedisServer> effects_ = RedisServer::Start();
-  TcpProxy proxy_{server_->port()};
   RedisTarget target_{effects_->url()};
 };
 

@@ -93,6 +93,13 @@ void SharedWindowStorm::SwallowReplies() {
   store_->proxy().Set(TcpProxy::Mode::kPass);
 }
 
+void SharedWindowStorm::BlackHole() {
+  store_->proxy().Set(TcpProxy::Mode::kSilent);
+  SleepFor(seconds(5));
+  store_->proxy().Cut();
+  store_->proxy().Set(TcpProxy::Mode::kPass);
+}
+
 void SharedWindowStorm::Storm(int ids) {
   Produce(0, ids / 2);
   for (int i = 0; i < 4; i++) {
@@ -103,6 +110,7 @@ void SharedWindowStorm::Storm(int ids) {
   Start();
   ASSERT_TRUE(Reached(ids / 10));
   SwallowReplies();
+  BlackHole();
   Produce(ids / 2, ids);
   ASSERT_TRUE(Reached(ids / 5));
   store_->Kill9();
@@ -120,6 +128,8 @@ void SharedWindowStorm::Storm(int ids) {
   WaitUntil(session_ended, BootNow(), {});
   member(1).Continue();
   Start();
+  ASSERT_TRUE(Reached(5 * ids / 8)) << TextOf(3);
+  store_->FailOver();
   End(ids);
 }
 

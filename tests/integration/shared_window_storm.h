@@ -36,6 +36,8 @@ class StormStore {
   virtual void Restart() = 0;
   // All markers, while the server runs; nothing where an application cannot do that.
   virtual void LoseAll() {}
+  // To a server that lacks the last changes; nothing where there is none.
+  virtual void FailOver() {}
   virtual int64_t Effects() = 0;
   // Expects each id below `ids` once, and those of a key in order, but for those whose copy travels
   // through another partition.
@@ -63,11 +65,13 @@ class SharedWindowStorm : public KafkaRuntimeTest {
   // Whether a member has written that into its log.
   bool AnySaid(const std::string& words) const;
   bool Reached(int64_t effects);
-  // Members come, are killed and paused; the server is killed twice, loses all it has if it can,
-  // and answers of it are lost.
+  // Members come, are killed and paused; the server is killed twice, falls silent, loses all it has
+  // and fails over if it can, and answers of it are lost.
   void Storm(int ids);
   // Calls arrive, their answers do not.
   void SwallowReplies();
+  // Nothing goes either way for 5 s.
+  void BlackHole();
   // Waits for the last commits, lets all members leave, and judges.
   void End(int ids);
 
