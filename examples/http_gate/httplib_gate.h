@@ -21,7 +21,7 @@ struct GatedEndpoint {
   // Whose keys these are: of a caller that is authenticated by now. Empty: HttpGateOptions must say
   // that there is one tenant.
   std::function<std::string(const httplib::Request&)> tenant = {};
-  // A copy has this alike; empty: target and body, byte by byte.
+  // A copy has this alike; empty: target and body, byte by byte, and the parts of a form.
   std::function<oncemq::Contents(const httplib::Request&)> contents = {};
 };
 
@@ -29,6 +29,21 @@ struct GatedEndpoint {
 // nothing, if the status of its response says it.
 using GatedHandler = std::function<std::optional<oncemq::Effect>(
     const httplib::Request&, httplib::Response&, const oncemq::Ticket&)>;
+
+// cpp-httplib puts the parts of multipart/form-data into `files`, by name, and leaves `body` empty.
+// The boundary is not compared: each copy has another one.
+inline oncemq::Contents WholeOf(const httplib::Request& request) {
+  oncemq::Contents::Fields fields{{"target", request.target}, {"body", request.body}};
+  int number = 0;
+  for (const auto& [name, part] : request.files) {
+    const std::string one = "part " + std::to_string(number++) + " ";
+    fields[one + "name"] = name;
+    fields[one + "filename"] = part.filename;
+    fields[one + "content_type"] = part.content_type;
+    fields[one + "content"] = part.content;
+  }
+  return oncemq::Contents::OfFields(fields);
+}
 
 inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpoint& endpoint) {
   oncemq::HttpCall call;
@@ -38,10 +53,7 @@ inline oncemq::HttpCall CallOf(const httplib::Request& request, const GatedEndpo
   }
   call.tenant = endpoint.tenant ? endpoint.tenant(request) : "";
   call.route = endpoint.route;
-  call.contents =
-      endpoint.contents
-          ? endpoint.contents(request)
-          : oncemq::Contents::OfFields({{"target", request.target}, {"body", request.body}});
+  call.contents = endpoint.contents ? endpoint.contents(request) : WholeOf(request);
   return call;
 }
 
