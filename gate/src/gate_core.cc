@@ -124,7 +124,7 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
   ReleaseAbandoned(*window_, begun + options_.within);
   const Window* decider = nullptr;
   PreAnswer answer = Once(*operation, versions, begun + options_.within, decider);
-  const BootTime waits = begun + options.wait;
+  const BootTime waits = begun + std::clamp(options.wait, milliseconds(0), kLongestClaim);
   for (milliseconds look = kFirstLook; answer.state == PreState::kInProgress && BootNow() < waits;
        look = std::min(2 * look, kLongestLook)) {
     SleepFor(

@@ -174,6 +174,19 @@ TEST_P(GateEdges, ACallerThatGivesUpWaitingLeavesTheOperationToItsRunner) {
   EXPECT_EQ(Pre("a").result, "r");
 }
 
+TEST_P(GateEdges, ACallerThatWaitsForEverGetsTheOutcome) {
+  Open();
+  auto faulty = std::make_shared<FaultyWindow>(window());
+  const auto caller = *Gate::Open(faulty, Usual());
+  PreAnswer runner = Pre("a");
+  faulty->after_claim = [&](Status&) {
+    if (faulty->claims == 1) {  // the caller was told to wait
+      EXPECT_TRUE(runner.ticket.Final("r"));
+    }
+  };
+  EXPECT_EQ(caller->Pre(Contents::OfBytes("order"), {.key = "a", .wait = kForEver}).result, "r");
+}
+
 // (j)
 TEST_P(GateEdges, OrderOfFieldsAndSpellingOfNumbersMakeNoConflict) {
   Open();

@@ -134,7 +134,8 @@ struct PreOptions {
   std::string_view key = {};
   // The key is unique in it: as tenant and route.
   std::vector<std::string_view> scope = {};
-  // How long the outcome of a run that is under way is waited for, in addition to `within`.
+  // How long the outcome of a run that is under way is waited for, in addition to `within`: at most
+  // a year, also where it is kForEver.
   milliseconds wait{0};
   // For operations that were begun before the recipe changed.
   std::vector<EarlierContents> earlier = {};
