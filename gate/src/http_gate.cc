@@ -123,11 +123,16 @@ HttpAnswer Refused(const PreAnswer& pre) {
   return Problem(503, "Requests cannot be protected now; this one was not carried out", state, pre);
 }
 
-// Such an answer may be of a handler that failed after its effect, or that waited in vain.
+// By its meaning such an answer comes before any effect: not implemented, unavailable, HTTP version,
+// network login.
+bool RefusesAtOnce(int status) {
+  return status == 501 || status == 503 || status == 505 || status == 511;
+}
+
+// The handler, or an upstream that it asked, may have failed after its effect, or waited in vain.
 bool MayHaveHappened(const HttpAnswer& answer) {
-  const int status = answer.status;
   return answer.effect ? *answer.effect == Effect::kUnknown
-                       : status == 500 || status == 502 || status == 504;
+                       : answer.status >= 500 && !RefusesAtOnce(answer.status);
 }
 
 // Timeout, conflict, locked, too early, too many requests.

@@ -69,7 +69,7 @@ TEST_P(HttpGateTest, ACopyGetsTheAnswerWithItsChosenHeadersAndAMark) {
 
 TEST_P(HttpGateTest, ByDefaultWhatMayGoBetterNextTimeIsNotStored) {
   OpenHttp();
-  for (const int status : {501, 503, 408, 409, 423, 425, 429}) {
+  for (const int status : {501, 503, 505, 511, 408, 409, 423, 425, 429}) {
     const std::string key = std::to_string(status);
     EXPECT_EQ(Post(key, {.status = status}).status, status);
     EXPECT_EQ(Post(key, kCreated).status, 201) << status;
@@ -83,10 +83,10 @@ TEST_P(HttpGateTest, ByDefaultWhatMayGoBetterNextTimeIsNotStored) {
   EXPECT_EQ(ran_, 7);
 }
 
-// Such an answer may be of a handler that failed after its effect.
+// Such an answer may be of a handler that failed after its effect, or of the proxy of an upstream.
 TEST_P(HttpGateTest, AfterAnErrorOfTheServerNobodyKnowsUnlessTheHandlerSaysSo) {
   OpenHttp();
-  for (const int status : {500, 502, 504}) {
+  for (const int status : {500, 502, 504, 506, 507, 508, 520, 522, 524, 599, 600}) {
     const std::string key = std::to_string(status);
     EXPECT_EQ(Post(key, {.status = status}).status, status);
     ExpectProblem(Post(key, kCreated), 409, "uncertain");

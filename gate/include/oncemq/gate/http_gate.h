@@ -65,9 +65,9 @@ struct HttpGateOptions {
   bool required = true;
   // Callers are not told apart, and share their keys: HttpCall::tenant may be empty.
   bool one_tenant = false;
-  // Which answers are final, unless the handler says `effect`. After 500, 502 and 504 it may have
-  // had its effect, as after Ticket::Unsure(); after any other one it has not, and the next copy
-  // runs it.
+  // Which answers are final, unless the handler says `effect`. After 500 and above, but 501, 503,
+  // 505 and 511, it may have had its effect, as after Ticket::Unsure(); after any other one it has
+  // not, and the next copy runs it.
   enum class Stored : uint8_t {
     kSuccess,    // 2xx and 3xx
     kPermanent,  // these and 4xx, but 408, 409, 423, 425 and 429
