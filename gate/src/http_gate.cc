@@ -73,9 +73,26 @@ std::optional<HttpAnswer> DecodeHttp(std::string_view bytes) {
   return answer;
 }
 
+std::string JsonString(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char one : text) {
+    if (static_cast<unsigned char>(one) < 0x20) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      quoted += one < 0x10 ? "\\u000" : "\\u001";
+      quoted.push_back(kDigits[static_cast<size_t>(one & 15)]);
+      continue;
+    }
+    if (one == '"' || one == '\\') {
+      quoted.push_back('\\');
+    }
+    quoted.push_back(one);
+  }
+  return quoted + "\"";
+}
+
 // `state` and `title` are ours, and a ref has letters, digits and a few signs: none is escaped.
-HttpAnswer Problem(int status, std::string_view title, std::string_view state,
-                   const PreAnswer& pre) {
+HttpAnswer Problem(int status, std::string_view title, std::string_view state, const PreAnswer& pre,
+                   std::string_view detail = {}) {
   HttpAnswer answer{.status = status};
   answer.headers.emplace_back("Content-Type", "application/problem+json");
   std::string again;
@@ -84,8 +101,9 @@ HttpAnswer Problem(int status, std::string_view title, std::string_view state,
     again = std::to_string(seconds.count());
     answer.headers.emplace_back("Retry-After", again);
   }
-  answer.body = "{\"type\":\"about:blank\",\"title\":\"" + std::string(title) +
-                "\",\"status\":" + std::to_string(status) + ",\"state\":\"" + std::string(state) +
+  answer.body = "{\"type\":\"about:blank\",\"title\":\"" + std::string(title) + "\"" +
+                (detail.empty() ? "" : ",\"detail\":" + JsonString(detail)) +
+                ",\"status\":" + std::to_string(status) + ",\"state\":\"" + std::string(state) +
                 "\",\"ref\":\"" + pre.ref +
                 "\",\"safe_new_key\":" + (pre.safe_new_key ? "true" : "false") +
                 (again.empty() ? "" : ",\"retry_after\":" + again) + "}";
@@ -199,7 +217,7 @@ HttpAnswer HttpGate::Handle(const HttpCall& call, const Handler& handler) {
     return Problem(400,
                    call.keys.empty() ? "This request needs a header Idempotency-Key"
                                      : "The Idempotency-Key is not a valid one",
-                   "invalid_key", nothing);
+                   "invalid_key", nothing, key.error().message);
   }
   if (call.tenant.empty() && !options_.one_tenant) {
     PreAnswer nothing;

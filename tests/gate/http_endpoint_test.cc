@@ -123,7 +123,10 @@ TEST_F(HttpEndpoint, OfManyClicksOneOrders) {
     EXPECT_NE(again->get_header_value("Location"), "");
   }
   EXPECT_EQ(Post(server, "click-0", R"({"item": "coffee"})")->status, 422);
-  EXPECT_EQ(Post(server, "not a key")->status, 400);
+  const auto no_key = Post(server, "not a key");
+  EXPECT_EQ(no_key->status, 400);
+  EXPECT_EQ(Problem(no_key)["detail"],
+            "an Idempotency-Key without quotes has visible ASCII characters but for \" \\ , ;");
 }
 
 TEST_F(HttpEndpoint, AnOrderThatIsNotOneIsRefused) {

@@ -109,7 +109,11 @@ TEST_P(HttpGateTest, AKeyThatIsMissingOrWrongIsToldAndNothingRuns) {
   HttpAnswer missing = http_->Handle({}, [](const Ticket&) { return HttpAnswer(); });
   ExpectProblem(missing, 400, "invalid_key");
   EXPECT_THAT(missing.body, HasSubstr("needs a header Idempotency-Key"));
-  ExpectProblem(Post("a b", kCreated), 400, "invalid_key");
+  EXPECT_THAT(missing.body,
+              HasSubstr("\"detail\":\"this request needs a header Idempotency-Key\""));
+  const HttpAnswer wrong = Post("a b", kCreated);
+  ExpectProblem(wrong, 400, "invalid_key");
+  EXPECT_THAT(wrong.body, HasSubstr(R"(characters but for \" \\ , ;",)")) << "escaped";
   EXPECT_EQ(ran_, 0);
   OpenHttp({.required = false});
   EXPECT_EQ(http_

@@ -11,7 +11,7 @@
 // marked `Idempotent-Replayed: true`. Everything else is a problem (application/problem+json, with
 // state, ref, safe_new_key, and the seconds of Retry-After as retry_after):
 //
-//   400  the key is missing, or no key
+//   400  the key is missing, or no key: `detail` says why
 //   401  nobody is named as the tenant
 //   409  in progress, with Retry-After; or uncertain, for an operator
 //   410  finished, but its answer is not available: too large, streamed, or too old
