@@ -37,9 +37,8 @@ void Ticket::Drop() {
   }
 }
 
-const std::string& Ticket::ref() const {
-  static const std::string none;
-  return held_ == nullptr ? none : held_->ref;
+std::string Ticket::ref() const {
+  return held_ == nullptr ? std::string() : held_->ref;
 }
 
 bool Ticket::uncertain() const {

@@ -32,10 +32,12 @@ TEST_P(GateTest, AnOperationIsPermittedOnceAndItsCopiesGetItsResult) {
   PreAnswer first = Pre("a");
   ASSERT_EQ(first.state, PreState::kPermitted);
   EXPECT_THAT(first.ref, MatchesRegex("test/[0-9a-f]+"));
-  EXPECT_EQ(first.ticket.ref(), first.ref);
+  const auto& ref = first.ticket.ref();
   EXPECT_FALSE(first.ticket.uncertain());
   EXPECT_EQ(Pre("a").state, PreState::kInProgress);
   ASSERT_TRUE(first.ticket.Final("receipt 17"));
+  EXPECT_EQ(ref, first.ref) << "it outlives its ticket's word";
+  EXPECT_EQ(first.ticket.ref(), "");
   const PreAnswer copy = Pre("a");
   EXPECT_EQ(copy.state, PreState::kDuplicate);
   EXPECT_TRUE(copy.has_result);

@@ -165,7 +165,7 @@ class Ticket {
 
   // Whether it still waits for a word.
   explicit operator bool() const { return held_ != nullptr; }
-  const std::string& ref() const;  // of the operation; empty without one
+  std::string ref() const;  // of the operation; empty without one
   // An earlier attempt may have had its effect (GateOptions::Uncertain::kPermit).
   bool uncertain() const;
   // No window protects it (GateOptions::Fault::kPermitUnprotected).
