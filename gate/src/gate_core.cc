@@ -465,6 +465,7 @@ Status GateCore::Renew(const Held& held, milliseconds lease) {
   const Status done = Ask(*held.window, Until(), [&] {
     return held.window->Renew({requests.data(), count}, {changes.data(), count});
   });
+  // The index holds nobody back: if it ended a moment earlier, Final() writes it all the same.
   if (done && changes[0] != Change::kMade) {
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease cannot be renewed: it has ended, or somebody else has it"};
