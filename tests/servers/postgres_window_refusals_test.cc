@@ -260,6 +260,37 @@ TEST_F(PostgresRefusalsTest, AnOwnershipIsNotRaisedBehindARunThatPauses) {
       Eventually(milliseconds(5'000), [&] { return second->RaiseOwn(0, 3, 0).has_value(); }));
 }
 
+// The client has given up on such a request long ago: the next owner would take what it says for a
+// store that has lost changes.
+TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsOwnership) {
+  const auto window = Open();
+  const StoreName name{.source = 0, .partition = 3, .topic = "payments", .owner = "us"};
+  ASSERT_TRUE(window->Open(name));
+  const auto announce = [&](Own own, int64_t offset, std::string_view metadata) {
+    const Announcement one{
+        .partition = 3, .to = offset, .offset = offset, .metadata = metadata, .own = own};
+    const Status made = window->Announce({&one, 1});
+    EXPECT_TRUE(made) << ToString(made.error());
+    const auto known = Open()->Open(name);
+    EXPECT_EQ(known->to, known->offset);
+    return std::to_string(known->offset) + known->metadata;
+  };
+  const Own first = *window->RaiseOwn(0, 3, 0);
+  EXPECT_EQ(announce(first, 10, "a"), "10a");
+  EXPECT_EQ(announce(first, 500, "b"), "500b");
+  EXPECT_EQ(announce(first, 10, "a"), "500b");
+  EXPECT_EQ(announce(first, 500, "c"), "500c") << "the map of a commit grows at one offset";
+
+  // What was announced last was never committed, and the next ownership begins below it.
+  const Own second = *window->RaiseOwn(0, 3, 0);
+  EXPECT_EQ(announce(second, 400, "d"), "400d");
+  EXPECT_EQ(announce(second, 500, "e"), "500e");
+  EXPECT_EQ(announce(second, 400, "d"), "500e") << "it stands where the ownership found another";
+
+  const Announcement fenced{.partition = 3, .to = 10, .offset = 10, .own = first};
+  EXPECT_EQ(window->Announce({&fenced, 1}).error().code, Code::kFenced);
+}
+
 // Its claims were judged before the loss, and the place of the server is of after it.
 TEST_F(PostgresRefusalsTest, ARunBeginsOnlyWhereItsPartitionWasOpenedAfterTheLoss) {
   StartOwn();

@@ -335,7 +335,17 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
     return Error{Code::kUnavailable, Effect::kNone,
                  "another owner of the partition is writing; it is asked again"};
   }
-  return usable ? Result<Own>(static_cast<Own>(NumberOf(answers->front(), 0, 0))) : usable.error();
+  if (!usable) {
+    return usable.error();
+  }
+  const SqlAnswer& raised = answers->front();
+  if (raised.rows.size() != 1 || raised.rows[0].size() != 3) {
+    return TooFewAnswers();
+  }
+  const Own own = static_cast<Own>(NumberOf(raised, 0, 0));
+  MutexLock lock(mutex_);
+  found_[{source, partition}] = {own, NumberOf(raised, 0, 1), raised.rows[0][2].value_or("")};
+  return own;
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,

@@ -98,6 +98,12 @@ class PostgresWindow final : public Window {
     int64_t position = 0;
     int64_t started = 0;
   };
+  // The announcement on record when an ownership was raised here.
+  struct FoundAnnouncement {
+    Own own = 0;
+    int64_t offset = -1;
+    std::string metadata;
+  };
   using Partition = std::pair<uint32_t, int32_t>;
 
   PostgresWindow(std::unique_ptr<SqlClient> client, const PostgresWindowOptions& options,
@@ -137,6 +143,8 @@ class PostgresWindow final : public Window {
   template <class Request>
   Status Usable(std::span<const Request> requests);
   Status UsableAt(uint32_t source, int32_t partition);
+  // Of the ownership of `announcement`, where it was raised here.
+  FoundAnnouncement FoundBefore(const Announcement& announcement);
   int64_t LockOf(uint32_t source, int32_t partition) const;
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
@@ -165,6 +173,7 @@ class PostgresWindow final : public Window {
   Place place_ GUARDED_BY(mutex_);
   uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
+  std::map<Partition, FoundAnnouncement> found_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

@@ -256,11 +256,20 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
 // work, and a loss must be told to them too.
 void PostgresWindow::Close(uint32_t, int32_t) {}
 
+PostgresWindow::FoundAnnouncement PostgresWindow::FoundBefore(const Announcement& announcement) {
+  MutexLock lock(mutex_);
+  const auto found = found_.find({announcement.source, announcement.partition});
+  return found != found_.end() && found->second.own == announcement.own ? found->second
+                                                                        : FoundAnnouncement{};
+}
+
 // A commit that rests on lost changes must not be sent: so the update itself looks at the server,
 // in one step.
 Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   const Place place = PlaceNow();
   std::vector<SqlStatement> statements;
+  std::vector<FoundAnnouncement> before;
+  before.reserve(announcements.size());  // the statements view its texts
   for (const Announcement& one : announcements) {
     if (one.from < 0 || one.to < one.from || one.offset < 0) {
       return InvalidRequest("what is known reaches from an offset to a later one");
@@ -268,10 +277,12 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
     if (const Status usable = UsableAt(one.source, one.partition); !usable) {
       return usable;
     }
+    const FoundAnnouncement& found = before.emplace_back(FoundBefore(one));
     statements.push_back(
-        Text("announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from,
-                          one.to, one.offset, one.metadata, static_cast<int64_t>(one.own),
-                          place.started, place.timeline, place.position}));
+        Text("announce",
+             {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
+              one.offset, one.metadata, static_cast<int64_t>(one.own), place.started,
+              place.timeline, place.position, found.offset, std::string_view(found.metadata)}));
   }
   if (statements.empty()) {
     return {};

@@ -197,7 +197,7 @@ INSERT INTO @schema@.window_partitions AS p (scope, source, part, own, raised)
 SELECT $1, $2, $3, greatest($4, @clock@, 1), @clock@ WHERE pg_try_advisory_xact_lock($5)
 ON CONFLICT (scope, source, part) DO UPDATE
 SET own = greatest(p.own + 1, $4, @clock@), raised = excluded.raised
-RETURNING own
+RETURNING own, announced, metadata
 
 -- name: own_scope
 UPDATE @schema@.window_scopes SET owner = coalesce(owner, $2) WHERE scope = $1 RETURNING owner
@@ -220,9 +220,16 @@ JOIN @schema@.window_partitions AS p ON p.scope = s.scope AND p.source = s.sourc
 WHERE s.scope = $1 AND s.topic = $2
 
 -- name: announce
--- By the present owner, and on a server that has lost nothing since the place $9 to $11.
-UPDATE @schema@.window_partitions
-SET known_from = $4, known_to = $5, announced = $6, metadata = $7
+-- By the present owner, and on a server that has lost nothing since the place $9 to $11. A request
+-- that lands after its client's timeout must not replace a later one of the same ownership: a lower
+-- offset replaces only the announcement that the ownership found, $12 and $13.
+UPDATE @schema@.window_partitions AS p
+SET (known_from, known_to, announced, metadata) = (
+  SELECT CASE WHEN late THEN p.known_from ELSE $4 END, CASE WHEN late THEN p.known_to ELSE $5 END,
+    CASE WHEN late THEN p.announced ELSE $6 END, CASE WHEN late THEN p.metadata ELSE $7 END
+  FROM (SELECT $8 <> 0 AND p.announced > $6
+          AND NOT (p.announced = $12 AND p.metadata = $13) AS late) AS judged
+)
 WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
   AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))
 
