@@ -16,7 +16,11 @@
 // a commit survives is the server's synchronous_commit. A pool in front of the server must keep a
 // session for a client. A server that may have lost commits (a promoted standby, a restored backup,
 // any restart) is recognised by its start, timeline and log position: calls for partitions that
-// were opened before answer kRegressed until Open() is called for them again.
+// were opened before answer kRegressed until Open() is called for them again. A process that had
+// not opened a partition before the loss is not told (Known::regressed), and none learns the time
+// of a loss (Known::lost_since): at the level opaque such a process may repeat calls whose claims
+// are lost as if they were new. Stop all members before a restore, promote synchronous standbys
+// only, or choose guarded.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
 // how they are made), a missing right and a scope that belongs to another group; kUnavailable and
