@@ -269,7 +269,9 @@ void PollLoop::BeginUnprotected(PartitionId partition, const PartitionName& name
   to = map.empty() ? to : std::max(to, map.ranges().back().to);
   const bool goes_on = lack && !lack->until;
   lack = {.since = goes_on ? std::min(lack->since, *assignment.lost_since) : *assignment.lost_since,
-          .to = to};
+          .to = to,
+          .gap_from = facts.metadata.since,
+          .gap_to = std::max(facts.metadata.since, facts.known_from)};
   Log(LogLevel::kWarn, "runtime",
       "the window has lost ids of the partition: until it knows them again, their copies in other "
       "partitions may run once more, and are not told as uncertain",
@@ -292,12 +294,40 @@ void PollLoop::EndUnprotected() {
     }
     lack->until = now_;
     const PartitionName name = source_->Name(id);
-    Log(LogLevel::kWarn, "runtime", "the window knows all ids of the partition again",
-        {{"topic", name.topic},
-         {"partition", name.partition},
-         {"unprotected_since_ms", WallAt(lack->since).micros / 1'000},
-         {"unprotected_until_ms", WallAt(now_).micros / 1'000}});
+    const int64_t since_ms = WallAt(lack->since).micros / 1'000;
+    const int64_t until_ms = WallAt(now_).micros / 1'000;
+    if (lack->gap_from == lack->gap_to) {
+      Log(LogLevel::kWarn, "runtime", "the window knows all ids of the partition again",
+          {{"topic", name.topic},
+           {"partition", name.partition},
+           {"unprotected_since_ms", since_ms},
+           {"unprotected_until_ms", until_ms}});
+    } else {
+      Log(LogLevel::kWarn, "runtime",
+          "the window knows the ids of the partition again, except in a gap that was accepted: "
+          "copies of the gap's ids may still run once more, and are not told as uncertain",
+          {{"topic", name.topic},
+           {"partition", name.partition},
+           {"unprotected_since_ms", since_ms},
+           {"unprotected_until_ms", until_ms},
+           {"gap_from", lack->gap_from},
+           {"gap_to", lack->gap_to}});
+    }
   }
+}
+
+// The catch-up goes on without these offsets.
+void PollLoop::NoteGap(PartitionId partition, int64_t from, int64_t to) {
+  if (stores_) {
+    stores_->RaiseFrom(partition, to);
+  }
+  std::optional<Lack>& lack = At(partition).lack;
+  if (!lack || lack->until || from >= to) {
+    return;
+  }
+  const bool first = lack->gap_from == lack->gap_to;
+  lack->gap_from = first ? from : std::min(lack->gap_from, from);
+  lack->gap_to = first ? to : std::max(lack->gap_to, to);
 }
 
 void PollLoop::Revoked(PartitionId partition) {
@@ -475,9 +505,7 @@ bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   if (catch_up_) {
     catch_up_->Gap(partition, from, to, now_);
   }
-  if (stores_) {
-    stores_->RaiseFrom(partition, to);
-  }
+  NoteGap(partition, from, to);
   return options_.incomplete == IncompletePolicy::kRun;
 }
 

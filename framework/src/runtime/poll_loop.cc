@@ -231,9 +231,7 @@ void PollLoop::CatchUpOverdue(PartitionId partition) {
   const auto [from, to] = catch_up_->PassOver(partition);
   Log(LogLevel::kWarn, "runtime", why + ": copies of what is passed over will run again",
       {{"topic", name.topic}, {"partition", name.partition}, {"from", from}, {"to", to}});
-  if (stores_) {
-    stores_->RaiseFrom(partition, to);
-  }
+  NoteGap(partition, from, to);
 }
 
 PollLoop::Ran PollLoop::RunOnce() {

@@ -112,6 +112,7 @@ class PollLoop final : private SourceEvents {
   void BeginUnprotected(PartitionId partition, const PartitionName& name,
                         const Assignment& assignment);
   void EndUnprotected();
+  void NoteGap(PartitionId partition, int64_t from, int64_t to);
   WallTime WallAt(BootTime time) const;
   void Drain(PartitionId partition);
   void DrainAll();
@@ -144,6 +145,9 @@ class PollLoop final : private SourceEvents {
     BootTime since{};
     int64_t to = 0;  // it has them all once the frontier is here
     std::optional<BootTime> until;
+    // All accepted gaps of the catch-up lie in [gap_from, gap_to); equal: there is none.
+    int64_t gap_from = 0;
+    int64_t gap_to = 0;
   };
 
   struct Owned {

@@ -117,6 +117,53 @@ TEST_F(PollReportTest, ForHowLongAWindowLackedIdsIsTold) {
   EXPECT_THAT(text, HasSubstr("unprotected_until_ms"));
 }
 
+TEST_F(PollReportTest, AGapThatWasAcceptedIsToldWhereALackEnds) {
+  struct Case {
+    int64_t catch_up;  // the budget
+    int64_t gap_to;    // of records that go from the log meanwhile; 0: none do
+    std::string said;
+  };
+  for (const Case& one :
+       {Case{1, 0, R"("gap_from":0,"gap_to":2)"}, Case{100, 1, R"("gap_from":0,"gap_to":1)"},
+        Case{2, 2, R"("gap_from":0,"gap_to":2)"}, Case{100, 0, ""}}) {
+    LogFile log;
+    RemoteWindow remote(Level::kOpaque);
+    RuntimeOptions options = Options();
+    options.catch_up = one.catch_up;
+    options.incomplete = IncompletePolicy::kRun;
+    RunningLoop loop(options, &remote, Count());
+    loop.script().Prepare(0);
+    for (const char* id : {"a", "b", "c"}) {
+      loop.script().Append(0, id, "k");
+    }
+    ASSERT_TRUE(Holds([&] { return Committed(loop.script().seen(), 0) == 3; }));
+    remote.Lose(BootNow());
+    remote.Hold();
+    loop.script().Lose(0);
+    loop.script().Prepare(0, loop.script().seen().commits.back());
+    ASSERT_TRUE(Says(loop, [](const PartitionReport& report) {
+      return report.unprotected && !report.unprotected->until;
+    }));
+    std::atomic<bool> told = one.gap_to == 0;
+    if (!told) {  // nothing is read before the ownership is raised
+      loop.script().Tell([&](SourceEvents& events) {
+        EXPECT_TRUE(events.CatchUpGap(0, 0, one.gap_to));
+        told = true;
+      });
+    }
+    ASSERT_TRUE(Holds([&] { return told.load(); }));
+    remote.LetGo();
+    ASSERT_TRUE(Says(loop, [](const PartitionReport& report) {
+      return report.unprotected && report.unprotected->until;
+    }));
+    loop.Stop();
+    const std::string text = log.End();
+    const std::string all = "the window knows all ids of the partition again";
+    EXPECT_EQ(text.find(all) != text.npos, one.said.empty()) << text;
+    EXPECT_THAT(text, HasSubstr(one.said));
+  }
+}
+
 TEST_F(PollReportTest, WhatHindersAPartitionThatWorked) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Assign(0);
