@@ -260,7 +260,9 @@ class MarkerEngine {
     view = MarkerView{};
     if (const Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
       const bool held = marker->state == MarkerState::kOpen && marker->held;
-      view = {marker->state, marker->at, held ? marker->token : Token{}, marker->uncertain};
+      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      view = {marker->state, marker->at, held ? marker->token : Token{},
+              rules_.IsUncertain(*marker, holder, now_)};
       view.fingerprint = marker->fingerprint;
     } else if (const auto done = finished_.Find(at)) {
       view = {MarkerState::kDone, done->at, {}, false};

@@ -77,8 +77,7 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     answer.wait = ends - now;
     return;
   }
-  const bool uncertain =
-      marker.uncertain || (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain"));
+  const bool uncertain = TakeoverIsUncertain(marker);
   const bool declines = request.not_if_uncertain && !ONCEMQ_MUTANT("doubt-taken-over-unasked");
   if (uncertain && declines) {
     answer.answer = Answer::kInFlight;
@@ -87,6 +86,16 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
   }
   marker.uncertain = uncertain;
   Grant(marker, request, now, answer);
+}
+
+bool MarkerRules::IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const {
+  const bool open = marker.state == MarkerState::kOpen;
+  const bool ended = open && now >= HolderEnds(marker, ClaimRequest{}, holder);
+  return ended ? TakeoverIsUncertain(marker) : marker.uncertain;
+}
+
+bool MarkerRules::TakeoverIsUncertain(const Marker& marker) const {
+  return marker.uncertain || (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain"));
 }
 
 // From when on nobody but the claimant can act for this id; at the guarded level, from when on it

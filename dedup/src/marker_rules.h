@@ -26,6 +26,10 @@ class MarkerRules {
   void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder, BootTime now,
              ClaimAnswer& answer) const;
 
+  // Whether a claim of another caller without ownership would be uncertain, were it granted now; of
+  // a claim that is held still, whether an earlier attempt is. `holder` as above.
+  bool IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const;
+
   // open -> done, judged by the token alone (rule 15).
   bool MayComplete(const Marker& marker, const CompleteRequest& request, BootTime now) const;
 
@@ -44,6 +48,8 @@ class MarkerRules {
   BootTime RenewedEnd(const Marker& marker, milliseconds lease, BootTime now) const;
   // No renewal after it.
   BootTime Longest(const Marker& marker) const;
+  // What a takeover of this open marker has to tell.
+  bool TakeoverIsUncertain(const Marker& marker) const;
   BootTime HolderEnds(const Marker& marker, const ClaimRequest& request,
                       const OwnRecord* holder) const;
 

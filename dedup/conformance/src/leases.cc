@@ -56,6 +56,33 @@ WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruth
   EXPECT_EQ(Complete(released), Change::kMade);
 }
 
+WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
+  Attempt owned = New("owned");
+  owned.own = Raise(owned.at.partition);
+  const Attempt alone = New("alone");
+  Claim(alone);
+  Claim(owned);
+  EXPECT_FALSE(Peek("alone").uncertain) << "it is held";
+  EXPECT_FALSE(Peek("owned").uncertain);
+  Advance(kTimes.lease - kALittle);
+  Raise(owned.at.partition);
+  Advance(kALittle + kALittle);
+  EXPECT_EQ(Peek("alone").uncertain, opaque());
+  EXPECT_FALSE(Peek("owned").uncertain) << "its handler may run on";
+  for (const Attempt& holder : {alone, owned}) {
+    Attempt careful = New(holder.id);
+    careful.not_if_uncertain = true;
+    EXPECT_EQ(Claim(careful).uncertain, Peek(holder.id).uncertain) << holder.id;
+  }
+  Advance(kTimes.handler_timeout);
+  for (const Attempt& holder : {alone, owned}) {
+    Attempt careful = New(holder.id);
+    careful.not_if_uncertain = true;
+    EXPECT_EQ(Peek(holder.id).uncertain, opaque()) << holder.id;
+    EXPECT_EQ(Claim(careful).uncertain, opaque()) << holder.id;
+  }
+}
+
 WINDOW_TEST(WithLeasesAtGuarded, ATakeoverByLeaseIsCertainWhereTheTargetChecks) {
   Claim(New());
   Advance(kTimes.lease + kALittle);

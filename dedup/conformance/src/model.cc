@@ -62,7 +62,7 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   if (now_ < from) {
     return {.answer = Answer::kInFlight, .wait = from - now_};
   }
-  const bool uncertain = marker->uncertain || (opaque_ && marker->held);
+  const bool uncertain = TakeoverIsUncertain(*marker);
   if (uncertain && request.not_if_uncertain) {
     return {.answer = Answer::kInFlight, .uncertain = true};
   }
@@ -70,11 +70,16 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   return Grant(*marker, request);
 }
 
-microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& request) {
+bool WindowModel::TakeoverIsUncertain(const Marker& marker) const {
+  return marker.uncertain || (opaque_ && marker.held);
+}
+
+microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& request) const {
   const bool by_ownership = marker.at == request.at && marker.own != 0 && marker.own < request.own;
-  const auto& [own, raised] = owners_[{marker.at.source, marker.at.partition}];
-  if (opaque_ && marker.own != 0 && own > marker.own && marker.token != request.token) {
-    return std::max<microseconds>(marker.lease_end, raised + times_.handler_timeout);
+  const auto owner = owners_.find({marker.at.source, marker.at.partition});
+  const bool raised = owner != owners_.end() && owner->second.first > marker.own;
+  if (opaque_ && marker.own != 0 && raised && marker.token != request.token) {
+    return std::max<microseconds>(marker.lease_end, owner->second.second + times_.handler_timeout);
   }
   return by_ownership ? now_ : marker.lease_end;
 }
@@ -179,7 +184,9 @@ MarkerView WindowModel::Peek(std::string_view id) const {
   }
   const Marker& marker = found->second;
   const bool held = marker.state == MarkerState::kOpen && marker.held;
-  return {marker.state, marker.at, held ? marker.token : Token{}, marker.uncertain};
+  const bool silent = held && now_ >= HolderEnds(marker, {});
+  return {marker.state, marker.at, held ? marker.token : Token{},
+          silent ? TakeoverIsUncertain(marker) : marker.uncertain};
 }
 
 }  // namespace oncemq::conformance

@@ -50,7 +50,8 @@ class WindowModel {
 
   bool Fenced(Own own, const Coordinates& at) const;
   Marker* Find(std::string_view id);
-  microseconds HolderEnds(const Marker& marker, const ClaimRequest& request);
+  bool TakeoverIsUncertain(const Marker& marker) const;
+  microseconds HolderEnds(const Marker& marker, const ClaimRequest& request) const;
   Marker* FindOpen(std::string_view id, const Token& token);
   ClaimAnswer Grant(Marker& marker, const ClaimRequest& request);
 

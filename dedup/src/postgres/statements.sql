@@ -48,12 +48,14 @@ LEFT JOIN @schema@.window_partitions AS p
 
 -- name: look_at_ids
 SELECT m.id, m.state, m.source, m.part, m.off, m.filed, m.print, m.token, m.own, m.attempt, m.flags,
-  m.granted, m.ends, m.entry, m.result, NULL, NULL
+  m.granted, m.ends, m.entry, m.result, p.own, p.raised
 -- Id by id, also by a plan that was made while the table was empty.
 FROM unnest($2::bytea[]) AS asked (id)
 CROSS JOIN LATERAL (
   SELECT * FROM @schema@.window_ids WHERE scope = $1 AND id = asked.id OFFSET 0
 ) AS m
+LEFT JOIN @schema@.window_partitions AS p
+  ON p.scope = m.scope AND p.source = m.source AND p.part = m.part
 
 -- name: look
 -- Level atomic: the time, the owner of the partition $3 and $4, and the rows of the ids. All

@@ -221,6 +221,8 @@ struct MarkerView {
   MarkerState state = MarkerState::kNone;
   Coordinates at;
   Token token;  // of the open claim; empty if nobody holds it
+  // An attempt that has ended may have had its effect. At the level opaque also that of a silent
+  // holder, from when on a claim with not_if_uncertain is told so.
   bool uncertain = false;
   std::string store;  // directory of the store that says so, where there is one for each partition
   uint32_t fingerprint = 0;  // 0: none was taken
