@@ -26,12 +26,16 @@ bool IsApplication(std::string_view name) {
 }
 
 // As GateCore names operations.
-bool IsRef(std::string_view ref) {
+Status CheckRef(std::string_view ref) {
   constexpr size_t kDigits = 2 * std::tuple_size_v<ContentsDigest>;
   const size_t slash = ref.find('/');
-  return slash != ref.npos && IsApplication(ref.substr(0, slash)) &&
-         ref.size() - slash - 1 == kDigits &&
-         ref.find_first_not_of("0123456789abcdef", slash + 1) == ref.npos;
+  const bool fits = slash != ref.npos && IsApplication(ref.substr(0, slash)) &&
+                    ref.size() - slash - 1 == kDigits &&
+                    ref.find_first_not_of("0123456789abcdef", slash + 1) == ref.npos;
+  return fits ? Status()
+              : WrongGate("\"" + std::string(ref) +
+                          "\" names no operation of a gate: that is application/64 hex digits, as "
+                          "its answers say");
 }
 
 Status CheckWindow(const Window* window) {
@@ -218,6 +222,9 @@ const GateOptions& Gate::options() const {
 }
 
 Result<MarkerView> GateCore::Show(std::string_view ref) {
+  if (Status fit = CheckRef(ref); !fit) {
+    return fit.error();
+  }
   MarkerView view;
   const Status seen = Ask(*window_, Until(), [&] { return window_->Peek({&ref, 1}, {&view, 1}); });
   return seen ? Result<MarkerView>(std::move(view)) : seen.error();
@@ -245,10 +252,8 @@ Status GateCore::Resolve(std::string_view ref, Gate::Outcome outcome, std::strin
   if (why.empty()) {
     return WrongGate("an operator's word needs a reason");
   }
-  if (!IsRef(ref)) {
-    return WrongGate("\"" + std::string(ref) +
-                     "\" names no operation of a gate: that is application/64 hex digits, as its "
-                     "answers say");
+  if (Status fit = CheckRef(ref); !fit) {
+    return fit;
   }
   // Without a trace nothing is changed.
   if (Status begun = Audit(ref, outcome, why, "begins"); !begun) {

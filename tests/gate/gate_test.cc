@@ -137,10 +137,12 @@ TEST_P(GateTest, WhereSilenceIsUncertainNothingIsFreedByIt) {
   GateOptions options = Usual();
   options.dropped = GateOptions::Dropped::kUncertain;
   Open(Level::kOpaque, options);
-  static_cast<void>(Pre("a"));
+  const std::string ref = Pre("a").ref;
   EXPECT_EQ(Pre("a").state, PreState::kInProgress);
+  EXPECT_FALSE(gate().Show(ref)->uncertain);
   Advance(kLease + kAMoment);
   for (int i = 0; i < 3; i++) {
+    EXPECT_TRUE(gate().Show(ref)->uncertain) << "also before anybody has asked for it again";
     const PreAnswer told = Pre("a");
     EXPECT_EQ(told.state, PreState::kUncertain);
     EXPECT_FALSE(told.safe_new_key);
@@ -335,6 +337,17 @@ TEST_P(GateTest, AnOperatorSaysThatItHasNot) {
   EXPECT_FALSE(next.ticket.uncertain());
 }
 
+TEST_P(GateTest, ARefThatNoGateMadeIsNeitherShownNorResolved) {
+  Open();
+  const std::string ref = Pre("a").ref;
+  for (const std::string& wrong : {std::string("shop/abc"), ref.substr(0, ref.size() - 1)}) {
+    const auto shown = gate().Show(wrong);
+    ASSERT_FALSE(shown.has_value()) << wrong;
+    EXPECT_EQ(shown.error().code, Code::kInvalid);
+    EXPECT_EQ(gate().Resolve(wrong, Gate::Outcome::kApplied, "why").error().code, Code::kInvalid);
+  }
+}
+
 TEST_P(GateTest, OnlyAnOperationWithoutAnOutcomeIsResolved) {
   Open();
   PreAnswer held = Pre("held");
@@ -345,7 +358,7 @@ TEST_P(GateTest, OnlyAnOperationWithoutAnOutcomeIsResolved) {
             Code::kInvalid);
   const std::string unknown = "test/" + std::string(64, '0');
   EXPECT_EQ(gate().Resolve(unknown, Gate::Outcome::kApplied, "why").error().code, Code::kNotFound);
-  EXPECT_EQ(gate().Show("test/unknown")->state, MarkerState::kNone);
+  EXPECT_EQ(gate().Show(unknown)->state, MarkerState::kNone);
   EXPECT_EQ(gate().Resolve(held.ref, Gate::Outcome::kApplied, "").error().code, Code::kInvalid);
   EXPECT_EQ(Pre("held").result, "r");
 }

@@ -85,9 +85,10 @@ class ServerWindowFixture : public Command {
 
   // `place` says where the window is: -c with a file, or the scope of the one that is offered.
   void ExpectGateShows(const std::string& place) const {
-    const Ended shown = Run("gate show ref-1 " + place);
+    const Ended shown = Run("gate show shop/" + std::string(64, '0') + " " + place);
     EXPECT_EQ(shown.code, 1) << shown.err;
     EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
+    EXPECT_EQ(Run("gate show shop/abc " + place).code, 2) << "no gate made it";
   }
   void ExpectGateResolves(const std::string& place, int code, const std::string& why) const {
     const Ended unknown =

@@ -249,6 +249,7 @@ class Gate {
   PreAnswer Pre(const Contents& contents, const PreOptions& options = {});
 
   // As it is on record in the first window, not in `next`. Without a record: MarkerState::kNone.
+  // kInvalid: no gate made this ref.
   Result<MarkerView> Show(std::string_view ref);
 
   // An operator's word on an operation without an outcome. It has happened: duplicates are told
