@@ -236,7 +236,9 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
   CLI::App* show = gate->add_subcommand("show", "What is on record of an operation");
   AddGatePlace(*show, arguments);
   show->add_flag("--json", arguments.json, "As one JSON object");
-  show->footer("Exit codes: 1 nothing is known of it, 2 refused, 6 the server does not answer.");
+  show->footer(
+      "Exit codes: 1 nothing is known of it, 2 refused, or there is no such window,\n"
+      "6 the server does not answer.");
   CLI::App* resolve =
       gate->add_subcommand("resolve", "Say whether an operation without an outcome has happened");
   AddGatePlace(*resolve, arguments);
@@ -247,8 +249,8 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
   resolve->add_option("--why", arguments.why, "The reason, for the log")->required();
   resolve->add_option("--audit-file", arguments.audit_file, "Append a line to it, too");
   resolve->footer(
-      "Exit codes: 1 it failed, or the operation is finished, unknown or held, 2 refused,\n"
-      "6 the server does not answer.");
+      "Exit codes: 1 it failed, or the operation is finished, unknown or held, 2 refused, or\n"
+      "there is no such window, 6 the server does not answer.");
   actions.push_back({show, [&] { return GateShowCommand(arguments); }});
   actions.push_back({resolve, [&] { return GateResolveCommand(arguments); }});
 }

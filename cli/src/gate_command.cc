@@ -40,6 +40,11 @@ Result<std::unique_ptr<Window>> WindowOfFile(const GateArguments& arguments, boo
   if (!options) {
     return options.error();
   }
+  if (options->engine == ServiceOptions::Engine::kRedis && options->redis.partition_owned) {
+    return WrongGateArguments(arguments.config +
+                              ": the scope of this service is for ids that a partition owns, and a "
+                              "gate's window has a scope of its own: name it by --at and --scope");
+  }
   return changes ? OpenToCheck(*options, kGateCall) : OpenForLook(*options, kGateCall);
 }
 
@@ -118,7 +123,8 @@ Result<std::unique_ptr<Gate>> OpenGate(const GateArguments& arguments, bool chan
 
 int GateFailed(const Error& error) {
   std::cerr << SafeText(error.message) << "\n";
-  return error.code == Code::kNotFound ? kExitFailed : CodeOfAsked(error);
+  // kNotFound: the server has answered, and has no such window.
+  return error.code == Code::kNotFound ? kExitUsage : CodeOfAsked(error);
 }
 
 std::string TextOf(const MarkerView& view) {

@@ -77,6 +77,9 @@ class ServerWindowFixture : public Command {
     }
     EXPECT_EQ(Run("window forget x --why y -c " + file).code, 2) << "the same cause";
     EXPECT_EQ(Run("window gc -c " + file).code, 2);
+    const std::string ref = "shop/" + std::string(64, '0');
+    EXPECT_EQ(Run("gate show " + ref + " -c " + file).code, 2);
+    EXPECT_EQ(Run("gate resolve " + ref + " --applied --why y -c " + file).code, 2);
   }
 
   // The commands of this test find it there, unless they say -c or --at.

@@ -163,5 +163,20 @@ TEST_F(Command, AGateIsAskedAtAnAddressWithoutAPassword) {
   EXPECT_THAT(directory.err, HasSubstr("w.window: a directory belongs to the process"));
 }
 
+#ifdef ONCEMQ_WITH_REDIS
+TEST_F(Command, AGateIsNotInTheScopeOfIdsThatAPartitionOwns) {
+  const std::string file = Write(
+      "kafka: {brokers: '127.0.0.1:1', group: payments}\ntopics: payments\n"
+      "window: {engine: redis, at: 'redis://127.0.0.1:1', level: opaque, ids: partition_owned,\n"
+      "         id: key}\n");
+  for (const char* command : {"gate show ref -c ", "gate resolve ref --applied --why y -c "}) {
+    const Ended told = Run(command + file);
+    EXPECT_EQ(told.code, 2) << command;
+    EXPECT_THAT(told.err, AllOf(HasSubstr("ids that a partition owns"),
+                                HasSubstr("--at and --scope"), Not(HasSubstr("OpenLocal"))));
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace oncemq::testing
