@@ -12,7 +12,7 @@
 namespace oncemq {
 
 std::string PrintedLine(std::string_view id, std::string_view topic, int32_t partition,
-                        int64_t offset) {
+                        int64_t offset, bool uncertain) {
   nlohmann::ordered_json line;
   if (IsPlainText(id)) {
     line["id"] = id;
@@ -22,13 +22,16 @@ std::string PrintedLine(std::string_view id, std::string_view topic, int32_t par
   line["topic"] = topic;
   line["partition"] = partition;
   line["offset"] = offset;
+  if (uncertain) {
+    line["uncertain"] = true;
+  }
   return SafeJson(line) + "\n";
 }
 
 Handler PrintHandler(std::function<void()> on_closed) {
   return [on_closed = std::move(on_closed)](const Message& message, Context& context) -> Outcome {
-    const std::string text =
-        PrintedLine(context.id(), message.topic(), message.partition(), message.offset());
+    const std::string text = PrintedLine(context.id(), message.topic(), message.partition(),
+                                         message.offset(), context.uncertain());
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     if (!written || std::fflush(stdout) != 0) {
       on_closed();

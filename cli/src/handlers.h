@@ -12,9 +12,9 @@
 namespace oncemq {
 
 // What `print` writes of a message: one JSON object and a line feed, with `id`, or `id_hex` where
-// the id is no plain text: for `window show --hex`.
+// the id is no plain text: for `window show --hex`. `uncertain` is there where it is true.
 std::string PrintedLine(std::string_view id, std::string_view topic, int32_t partition,
-                        int64_t offset);
+                        int64_t offset, bool uncertain = false);
 
 // One such line for each message, on standard output. `on_closed` is called when nobody reads it
 // any more.

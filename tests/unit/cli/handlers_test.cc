@@ -4,13 +4,41 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
 
 #include "oncemq/base/bytes.h"
 #include "service_commands.h"
 
 namespace oncemq {
 namespace {
+
+class PrintedMessage final : public Message {
+ public:
+  std::string_view topic() const override { return "payments"; }
+  int32_t partition() const override { return 3; }
+  int64_t offset() const override { return 17; }
+  int64_t timestamp_ms() const override { return -1; }
+  std::optional<std::string_view> key() const override { return {}; }
+  std::optional<std::string_view> value() const override { return {}; }
+  std::optional<std::string_view> header(std::string_view) const override { return {}; }
+};
+
+TEST(PrintHandler, SaysThatACallIsUncertain) {
+  const Handler print = PrintHandler([] { FAIL() << "standard output is closed"; });
+  ::testing::internal::CaptureStdout();
+  for (const bool uncertain : {false, true}) {
+    Context context("pay-1", {0xABC, 1}, 0, 1, uncertain, std::stop_token());
+    EXPECT_TRUE(std::holds_alternative<Done>(print(PrintedMessage(), context)));
+  }
+  const std::string line = "{\"id\":\"pay-1\",\"topic\":\"payments\",\"partition\":3,\"offset\":17";
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(),
+            line + "}\n" + line + ",\"uncertain\":true}\n");
+}
 
 TEST(PrintedLine, IsOneObjectWithTheIdAsText) {
   EXPECT_EQ(PrintedLine("pay-1", "payments", 3, 17),
