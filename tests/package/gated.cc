@@ -15,7 +15,8 @@ int placed = 0;
 std::optional<std::string> PlaceOnce(oncemq::Gate& gate, const oncemq::Contents& order) {
   oncemq::PreAnswer pre = gate.Pre(order);
   if (pre.state == oncemq::PreState::kDuplicate) {
-    return pre.result;  // of the first call
+    // The first call's, if it is stored.
+    return pre.has_result ? std::optional(pre.result) : std::nullopt;
   }
   if (pre.state != oncemq::PreState::kPermitted) {
     return std::nullopt;  // in progress, uncertain, a conflict, or the window did not answer
