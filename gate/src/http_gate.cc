@@ -141,8 +141,8 @@ HttpAnswer Refused(const PreAnswer& pre) {
   return Problem(503, "Requests cannot be protected now; this one was not carried out", state, pre);
 }
 
-// By its meaning such an answer comes before any effect: not implemented, unavailable, HTTP version,
-// network login.
+// By its meaning such an answer comes before any effect: not implemented, unavailable, version of
+// HTTP, login to the network.
 bool RefusesAtOnce(int status) {
   return status == 501 || status == 503 || status == 505 || status == 511;
 }

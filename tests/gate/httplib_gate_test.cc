@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The adapter for cpp-httplib: however a body is sent, another one under the same key is a conflict.
+// The adapter for cpp-httplib: however a body is sent, another one under the key is a conflict.
 #include "http_gate/httplib_gate.h"
 
 #include <gtest/gtest.h>
