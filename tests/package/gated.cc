@@ -39,5 +39,8 @@ int main() {
   }
   const auto order = oncemq::Contents::OfFields({{"item", "tea"}, {"pieces", 2}});
   const bool same = PlaceOnce(**gate, order) == "receipt" && PlaceOnce(**gate, order) == "receipt";
-  return same && placed == 1 ? 0 : 1;
+  const auto untold = oncemq::Contents::OfFields({{"item", "tea"}, {"pieces", 3}});
+  const bool finished = (**gate).Pre(untold).ticket.FinalWithoutResult().has_value();
+  const bool unknown = PlaceOnce(**gate, untold) == std::nullopt;
+  return same && finished && unknown && placed == 1 ? 0 : 1;
 }
