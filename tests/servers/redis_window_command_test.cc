@@ -246,6 +246,10 @@ TEST_F(RedisWindowCommand, AServiceThatStartsWaitsForTheServer) {
   ExpectRunWaitsFor(*server, FileAt(server->url()));
 }
 
+TEST_F(RedisWindowCommand, AnOperationWhoseHolderWasKilledIsShownAsUncertain) {
+  ExpectGateShowsASilentHolder(*Opened(), File());
+}
+
 TEST_F(RedisWindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
   ExpectForgottenOnceFinished(*Opened(), File());
 }

@@ -93,6 +93,20 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
     EXPECT_EQ(Run("gate show shop/abc " + place).code, 2) << "no gate made it";
   }
+  // A caller was killed while it held an operation: nobody has asked for it since.
+  void ExpectGateShowsASilentHolder(Window& window, const std::string& file) const {
+    const std::string ref = "shop/" + std::string(64, 'b');
+    const ClaimRequest claim{.id = ref, .token = {0xABC, 6}, .lease = milliseconds(1)};
+    ClaimAnswer answer;
+    ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
+    ASSERT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+      return Run("gate show " + ref + " --json -c " + file).out.find("\"uncertain\":true") !=
+             std::string::npos;
+    }));
+    EXPECT_THAT(Run("gate show " + ref + " -c " + file).out,
+                ::testing::HasSubstr("uncertain: it may have had its effect"));
+  }
   void ExpectGateResolves(const std::string& place, int code, const std::string& why) const {
     const Ended unknown =
         Run("gate resolve shop/" + std::string(64, '0') + " --applied --why seen " + place);

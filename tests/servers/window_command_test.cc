@@ -169,6 +169,11 @@ TEST_F(WindowCommand, ShowAndStatReadTheDatabaseWithoutAService) {
        .json_from = "database"});
 }
 
+TEST_F(WindowCommand, AnOperationWhoseHolderWasKilledIsShownAsUncertain) {
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
+  ExpectGateShowsASilentHolder(*Opened(), File());
+}
+
 // The command does not know how long the application keeps its operations.
 TEST_F(WindowCommand, AnOperationThatAnOperatorCallsAppliedIsKnownForEver) {
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
