@@ -105,7 +105,7 @@ TEST_F(RunServiceTest, AFileThatNamesAStoreOfLocksIsRefusedByAProgramThatOpensNo
 
 TEST_F(RunServiceTest, TheOpenerOfLocksGetsTheOptionsOfTheFile) {
   const LockOpener open = [](const ServiceOptions& options) -> Result<std::unique_ptr<LockDomain>> {
-    return Error{Code::kUnavailable, Effect::kNone, "nobody is at " + options.locks.at};
+    return Error{Code::kCorrupt, Effect::kNone, "nobody is at " + options.locks.at};
   };
   const Ended ended = Refusal({"-c", Write("locks: {at: \"memory:\"}\n")}, {.open_locks = open});
   EXPECT_EQ(ended.code, 1);
