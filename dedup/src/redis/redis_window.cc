@@ -263,16 +263,17 @@ Status RedisWindow::ApplyChunk(std::span<const Request> requests, std::span<Repl
   bool wrote = false;
   const BootTime begun = BootNow();
   for (int tries = 0; tries < kTries && !left.empty(); tries++) {
-    if (tries > 0 && BootNow() >= begun + options_.connect) {
-      break;  // a try takes up to two calls (WindowCapabilities::longest_call)
-    }
     auto next = ApplyOnce(requests, left, replies, wrote);
     if (!next) {
       Error error = next.error();
       error.effect = wrote ? Effect::kUnknown : error.effect;
       return error;
     }
+    const bool stands_still = next->size() == left.size();
     left = *std::move(next);
+    if (stands_still && BootNow() >= begun + options_.connect) {
+      break;  // a try takes up to two calls (WindowCapabilities::longest_call)
+    }
   }
   return left.empty() ? Status()
                       : Error{Code::kUnavailable, wrote ? Effect::kUnknown : Effect::kNone,
