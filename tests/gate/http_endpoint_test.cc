@@ -319,7 +319,8 @@ TEST_P(HttpEndpoints, TheOtherServerTellsWhatTheKilledOneLeftAndTheCommandResolv
                      .log_file = dir_.path() / "command"});
     return process.Wait(kLong);
   };
-  EXPECT_EQ(command({"show", "shop/unknown"}), 1);
+  EXPECT_EQ(command({"show", "shop/unknown"}), 2);
+  EXPECT_EQ(command({"show", "shop/" + std::string(64, '0')}), 1);
   EXPECT_EQ(command({"show", ref}), 0);
   EXPECT_EQ(command({"resolve", ref, "--why", "no outcome"}), 2);
   EXPECT_EQ(command({"resolve", ref, "--not-applied", "--why", "the line is not complete"}), 0);
