@@ -85,12 +85,12 @@ TEST_P(SqlFarTest, AClientThatIsFurtherAwayHasItsTurn) {
 
 TEST_P(SqlFarTest, AnAnswerToARenewalThatIsLostEndsNoLease) {
   TcpProxy network(world_->port());
-  const auto domain = DomainAt(network.port(), milliseconds(2'000));
+  const auto domain = DomainAt(network.port(), milliseconds(3'000));
   auto lease = domain->Acquire("x");
   ASSERT_TRUE(lease.has_value() && lease->has_value());
   network.MuteNext();
   ASSERT_TRUE(Eventually(kPatience, [&] { return network.muted() == 1; }));
-  EXPECT_FALSE(Eventually(std::chrono::seconds(4), [&] { return !(*lease)->StillMine(); }))
+  EXPECT_FALSE(Eventually(std::chrono::seconds(6), [&] { return !(*lease)->StillMine(); }))
       << ToString((*lease)->lost());
 }
 
