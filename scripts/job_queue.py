@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One queue for everything that scripts/test runs. A job is one process and its children. Jobs run
 side by side while their quarters of a processor are free, first the one that most waits for. Next
-to them run a few jobs that need one quarter at most, as these wait; a build takes only idle
-time."""
+to them run a few jobs that need one quarter at most, as these wait; a build takes only idle time,
+or a small share where hours of tests wait for it."""
 
 import dataclasses
 import json
@@ -29,6 +29,7 @@ class Job:
     kind: str = ""
     needs: tuple = ()  # names of jobs that must succeed before
     cwd: str = ""
+    awaited: bool = False  # of a build: it takes a share
     echo: bool = False  # to the screen too
     # Once it has ended:
     code: int = None
@@ -39,10 +40,10 @@ class Job:
 
 
 # Where the kernel shares time out by session first, niceness within one means nothing to others.
-def yield_to_other_sessions():
+def yield_to_other_sessions(niceness):
     try:
         with open("/proc/self/autogroup", "w", encoding="ascii") as group:
-            group.write("19")
+            group.write(str(niceness))
     except OSError:
         pass
 
@@ -53,14 +54,15 @@ class Running:
         argv = [str(word) for word in job.argv]
         aside = job.kind == "build"
         if aside:
-            idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else []
-            argv = [*idle, "nice", "-n", "19", *argv]
+            niceness = 5 if job.awaited else 19
+            idle = [] if job.awaited or not shutil.which("chrt") else ["chrt", "--idle", "0"]
+            argv = [*idle, "nice", "-n", str(niceness), *argv]
         log_path.parent.mkdir(parents=True, exist_ok=True)
         with open(log_path, "wb") as log:
             self.process = subprocess.Popen(
                 argv, cwd=job.cwd or root, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, env={**os.environ, **job.env}, start_new_session=True,
-                preexec_fn=yield_to_other_sessions if aside else None)
+                preexec_fn=(lambda: yield_to_other_sessions(niceness)) if aside else None)
         self.shown = 0
         self.began = time.monotonic()
 

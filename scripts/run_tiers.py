@@ -372,7 +372,8 @@ def main():
     if screen.counts["build"].failed == 0:
         make = tiers(options)
         jobs = [job for name in chosen if name in make for job in make[name]()]
-        jobs += [build(preset, preset) for preset in ("asan-ubsan", "tsan") if preset in chosen]
+        jobs += [dataclasses.replace(build(preset, preset), awaited=True)
+                 for preset in ("asan-ubsan", "tsan") if preset in chosen]
         for job in queue.run(screen.expect(jobs)):
             screen.ended(job)
     took = time.monotonic() - begin
