@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every engine refuses: at its opening, options that promise nothing; before it applies any
-// request of a batch, ids and results that are too long, empty tokens, too few places for answers.
+// request of a batch, ids and results that are too long, empty tokens, too few places for answers,
+// offsets that no log has.
 //
 // Thread safety: any thread.
 #pragma once
@@ -70,6 +71,31 @@ Status CheckBatch(const WindowCapabilities& limits, std::span<const Request> req
     }
   }
   return {};
+}
+
+inline Status CheckAnnouncements(std::span<const Announcement> announcements) {
+  for (const Announcement& one : announcements) {
+    if (one.from < 0 || one.to < one.from || one.offset < 0) {
+      return InvalidRequest("what is known reaches from an offset to a later one");
+    }
+  }
+  return {};
+}
+
+inline Status CheckProgress(std::span<const Progress> progress, size_t replies) {
+  if (replies < progress.size()) {
+    return InvalidRequest("fewer places for answers than requests");
+  }
+  for (const Progress& one : progress) {
+    if (one.frontier < 0) {
+      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
+    }
+  }
+  return {};
+}
+
+inline Error NewerOwner() {
+  return {Code::kFenced, Effect::kNone, "the partition has a newer owner"};
 }
 
 // What every engine asks of the options that decide its promise.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "oncemq/base/bytes.h"
@@ -73,40 +74,26 @@ std::optional<HttpAnswer> DecodeHttp(std::string_view bytes) {
   return answer;
 }
 
-std::string JsonString(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char one : text) {
-    if (static_cast<unsigned char>(one) < 0x20) {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      quoted += one < 0x10 ? "\\u000" : "\\u001";
-      quoted.push_back(kDigits[static_cast<size_t>(one & 15)]);
-      continue;
-    }
-    if (one == '"' || one == '\\') {
-      quoted.push_back('\\');
-    }
-    quoted.push_back(one);
-  }
-  return quoted + "\"";
-}
-
-// `state` and `title` are ours, and a ref has letters, digits and a few signs: none is escaped.
+// `detail` may have any bytes.
 HttpAnswer Problem(int status, std::string_view title, std::string_view state, const PreAnswer& pre,
                    std::string_view detail = {}) {
   HttpAnswer answer{.status = status};
   answer.headers.emplace_back("Content-Type", "application/problem+json");
-  std::string again;
-  if (pre.retry_after > milliseconds(0)) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(pre.retry_after);
-    again = std::to_string(seconds.count());
-    answer.headers.emplace_back("Retry-After", again);
+  nlohmann::ordered_json problem{{"type", "about:blank"}, {"title", title}};
+  if (!detail.empty()) {
+    problem["detail"] = detail;
   }
-  answer.body = "{\"type\":\"about:blank\",\"title\":\"" + std::string(title) + "\"" +
-                (detail.empty() ? "" : ",\"detail\":" + JsonString(detail)) +
-                ",\"status\":" + std::to_string(status) + ",\"state\":\"" + std::string(state) +
-                "\",\"ref\":\"" + pre.ref +
-                "\",\"safe_new_key\":" + (pre.safe_new_key ? "true" : "false") +
-                (again.empty() ? "" : ",\"retry_after\":" + again) + "}";
+  problem["status"] = status;
+  problem["state"] = state;
+  problem["ref"] = pre.ref;
+  problem["safe_new_key"] = pre.safe_new_key;
+  if (pre.retry_after > milliseconds(0)) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(pre.retry_after).count();
+    problem["retry_after"] = seconds;
+    answer.headers.emplace_back("Retry-After", std::to_string(seconds));
+  }
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  answer.body = problem.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, kReplace);
   return answer;
 }
 

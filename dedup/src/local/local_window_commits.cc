@@ -14,10 +14,8 @@
 namespace oncemq {
 
 Status LocalWindow::Announce(std::span<const Announcement> announcements) {
-  for (const Announcement& one : announcements) {
-    if (one.from < 0 || one.to < one.from || one.offset < 0) {
-      return InvalidRequest("what is known reaches from an offset to a later one");
-    }
+  if (Status fit = CheckAnnouncements(announcements); !fit) {
+    return fit;
   }
   {
     MutexLock lock(mutex_);
@@ -66,13 +64,8 @@ Result<Known> LocalWindow::KnownOf(uint32_t source, int32_t partition) {
 }
 
 Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
-  if (answers.size() < progress.size()) {
-    return InvalidRequest("fewer places for answers than requests");
-  }
-  for (const Progress& one : progress) {
-    if (one.frontier < 0) {
-      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
-    }
+  if (Status fit = CheckProgress(progress, answers.size()); !fit) {
+    return fit;
   }
   MutexLock lock(mutex_);
   if (Status usable = Usable(); !usable) {

@@ -266,14 +266,14 @@ PostgresWindow::FoundAnnouncement PostgresWindow::FoundBefore(const Announcement
 // A commit that rests on lost changes must not be sent: so the update itself looks at the server,
 // in one step.
 Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
+  if (Status fit = CheckAnnouncements(announcements); !fit) {
+    return fit;
+  }
   const Place place = PlaceNow();
   std::vector<SqlStatement> statements;
   std::vector<FoundAnnouncement> before;
   before.reserve(announcements.size());  // the statements view its texts
   for (const Announcement& one : announcements) {
-    if (one.from < 0 || one.to < one.from || one.offset < 0) {
-      return InvalidRequest("what is known reaches from an offset to a later one");
-    }
     if (const Status usable = UsableAt(one.source, one.partition); !usable) {
       return usable;
     }
@@ -296,21 +296,18 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   for (size_t i = 0; made && i < announcements.size(); i++) {
     made = UsableAt(announcements[i].source, announcements[i].partition);
     if (made && (*answers)[i].affected != 1) {
-      made = Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
+      made = NewerOwner();
     }
   }
   return made;
 }
 
 Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
-  if (answers.size() < progress.size()) {
-    return InvalidRequest("fewer places for answers than requests");
+  if (Status fit = CheckProgress(progress, answers.size()); !fit) {
+    return fit;
   }
   std::vector<SqlStatement> statements;
   for (const Progress& one : progress) {
-    if (one.frontier < 0) {
-      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
-    }
     const int64_t watermark = one.watermark == kNoLogTime
                                   ? -1
                                   : std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);

@@ -16,11 +16,6 @@ constexpr uint64_t kUncertainFlag = 2;
 constexpr char kHasResult = 1;
 constexpr char kHasToken = 2;
 
-Error NotOfOurs() {
-  return {Code::kCorrupt, Effect::kNone,
-          "what lies in Redis under the keys of this window is not ours"};
-}
-
 uint64_t StateNumber(MarkerState state) {
   return state == MarkerState::kParked ? 3 : state == MarkerState::kHanded ? 4 : 1;
 }
@@ -90,6 +85,11 @@ Marker ClaimedMarker(const ClaimRequest& request) {
 
 }  // namespace
 
+Error NotOurs() {
+  return {Code::kCorrupt, Effect::kNone,
+          "what lies in Redis under the keys of this window is not ours"};
+}
+
 std::string MarkerBytes(const Marker& m, LogTime filed) {
   std::string out;
   out.reserve(kMarkerBytes);
@@ -147,7 +147,7 @@ LogTime HorizonOf(uint64_t millis) {
 Status RedisIds::Load(std::string_view answer, std::span<const OwnedPartition> owned) {
   PackedReader reader(answer);
   if (reader.Bytes(1) != "S") {
-    return NotOfOurs();
+    return NotOurs();
   }
   now_ = BootTime(microseconds(static_cast<int64_t>(reader.Number(8))));
   horizon_millis_ = reader.Number(8);
@@ -165,7 +165,7 @@ Status RedisIds::Load(std::string_view answer, std::span<const OwnedPartition> o
       return loaded;
     }
   }
-  return reader.good() && reader.rest().empty() ? Status() : NotOfOurs();
+  return reader.good() && reader.rest().empty() ? Status() : NotOurs();
 }
 
 Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
@@ -194,7 +194,7 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       kept.record = std::string(reader.Bytes(reader.Number(2)));
       std::optional<DoneId> done = ReadRecord(kept.record);
       if (!done) {
-        return NotOfOurs();
+        return NotOurs();
       }
       done->result = std::string(reader.Bytes(reader.Number(4)));
       // A copy moves it only to a later generation.
@@ -209,7 +209,7 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       kept.marker = std::string(reader.Bytes(reader.Number(4)));
       std::optional<DoneId> done = ReadKept(kept.marker);
       if (!done) {
-        return NotOfOurs();
+        return NotOurs();
       }
       rows()[row].done = std::move(done);
       return {};
@@ -218,7 +218,7 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       kept.left_out = true;
       return {};
     default:
-      return NotOfOurs();
+      return NotOurs();
   }
 }
 

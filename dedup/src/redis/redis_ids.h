@@ -27,6 +27,9 @@ struct OwnedPartition {
   friend auto operator<=>(const OwnedPartition&, const OwnedPartition&) = default;
 };
 
+// Keys of the window have bytes that it did not write.
+Error NotOurs();
+
 // As part of a key, and as a field.
 std::string PartitionName(uint32_t source, int32_t partition);
 // Lua's numbers are exact below 2^53. No log is longer.

@@ -22,18 +22,9 @@ constexpr size_t kEntriesOfAPage = 200;
 constexpr size_t kMostTrimmed = 1'000;  // entries, for one call of Committed()
 constexpr int kAllowsPart = 16;         // of `remember`, as in the window on disk
 
-Error StreamNotOurs() {
-  return {Code::kCorrupt, Effect::kNone,
-          "what lies in Redis under the keys of this window is not ours"};
-}
-
 // A server without the ownership that another one has just taken.
 Error OlderStore() {
   return {Code::kUnavailable, Effect::kNone, "a Redis answers that lacks the latest changes"};
-}
-
-Error NewerOwner() {
-  return {Code::kFenced, Effect::kNone, "the partition has a newer owner"};
 }
 
 std::string NameOf(const RedisWindow::Partition& place) {
@@ -178,14 +169,14 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   const std::vector<RedisReply>& numbers = (*rest)[0].list;
   const std::vector<RedisReply>& markers = (*rest)[1].list;
   if (numbers.size() != 4 || markers.size() % 2 != 0) {
-    return StreamNotOurs();
+    return NotOurs();
   }
   if (NumberOf(numbers[3]) < own) {
     return OlderStore();
   }
   for (size_t i = 0; i < markers.size(); i += 2) {
     if (!partition.LoadKept(markers[i].text, markers[i + 1].text)) {
-      return StreamNotOurs();
+      return NotOurs();
     }
   }
   partition.Loaded({NumberOf(numbers[0]), NumberOf(numbers[1])}, HorizonOf(NumberOf(numbers[2])));
@@ -213,14 +204,14 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& 
     for (RedisReply& reply : replies->front().list) {
       auto entry = ReadEntry(reply);
       if (!entry) {
-        return StreamNotOurs();
+        return NotOurs();
       }
       next = {entry->place.millis, entry->place.number + 1};
       page.push_back(*std::move(entry));
     }
     more = page.size() == kEntriesOfAPage;
     if (!take(std::move(page))) {
-      return StreamNotOurs();
+      return NotOurs();
     }
   }
   return {};
@@ -279,10 +270,8 @@ Status RedisOwnedWindow::Restore(std::span<const RestoreRequest> requests,
 }
 
 Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
-  for (const Announcement& one : announcements) {
-    if (one.from < 0 || one.to < one.from || one.offset < 0) {
-      return InvalidRequest("what is known reaches from an offset to a later one");
-    }
+  if (Status fit = CheckAnnouncements(announcements); !fit) {
+    return fit;
   }
   for (const Announcement& one : announcements) {
     const PartitionPtr partition = Find({one.source, one.partition});
@@ -417,7 +406,7 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
   if (options_.look_only) {
-    return PeekAnnounced(ids, views);
+    return ids.empty() ? Status() : PeekAnnounced(ids, views);
   }
   std::vector<MarkerView> seen(ids.size());
   for (const PartitionPtr& partition : AllOpen()) {
@@ -467,18 +456,27 @@ Status RedisOwnedWindow::PeekAnnounced(std::span<const std::string_view> ids,
       return read;
     }
     const std::string kept = scope_->base() + "k:" + name.text;
+    RedisCommand markers{"HMGET", kept};
     for (const auto& [digest, i] : asked) {
-      const std::array one{RedisCommand{"HGET", kept, digest}};
-      const auto marker = scope_->Read(one);
-      if (!marker) {
-        return marker.error();
-      }
-      if (marker->front().text.size() == kMarkerBytes) {
-        PackedReader reader(marker->front().text);
+      markers.push_back(digest);
+    }
+    const auto found = scope_->Read({&markers, 1});
+    if (!found) {
+      return found.error();
+    }
+    if (found->front().list.size() != asked.size()) {
+      return NotOurs();
+    }
+    auto one = found->front().list.begin();
+    for (auto it = asked.begin(); it != asked.end(); ++it, ++one) {
+      if (one->text.size() == kMarkerBytes) {
+        PackedReader reader(one->text);
         LogTime filed;
-        const Marker found = ReadMarker(reader, filed);
-        views[i] = {.state = found.state, .at = found.at, .uncertain = found.uncertain};
-        views[i].fingerprint = found.fingerprint;
+        const Marker marker = ReadMarker(reader, filed);
+        views[it->second] = {.state = marker.state,
+                             .at = marker.at,
+                             .uncertain = marker.uncertain,
+                             .fingerprint = marker.fingerprint};
       }
     }
   }

@@ -144,13 +144,13 @@ Result<Own> RedisWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
 
 // A commit that rests on lost changes must not be sent: so the script itself looks at the count.
 Status RedisWindow::Announce(std::span<const Announcement> announcements) {
+  if (Status fit = CheckAnnouncements(announcements); !fit) {
+    return fit;
+  }
   ScriptArguments arguments;
   std::vector<Partition> partitions;
   arguments.Number(NextAnnouncement());
   for (const Announcement& one : announcements) {
-    if (one.from < 0 || one.to < one.from || one.offset < 0) {
-      return InvalidRequest("what is known reaches from an offset to a later one");
-    }
     partitions.emplace_back(one.source, one.partition);
     arguments.Keep(PartitionName(one.source, one.partition));
     arguments.Number(one.own);
@@ -167,21 +167,16 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   if (!answer) {
     return answer.error();
   }
-  return *answer == "F"
-             ? Status(Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"})
-             : Status();
+  return *answer == "F" ? Status(NewerOwner()) : Status();
 }
 
 Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {
-  if (answers.size() < progress.size()) {
-    return InvalidRequest("fewer places for answers than requests");
+  if (Status fit = CheckProgress(progress, answers.size()); !fit) {
+    return fit;
   }
   ScriptArguments arguments;
   std::vector<Partition> partitions;
   for (const Progress& one : progress) {
-    if (one.frontier < 0) {
-      return InvalidRequest("a commit is at an offset, not at " + std::to_string(one.frontier));
-    }
     const int64_t watermark = std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
     partitions.emplace_back(one.source, one.partition);
     arguments.Keep(PartitionName(one.source, one.partition));
