@@ -6,6 +6,7 @@ or a small share where hours of tests wait for it."""
 
 import dataclasses
 import json
+import math
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ class Job:
     count: object  # of a finished Job: what its output says, as a Count
     env: dict = dataclasses.field(default_factory=dict)
     quarters: int = 4
+    measured: bool = False  # at least two quarters, at most what it used last time
     timeout: float = 600
     kind: str = ""
     needs: tuple = ()  # names of jobs that must succeed before
@@ -110,6 +112,13 @@ class JobQueue:
         """As long as it took last time; before the first time as long as it may take."""
         return self.times.get(f"{job.tier}/{job.name}", [job.timeout])[0]
 
+    def quarters(self, job):
+        """As said, or what it used last time if that is less."""
+        seconds, cpu = self.times.get(f"{job.tier}/{job.name}", [0, 0])
+        if not job.measured or seconds == 0:
+            return job.quarters
+        return min(job.quarters, max(2, math.ceil(4 * cpu / seconds)))
+
     def until_all(self, job, jobs):
         """From its begin to the end of all that waits for it."""
         after = [other for other in jobs if job.name in other.needs]
@@ -118,6 +127,8 @@ class JobQueue:
 
     def run(self, jobs):
         """Yields each job when it has ended. One whose need failed ends with code None."""
+        for job in jobs:
+            job.quarters = self.quarters(job)
         waiting = sorted(jobs, key=lambda job: self.until_all(job, jobs), reverse=True)
         good, bad, running = set(), set(), []
         known = {job.name for job in jobs}
