@@ -20,7 +20,7 @@ namespace oncemq::testing {
 using Kind = LockAnswer::Kind;
 using Locks = std::shared_ptr<LockEngine>;
 
-inline constexpr std::chrono::seconds kSoon{30};
+inline constexpr std::chrono::seconds kSoon{45};
 inline constexpr milliseconds kLong{60'000};
 // One question and its answer: where a server answers, and where none will.
 inline constexpr milliseconds kCall{20'000};

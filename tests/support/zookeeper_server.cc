@@ -103,8 +103,10 @@ void ZooKeeperServer::Launch() {
   const std::string main = members_.empty() ? "ZooKeeperServerMain" : "quorum.QuorumPeerMain";
   process_ = std::make_unique<Process>(ProcessOptions{
       .command = {"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                  // Nothing is promised about power, and empty containers go at once.
-                  "-Dzookeeper.forceSync=no", "-Dznode.container.checkIntervalMs=300", "-cp",
+                  // Nothing is promised about power, and empty containers go at once. One that has
+                  // sought a leader in vain for long asks again soon.
+                  "-Dzookeeper.forceSync=no", "-Dznode.container.checkIntervalMs=300",
+                  "-Dzookeeper.fastleader.maxNotificationInterval=1000", "-cp",
                   std::string(kJar) + ":" + kLogJar, "org.apache.zookeeper.server." + main, file},
       .log_file = dir_.path() / "server.log"});
 }
