@@ -109,7 +109,7 @@ TEST_F(WindowCommand, CheckTellsWhatTheServiceWouldMeet) {
   Sql("ALTER ROLE " + role + " SET default_transaction_read_only = on");
   ExpectCheckTells(FileAt(UrlOf(role)), 6, "read-only");
   Sql("UPDATE " + schema_ + ".window_version SET version = 99");
-  ExpectCheckTells(File(), 2, "are of version 99; this program knows version 1");
+  ExpectCheckTells(File(), 2, "are of version 99; this program knows version 2");
 }
 
 TEST_F(WindowCommand, CheckTellsThatTheWindowHasAnotherLevel) {

@@ -16,7 +16,7 @@
 namespace oncemq {
 namespace {
 
-constexpr int64_t kSchemaVersion = 1;
+constexpr int64_t kSchemaVersion = 2;
 constexpr int64_t kOldestServer = 140'000;  // an older one reads the whole table for each sweep
 constexpr int kSweepsAtOnce = 1;            // for one call of Committed(): others wait for it
 
@@ -160,10 +160,13 @@ Status PostgresWindow::FindScope() {
                           " or later; this one is " +
                           std::to_string(NumberOf(checked->answers[0], 0, 1) / 10'000));
   }
-  if (NumberOf(checked->answers[0], 0, 0) != kSchemaVersion) {
+  if (const int64_t found = NumberOf(checked->answers[0], 0, 0); found != kSchemaVersion) {
     return InvalidRequest("the tables of the schema \"" + options_.schema + "\" are of version " +
-                          std::to_string(NumberOf(checked->answers[0], 0, 0)) +
-                          "; this program knows version " + std::to_string(kSchemaVersion));
+                          std::to_string(found) + "; this program knows version " +
+                          std::to_string(kSchemaVersion) +
+                          (found < kSchemaVersion ? "; `oncemq store migrate` raises them, and "
+                                                    "stops members of earlier versions"
+                                                  : ""));
   }
   const std::string_view name = options_.scope;
   const std::array looks{Text("rights", {}), Text("find_scope", {name})};

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of the window in PostgreSQL, version 1. @schema@ is the schema of one application.
+-- The tables of the window in PostgreSQL, version 2. @schema@ is the schema of one application. Each
+-- statement may run again: later columns are added to the tables of earlier versions.
 CREATE SCHEMA IF NOT EXISTS @schema@;
 
 -- One row. Programs refuse a version that they do not know.
 CREATE TABLE IF NOT EXISTS @schema@.window_version (version int NOT NULL);
 INSERT INTO @schema@.window_version (version)
-  SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM @schema@.window_version);
+  SELECT 2 WHERE NOT EXISTS (SELECT 1 FROM @schema@.window_version);
+UPDATE @schema@.window_version SET version = 2 WHERE version = 1;
 
 -- A scope is one handler of one group. `secret` keys the digests of its ids. Ids of records before
 -- `horizon` (log time, ms) may be gone. `swept` is the next block for the sweep up to `sweeps`.
