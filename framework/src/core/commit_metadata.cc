@@ -3,23 +3,27 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
 
-constexpr std::string_view kPrefix = "oncemq/1 ";
+constexpr std::string_view kFirstVersion = "oncemq/1 ";
+constexpr std::string_view kVersion = "oncemq/2 ";
 constexpr std::string_view kAnyVersion = "oncemq/";
 constexpr size_t kChecksum = sizeof(" x=00000000") - 1;
 // No clock and no count of ours comes near them, so nothing that is computed from them overflows.
 constexpr uint64_t kMaxOwn = uint64_t{1} << 62;
 constexpr int64_t kMaxCount = int64_t{1} << 58;
 constexpr size_t kMaxListed = 1024;  // more than fit
+constexpr size_t kMaxCarried = 512;  // bytes
 
 void Field(std::string& out, char name, std::string_view value) {
   out += name;
@@ -97,7 +101,7 @@ std::string Header(const CommitMetadata& m) {
   }
   const Totals& t = m.totals;
   const std::array<int64_t, 5> totals{t.applied, t.suppressed, t.parked, t.rejected, t.skipped};
-  std::string out(kPrefix);
+  std::string out(m.uncertain == 0 && m.carried.empty() ? kFirstVersion : kVersion);
   Field(out, 's', Hex(m.scope));
   Field(out, 'r', std::to_string(m.recipe));
   Field(out, 'i', Hex(m.source_identity));
@@ -108,31 +112,48 @@ std::string Header(const CommitMetadata& m) {
   Field(out, 'b', Join(Begun(m)));
   Field(out, 'k', Join(skipped));
   Field(out, 'n', Join(totals));
-  return out;
+  if (m.uncertain != 0) {
+    Field(out, 'u', std::to_string(m.uncertain));
+  }
+  return out + m.carried;
 }
 
-// Hands out the fields in their fixed order.
+// The fields by their names. Names of several letters are for versions to come.
 class Fields {
  public:
-  explicit Fields(std::string_view text) : text_(text) {}
-  std::optional<std::string_view> Next(char name) {
-    if (text_.size() < 2 || text_[0] != name || text_[1] != '=') {
+  // False: no list of fields, or one field twice.
+  bool Read(std::string_view text) {
+    for (size_t end = 0; !text.empty(); text.remove_prefix(end)) {
+      end = std::min(text.find(' '), text.size() - 1) + 1;
+      const std::string_view field = text.substr(0, end);
+      const size_t equals = field.find('=');
+      if (equals == 0 || equals == field.npos ||
+          !fields_.emplace(field.substr(0, equals), field).second) {
+        return false;
+      }
+    }
+    return true;
+  }
+  std::optional<std::string_view> Take(char name) {
+    const auto found = fields_.find({&name, 1});
+    if (found == fields_.end()) {
       return std::nullopt;
     }
-    const size_t end = text_.find(' ');
-    const std::string_view value = text_.substr(2, end == std::string_view::npos ? end : end - 2);
-    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+    std::string_view value = found->second.substr(2);
+    value.remove_suffix(value.ends_with(' ') ? 1 : 0);
+    fields_.erase(found);
     return value;
   }
-  bool empty() const { return text_.empty(); }
+  // Those that were not taken, each with its space.
+  const std::map<std::string_view, std::string_view>& rest() const { return fields_; }
 
  private:
-  std::string_view text_;
+  std::map<std::string_view, std::string_view> fields_;
 };
 
 bool ReadNumbers(Fields& fields, CommitMetadata& m) {
   const auto read = [&](char name, auto parse) {
-    const auto text = fields.Next(name);
+    const auto text = fields.Take(name);
     return text ? parse(*text) : std::nullopt;
   };
   const auto scope = read('s', ParseHex);
@@ -159,7 +180,7 @@ bool ReadNumbers(Fields& fields, CommitMetadata& m) {
 bool ReadLists(Fields& fields, CommitMetadata& m) {
   constexpr size_t kTotals = 5;
   const auto read = [&](char name, size_t most) {
-    const auto text = fields.Next(name);
+    const auto text = fields.Take(name);
     return text ? Split(*text, most) : std::nullopt;
   };
   auto begun = read('b', kMaxAbandoned);
@@ -193,6 +214,11 @@ std::optional<OffsetMap> ReadMap(std::optional<std::string_view> text, int64_t o
 bool Within(const OffsetMap& part, const OffsetMap& whole) {
   return std::all_of(part.ranges().begin(), part.ranges().end(),
                      [&](const OffsetMap::Range& range) { return whole.Contains(range); });
+}
+
+// Of an unknown field: no version without it may go on from the commit.
+bool IsRequired(std::string_view name) {
+  return ONCEMQ_MUTANT("required-field-carried") ? false : name[0] >= 'A' && name[0] <= 'Z';
 }
 
 std::string Checksum(std::string_view body) {
@@ -238,36 +264,50 @@ std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset) {
 }
 
 Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset) {
+  const auto refused = [](std::string why) {
+    return Error{Code::kInvalid, Effect::kNone, std::move(why)};
+  };
   if (!text.starts_with(kAnyVersion)) {
     return Error{Code::kNotFound, Effect::kNone, "the commit was not made by oncemq"};
   }
-  if (!text.starts_with(kPrefix)) {
-    return Error{Code::kInvalid, Effect::kNone, "the commit was made by an unknown version"};
+  if (!text.starts_with(kFirstVersion) && !text.starts_with(kVersion)) {
+    return refused("the commit was written by a newer version of oncemq (" +
+                   std::string(text.substr(0, std::min(text.find(' '), kVersion.size() + 8))) +
+                   "); run that version, since this one would lose what it says");
   }
-  const Error damaged{Code::kCorrupt, Effect::kNone, "the commit metadata is damaged"};
-  if (text.size() > kMaxCommitMetadata || text.size() < kPrefix.size() + kChecksum) {
-    return damaged;
+  if (text.size() > kMaxCommitMetadata || text.size() < kVersion.size() + kChecksum ||
+      !text.ends_with(" x=" + Checksum(text.substr(0, text.size() - kChecksum)))) {
+    return Error{Code::kCorrupt, Effect::kNone, "the commit metadata is damaged"};
   }
   const std::string_view body = text.substr(0, text.size() - kChecksum);
-  if (text.substr(body.size()) != " x=" + Checksum(body)) {
-    return damaged;
-  }
+  const Error strange = refused("the commit metadata has values that this version cannot read");
   CommitMetadata metadata;
-  Fields fields(body.substr(kPrefix.size()));
-  if (!ReadNumbers(fields, metadata) || !ReadLists(fields, metadata)) {
-    return damaged;
+  Fields fields;
+  if (!fields.Read(body.substr(kVersion.size())) || !ReadNumbers(fields, metadata) ||
+      !ReadLists(fields, metadata)) {
+    return strange;
   }
-  const auto incarnation_text = fields.Next('w');  // only where there is any, likewise the next
-  const auto incarnation = ParseHex(incarnation_text.value_or("0"));
-  const auto not_done_text = fields.Next('p');
-  auto not_done = ReadMap(not_done_text.value_or(""), offset);
-  auto map = ReadMap(fields.Next('m'), offset);
-  if (!incarnation || !not_done || !map || !fields.empty() || !Within(*not_done, *map)) {
-    return damaged;
+  const auto uncertain = ParseDecimal(fields.Take('u').value_or("0"));
+  const auto incarnation = ParseHex(fields.Take('w').value_or("0"));
+  auto not_done = ReadMap(fields.Take('p').value_or(""), offset);
+  auto map = ReadMap(fields.Take('m'), offset);
+  if (!uncertain || *uncertain < 0 || *uncertain > kMaxCount || !incarnation || !not_done || !map ||
+      !Within(*not_done, *map)) {
+    return strange;
   }
+  metadata.uncertain = *uncertain;
   metadata.incarnation = *incarnation;
   metadata.not_done = std::move(*not_done);
   metadata.map = std::move(*map);
+  for (const auto& [name, field] : fields.rest()) {
+    if (IsRequired(name) || metadata.carried.size() + field.size() > kMaxCarried) {
+      return refused(
+          "the commit was written by a newer version of oncemq: this one does not know "
+          "its field " +
+          std::string(name.substr(0, 32)) + "; run that version");
+    }
+    metadata.carried += field;
+  }
   return metadata;
 }
 

@@ -159,6 +159,7 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .map_full = state.MapFull(),
           .suspect_to = state.suspect_to(),
           .totals = state.facts().metadata.totals,
+          .uncertain = state.facts().metadata.uncertain,
           .counts = state.counts,
           .retrying = impl_->retries_.count(partition)};
 }

@@ -54,7 +54,9 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
       if (current && !delivery.again) {
-        partition.Finish(delivery.arrival, VerdictOf(settlement));
+        const bool uncertain =
+            ONCEMQ_MUTANT("uncertain-not-committed") ? false : settlement.uncertain;
+        partition.Finish(delivery.arrival, VerdictOf(settlement), uncertain);
       }
       delivery.finished = true;
       retries_.Forget(settlement.slot, delivery.partition, delivery.offset);

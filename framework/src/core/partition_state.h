@@ -62,8 +62,9 @@ class PartitionState {
   }
   bool Current(uint32_t epoch) const { return phase_ != PartitionPhase::kNone && epoch == epoch_; }
 
-  void Finish(uint32_t arrival, Verdict verdict) {
+  void Finish(uint32_t arrival, Verdict verdict, bool uncertain) {
     frontier_.Finish(arrival, verdict);
+    facts_.metadata.uncertain += uncertain ? 1 : 0;
     dirty_ = true;
   }
 

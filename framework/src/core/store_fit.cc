@@ -97,6 +97,7 @@ Status BeginAgain(Assignment& assignment) {
   assignment.AddNotice("the store has lost its effects, up to " + Position(facts.start) +
                        ": they are handled again from " + Position(since));
   facts.metadata.totals = {};
+  facts.metadata.uncertain = 0;
   facts.metadata.map = {};
   facts.metadata.not_done = {};
   facts.start = facts.read_from = facts.known_from = since;
@@ -128,7 +129,8 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   }
   auto metadata = DecodeCommit(known.metadata, known.offset);
   if (!metadata) {
-    return Incident("what the store says of its last commit cannot be read");
+    return Incident("what the store says of its last commit cannot be read: " +
+                    metadata.error().message);
   }
   if (metadata->since != facts.metadata.since && !nothing_done &&
       !ONCEMQ_MUTANT("announced-before-the-reset")) {

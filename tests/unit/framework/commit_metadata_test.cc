@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/hash.h"
 #include "oncemq/framework/assignment.h"
 
 namespace oncemq {
@@ -69,8 +71,76 @@ TEST(CommitMetadata, ForeignTextIsNotOursWhateverItIs) {
   EXPECT_EQ(DecodeCommit("set by hand", 0).error().code, Code::kNotFound);
 }
 
-TEST(CommitMetadata, ANewerVersionIsRefusedNotGuessed) {
-  EXPECT_EQ(DecodeCommit("oncemq/2 anything", 0).error().code, Code::kInvalid);
+// Whatever `fields` a version to come writes into the commit of the sample.
+std::string Newer(const std::string& fields, std::string_view version = "oncemq/2 ") {
+  std::string text = EncodeCommit(Sample(), 100);
+  text.resize(text.rfind(" x="));
+  text.replace(0, version.size(), version);
+  text.insert(text.find("m="), fields);
+  return text + " x=" + Hex(Crc32c(text)).substr(8);
+}
+
+TEST(CommitMetadata, ANewerVersionIsRefusedByName) {
+  const auto read = DecodeCommit(Newer("", "oncemq/3 "), 100);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalid);
+  EXPECT_NE(read.error().message.find("newer version of oncemq (oncemq/3)"), std::string::npos);
+  EXPECT_EQ(DecodeCommit("oncemq/20 anything", 0).error().code, Code::kInvalid);
+}
+
+TEST(CommitMetadata, AnOptionalFieldOfANewerVersionIsCarriedUnchanged) {
+  const auto read = DecodeCommit(Newer("z=5 later=a,b "), 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  CommitMetadata expected = Sample();
+  expected.carried = "later=a,b z=5 ";
+  EXPECT_EQ(*read, expected);
+  const auto again = DecodeCommit(EncodeCommit(*read, 100), 100);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, expected);
+}
+
+TEST(CommitMetadata, ARequiredFieldOfANewerVersionIsRefusedByName) {
+  const auto read = DecodeCommit(Newer("Journal=7 z=5 "), 100);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalid);
+  EXPECT_NE(read.error().message.find("field Journal"), std::string::npos);
+}
+
+TEST(CommitMetadata, MoreThanCanBeCarriedIsRefusedRatherThanDropped) {
+  const auto read = DecodeCommit(Newer("z=" + std::string(600, '1') + " "), 100);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalid);
+}
+
+// Bytes as version 1 wrote them: the sample, and a commit of an unclean owner with all else.
+constexpr char kFirstFormat[] =
+    "oncemq/1 s=0000000000001234 r=3 i=000000000000feed o=00060a24181e4001 a=5 t=120 "
+    "c=1 b=101,107 k=10,20,30,31 n=70,12,0,3,11 m=AwM x=ed050daa";
+constexpr char kFirstUnclean[] =
+    "oncemq/1 s=0000000000000007 r=1 i=0000000000000009 o=0000000000000001 a=0 t=260 "
+    "c=0 b=250,130 k= n=100,0,0,2,0 w=0000000000000abc p=DAE m=Cgo x=babf96d5";
+
+TEST(CommitMetadata, TheBytesOfTheFirstFormatAreReadAndWrittenAsBefore) {
+  const auto read = DecodeCommit(kFirstFormat, 100);
+  ASSERT_TRUE(read) << ToString(read.error());
+  EXPECT_EQ(*read, Sample());
+  EXPECT_EQ(EncodeCommit(Sample(), 100), kFirstFormat)
+      << "a member of version 1 can go on where nothing new has to be said";
+  const auto unclean = DecodeCommit(kFirstUnclean, 100);
+  ASSERT_TRUE(unclean) << ToString(unclean.error());
+  EXPECT_EQ(unclean->inherited, 130);
+  EXPECT_EQ(unclean->incarnation, 0xabcu);
+  EXPECT_EQ(EncodeCommit(*unclean, 100), kFirstUnclean);
+}
+
+TEST(CommitMetadata, UncertainCallsAreReadBackAndRaiseTheVersion) {
+  CommitMetadata metadata = Sample();
+  metadata.uncertain = 67;
+  const std::string text = EncodeCommit(metadata, 100);
+  EXPECT_TRUE(text.starts_with("oncemq/2 ")) << text;
+  const auto read = DecodeCommit(text, 100);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, metadata);
 }
 
 TEST(CommitMetadata, AnyChangedByteIsNoticed) {
@@ -88,7 +158,7 @@ TEST(CommitMetadata, NumbersAndListsThatNobodyOfUsWritesAreRefused) {
     CommitMetadata metadata = Sample();
     change(metadata);
     const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
-    return !read && read.error().code == Code::kCorrupt;
+    return !read && read.error().code == Code::kInvalid;
   };
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.own = UINT64_MAX; }));
   EXPECT_TRUE(refused([](CommitMetadata& m) { m.totals.skipped = INT64_MAX; }));
@@ -111,14 +181,14 @@ TEST(CommitMetadata, WhatIsFinishedButNotDoneIsReadBack) {
   EXPECT_EQ(*read, metadata);
 }
 
-TEST(CommitMetadata, WhatIsNotDoneAndNotInTheMapIsDamage) {
+TEST(CommitMetadata, WhatIsNotDoneAndNotInTheMapIsRefused) {
   CommitMetadata metadata = Sample();
   metadata.map = {};
   metadata.map.Append(110, 120);
   metadata.not_done.Append(119, 121);
   const auto read = DecodeCommit(EncodeCommit(metadata, 100), 100);
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, Code::kCorrupt);
+  EXPECT_EQ(read.error().code, Code::kInvalid);
 }
 
 TEST(CommitMetadata, AMapWithinItsBudgetFitsInTheBrokersLimit) {
@@ -248,6 +318,16 @@ TEST(ResolveAssignment, ADamagedMapIsIgnoredAndTheOffsetKept) {
   const auto assignment = ResolveAssignment({100, text}, {0, 500}, Rules());
   ASSERT_TRUE(assignment);
   EXPECT_TRUE(assignment->facts.metadata.map.empty());
+}
+
+TEST(ResolveAssignment, ACommitOfANewerVersionIsNoReset) {
+  const auto refused = ResolveAssignment({100, Newer("Journal=7 ")}, {0, 500}, Rules());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  const auto goes_on = ResolveAssignment({100, Newer("z=5 ")}, {0, 500}, Rules());
+  ASSERT_TRUE(goes_on);
+  EXPECT_EQ(goes_on->facts.metadata.totals, Sample().totals);
+  EXPECT_TRUE(goes_on->notice.empty());
 }
 
 TEST(ResolveAssignment, ACommitBeyondTheLogMeansAnotherLog) {

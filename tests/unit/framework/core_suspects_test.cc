@@ -76,6 +76,23 @@ TEST_F(CoreSuspects, WhatAnEarlierOwnerMayHaveBegunIsTold) {
   EXPECT_EQ(core_.Status(0).suspect_to, -1) << "all of it is settled";
 }
 
+TEST_F(CoreSuspects, CommitsCountUncertainMessagesOverAllOwners) {
+  AssignFacts facts = From(10, 10, 12);
+  facts.metadata.uncertain = 5;  // of owners that are gone
+  EXPECT_EQ(Begin(facts).uncertain, 5);
+  AdmitAll(10, 13);
+  for (const RunItem& item : Take()) {
+    Settlement settlement;
+    settlement.slot = item.slot;
+    settlement.ticket = item.ticket;
+    settlement.fate = Fate::kApplied;
+    settlement.uncertain = item.touched;
+    Settle(settlement);
+  }
+  EXPECT_EQ(GiveBack().uncertain, 7);
+  EXPECT_EQ(core_.Status(0).uncertain, 7);
+}
+
 TEST_F(CoreSuspects, WhatTheWindowKnowsIsNotToldBesides) {
   AssignFacts facts = From(10, 10, 20);
   facts.told_below = 12;

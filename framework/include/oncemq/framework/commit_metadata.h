@@ -38,10 +38,13 @@ struct CommitMetadata {
   // owner may have begun messages of which the window of this one knows nothing; 0: none.
   std::optional<int64_t> reserved;
   int64_t inherited = 0;
-  OffsetMap skipped;   // ranges that an operator passed over: not finished
-  Totals totals;       // of the finished offsets: below the commit, and in the map
-  OffsetMap map;       // finished above the commit
-  OffsetMap not_done;  // of these, refused or parked: nobody may take their ids for done (rule 4)
+  OffsetMap skipped;  // ranges that an operator passed over: not finished
+  Totals totals;      // of the finished offsets: below the commit, and in the map
+  // Of these offsets, by all owners since `since`: calls that may have made an effect twice.
+  int64_t uncertain = 0;
+  std::string carried;  // optional fields of a newer version, as they were written
+  OffsetMap map;        // finished above the commit
+  OffsetMap not_done;   // of these, refused or parked: nobody may take their ids for done (rule 4)
 
   friend bool operator==(const CommitMetadata&, const CommitMetadata&) = default;
 };
@@ -54,11 +57,15 @@ bool MapFits(const FrontierSnapshot& snapshot, const CommitMetadata& metadata);
 // offsets unfinished.
 void CloseUpSkipped(CommitMetadata& metadata);
 
-// Precondition: MapFits().
+// Precondition: MapFits(). Without `uncertain` and `carried` members of version 1 read it, too.
 std::string EncodeCommit(const CommitMetadata& metadata, int64_t offset);
 
-// kNotFound: not ours at all; kInvalid: ours, of a version that we do not know; kCorrupt: ours and
-// damaged, or with numbers and lists that nobody of us writes.
+// kNotFound: not ours at all. kInvalid: a newer version wrote it, or it holds values outside their
+// bounds, so the partition must not start. kCorrupt: its checksum does not match.
+//
+// A field with a capital initial is required: a version without it refuses the commit. Any other
+// unknown field is carried: this version writes it again unchanged. So a field that turns false
+// when an older member repeats it must be required.
 Result<CommitMetadata> DecodeCommit(std::string_view text, int64_t offset);
 
 }  // namespace oncemq

@@ -190,6 +190,7 @@ struct PartitionStatus {
   bool map_full = false;    // nothing is admitted until the frontier moves (map_alone)
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
   Totals totals;            // of the last snapshot
+  int64_t uncertain = 0;    // beside the totals, as of CommitMetadata
   DeliveryCounts counts;
   uint32_t retrying = 0;  // of the open ones: their handler asked for another attempt
 };
