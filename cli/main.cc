@@ -27,6 +27,7 @@
 #include "window_change_command.h"
 #include "window_command.h"
 #include "window_stat_command.h"
+#include "window_uncertain_command.h"
 
 namespace oncemq {
 namespace {
@@ -41,6 +42,7 @@ struct Arguments {
   ServicePlace place;     // of the commands that may ask a running service
   std::string directory;  // of stores, where no service runs
   WindowShowArguments show;
+  WindowUncertainArguments uncertain;
   WindowChangeArguments change;
   GateArguments gate;
   LockArguments lock;
@@ -188,6 +190,7 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
       "Examples:\n"
       "  oncemq window stat -c service.yaml\n"
       "  oncemq window show ID --socket /run/payments/admin.sock\n"
+      "  oncemq window uncertain --since 24h -c service.yaml\n"
       "  oncemq window forget ID --why 'refund booked twice' -c service.yaml");
   CLI::App* stat = window->add_subcommand("stat", "What it holds, store by store");
   AddWindowPlace(*stat, arguments);
@@ -195,6 +198,15 @@ void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   show->add_option("id", arguments.show.id, "The id")->required();
   show->add_flag("--hex", arguments.show.hex, "The id is given as hex digits, two for each byte");
   AddWindowPlace(*show, arguments);
+  CLI::App* uncertain = window->add_subcommand(
+      "uncertain", "List the messages whose effect may have happened more than once");
+  uncertain->add_option("--since", arguments.uncertain.since,
+                        "With a call since then: 24h before now, or 2026-11-27T10:00:00Z");
+  AddWindowPlace(*uncertain, arguments);
+  actions.push_back({uncertain, [&] {
+                       arguments.uncertain.json = arguments.json;
+                       return WindowUncertainCommand(arguments.window_place(), arguments.uncertain);
+                     }});
   actions.push_back(
       {stat, [&] { return WindowStatCommand(arguments.window_place(), arguments.json); }});
   actions.push_back({show, [&] {

@@ -65,6 +65,11 @@ std::string UnprotectedText(const ordered_json& partition) {
   return lasts ? ", its window has lost ids and lacks some still" : "";
 }
 
+std::string UncertainText(const ordered_json& partition) {
+  const std::string uncertain = PartOf(partition, "uncertain");
+  return uncertain == "?" || uncertain == "0" ? "" : ", of these uncertain " + uncertain;
+}
+
 std::string PartitionText(const ordered_json& partition) {
   std::string out = PartOf(partition, "topic") + " [" + PartOf(partition, "partition") +
                     "]: " + StateOf(partition);
@@ -78,7 +83,7 @@ std::string PartitionText(const ordered_json& partition) {
          PartOf(partition, "next_offset") +
          (suspect_to == "?" || suspect_to == "-1" ? "" : ", uncertain below " + suspect_to) +
          UnprotectedText(partition) + LagText(partition) + ", in total " +
-         Sum(partition, "totals", " + ") + "\n" + HeldText(partition);
+         Sum(partition, "totals", " + ") + UncertainText(partition) + "\n" + HeldText(partition);
 }
 
 // Whether the partition's own line says it.
@@ -101,7 +106,7 @@ std::string StatusText(const ordered_json& status) {
   const auto counts = status.find("counts");
   out += "deliveries " + (counts == status.end() ? "?" : PartOf(*counts, "deliveries")) + " = " +
          Sum(status, "counts", " + ") + "\n";
-  out += "beside them: " + Sum(status, "beside", ", ") + "\n";
+  out += "beside them, in this process since its start: " + Sum(status, "beside", ", ") + "\n";
   const auto beside = status.find("beside");
   const std::string uncertain = beside == status.end() ? "?" : PartOf(*beside, "uncertain");
   out += uncertain == "?" || uncertain == "0" ? "" : kUncertainMeans;

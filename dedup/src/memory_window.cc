@@ -144,7 +144,22 @@ Status MemoryWindow::Peek(std::span<const std::string_view> ids, std::span<Marke
     return fit;
   }
   MutexLock lock(mutex_);
-  return Apply(ids, views);
+  const Status looked = Apply(ids, views);
+  for (size_t i = 0; looked && i < ids.size(); i++) {
+    views[i].uncertain |= views[i].state != MarkerState::kNone && uncertain_.Has(ids[i]);
+  }
+  return looked;
+}
+
+Status MemoryWindow::RecordUncertain(std::span<const UncertainCall> calls) {
+  MutexLock lock(mutex_);
+  uncertain_.Record(calls, clock_.Wall());
+  return {};
+}
+
+Result<std::vector<UncertainRecord>> MemoryWindow::ListUncertain(WallTime since) {
+  MutexLock lock(mutex_);
+  return uncertain_.Since(since);
 }
 
 Result<std::unique_ptr<Window>> OpenMemoryWindow(const MemoryWindowOptions& options,

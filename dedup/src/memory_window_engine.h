@@ -15,6 +15,7 @@
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/dedup/memory_window.h"
+#include "uncertain_calls.h"
 
 namespace oncemq {
 
@@ -38,6 +39,8 @@ class MemoryWindow final : public Window {
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> answers) override;
   Status Restore(std::span<const RestoreRequest> requests, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override;
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
 
  private:
   // Finished ids of the engine, in memory.
@@ -82,6 +85,7 @@ class MemoryWindow final : public Window {
   DoneIds done_ GUARDED_BY(mutex_);
   Finished finished_ GUARDED_BY(mutex_);
   MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
+  UncertainCalls uncertain_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

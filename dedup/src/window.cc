@@ -78,6 +78,14 @@ Status Window::CompleteWith(EffectBatch&, std::span<const CompleteRequest>, std:
   return Error{Code::kInvalid, Effect::kNone, "this window keeps no effects"};
 }
 
+Status Window::RecordUncertain(std::span<const UncertainCall>) {
+  return {};
+}
+
+Result<std::vector<UncertainRecord>> Window::ListUncertain(WallTime) {
+  return Error{Code::kInvalid, Effect::kNone, "this window keeps no record of uncertain calls"};
+}
+
 Status Window::ForgetByHand(std::span<const std::string_view>, std::span<Change>) {
   return Error{Code::kInvalid, Effect::kNone, "this window forgets no id by hand"};
 }

@@ -45,6 +45,12 @@ class ClientWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return store_->Peek(ids, views);
   }
+  Status RecordUncertain(std::span<const UncertainCall> calls) override {
+    return store_->RecordUncertain(calls);
+  }
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
+    return store_->ListUncertain(since);
+  }
 
  private:
   const WindowCapabilities capabilities_;

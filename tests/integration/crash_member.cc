@@ -3,7 +3,8 @@
 // crash_member BROKERS GROUP TOPIC DIR NUMBER WINDOW (OpenTestWindow)
 // Its window lives and dies with it, or lies on the disk below DIR: of a WINDOW that ends with
 // "-apart" below a directory of its own, as on a host of its own; "opaque-redis": in the Redis at
-// ONCEMQ_REDIS_URL, with ids that partitions own. SIGUSR1: the next call of its
+// ONCEMQ_REDIS_URL, with ids that partitions own; "opaque-redis-crossing": there, with ids that
+// cross; "opaque-postgres": in the PostgreSQL at ONCEMQ_POSTGRES_URL. SIGUSR1: the next call of its
 // handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
 // when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before its effect.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
@@ -19,6 +20,9 @@
 #include "ledger_rows.h"
 #include "run_verdict.h"
 #include "running_member.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/dedup/postgres_window.h"
+#endif
 #ifdef ONCEMQ_WITH_REDIS
 #include "oncemq/dedup/redis_window.h"
 #endif
@@ -35,10 +39,22 @@ int64_t NumberOf(const char* name, int64_t otherwise) {
 
 std::unique_ptr<Window> OpenWindow(const std::string& kind, const std::filesystem::path& dir,
                                    [[maybe_unused]] const std::string& group) {
+  [[maybe_unused]] constexpr WindowTimes kQuick{.lease = milliseconds(3'000),
+                                                .max_lease = milliseconds(60'000),
+                                                .handler_timeout = milliseconds(2'000)};
 #ifdef ONCEMQ_WITH_REDIS
-  if (kind == "opaque-redis") {
+  if (kind.starts_with("opaque-redis")) {
     return *OpenRedisWindow(std::getenv("ONCEMQ_REDIS_URL"),
-                            {.scope = group, .level = Level::kOpaque, .partition_owned = true});
+                            {.scope = group,
+                             .level = Level::kOpaque,
+                             .partition_owned = kind == "opaque-redis",
+                             .times = kQuick});
+  }
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+  if (kind == "opaque-postgres") {
+    return *OpenPostgresWindow(std::getenv("ONCEMQ_POSTGRES_URL"),
+                               {.scope = group, .level = Level::kOpaque, .times = kQuick});
   }
 #endif
   return OpenTestWindow(kind, dir);
@@ -136,6 +152,7 @@ int Main(char** words) {
       OpenWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir, words[2]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.one_host = !apart;
+  options.renew_every = milliseconds(1'000);  // a third of the shortest lease
   options.core.session_timeout = milliseconds(NumberOf("ONCEMQ_SESSION_MS", 4'000));
   options.core.session_margin =
       std::min(options.core.session_margin, options.core.session_timeout / 4);

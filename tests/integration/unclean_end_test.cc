@@ -6,11 +6,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "guarded_target.h"
+#include "oncemq/dedup/store_look.h"
+#include "oncemq/framework/commit_metadata.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/dedup/postgres_window.h"
+#include "support/postgres_server.h"
+#endif
+#ifdef ONCEMQ_WITH_REDIS
+#include "oncemq/dedup/redis_window.h"
+#endif
 #include "member_process.h"
 #include "storm.h"
 #include "support/eventually.h"
@@ -35,10 +47,18 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     ONCEMQ_REQUIRE_KAFKA();
 #ifdef ONCEMQ_WITH_REDIS
-    if (GetParam() == "opaque-redis") {
+    if (GetParam().starts_with("opaque-redis")) {
       ONCEMQ_REQUIRE_REDIS();
       server_ = RedisServer::Start();
       environment_["ONCEMQ_REDIS_URL"] = server_->url();
+    }
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+    if (GetParam() == "opaque-postgres") {
+      ONCEMQ_REQUIRE_POSTGRES();
+      database_ = PostgresServer::Start();
+      ASSERT_TRUE(MigratePostgresWindow(database_->url(), "oncemq"));
+      environment_["ONCEMQ_POSTGRES_URL"] = database_->url();
     }
 #endif
     const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
@@ -63,6 +83,19 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(Eventually(seconds(60), [&] { return CallsOf(number) >= kCallsBeforeTheEnd; }))
         << LogOfMember(place_, number);
     return member;
+  }
+  // After an effect, before the window knows of it.
+  void KillInsideACall() {
+    const auto member = StartWorking();
+    member->Signal(SIGUSR2);
+    const auto hangs = [&] {
+      const auto& calls = Calls();
+      return std::any_of(calls.begin(), calls.end(), [&](const CallRecord& call) {
+        return call.kind == CallRecord::kHangs && call.member == started_ - 1;
+      });
+    };
+    EXPECT_TRUE(Eventually(seconds(30), hangs)) << LogOfMember(place_, started_ - 1);
+    member->Kill9();
   }
   // The last one does the rest, and leaves in order.
   void DoTheRest() {
@@ -120,6 +153,53 @@ class KafkaUncleanEnd : public ::testing::TestWithParam<std::string> {
     return repeated;
   }
 
+  // As `oncemq window uncertain` does.
+  std::vector<UncertainRecord> ListUncertain() {
+    std::unique_ptr<Window> window;
+#ifdef ONCEMQ_WITH_REDIS
+    if (server_) {
+      window = *OpenRedisWindow(server_->url(), {.scope = place_.group,
+                                                 .level = Level::kOpaque,
+                                                 .partition_owned = GetParam() == "opaque-redis",
+                                                 .look_only = true});
+    }
+#endif
+#ifdef ONCEMQ_WITH_POSTGRES
+    if (database_) {
+      window = *OpenPostgresWindow(
+          database_->url(), {.scope = place_.group, .level = Level::kOpaque, .look_only = true});
+    }
+#endif
+    if (window) {
+      return *window->ListUncertain({});
+    }
+    std::vector<UncertainRecord> all;
+    for (const std::string& store : FindStores(dir_.path() / "stores")) {
+      const auto look = *StoreLook::Open(store, SystemClock::Instance());
+      const auto records = *look->ListUncertain({});
+      all.insert(all.end(), records.begin(), records.end());
+    }
+    return all;
+  }
+  // Ids that were called more than once and are not on the list.
+  int64_t UnlistedRepeats() {
+    std::set<std::string> listed;
+    for (const UncertainRecord& record : ListUncertain()) {
+      EXPECT_EQ(record.topic, place_.topic);
+      listed.insert(record.id);
+    }
+    std::map<uint32_t, int> calls;
+    int64_t unlisted = 0;
+    for (const CallRecord& call : Calls()) {
+      const bool repeats = call.kind == CallRecord::kCalled && calls[call.id]++ == 1;
+      unlisted += repeats && !listed.contains(std::to_string(call.id)) ? 1 : 0;
+    }
+    return unlisted;
+  }
+
+#ifdef ONCEMQ_WITH_POSTGRES
+  std::unique_ptr<PostgresServer> database_;
+#endif
 #ifdef ONCEMQ_WITH_REDIS
   std::unique_ptr<RedisServer> server_;
 #endif
@@ -163,17 +243,45 @@ TEST_P(KafkaUncleanEnd, ACleanHandOverCountsNothing) {
   EXPECT_THAT(LogOfMember(place_, 1), Not(HasSubstr("a former owner may have begun")));
 }
 
+class KafkaUncertainList : public KafkaUncleanEnd {};
+
+// The count of the last member covers its own calls. Record and commit cover those of the dead.
+TEST_P(KafkaUncertainList, CoversEveryRepeatedCallAfterTheOwnerAndItsHeirWereKilled) {
+  KillInsideACall();
+  KillInsideACall();
+  DoTheRest();
+  const int64_t repeated = RepeatedCalls();
+  RecordProperty("repeated", std::to_string(repeated));
+  EXPECT_GT(repeated, 0) << "nothing was repeated: the test is blind";
+  EXPECT_EQ(UnlistedRepeats(), 0) << "of " << repeated;
+  const auto commits = KafkaAdmin(place_.bootstrap).Committed(place_.group, place_.topic);
+  const auto metadata = DecodeCommit(commits.at(0).metadata, commits.at(0).offset);
+  ASSERT_TRUE(metadata) << ToString(metadata.error());
+  EXPECT_GT(metadata->uncertain, 0);
+  EXPECT_THAT(LogOfMember(place_, 1) + LogOfMember(place_, 2),
+              HasSubstr("this call may repeat an effect of an earlier attempt"));
+}
+
 std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
-  return info.param == "opaque-apart"    ? "OnDisk"
-         : info.param == "opaque-memory" ? "InMemory"
-                                         : "InRedis";
+  return info.param == "opaque-memory"           ? "InMemory"
+         : info.param == "opaque-redis"          ? "InRedis"
+         : info.param == "opaque-redis-crossing" ? "CrossingInRedis"
+         : info.param == "opaque-postgres"       ? "InPostgres"
+                                                 : "OnDisk";
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, KafkaUncleanEnd,
                          ::testing::Values("opaque-apart", "opaque-memory"), NameOfWindow);
 #ifdef ONCEMQ_WITH_REDIS
 INSTANTIATE_TEST_SUITE_P(Server, KafkaUncleanEnd, ::testing::Values("opaque-redis"), NameOfWindow);
+INSTANTIATE_TEST_SUITE_P(Redis, KafkaUncertainList,
+                         ::testing::Values("opaque-redis", "opaque-redis-crossing"), NameOfWindow);
 #endif
+#ifdef ONCEMQ_WITH_POSTGRES
+INSTANTIATE_TEST_SUITE_P(Postgres, KafkaUncertainList, ::testing::Values("opaque-postgres"),
+                         NameOfWindow);
+#endif
+INSTANTIATE_TEST_SUITE_P(Disk, KafkaUncertainList, ::testing::Values("opaque"), NameOfWindow);
 
 }  // namespace
 }  // namespace oncemq::testing

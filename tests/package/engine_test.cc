@@ -46,6 +46,12 @@ class StrangersWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return inner_->Peek(ids, views);
   }
+  Status RecordUncertain(std::span<const UncertainCall> calls) override {
+    return inner_->RecordUncertain(calls);
+  }
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
+    return inner_->ListUncertain(since);
+  }
 
  private:
   const std::unique_ptr<Window> inner_;

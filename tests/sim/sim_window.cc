@@ -205,6 +205,18 @@ void SimWindow::Renew(ActorId who, std::span<const RenewRequest> requests, Done<
   Send<RenewRequest, Change>(who, requests, Op::kRenew, &Window::Renew, {}, std::move(done));
 }
 
+void SimWindow::RecordUncertain(ActorId who, std::span<const UncertainCall> calls,
+                                std::function<void()> applied,
+                                std::function<void(const Status&)> done) {
+  const bool answers = Draw() == Trouble::kFine;
+  const Status status = answers ? engine_->RecordUncertain(calls)
+                                : Error{Code::kTimeout, Effect::kUnknown, "no reply"};
+  sometimes_.Count(Situation::kReplyLost, !answers);
+  loop_.Plan(kWorld, OneWay(), std::move(applied));
+  loop_.Plan(who, answers ? 2 * OneWay() : config_.call_timeout,
+             [done = std::move(done), status] { done(status); });
+}
+
 void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
                          std::function<void(const Result<Own>&)> done) {
   const bool comes_late = remote_ && !healed_ && rng_.Chance(config_.raise_late);

@@ -46,6 +46,9 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   void Restore(ActorId who, std::span<const RestoreRequest> requests, std::function<void()> applied,
                Done<Change> done);
   void Renew(ActorId who, std::span<const RenewRequest> requests, Done<Change> done);
+  // Never late: the caller waits for its answer before any handler.
+  void RecordUncertain(ActorId who, std::span<const UncertainCall> calls,
+                       std::function<void()> applied, std::function<void(const Status&)> done);
   void RaiseOwn(ActorId who, int32_t partition, Own floor,
                 std::function<void(const Result<Own>&)> done);
 

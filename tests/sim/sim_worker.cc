@@ -137,6 +137,15 @@ void SimWorker::CallWindow(RunStep step) {
                                changes(&RunMachine::Completed));
     case RunStep::kPark:
       return window_->Park(actor_, machine_.parks(), Inside(step), changes(&RunMachine::Parked));
+    case RunStep::kRecord: {
+      const auto then = [this](const Status& status) {
+        machine_.Recorded(status);
+        Later();
+      };
+      return window_ == nullptr
+                 ? then(Status())
+                 : window_->RecordUncertain(actor_, machine_.uncertain(), Inside(step), then);
+    }
     case RunStep::kClaim:
       NoteClaims();
       return window_->Claim(actor_, machine_.claims(), Inside(step),

@@ -56,6 +56,12 @@ class ShakyWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return inner_->Peek(ids, views);
   }
+  Status RecordUncertain(std::span<const UncertainCall> calls) override {
+    return inner_->RecordUncertain(calls);
+  }
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
+    return inner_->ListUncertain(since);
+  }
 
  private:
   static Error Down() { return {Code::kUnavailable, ::oncemq::Effect::kNone, "down"}; }

@@ -21,6 +21,8 @@ inline constexpr std::string_view kProgressEnd = "progress0";
 inline constexpr std::string_view kKnownPrefix = "known/";
 inline constexpr std::string_view kTimedPrefix = "timed/";  // by id
 inline constexpr std::string_view kTimedEnd = "timed0";
+inline constexpr std::string_view kUncertainPrefix = "uncertain/";  // by id and coordinates
+inline constexpr std::string_view kUncertainEnd = "uncertain0";
 
 enum Family : size_t {
   kFacts,    // the keys above, and one for each bucket

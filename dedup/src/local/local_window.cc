@@ -269,7 +269,8 @@ Status LocalWindow::Restore(std::span<const RestoreRequest> requests, std::span<
 }
 
 Status LocalWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
-  return Apply(ids, views);
+  const Status looked = Apply(ids, views);
+  return looked ? MarkUncertain(ids, views) : looked;
 }
 
 }  // namespace oncemq

@@ -96,6 +96,8 @@ class LocalWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override;
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   void OfferSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 
@@ -168,6 +170,8 @@ class LocalWindow final : public Window {
   Status Write() REQUIRES(mutex_);
   Status WriteNow(bool sync) REQUIRES(mutex_);
   void Fail(const Status& failure) REQUIRES(mutex_);
+  Result<std::vector<UncertainRecord>> ReadUncertain(std::string_view from, std::string_view to);
+  Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
   void ForgetAged() REQUIRES(mutex_);
   // Without the lock, but for the moment in which `ids` lose what has aged.
   void Forget(FinishedIds& ids, const History::Aged& aged, LogTime horizon);
@@ -191,6 +195,7 @@ class LocalWindow final : public Window {
   ProgressTable progress_ GUARDED_BY(mutex_);
   Status failure_ GUARDED_BY(mutex_);  // of the write after which nothing is certain any more
   std::atomic<bool> failed_{false};    // there is one
+  bool uncertain_swept_ GUARDED_BY(mutex_) = false;  // old records went, since the opening
   ConditionVariable forgotten_;
   bool forgetting_ GUARDED_BY(mutex_) = false;
   std::thread forgetter_ GUARDED_BY(mutex_);

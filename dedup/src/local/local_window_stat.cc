@@ -75,6 +75,9 @@ class LocalLook final : public StoreLook {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override {
     return window_->Peek(ids, views);
   }
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
+    return window_->ListUncertain(since);
+  }
 
  private:
   const std::unique_ptr<LocalWindow> window_;
@@ -149,6 +152,25 @@ Result<std::vector<StoreStat>> LocalWindow::Stat() {
     return read.error();
   }
   return std::vector<StoreStat>{std::move(stat)};
+}
+
+Result<std::vector<UncertainRecord>> LocalWindow::ListUncertain(WallTime since) {
+  MutexLock lock(mutex_);
+  if (Status usable = Usable(); !usable) {
+    return usable.error();
+  }
+  auto records = ReadUncertain(kUncertainPrefix, kUncertainEnd);
+  if (!records) {
+    return records;
+  }
+  for (UncertainRecord& record : *records) {
+    record.topic = TopicOf(options_.identity);
+  }
+  std::erase_if(*records, [&](const UncertainRecord& one) { return one.last < since; });
+  std::stable_sort(
+      records->begin(), records->end(),
+      [](const UncertainRecord& a, const UncertainRecord& b) { return a.last < b.last; });
+  return records;
 }
 
 Result<std::unique_ptr<StoreLook>> StoreLook::Open(const std::string& directory,

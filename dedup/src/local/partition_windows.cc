@@ -375,6 +375,44 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
   return {};
 }
 
+Status PartitionWindows::RecordUncertain(std::span<const UncertainCall> calls) {
+  for (const UncertainCall& call : calls) {
+    const auto store = Find(PlaceOf(call));
+    if (!store || *store == nullptr) {
+      return store ? PartitionNotOpen() : store.error();
+    }
+    UncertainCall kept = call;
+    kept.at.source = kKeptSource;
+    if (Status recorded = (*store)->RecordUncertain({&kept, 1}); !recorded) {
+      return recorded;
+    }
+  }
+  return {};
+}
+
+Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime since) {
+  std::vector<UncertainRecord> all;
+  for (const std::shared_ptr<Store>& store : AllStores()) {
+    const auto window = Ready(*store);
+    if (window && *window == nullptr) {
+      continue;
+    }
+    const auto listed = window ? (*window)->ListUncertain(since)
+                               : Result<std::vector<UncertainRecord>>(window.error());
+    if (!listed) {
+      return listed.error();
+    }
+    for (const UncertainRecord& record : *listed) {
+      all.push_back(record);
+      all.back().at.source = store->source;
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const UncertainRecord& a, const UncertainRecord& b) {
+    return a.last < b.last;
+  });
+  return all;
+}
+
 std::vector<std::shared_ptr<PartitionWindows::Store>> PartitionWindows::AllStores() const {
   std::vector<std::shared_ptr<Store>> stores;
   MutexLock lock(mutex_);

@@ -47,6 +47,8 @@ class PartitionWindows final : public Window {
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   // Of whichever open store knows the id.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override;
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   void OfferSocket(const std::string& path) override;
   Result<std::vector<StoreStat>> Stat() override;
 

@@ -571,7 +571,7 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   for (size_t i = 0; i < ids.size(); i++) {
     rows.engine().One(ids[i], rows.At(i), views[i]);
   }
-  return {};
+  return MarkUncertain(ids, views);
 }
 
 }  // namespace oncemq

@@ -79,6 +79,8 @@ class PostgresWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override;
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
@@ -149,6 +151,7 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
+  Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
   void SweepForIdsAlone(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.

@@ -48,6 +48,20 @@ CREATE TABLE IF NOT EXISTS @schema@.window_partitions (
   PRIMARY KEY (scope, source, part)
 ) WITH (fillfactor = 50);
 
+-- One row for each message that a handler was called for although an earlier attempt may have had
+-- its effect. Times are in milliseconds since 1970.
+CREATE TABLE IF NOT EXISTS @schema@.window_uncertain (
+  scope int NOT NULL,
+  id bytea NOT NULL,
+  source bigint NOT NULL,
+  part int NOT NULL,
+  off bigint NOT NULL,
+  attempt bigint NOT NULL,
+  first bigint NOT NULL,
+  last bigint NOT NULL,
+  PRIMARY KEY (scope, id, source, part, off)
+);
+
 -- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. `ends`: of a lease; or of a
 -- done id without a partition (part -1), which is unknown from then on. No index on anything that
 -- changes, so an update stays within its page.

@@ -12,7 +12,9 @@ FROM (VALUES ('window_scopes', 'SELECT'), ('window_scopes', 'INSERT'), ('window_
   ('window_sources', 'SELECT'), ('window_sources', 'INSERT'),
   ('window_partitions', 'SELECT'), ('window_partitions', 'INSERT'),
   ('window_partitions', 'UPDATE'), ('window_ids', 'SELECT'), ('window_ids', 'INSERT'),
-  ('window_ids', 'UPDATE'), ('window_ids', 'DELETE')) AS need (name, privilege)
+  ('window_ids', 'UPDATE'), ('window_ids', 'DELETE'),
+  ('window_uncertain', 'SELECT'), ('window_uncertain', 'INSERT'),
+  ('window_uncertain', 'UPDATE'), ('window_uncertain', 'DELETE')) AS need (name, privilege)
 WHERE NOT has_table_privilege('@schema@.' || need.name, need.privilege)
 
 -- name: find_scope
@@ -192,6 +194,28 @@ DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[])
 -- An operator's act: finished, parked or handed on, and no open claim.
 DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[]) AND state > 1
 RETURNING id
+
+-- name: record_uncertain
+-- In the order of the key, or two batches could wait for each other.
+INSERT INTO @schema@.window_uncertain AS u (scope, id, source, part, off, attempt, first, last)
+SELECT $1, id, source, part, off, max(attempt), @clock@ / 1000, @clock@ / 1000
+FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+  AS v (id, source, part, off, attempt)
+GROUP BY id, source, part, off ORDER BY id, source, part, off
+ON CONFLICT (scope, id, source, part, off) DO UPDATE
+SET attempt = greatest(u.attempt, excluded.attempt), last = excluded.last
+
+-- name: forget_uncertain
+DELETE FROM @schema@.window_uncertain WHERE scope = $1 AND last < @clock@ / 1000 - $2
+
+-- name: list_uncertain
+SELECT u.id, u.source, u.part, u.off, u.attempt, u.first, u.last, s.topic
+FROM @schema@.window_uncertain AS u
+LEFT JOIN @schema@.window_sources AS s ON s.scope = u.scope AND s.source = u.source
+WHERE u.scope = $1 AND u.last >= $2 ORDER BY u.last, u.id, u.source, u.part, u.off
+
+-- name: known_uncertain
+SELECT DISTINCT id FROM @schema@.window_uncertain WHERE scope = $1 AND id = ANY ($2::bytea[])
 
 -- name: raise_own
 -- No row: somebody has $5: a transaction of the present owner, for as long as a handler of it works.

@@ -19,6 +19,8 @@
 --   d:<slice>:<bucket> hash: digest -> record of a finished id
 --   r:<slice>:<bucket> hash: digest -> its result
 --   x:<slice>          hash: n -> ids, partition -> highest offset
+--   u                  hash: digest, or '!' and coordinates -> uncertain calls (uncertain.lua)
+--   ut                 sorted set: the same -> its last uncertain call, in ms
 --   n:<process>        string: how many changes of this process are in the store (rule 31), for a
 --                      week after its last call
 -- A generation is a span of log time. It has one slice, and further ones of more buckets when that

@@ -406,7 +406,8 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
   if (options_.look_only) {
-    return ids.empty() ? Status() : PeekAnnounced(ids, views);
+    const Status looked = ids.empty() ? Status() : PeekAnnounced(ids, views);
+    return looked ? scope_->MarkUncertain(ids, views) : looked;
   }
   std::vector<MarkerView> seen(ids.size());
   for (const PartitionPtr& partition : AllOpen()) {
@@ -415,7 +416,7 @@ Status RedisOwnedWindow::Peek(std::span<const std::string_view> ids, std::span<M
       views[i] = seen[i].state != MarkerState::kNone ? seen[i] : views[i];
     }
   }
-  return {};
+  return scope_->MarkUncertain(ids, views);
 }
 
 // Reads all of it: there is no index but in the memory of the owners.

@@ -46,6 +46,12 @@ class RedisOwnedWindow final : public Window {
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   // Of the partitions that are open here; of a look from outside, of all that was announced.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override {
+    return scope_->RecordUncertain(calls);
+  }
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
+    return scope_->ListUncertain(since);
+  }
   Result<std::vector<StoreStat>> Stat() override;
 
  private:

@@ -322,7 +322,8 @@ Status RedisWindow::Restore(std::span<const RestoreRequest> requests, std::span<
 }
 
 Status RedisWindow::Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) {
-  return Apply(ids, views);
+  const Status looked = Apply(ids, views);
+  return looked ? MarkUncertain(ids, views) : looked;
 }
 
 Status RedisWindow::ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) {

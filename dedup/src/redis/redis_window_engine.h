@@ -52,6 +52,8 @@ class RedisWindow final : public Window {
   Status Announce(std::span<const Announcement> announcements) override;
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Status RecordUncertain(std::span<const UncertainCall> calls) override;
+  Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
@@ -88,6 +90,7 @@ class RedisWindow final : public Window {
   Result<std::string> AskFor(std::span<const Partition> partitions, const RedisScript& script,
                              const ScriptArguments& arguments, int replicas = 0,
                              Belief* under = nullptr);
+  Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
   // Commands that only read. It does not say whether changes were lost.
   Result<std::vector<RedisReply>> Read(std::span<const RedisCommand> commands);
 

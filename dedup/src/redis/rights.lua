@@ -7,7 +7,7 @@ local commands = {
   {'TIME'}, {'SET', key, '', 'PX', 60000}, {'GET', key}, {'MGET', key}, {'EXISTS', key},
   {'DEL', key}, {'HSET', key, 'f', '1'}, {'HGET', key, 'f'}, {'HMGET', key, 'f'},
   {'HGETALL', key}, {'HINCRBY', key, 'f', 1}, {'HDEL', key, 'f'}, {'ZADD', key, 1, 'm'},
-  {'ZRANGE', key, 0, 0},
+  {'ZRANGE', key, 0, 0}, {'ZRANGEBYSCORE', key, 0, 1}, {'ZREM', key, 'm'},
 }
 local stream = key .. 's'
 if ARGV[1] == '1' then

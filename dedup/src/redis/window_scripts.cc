@@ -17,6 +17,7 @@
 #include "settle_lua.h"
 #include "sweep_lua.h"
 #include "trim_lua.h"
+#include "uncertain_lua.h"
 #include "write_lua.h"
 
 namespace oncemq {
@@ -107,6 +108,7 @@ WindowScripts::WindowScripts(std::string_view clock)
       announce(WholeScript(clock, kAnnounceLua)),
       committed(WholeScript(clock, kCommittedLua)),
       sweep(WholeScript(clock, SweepBody())),
+      uncertain(WholeScript(clock, kUncertainLua)),
       append(WholeScript(clock, AppendBody())),
       trim(WholeScript(clock, kTrimLua)),
       scope(WithClock(kScopeLua, clock)),

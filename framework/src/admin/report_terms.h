@@ -22,7 +22,8 @@ Terms TermsOf(const DeliveryCounts& counts);
 Terms TermsOf(const Totals& totals);
 // Below a count of uncertain ones that is not zero.
 inline constexpr char kUncertainMeans[] =
-    "uncertain is an upper bound: at most as many effects may have been made twice\n";
+    "uncertain is an upper bound: at most as many effects may have been made twice; `oncemq window "
+    "uncertain` lists them\n";
 
 // What is reported beside them.
 Terms AttributesOf(const RunReport& report);

@@ -48,6 +48,7 @@ ordered_json StatusOf(const PartitionReport& report) {
                       {"next_offset", status.next_offset},
                       {"suspect_to", status.suspect_to},
                       {"totals", TermsAsJson(TermsOf(status.totals))},
+                      {"uncertain", status.uncertain},
                       {"counts", std::move(counts)}};
   out["unprotected"] = report.unprotected ? UnprotectedAsJson(*report.unprotected) : ordered_json();
   AddHoldups(report, out);
@@ -140,6 +141,28 @@ Result<ordered_json> ShowId(const AdminSubject& subject, const json& arguments) 
   return out;
 }
 
+Result<ordered_json> ListUncertain(const AdminSubject& subject, const json& arguments) {
+  const auto since = arguments.find("since_ms");
+  if (arguments.size() != 1 || since == arguments.end() || !since->is_number_integer()) {
+    return Invalid("say since when, in milliseconds since 1970, in `since_ms`");
+  }
+  if (subject.window == nullptr) {
+    return Invalid("the service has no window: no call is on record");
+  }
+  auto records = subject.window->ListUncertain({since->get<int64_t>() * 1'000});
+  if (!records) {
+    return records.error();
+  }
+  const RunReport report = subject.runtime->Report();
+  for (UncertainRecord& record : *records) {
+    for (const PartitionReport& one : report.partitions) {
+      const bool its = one.begun && one.source == record.at.source;
+      record.topic = record.topic.empty() && its ? one.topic : record.topic;
+    }
+  }
+  return UncertainAsJson(*records);
+}
+
 Result<ordered_json> StatOf(const AdminSubject& subject) {
   Window* const window = subject.window;
   if (window == nullptr) {
@@ -182,6 +205,9 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
        }});
   commands.Add({.name = "window show",
                 .run = [subject](const json& arguments) { return ShowId(subject, arguments); }});
+  commands.Add({.name = "window uncertain", .run = [subject](const json& arguments) {
+                  return ListUncertain(subject, arguments);
+                }});
   commands.Add(
       {.name = "window stat", .run = [subject](const json& arguments) -> Result<ordered_json> {
          if (const Status none = TakesNothing(arguments); !none) {

@@ -2,6 +2,7 @@
 #include "window_json.h"
 
 #include "oncemq/base/bytes.h"
+#include "safe_json.h"
 #include "service_commands.h"
 
 namespace oncemq {
@@ -20,6 +21,23 @@ ordered_json StatAsJson(const PartitionStat& stat) {
           {"known_to", stat.known_to}, {"announced", stat.announced},
           {"frontier", stat.frontier}, {"watermark_ms", TimeAsJson(stat.watermark)},
           {"pins", stat.pins}};
+}
+
+ordered_json RecordAsJson(const UncertainRecord& record) {
+  ordered_json out;
+  if (IsPlainText(record.id)) {
+    out["id"] = record.id;
+  } else {
+    out["id_hex"] = HexOfBytes(record.id);
+  }
+  out["topic"] = record.topic;
+  out["source"] = record.at.source;
+  out["partition"] = record.at.partition;
+  out["offset"] = record.at.offset;
+  out["attempt"] = record.attempt;
+  out["first_ms"] = record.first.micros / 1'000;
+  out["last_ms"] = record.last.micros / 1'000;
+  return out;
 }
 
 }  // namespace
@@ -53,6 +71,19 @@ ordered_json StatAsJson(const StoreStat& stat) {
   for (const PartitionStat& partition : stat.partitions) {
     out["partitions"].push_back(StatAsJson(partition));
   }
+  return out;
+}
+
+ordered_json UncertainAsJson(const std::vector<UncertainRecord>& records) {
+  ordered_json out;
+  out["uncertain"] = ordered_json::array();
+  for (const UncertainRecord& record : records) {
+    if (out["uncertain"].size() == kMostUncertain) {
+      break;
+    }
+    out["uncertain"].push_back(RecordAsJson(record));
+  }
+  out["more"] = records.size() > kMostUncertain;
   return out;
 }
 

@@ -6,12 +6,16 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/dedup/store_stat.h"
 
 namespace oncemq {
 
 nlohmann::ordered_json StatAsJson(const StoreStat& stat);
+// The first kMostUncertain of them: an answer has an end.
+inline constexpr size_t kMostUncertain = 40'000;
+nlohmann::ordered_json UncertainAsJson(const std::vector<UncertainRecord>& records);
 nlohmann::ordered_json MarkerAsJson(std::string_view id, const MarkerView& view);
 
 }  // namespace oncemq

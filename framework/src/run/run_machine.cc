@@ -87,7 +87,7 @@ void RunMachine::Released(const Status& status) {
     case ReleaseRound::kEarlier:
       return RestoreCarried();
     case ReleaseRound::kPrefix:
-      return Handle();
+      return RecordDoubts();
     case ReleaseRound::kLast:
       return FollowOriginals();
   }
@@ -175,11 +175,43 @@ void RunMachine::JudgeAll() {
   }
   round_ = ReleaseRound::kPrefix;
   CollectReleases(Part::kUndo);
-  releases_.empty() ? Handle() : void(step_ = RunStep::kRelease);
+  releases_.empty() ? RecordDoubts() : void(step_ = RunStep::kRelease);
 }
 
-void RunMachine::Handle() {
+void RunMachine::RecordDoubts() {
+  uncertain_.clear();
+  for (size_t i = 0; i < items_.size() && policy_.level == Level::kOpaque; i++) {
+    if (progress_[i].part == Part::kRun && IsUncertain(i)) {
+      uncertain_.push_back({items_[i].id, items_[i].at, AttemptOf(i)});
+    }
+  }
+  step_ = uncertain_.empty() ? RunStep::kHandle : RunStep::kRecord;
+}
+
+void RunMachine::Recorded(const Status& status) {
   step_ = RunStep::kHandle;
+  if (ONCEMQ_MUTANT("unrecorded-call-is-made")) {
+    return;
+  }
+  for (size_t i = 0; i < items_.size() && !status; i++) {
+    if (progress_[i].part == Part::kRun && IsUncertain(i)) {
+      progress_[i].claimed ? GiveUpClaim(i, Fate::kPending, policy_.store_retry)
+                           : Settle(i, Fate::kPending, policy_.store_retry);
+      WithdrawFrom(i + 1, LaneEnd(i));
+    }
+  }
+}
+
+// A window forgets a claim that was released; the delivery remembers its own calls. The window
+// knows of earlier owners. The higher count is right, and either may have doubts.
+uint32_t RunMachine::AttemptOf(size_t i) const {
+  const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : items_[i].attempt + 1;
+  return std::max(progress_[i].attempt, own);
+}
+
+bool RunMachine::IsUncertain(size_t i) const {
+  const bool touched = items_[i].touched && !ONCEMQ_MUTANT("own-doubt-not-told");
+  return progress_[i].uncertain || touched;
 }
 
 const Grant* RunMachine::Next(BootTime now) {
@@ -193,16 +225,11 @@ const Grant* RunMachine::Next(BootTime now) {
     CompleteDone();
     return nullptr;
   }
-  // A window forgets a claim that was released; the delivery remembers its own calls. The window
-  // knows of earlier owners. Whoever has counted more is right, and either may have doubts.
   const RunItem& item = items_[at_];
-  const Progress& progress = progress_[at_];
-  const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : item.attempt + 1;
-  const bool touched = item.touched && !ONCEMQ_MUTANT("own-doubt-not-told");
   grant_.item = &item;
   grant_.token = item.token;
-  grant_.attempt = std::max(progress.attempt, own);
-  grant_.uncertain = progress.uncertain || touched;
+  grant_.attempt = AttemptOf(at_);
+  grant_.uncertain = IsUncertain(at_);
   return &grant_;
 }
 

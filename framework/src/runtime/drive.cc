@@ -32,6 +32,15 @@ void LogDropped(const Message& message, size_t most) {
        {"most_bytes", most}});
 }
 
+void LogUncertain(const Message& message, const Grant& grant) {
+  Log(LogLevel::kWarn, "handler", "this call may repeat an effect of an earlier attempt",
+      {{"id", grant.item->id},
+       {"attempt", grant.attempt},
+       {"topic", message.topic()},
+       {"partition", message.partition()},
+       {"offset", message.offset()}});
+}
+
 Outcome CallHandler(const Handler& handler, const Message& message, Context& context) {
   try {
     return handler(message, context);
@@ -136,6 +145,9 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       continue;
     }
     const Message& message = job.view->Show(item.message);
+    if (grant->uncertain && machine.policy().level == Level::kOpaque) [[unlikely]] {
+      LogUncertain(message, *grant);
+    }
     Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks);
     job.locks.Begin(tools.locks, message, item.own);
@@ -200,6 +212,11 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         job.effects.reset();  // before handlers there are none, after them nothing was done
         machine.Released(told("release", machine.releases().size(),
                               window->Release(machine.releases(), changes)));
+        break;
+      case RunStep::kRecord:
+        machine.Recorded(window == nullptr ? Status()
+                                           : told("record uncertain", machine.uncertain().size(),
+                                                  window->RecordUncertain(machine.uncertain())));
         break;
       case RunStep::kHandle: {
         const BootTime begin = tools.clock->Boot();

@@ -67,7 +67,10 @@ std::string PartitionText(const PartitionReport& partition) {
   const PartitionStatus& status = partition.status;
   return partition.topic + " [" + std::to_string(partition.partition) + "]: " +
          (partition.begun ? "committed " + std::to_string(status.committed) + ", in total " +
-                                Joined(TermsOf(status.totals), " + ")
+                                Joined(TermsOf(status.totals), " + ") +
+                                (status.uncertain == 0
+                                     ? ""
+                                     : ", of these uncertain " + std::to_string(status.uncertain))
                           : "not begun, " + NotBegunText(partition)) +
          "\n";
 }
@@ -84,7 +87,8 @@ bool IsStopOf(std::string_view stop, const std::string& topic, const std::string
 std::string ReportText(const RunReport& report) {
   std::string out = "deliveries " + std::to_string(report.counts.deliveries) + " = " +
                     Joined(TermsOf(report.counts), " + ") + "\n";
-  out += "beside them: " + Joined(AttributesOf(report), ", ") + "\n";
+  out +=
+      "beside them, in this process since its start: " + Joined(AttributesOf(report), ", ") + "\n";
   out += report.counts.uncertain > 0 ? kUncertainMeans : "";
   for (const PartitionReport& partition : report.partitions) {
     out += PartitionText(partition);
@@ -118,6 +122,7 @@ std::string ReportJson(const RunReport& report) {
     one["stopped"] = partition.stopped;
     one["committed"] = partition.status.committed;
     one["totals"] = TermsAsJson(TermsOf(partition.status.totals));
+    one["uncertain"] = partition.status.uncertain;
     out["partitions"].push_back(std::move(one));
   }
   out["stops"] = report.stops;

@@ -117,7 +117,8 @@ TEST(Report, SaysThatACountOfUncertainOnesIsAnUpperBound) {
   RunReport report = Good();
   EXPECT_THAT(ReportText(report), Not(HasSubstr("upper bound")));
   report.counts.uncertain = 3;
-  EXPECT_THAT(ReportText(report), HasSubstr("beside them: uncertain 3, "));
+  EXPECT_THAT(ReportText(report), HasSubstr("beside them, in this process since its start: "
+                                            "uncertain 3, "));
   EXPECT_THAT(ReportText(report), HasSubstr("\nuncertain is an upper bound: at most as many "));
 }
 

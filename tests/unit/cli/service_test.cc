@@ -80,7 +80,8 @@ TEST_F(AskedService, StatusShowsPartitionsStopsAndTheGuarantee) {
   EXPECT_THAT(ended.out, HasSubstr("\nguarantee: guarded: once per id"));
   EXPECT_THAT(ended.out, HasSubstr("\ndeliveries 5 = applied 3 + suppressed 0 + parked 0 + "
                                    "rejected 0 + handed back 0 + open 2\n"));
-  EXPECT_THAT(ended.out, HasSubstr("\nbeside them: uncertain 1, own redelivery 0"));
+  EXPECT_THAT(ended.out, HasSubstr("\nbeside them, in this process since its start: "
+                                   "uncertain 1, own redelivery 0"));
   EXPECT_THAT(ended.out, HasSubstr("\npayments [3]: active, frontier 40, committed nothing, next "
                                    "offset 44, in total applied 30 + "));
   EXPECT_THAT(ended.out, HasSubstr("\npayments [4]: waiting: no \\u001b room; not begun\n"));

@@ -14,7 +14,9 @@ using ::testing::Not;
 TEST(StatusText, WhatAnotherVersionDoesNotSayIsAQuestionMark) {
   EXPECT_EQ(StatusText({}), "?\n");
   EXPECT_EQ(StatusText(ordered_json::object()),
-            "group ?, process ?\nguarantee: ?\ndeliveries ? = ?\nbeside them: ?\n"
+            "group ?, process ?\nguarantee: ?\ndeliveries ? = ?\nbeside them, in this process "
+            "since its start: "
+            "?\n"
             "no partition was ever assigned: the group assigns when all its members have joined, "
             "and waits for a dead one until its session ends\n");
 }
@@ -26,7 +28,8 @@ TEST(StatusText, WhatAFormerOwnerLeftInDoubtIsAnUpperBoundAndHasAnEnd) {
   status["partitions"].push_back({{"next_offset", 44}, {"suspect_to", 51}});
   status["partitions"].push_back({{"next_offset", 45}, {"suspect_to", -1}});
   const std::string text = StatusText(status);
-  EXPECT_THAT(text, HasSubstr("beside them: uncertain 3\nuncertain is an upper bound: "));
+  EXPECT_THAT(text, HasSubstr("beside them, in this process since its start: "
+                              "uncertain 3\nuncertain is an upper bound: "));
   EXPECT_THAT(text, HasSubstr("next offset 44, uncertain below 51, in total"));
   EXPECT_THAT(text, HasSubstr("next offset 45, in total"));
   for (const bool lasts : {false, true}) {

@@ -380,6 +380,7 @@ TEST_F(RunMachineTest, TheDoubtOfAClaimOutlivesALostReply) {
   machine_->claim_answers()[0].answer = Answer::kGranted;
   machine_->claim_answers()[0].uncertain = true;
   machine_->Claimed({});
+  machine_->Recorded({});
   Handle();
   machine_->Completed(kLostReply);
   EXPECT_EQ(FateOf(0), Fate::kPending);

@@ -30,6 +30,8 @@ class StoreLook {
   virtual Result<StoreStat> Stat() = 0;
   // As Window::Peek(). Claims of the process that is gone are nobody's.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+  // As Window::ListUncertain(), with the name of the topic.
+  virtual Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) = 0;
 };
 
 // The directories of the stores that lie there: of one, of a topic, or <topic>/<partition> of

@@ -217,12 +217,35 @@ enum class Change : uint8_t {
   kInFlight,  // of Restore() only: somebody else may be running the id
 };
 
+// A call of a handler, about to be made, whose effect an earlier attempt may have had. Of the level
+// opaque.
+struct UncertainCall {
+  std::string_view id;  // empty: the message has none
+  Coordinates at;
+  uint32_t attempt = 0;
+};
+
+// A message of which such calls were made.
+struct UncertainRecord {
+  std::string id;
+  std::string topic;  // empty: the window does not know its name
+  Coordinates at;
+  uint32_t attempt = 0;  // the highest
+  // Of its first and its last uncertain call, by the store's clock.
+  WallTime first{};
+  WallTime last{};
+};
+
+// At least so long after its last call, or as long as the window remembers, a record is kept.
+inline constexpr milliseconds kUncertainKept = std::chrono::hours(24 * 30);
+
 struct MarkerView {
   MarkerState state = MarkerState::kNone;
   Coordinates at;
   Token token;  // of the open claim; empty if nobody holds it
   // An attempt that has ended may have had its effect. At the level opaque also that of a silent
-  // holder, from when on a claim with not_if_uncertain is told so.
+  // holder, from when on a claim with not_if_uncertain is told so. Of a finished id: it has an
+  // uncertain call on record.
   bool uncertain = false;
   std::string store;  // directory of the store that says so, where there is one for each partition
   uint32_t fingerprint = 0;  // 0: none was taken
@@ -351,6 +374,15 @@ class Window {
 
   // A plain look. Never the base of a decision to run.
   virtual Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) = 0;
+
+  // Puts uncertain calls on record before they are made, so that the record covers them whoever
+  // dies. After an error they must not be made. A message has one record, however often it is
+  // called. A window without a durable store keeps the last 65,536, until its end.
+  virtual Status RecordUncertain(std::span<const UncertainCall> calls);
+
+  // The records with a call at or after `since`, in the order of their last calls. kInvalid: this
+  // window keeps none.
+  virtual Result<std::vector<UncertainRecord>> ListUncertain(WallTime since);
 
   // By an operator's hand: a finished or parked id becomes new, so its next delivery runs. kFenced:
   // nothing is known of it, or a claim of it is open. kInvalid: this window has no such call.

@@ -5,8 +5,8 @@
 // The shell asks step(), does what it says with the public request lists, reports back, and asks
 // again. The simulator does the same, and loses replies or dies between any two steps.
 //
-//   kRelease0 -> kRestore -> kClaim -> kRelease -> kHandle -> kComplete -> kJournal -> kPark
-//     -> kRelease -> kSettled
+//   kRelease0 -> kRestore -> kClaim -> kRelease -> kRecord -> kHandle -> kComplete -> kJournal
+//     -> kPark -> kRelease -> kSettled
 //
 // Promise: a lane keeps claims for a prefix only: behind the first message that may not run, claims
 // are released at once (rule 17). A copy follows the outcome of its original (rule 18). After a
@@ -48,6 +48,7 @@ enum class RunStep : uint8_t {
   kRestore,   // window.Restore(restores(), changes())   -> Restored(status)
   kClaim,     // window.Claim(claims(), claim_answers()) -> Claimed(status)
   kRelease,   // window.Release(releases(), changes())   -> Released(status)
+  kRecord,    // window.RecordUncertain(uncertain())     -> Recorded(status)
   kHandle,    // call the handler for Next(now) until it is null; Handled(outcome) after each
   kComplete,  // window.Complete(completions(), changes()) -> Completed(status); one by one after
               // a kInvalid. At the level atomic window.CompleteWith(effects, ...), for all at once
@@ -98,6 +99,8 @@ class RunMachine {
   std::span<const RestoreRequest> restores() const { return restores_; }
   std::span<const ClaimRequest> claims() const { return claims_; }
   std::span<const ReleaseRequest> releases() const { return releases_; }
+  // Calls of this run that may repeat an effect; in the order of Next().
+  std::span<const UncertainCall> uncertain() const { return uncertain_; }
   std::span<const CompleteRequest> completions() const { return completions_; }
   std::span<const JournalEntry> journal_entries() const { return journal_; }
   std::span<const ParkRequest> parks() const { return parks_; }
@@ -107,6 +110,8 @@ class RunMachine {
   void Restored(const Status& status);
   void Claimed(const Status& status);
   void Released(const Status& status);
+  // After an error none of uncertain() is called: nobody could list it.
+  void Recorded(const Status& status);
   // The next message to handle, or nullptr: then the step has moved on. Past safe_until nothing
   // starts any more.
   const Grant* Next(BootTime now);
@@ -165,7 +170,7 @@ class RunMachine {
   void RestoreCarried();
   void ClaimAll();
   void JudgeAll();
-  void Handle();
+  void RecordDoubts();
   void CompleteDone();
   void JournalRefused();
   void ParkRefused();
@@ -188,6 +193,8 @@ class RunMachine {
   void JudgeLane(size_t begin, size_t end);
   bool Judge(size_t i);  // false: the lane stops here
   void WithdrawFrom(size_t begin, size_t end);
+  uint32_t AttemptOf(size_t i) const;
+  bool IsUncertain(size_t i) const;
   bool WithoutId(size_t i) const { return policy_.window && items_[i].id.empty(); }
   void Pass(size_t i);
   void Failed(size_t i, const Retry& retry);
@@ -216,6 +223,7 @@ class RunMachine {
   std::vector<ClaimRequest> claims_;
   std::vector<ClaimAnswer> answers_;
   std::vector<ReleaseRequest> releases_;
+  std::vector<UncertainCall> uncertain_;
   std::vector<CompleteRequest> completions_;
   std::vector<JournalEntry> journal_;
   std::vector<ParkRequest> parks_;

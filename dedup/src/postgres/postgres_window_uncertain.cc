@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in PostgreSQL: the record of uncertain calls.
+#include <algorithm>
+#include <array>
+
+#include "postgres_window_engine.h"
+
+namespace oncemq {
+
+Status PostgresWindow::RecordUncertain(std::span<const UncertainCall> calls) {
+  if (calls.empty()) {
+    return {};
+  }
+  std::vector<std::string_view> ids;
+  std::array<std::vector<int64_t>, 4> numbers;
+  for (const UncertainCall& call : calls) {
+    ids.push_back(call.id);
+    const std::array<int64_t, 4> one{call.at.source, call.at.partition, call.at.offset,
+                                     call.attempt};
+    for (size_t i = 0; i < one.size(); i++) {
+      numbers[i].push_back(one[i]);
+    }
+  }
+  const int64_t kept = std::max(kUncertainKept, options_.remember).count();
+  const std::array statements{
+      Text("forget_uncertain", {scope_.number, kept}),
+      Text("record_uncertain",
+           {scope_.number, SqlTexts(ids), SqlNumbers(numbers[0]), SqlNumbers(numbers[1]),
+            SqlNumbers(numbers[2]), SqlNumbers(numbers[3])})};
+  const auto recorded = All(statements);
+  return recorded ? Status() : Status(recorded.error());
+}
+
+Result<std::vector<UncertainRecord>> PostgresWindow::ListUncertain(WallTime since) {
+  const SqlStatement list = Text("list_uncertain", {scope_.number, since.micros / 1'000});
+  const auto listed = All({&list, 1});
+  if (!listed) {
+    return listed.error();
+  }
+  const SqlAnswer& rows = listed->front();
+  std::vector<UncertainRecord> records;
+  for (size_t i = 0; i < rows.rows.size(); i++) {
+    const auto number = [&](size_t column) { return NumberOf(rows, i, column); };
+    records.push_back(
+        {.id = rows.rows[i][0].value_or(""),
+         .topic = rows.rows[i][7].value_or(""),
+         .at = {static_cast<uint32_t>(number(1)), static_cast<int32_t>(number(2)), number(3)},
+         .attempt = static_cast<uint32_t>(number(4)),
+         .first = {number(5) * 1'000},
+         .last = {number(6) * 1'000}});
+  }
+  return records;
+}
+
+Status PostgresWindow::MarkUncertain(std::span<const std::string_view> ids,
+                                     std::span<MarkerView> views) {
+  const SqlStatement known = Text("known_uncertain", {scope_.number, SqlTexts(ids)});
+  const auto answers = All({&known, 1});
+  if (!answers) {
+    return answers.error();
+  }
+  for (size_t i = 0; i < ids.size(); i++) {
+    const std::vector<SqlRow>& rows = answers->front().rows;
+    views[i].uncertain |= views[i].state != MarkerState::kNone &&
+                          std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
+                            return row[0] == std::string(ids[i]);
+                          });
+  }
+  return {};
+}
+
+}  // namespace oncemq

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Uncertain calls are on record before they are made.
+#include "run_machine_harness.h"
+
+namespace oncemq {
+namespace {
+
+class RunMachineUncertainTest : public RunMachineTest {
+ protected:
+  RunMachineUncertainTest() { Use({.level = Level::kOpaque}); }
+  void Grant(bool uncertain) {
+    ASSERT_EQ(machine_->step(), RunStep::kClaim);
+    for (ClaimAnswer& answer : machine_->claim_answers().first(machine_->claims().size())) {
+      answer = ClaimAnswer{};
+      answer.answer = Answer::kGranted;
+      answer.attempt = 2;
+      answer.uncertain = uncertain;
+    }
+    machine_->Claimed({});
+  }
+};
+
+TEST_F(RunMachineUncertainTest, ACallThatMayRepeatAnEffectIsRecordedBeforeItsHandler) {
+  Add(0, "a");
+  Add(1, "b").touched = true;
+  Start();
+  Grant(/*uncertain=*/true);
+  ASSERT_EQ(machine_->step(), RunStep::kRecord);
+  ASSERT_EQ(machine_->uncertain().size(), 2u);
+  EXPECT_EQ(machine_->uncertain()[0].id, "a");
+  EXPECT_EQ(machine_->uncertain()[0].attempt, 2u);
+  machine_->Recorded({});
+  EXPECT_EQ(Handle(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(RunMachineUncertainTest, WhatIsCertainNeedsNoRecord) {
+  Add(0, "a");
+  Start();
+  Grant(/*uncertain=*/false);
+  EXPECT_EQ(machine_->step(), RunStep::kHandle);
+}
+
+TEST_F(RunMachineUncertainTest, WhereTheTargetChecksTheIdNothingIsRecorded) {
+  Use({.level = Level::kGuarded});
+  Add(0, "a").touched = true;
+  Start();
+  Grant(/*uncertain=*/false);
+  EXPECT_EQ(machine_->step(), RunStep::kHandle);
+}
+
+TEST_F(RunMachineUncertainTest, WithoutARecordNoUncertainCallIsMadeAndTheDoubtStays) {
+  Add(0, "a").touched = true;
+  Add(0, "follows");
+  Add(1, "certain");
+  Start();
+  Claim({Answer::kGranted, Answer::kGranted, Answer::kGranted});
+  ASSERT_EQ(machine_->step(), RunStep::kRecord);
+  machine_->Recorded(kLostReply);
+  EXPECT_EQ(Handle(), std::vector<std::string>{"certain"});
+  Complete();
+  EXPECT_EQ(Release(), (std::vector<std::string>{"a", "follows"}));
+  EXPECT_EQ(FateOf(0), Fate::kPending);
+  EXPECT_TRUE(machine_->settlements()[0].touched);
+  EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
+  EXPECT_EQ(FateOf(2), Fate::kApplied);
+}
+
+}  // namespace
+}  // namespace oncemq
