@@ -3,6 +3,8 @@
 // name.
 #include <gtest/gtest.h>
 
+#include "oncemq/base/bytes.h"
+#include "oncemq/base/hash.h"
 #include "runtime_fixture.h"
 #include "support/topic_reader.h"
 
@@ -93,6 +95,48 @@ TEST_F(KafkaPositions, WhatAForwardResetPassedOverIsNotCalledFinished) {
     seen.insert(effect.id);
   }
   EXPECT_EQ(seen, Ids(0, 100));
+}
+
+// The last commit, as a version to come writes it.
+class KafkaVersions : public KafkaPositions {
+ protected:
+  void CommitAsANewerVersion(const std::string& fields) {
+    CommittedOffset commit = admin_->Committed(group_, topic_).at(0);
+    std::string& text = commit.metadata;
+    text.resize(text.rfind(" x="));
+    text.replace(0, 8, "oncemq/2");
+    text.insert(text.find("m="), fields);
+    text += " x=" + Hex(Crc32c(text)).substr(8);
+    admin_->Commit(group_, topic_, {{0, commit}});
+  }
+};
+
+// The window in memory is completed from the log, as far as the commit is believed.
+TEST_F(KafkaVersions, AnOlderMemberGoesOnFromACommitOfANewerOneAndCarriesItsFields) {
+  CreateTopic(1);
+  Send(0, 100);
+  RunUntilApplied(100);
+  CommitAsANewerVersion("z=5 later=a,b ");
+  window_ = NewWindow();
+  Send(0, 100);
+  Send(100, 110);
+  RunUntilApplied(110);
+  EXPECT_THAT(effects_.Judge(Ids(0, 110)), IsEmpty()) << "no copy ran again";
+  EXPECT_EQ(Metadata().totals.applied, 110) << "the totals go on";
+  EXPECT_EQ(Metadata().carried, "later=a,b z=5 ");
+}
+
+TEST_F(KafkaVersions, ACommitThatForbidsOlderMembersStopsThePartitionByName) {
+  CreateTopic(1);
+  Send(0, 100);
+  RunUntilApplied(100);
+  CommitAsANewerVersion("Journal=7 ");
+  Send(0, 110);
+  RunningMember member(Options(), window_.get(), Record());
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return !member.Now().stops.empty(); }));
+  EXPECT_THAT(member.Stop().stops, Contains(HasSubstr("does not know its field Journal")));
+  EXPECT_EQ(effects_.size(), 100U);
+  EXPECT_EQ(CommittedAt(), 100) << "and nothing moved the commit";
 }
 
 TEST_F(KafkaPositions, AResetBeyondTheEndIsAnIncident) {

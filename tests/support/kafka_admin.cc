@@ -2,6 +2,7 @@
 #include "kafka_admin.h"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -268,9 +269,24 @@ std::map<int32_t, CommittedOffset> KafkaAdmin::Committed(const std::string& grou
 
 void KafkaAdmin::AlterOffsets(const std::string& group, const std::string& topic,
                               const std::map<int32_t, int64_t>& offsets) {
-  const PartitionsPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+  std::map<int32_t, CommittedOffset> commits;
   for (const auto& [partition, offset] : offsets) {
-    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition)->offset = offset;
+    commits[partition].offset = offset;
+  }
+  Commit(group, topic, commits);
+}
+
+void KafkaAdmin::Commit(const std::string& group, const std::string& topic,
+                        const std::map<int32_t, CommittedOffset>& commits) {
+  const PartitionsPtr list(rd_kafka_topic_partition_list_new(static_cast<int>(commits.size())));
+  for (const auto& [partition, commit] : commits) {
+    rd_kafka_topic_partition_t* const entry =
+        rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), partition);
+    entry->offset = commit.offset;
+    if (!commit.metadata.empty()) {
+      entry->metadata = strdup(commit.metadata.c_str());  // the list frees it
+      entry->metadata_size = commit.metadata.size();
+    }
   }
   const AlterOffsetsPtr request(rd_kafka_AlterConsumerGroupOffsets_new(group.c_str(), list.get()));
   const EventPtr event =

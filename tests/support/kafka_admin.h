@@ -58,6 +58,9 @@ class KafkaAdmin {
   // while the group has members.
   void AlterOffsets(const std::string& group, const std::string& topic,
                     const std::map<int32_t, int64_t>& offsets);
+  // The same with metadata, as a member of any version writes it.
+  void Commit(const std::string& group, const std::string& topic,
+              const std::map<int32_t, CommittedOffset>& commits);
   // With its commits. Refused while it has members.
   void DeleteGroup(const std::string& group);
   std::size_t MemberCount(const std::string& group);
