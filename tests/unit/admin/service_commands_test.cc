@@ -138,6 +138,8 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatDoesNotMove) {
   EXPECT_EQ(status["partitions"][0]["oldest"]["next_try_ms"], nullptr);
   EXPECT_EQ(status["partitions"][0]["lag"], nullptr);
   EXPECT_EQ(status["lag"], nullptr) << "that of one partition is not known";
+  runtime_.report.partitions.clear();
+  EXPECT_EQ(Ask("status")["result"]["lag"], nullptr) << "it was given none yet";
 }
 
 TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
