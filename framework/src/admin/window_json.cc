@@ -2,6 +2,7 @@
 #include "window_json.h"
 
 #include "oncemq/base/bytes.h"
+#include "safe_json.h"
 #include "service_commands.h"
 
 namespace oncemq {
@@ -58,6 +59,9 @@ ordered_json StatAsJson(const StoreStat& stat) {
 
 ordered_json MarkerAsJson(std::string_view id, const MarkerView& view) {
   ordered_json out;
+  if (IsPlainText(id)) {
+    out["id"] = id;
+  }
   out["id_hex"] = HexOfBytes(id);
   out["state"] = ToString(view.state);
   if (view.state != MarkerState::kNone) {
