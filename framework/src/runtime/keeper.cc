@@ -132,7 +132,10 @@ void Keeper::AskForRenewals() {
 }
 
 void Keeper::RenewOwed(std::vector<HeldClaim> claims) {
-  if (claims.empty() || !renewer_ || ONCEMQ_MUTANT("owed-claims-not-renewed")) {
+  if (ONCEMQ_MUTANT("owed-claims-not-renewed")) {
+    return;
+  }
+  if (claims.empty() || !renewer_) {
     return;
   }
   MutexLock lock(mutex_);
@@ -153,13 +156,13 @@ void Keeper::RunRenewals() {
       }
       renewals.swap(renewals_);
     }
-    if (!ONCEMQ_MUTANT("renewals-one-by-one")) {
-      Renew(renewals);
+    if (ONCEMQ_MUTANT("renewals-one-by-one")) {
+      for (const Renewal& renewal : renewals) {
+        Renew({&renewal, 1});
+      }
       continue;
     }
-    for (const Renewal& renewal : renewals) {
-      Renew({&renewal, 1});
-    }
+    Renew(renewals);
   }
 }
 
@@ -187,10 +190,9 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
   auto change = changes.begin();
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
-    bool lost = renewed && std::find(change, end, Change::kFenced) != end;
-    if (!renewed && !ONCEMQ_MUTANT("regressed-renewal-is-tried-again")) {
-      lost = renewed.error().code == Code::kRegressed;
-    }
+    const bool fenced = renewed && std::find(change, end, Change::kFenced) != end;
+    const bool gone = !renewed && renewed.error().code == Code::kRegressed;
+    const bool lost = ONCEMQ_MUTANT("regressed-renewal-is-tried-again") ? fenced : fenced || gone;
     change = end;
     if (lost && renewal.job) {
       TellStop(*renewal.job, renewal.stop);
