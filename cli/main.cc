@@ -173,11 +173,13 @@ void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& ac
   forget->add_option("-c,--config", change.config, "The service file")->required();
   forget->add_option("--why", change.why, "The reason, for the log")->required();
   forget->add_flag("--hex", change.hex, "The id is given as hex digits, two for each byte");
+  forget->add_flag("--json", change.json, "As one JSON object");
   forget->footer(kCodes);
   CLI::App* gc = window.add_subcommand(
       "gc", "Drop ids that have aged, in PostgreSQL or Redis, at once instead of by and by");
   gc->add_option("-c,--config", change.config, "The service file")->required();
   gc->footer(kCodes);
+  gc->add_flag("--json", change.json, "As one JSON object");
   actions.push_back({forget, [&] { return WindowForgetCommand(arguments.change); }});
   actions.push_back({gc, [&] { return WindowGcCommand(arguments.change); }});
 }
@@ -258,6 +260,7 @@ void AddGate(CLI::App& app, GateArguments& arguments, CommandActions& actions) {
       resolve->add_flag("--applied", arguments.applied, "It has: copies are told so for ever");
   resolve->add_flag("--not-applied", arguments.not_applied, "It has not: the next call runs it")
       ->excludes(applied);
+  resolve->add_flag("--json", arguments.json, "As one JSON object");
   resolve->add_option("--why", arguments.why, "The reason, for the log")->required();
   resolve->add_option("--audit-file", arguments.audit_file, "Append a line to it, too");
   resolve->footer(
@@ -461,7 +464,9 @@ void AddExplain(CLI::App& app, Arguments& arguments, CommandActions& actions) {
   guarantee
       ->add_option("--socket", arguments.place.socket, "As the service that runs there says it")
       ->excludes(file);
-  actions.push_back({guarantee, [&] { return ExplainGuaranteeCommand(arguments.place); }});
+  guarantee->add_flag("--json", arguments.json, "As one JSON object");
+  actions.push_back(
+      {guarantee, [&] { return ExplainGuaranteeCommand(arguments.place, arguments.json); }});
 }
 
 constexpr char kVersion[] = "oncemq " ONCEMQ_VERSION;

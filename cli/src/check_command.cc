@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check_command.h"
 
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,22 @@
 namespace oncemq {
 namespace {
 
+// A mistake of the file: FILE:LINE:COLUMN: TEXT. Another one has its text alone.
+nlohmann::ordered_json MistakeOf(const std::string& line, const std::string& file) {
+  nlohmann::ordered_json mistake;
+  int row = 0;
+  int column = 0;
+  int read = 0;
+  const bool of_file = line.starts_with(file + ":");
+  const std::string rest = of_file ? line.substr(file.size() + 1) : line;
+  if (of_file && std::sscanf(rest.c_str(), "%d:%d: %n", &row, &column, &read) == 2 && read > 0) {
+    mistake["line"] = row;
+    mistake["column"] = column;
+  }
+  mistake["text"] = rest.substr(static_cast<size_t>(read));
+  return mistake;
+}
+
 // `guarantee`: in one line, of a file that is accepted.
 void PrintJson(const std::string& config, const Result<ServiceOptions>& options,
                const std::string& guarantee) {
@@ -30,7 +47,7 @@ void PrintJson(const std::string& config, const Result<ServiceOptions>& options,
   } else {
     std::istringstream errors(options.error().message);
     for (std::string line; std::getline(errors, line);) {
-      out["errors"].push_back(line);
+      out["errors"].push_back(MistakeOf(line, config));
     }
   }
   std::cout << SafeJson(out) << "\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PostgreSQL of a window, as `oncemq doctor` finds it.
+#include <cstdlib>
 #include <string>
 
 #include "doctor_part.h"
@@ -17,8 +18,8 @@ void DescribePostgres(const SqlRow& settings, DoctorPart& part) {
   part.facts["synchronous_commit"] =
       cell(1) == "off" ? "off, and the window waits for the disk all the same" : cell(1);
   part.facts["fsync"] = cell(2);
-  part.facts["standbys"] =
-      cell(5) + (names.empty() ? ", none of them synchronous" : ", synchronous: " + names);
+  part.facts["standbys"] = {{"attached", std::atoi(cell(5).c_str())},
+                            {"synchronous", names.empty() ? "none" : names}};
   if (cell(2) == "off") {
     part.lowers.emplace_back("the crash of its host may take or damage anything (fsync off)");
   }

@@ -178,6 +178,10 @@ int GateResolveCommand(const GateArguments& arguments) {
     std::cerr << SafeText(resolved.error().message) << "\n";
     return kExitFailed;
   }
+  if (arguments.json) {
+    std::cout << SafeJson({{"ref", arguments.ref}, {"applied", arguments.applied}}) << "\n";
+    return kExitDone;
+  }
   std::cout << (arguments.applied ? "resolved: copies are told that it has happened\n"
                                   : "resolved: the next call runs it\n");
   return kExitDone;

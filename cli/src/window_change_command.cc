@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "ask_service.h"
 #include "audit.h"
@@ -81,6 +82,19 @@ Result<std::string> ForgetAudited(const ServiceOptions& options, const std::stri
   return left;
 }
 
+std::string ForgetJson(const std::string& id, const std::string& left) {
+  nlohmann::ordered_json out;
+  if (IsPlainText(id)) {
+    out["id"] = id;
+  }
+  out["id_hex"] = HexOfBytes(id);
+  out["forgotten"] = left.empty();
+  if (!left.empty()) {
+    out["why"] = left;
+  }
+  return SafeJson(out);
+}
+
 }  // namespace
 
 int WindowForgetCommand(const WindowChangeArguments& arguments) {
@@ -101,6 +115,10 @@ int WindowForgetCommand(const WindowChangeArguments& arguments) {
   if (!left) {
     return Failed(left.error());
   }
+  if (arguments.json) {
+    std::cout << ForgetJson(*id, *left) << "\n";
+    return left->empty() ? kExitDone : kExitFailed;
+  }
   if (!left->empty()) {
     std::cerr << "left alone: " << *left << "\n";
     return kExitFailed;
@@ -119,6 +137,10 @@ int WindowGcCommand(const WindowChangeArguments& arguments) {
   const auto gone = (*window)->DropAged(kLongestGc);
   if (!gone) {
     return Failed(gone.error());
+  }
+  if (arguments.json) {
+    std::cout << SafeJson({{"dropped", *gone}}) << "\n";
+    return kExitDone;
   }
   std::cout << *gone << " ids were dropped\n";
   return kExitDone;

@@ -11,6 +11,7 @@ struct WindowChangeArguments {
   std::string id;    // of forget
   bool hex = false;  // the id is its bytes in hex digits
   std::string why;   // of forget, for the log
+  bool json = false;
 };
 
 // The exit code: kExitFailed where nothing is known of the id, or a claim of it is open.

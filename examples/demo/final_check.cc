@@ -59,14 +59,20 @@ Result<RunReportFacts> JudgeSide(const Theatre& theatre, const Side& side) {
   return facts;
 }
 
-void Show(const std::vector<Finding>& findings, std::string head, bool only_failed,
-          Screen& screen) {
+void Show(const std::vector<Finding>& findings, std::string head, Screen& screen) {
   for (const Finding& finding : findings) {
-    if (only_failed && finding.ok) {
-      continue;
-    }
     screen.Line(head + screen.Mark(finding.ok) + "  " + finding.what + ": " + finding.text);
     head.assign(head.size(), ' ');
+  }
+}
+
+// Without colour, and each line with the name of its run: the verdict below is about the other one.
+void ShowFailuresWithout(const std::vector<Finding>& findings, Screen& screen) {
+  for (const Finding& finding : findings) {
+    if (!finding.ok) {
+      screen.Line(std::string(17, ' ') + "without a window FAILED  " + finding.what + ": " +
+                  finding.text);
+    }
   }
 }
 
@@ -125,10 +131,10 @@ Result<bool> CheckAll(const Theatre& theatre, Screen& screen, const DemoOptions&
     screen.Line(head + "the run without a window:");
     head.assign(head.size(), ' ');
   }
-  Show(judged, head, false, screen);
+  Show(judged, head, screen);
   ShowDoubles(page.without, screen);
   if (options.window) {
-    Show(page.without.findings, std::string(17, ' '), true, screen);
+    ShowFailuresWithout(page.without.findings, screen);
   }
   const bool written = WritePage(options.report, page);
   screen.Line((written ? " Report          " : " Report          cannot write ") +

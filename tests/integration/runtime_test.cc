@@ -137,7 +137,9 @@ TEST_F(KafkaRuntimeTest, AMessageThatCarriesNoIdStopsItsPartitionWithoutReaching
   producer.Flush();
   RunningMember member(Options(), window_.get(), Record());
   EXPECT_TRUE(Eventually(seconds(30), [&] { return !member.Now().stops.empty(); }));
-  EXPECT_THAT(member.Stop().stops, ElementsAre(topic_ + "/0 at offset 1: the message has no id"));
+  EXPECT_THAT(
+      member.Stop().stops,
+      ElementsAre(topic_ + "/0 at offset 1: the message has no id: it has no header message-id"));
   EXPECT_EQ(effects_.size(), 1U);
 }
 

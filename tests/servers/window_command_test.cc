@@ -185,10 +185,16 @@ TEST_F(WindowCommand, AnOperationThatAnOperatorCallsAppliedIsKnownForEver) {
   const ReleaseRequest unsure{ref, {0xABC, 5}, true};
   Change change;
   ASSERT_TRUE(window->Release({&unsure, 1}, {&change, 1}));
-  const Ended resolved = Run("gate resolve " + ref + " --applied --why seen -c " + File());
+  const Ended resolved = Run("gate resolve " + ref + " --applied --json --why seen -c " + File());
   EXPECT_EQ(resolved.code, 0) << resolved.err;
+  EXPECT_EQ(resolved.out, "{\"ref\":\"" + ref + "\",\"applied\":true}\n");
   // Without such a row it divides by zero.
   Sql("SELECT 1 / count(*) FROM " + schema_ + ".window_ids WHERE state = 2 AND ends > 9e18");
+  const Ended unknown = Run("window forget x --json --why test -c " + File());
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_TRUE(unknown.out.starts_with(R"({"id":"x","id_hex":"78","forgotten":false,"why":)"))
+      << unknown.out;
+  EXPECT_EQ(Run("window forget " + ref + " --json --why test -c " + File()).code, 0);
 }
 
 TEST_F(WindowCommand, ARoleThatMayOnlyReadMayLook) {

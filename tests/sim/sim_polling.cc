@@ -68,6 +68,7 @@ void SimProcess::Poll() {
     AdmitFrom(static_cast<int32_t>((i + turn) % partitions_.size()));
   }
   TakeRuns();
+  RenewOwed();
   CarryOut();
   ReleaseMessages();
   CloseStores();
@@ -279,6 +280,24 @@ void SimProcess::DropCaughtUp() {
     messages_.erase(message);
   }
   caught_up_.clear();
+}
+
+// As the poll loop does: claims whose completion is owed, twice as often as those of a run.
+void SimProcess::RenewOwed() {
+  const Micros every = world_.config.lease / 6;
+  if (world_.config.renew == 0 || world_.loop.now() < owed_renewed_at_ + every) {
+    return;
+  }
+  owed_renewed_at_ = world_.loop.now();
+  std::vector<HeldClaim> claims;
+  core_.FindOwedClaims(claims);
+  std::vector<RenewRequest> requests;
+  for (const HeldClaim& claim : claims) {
+    requests.push_back({claim.id, {actor_, claim.token.attempt}, claim.at});
+  }
+  if (!requests.empty()) {
+    window_->Renew(actor_, requests, [](const Status&, const std::vector<Change>&) {});
+  }
 }
 
 void SimProcess::TakeRuns() {

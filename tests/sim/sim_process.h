@@ -109,6 +109,7 @@ class SimProcess final : public MemberShell {
   void EndCatchUp(int32_t partition);
   void DropCaughtUp();
   void TakeRuns();
+  void RenewOwed();
   void CarryOut();
   void Do(const RaiseOwnAction& action);
   void Do(const CommitAction& action);
@@ -142,6 +143,7 @@ class SimProcess final : public MemberShell {
   Run run_;
   Micros poll_at_ = 0;  // of the next poll that is planned; 0: none
   uint64_t poll_number_ = 0;
+  Micros owed_renewed_at_ = 0;
   bool leaving_ = false;  // drains everything, then leaves and joins again
   int urgent_ = 0;        // polls in a row after which the core wanted another one at once
   Micros asked_ = 0;      // when the core asked for the action that is being carried out

@@ -115,6 +115,9 @@ void SimWorker::CallWindow(RunStep step) {
   const auto changes = [this](void (RunMachine::*then)(const Status&)) {
     return [this, then](const Status& status, const std::vector<Change>& replies) {
       std::copy(replies.begin(), replies.end(), machine_.changes().begin());
+      if (machine_.step() == RunStep::kComplete) {
+        watch_.EndCompleting();
+      }
       (machine_.*then)(status);
       Later();
     };
@@ -127,6 +130,7 @@ void SimWorker::CallWindow(RunStep step) {
       return window_->Release(actor_, machine_.releases(), Inside(step),
                               changes(&RunMachine::Released));
     case RunStep::kComplete:
+      watch_.BeginCompleting(machine_);
       if (machine_.Atomic()) {
         world_.sometimes.Count(Situation::kEffectsTogether, machine_.completions().size() > 1);
         return window_->CompleteWith(actor_, std::exchange(effects_, nullptr),
@@ -327,20 +331,20 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
   });
 }
 
-// What the keeper does: asks the run's watch in every third of the lease, while handlers are called
+// What the keeper does: asks the run's watch in every third of the lease, until the run is settled
 // (rule 13).
 void SimWorker::RenewLater() {
   if (world_.config.renew == 0 || PlacementOf(world_.config) == Placement::kNone) {
     return;
   }
   world_.loop.Plan(actor_, world_.config.lease / 3, [this, number = run_number_] {
-    if (number != run_number_ || !calling_) {
+    if (number != run_number_ || idle()) {
       return;
     }
     const microseconds every(world_.config.lease / 3);
     const RunWatch::Look look = watch_.Tick(clock_.Boot(), every);
     std::vector<RenewRequest> claims;
-    for (const RunWatch::Look::Claim& claim : look.renew) {
+    for (const HeldClaim& claim : look.renew) {
       claims.push_back({claim.id, claim.token, claim.at});
     }
     if (!claims.empty()) {

@@ -32,16 +32,18 @@ ordered_json HeldByAsJson(const HeldBy& held) {
   return out;
 }
 
-// Nothing where that of a partition of this member is not known.
+// Nothing where that of a partition of this member is not known, or it has none.
 std::optional<int64_t> LagOfAll(const RunReport& report) {
-  int64_t sum = 0;
+  std::optional<int64_t> sum;
   for (const PartitionReport& one : report.partitions) {
     const bool ours =
         one.status.phase != PartitionPhase::kNone || !one.waiting.empty() || !one.stopped.empty();
     if (ours && !one.lag) {
       return std::nullopt;
     }
-    sum += one.lag.value_or(0);
+    if (ours) {
+      sum = sum.value_or(0) + *one.lag;
+    }
   }
   return sum;
 }

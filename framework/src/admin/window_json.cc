@@ -89,6 +89,9 @@ ordered_json UncertainAsJson(const std::vector<UncertainRecord>& records) {
 
 ordered_json MarkerAsJson(std::string_view id, const MarkerView& view) {
   ordered_json out;
+  if (IsPlainText(id)) {
+    out["id"] = id;
+  }
   out["id_hex"] = HexOfBytes(id);
   out["state"] = ToString(view.state);
   if (view.state != MarkerState::kNone) {

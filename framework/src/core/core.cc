@@ -164,6 +164,10 @@ PartitionStatus Core::Status(PartitionId partition) const {
           .retrying = impl_->retries_.count(partition)};
 }
 
+void Core::FindOwedClaims(std::vector<HeldClaim>& claims) const {
+  impl_->FindOwedClaims(claims);
+}
+
 void Core::FindOldest(std::span<OpenMessage> messages) const {
   impl_->FindOldest(messages);
 }

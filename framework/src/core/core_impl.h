@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -39,6 +40,7 @@ class Core::Impl {
   // core_settle.cc
   void Settle(std::span<Settlement> settlements, BootTime now);
   void WakeDue(BootTime now);
+  void FindOwedClaims(std::vector<HeldClaim>& claims);
 
   PartitionState& At(PartitionId id) {
     return id < partitions_.size() ? *partitions_[id] : Create(id);
@@ -83,6 +85,9 @@ class Core::Impl {
   void Free(uint32_t slot);
   void EraseEmptyLanes();
   void TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now);
+  static bool FitsRun(const Delivery& delivery, const Run& run);
+  void TakeOwed(uint32_t most, Run& run, BootTime now);
+  void MakeReady(uint32_t lane);
   uint32_t TakeLane(uint32_t index, uint32_t room, Run& run, BootTime now);
   bool HoldId(uint32_t index, uint32_t slot, size_t lane_begin, const Run& run, bool& copy);
   void SetAsideForId(uint32_t index, uint64_t id_hash);
@@ -104,7 +109,10 @@ class Core::Impl {
   static bool IsDecided(Stage stage) {
     return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
   }
-  void FillOutcome(RunItem& item) {
+  void FillOutcome(const Delivery& delivery, RunItem& item) {
+    item.touched = delivery.touched;
+    item.result_dropped = delivery.result_dropped;
+    item.conflict = delivery.conflict;
     if (IsDecided(item.stage)) {
       const KeptOutcome& kept = kept_outcomes_[item.slot];
       item.text = kept.text;
@@ -113,7 +121,9 @@ class Core::Impl {
   }
 
   std::unordered_map<uint32_t, KeptOutcome> kept_outcomes_;  // by slot; few
-  uint64_t no_key_ = 0;  // gives deliveries without a key lanes of their own
+  std::deque<PartitionId> owing_;  // partitions with a lane that begins with an owed marker
+  bool owed_last_ = false;         // the last run was of one of them
+  uint64_t no_key_ = 0;            // gives deliveries without a key lanes of their own
 };
 
 }  // namespace oncemq

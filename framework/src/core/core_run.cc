@@ -11,6 +11,7 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
   run.items.clear();
   run.safe_until = BootTime::max();
   const uint32_t most = std::min(limit, options_.run);
+  TakeOwed(most, run, now);
   // Of one partition: a store that fails holds up its own partition and no other.
   for (uint32_t partition = lanes_.NextTurn(); partition != kNoIndex && run.items.empty();
        partition = lanes_.NextTurn()) {
@@ -22,6 +23,33 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
   return !run.items.empty();
 }
 
+// Whether the delivery may join the run: one of owed completions takes nothing else along.
+bool Core::Impl::FitsRun(const Delivery& delivery, const Run& run) {
+  if (ONCEMQ_MUTANT("completions-wait-for-claims")) {
+    return true;
+  }
+  const bool only_owed = !run.items.empty() && run.items.front().stage == Stage::kApplied;
+  return !only_owed || delivery.stage == Stage::kApplied;
+}
+
+// No completion waits for claims or handlers of other messages: their claims might end meanwhile.
+// Every other run at most, so that a partition whose store fails does not hold up the others.
+void Core::Impl::TakeOwed(uint32_t most, Run& run, BootTime now) {
+  if (ONCEMQ_MUTANT("claims-before-completions")) {
+    return;
+  }
+  owed_last_ = !owed_last_ && !owing_.empty();
+  while (owed_last_ && run.items.empty() && !owing_.empty()) {
+    const PartitionId partition = owing_.front();
+    owing_.pop_front();
+    TakeFrom(partition, most, run, now);
+    At(partition).CommitIfShort(now, actions_);
+    if (run.items.size() == most) {
+      owing_.push_back(partition);  // perhaps there are more
+    }
+  }
+}
+
 void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTime now) {
   while (run.items.size() < most) {
     const uint32_t index = lanes_.NextReady(partition);
@@ -29,7 +57,8 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
       return;
     }
     const bool alone = slab_[lanes_[index].head].alone && !ONCEMQ_MUTANT("alone-with-others");
-    if (alone && !run.items.empty()) {
+    const bool apart = alone || !FitsRun(slab_[lanes_[index].head], run);
+    if (apart && !run.items.empty()) {
       lanes_.MakeReadyFirst(index);
       return;
     }
@@ -57,6 +86,9 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
   const size_t begin = run.items.size();
   for (uint32_t slot = lane.head; slot != kNoIndex && run.items.size() - begin < limit;) {
     Delivery& delivery = slab_[slot];
+    if (!FitsRun(delivery, run)) {
+      break;
+    }
     if (delivery.alone && slot != lane.head && !ONCEMQ_MUTANT("alone-behind-others")) {
       break;
     }
@@ -100,11 +132,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.token.attempt = delivery.token;
     item.attempt = delivery.attempt;
     item.stage = delivery.stage;
-    item.touched = delivery.touched;
-    item.result_dropped = delivery.result_dropped;
-    item.conflict = delivery.conflict;
     item.fingerprint = delivery.fingerprint;
-    FillOutcome(item);
+    FillOutcome(delivery, item);
     if (options_.suspects && !owed) {
       partition.Taken(delivery.offset);
     }

@@ -166,6 +166,18 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   }
 }
 
+void Core::Impl::FindOwedClaims(std::vector<HeldClaim>& claims) {
+  for (const auto& [slot, outcome] : kept_outcomes_) {
+    const Delivery& delivery = slab_[slot];
+    if (IsDecided(delivery.stage) && delivery.token != 0) {
+      const AssignFacts& facts = At(delivery.partition).facts();
+      claims.push_back({std::string(delivery.id_view()),
+                        {.attempt = delivery.token},
+                        {facts.source, facts.partition, delivery.offset}});
+    }
+  }
+}
+
 void Core::Impl::ReleaseId(Delivery& delivery) {
   if (delivery.holds_id) {
     delivery.holds_id = false;
@@ -209,13 +221,25 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
     lane.state = LaneState::kAside;
     timers_.Add(now + wait, index);
   } else {
-    lanes_.MakeReady(index);
+    MakeReady(index);
+  }
+}
+
+// A lane that begins with an owed completion goes before all others of its partition.
+void Core::Impl::MakeReady(uint32_t index) {
+  const Lane& lane = lanes_[index];
+  if (slab_[lane.head].stage != Stage::kApplied) {
+    return lanes_.MakeReady(index);
+  }
+  lanes_.MakeReadyFirst(index);
+  if (std::find(owing_.begin(), owing_.end(), lane.group) == owing_.end()) {
+    owing_.push_back(lane.group);
   }
 }
 
 void Core::Impl::WakeDue(BootTime now) {
   while (const auto lane = timers_.PopDue(now)) {
-    lanes_.MakeReady(*lane);
+    MakeReady(*lane);
   }
 }
 

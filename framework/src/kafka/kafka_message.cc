@@ -70,6 +70,10 @@ class KafkaView final : public MessageView {
   KafkaMessage message_;
 };
 
+std::string PlaceOfId(const RuntimeOptions& options) {
+  return options.id_from == IdFrom::kKey ? "its key" : "its header " + options.id_header;
+}
+
 }  // namespace
 
 uint32_t FingerprintOf(std::optional<std::string_view> payload) {
@@ -90,6 +94,9 @@ MessageReader::MessageReader(const RuntimeOptions& options, const IdNeeds& needs
       max_bytes_(std::min(needs.max_bytes, kLongestId)),
       too_long_("the id is longer than the " + std::to_string(max_bytes_) +
                 " bytes that the window takes"),
+      no_id_{"the message has no id: it has no header " + header_,
+             "the message has no id: " + PlaceOfId(options) + " is null",
+             "the message has no id: " + PlaceOfId(options) + " is empty"},
       // An id made of coordinates has no copies but redeliveries.
       fingerprints_(needs.window && options.conflicts == ConflictPolicy::kDetect &&
                     from_ != IdFrom::kCoordinates),
@@ -124,7 +131,8 @@ void MessageReader::Read(rd_kafka_message_t* message, Arrival& arrival) {
     ReadHeaderId(message, arrival);
   } else {
     const size_t size = from_ == IdFrom::kKey && message->key != nullptr ? message->key_len : 0;
-    TakeId(message, Bytes(message->key, size), arrival);
+    const NoId if_empty = message->key == nullptr ? NoId::kNull : NoId::kEmpty;
+    TakeId(message, Bytes(message->key, size), if_empty, arrival);
   }
   if (fingerprints_ && !arrival.id.empty()) {
     arrival.fingerprint = FingerprintOf(PayloadOf(message));
@@ -161,6 +169,7 @@ void MessageReader::LearnHeaderBytes(rd_kafka_message_t* message) {
 void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) {
   rd_kafka_headers_t* headers = nullptr;
   std::string_view id;
+  NoId if_empty = NoId::kMissing;
   // Detached, so that they can be freed now; the message parses them again if a handler asks.
   if (rd_kafka_message_detach_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     const void* value = nullptr;
@@ -168,17 +177,19 @@ void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) 
     if (rd_kafka_header_get_last(headers, header_.c_str(), &value, &size) ==
         RD_KAFKA_RESP_ERR_NO_ERROR) {
       id = Bytes(value, size);
+      if_empty = value == nullptr ? NoId::kNull : NoId::kEmpty;
     }
     arrival.bytes = CountedBytes(message->len + message->key_len + HeaderBytes(headers));
   }
-  TakeId(message, id, arrival);
+  TakeId(message, id, if_empty, arrival);
   if (headers != nullptr) {
     rd_kafka_headers_destroy(headers);
   }
 }
 
 // `id`: what the message says itself, empty where it says nothing. A refused message has none.
-void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, Arrival& arrival) {
+void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, NoId if_empty,
+                           Arrival& arrival) {
   std::string place;
   const bool stands_in = missing_ == MissingId::kCoordinates && !ONCEMQ_MUTANT("no-stand-in-id");
   if (from_ == IdFrom::kCoordinates || (id.empty() && stands_in)) {
@@ -187,7 +198,7 @@ void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, Arr
   }
   const bool passes = missing_ == MissingId::kPass || ONCEMQ_MUTANT("missing-id-passes");
   if (arrival.refusal == nullptr && id.empty() && !passes) {
-    arrival.refusal = "the message has no id";
+    arrival.refusal = no_id_[static_cast<size_t>(if_empty)].c_str();
   } else if (arrival.refusal == nullptr && id.size() > max_bytes_) {
     arrival.refusal = too_long_.c_str();
   }

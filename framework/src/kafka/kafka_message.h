@@ -3,6 +3,7 @@
 // are views into librdkafka's memory, or, of a message that was copied, into its copy.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +62,8 @@ class MessageReader {
   void LearnHeaderBytes(rd_kafka_message_t* message);
   void ReadNullKey(Arrival& arrival) const;
   void ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival);
-  void TakeId(rd_kafka_message_t* message, std::string_view id, Arrival& arrival);
+  enum class NoId : uint8_t { kMissing, kNull, kEmpty };
+  void TakeId(rd_kafka_message_t* message, std::string_view id, NoId if_empty, Arrival& arrival);
   static std::string CoordinateId(const rd_kafka_message_t& message);
 
   const IdFrom from_;
@@ -71,6 +73,7 @@ class MessageReader {
   const IdNeeds needs_;
   const size_t max_bytes_;
   const std::string too_long_;
+  const std::array<std::string, 3> no_id_;  // by NoId
   const bool fingerprints_;
   const MessageForm form_;
   MessagePool pool_;

@@ -227,11 +227,15 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
         job.took += tools.clock->Boot() - begin;
         break;
       }
-      case RunStep::kComplete:
-        machine.Completed(told("complete", machine.completions().size(), Complete(job, tools)));
+      case RunStep::kComplete: {
+        job.watch.BeginCompleting(machine);
+        const Status completed = Complete(job, tools);
+        job.watch.EndCompleting();
+        machine.Completed(told("complete", machine.completions().size(), completed));
         job.effects.reset();
         job.locks.Release();
         break;
+      }
       case RunStep::kJournal: {
         job.effects.reset();
         const auto first = tools.journal->Append(machine.journal_entries());

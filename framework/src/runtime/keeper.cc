@@ -2,8 +2,10 @@
 #include "keeper.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -69,6 +71,7 @@ void Keeper::Run() {
     for (const JobPtr& job : jobs) {
       under_way |= Look(job);
     }
+    AskForRenewals();
     MutexLock lock(mutex_);
     if (ending_) {
       return;
@@ -89,16 +92,11 @@ void Keeper::Run() {
 bool Keeper::Look(const JobPtr& job) {
   const BootTime now = clock_.Boot();
   RunWatch::Look look = job->watch.Tick(now, options_.renew_every);
-  bool stop = look.stop_due;
-  if (!look.renew.empty() && renewer_) {
-    MutexLock lock(mutex_);
-    renewals_.push_back({job, std::move(look.renew), look.stop});
-    renewal_due_.notify_one();
-  } else if (!look.renew.empty() && window_ != nullptr) {
-    stop |= !Renew(look.renew);
-  }
-  if (stop) {
+  if (look.stop_due) {
     TellStop(*job, look.stop);
+  }
+  if (!look.renew.empty() && window_ != nullptr) {
+    due_.push_back({job, std::move(look.renew), std::move(look.stop)});
   }
   // Nobody polls until somebody takes over, so a system without threads is asked again.
   take_over_due_ |= job->watch.Demote(now, options_.poll_budget);
@@ -115,10 +113,40 @@ void Keeper::TellStop(Job& job, const std::stop_source& stop) {
   }
 }
 
-// A slow server delays no stop and no take-over.
+// A slow server delays no stop and no take-over. On disk each run is renewed by itself: a store of
+// one partition that fails says nothing about the others.
+void Keeper::AskForRenewals() {
+  if (due_.empty()) {
+    return;
+  }
+  if (renewer_) {
+    MutexLock lock(mutex_);
+    std::move(due_.begin(), due_.end(), std::back_inserter(renewals_));
+    renewal_due_.notify_one();
+  } else {
+    for (const Renewal& renewal : due_) {
+      Renew({&renewal, 1});
+    }
+  }
+  due_.clear();
+}
+
+void Keeper::RenewOwed(std::vector<HeldClaim> claims) {
+  if (ONCEMQ_MUTANT("owed-claims-not-renewed")) {
+    return;
+  }
+  if (claims.empty() || !renewer_) {
+    return;
+  }
+  MutexLock lock(mutex_);
+  renewals_.push_back({nullptr, std::move(claims)});
+  renewal_due_.notify_one();
+}
+
 void Keeper::RunRenewals() {
+  std::vector<Renewal> renewals;
   for (;;) {
-    Renewal renewal;
+    renewals.clear();
     {
       MutexLock lock(mutex_);
       renewal_due_.wait(mutex_,
@@ -126,30 +154,52 @@ void Keeper::RunRenewals() {
       if (ending_) {
         return;
       }
-      renewal = std::move(renewals_.front());
-      renewals_.pop_front();
+      renewals.swap(renewals_);
     }
-    if (!Renew(renewal.claims)) {
-      TellStop(*renewal.job, renewal.stop);
+    if (ONCEMQ_MUTANT("renewals-one-by-one")) {
+      for (const Renewal& renewal : renewals) {
+        Renew({&renewal, 1});
+      }
+      continue;
     }
+    Renew(renewals);
   }
 }
 
-// False: some of them belong to somebody else now, or may soon: the store has lost them.
-bool Keeper::Renew(const std::vector<RunWatch::Look::Claim>& claims) {
+// A run is told to stop if one of its claims belongs to somebody else now, or may soon: the store
+// has lost it.
+void Keeper::Renew(std::span<const Renewal> renewals) {
   std::vector<RenewRequest> requests;
-  for (const RunWatch::Look::Claim& claim : claims) {
-    requests.push_back({claim.id, claim.token, claim.at});
+  for (const Renewal& renewal : renewals) {
+    for (const HeldClaim& claim : renewal.claims) {
+      requests.push_back({claim.id, claim.token, claim.at});
+    }
   }
   std::vector<Change> changes(requests.size());
   const Status renewed =
       errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
-  if (!renewed) {
-    // Another failure: tried again in time, as long as the lease lasts.
-    return renewed.error().code != Code::kRegressed ||
-           ONCEMQ_MUTANT("regressed-renewal-is-tried-again");
+  // Perhaps the failure of one partition: asked again run by run.
+  const bool of_one = !renewed && !IsOutage(renewed.error());
+  const size_t enough = ONCEMQ_MUTANT("one-loss-stops-all-runs") ? renewals.size() : 1;
+  if (of_one && renewals.size() > enough) {
+    for (const Renewal& renewal : renewals) {
+      Renew({&renewal, 1});
+    }
+    return;
   }
-  return std::find(changes.begin(), changes.end(), Change::kFenced) == changes.end();
+  auto change = changes.begin();
+  for (const Renewal& renewal : renewals) {
+    const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
+    const bool fenced = renewed && std::find(change, end, Change::kFenced) != end;
+    const bool gone = !renewed && renewed.error().code == Code::kRegressed;
+    const bool lost = ONCEMQ_MUTANT("regressed-renewal-is-tried-again") ? fenced : fenced || gone;
+    change = end;
+    if (lost && renewal.job) {
+      TellStop(*renewal.job, renewal.stop);
+    } else if (!renewed && renewal.job) {
+      renewal.job->watch.NotRenewed(options_.renew_every * 9 / 10);
+    }
+  }
 }
 
 }  // namespace oncemq

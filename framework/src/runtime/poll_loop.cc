@@ -134,6 +134,7 @@ bool PollLoop::Round() {
   if (now_ >= slow_runs_at_) {
     LookAfterSlowRuns();
     EndUnprotected();
+    RenewOwedClaims();
     slow_runs_at_ = now_ + kSlowRunsEvery;
   }
   if (!busy || now_ >= published_at_ + kPublishEvery) {
@@ -359,6 +360,20 @@ JobPtr PollLoop::TakeJob() {
   JobPtr job = std::move(idle_jobs_.back());
   idle_jobs_.pop_back();
   return job;
+}
+
+// Twice as often as those of a run: part of the lease had passed before they were set aside.
+void PollLoop::RenewOwedClaims() {
+  if (!by_desk_ || now_ < owed_renewed_at_ + options_.renew_every / 2) {
+    return;
+  }
+  owed_renewed_at_ = now_;
+  std::vector<HeldClaim> claims;
+  core_.FindOwedClaims(claims);
+  for (HeldClaim& claim : claims) {
+    claim.token.process = parts_.process;
+  }
+  parts_.keeper->RenewOwed(std::move(claims));
 }
 
 void PollLoop::ReleaseMessages() {

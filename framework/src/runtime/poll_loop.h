@@ -76,6 +76,7 @@ class PollLoop final : private SourceEvents {
   void Answered(PartitionId partition, const std::optional<Error>& failure);
   void OwnRaised(const RaiseOwnAction& action, const Result<Own>& own);
   void AssignRegressedAnew();
+  void RenewOwedClaims();
   void ReleaseMessages();
   void Sleep();
   JobPtr TakeJob();
@@ -216,6 +217,7 @@ class PollLoop final : private SourceEvents {
   BootTime now_{};
   BootTime round_began_{};
   BootTime slow_runs_at_{};
+  BootTime owed_renewed_at_{};
   BootTime published_at_{};
   std::atomic<bool> stop_asked_{false};
   bool begun_ = false;

@@ -51,6 +51,21 @@ RunWatch::Ended RunWatch::EndHandling() {
   return Ended::kOurs;
 }
 
+void RunWatch::BeginCompleting(RunMachine& machine) {
+  MutexLock lock(mutex_);
+  if (ONCEMQ_MUTANT("slow-completion-not-renewed")) {
+    return;
+  }
+  phase_ = Phase::kCompleting;
+  machine_ = &machine;
+}
+
+void RunWatch::EndCompleting() {
+  MutexLock lock(mutex_);
+  machine_ = nullptr;
+  phase_ = Phase::kOutside;
+}
+
 bool RunWatch::TellStop(const std::stop_source& source) {
   MutexLock lock(mutex_);
   if (stop_told_ || !(stop_source_ == source)) {
@@ -150,12 +165,15 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   MutexLock lock(mutex_);
   const bool handling = phase_ == Phase::kHandling;
   look.under_way = handling || (under_way_ && !ONCEMQ_MUTANT("slow-claim-unwatched"));
-  if (!handling) {
+  if (!handling && phase_ != Phase::kCompleting) {
     return look;
   }
-  ObserveCall(now);
-  look.stop_due = now >= stop_at_ && !stop_told_;
-  look.stop = stop_source_;
+  // A completion is not stopped for a claim that is gone: its own answer tells.
+  if (handling) {
+    ObserveCall(now);
+    look.stop_due = now >= stop_at_ && !stop_told_;
+    look.stop = stop_source_;
+  }
   if (now >= renewed_ + renew_every) {
     renewed_ = now;
     for (const RenewRequest& claim : machine_->ClaimsToRenew()) {
@@ -163,6 +181,11 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
     }
   }
   return look;
+}
+
+void RunWatch::NotRenewed(microseconds sooner) {
+  MutexLock lock(mutex_);
+  renewed_ -= ONCEMQ_MUTANT("failed-renewal-waits-its-turn") ? microseconds(0) : sooner;
 }
 
 }  // namespace oncemq

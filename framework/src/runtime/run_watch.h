@@ -34,6 +34,9 @@ class RunWatch {
   // `machine` is at its handle step and stays there until EndHandling.
   void BeginHandling(RunMachine& machine, BootTime now);
   Ended EndHandling();
+  // Around the call that completes what is done: `machine` stays as it is meanwhile.
+  void BeginCompleting(RunMachine& machine);
+  void EndCompleting();
   // Around each call of the handler. Inside, the machine may be changed by SettleOthers().
   void Enter() {
     calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -81,17 +84,14 @@ class RunWatch {
     bool under_way = false;
     bool stop_due = false;  // its time has come, and it was not told
     std::stop_source stop{std::nostopstate};
-    struct Claim {
-      std::string id;  // a copy
-      Token token;
-      Coordinates at;
-    };
-    std::vector<Claim> renew;  // now
+    std::vector<HeldClaim> renew;  // now
   };
   Look Tick(BootTime now, microseconds renew_every);
+  // A renewal of the last Tick() failed: the next one is due by so much earlier.
+  void NotRenewed(microseconds sooner);
 
  private:
-  enum class Phase : uint8_t { kOutside, kHandling, kAbandoned };
+  enum class Phase : uint8_t { kOutside, kHandling, kCompleting, kAbandoned };
   enum class Gate : uint8_t { kOutside, kInside, kChanging, kChanged };
   void AwaitChange();
   void ObserveCall(BootTime now) REQUIRES(mutex_);

@@ -82,10 +82,23 @@ auto AwaitStore(const std::string& store, const std::stop_token& stop, const Ope
   }
 }
 
+int CodeOfRefusal(const Error& error) {
+  return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;
+}
+
+// Where standard error carries the log, the reason is a line of it, in its format: a plain text
+// between lines of JSON is for nobody, and two writers may share a line.
+int Refuse(const ServiceOptions& options, const Error& why) {
+  Log(LogLevel::kError, "oncemq", "the service does not start", {{"error", why.message}});
+  const bool told = options.log.file.empty() && options.log.level != LogLevel::kOff;
+  return told ? CodeOfRefusal(why) : TellRefusal(why);
+}
+
 // Of a run without its window or locks: the report, if it was stopped before their store answered.
-int NotOpened(const ServeRequest& request, const Error& why, int signal) {
+int NotOpened(const ServiceOptions& options, const ServeRequest& request, const Error& why,
+              int signal) {
   if (!MayPass(why)) {
-    return TellRefusal(why);
+    return Refuse(options, why);
   }
   Log(LogLevel::kWarn, "oncemq", "stopped before its stores had answered",
       {{"error", why.message}});
@@ -108,22 +121,22 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
   const auto window = AwaitStore("the store of the window", signals.token(),
                                  [&] { return OpenWindow(options, request); });
   if (!window) {
-    return NotOpened(request, window.error(), signals.received());
+    return NotOpened(options, request, window.error(), signals.received());
   }
   auto locks = AwaitStore("the store of the locks", signals.token(),
                           [&] { return OpenDomain(options, request.open_locks); });
   if (!locks) {
-    return NotOpened(request, locks.error(), signals.received());
+    return NotOpened(options, request, locks.error(), signals.received());
   }
   RuntimeOptions runtime_options = options.runtime;
   runtime_options.locks.domain = *std::move(locks);
   auto runtime = Runtime::Open(std::move(runtime_options), window->get(), request.handler(signals));
   if (!runtime) {
-    return TellRefusal(runtime.error());
+    return Refuse(options, runtime.error());
   }
   auto admin = OpenAdmin(options, runtime->get(), window->get());
   if (!admin) {
-    return TellRefusal(admin.error());
+    return Refuse(options, admin.error());
   }
   const RunReport report = (*runtime)->Run(signals.token());
   admin->reset();  // from here on nothing more happens that could be asked about
@@ -140,8 +153,8 @@ int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSi
 }  // namespace
 
 int TellRefusal(const Error& error) {
-  std::cerr << error.message << "\n";
-  return error.code == Code::kInvalid || error.code == Code::kNotFound ? kExitUsage : kExitFailed;
+  std::cerr << error.message + "\n";  // one write: other threads write there too
+  return CodeOfRefusal(error);
 }
 
 int Serve(const ServiceOptions& options, const ServeRequest& request) {

@@ -138,6 +138,8 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatDoesNotMove) {
   EXPECT_EQ(status["partitions"][0]["oldest"]["next_try_ms"], nullptr);
   EXPECT_EQ(status["partitions"][0]["lag"], nullptr);
   EXPECT_EQ(status["lag"], nullptr) << "that of one partition is not known";
+  runtime_.report.partitions.clear();
+  EXPECT_EQ(Ask("status")["result"]["lag"], nullptr) << "it was given none yet";
 }
 
 TEST_F(ServiceCommandsTest, StatusOfFourThousandPartitionsFitsIntoAnAnswer) {
@@ -217,7 +219,7 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
 }
 
 TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
-  EXPECT_EQ(Show("x"), json::parse(R"({"id_hex":"78","state":"none"})"));
+  EXPECT_EQ(Show("x"), json::parse(R"({"id":"x","id_hex":"78","state":"none"})"));
   const Own own = *window_->RaiseOwn(0, 2, 0);
   const std::string id("a\0b", 3);
   const Token token{0xABC, 5};
@@ -240,6 +242,7 @@ TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
 
 TEST_F(ServiceCommandsTest, WindowShowTakesAnIdAsTextOrAsBytes) {
   EXPECT_EQ(Ask("window show", {{"id", "pay-1"}})["result"]["id_hex"], "7061792d31");
+  EXPECT_EQ(Ask("window show", {{"id", "pay-1"}})["result"]["id"], "pay-1");
   EXPECT_EQ(Ask("window show", {{"id_hex", "7061792D31"}})["result"]["id_hex"], "7061792d31");
   for (const json& wrong :
        {json::object(), json{{"id", 5}}, json{{"id_hex", "7"}}, json{{"id_hex", "zz"}},

@@ -129,6 +129,9 @@ TEST_F(Command, CheckSpeaksJson) {
   const auto bad = nlohmann::json::parse(ended.out);
   EXPECT_EQ(bad["valid"], false);
   EXPECT_EQ(bad["errors"].size(), 2u);
+  EXPECT_EQ(bad["errors"][0]["line"], 1);
+  EXPECT_GT(bad["errors"][0]["column"], 0);
+  EXPECT_THAT(bad["errors"][0]["text"].get<std::string>(), HasSubstr("`window` is missing"));
 }
 
 TEST_F(Command, AMissingFileIsAUsageError) {
@@ -141,6 +144,17 @@ TEST_F(Command, ExplainNeedsNoFile) {
   const Ended ended = Run("explain guarantee");
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, HasSubstr("Three levels"));
+}
+
+TEST_F(Command, ExplainSpeaksJson) {
+  const auto all = nlohmann::json::parse(Run("explain guarantee --json").out);
+  EXPECT_EQ(all["by"], "levels");
+  EXPECT_GE(all["paragraphs"].size(), 3u);
+  const auto one = nlohmann::json::parse(Run("explain guarantee --json -c " + Write(kService)).out);
+  EXPECT_EQ(one["by"], "file");
+  EXPECT_EQ(one["at"], file_.string());
+  EXPECT_EQ(one["engine"], "memory");
+  EXPECT_THAT(one["guarantee"].get<std::string>(), StartsWith("guarded"));
 }
 
 TEST_F(Command, ExplainSaysFirstWhatAServiceDoesNotPromise) {

@@ -117,13 +117,15 @@ TEST(DoctorPostgres, SettingsThatLowerTheGuaranteeAreTold) {
   DoctorPart sound;
   DescribePostgres({"15.8", "on", "on", "on", "ANY 1 (b)", "1"}, sound);
   EXPECT_EQ(sound.facts["server"], "PostgreSQL 15.8");
-  EXPECT_EQ(sound.facts["standbys"], "1, synchronous: ANY 1 (b)");
+  EXPECT_EQ(sound.facts["standbys"]["attached"], 1);
+  EXPECT_EQ(sound.facts["standbys"]["synchronous"], "ANY 1 (b)");
   EXPECT_THAT(sound.lowers, ElementsAre());
   DoctorPart loose;
   DescribePostgres({"15.8", "off", "off", "off", "", "0"}, loose);
   EXPECT_EQ(loose.facts["synchronous_commit"],
             "off, and the window waits for the disk all the same");
-  EXPECT_EQ(loose.facts["standbys"], "0, none of them synchronous");
+  EXPECT_EQ(loose.facts["standbys"]["attached"], 0);
+  EXPECT_EQ(loose.facts["standbys"]["synchronous"], "none");
   EXPECT_THAT(loose.lowers, ElementsAre(HasSubstr("fsync off"), HasSubstr("full_page_writes off"),
                                         HasSubstr("none is synchronous")));
   DoctorPart local;

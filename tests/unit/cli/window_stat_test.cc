@@ -264,8 +264,8 @@ TEST_F(WindowStat, ADirectoryThatCannotBeMadeIsAMistakeOfTheServiceFile) {
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err,
               HasSubstr(Stores() + ": no store can be made there, or none written to: Not a "
-                                   "directory\n"))
-      << "the log's thread may write a line after it";
+                                   "directory\"}\n"))
+      << "a line of the log";
 }
 
 TEST_F(WindowStat, WhereAHolderCanBeAskedIsTheWordOfTheLastOne) {

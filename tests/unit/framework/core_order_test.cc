@@ -228,6 +228,105 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
   EXPECT_EQ(core_.unfinished(), 0u);
 }
 
+// Handled, and its completion got no answer: it is owed after a pause.
+class CoreOwed : public CoreHarness {
+ protected:
+  void Owe(const RunItem& item, uint64_t token = 77) {
+    Settlement settlement;
+    settlement.slot = item.slot;
+    settlement.ticket = item.ticket;
+    settlement.fate = Fate::kPending;
+    settlement.stage = Stage::kApplied;
+    settlement.token = {1, token};
+    settlement.wait = microseconds(500);
+    Settle(settlement);
+  }
+};
+
+TEST_F(CoreOwed, CompletionsGoBeforeAllClaimsAndInRunsOfTheirOwn) {
+  Give(0);
+  Give(1);
+  Admit(0, 0, "a", "x");
+  Admit(0, 1, "b", "y");
+  for (const RunItem& item : Take()) {
+    Owe(item);
+  }
+  Admit(1, 0, "c", "z");  // whose turn it is
+  Admit(0, 2, "a", "v");
+  Admit(0, 3, "d", "w");
+  After(500);
+  const auto owed = Take();
+  ASSERT_EQ(owed.size(), 2u);
+  for (const RunItem& item : owed) {
+    EXPECT_EQ(item.stage, Stage::kApplied);
+    EXPECT_EQ(item.partition, 0u);
+  }
+  SettleAll(owed);
+  EXPECT_EQ(Take().size(), 1u);
+  EXPECT_EQ(Take().size(), 2u);
+}
+
+TEST_F(CoreOwed, CompletionsBehindEachOtherInOneLaneAreTakenTogetherAndWithoutTheirFollower) {
+  Give(0);
+  for (int64_t offset = 0; offset < 3; offset++) {
+    Admit(0, offset, "a", "x" + std::to_string(offset));
+  }
+  for (const RunItem& item : Take()) {
+    Owe(item);
+  }
+  Admit(0, 3, "a", "y");
+  After(500);
+  auto run = Take();
+  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{0})) << "after a failure, alone";
+  SettleAll(run);
+  run = Take();
+  EXPECT_EQ(Offsets(run), (std::vector<int64_t>{1, 2}));
+  SettleAll(run);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{3}));
+}
+
+TEST_F(CoreOwed, APartitionWhoseStoreFailsDoesNotHoldUpTheOthers) {
+  Give(0);
+  Give(1);
+  for (int64_t offset = 0; offset < 16; offset++) {
+    Admit(0, offset, "", "x" + std::to_string(offset));
+  }
+  for (auto run = Take(); !run.empty(); run = Take()) {
+    for (const RunItem& item : run) {
+      Owe(item);
+    }
+  }
+  Admit(1, 0, "c", "z");
+  After(500);
+  EXPECT_EQ(Take().front().partition, 0u);
+  EXPECT_EQ(Take().front().partition, 1u);
+  EXPECT_EQ(Take().front().partition, 0u);
+}
+
+TEST_F(CoreOwed, ClaimsThatAreOwedAreNamedUntilTheyAreSettled) {
+  Give(3);
+  Admit(3, 0, "a", "x");
+  Admit(3, 1, "b", "");
+  Admit(3, 2, "c", "y");
+  const auto items = Take();
+  Owe(items[0], 77);
+  Owe(items[1], 0);
+  const auto named = [this] {
+    std::vector<HeldClaim> claims;
+    core_.FindOwedClaims(claims);
+    return claims;
+  };
+  ASSERT_EQ(named().size(), 1u) << "one has no id, one is with its handler";
+  EXPECT_EQ(named()[0].id, "x");
+  EXPECT_EQ(named()[0].token.attempt, 77u);
+  EXPECT_EQ(named()[0].at, (Coordinates{0, 3, 0}));
+  After(500);
+  const auto again = Take();
+  EXPECT_EQ(named().size(), 1u) << "also while its completion is under way";
+  SettleAll(again);
+  EXPECT_TRUE(named().empty());
+}
+
 TEST_F(CoreOrder, ARefusalOnRecordKeepsItsNumberUntilItsMarkerIsThere) {
   Give(0);
   Admit(0, 0, "a", "x");

@@ -109,14 +109,28 @@ class BadMessagesRead : public BadMessages {
   std::vector<std::string> values_;
 };
 
-TEST_F(BadMessagesRead, AMissingAndAnEmptyIdAreRefusedIfNothingElseIsSaid) {
+TEST_F(BadMessagesRead, AMissingANullAndAnEmptyIdAreRefusedEachForItsReason) {
   Send(std::nullopt, "k", "v");
+  producer_->Send({.topic = kTopic, .partition = 0, .key = "k", .headers = {{"message-id", {}}}});
+  sent_++;
   Send("", "k", "v");
-  for (const ReadOne& one : Read()) {
-    EXPECT_EQ(one.refusal, "the message has no id");
+  const auto read = Read();
+  EXPECT_EQ(read[0].refusal, "the message has no id: it has no header message-id");
+  EXPECT_EQ(read[1].refusal, "the message has no id: its header message-id is null");
+  EXPECT_EQ(read[2].refusal, "the message has no id: its header message-id is empty");
+  for (const ReadOne& one : read) {
     EXPECT_EQ(one.id, "");
     EXPECT_EQ(one.arrival.id_hash, 0u);
   }
+}
+
+TEST_F(BadMessagesRead, ANullAndAnEmptyKeyThatIsTheIdAreRefusedEachForItsReason) {
+  options_.id_from = IdFrom::kKey;
+  Send("x", std::nullopt, "v");
+  Send("x", "", "v");
+  const auto read = Read();
+  EXPECT_EQ(read[0].refusal, "the message has no id: its key is null");
+  EXPECT_EQ(read[1].refusal, "the message has no id: its key is empty");
 }
 
 TEST_F(BadMessagesRead, AMissingAndAnEmptyIdMayPass) {
@@ -294,11 +308,13 @@ TEST_F(BadMessagesRun, WhatCannotBeHandledIsOnRecordAndTheRestGoesOn) {
   EXPECT_THAT(handled_, ElementsAre(kNul + "=v", kOtherNul + "=v", "gone=nothing"));
   EXPECT_THAT(
       Journaled(),
-      ElementsAre(R"("offset":0,"id":"","why":"the message has no id"})",
-                  R"("offset":1,"id":"","why":"the message has no id"})",
-                  R"("offset":2,"id":"","why":"the id is longer than the 1024 bytes that the )"
-                  R"(window takes"})",
-                  R"("offset":6,"id_hex":"fffe000a","why":"no payment in it"})"));
+      ElementsAre(
+          R"("offset":0,"id":"","why":"the message has no id: it has no header message-id"})",
+          R"("offset":1,"id":"","why":"the message has no id: its header message-id is )"
+          R"(empty"})",
+          R"("offset":2,"id":"","why":"the id is longer than the 1024 bytes that the )"
+          R"(window takes"})",
+          R"("offset":6,"id_hex":"fffe000a","why":"no payment in it"})"));
   EXPECT_EQ(report.counts.applied, 3);
   EXPECT_EQ(report.counts.suppressed, 1);
   EXPECT_EQ(report.counts.rejected, 4);

@@ -13,6 +13,7 @@
 
 #include "oncemq/base/mutex.h"
 #include "oncemq/dedup/memory_window.h"
+#include "support/eventually.h"
 
 namespace oncemq::testing {
 
@@ -48,6 +49,8 @@ class RemoteWindow final : public Window {
   std::atomic<int> raised_behind{0};
   std::atomic<bool> renewals_regress{false};
   std::atomic<int> renewals{0};
+  std::atomic<bool> completions_down{false};
+  std::atomic<int> completion_awaits_renewals{0};  // so many, in all
   std::atomic<milliseconds> claim_takes{milliseconds(0)};
   std::atomic<int> claims{0};
 
@@ -121,6 +124,10 @@ class RemoteWindow final : public Window {
     return inner_->Claim(requests, answers);
   }
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> changes) override {
+    if (completions_down) {
+      return Error{Code::kUnavailable, Effect::kNone, "down"};
+    }
+    Eventually(seconds(20), [this] { return renewals >= completion_awaits_renewals; });
     return inner_->Complete(requests, changes);
   }
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> changes) override {

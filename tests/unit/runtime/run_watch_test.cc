@@ -172,6 +172,19 @@ TEST_F(RunWatchClaims, AreRenewedInTimeWhileTheHandlersRun) {
   EXPECT_TRUE(Renewed(300).empty());
 }
 
+TEST_F(RunWatchClaims, AreRenewedDuringTheirCompletionAndNoLossStopsIt) {
+  Begin(Answer::kGranted);
+  EXPECT_EQ(watch_.EndHandling(), RunWatch::Ended::kOurs);
+  watch_.BeginCompleting(machine_);
+  watch_.SetStopAt(At(100));
+  const auto look = watch_.Tick(At(100), kRenewEvery);
+  EXPECT_EQ(look.renew.size(), 3U);
+  EXPECT_FALSE(look.stop_due);
+  EXPECT_FALSE(watch_.TellStop(look.stop));
+  watch_.EndCompleting();
+  EXPECT_TRUE(Renewed(300).empty());
+}
+
 TEST_F(RunWatchClaims, ThatWereGivenBackAreNotRenewedOrTheRunWouldBeStoppedForThem) {
   Begin(Answer::kInFlight);
   EXPECT_EQ(Renewed(100), std::vector<std::string>{"x"});

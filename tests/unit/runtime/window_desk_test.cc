@@ -198,6 +198,33 @@ TEST_F(RemoteOwnershipTest, AWindowFarAwayGetsLongRuns) {
 }
 
 // A backup was restored: the claim is gone, and anybody may be granted the id.
+TEST_F(RemoteOwnershipTest, TheClaimOfWhatIsAppliedIsRenewedUntilItsCompletionIsMade) {
+  remote_.completions_down = true;
+  RuntimeOptions options = Patient();
+  options.renew_every = milliseconds(20);
+  RunningLoop loop(options, &remote_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Prepare(0);
+  EXPECT_TRUE(Holds([&] { return remote_.renewals >= 3; }));
+  EXPECT_EQ(loop.Now().counts.applied, 0);
+  remote_.completions_down = false;
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));
+  EXPECT_EQ(calls_, 1);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(RemoteOwnershipTest, ClaimsAreRenewedWhileTheirCompletionIsUnderWay) {
+  remote_.completion_awaits_renewals = 2;
+  RuntimeOptions options = Patient();
+  options.renew_every = milliseconds(20);
+  RunningLoop loop(options, &remote_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().Prepare(0);
+  EXPECT_TRUE(Holds([&] { return loop.Now().counts.applied == 1; }));
+  EXPECT_GE(remote_.renewals, 2);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
 TEST_F(RemoteOwnershipTest, ARenewalThatMeetsALossAsksTheHandlerToStop) {
   std::latch stopped(1);
   remote_.renewals_regress = true;

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,10 @@ TEST_F(RunServiceTest, AWindowWhoseStoreDoesNotAnswerIsAskedForAgain) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(asked, 3);
   EXPECT_THAT(ended.err, HasSubstr("wrong password"));
+  std::istringstream lines(ended.err);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.starts_with("{") && line.ends_with("}")) << "one format per stream: " << line;
+  }
 }
 #endif
 

@@ -241,9 +241,13 @@ class Core {
   uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
   // Fills `run` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
-  // false when nothing may run now.
+  // false when nothing may run now. Applied messages whose marker is owed come first, in runs of
+  // their own: so no completion waits for the claims and handlers of other messages.
   bool TakeRun(Run& run, BootTime now, uint32_t limit = UINT32_MAX);
   void Settle(std::span<Settlement> settlements, BootTime now);
+  // Appends the claims of all deliveries that have an outcome and are not settled, for renewal
+  // (rule 13): also of those in a run. The process half of each token is left to the caller.
+  void FindOwedClaims(std::vector<HeldClaim>& claims) const;
   // Appends the messages that have to be copied since the last look, each once. None of them is
   // with a worker, so nobody reads them until Replace(), which has to be the next call. Looks again
   // after each quarter of CoreOptions::left_behind_bytes that was admitted.

@@ -56,6 +56,13 @@ struct RunItem {
   uint64_t entry = 0;           // with kRecorded: number of its record
 };
 
+// An open claim of ours, with its own copy of the id: the delivery may end meanwhile.
+struct HeldClaim {
+  std::string id;
+  Token token;
+  Coordinates at;
+};
+
 struct Run {
   std::vector<RunItem> items;
   BootTime safe_until;  // past it no new effect may start (rule 10)

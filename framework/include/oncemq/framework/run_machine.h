@@ -134,9 +134,9 @@ class RunMachine {
   std::span<Settlement> settlements() { return settlements_; }
 
   // Claims that a long handler needs renewed (rule 13), also for another thread: from the moment
-  // that step() is kHandle until Next() has returned null. Reads only what handling does not write,
-  // so it may name claims whose handlers have ended, but none that was given back before the first
-  // one.
+  // that step() is kHandle until Next() has returned null, and during the call that kComplete asks
+  // for. Reads only what handling does not write, so it may name claims whose handlers have ended,
+  // but none that was given back before the first one.
   std::vector<RenewRequest> ClaimsToRenew() const;
 
  private:
