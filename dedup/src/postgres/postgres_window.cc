@@ -339,13 +339,10 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
     return usable.error();
   }
   const SqlAnswer& raised = answers->front();
-  if (raised.rows.size() != 1 || raised.rows[0].size() != 3) {
+  if (raised.rows.size() != 1 || raised.rows[0].size() != 1) {
     return TooFewAnswers();
   }
-  const Own own = static_cast<Own>(NumberOf(raised, 0, 0));
-  MutexLock lock(mutex_);
-  found_[{source, partition}] = {own, NumberOf(raised, 0, 1), raised.rows[0][2].value_or("")};
-  return own;
+  return static_cast<Own>(NumberOf(raised, 0, 0));
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
