@@ -47,6 +47,7 @@ class RedisOwnedWindow final : public Window {
   // Of the partitions that are open here; of a look from outside, of all that was announced.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Result<std::vector<StoreStat>> Stat() override;
+  StoreLosses losses() const override { return scope_->losses(); }
 
  private:
   using Place = RedisWindow::Partition;
