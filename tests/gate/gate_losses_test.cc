@@ -152,6 +152,35 @@ TEST_F(GateLosses, ByAClockThatJumpsAheadAreToldAndCounted) {
       << text;
 }
 
+// The holder was killed. Its operation ends with its own lease, and an operator can resolve it.
+TEST_F(GateLosses, AnOperationOfTheFutureIsUncertainAfterItsLeaseAndCanBeResolved) {
+  constexpr std::string_view kClock = "tonumber(redis.call('GET', 'test_clock'))";
+  const int64_t wall = SystemClock::Instance().Wall().micros;
+  const auto set = [&](milliseconds by) {
+    Redis({"SET", "test_clock", std::to_string(wall + microseconds(by).count())});
+  };
+  set(milliseconds(0));
+  const auto dead = Open(kClock);
+  const PreAnswer held = Pre(*dead, "k");
+  ASSERT_EQ(held.state, PreState::kPermitted);
+  LogFile log;
+  set(-std::chrono::hours(2));
+  const auto gate = Open(kClock);
+  const PreAnswer early = Pre(*gate, "k");
+  EXPECT_EQ(early.state, PreState::kInProgress);
+  EXPECT_LE(early.retry_after, std::chrono::hours(1)) << "its own lease";
+  EXPECT_EQ(gate->Resolve(early.ref, Gate::Outcome::kNotApplied, "early").error().code,
+            Code::kUnavailable);
+  set(-std::chrono::hours(1));
+  EXPECT_EQ(Pre(*gate, "k").state, PreState::kUncertain);
+  EXPECT_TRUE(gate->Resolve(early.ref, Gate::Outcome::kNotApplied, "no entry in the statement"));
+  set(-std::chrono::minutes(59));
+  EXPECT_EQ(Pre(*gate, "k").state, PreState::kPermitted);
+  const std::string text = log.End();
+  EXPECT_NE(text.find("the clock of Redis is behind its last known time"), std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace oncemq::testing
 #endif

@@ -54,7 +54,8 @@ ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS run_started bigi
 ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS run_timeline bigint;
 ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS whole bigint;
 
--- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. `ends`: of a lease; or of a
+-- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. flags: 1 held, 2 uncertain,
+-- 4 cut (MarkerRules::CutToClock()). `ends`: of a lease; or of a
 -- done id without a partition (part -1), which is unknown from then on. No index on anything that
 -- changes, so an update stays within its page.
 CREATE TABLE IF NOT EXISTS @schema@.window_ids (

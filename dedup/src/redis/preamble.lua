@@ -26,9 +26,10 @@
 --                      week after its last call
 -- A generation is a span of log time. It has one slice, and further ones of more buckets when that
 -- is full. A partition is <source>:<number>. A marker has 82 bytes, highest byte first: state 1,
--- flags 1, token 16, fingerprint 4, own 8, granted 8, ends 8, attempt 4, entry 8, source 4,
--- partition 4, offset 8, filed 8. A record: flags 1, fingerprint 4, [token 16,] coordinates. A
--- finished id without a partition: 2, ends 8 in us or 0, length of the record 2, record, result.
+-- flags 1 (1 held, 2 uncertain, 4 cut: MarkerRules::CutToClock()), token 16, fingerprint 4, own 8,
+-- granted 8, ends 8, attempt 4, entry 8, source 4, partition 4, offset 8, filed 8. A record: flags
+-- 1, fingerprint 4, [token 16,] coordinates. A finished id without a partition: 2, ends 8 in us or
+-- 0, length of the record 2, record, result.
 --
 -- KEYS[1]: the scope. ARGV: 1 its incarnation, 2 the highest count that this process was answered,
 -- 3 the process.

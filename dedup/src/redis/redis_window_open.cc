@@ -330,7 +330,8 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool ag
   scope->span = milliseconds(generation);
   if (!options_.look_only) {
     const auto number = [&news](size_t i) { return ParseDecimal(news[i]).value_or(0); };
-    reports_.Opened({number(0) == 1, number(1), number(2), number(3), number(4)});
+    // A loss that this process has lived through is told.
+    reports_.Opened({number(0) == 1, number(1), number(2), again ? 0 : number(3), number(4)});
   }
   std::copy_n(rest.begin(), rest.size(), scope->secret.begin());
   return std::shared_ptr<const Scope>(std::move(scope));
@@ -467,6 +468,7 @@ bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
     return false;
   }
   answered_ = BootNow();
+  gone_ = false;
   if (!counts_.Take(count, change)) {
     CountLoss(count);
     return false;
