@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "../window_check.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "postgres_window_engine.h"
 
@@ -130,7 +131,12 @@ void PostgresWindow::NotePlace(const Place& place, const Place& before) {
   const bool same = place.timeline == before.timeline && place.started == before.started;
   const bool lost = before.started != 0 && (!same || place.position < before.position);
   const bool first = place_.timeline == before.timeline && place_.started == before.started;
-  losses_ += lost && first && !ONCEMQ_MUTANT("postgres-loss-unnoticed") ? 1 : 0;
+  if (lost && first && !ONCEMQ_MUTANT("postgres-loss-unnoticed")) {
+    losses_++;
+    Log(LogLevel::kWarn, "window",
+        "PostgreSQL was started again, or another server answers: commits may be lost",
+        {{"scope", options_.scope}});
+  }
   const bool older = same && !lost && place.position < place_.position;
   if (first && !older) {
     place_ = place;

@@ -26,7 +26,7 @@
 // from the log, where its holder was unsure, or from the next call. A server that loses
 // acknowledged changes, as by a failover to a replica that lags, loses operations with them. Over
 // Redis the log and GateCounts tell of it, also to a gate that is opened after the loss; over
-// PostgreSQL only a restart of the server counts, to a gate that lives through it.
+// PostgreSQL they tell of each restart of the server, to a gate that lives through it.
 //
 // Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
 // its operation is never freed any more, since its effect has happened. A Fail() that fails is made
