@@ -24,7 +24,7 @@ inline Error InvalidRequest(std::string message) {
 // `expected`: the caller says that it was made before.
 inline Error NoSuchScope(std::string_view scope, bool expected) {
   const std::string name(scope);
-  return {Code::kNotFound, Effect::kNone,
+  return {expected ? Code::kInvalid : Code::kNotFound, Effect::kNone,
           expected
               ? "the scope \"" + name +
                     "\" is not there, and `expect_scope` says that it was made: the store has "

@@ -123,7 +123,7 @@ TEST_F(GateLosses, OfTheWholeScopeAreALineInTheLogAndARefusalWhereItIsExpected) 
   EXPECT_EQ(expects->counts().losses, 1u);
   const auto refused = OpenRedisWindow(server_->url(), Options(/*expect_scope=*/true));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_NE(refused.error().message.find("open once without `expect_scope`"), std::string::npos)
       << refused.error().message;
   LogFile log;

@@ -316,7 +316,7 @@ TEST_F(PostgresRefusalsTest, AScopeThatIsExpectedIsNotMade) {
   options.expect_scope = true;
   const auto refused = OpenPostgresWindow(server_->url(), options);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
   EXPECT_NE(refused.error().message.find("open once without `expect_scope`"), std::string::npos)
       << refused.error().message;
   LogFile log;

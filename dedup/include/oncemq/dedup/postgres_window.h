@@ -61,7 +61,7 @@ struct PostgresWindowOptions {
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
-  // Set it once the scope was made: one that is missing is kNotFound then, and not made anew
+  // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
   // without its memory.
   bool expect_scope = false;
   // False: for a look by a role that may only read.

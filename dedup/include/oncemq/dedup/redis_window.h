@@ -73,7 +73,7 @@ struct RedisWindowOptions {
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
-  // Set it once the scope was made: one that is missing is kNotFound then, and not made anew
+  // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
   // without its memory.
   bool expect_scope = false;
   // Tries each command of a service on a key that is gone at once. Off: the right to read
