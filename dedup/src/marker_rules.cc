@@ -94,7 +94,10 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
 }
 
 bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const {
-  if (marker.state != MarkerState::kOpen || !marker.held || ONCEMQ_MUTANT("future-believed")) {
+  if (ONCEMQ_MUTANT("future-believed")) {
+    return false;
+  }
+  if (marker.state != MarkerState::kOpen || !marker.held) {
     return false;
   }
   // As HolderEnds() waits for it.

@@ -131,7 +131,8 @@ void PostgresWindow::NotePlace(const Place& place, const Place& before) {
   const bool same = place.timeline == before.timeline && place.started == before.started;
   const bool lost = before.started != 0 && (!same || place.position < before.position);
   const bool first = place_.timeline == before.timeline && place_.started == before.started;
-  if (lost && first && !ONCEMQ_MUTANT("postgres-loss-unnoticed")) {
+  const bool counts = ONCEMQ_MUTANT("postgres-loss-unnoticed") ? false : lost && first;
+  if (counts) {
     losses_++;
     Log(LogLevel::kWarn, "window",
         "PostgreSQL was started again, or another server answers: commits may be lost",

@@ -263,8 +263,9 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   const auto [opened, fresh] = opened_.try_emplace({known.source, name.partition}, losses_);
   const bool noticed = !fresh && opened->second < losses_;
   // Elsewhere the log has all that a process may have to be told.
-  const bool doubt = NumberOf(row, 0, 5) != 0 && *options_.level == Level::kOpaque;
-  known.regressed = noticed || (doubt && !ONCEMQ_MUTANT("postgres-restart-believed"));
+  const bool other_run =
+      ONCEMQ_MUTANT("postgres-restart-believed") ? false : NumberOf(row, 0, 5) != 0;
+  known.regressed = noticed || (other_run && *options_.level == Level::kOpaque);
   if (row.rows[0][6]) {
     known.lost_since = asked - microseconds(NumberOf(row, 0, 6));
   }
