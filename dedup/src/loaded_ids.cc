@@ -117,7 +117,7 @@ bool LoadedIds::Same(const Marker& a, const Marker& b) {
   return a.token == b.token && a.own == b.own && a.lease_end == b.lease_end &&
          a.granted_at == b.granted_at && a.entry == b.entry && a.at == b.at &&
          a.attempt == b.attempt && a.fingerprint == b.fingerprint && a.state == b.state &&
-         a.held == b.held && a.uncertain == b.uncertain;
+         a.held == b.held && a.uncertain == b.uncertain && a.cut == b.cut;
 }
 
 }  // namespace oncemq

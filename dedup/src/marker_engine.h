@@ -135,8 +135,9 @@ class MarkerEngine {
     }
     if (Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
       const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      const bool cut = rules_.CutToClock(*marker, holder, now_);
       rules_.Claim(*marker, request, holder, now_, answer);
-      if (answer.answer == Answer::kGranted) {
+      if (cut || answer.answer == Answer::kGranted) {
         finished_.Keep(at, *marker);
       }
       return;
@@ -249,10 +250,14 @@ class MarkerEngine {
       answer = Change::kMade;
       return;
     }
+    const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+    const bool cut = rules_.CutToClock(*marker, holder, now_);
     const bool may = rules_.MayRestore(*marker, request, now_);
     answer = may ? Change::kMade : Change::kInFlight;
     if (may) {
       Finish(at, *marker, {.at = request.at, .time = request.time});
+    } else if (cut) {
+      finished_.Keep(at, *marker);
     }
   }
 

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
+
+// A claim may come from the future by as much as an answer takes.
+constexpr microseconds kSetBack = std::chrono::seconds(1);
 
 bool SameToken(const Marker& marker, const Token& token) {
   return marker.state == MarkerState::kOpen && marker.token == token;
@@ -35,6 +39,7 @@ void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime no
                         ClaimAnswer& answer) const {
   marker.state = MarkerState::kOpen;
   marker.held = true;
+  marker.cut = false;
   marker.token = request.token;
   marker.own = request.own;
   marker.at = request.at;
@@ -88,6 +93,33 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
   Grant(marker, request, now, answer);
 }
 
+bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const {
+  if (ONCEMQ_MUTANT("future-believed")) {
+    return false;
+  }
+  if (marker.state != MarkerState::kOpen || !marker.held) {
+    return false;
+  }
+  // As HolderEnds() waits for it.
+  const bool silenced =
+      opaque_ && !marker.cut && marker.own != 0 && holder != nullptr && holder->own > marker.own;
+  const microseconds raised = silenced ? holder->raised_at - now : microseconds(0);
+  const microseconds back = std::max<microseconds>(marker.granted_at - now, raised);
+  if (back < kSetBack) {
+    return false;
+  }
+  marker.granted_at -= back;
+  marker.lease_end -= back;
+  if (raised >= kSetBack) {
+    marker.lease_end = std::max<BootTime>(marker.lease_end, now + times_.handler_timeout);
+    marker.cut = true;
+  }
+  LogSeldom(LogLevel::kWarn, "window",
+            "the clock of the window's store was set back: claims of the future count from now",
+            {{"back_s", std::chrono::duration_cast<std::chrono::seconds>(back).count()}});
+  return true;
+}
+
 bool MarkerRules::IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const {
   const bool open = marker.state == MarkerState::kOpen;
   const bool ended = open && now >= HolderEnds(marker, ClaimRequest{}, holder);
@@ -113,7 +145,7 @@ BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& reque
   // run on in time: its silence proves nothing to anybody before the handler's time-out.
   // Only a holder that asks again itself is known not to act.
   const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own &&
-                        marker.token != request.token;
+                        marker.token != request.token && !marker.cut;
   if (opaque_ && silenced && (successor || !ONCEMQ_MUTANT("only-the-successor-waits"))) {
     return std::max<BootTime>(marker.lease_end, holder->raised_at + times_.handler_timeout);
   }

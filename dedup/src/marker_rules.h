@@ -26,6 +26,11 @@ class MarkerRules {
   void Claim(Marker& marker, const ClaimRequest& request, const OwnRecord* holder, BootTime now,
              ClaimAnswer& answer) const;
 
+  // A claim or an ownership of the future says that the clock of the store was set back: the claim
+  // then counts as claimed now, and lasts as long as it would have. Once, so it ends: the caller
+  // keeps the marker where this is true. `holder` as above.
+  bool CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const;
+
   // Whether a claim of another caller without ownership would be uncertain, were it granted now; of
   // a claim that is held still, whether an earlier attempt is. `holder` as above.
   bool IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const;

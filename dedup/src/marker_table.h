@@ -33,6 +33,7 @@ struct Marker {
   bool held = true;        // false: released as uncertain, the next claim gets it
   bool uncertain = false;  // an earlier attempt may have had its effect
   bool stored = false;     // it has a row of its own in the window's store
+  bool cut = false;        // MarkerRules::CutToClock() has made up for its partition's next owner
 };
 
 class MarkerTable {

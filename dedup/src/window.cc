@@ -100,6 +100,10 @@ Result<std::vector<StoreStat>> Window::Stat() {
   return std::vector<StoreStat>();
 }
 
+StoreLosses Window::losses() const {
+  return {};
+}
+
 Status Window::Committed(std::span<const Progress> progress, std::span<Change> answers) {
   if (answers.size() < progress.size()) {
     return Error{Code::kInvalid, Effect::kNone, "fewer places for answers than requests"};

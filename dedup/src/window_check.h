@@ -21,6 +21,18 @@ inline Error InvalidRequest(std::string message) {
   return {Code::kInvalid, Effect::kNone, std::move(message)};
 }
 
+// `expected`: the caller says that it was made before.
+inline Error NoSuchScope(std::string_view scope, bool expected) {
+  const std::string name(scope);
+  return {expected ? Code::kInvalid : Code::kNotFound, Effect::kNone,
+          expected
+              ? "the scope \"" + name +
+                    "\" is not there, and `expect_scope` says that it was made: the store has "
+                    "lost it, or another address, schema or prefix is meant; bring it back, or "
+                    "open once without `expect_scope`, after which copies of earlier ids run"
+              : "no process has opened the window of the scope \"" + name + "\" yet"};
+}
+
 // Of effects that come without a request.
 inline Error NoMarkerForEffects() {
   return InvalidRequest("effects need at least one request: its marker says that they are there");

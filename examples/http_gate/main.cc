@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders over HTTP, each once however often the button is pressed.
 //
-//   http_gate PORT WINDOW ORDERS [RECEIPT_MS]
+//   http_gate PORT WINDOW ORDERS [RECEIPT_MS [expect_scope]]
 //
 // WINDOW is a directory (RocksDB, for one process), or postgres://user@host/database or
 // redis://host for any number. An order becomes a line of the file ORDERS; then its receipt is
-// printed, which takes RECEIPT_MS. Until the window's store answers, an order is answered 503.
+// printed, which takes RECEIPT_MS. Until the window's store answers, an order is answered 503. With
+// the word expect_scope a server that has lost the window is an error, and no order is taken.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,12 +42,14 @@ namespace {
 using oncemq::Contents;
 
 // A file knows no order ids, so nobody can check whether an order is there: level opaque.
-oncemq::Result<std::unique_ptr<oncemq::Window>> OpenWindow(const std::string& at) {
+oncemq::Result<std::unique_ptr<oncemq::Window>> OpenWindow(const std::string& at,
+                                                           [[maybe_unused]] bool expect_scope) {
 #ifdef ONCEMQ_WITH_POSTGRES
   if (at.starts_with("postgres")) {
     oncemq::PostgresWindowOptions options;
     options.scope = "http_gate";
     options.level = oncemq::Level::kOpaque;
+    options.expect_scope = expect_scope;
     options.connect = options.call = oncemq::milliseconds(60);
     options.max_connections = 32;
     return oncemq::OpenPostgresWindow(at, options);
@@ -57,6 +60,7 @@ oncemq::Result<std::unique_ptr<oncemq::Window>> OpenWindow(const std::string& at
     oncemq::RedisWindowOptions options;
     options.scope = "http_gate";
     options.level = oncemq::Level::kOpaque;
+    options.expect_scope = expect_scope;
     options.connect = options.call = oncemq::milliseconds(60);
     options.max_connections = 32;
     return oncemq::OpenRedisWindow(at, options);
@@ -149,8 +153,9 @@ class Shop {
 };
 
 oncemq::Result<std::shared_ptr<oncemq::HttpGate>> OpenGate(const std::string& at,
-                                                           oncemq::milliseconds receipt) {
-  auto window = OpenWindow(at);
+                                                           oncemq::milliseconds receipt,
+                                                           bool expect_scope) {
+  auto window = OpenWindow(at, expect_scope);
   if (!window) {
     return window.error();
   }
@@ -215,14 +220,15 @@ class LateEndpoint {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "http_gate PORT WINDOW ORDERS [RECEIPT_MS]\n";
+    std::cerr << "http_gate PORT WINDOW ORDERS [RECEIPT_MS [expect_scope]]\n";
     return 2;
   }
   const std::string at = argv[2];
   const oncemq::milliseconds receipt(argc > 4 ? std::atoi(argv[4]) : 0);
+  const bool expect_scope = argc > 5 && std::string(argv[5]) == "expect_scope";
   const Shop shop(argv[3], receipt);
   LateEndpoint orders([&]() -> oncemq::Result<httplib::Server::Handler> {
-    const auto gate = OpenGate(at, receipt);
+    const auto gate = OpenGate(at, receipt, expect_scope);
     if (!gate) {
       return gate.error();
     }

@@ -538,9 +538,15 @@ void GateCore::ReleaseAbandoned(Window& window, BootTime until) {
 }
 
 GateCounts GateCore::counts() const {
+  StoreLosses losses = window_->losses();
+  if (options_.next != nullptr) {
+    const StoreLosses next = options_.next->losses();
+    losses = {losses.proven + next.proven, losses.possible + next.possible};
+  }
   return {totals_.permitted,   totals_.duplicates, totals_.in_progress, totals_.conflicts,
           totals_.uncertain,   totals_.errors,     totals_.unprotected, totals_.unmarked,
-          totals_.next_engine, totals_.dropped,    totals_.overtaken,   totals_.twins};
+          totals_.next_engine, totals_.dropped,    totals_.overtaken,   totals_.twins,
+          losses.proven,       losses.possible};
 }
 
 }  // namespace oncemq

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "clock_set_back.h"
 #include "oncemq/clients/postgres_client.h"
 #include "oncemq/dedup/conformance/window_conformance.h"
 #include "postgres/postgres_window_engine.h"
@@ -76,4 +77,10 @@ TEST(PostgresWindow, AServerIsThere) {
                                            });
 
 }  // namespace
+
+namespace testing {
+INSTANTIATE_TEST_SUITE_P(Postgres, ClockSetBack,
+                         ::testing::Values(ClockOfServer{"postgres", PostgresServer::Missing,
+                                                         OpenNew, Advance}));
+}  // namespace testing
 }  // namespace oncemq

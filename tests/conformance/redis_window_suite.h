@@ -26,8 +26,12 @@ struct RedisWindowPlace {
 // Thread safety: one thread.
 class RedisWindowSuite {
  public:
-  RedisWindowSuite(std::function<RedisWindowPlace()> start, bool partition_owned)
-      : start_(std::move(start)), partition_owned_(partition_owned) {}
+  // `scopes` begins their names.
+  RedisWindowSuite(std::function<RedisWindowPlace()> start, bool partition_owned,
+                   std::string scopes)
+      : start_(std::move(start)),
+        partition_owned_(partition_owned),
+        scope_names_(std::move(scopes)) {}
 
   Result<std::unique_ptr<Window>> OpenNew(const ConformanceSetup& setup) {
     scopes_++;
@@ -36,7 +40,7 @@ class RedisWindowSuite {
   Result<std::unique_ptr<Window>> OpenAgain(const ConformanceSetup& setup) {
     Start();
     RedisWindowOptions options;
-    options.scope = (partition_owned_ ? "owned/" : "test/") + std::to_string(scopes_);
+    options.scope = scope_names_ + std::to_string(scopes_);
     options.level = setup.level;
     options.times = setup.times;
     options.remember = setup.remember;
@@ -71,6 +75,7 @@ class RedisWindowSuite {
   RedisWindowPlace place_;
   std::unique_ptr<RedisClient> client_;
   const bool partition_owned_;
+  const std::string scope_names_;
   ManualClock leases_;  // where its owner judges them
   int scopes_ = 0;
 };
@@ -79,7 +84,8 @@ class RedisWindowSuite {
 // AServerIsThere says so.
 inline bool RegisterRedisWindow(const std::string& name, std::function<RedisWindowPlace()> start,
                                 bool partition_owned = false) {
-  const auto suite = std::make_shared<RedisWindowSuite>(std::move(start), partition_owned);
+  const auto suite = std::make_shared<RedisWindowSuite>(std::move(start), partition_owned,
+                                                        partition_owned ? "owned/" : "test/");
   const auto advance = [suite](milliseconds by) { suite->Advance(by); };
   return !RedisServer::Missing() &&
          RegisterWindowConformance({

@@ -17,7 +17,9 @@
 #include "oncemq/dedup/sql_effects.h"
 #include "oncemq/dedup/store_stat.h"
 #include "support/eventually.h"
+#include "support/log_file.h"
 #include "support/postgres_server.h"
+#include "support/tcp_proxy.h"
 #include "support/temp_dir.h"
 
 namespace oncemq::testing {
@@ -261,34 +263,126 @@ TEST_F(PostgresRefusalsTest, AnOwnershipIsNotRaisedBehindARunThatPauses) {
 }
 
 // The client has given up on such a request long ago: the next owner would take what it says for a
-// store that has lost changes.
+// store that has lost changes. An announcement at a lower offset counts if it is later.
 TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsOwnership) {
-  const auto window = Open();
+  StartOwn();
+  TcpProxy network(server_->port());
+  PostgresWindowOptions options;
+  options.scope = "late";
+  options.level = Level::kGuarded;
+  options.call = milliseconds(500);
+  const auto opened = OpenPostgresWindow(PostgresServer::UrlAt(network.port()), options);
+  ASSERT_TRUE(opened) << ToString(opened.error());
+  Window& window = **opened;
   const StoreName name{.source = 0, .partition = 3, .topic = "payments", .owner = "us"};
-  ASSERT_TRUE(window->Open(name));
-  const auto announce = [&](Own own, int64_t offset, std::string_view metadata) {
-    const Announcement one{
-        .partition = 3, .to = offset, .offset = offset, .metadata = metadata, .own = own};
-    const Status made = window->Announce({&one, 1});
-    EXPECT_TRUE(made) << ToString(made.error());
-    const auto known = Open()->Open(name);
-    EXPECT_EQ(known->to, known->offset);
-    return std::to_string(known->offset) + known->metadata;
+  ASSERT_TRUE(window.Open(name));
+  Announcement one{.partition = 3, .to = 500, .offset = 500, .metadata = "a"};
+  one.own = *window.RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(window.Announce({&one, 1}));
+  const auto connections = [&] {
+    return Sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'");
   };
-  const Own first = *window->RaiseOwn(0, 3, 0);
-  EXPECT_EQ(announce(first, 10, "a"), "10a");
-  EXPECT_EQ(announce(first, 500, "b"), "500b");
-  EXPECT_EQ(announce(first, 10, "a"), "500b");
-  EXPECT_EQ(announce(first, 500, "c"), "500c") << "the map of a commit grows at one offset";
+  const std::string with_the_late_one = connections();
+  network.Set(TcpProxy::Mode::kHoldRequests);
+  one.to = one.offset = 900;
+  one.metadata = "late";
+  ASSERT_FALSE(window.Announce({&one, 1}));
+  network.Set(TcpProxy::Mode::kPass);
+  one.to = one.offset = 10;
+  one.metadata = "b";
+  ASSERT_TRUE(Eventually(milliseconds(20'000), [&] {
+    return window.Announce({&one, 1}).has_value();
+  }));
+  EXPECT_NE(connections(), with_the_late_one) << "the late one has a connection of its own still";
+  network.LetGo();
+  ASSERT_TRUE(Eventually(milliseconds(20'000), [&] { return connections() == with_the_late_one; }));
+  const auto known = (*OpenPostgresWindow(server_->url(), options))->Open(name);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->offset, 10);
+  EXPECT_EQ(known->to, 10);
+  EXPECT_EQ(known->metadata, "b");
 
-  // What was announced last was never committed, and the next ownership begins below it.
-  const Own second = *window->RaiseOwn(0, 3, 0);
-  EXPECT_EQ(announce(second, 400, "d"), "400d");
-  EXPECT_EQ(announce(second, 500, "e"), "500e");
-  EXPECT_EQ(announce(second, 400, "d"), "500e") << "it stands where the ownership found another";
+  const Own second = *window.RaiseOwn(0, 3, 0);
+  EXPECT_EQ(window.Announce({&one, 1}).error().code, Code::kFenced);
+  one.own = second;
+  EXPECT_TRUE(window.Announce({&one, 1}));
+}
 
-  const Announcement fenced{.partition = 3, .to = 10, .offset = 10, .own = first};
-  EXPECT_EQ(window->Announce({&fenced, 1}).error().code, Code::kFenced);
+TEST_F(PostgresRefusalsTest, AScopeThatIsExpectedIsNotMade) {
+  StartOwn();
+  PostgresWindowOptions options;
+  options.scope = "orders";
+  options.level = Level::kGuarded;
+  options.expect_scope = true;
+  const auto refused = OpenPostgresWindow(server_->url(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  EXPECT_NE(refused.error().message.find("open once without `expect_scope`"), std::string::npos)
+      << refused.error().message;
+  LogFile log;
+  options.expect_scope = false;
+  EXPECT_TRUE(OpenPostgresWindow(server_->url(), options));
+  EXPECT_TRUE(OpenPostgresWindow(server_->url(), options));
+  options.expect_scope = true;
+  EXPECT_TRUE(OpenPostgresWindow(server_->url(), options));
+  const std::string text = log.End();
+  const size_t made = text.find("made the scope");
+  EXPECT_NE(made, text.npos) << text;
+  EXPECT_EQ(text.find("made the scope", made + 1), text.npos) << text;
+}
+
+// Rule 31. Nobody is left to miss the changes of the former owner. The restart may be a restore.
+TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart) {
+  StartOwn();
+  const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
+  const auto dead = Open(Level::kOpaque);
+  ASSERT_TRUE(dead->Open(name));
+  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *dead->RaiseOwn(0, 3, 0)};
+  ASSERT_TRUE(dead->Announce({&announced, 1}));
+  const BootTime whole = BootNow();
+  const auto before = Open(Level::kOpaque)->Open(name);
+  ASSERT_TRUE(before);
+  EXPECT_FALSE(before->regressed);
+  server_->Kill9();
+  server_->Restart();
+  const auto heir = Open(Level::kOpaque);
+  const auto known = heir->Open(name);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_TRUE(known->regressed);
+  ASSERT_TRUE(known->lost_since);
+  EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
+  EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
+  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.whole = false;
+  ASSERT_TRUE(heir->Announce({&announced, 1}));
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "some ids are not known again";
+  announced.whole = true;
+  ASSERT_TRUE(heir->Announce({&announced, 1}));
+  EXPECT_FALSE(Open(Level::kOpaque)->Open(name)->regressed);
+  EXPECT_EQ(heir->losses().possible, 0u);
+}
+
+// Tables of an earlier program do not say in which run their partitions were whole.
+TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
+  StartOwn();
+  const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
+  const auto window = Open(Level::kOpaque);
+  ASSERT_TRUE(window->Open(name));
+  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *window->RaiseOwn(0, 3, 0)};
+  ASSERT_TRUE(window->Announce({&announced, 1}));
+  for (const char* column : {"told", "run_started", "run_timeline", "whole"}) {
+    Sql("ALTER TABLE oncemq.window_partitions DROP COLUMN " + std::string(column));
+  }
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
+  const auto heir = Open(Level::kOpaque);
+  const auto known = heir->Open(name);
+  ASSERT_TRUE(known) << ToString(known.error());
+  EXPECT_FALSE(known->regressed);
+  EXPECT_FALSE(known->lost_since);
+  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.whole = false;
+  ASSERT_TRUE(heir->Announce({&announced, 1}));
+  EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "it says that ids are missing";
 }
 
 // Its claims were judged before the loss, and the place of the server is of after it.

@@ -95,6 +95,9 @@ TEST_F(RedisWindowCommand, CheckTellsWhetherTheServerAnswersAndMakesNothing) {
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("is accepted; its Redis answers"));
   EXPECT_EQ(Keys(), 0u) << "another level may still be chosen";
+  ExpectCheckTells(
+      FileWith("redis", server_->url(), "  prefix: " + prefix_ + "\n  expect_scope: true\n"), 2,
+      "open once without `expect_scope`");
 }
 
 TEST_F(RedisWindowCommand, CheckTellsWhatItsUserMayNotDo) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "redis_window_fixture.h"
+#include "support/log_file.h"
 #include "support/tcp_proxy.h"
 
 namespace oncemq::testing {
@@ -116,6 +117,77 @@ TEST_F(RedisWindowFailover, BackToTheFirstMasterIsALossForAnHeir) {
   ASSERT_TRUE(known) << ToString(known.error());
   EXPECT_EQ(AnswerTo(*heir, Request("lost1")), Answer::kGranted) << "the test lost nothing";
   EXPECT_TRUE(known->regressed);
+}
+
+// Two masters for a while: a member stays on the old one, which has no replica any more. Copies
+// of what it finished there run once more, untold, and only in the time that is reported.
+TEST_F(RedisWindowFailover, EachUntoldCopyLiesInATimeThatEachMemberReports) {
+  StartPair();
+  sentinel_.reset();
+  TcpProxy of_a(server_->port());
+  TcpProxy of_b(server_->port());
+  const auto a = OpenAt(UrlAt(of_a.port()), Options(Level::kOpaque));
+  const auto b = OpenAt(UrlAt(of_b.port()), Options(Level::kOpaque));
+  const StoreName other{.source = 9, .partition = 4, .topic = "payments", .owner = "us"};
+  ASSERT_TRUE(a->Open(name_));
+  ASSERT_TRUE(b->Open(other));
+  Announcement of_3{.partition = 3, .to = 1, .offset = 1, .own = *a->RaiseOwn(0, 3, 0)};
+  Announcement of_4{.partition = 4, .to = 1, .offset = 1, .own = *b->RaiseOwn(0, 4, 0)};
+  ASSERT_TRUE(a->Announce({&of_3, 1}));
+  ASSERT_TRUE(b->Announce({&of_4, 1}));
+  Lag();
+  replica_->Promote();
+  of_b.PointTo(replica_->port());
+  LogFile log;
+  const int64_t split_ms = SystemClock::Instance().Wall().micros / 1'000;
+
+  ASSERT_EQ(*Complete(*a,
+                      [&] {
+                        ClaimRequest claim = Request("x", 2);
+                        EXPECT_EQ(AnswerTo(*a, claim), Answer::kGranted);
+                        return claim;
+                      }()),
+            Change::kMade);
+  ClaimRequest copy = Request("x", 2);
+  copy.at.partition = 4;
+  Result<ClaimAnswer> second = Error{};
+  ASSERT_TRUE(Eventually(seconds(20), [&] { return (second = Claim(*b, copy)).has_value(); }));
+  ASSERT_EQ(second->answer, Answer::kGranted) << "the test has no double";
+  ASSERT_FALSE(second->uncertain);
+  const BootTime doubled = BootNow();
+  ASSERT_TRUE(Complete(*b, copy));
+  ASSERT_TRUE(b->Announce({&of_4, 1}));
+  // Of the old master, which knows nothing of it.
+  of_3.to = of_3.offset = 3;
+  ASSERT_TRUE(a->Announce({&of_3, 1}));
+
+  of_a.PointTo(replica_->port());
+  ASSERT_FALSE(AfterTheFailover(*a, of_3));
+  const auto anew = a->Open(name_);
+  ASSERT_TRUE(anew) << ToString(anew.error());
+  EXPECT_TRUE(anew->regressed);
+  ASSERT_TRUE(anew->lost_since);
+  EXPECT_LE(*anew->lost_since, doubled) << "an untold double lies before the reported time";
+  of_3.own = *a->RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(b->Announce({&of_4, 1}));
+  EXPECT_FALSE(log.Has("\"all partitions of the scope know"));
+  ASSERT_TRUE(a->Announce({&of_3, 1}));
+  ASSERT_TRUE(b->Announce({&of_4, 1}));
+  const std::string text = log.End();
+  // Both of them say so, from before the split until both partitions are whole.
+  size_t ends = 0;
+  for (size_t at = 0; (at = text.find("\"all partitions of the scope know", at)) != text.npos;
+       at++) {
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    const auto number = [&](const std::string& name) {
+      const size_t from = line.find(name);
+      return from == line.npos ? 0 : std::atoll(line.c_str() + from + name.size());
+    };
+    EXPECT_LE(number("\"unprotected_since_ms\":"), split_ms) << line;
+    EXPECT_GE(number("\"unprotected_until_ms\":"), split_ms) << line;
+    ends++;
+  }
+  EXPECT_EQ(ends, 2u) << text;
 }
 
 // The caller had given up, and the network had not.

@@ -36,9 +36,9 @@ std::string AnswerOfMaster(const std::vector<std::string>& words, const std::str
   if (words[0] == "CONFIG") {
     return "*0\r\n";
   }
-  const bool finds_scope = words.size() == 10;  // the other script tries the rights
-  return ScriptedRedis::Bulk(finds_scope ? words[4] + "\n" + words[7] + "\n" + words[8] + "\n" +
-                                               words[5] + "\n" + words[6]
+  const bool finds_scope = words.size() == 12;  // the other script tries the rights
+  return ScriptedRedis::Bulk(finds_scope ? "1\n0\n0\n0\n0\n" + words[4] + "\n" + words[7] + "\n" +
+                                               words[8] + "\n" + words[5] + "\n" + words[6]
                                          : "");
 }
 

@@ -17,6 +17,7 @@ constexpr int64_t kParkedRow = 3;
 constexpr int64_t kHandedRow = 4;
 constexpr int64_t kHeld = 1;
 constexpr int64_t kUncertain = 2;
+constexpr int64_t kCut = 4;
 enum Column : size_t {
   kId,
   kState,
@@ -97,7 +98,7 @@ void IdColumns::Add(std::string_view id, const Marker& m, LogTime filed) {
   results_.emplace_back();
   AddNumbers({NumberOf(m.state), m.at.source, m.at.partition, m.at.offset, Millis(filed),
               m.fingerprint, static_cast<int64_t>(m.own), m.attempt,
-              (m.held ? kHeld : 0) | (m.uncertain ? kUncertain : 0),
+              (m.held ? kHeld : 0) | (m.uncertain ? kUncertain : 0) | (m.cut ? kCut : 0),
               m.granted_at.time_since_epoch().count(), m.lease_end.time_since_epoch().count(),
               static_cast<int64_t>(m.entry)});
 }
@@ -180,6 +181,7 @@ Status IdRows::Load(const SqlAnswer& ids) {
     marker.state = StateOf(state);
     marker.held = (Number(cells, kFlags) & kHeld) != 0;
     marker.uncertain = (Number(cells, kFlags) & kUncertain) != 0;
+    marker.cut = (Number(cells, kFlags) & kCut) != 0;
     LoadMarker(index, marker);
     if (cells[kHolderOwn]) {
       engine().owners().Restore(at.source, at.partition,

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "../window_check.h"
+#include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "postgres_window_engine.h"
 
@@ -130,7 +131,13 @@ void PostgresWindow::NotePlace(const Place& place, const Place& before) {
   const bool same = place.timeline == before.timeline && place.started == before.started;
   const bool lost = before.started != 0 && (!same || place.position < before.position);
   const bool first = place_.timeline == before.timeline && place_.started == before.started;
-  losses_ += lost && first && !ONCEMQ_MUTANT("postgres-loss-unnoticed") ? 1 : 0;
+  const bool counts = ONCEMQ_MUTANT("postgres-loss-unnoticed") ? false : lost && first;
+  if (counts) {
+    losses_++;
+    Log(LogLevel::kWarn, "window",
+        "PostgreSQL was started again, or another server answers: commits may be lost",
+        {{"scope", options_.scope}});
+  }
   const bool older = same && !lost && place.position < place_.position;
   if (first && !older) {
     place_ = place;
@@ -339,13 +346,10 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
     return usable.error();
   }
   const SqlAnswer& raised = answers->front();
-  if (raised.rows.size() != 1 || raised.rows[0].size() != 3) {
+  if (raised.rows.size() != 1 || raised.rows[0].size() != 1) {
     return TooFewAnswers();
   }
-  const Own own = static_cast<Own>(NumberOf(raised, 0, 0));
-  MutexLock lock(mutex_);
-  found_[{source, partition}] = {own, NumberOf(raised, 0, 1), raised.rows[0][2].value_or("")};
-  return own;
+  return static_cast<Own>(NumberOf(raised, 0, 0));
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,

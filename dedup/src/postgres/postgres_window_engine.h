@@ -84,6 +84,7 @@ class PostgresWindow final : public Window {
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
+  StoreLosses losses() const override;
 
   // Of a scope whose ids are released: nothing of it is left, and no call follows.
   Status RemoveScope();
@@ -99,12 +100,6 @@ class PostgresWindow final : public Window {
     int64_t timeline = 0;
     int64_t position = 0;
     int64_t started = 0;
-  };
-  // The announcement on record when an ownership was raised here.
-  struct FoundAnnouncement {
-    Own own = 0;
-    int64_t offset = -1;
-    std::string metadata;
   };
   using Partition = std::pair<uint32_t, int32_t>;
 
@@ -145,8 +140,6 @@ class PostgresWindow final : public Window {
   template <class Request>
   Status Usable(std::span<const Request> requests);
   Status UsableAt(uint32_t source, int32_t partition);
-  // Of the ownership of `announcement`, where it was raised here.
-  FoundAnnouncement FoundBefore(const Announcement& announcement);
   int64_t LockOf(uint32_t source, int32_t partition) const;
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
@@ -170,13 +163,13 @@ class PostgresWindow final : public Window {
   std::atomic<int64_t> sweep_blocks_{kSweepBlocks};
   std::atomic<uint64_t> alone_{0};  // ids without a partition that were completed here
   std::atomic<BootTime> alone_at_{BootTime::min()};  // when their next pass may begin here
+  std::atomic<int64_t> announcements_{0};  // tells one from an earlier one of the same owner
 
   StoreGuard guarded_{"PostgreSQL"};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Place place_ GUARDED_BY(mutex_);
   uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
-  std::map<Partition, FoundAnnouncement> found_ GUARDED_BY(mutex_);
 };
 
 }  // namespace oncemq

@@ -136,7 +136,18 @@ Result<std::vector<SqlAnswer>> PostgresWindow::MakeScope() {
   const std::array statements{Text("make_scope", {name, std::string_view(secret), incarnation,
                                                   static_cast<int64_t>(*options_.level)}),
                               Text("find_scope", {name})};
-  return All(statements);
+  auto made = All(statements);
+  if (made && made->front().affected == 1) {
+    Log(LogLevel::kInfo, "window", "made the scope: it knows no id from before",
+        {{"scope", options_.scope}, {"engine", "postgres"}});
+  }
+  return made;
+}
+
+// Nothing tells a restart from a loss.
+StoreLosses PostgresWindow::losses() const {
+  MutexLock lock(mutex_);
+  return {.possible = losses_};
 }
 
 // Makes it where it is missing.
@@ -179,9 +190,8 @@ Status PostgresWindow::FindScope() {
                           missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
                           "\"; grant it");
   }
-  if (answers->back().rows.empty() && options_.look_only) {
-    return Error{Code::kNotFound, Effect::kNone,
-                 "no process has opened the window of the scope \"" + options_.scope + "\" yet"};
+  if (answers->back().rows.empty() && (options_.look_only || options_.expect_scope)) {
+    return NoSuchScope(options_.scope, options_.expect_scope);
   }
   if (answers->back().rows.empty()) {
     answers = MakeScope();
@@ -216,6 +226,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
                               Text("find_scope", {std::string_view(options_.scope)}),
                               Text("scope_now", {scope_.number})};
   const Place before = PlaceNow();
+  const BootTime asked = BootNow();
   const auto answers = All(statements);
   if (!answers) {
     return answers.error();
@@ -235,7 +246,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
                      "\" than this process has opened; start the process again"};
   }
   const SqlAnswer& row = (*answers)[3];
-  if (row.rows.size() != 1 || row.rows[0].size() != 5) {
+  if (row.rows.size() != 1 || row.rows[0].size() != 7) {
     return Error{Code::kCorrupt, Effect::kNone, "what is known of a partition cannot be read"};
   }
   if (Status taken = TakeTime(answers->back(), before, nullptr); !taken) {
@@ -250,7 +261,14 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   known.incarnation = scope_.incarnation;
   MutexLock lock(mutex_);
   const auto [opened, fresh] = opened_.try_emplace({known.source, name.partition}, losses_);
-  known.regressed = !fresh && opened->second < losses_;
+  const bool noticed = !fresh && opened->second < losses_;
+  // Elsewhere the log has all that a process may have to be told.
+  const bool other_run =
+      ONCEMQ_MUTANT("postgres-restart-believed") ? false : NumberOf(row, 0, 5) != 0;
+  known.regressed = noticed || (other_run && *options_.level == Level::kOpaque);
+  if (row.rows[0][6]) {
+    known.lost_since = asked - microseconds(NumberOf(row, 0, 6));
+  }
   opened->second = losses_;
   return known;
 }
@@ -259,13 +277,6 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
 // work, and a loss must be told to them too.
 void PostgresWindow::Close(uint32_t, int32_t) {}
 
-PostgresWindow::FoundAnnouncement PostgresWindow::FoundBefore(const Announcement& announcement) {
-  MutexLock lock(mutex_);
-  const auto found = found_.find({announcement.source, announcement.partition});
-  return found != found_.end() && found->second.own == announcement.own ? found->second
-                                                                        : FoundAnnouncement{};
-}
-
 // A commit that rests on lost changes must not be sent: so the update itself looks at the server,
 // in one step.
 Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
@@ -273,19 +284,16 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
     return fit;
   }
   const Place place = PlaceNow();
+  const int64_t number = ++announcements_;
   std::vector<SqlStatement> statements;
-  std::vector<FoundAnnouncement> before;
-  before.reserve(announcements.size());  // the statements view its texts
   for (const Announcement& one : announcements) {
     if (const Status usable = UsableAt(one.source, one.partition); !usable) {
       return usable;
     }
-    const FoundAnnouncement& found = before.emplace_back(FoundBefore(one));
-    statements.push_back(
-        Text("announce",
-             {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
-              one.offset, one.metadata, static_cast<int64_t>(one.own), place.started,
-              place.timeline, place.position, found.offset, std::string_view(found.metadata)}));
+    statements.push_back(Text(
+        "announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
+                     one.offset, one.metadata, static_cast<int64_t>(one.own), place.started,
+                     place.timeline, place.position, number, int64_t{one.whole}}));
   }
   if (statements.empty()) {
     return {};

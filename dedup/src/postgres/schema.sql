@@ -47,6 +47,12 @@ CREATE TABLE IF NOT EXISTS @schema@.window_partitions (
   metadata bytea NOT NULL DEFAULT '',
   PRIMARY KEY (scope, source, part)
 ) WITH (fillfactor = 50);
+-- `told`: number of the last announcement, in its process. The others: in which run of the server,
+-- and when, all ids of the partition were known last; NULL: of an earlier program, 0: never.
+ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS told bigint NOT NULL DEFAULT 0;
+ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS run_started bigint;
+ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS run_timeline bigint;
+ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS whole bigint;
 
 -- One row for each message that a handler was called for although an earlier attempt may have had
 -- its effect. Times are in milliseconds since 1970.
@@ -62,7 +68,8 @@ CREATE TABLE IF NOT EXISTS @schema@.window_uncertain (
   PRIMARY KEY (scope, id, source, part, off)
 );
 
--- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. `ends`: of a lease; or of a
+-- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. flags: 1 held, 2 uncertain,
+-- 4 cut (MarkerRules::CutToClock()). `ends`: of a lease; or of a
 -- done id without a partition (part -1), which is unknown from then on. No index on anything that
 -- changes, so an update stays within its page.
 CREATE TABLE IF NOT EXISTS @schema@.window_ids (

@@ -222,8 +222,8 @@ SELECT DISTINCT id FROM @schema@.window_uncertain WHERE scope = $1 AND id = ANY 
 INSERT INTO @schema@.window_partitions AS p (scope, source, part, own, raised)
 SELECT $1, $2, $3, greatest($4, @clock@, 1), @clock@ WHERE pg_try_advisory_xact_lock($5)
 ON CONFLICT (scope, source, part) DO UPDATE
-SET own = greatest(p.own + 1, $4, @clock@), raised = excluded.raised
-RETURNING own, announced, metadata
+SET own = greatest(p.own + 1, $4, @clock@), raised = excluded.raised, told = 0
+RETURNING own
 
 -- name: own_scope
 UPDATE @schema@.window_scopes SET owner = coalesce(owner, $2) WHERE scope = $1 RETURNING owner
@@ -235,26 +235,35 @@ SELECT $1, coalesce(max(source) + 1, 0), $2 FROM @schema@.window_sources WHERE s
 HAVING count(*) FILTER (WHERE topic = $2) = 0
 
 -- name: make_partition
-INSERT INTO @schema@.window_partitions (scope, source, part)
-SELECT scope, source, $3 FROM @schema@.window_sources WHERE scope = $1 AND topic = $2
+INSERT INTO @schema@.window_partitions (scope, source, part, run_started, run_timeline, whole)
+SELECT scope, source, $3, @started@, @timeline@, @clock@ FROM @schema@.window_sources
+WHERE scope = $1 AND topic = $2
 ON CONFLICT DO NOTHING
 
 -- name: known
-SELECT s.source, p.known_from, p.known_to, p.announced, p.metadata
+-- The last two: 1: the server was started again or replaced since all ids were known; for how long,
+-- in us, changes have been made that may be missing then.
+SELECT s.source, p.known_from, p.known_to, p.announced, p.metadata,
+  CASE WHEN p.announced >= 0 AND (p.run_started <> @started@ OR p.run_timeline <> @timeline@)
+    THEN 1 ELSE 0 END, greatest(@clock@, p.whole) - p.whole
 FROM @schema@.window_sources AS s
 JOIN @schema@.window_partitions AS p ON p.scope = s.scope AND p.source = s.source AND p.part = $3
 WHERE s.scope = $1 AND s.topic = $2
 
 -- name: announce
 -- By the present owner, and on a server that has lost nothing since the place $9 to $11. A request
--- that lands after its client's timeout must not replace a later one of the same ownership: a lower
--- offset replaces only the announcement that the ownership found, $12 and $13.
+-- that lands after its client's timeout must not replace a later one of the same ownership: $12 is
+-- its number. $13: 1: the window has all ids of the partition.
 UPDATE @schema@.window_partitions AS p
-SET (known_from, known_to, announced, metadata) = (
+SET (known_from, known_to, announced, metadata, told, run_started, run_timeline, whole) = (
   SELECT CASE WHEN late THEN p.known_from ELSE $4 END, CASE WHEN late THEN p.known_to ELSE $5 END,
-    CASE WHEN late THEN p.announced ELSE $6 END, CASE WHEN late THEN p.metadata ELSE $7 END
-  FROM (SELECT $8 <> 0 AND p.announced > $6
-          AND NOT (p.announced = $12 AND p.metadata = $13) AS late) AS judged
+    CASE WHEN late THEN p.announced ELSE $6 END, CASE WHEN late THEN p.metadata ELSE $7 END,
+    CASE WHEN late THEN p.told ELSE $12 END,
+    CASE WHEN has_all THEN @started@ ELSE coalesce(p.run_started, 0) END,
+    CASE WHEN has_all THEN @timeline@ ELSE coalesce(p.run_timeline, 0) END,
+    CASE WHEN has_all THEN @clock@ ELSE coalesce(p.whole, 0) END
+  FROM (SELECT $8 <> 0 AND p.told >= $12 AS late) AS judged
+  CROSS JOIN LATERAL (SELECT NOT judged.late AND $13 = 1 AS has_all) AS told_whole
 )
 WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
   AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Begins each script of the window in Redis. Keys, all below the text `base`, which has the hash
--- tag of the scope:
+-- Begins each script of the window in Redis, after run.lua. Keys, all below the text `base`, which
+-- has the hash tag of the scope:
 --   scope              hash: v, inc, secret, level, span, made, owner, next, slices, horizon,
---                      tried, open, parked
+--                      tried, open, parked; run, seen: the run of the server that was found last,
+--                      and when; once it was another one: changed: when that was found; since:
+--                      changes after it may be gone, 0: all of an earlier scope; until: when all
+--                      partitions were announced as whole
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
 --   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; told: number of
@@ -25,24 +28,21 @@
 --                      week after its last call
 -- A generation is a span of log time. It has one slice, and further ones of more buckets when that
 -- is full. A partition is <source>:<number>. A marker has 82 bytes, highest byte first: state 1,
--- flags 1, token 16, fingerprint 4, own 8, granted 8, ends 8, attempt 4, entry 8, source 4,
--- partition 4, offset 8, filed 8. A record: flags 1, fingerprint 4, [token 16,] coordinates. A
--- finished id without a partition: 2, ends 8 in us or 0, length of the record 2, record, result.
+-- flags 1 (1 held, 2 uncertain, 4 cut: MarkerRules::CutToClock()), token 16, fingerprint 4, own 8,
+-- granted 8, ends 8, attempt 4, entry 8, source 4, partition 4, offset 8, filed 8. A record: flags
+-- 1, fingerprint 4, [token 16,] coordinates. A finished id without a partition: 2, ends 8 in us or
+-- 0, length of the record 2, record, result.
 --
 -- KEYS[1]: the scope. ARGV: 1 its incarnation, 2 the highest count that this process was answered,
 -- 3 the process.
-pcall(redis.replicate_commands)  -- of servers before 7
-local now = @clock@
-local base = KEYS[1]:sub(1, -6)
 local counter = base .. 'n:' .. ARGV[3]
-local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span')
+local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span', 'seen')
 local count = tonumber(redis.call('GET', counter) or 0)
 if scope[1] ~= ARGV[1] or count < tonumber(ARGV[2]) then
   return 'L' .. struct.pack('>I8', count) .. (scope[1] or '')
 end
 local horizon, span = tonumber(scope[2]), tonumber(scope[3])
 
-local function text(number) return string.format('%.0f', number) end
 -- For a week, which is as long as a process may ask nothing. A server without room lets looks pass.
 local function remembered(call)
   call('SET', counter, text(count), 'PX', 604800000)
@@ -50,15 +50,10 @@ end
 local function counted()
   count = count + 1
   remembered(redis.call)
+  if now - tonumber(scope[4] or now) > 60000000 then note_run() end
 end
 local function looked()
   if count > 0 then remembered(redis.pcall) end
-end
--- Of this process of the server, as the master of its replicas: another one, or this one after it
--- was a replica, may have begun with less. A master without replicas for an hour changes it too.
-local function server_run()
-  return (redis.call('INFO', 'server'):match('run_id:(%x+)') or '') .. '-' ..
-         (redis.call('INFO', 'replication'):match('master_replid:(%x+)') or '')
 end
 -- Whether no later announcement of the same owner is there.
 local function is_new(row, own, number)

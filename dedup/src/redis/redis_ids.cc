@@ -13,6 +13,7 @@ constexpr size_t kTimesAt = 30;  // granted and ends, which a script fills in
 constexpr size_t kTimesBytes = 16;
 constexpr uint64_t kHeldFlag = 1;
 constexpr uint64_t kUncertainFlag = 2;
+constexpr uint64_t kCutFlag = 4;
 constexpr char kHasResult = 1;
 constexpr char kHasToken = 2;
 
@@ -94,7 +95,9 @@ std::string MarkerBytes(const Marker& m, LogTime filed) {
   std::string out;
   out.reserve(kMarkerBytes);
   AppendPacked(out, StateNumber(m.state), 1);
-  AppendPacked(out, (m.held ? kHeldFlag : 0) | (m.uncertain ? kUncertainFlag : 0), 1);
+  AppendPacked(
+      out, (m.held ? kHeldFlag : 0) | (m.uncertain ? kUncertainFlag : 0) | (m.cut ? kCutFlag : 0),
+      1);
   out += RedisIds::TokenBytes(m.token);
   AppendPacked(out, m.fingerprint, 4);
   AppendPacked(out, m.own, 8);
@@ -118,6 +121,7 @@ Marker ReadMarker(PackedReader& reader, LogTime& filed) {
   const uint64_t flags = reader.Number(1);
   m.held = (flags & kHeldFlag) != 0;
   m.uncertain = (flags & kUncertainFlag) != 0;
+  m.cut = (flags & kCutFlag) != 0;
   m.token = ReadToken(reader);
   m.fingerprint = static_cast<uint32_t>(reader.Number(4));
   m.own = reader.Number(8);

@@ -55,6 +55,7 @@ class RedisIds : public LoadedIds {
   Status Load(std::string_view answer, std::span<const OwnedPartition> owned);
   uint64_t count() const { return count_; }
   uint64_t horizon_millis() const { return horizon_millis_; }
+  BootTime server_time() const { return now_; }
 
   // Whether the script itself has changed the row, as its first request offered: one of the two
   // calls below then applies that offer.

@@ -53,6 +53,7 @@ class RedisOwnedWindow final : public Window {
     return scope_->ListUncertain(since);
   }
   Result<std::vector<StoreStat>> Stat() override;
+  StoreLosses losses() const override { return scope_->losses(); }
 
  private:
   using Place = RedisWindow::Partition;

@@ -148,6 +148,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
     Offer(requests[asked[first[row]]], belief, arguments);
   }
   const int replicas = AnyKept(requests, asked) ? options_.replicas : 0;
+  const BootTime began = BootNow();
   const auto answer =
       Ask(kSettles<Request> ? scripts_.settle : scripts_.look, belief, arguments, replicas);
   if (!answer) {
@@ -164,6 +165,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
     return loaded.error();
   }
   NoteCount(belief, ids.count(), ids.AnyMade(), ids.horizon_millis());
+  reports_.NoteClock(ids.server_time().time_since_epoch().count(), began);
   return true;
 }
 

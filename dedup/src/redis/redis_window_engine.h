@@ -19,6 +19,7 @@
 
 #include "../store_guard.h"
 #include "answered_counts.h"
+#include "loss_reports.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/redis_client.h"
 #include "oncemq/dedup/redis_window.h"
@@ -57,6 +58,7 @@ class RedisWindow final : public Window {
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
   Result<std::vector<StoreStat>> Stat() override;
+  StoreLosses losses() const override { return reports_.counts(); }
 
   // Of a scope whose ids are released: nothing of it is left, and no call follows.
   Status RemoveScope();
@@ -75,7 +77,6 @@ class RedisWindow final : public Window {
     std::shared_ptr<const Scope> scope;
     uint64_t losses = 0;   // how often it had lost some
     uint64_t horizon = 0;  // in ms
-    BootTime asked{};      // when the call began
   };
   const std::string& base() const { return base_; }
   const WindowScripts& scripts() const { return scripts_; }
@@ -108,8 +109,8 @@ class RedisWindow final : public Window {
   RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
               const Server& server, std::string_view clock);
   static Result<Server> SetUp(RedisClient& client, const ServerJudge::Server& found);
-  // Of options_.scope; made where it is missing.
-  Result<std::shared_ptr<const Scope>> FindScope();
+  // Of options_.scope; made where it is missing. `again`: this process had opened another one.
+  Result<std::shared_ptr<const Scope>> FindScope(bool again);
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
@@ -122,11 +123,6 @@ class RedisWindow final : public Window {
   Result<std::string> Run(const RedisScript& script, const RedisCommand& arguments,
                           int replicas = 0);
   Status NoteLoss(const Belief& belief, std::string_view answer);
-  void LogLoss() const;
-  // Of a process that has asked nothing for so long that the store may have dropped its count.
-  void LogForgotten() const;
-  // Another loss, of changes since `proven_`.
-  void Lose() REQUIRES(mutex_);
   // The store of the belief goes on, but with less.
   void CountLoss(uint64_t count) REQUIRES(mutex_);
   // Takes the news of the store in an answer. False: it has lost changes since the belief was read,
@@ -172,9 +168,8 @@ class RedisWindow final : public Window {
   std::atomic<int64_t> server_micros_{0};
   std::atomic<uint64_t> announcements_{0};
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
-  // The beginning of the last call whose answer has shown that all changes were there.
-  BootTime proven_ GUARDED_BY(mutex_) = BootNow();
-  std::vector<BootTime> whole_until_ GUARDED_BY(mutex_);  // the same before each loss
+  bool gone_ GUARDED_BY(mutex_) = false;                     // the scope, and it is told
+  LossReports reports_;
 };
 
 }  // namespace oncemq

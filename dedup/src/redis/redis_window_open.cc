@@ -117,7 +117,8 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
       }())),
       bucket_ids_(std::to_string(server.bucket_ids)),
       scripts_(clock),
-      client_(std::move(client)) {}
+      client_(std::move(client)),
+      reports_(options.scope, options.remember, *options.level == Level::kOpaque) {}
 
 // Whether it fits is judged on each connection, and by the client that it is a master.
 Result<RedisWindow::Server> RedisWindow::SetUp(RedisClient& client,
@@ -161,7 +162,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status may = window->CheckRights(); !may) {
     return may.error();
   }
-  auto scope = window->FindScope();
+  auto scope = window->FindScope(/*again=*/false);
   if (!scope) {
     return scope.error();
   }
@@ -266,7 +267,7 @@ Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisComma
 }
 
 // Another process may be faster: then its scope is found.
-Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
+Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool again) {
   std::string secret;
   while (secret.size() < KeyedHash::kSecretBytes) {
     AppendPacked(secret, SecureRandom64(), 8);
@@ -278,22 +279,28 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
   const std::string span =
       std::to_string(std::max<milliseconds>(options_.remember / 2, kShortestSpan).count());
   const std::string_view version = options_.partition_owned ? kOwnedVersion : kVersion;
-  const auto found = Run(
-      scripts_.scope, {key_, version, made, secret, level, span, options_.look_only ? "0" : "1"});
+  const bool makes = !options_.look_only && !options_.expect_scope;
+  const auto found =
+      Run(scripts_.scope, {key_, version, made, secret, level, span, makes ? "1" : "0",
+                           options_.look_only ? "1" : "0", again ? "1" : "0"});
   if (!found) {
     return found.error();
   }
   if (found->empty()) {
-    return Error{Code::kNotFound, Effect::kNone,
-                 "no process has opened the window of the scope \"" + options_.scope + "\" yet"};
+    return NoSuchScope(options_.scope, options_.expect_scope);
   }
-  std::array<std::string_view, 4> words;
   std::string_view rest = *found;
-  for (std::string_view& word : words) {
-    const size_t end = rest.find('\n');
-    word = rest.substr(0, end);
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-  }
+  const auto take = [&rest](auto& words) {
+    for (std::string_view& word : words) {
+      const size_t end = rest.find('\n');
+      word = rest.substr(0, end);
+      rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    }
+  };
+  std::array<std::string_view, 5> news;
+  std::array<std::string_view, 4> words;
+  take(news);
+  take(words);
   if (words[0] != version && (words[0] == kVersion || words[0] == kOwnedVersion)) {
     const bool owned = words[0] == kOwnedVersion;
     return InvalidRequest("the scope \"" + options_.scope + "\" in Redis was made for ids that " +
@@ -321,6 +328,11 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
   auto scope = std::make_shared<Scope>();
   scope->incarnation = std::string(words[3]);
   scope->span = milliseconds(generation);
+  if (!options_.look_only) {
+    const auto number = [&news](size_t i) { return ParseDecimal(news[i]).value_or(0); };
+    // A loss that this process has lived through is told.
+    reports_.Opened({number(0) == 1, number(1), number(2), again ? 0 : number(3), number(4)});
+  }
   std::copy_n(rest.begin(), rest.size(), scope->secret.begin());
   return std::shared_ptr<const Scope>(std::move(scope));
 }
@@ -334,9 +346,7 @@ Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> part
                    "Redis has lost changes that it had acknowledged"};
     }
   }
-  Belief belief = belief_;
-  belief.asked = BootNow();
-  return belief;
+  return belief_;
 }
 
 Result<std::optional<std::string>> RedisWindow::Ask(const RedisScript& script, const Belief& belief,
@@ -414,14 +424,16 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
       CountLoss(count);
       return {};
     }
-    LogLoss();
+    if (!std::exchange(gone_, true)) {
+      reports_.Proven();
+    }
   }
-  auto scope = FindScope();
+  auto scope = FindScope(/*again=*/true);
   if (!scope) {
     // The next call must not take the store for whole.
     MutexLock lock(mutex_);
     if (belief_.losses == belief.losses) {
-      Lose();
+      belief_.losses++;
     }
     return Error{scope.error().code, Effect::kNone, scope.error().message};
   }
@@ -429,38 +441,20 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
   if (belief_.losses == belief.losses) {
     belief_.scope = *std::move(scope);
     belief_.horizon = 0;
-    Lose();
+    belief_.losses++;
+    gone_ = false;
     counts_.Restart(0);
   }
   return {};
 }
 
-// Of an id without a partition the log alone tells: nothing brings it back.
-void RedisWindow::LogLoss() const {
-  Log(LogLevel::kWarn, "window", "Redis has lost changes that it had acknowledged",
-      {{"scope", options_.scope}});
-}
-
-// The count would have told whether its last changes are there still. So it counts as a loss.
-void RedisWindow::LogForgotten() const {
-  Log(LogLevel::kWarn, "window",
-      "this process asked nothing for so long that Redis has dropped its count of changes: whether "
-      "all are there still cannot be told, so partitions are assigned anew",
-      {{"scope", options_.scope}});
-}
-
-void RedisWindow::Lose() {
-  belief_.losses++;
-  whole_until_.push_back(proven_);
-}
-
 void RedisWindow::CountLoss(uint64_t count) {
   if (count == 0 && BootNow() - answered_ >= kCountKept) {
-    LogForgotten();
+    reports_.Forgotten();
   } else {
-    LogLoss();
+    reports_.Proven();
   }
-  Lose();
+  belief_.losses++;
   belief_.horizon = 0;
   counts_.Restart(count);
 }
@@ -474,12 +468,12 @@ bool RedisWindow::NoteCount(const Belief& belief, uint64_t count, bool change,
     return false;
   }
   answered_ = BootNow();
+  gone_ = false;
   if (!counts_.Take(count, change)) {
     CountLoss(count);
     return false;
   }
   belief_.horizon = horizon.value_or(belief_.horizon);
-  proven_ = std::max(proven_, belief.asked);
   return true;
 }
 

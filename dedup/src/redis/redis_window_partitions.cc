@@ -8,6 +8,7 @@
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/mutant.h"
 #include "packed.h"
 #include "redis_window_engine.h"
 
@@ -59,7 +60,8 @@ Result<Known> ReadKnown(std::string_view answer, BootTime asked,
   known.to = numbers[2];
   known.offset = numbers[3];
   known.regressed = numbers[4] != 0;
-  known.lost_since = asked - microseconds(numbers[5]);
+  const microseconds since(ONCEMQ_MUTANT("redis-unprotected-begins-late") ? 0 : numbers[5]);
+  known.lost_since = asked - since;
   server_micros = numbers[6];
   known.metadata = std::string(rest);
   return known;
@@ -110,7 +112,6 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, under.losses);
   if (!fresh && opened->second < under.losses) {
     known->regressed = true;
-    known->lost_since = std::max(*known->lost_since, whole_until_[opened->second]);
   }
   opened->second = std::max(opened->second, under.losses);
   return known;
@@ -167,7 +168,11 @@ Status RedisWindow::Announce(std::span<const Announcement> announcements) {
   if (!answer) {
     return answer.error();
   }
-  return *answer == "F" ? Status(NewerOwner()) : Status();
+  if (*answer == "F") {
+    return NewerOwner();
+  }
+  reports_.Announced(std::string_view(*answer).substr(9));
+  return {};
 }
 
 Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Change> answers) {

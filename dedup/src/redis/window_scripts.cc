@@ -13,6 +13,7 @@
 #include "own_lua.h"
 #include "preamble_lua.h"
 #include "rights_lua.h"
+#include "run_lua.h"
 #include "scope_lua.h"
 #include "settle_lua.h"
 #include "sweep_lua.h"
@@ -29,22 +30,26 @@ void ReplaceOnce(std::string& text, std::string_view old, std::string_view by) {
   text.replace(at, old.size(), by);
 }
 
-std::string WithClock(std::string_view script, std::string_view clock) {
-  std::string text(script);
+// The beginning of each script.
+std::string RunPart(std::string_view clock) {
+  std::string text(kRunLua);
   ReplaceOnce(text, "@clock@", clock);
+  if (ONCEMQ_MUTANT("redis-failback-believed")) {
+    ReplaceOnce(text, "'master_replid:(%x+)'", "'no such field'");
+  }
+  if (ONCEMQ_MUTANT("redis-other-run-unnoticed")) {
+    ReplaceOnce(text, "kept[1] and kept[1] ~= run", "false");
+  }
   return text;
 }
 
 std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
-  std::string text = WithClock(kPreambleLua, clock);
+  std::string text = RunPart(clock).append(kPreambleLua);
   if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
     ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
   }
   if (ONCEMQ_MUTANT("redis-late-announcement-counts")) {
     ReplaceOnce(text, "return tonumber(own) == 0 or", "return true or");
-  }
-  if (ONCEMQ_MUTANT("redis-failback-believed")) {
-    ReplaceOnce(text, "'master_replid:(%x+)'", "'no such field'");
   }
   if (ONCEMQ_MUTANT("redis-kept-for-ever")) {
     ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
@@ -111,7 +116,7 @@ WindowScripts::WindowScripts(std::string_view clock)
       uncertain(WholeScript(clock, kUncertainLua)),
       append(WholeScript(clock, AppendBody())),
       trim(WholeScript(clock, kTrimLua)),
-      scope(WithClock(kScopeLua, clock)),
+      scope(RunPart(clock).append(kScopeLua)),
       rights(kRightsLua) {}
 
 }  // namespace oncemq

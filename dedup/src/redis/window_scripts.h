@@ -16,7 +16,7 @@ struct WindowScripts {
   explicit WindowScripts(std::string_view clock);
   RedisScript look, settle, write, forget, own, open, announce, committed, sweep, uncertain;
   RedisScript append, trim;   // where partitions own their ids
-  RedisScript scope, rights;  // without the beginning of the others
+  RedisScript scope, rights;  // without preamble.lua
 };
 
 // Views, and the bytes of some of them.

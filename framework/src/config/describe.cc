@@ -200,6 +200,7 @@ void DescribeServerWindow(const ServiceOptions& options, const Options& window, 
   lines.Add("connections", uint64_t{window.max_connections});
   lines.Add("connect", window.connect);
   lines.Add("call", window.call);
+  lines.Add("expect_scope", window.expect_scope ? "true" : "false");
 }
 
 void DescribePostgres(const ServiceOptions& options, Lines& lines) {

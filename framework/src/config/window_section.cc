@@ -75,6 +75,7 @@ constexpr EngineKey kEngineKeys[] = {
     {"connections", kInServer, kServerOnly},
     {"connect", kInServer, kServerOnly},
     {"call", kInServer, kServerOnly},
+    {"expect_scope", kInServer, kServerOnly},
     {"schema", kInPostgres, kPostgresOnly},
     {"idle", kInPostgres, kPostgresOnly},
     {"prefix", kInRedis, kRedisOnly},
@@ -175,6 +176,7 @@ void ReadServerWindow(Section& section, RuntimeOptions& runtime, std::string_vie
   section.Count("connections", window.max_connections, 1, 1'000);
   section.Duration("connect", window.connect, 10ms, 10min);
   section.Duration("call", window.call, 10ms, 10min);
+  section.Choice("expect_scope", window.expect_scope, kYesNo);
 }
 
 void ReadPostgresWindow(Section& section, ServiceOptions& options) {

@@ -36,8 +36,8 @@ std::string SharedWith(const std::string& line, const std::string& replacement) 
 }
 
 TEST(PostgresWindowFile, KeysOfAnotherEngineAreRefusedWhereTheyStand) {
-  for (const char* key :
-       {"at: \"postgres://u@h/d\"", "schema: x", "connections: 4", "connect: 1s", "call: 1s"}) {
+  for (const char* key : {"at: \"postgres://u@h/d\"", "schema: x", "connections: 4", "connect: 1s",
+                          "call: 1s", "expect_scope: true"}) {
     EXPECT_THAT(ErrorsOf(kMinimalService + "  " + key + "\n"),
                 HasSubstr(std::string("has no meaning here: only ") +
                           (std::string_view(key) == "schema: x"
@@ -72,7 +72,9 @@ TEST(PostgresWindowFile, EveryKeyReachesItsOption) {
       Parsed(kShared +
              "  schema: pay_1\n  remember: 36h\n  skew: 5s\n  lease: 20s\n  max_lease: 5m\n"
              "  handler_timeout: 90s\n  catch_up: 77\n  catch_up_time: 3s\n  incomplete: run\n"
-             "  connections: 17\n  connect: 400ms\n  call: 3s\n  idle: 10s\n");
+             "  connections: 17\n  connect: 400ms\n  call: 3s\n  idle: 10s\n"
+             "  expect_scope: true\n");
+  EXPECT_TRUE(options.postgres.expect_scope);
   EXPECT_EQ(options.engine, ServiceOptions::Engine::kPostgres);
   EXPECT_EQ(options.postgres_at, "postgres://pay:hunter2@db1/payments");
   EXPECT_EQ(options.postgres.schema, "pay_1");

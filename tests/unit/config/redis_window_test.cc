@@ -80,7 +80,9 @@ TEST(RedisWindowFile, EveryKeyReachesItsOption) {
       Parsed(kInRedis +
              "  prefix: pay.1\n  remember: 36h\n  skew: 5s\n  lease: 20s\n  max_lease: 5m\n"
              "  handler_timeout: 90s\n  catch_up: 77\n  incomplete: run\n"
-             "  connections: 17\n  connect: 400ms\n  call: 3s\n  replicas: 2\n");
+             "  connections: 17\n  connect: 400ms\n  call: 3s\n  replicas: 2\n"
+             "  expect_scope: true\n");
+  EXPECT_TRUE(options.redis.expect_scope);
   EXPECT_EQ(options.engine, ServiceOptions::Engine::kRedis);
   EXPECT_EQ(options.redis_at, "redis://pay:hunter2@cache1/3");
   EXPECT_EQ(options.redis.prefix, "pay.1");

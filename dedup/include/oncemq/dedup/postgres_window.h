@@ -16,11 +16,9 @@
 // a commit survives is the server's synchronous_commit. A pool in front of the server must keep a
 // session for a client. A server that may have lost commits (a promoted standby, a restored backup,
 // any restart) is recognised by its start, timeline and log position: calls for partitions that
-// were opened before answer kRegressed until Open() is called for them again. A process that had
-// not opened a partition before the loss is not told (Known::regressed), and none learns the time
-// of a loss (Known::lost_since): at the level opaque such a process may repeat calls whose claims
-// are lost as if they were new. Stop all members before a restore, promote synchronous standbys
-// only, or choose guarded.
+// were opened before answer kRegressed until Open() is called for them again. At the level opaque
+// Open() tells a process that had not opened the partition before the same (Known). Stop all
+// members before a restore, promote synchronous standbys only, or choose guarded.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
 // how they are made), a missing right and a scope that belongs to another group; kUnavailable and
@@ -63,6 +61,9 @@ struct PostgresWindowOptions {
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
+  // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
+  // without its memory.
+  bool expect_scope = false;
   // False: for a look by a role that may only read.
   bool check_rights = true;
 };

@@ -25,7 +25,8 @@
 // recognised by a count of each process's changes: calls for partitions that were opened before
 // answer kRegressed until Open() is called for them again (rule 31). The same is answered to a
 // process that has asked nothing for a week. A dead owner counts nothing: for the next one a server
-// that was started again or replaced since the last announcement has lost changes (Known).
+// that was started again or replaced since the last announcement has lost changes (Known). An
+// opening within `remember` after such a change logs it, and counts it (losses()).
 //
 // Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
 // cluster, a version before 5, a missing right and a scope that belongs to another group, or was
@@ -72,6 +73,9 @@ struct RedisWindowOptions {
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;
+  // Set it once the scope was made: one that is missing is kInvalid then, and not made anew
+  // without its memory.
+  bool expect_scope = false;
   // Tries each command of a service on a key that is gone at once. Off: the right to read
   // suffices for a look.
   bool check_rights = true;

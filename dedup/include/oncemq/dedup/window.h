@@ -293,6 +293,12 @@ struct WindowTimes {
   milliseconds handler_timeout{60'000};  // opaque: how long a former owner's handler may still act
 };
 
+// Losses of a store on a server, as far as this window has found any since it was opened.
+struct StoreLosses {
+  uint64_t proven = 0;    // it had less than it had acknowledged to this process
+  uint64_t possible = 0;  // it was started again or replaced, or its clock jumped ahead
+};
+
 struct StoreStat;
 
 class Window {
@@ -403,6 +409,9 @@ class Window {
   // so in its entry. Without stores on disk: none. Waits for forgetting that runs, so that what it
   // drops is not counted.
   virtual Result<std::vector<StoreStat>> Stat();
+
+  // Each is in the log, too. A window that wraps another one passes it on.
+  virtual StoreLosses losses() const;
 };
 
 }  // namespace oncemq

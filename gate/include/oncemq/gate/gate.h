@@ -24,8 +24,9 @@
 // knows whether the effect happened, also where the holder died before it. That is told, and by
 // default nothing runs before an operator has resolved it; it is on record until then. A ref comes
 // from the log, where its holder was unsure, or from the next call. A server that loses
-// acknowledged changes, as by a failover to a replica that lags, loses operations with them. Only
-// the log tells of it, and only over Redis.
+// acknowledged changes, as by a failover to a replica that lags, loses operations with them. Over
+// Redis the log and GateCounts tell of it, also to a gate that is opened after the loss; over
+// PostgreSQL they tell of each restart of the server, to a gate that lives through it.
 //
 // Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
 // its operation is never freed any more, since its effect has happened. A Fail() that fails is made
@@ -233,6 +234,10 @@ struct GateCounts {
   uint64_t dropped = 0;      // tickets without a word
   uint64_t overtaken = 0;    // Final() came after somebody else had taken over
   uint64_t twins = 0;
+  // Of the windows (Window::losses), also found by their opening. Operations may be gone then, and
+  // run again.
+  uint64_t losses = 0;
+  uint64_t possible_losses = 0;
 };
 
 class Gate {
