@@ -5,12 +5,15 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "oncemq/dedup/store_stat.h"
 
 namespace oncemq {
 
+// What one id names there.
+std::string IdsText(const WindowCapabilities& window);
 nlohmann::ordered_json StatAsJson(const StoreStat& stat);
 nlohmann::ordered_json MarkerAsJson(std::string_view id, const MarkerView& view);
 
