@@ -115,16 +115,20 @@ double InsertIntoSet(const std::vector<std::string>& ids) {
 }
 
 int Run(bench::Report& report) {
-  auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
-  auto crowded = OpenMemoryWindow({.level = Level::kGuarded},
-                                  SystemClock::Instance());  // with a million ids open
-  Need(window.has_value() && crowded.has_value(), "a window does not open");
+  const MemoryWindowOptions crossing{.level = Level::kGuarded, .partition_owned = false};
+  auto window = OpenMemoryWindow(crossing, SystemClock::Instance());
+  auto crowded = OpenMemoryWindow(crossing, SystemClock::Instance());  // with a million ids open
+  auto owned = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+  Need(window.has_value() && crowded.has_value() && owned.has_value(), "a window does not open");
   const Settings batches{500, 500, false};
   const Settings singly{1, 500, false};
   const Settings far_ahead{500, kIds, false};
   const Settings duplicates{500, 500, true};
-  Measure(**window, MakeIds(2 * kIds), batches);  // fills it
+  for (Window* one : {window->get(), owned->get()}) {
+    Measure(*one, MakeIds(2 * kIds), batches);  // fills it
+  }
 
+  std::vector<double> owned_claim, owned_complete, owned_known;
   std::vector<double> floor, claim, complete, single, single_complete, far, far_complete, known;
   for (int round = 0; round < kRounds; round++) {
     const std::vector<std::string> ids = MakeIds(kIds);
@@ -133,6 +137,10 @@ int Run(bench::Report& report) {
     claim.push_back(batched.claim);
     complete.push_back(batched.complete);
     known.push_back(Measure(**window, ids, duplicates).claim);
+    const Times in_partitions = Measure(**owned, ids, batches);
+    owned_claim.push_back(in_partitions.claim);
+    owned_complete.push_back(in_partitions.complete);
+    owned_known.push_back(Measure(**owned, ids, duplicates).claim);
     const Times alone = Measure(**window, MakeIds(kIds), singly);
     single.push_back(alone.claim);
     single_complete.push_back(alone.complete);
@@ -147,6 +155,9 @@ int Run(bench::Report& report) {
   add("claim-new", claim);
   add("complete", complete);
   add("claim-duplicate", known);
+  add("claim-new-owned", owned_claim);
+  add("complete-owned", owned_complete);
+  add("claim-duplicate-owned", owned_known);
   add("claim-new-singly", single);
   add("complete-singly", single_complete);
   add("claim-new-1e6-open", far);

@@ -6,6 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ask_service.h"
 #include "command_window.h"
@@ -35,15 +38,16 @@ nlohmann::ordered_json MistakeOf(const std::string& line, const std::string& fil
   return mistake;
 }
 
-// `guarantee`: in one line, of a file that is accepted.
+// `guarantee`: in one line, of a file that is accepted, as the warnings.
 void PrintJson(const std::string& config, const Result<ServiceOptions>& options,
-               const std::string& guarantee) {
+               const std::string& guarantee, const std::vector<std::string>& warnings) {
   nlohmann::ordered_json out;
   out["file"] = config;
   out["valid"] = options.has_value();
   out["errors"] = nlohmann::ordered_json::array();
   if (options) {
     out["guarantee"] = guarantee;
+    out["warnings"] = warnings;
   } else {
     std::istringstream errors(options.error().message);
     for (std::string line; std::getline(errors, line);) {
@@ -97,6 +101,21 @@ Result<std::unique_ptr<Window>> OpenedToCheck(const ServiceOptions& options, boo
   return window;
 }
 
+// About the meaning of one id. `window` as above.
+std::vector<std::string> WarningsOf(const ServiceOptions& options, const Window* window) {
+  std::vector<std::string> warnings;
+  if (std::string over = OneIdOverTopics(options); !over.empty()) {
+    warnings.push_back(std::move(over));
+  }
+  if (window != nullptr && window->capabilities().still_crossing) {
+    warnings.emplace_back(
+        "The scope is of an earlier version: one id is still one operation over all topics and "
+        "partitions, in spite of `ids: partition_owned`. Choose another scope for ids that their "
+        "partitions own.");
+  }
+  return warnings;
+}
+
 std::string LineOf(const ServiceOptions& options, const Window* window) {
   const RuntimeOptions& runtime = options.runtime;
   return window == nullptr
@@ -125,7 +144,8 @@ int CheckCommand(const CheckArguments& arguments) {
     }
   }
   if (arguments.json) {
-    PrintJson(arguments.config, options, options ? LineOf(*options, window.get()) : "");
+    PrintJson(arguments.config, options, options ? LineOf(*options, window.get()) : "",
+              options ? WarningsOf(*options, window.get()) : std::vector<std::string>());
     return code;
   }
   if (!options) {
@@ -133,9 +153,11 @@ int CheckCommand(const CheckArguments& arguments) {
     return code;
   }
   std::cout << "# " << arguments.config << " is accepted"
-            << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n"
-            << Describe(*options) << "\n"
-            << ExplainGuarantee(*options);
+            << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n";
+  for (const std::string& warning : WarningsOf(*options, window.get())) {
+    std::cout << "# Warning: " << warning << "\n";
+  }
+  std::cout << Describe(*options) << "\n" << ExplainGuarantee(*options);
   return code;
 }
 

@@ -31,6 +31,7 @@ void WatchInMemory(ServiceOptions& options) {
     options.engine = ServiceOptions::Engine::kMemory;
   }
   options.memory.level = Level::kOpaque;
+  options.memory.partition_owned = options.runtime.ids_partition_owned;
   options.memory.max_open = std::max(options.memory.max_open, options.runtime.core.in_flight);
   options.local = {};
   options.postgres = {};

@@ -78,7 +78,7 @@ std::string PartitionsText(const ordered_json& store, bool in_server = false) {
 }
 
 // Of a window in a server, which other windows may share.
-std::string ServerStatText(const ordered_json& store, bool redis) {
+std::string ServerStatText(const ordered_json& store, bool redis, const std::string& ids) {
   if (!store.is_object()) {
     return "";
   }
@@ -89,12 +89,16 @@ std::string ServerStatText(const ordered_json& store, bool redis) {
          (redis
               ? ""
               : "; " + Size(store, "disk_bytes") + " in the database, with those of other scopes") +
-         "\n" + PartitionsText(store, /*in_server=*/true) + AgeText(store);
+         "\n" + PartitionsText(store, /*in_server=*/true) + AgeText(store) +
+         (ids.empty() ? "" : "  ids: " + ids + "\n");
 }
 
 // Of a window that was read here, or by a service.
+std::string PartOfWindow(const WindowAnswer& answer, const char* part) {
+  return answer.services.size() == 1 ? PartOf(answer.services.front(), part) : "";
+}
 std::string EngineOf(const WindowAnswer& answer) {
-  return answer.services.size() == 1 ? PartOf(answer.services.front(), "engine") : "";
+  return PartOfWindow(answer, "engine");
 }
 
 Result<ordered_json> StatInServer(Window& window) {
@@ -102,7 +106,9 @@ Result<ordered_json> StatInServer(Window& window) {
   if (!stats) {
     return stats.error();
   }
-  ordered_json out{{"engine", window.capabilities().engine}, {"stores", ordered_json::array()}};
+  ordered_json out{{"engine", window.capabilities().engine},
+                   {"ids", IdsText(window.capabilities())},
+                   {"stores", ordered_json::array()}};
   for (const StoreStat& stat : *stats) {
     out["stores"].push_back(StatAsJson(stat));
   }
@@ -126,6 +132,9 @@ ordered_json AsOneObject(const WindowAnswer& answer) {
                 : answer.services.empty() ? "stores"
                 : answer.stores.empty()   ? "service"
                                           : "both";
+  if (const std::string ids = PartOfWindow(answer, "ids"); !ids.empty()) {
+    out["ids"] = ids;
+  }
   out["stores"] = ordered_json::array();
   for (const ordered_json& service : answer.services) {
     for (const char* part : {"stores", "not_open"}) {
@@ -188,7 +197,9 @@ int WindowStatCommand(const WindowPlace& place, bool json) {
   const std::string engine = EngineOf(answer);
   const bool redis = engine == "redis";
   for (const ordered_json& store : stores) {
-    std::cout << (redis || engine == "postgres" ? ServerStatText(store, redis) : StoreText(store));
+    std::cout << (redis || engine == "postgres"
+                      ? ServerStatText(store, redis, PartOfWindow(answer, "ids"))
+                      : StoreText(store));
   }
   std::cout << not_open;
   return ToldUnread(answer);

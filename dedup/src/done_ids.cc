@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "marker_table.h"
 #include "oncemq/base/check.h"
 #include "oncemq/base/mutant.h"
 
@@ -47,7 +48,8 @@ void DoneIds::PrefetchRecord(uint64_t hash) const {
   }
 }
 
-std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, BootTime now) const {
+std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, BootTime now,
+                                        const Coordinates* within) const {
   for (size_t at = Home(hash);; at = After(at)) {
     const Bucket& bucket = table_[at];
     for (uint64_t left = bucket.tags.Matches(Tag(hash)); left != 0; left &= left - 1) {
@@ -59,7 +61,9 @@ std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, Boot
       Head head;
       std::memcpy(&head, record, sizeof head);
       const char* bytes = record + sizeof head;
-      if (ONCEMQ_MUTANT("hash-decides") || std::string_view(bytes, head.id_bytes) == id) {
+      const bool same_id =
+          ONCEMQ_MUTANT("hash-decides") || std::string_view(bytes, head.id_bytes) == id;
+      if (same_id && IsWithin(within, head.source, head.partition)) {
         const auto offset = std::bit_cast<int64_t>(head.offset);
         DoneRecord done{{head.source, head.partition, offset},
                         std::bit_cast<Token>(head.token),

@@ -50,11 +50,12 @@ class DoneIds {
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&table_[Home(hash)]); }
   void PrefetchRecord(uint64_t hash) const;
 
-  // One that has ended by `now` is not found.
-  std::optional<DoneRecord> Find(uint64_t hash, std::string_view id,
-                                 BootTime now = BootTime::min()) const;
+  // One that has ended by `now` is not found, nor one of another partition than `within`.
+  std::optional<DoneRecord> Find(uint64_t hash, std::string_view id, BootTime now = BootTime::min(),
+                                 const Coordinates* within = nullptr) const;
 
-  // Preconditions: the id is not known; id and result together have at most kMaxRecord bytes.
+  // Preconditions: the id is not known, or only in another partition, where each call of Find()
+  // says which; id and result together have at most kMaxRecord bytes.
   void Append(uint64_t hash, std::string_view id, const DoneRecord& record);
 
   size_t memory_bytes() const;

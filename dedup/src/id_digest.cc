@@ -25,16 +25,18 @@ IdDigester::IdDigester(const KeyedHash::Secret& secret) {
                "HMAC-SHA-256 is always there");
 }
 
-std::array<char, kIdDigestBytes> IdDigester::Of(std::string_view id) {
+std::array<char, kIdDigestBytes> IdDigester::Of(std::string_view id, std::string_view before) {
   std::array<char, kIdDigestBytes> digest;
   size_t size = 0;
+  const auto take = [&](std::string_view part) {
+    return EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(part.data()),
+                          part.size()) == 1;
+  };
   // Without a key it begins again with the prepared one.
-  const bool made =
-      EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1 &&
-      EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(id.data()),
-                     id.size()) == 1 &&
-      EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &size,
-                    digest.size()) == 1;
+  const bool made = EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1 &&
+                    (before.empty() || take(before)) && take(id) &&
+                    EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(digest.data()),
+                                  &size, digest.size()) == 1;
   ONCEMQ_CHECK(made && size == digest.size(), "HMAC-SHA-256 is always there");
   return digest;
 }

@@ -26,7 +26,8 @@ std::string DigestOf(std::string_view id, const KeyedHash::Secret& secret);
 class IdDigester {
  public:
   explicit IdDigester(const KeyedHash::Secret& secret);
-  std::array<char, kIdDigestBytes> Of(std::string_view id);
+  // Of `before` and the id, as one text.
+  std::array<char, kIdDigestBytes> Of(std::string_view id, std::string_view before = {});
 
  private:
   struct Free {

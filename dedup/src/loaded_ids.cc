@@ -2,8 +2,11 @@
 #include "loaded_ids.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+
+#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -19,9 +22,10 @@ uint64_t HashOf(std::string_view digest) {
 }  // namespace
 
 LoadedIds::LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
-                     milliseconds remember)
+                     milliseconds remember, bool partition_owned)
     : digester_(secret),
       remember_(remember),
+      partition_owned_(partition_owned),
       engine_(level, times,
               {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()}, *this) {
 }
@@ -30,8 +34,20 @@ std::string LoadedIds::DigestOf(std::string_view id, IdDigester& digester) {
   return std::string(digester.Of(id).data(), kDigestBytes);
 }
 
-void LoadedIds::Add(std::string_view id) {
-  added_.push_back(DigestOf(id, digester_));
+// In front of the id, and always of the same length: so no id of another partition has these bytes.
+std::string LoadedIds::DigestOf(std::string_view id, const Coordinates& at, IdDigester& digester) {
+  std::array<char, 8> partition;
+  for (size_t i = 0; i < 4; i++) {
+    partition[i] = static_cast<char>(at.source >> (24 - 8 * i));
+    partition[4 + i] = static_cast<char>(static_cast<uint32_t>(at.partition) >> (24 - 8 * i));
+  }
+  const std::string_view before(partition.data(),
+                                ONCEMQ_MUTANT("id-of-any-partition") ? 0 : partition.size());
+  return std::string(digester.Of(id, before).data(), kDigestBytes);
+}
+
+void LoadedIds::Add(std::string_view id, const Coordinates& at) {
+  added_.push_back(partition_owned_ ? DigestOf(id, at, digester_) : DigestOf(id, digester_));
 }
 
 void LoadedIds::Seal() {

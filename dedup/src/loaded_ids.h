@@ -36,16 +36,20 @@ struct DoneId {
 class LoadedIds {
  public:
   // `remember`: how long a finished id without a partition is kept that does not say so itself.
+  // `partition_owned`: an id is known within its topic and partition.
   LoadedIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
-            milliseconds remember);
+            milliseconds remember, bool partition_owned = false);
   LoadedIds(const LoadedIds&) = delete;
   LoadedIds& operator=(const LoadedIds&) = delete;
 
   // 16 bytes: 2^-128 a pair, under a secret of the scope (rule 35).
   static std::string DigestOf(std::string_view id, IdDigester& digester);
+  // Of an id of this partition alone.
+  static std::string DigestOf(std::string_view id, const Coordinates& at, IdDigester& digester);
 
-  // Before any row is filled in. Ids that are equal share a row.
-  void Add(std::string_view id);
+  // Before any row is filled in. Ids that are equal share a row; where partitions own theirs, those
+  // of one partition.
+  void Add(std::string_view id, const Coordinates& at = {});
   void Seal();
   // In ascending order, one for each row.
   const std::vector<std::string_view>& digests() const { return digests_; }
@@ -93,6 +97,7 @@ class LoadedIds {
 
   IdDigester digester_;
   const milliseconds remember_;
+  const bool partition_owned_;
   std::vector<std::string> added_;  // digests, in the order of the batch
   std::vector<std::string_view> digests_;
   std::vector<size_t> row_of_;

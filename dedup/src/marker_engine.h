@@ -16,10 +16,11 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <utility>
 
 #include "marker_rules.h"
 #include "marker_table.h"
@@ -34,6 +35,8 @@ struct Found {
   std::string_view id;
   uint64_t hash = 0;
   size_t index = 0;  // in the batch
+  // Where partitions own their ids: the partition of the request. Outlives this.
+  const Coordinates* within = nullptr;
 };
 
 struct MarkerLimits {
@@ -72,7 +75,7 @@ class MarkerEngine {
 
   // An earlier process has finished the id after all. A claim of this process stays.
   void Unload(const Found& at) {
-    const Marker* marker = markers_.Find(at.hash, at.id);
+    const Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker != nullptr && !(marker->state == MarkerState::kOpen && marker->held)) {
       parked_ -= marker->state == MarkerState::kParked ? 1 : 0;
       markers_.Erase(at.hash, marker);
@@ -86,13 +89,13 @@ class MarkerEngine {
     if (open() + requests.size() <= limits_.max_open) [[likely]] {
       return {};
     }
-    std::unordered_set<std::string_view> fresh;
+    std::set<std::pair<std::string_view, uint64_t>> fresh;
     for (size_t i = 0; i < requests.size(); i++) {
       const ClaimRequest& request = requests[i];
       const Found at = locate(i);
       if (OwnershipHolds(request.own, owners_.Find(request.at)) && !finished_.Find(at) &&
-          markers_.Find(at.hash, at.id) == nullptr) {
-        fresh.insert(request.id);
+          markers_.Find(at.hash, at.id, at.within) == nullptr) {
+        fresh.emplace(request.id, at.hash);
       }
     }
     if (open() + fresh.size() <= limits_.max_open || ONCEMQ_MUTANT("max-open-not-kept")) {
@@ -109,13 +112,13 @@ class MarkerEngine {
     if (parked_ + requests.size() <= limits_.max_parked) [[likely]] {
       return {};
     }
-    std::unordered_set<std::string_view> fresh;
+    std::set<std::pair<std::string_view, uint64_t>> fresh;
     for (size_t i = 0; i < requests.size(); i++) {
       const Found at = locate(i);
-      const Marker* marker = markers_.Find(at.hash, at.id);
+      const Marker* marker = markers_.Find(at.hash, at.id, at.within);
       if (marker != nullptr && marker->state == MarkerState::kOpen &&
           marker->token == requests[i].token) {
-        fresh.insert(requests[i].id);
+        fresh.emplace(requests[i].id, at.hash);
       }
     }
     if (parked_ + fresh.size() <= limits_.max_parked || ONCEMQ_MUTANT("max-parked-not-kept")) {
@@ -133,7 +136,7 @@ class MarkerEngine {
       answer.answer = Answer::kFenced;
       return;
     }
-    if (Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
+    if (Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
       const bool cut = rules_.CutToClock(*marker, holder, now_);
       rules_.Claim(*marker, request, holder, now_, answer);
@@ -170,12 +173,12 @@ class MarkerEngine {
 
   // Whether it would turn an open marker of the caller to done: not whether it has done so before.
   bool WouldComplete(const CompleteRequest& request, const Found& at) const {
-    const Marker* marker = markers_.Find(at.hash, at.id);
+    const Marker* marker = markers_.Find(at.hash, at.id, at.within);
     return marker != nullptr && rules_.MayComplete(*marker, request, now_);
   }
 
   void One(const CompleteRequest& request, const Found& at, Change& answer) {
-    Marker* marker = markers_.Find(at.hash, at.id);
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       const auto done = finished_.Find(at);
       answer = Made(done && finished_.CompletedBy(*done, request.token) &&
@@ -197,7 +200,7 @@ class MarkerEngine {
   }
 
   void One(const ReleaseRequest& request, const Found& at, Change& answer) {
-    Marker* marker = markers_.Find(at.hash, at.id);
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       // Nothing of the caller is left, which is what it asked for; a finished id is not the
       // caller's to release.
@@ -215,7 +218,7 @@ class MarkerEngine {
   }
 
   void One(const ParkRequest& request, const Found& at, Change& answer) {
-    Marker* marker = markers_.Find(at.hash, at.id);
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
     const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
     const bool made = marker != nullptr && rules_.Park(*marker, request);
     if (was_open && made) {
@@ -226,7 +229,7 @@ class MarkerEngine {
   }
 
   void One(const RenewRequest& request, const Found& at, Change& answer) {
-    Marker* marker = markers_.Find(at.hash, at.id);
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
     answer =
         Made(marker != nullptr && rules_.Renew(*marker, request, owners_.Find(marker->at), now_));
   }
@@ -236,7 +239,7 @@ class MarkerEngine {
       answer = Change::kFenced;
       return;
     }
-    Marker* marker = markers_.Find(at.hash, at.id);
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       if (const auto done = finished_.Find(at)) {
         finished_.Seen(at, *done, request.time);
@@ -263,7 +266,7 @@ class MarkerEngine {
 
   void One(std::string_view, const Found& at, MarkerView& view) {
     view = MarkerView{};
-    if (const Marker* marker = markers_.Find(at.hash, at.id); marker != nullptr) {
+    if (const Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const bool held = marker->state == MarkerState::kOpen && marker->held;
       const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
       view = {marker->state, marker->at, held ? marker->token : Token{},

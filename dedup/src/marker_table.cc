@@ -19,13 +19,14 @@ void MarkerTable::PrefetchMarker(uint64_t hash) const {
   }
 }
 
-Marker* MarkerTable::Find(uint64_t hash, std::string_view id) {
+Marker* MarkerTable::Find(uint64_t hash, std::string_view id, const Coordinates* within) {
   const uint32_t tag = Tag(hash);
   for (size_t at = Home(tag);; at = After(at)) {
     const Bucket& bucket = buckets_[at];
     for (uint64_t left = bucket.tags.Matches(tag); left != 0; left &= left - 1) {
       Place& place = At(bucket.places[Bucket::Tags::IndexOf(left)]);
-      if (ONCEMQ_MUTANT("hash-decides") || place.id() == id) {
+      const bool same_id = ONCEMQ_MUTANT("hash-decides") || place.id() == id;
+      if (same_id && IsWithin(within, place.marker.at.source, place.marker.at.partition)) {
         return &place.marker;
       }
     }

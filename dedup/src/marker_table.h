@@ -36,6 +36,11 @@ struct Marker {
   bool cut = false;        // MarkerRules::CutToClock() has made up for its partition's next owner
 };
 
+// `within` as in Found: nullptr is any partition.
+inline bool IsWithin(const Coordinates* within, uint32_t source, int32_t partition) {
+  return within == nullptr || (within->source == source && within->partition == partition);
+}
+
 class MarkerTable {
  public:
   static constexpr size_t kMaxId = 1024;
@@ -46,12 +51,14 @@ class MarkerTable {
   void PrefetchMarker(uint64_t hash) const;
 
   // Pointers stay valid until the marker is erased.
-  Marker* Find(uint64_t hash, std::string_view id);
-  const Marker* Find(uint64_t hash, std::string_view id) const {
-    return const_cast<MarkerTable*>(this)->Find(hash, id);
+  Marker* Find(uint64_t hash, std::string_view id, const Coordinates* within = nullptr);
+  const Marker* Find(uint64_t hash, std::string_view id,
+                     const Coordinates* within = nullptr) const {
+    return const_cast<MarkerTable*>(this)->Find(hash, id, within);
   }
 
-  // Preconditions: the id is not in it, and is at most kMaxId bytes long.
+  // Preconditions: the id is not in it, or only of another partition, where each call of Find()
+  // says which; it is at most kMaxId bytes long.
   Marker* Insert(uint64_t hash, std::string_view id);
   void Erase(uint64_t hash, const Marker* marker);
 

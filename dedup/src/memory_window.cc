@@ -24,6 +24,7 @@ std::string_view KnownId(std::string_view id) {
 MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& clock, IdHash hash)
     : capabilities_{.engine = "memory",
                     .level = *options.level,
+                    .partition_owned = options.partition_owned,
                     .lease = options.times.lease,
                     .timed = true,
                     .forgets_by_number = true},
@@ -33,6 +34,7 @@ MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& cloc
       finished_(done_),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {
   allocated_ = done_.allocated();
+  noted_.fill({0, kNoPartition});
 }
 
 size_t MemoryWindow::memory_bytes() const {
@@ -40,9 +42,25 @@ size_t MemoryWindow::memory_bytes() const {
   return done_.memory_bytes() + engine_.markers().memory_bytes();
 }
 
-Found MemoryWindow::Locate(std::string_view id) const {
+Found MemoryWindow::Locate(std::string_view id, const Coordinates& at) const {
   const std::string_view known = KnownId(id);
-  return {known, hash_(known), 0};
+  if (!capabilities_.partition_owned) {
+    return {known, hash_(known), 0};
+  }
+  const uint64_t partition = uint64_t{at.source} << 32 | static_cast<uint32_t>(at.partition);
+  return {known, hash_(known) ^ MixBits(partition), 0, &at};
+}
+
+void MemoryWindow::NotePartition(const Coordinates& at) {
+  if (!capabilities_.partition_owned) {
+    return;
+  }
+  const Partition partition{at.source, at.partition};
+  Partition& noted = noted_[(at.source + static_cast<uint32_t>(at.partition)) % noted_.size()];
+  if (noted != partition) {
+    partitions_.insert(partition);
+    noted = partition;
+  }
 }
 
 template <class Request, class Reply>
@@ -62,7 +80,11 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   for (size_t begin = 0; begin < requests.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, requests.size() - begin);
     for (size_t i = 0; i < size; i++) {
-      found[i] = Locate(IdOf(requests[begin + i]));
+      const Request& request = requests[begin + i];
+      found[i] = Locate(request.id, request.at);
+      if constexpr (requires { request.own; }) {  // of it something may be kept
+        NotePartition(request.at);
+      }
       markers.Prefetch(found[i].hash);
       done_.Prefetch(found[i].hash);
     }
@@ -92,7 +114,8 @@ Status MemoryWindow::Claim(std::span<const ClaimRequest> requests, std::span<Cla
     return fit;
   }
   MutexLock lock(mutex_);
-  const Status room = engine_.RoomFor(requests, [&](size_t i) { return Locate(requests[i].id); });
+  const Status room =
+      engine_.RoomFor(requests, [&](size_t i) { return Locate(requests[i].id, requests[i].at); });
   return room ? Apply(requests, answers) : room;
 }
 
@@ -101,8 +124,8 @@ Status MemoryWindow::Park(std::span<const ParkRequest> requests, std::span<Chang
     return fit;
   }
   MutexLock lock(mutex_);
-  const Status room =
-      engine_.RoomToPark(requests, [&](size_t i) { return Locate(requests[i].id); });
+  const Status room = engine_.RoomToPark(
+      requests, [&](size_t i) { return Locate(requests[i].id, requests[i].at); });
   return room ? Apply(requests, answers) : room;
 }
 
@@ -144,11 +167,20 @@ Status MemoryWindow::Peek(std::span<const std::string_view> ids, std::span<Marke
     return fit;
   }
   MutexLock lock(mutex_);
-  const Status looked = Apply(ids, views);
-  for (size_t i = 0; looked && i < ids.size(); i++) {
+  const BootTime now = clock_.Boot();
+  engine_.set_now(now);
+  finished_.set_now(now);
+  for (size_t i = 0; i < ids.size(); i++) {
+    views[i] = MarkerView{};
+    for (const auto& [source, partition] : partitions_) {
+      const Coordinates at{source, partition};
+      MarkerView view;
+      engine_.One(ids[i], Locate(ids[i], at), view);
+      views[i] = view.state != MarkerState::kNone ? view : views[i];
+    }
     views[i].uncertain |= views[i].state != MarkerState::kNone && uncertain_.Has(ids[i]);
   }
-  return looked;
+  return {};
 }
 
 Status MemoryWindow::RecordUncertain(std::span<const UncertainCall> calls) {

@@ -5,10 +5,13 @@
 // Thread safety: any thread; one lock around each batch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "done_ids.h"
 #include "marker_engine.h"
@@ -49,7 +52,7 @@ class MemoryWindow final : public Window {
     explicit Finished(DoneIds& done) : done_(done) {}
     void set_now(BootTime now) { now_ = now; }
     std::optional<DoneRecord> Find(const Found& at) const {
-      return done_.Find(at.hash, at.id, now_);
+      return done_.Find(at.hash, at.id, now_, at.within);
     }
     bool CompletedBy(const DoneRecord& done, const Token& token) const {
       return done.token == token;
@@ -74,7 +77,9 @@ class MemoryWindow final : public Window {
   // Looks up each request of a batch and gives it to the engine, in order.
   template <class Request, class Reply>
   Status Apply(std::span<const Request> requests, std::span<Reply> replies) REQUIRES(mutex_);
-  Found Locate(std::string_view id) const;
+  // Where partitions own their ids `at` decides, too, and has to outlive the answer.
+  Found Locate(std::string_view id, const Coordinates& at) const;
+  void NotePartition(const Coordinates& at) REQUIRES(mutex_);
 
   const WindowCapabilities capabilities_;
   const Clock& clock_;
@@ -86,6 +91,10 @@ class MemoryWindow final : public Window {
   Finished finished_ GUARDED_BY(mutex_);
   MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
   UncertainCalls uncertain_ GUARDED_BY(mutex_);
+  // That a look by the id alone has to ask: where partitions own their ids, all that had any.
+  using Partition = std::pair<uint32_t, int32_t>;
+  std::set<Partition> partitions_ GUARDED_BY(mutex_){{0, kNoPartition}};
+  std::array<Partition, 64> noted_ GUARDED_BY(mutex_){};  // some of these, found without a search
 };
 
 }  // namespace oncemq

@@ -112,8 +112,9 @@ RuntimeOptions Configure(const WorkerOptions& options) {
   runtime.core.session_timeout = kSession;
   runtime.core.session_margin = kSessionMargin;
   runtime.core.commit_interval = kCommitInterval;
-  runtime.workers = 1;                 // a handler that stands still must not stop the counters
-  runtime.ids_partition_owned = true;  // the producer's key is the account
+  runtime.workers = 1;  // a handler that stands still must not stop the counters
+  // The producer's key is the account. The window in Redis would recognise copies anywhere.
+  runtime.ids_partition_owned = options.kind != WorkerOptions::Kind::kInRedis;
   // All workers share the directory of the stores.
   runtime.one_host = options.kind == WorkerOptions::Kind::kOnDisk;
   runtime.app = "demo";

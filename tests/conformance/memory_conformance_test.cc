@@ -15,6 +15,8 @@ uint64_t EqualHash(std::string_view) {
 [[maybe_unused]] const bool kRegistered = RegisterWindowConformance(MemoryEngine("memory"));
 [[maybe_unused]] const bool kRegisteredWithEqualHashes =
     RegisterWindowConformance(MemoryEngine("memory_equal_hashes", EqualHash));
+[[maybe_unused]] const bool kRegisteredOwned =
+    RegisterWindowConformance(MemoryEngine("memory_owned", ProcessHash, /*partition_owned=*/true));
 
 }  // namespace
 }  // namespace oncemq

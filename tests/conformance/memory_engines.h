@@ -12,13 +12,20 @@ inline ManualClock& EnginesClock() {
   return clock;
 }
 
-inline WindowEngine MemoryEngine(std::string name, IdHash hash = ProcessHash) {
+inline WindowEngine MemoryEngine(std::string name, IdHash hash = ProcessHash,
+                                 bool partition_owned = false) {
   return {
       .name = std::move(name),
-      .capabilities = {.engine = "memory", .timed = true, .forgets_by_number = true},
-      .open = [hash](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
-        const MemoryWindowOptions options{
-            .level = setup.level, .times = setup.times, .remember = 10'000, .max_open = 10'000};
+      .capabilities = {.engine = "memory",
+                       .partition_owned = partition_owned,
+                       .timed = true,
+                       .forgets_by_number = true},
+      .open = [=](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
+        const MemoryWindowOptions options{.level = setup.level,
+                                          .partition_owned = partition_owned,
+                                          .times = setup.times,
+                                          .remember = 10'000,
+                                          .max_open = 10'000};
         if (hash == ProcessHash) {
           return OpenMemoryWindow(options, EnginesClock());
         }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "clock_set_back.h"
 #include "oncemq/clients/postgres_client.h"
@@ -36,11 +37,13 @@ void Advance(milliseconds by) {
                             {int64_t{std::chrono::microseconds(by).count()}}}));
 }
 
-Result<std::unique_ptr<Window>> OpenScope(const ConformanceSetup& setup, int number) {
+Result<std::unique_ptr<Window>> OpenScope(const ConformanceSetup& setup, int number,
+                                          bool partition_owned) {
   static_cast<void>(Server());
   PostgresWindowOptions options;
   options.scope = "test/" + std::to_string(number);
   options.level = setup.level;
+  options.partition_owned = partition_owned;
   options.times = setup.times;
   options.remember = setup.remember;
   options.skew = milliseconds(0);
@@ -55,12 +58,18 @@ Result<std::unique_ptr<Window>> OpenScope(const ConformanceSetup& setup, int num
 
 std::atomic<int> scopes{0};
 
-Result<std::unique_ptr<Window>> OpenNew(const ConformanceSetup& setup) {
-  return OpenScope(setup, ++scopes);
-}
-
-Result<std::unique_ptr<Window>> OpenAgain(const ConformanceSetup& setup) {
-  return OpenScope(setup, scopes);
+WindowEngine Engine(std::string name, bool partition_owned) {
+  return {
+      .name = std::move(name),
+      .capabilities = PostgresWindowCapabilities(partition_owned),
+      .open =
+          [=](const ConformanceSetup& setup) {
+            return OpenScope(setup, ++scopes, partition_owned);
+          },
+      .reopen =
+          [=](const ConformanceSetup& setup) { return OpenScope(setup, scopes, partition_owned); },
+      .advance = Advance,
+  };
 }
 
 TEST(PostgresWindow, AServerIsThere) {
@@ -68,13 +77,9 @@ TEST(PostgresWindow, AServerIsThere) {
 }
 
 [[maybe_unused]] const bool kRegistered =
-    !testing::PostgresServer::Missing() && RegisterWindowConformance({
-                                               .name = "postgres",
-                                               .capabilities = PostgresWindowCapabilities(),
-                                               .open = OpenNew,
-                                               .reopen = OpenAgain,
-                                               .advance = Advance,
-                                           });
+    !testing::PostgresServer::Missing() &&
+    RegisterWindowConformance(Engine("postgres", /*partition_owned=*/false)) &&
+    RegisterWindowConformance(Engine("postgres_owned", /*partition_owned=*/true));
 
 }  // namespace
 

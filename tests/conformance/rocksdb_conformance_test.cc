@@ -33,8 +33,8 @@ Directories& Stores() {
   return stores;
 }
 
-Result<std::unique_ptr<Window>> Open(const ConformanceSetup& setup, uint32_t generation,
-                                     const std::string& directory) {
+LocalWindowOptions OptionsOf(const ConformanceSetup& setup, uint32_t generation,
+                             const std::string& directory) {
   LocalWindowOptions options;
   options.directory = directory;
   options.identity = "the suite";
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Window>> Open(const ConformanceSetup& setup, uint32_t gen
   options.sync = SyncWhen::kNever;
   options.generation = generation;
   options.max_open = 20'000;
-  return OpenLocalWindow(options, EnginesClock());
+  return options;
 }
 
 WindowEngine LocalEngine(std::string name, uint32_t generation) {
@@ -55,12 +55,32 @@ WindowEngine LocalEngine(std::string name, uint32_t generation) {
           {.engine = "rocksdb", .durable = true, .atomic = true, .ages = true, .timed = true},
       .open =
           [generation](const ConformanceSetup& setup) {
-            return Open(setup, generation, Stores().New());
+            return OpenLocalWindow(OptionsOf(setup, generation, Stores().New()), EnginesClock());
           },
       .reopen =
           [generation](const ConformanceSetup& setup) {
-            return Open(setup, generation, Stores().Last());
+            return OpenLocalWindow(OptionsOf(setup, generation, Stores().Last()), EnginesClock());
           },
+      .advance = [](milliseconds by) { EnginesClock().Advance(by); },
+  };
+}
+
+// A store for each partition, as the runtime takes it.
+WindowEngine PartitionsEngine() {
+  const auto open = [](const ConformanceSetup& setup, const std::string& directory) {
+    return OpenPartitionWindows(OptionsOf(setup, 20'000, directory), EnginesClock());
+  };
+  return {
+      .name = "rocksdb_partitions",
+      .capabilities = {.engine = "rocksdb",
+                       .durable = true,
+                       .atomic = true,
+                       .ages = true,
+                       .by_partition = true,
+                       .partition_owned = true,
+                       .keeps_history = true},
+      .open = [=](const ConformanceSetup& setup) { return open(setup, Stores().New()); },
+      .reopen = [=](const ConformanceSetup& setup) { return open(setup, Stores().Last()); },
       .advance = [](milliseconds by) { EnginesClock().Advance(by); },
   };
 }
@@ -68,6 +88,7 @@ WindowEngine LocalEngine(std::string name, uint32_t generation) {
 [[maybe_unused]] const bool kRegistered = RegisterWindowConformance(LocalEngine("rocksdb", 20'000));
 [[maybe_unused]] const bool kRegisteredSmall =
     RegisterWindowConformance(LocalEngine("rocksdb_generations_of_16", 16));
+[[maybe_unused]] const bool kRegisteredPartitions = RegisterWindowConformance(PartitionsEngine());
 
 }  // namespace
 }  // namespace oncemq

@@ -107,6 +107,7 @@ TEST_P(KafkaPostgresSilence, MembershipIsKeptAndWorkGoesOnWithinFiveSeconds) {
   PostgresWindowOptions window_options;
   window_options.scope = group_;
   window_options.level = Level::kAtomic;
+  window_options.partition_owned = true;
   window_options.call = kCall;
   const auto window = OpenPostgresWindow(store_->Address(), window_options);
   ASSERT_TRUE(window) << ToString(window.error());

@@ -50,6 +50,7 @@ WindowResult OpenInPostgres(const std::string& address, const std::string& group
   PostgresWindowOptions options;
   options.scope = group;
   options.level = Level::kAtomic;
+  options.partition_owned = OwnedIds();
   return OpenPostgresWindow(address, options);
 }
 #endif

@@ -75,6 +75,7 @@ World::~World() = default;
 
 std::unique_ptr<Window> World::OpenEngine(const Clock& clock) {
   const MemoryWindowOptions options{.level = LevelOf(config_),
+                                    .partition_owned = false,
                                     .times = TimesOf(config_),
                                     .remember = static_cast<uint32_t>(config_.remember),
                                     .max_open = 100'000};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is granted an id, and what everybody else is told. (Transitions 1 and 2; never an answer that
 // lets an effect happen twice, or not at all.)
+#include <vector>
+
 #include "window_test.h"
 
 namespace oncemq::conformance {
@@ -18,6 +20,7 @@ WINDOW_TEST(Always, TheWindowCanWhatTheEngineClaims) {
   EXPECT_EQ(says.atomic, claims.atomic);
   EXPECT_EQ(says.ages, claims.ages);
   EXPECT_EQ(says.by_partition, claims.by_partition);
+  EXPECT_EQ(says.partition_owned, claims.partition_owned);
   EXPECT_EQ(says.keeps_claims, claims.keeps_claims);
   EXPECT_EQ(says.timed, claims.timed);
   EXPECT_EQ(says.forgets_by_number, claims.forgets_by_number);
@@ -32,6 +35,50 @@ WINDOW_TEST(Always, TheFirstClaimOfAnIdIsGrantedAsItsFirstAttempt) {
   EXPECT_EQ(answer.answer, Answer::kGranted);
   EXPECT_EQ(answer.attempt, 1u);
   EXPECT_FALSE(answer.uncertain);
+}
+
+// An operation of its own in each partition of each topic, whatever becomes of the others.
+WINDOW_TEST(IfPartitionsOwnIds, AnIdOfAnotherPartitionOrTopicIsAnotherId) {
+  constexpr Coordinates kPlaces[] = {{0, 3, 5}, {0, 4, 5}, {1, 3, 5}};
+  std::vector<Attempt> attempts;
+  for (const Coordinates& at : kPlaces) {
+    Attempt& attempt = attempts.emplace_back(New());
+    attempt.at = at;
+    attempt.fingerprint = static_cast<uint32_t>(attempts.size());
+    const ClaimAnswer answer = Claim(attempt);
+    EXPECT_EQ(answer.answer, Answer::kGranted);
+    EXPECT_EQ(answer.attempt, 1u);
+  }
+  for (const Attempt& attempt : attempts) {
+    EXPECT_EQ(Complete(attempt), Change::kMade);
+  }
+  for (const Attempt& attempt : attempts) {
+    Attempt copy = New();
+    copy.at = attempt.at;
+    copy.fingerprint = attempt.fingerprint;
+    EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  }
+}
+
+WINDOW_TEST(IfPartitionsOwnIds, AnIdIsRestoredInItsPartitionAlone) {
+  EXPECT_EQ(Restore("x", {0, 3, 5}, 0), Change::kMade);
+  Attempt other = New();
+  other.at = {1, 3, 5};
+  EXPECT_EQ(Claim(other).answer, Answer::kGranted);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate);
+  EXPECT_EQ(Release(other), Change::kMade);
+  EXPECT_EQ(StateOf(), MarkerState::kDone) << "a look by the id alone finds it";
+}
+
+WINDOW_TEST(IfIdsCross, AnIdOfAnotherPartitionOrTopicIsACopy) {
+  const Attempt first = New();
+  Claim(first);
+  Complete(first);
+  for (const Coordinates& at : {Coordinates{0, 4, 5}, Coordinates{1, 3, 5}}) {
+    Attempt copy = New();
+    copy.at = at;
+    EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  }
 }
 
 WINDOW_TEST(IfStoresClaims, ACopyOfAnOpenIdIsInFlightAndNotADuplicate) {

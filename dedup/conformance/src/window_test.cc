@@ -57,7 +57,9 @@ bool AddCase(const Case& added) {
 }
 
 void OpenPartitions(const Subject& subject, Window& window) {
-  for (uint32_t source = 0; subject.can().by_partition && source < kSources; source++) {
+  const WindowCapabilities& can = subject.can();
+  const bool opens = can.by_partition || (can.partition_owned && can.keeps_history);
+  for (uint32_t source = 0; opens && source < kSources; source++) {
     for (int32_t partition = 0; partition < kPartitions; partition++) {
       const std::string topic = "topic-" + std::to_string(source);
       const auto known = window.Open({source, partition, topic, "the suite"});

@@ -75,7 +75,10 @@ inline bool IfStoresClaimsAndDurable(const Subject& subject) {
 }
 // An id is recognised on whichever partition its copy comes.
 inline bool IfIdsCross(const Subject& subject) {
-  return !subject.can().by_partition;
+  return !subject.can().by_partition && !subject.can().partition_owned;
+}
+inline bool IfPartitionsOwnIds(const Subject& subject) {
+  return subject.can().partition_owned;
 }
 template <Applies... all>
 bool All(const Subject& subject) {
@@ -146,7 +149,8 @@ class WindowTest : public ::testing::Test {
   uint64_t attempts_ = 0;
 };
 
-// Of a window with a store for each partition: those that the tests use.
+// Of a window with a store for each partition, or that knows ids by partition and keeps history:
+// those that the tests use.
 void OpenPartitions(const Subject& subject, Window& window);
 
 // A test of the suite, before it is known which engines it will judge.

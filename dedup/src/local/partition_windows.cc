@@ -42,6 +42,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .atomic = true,
                     .ages = true,
                     .by_partition = true,
+                    .partition_owned = true,
                     .keeps_history = true,
                     .handler_timeout = options.times.handler_timeout,
                     .lease = options.times.lease},
@@ -201,6 +202,9 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
 }
 
 Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+  if (partition < 0) {
+    return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
+  }
   const auto store = Find({source, partition});
   if (!store) {
     return store.error();

@@ -89,7 +89,7 @@ bool MayOffer(std::span<const Request> requests) {
 template <class Request>
 void AddAll(std::span<const Request> requests, IdRows& rows) {
   for (const Request& request : requests) {
-    rows.Add(IdOf(request));
+    rows.Add(request.id, request.at);
   }
   rows.Seal();
 }
@@ -250,7 +250,7 @@ Result<bool> PostgresWindow::WriteRows(SqlTransaction& transaction, IdRows& rows
 template <class Request, class Reply>
 Result<bool> PostgresWindow::ApplyOnce(std::span<const Request> requests, std::span<Reply> replies,
                                        milliseconds answer, SqlRefusal& refusal) {
-  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
+  IdRows rows = NewRows();
   AddAll(requests, rows);
   auto begun = client_->BeginLater(answer);
   if (!begun) {
@@ -364,7 +364,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
   if (Status fit = CheckBatch(capabilities_, requests, answers.size()); !fit || requests.empty()) {
     return fit;
   }
-  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
+  IdRows rows = NewRows();
   AddAll(requests, rows);
   const OwnedPartitions owned = OwnedBy(requests);
   const bool any = !owned.sources.empty();
@@ -403,7 +403,8 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   IdDigester digester(scope_.secret);
   std::vector<std::string> digests;
   for (const ClaimRequest& claim : granted) {
-    digests.push_back(IdRows::DigestOf(claim.id, digester));
+    digests.push_back(capabilities_.partition_owned ? IdRows::DigestOf(claim.id, claim.at, digester)
+                                                    : IdRows::DigestOf(claim.id, digester));
   }
   // All of one partition. One that was claimed by an older owner is fenced with the others.
   Own own = 0;
@@ -427,9 +428,10 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
       std::move(opening)));
 }
 
-std::string PostgresWindow::DigestOf(std::string_view id) const {
+std::string PostgresWindow::DigestOf(std::string_view id, const Coordinates& at) const {
   IdDigester digester(scope_.secret);
-  return IdRows::DigestOf(id, digester);
+  return capabilities_.partition_owned ? IdRows::DigestOf(id, at, digester)
+                                       : IdRows::DigestOf(id, digester);
 }
 
 Status PostgresWindow::CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
@@ -460,8 +462,8 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
   for (const CompleteRequest& request : requests) {
     const auto grant = run.GrantOf(request.id, request.token, next);
     if (!grant) {
-      done.Add(other.emplace_back(DigestOf(request.id)), request.at, request.token, 0, request.time,
-               request.result);
+      done.Add(other.emplace_back(DigestOf(request.id, request.at)), request.at, request.token, 0,
+               request.time, request.result);
       continue;
     }
     finished[*grant] = true;
@@ -556,8 +558,17 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   if (ids.empty()) {
     return {};
   }
-  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
-  AddAll(ids, rows);
+  const auto places = Places();
+  if (!places) {
+    return places.error();
+  }
+  IdRows rows = NewRows();
+  for (const std::string_view id : ids) {
+    for (const Coordinates& at : *places) {
+      rows.Add(id, at);
+    }
+  }
+  rows.Seal();
   const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
                         Text("scope_now", {scope_.number})};
   const Place before = PlaceNow();
@@ -572,8 +583,12 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   if (!read) {
     return read;
   }
-  for (size_t i = 0; i < ids.size(); i++) {
-    rows.engine().One(ids[i], rows.At(i), views[i]);
+  std::fill_n(views.begin(), ids.size(), MarkerView{});
+  for (size_t i = 0; i < ids.size() * places->size(); i++) {
+    MarkerView view;
+    rows.engine().One(std::string_view(), rows.At(i), view);
+    MarkerView& told = views[i / places->size()];
+    told = view.state != MarkerState::kNone ? view : told;
   }
   return MarkUncertain(ids, views);
 }

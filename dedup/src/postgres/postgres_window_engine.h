@@ -107,6 +107,7 @@ class PostgresWindow final : public Window {
                  SqlTextsByName texts);
   Status FindScope();
   Result<std::vector<SqlAnswer>> MakeScope();
+  Status TakeKind(int64_t ids);
 
   // `answer`: how long one answer of the server is waited for.
   template <class Request, class Reply>
@@ -121,7 +122,13 @@ class PostgresWindow final : public Window {
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
   bool atomic() const { return *options_.level == Level::kAtomic; }
-  std::string DigestOf(std::string_view id) const;
+  IdRows NewRows() const {
+    return IdRows(*options_.level, options_.times, scope_.secret, options_.remember,
+                  capabilities_.partition_owned);
+  }
+  std::string DigestOf(std::string_view id, const Coordinates& at) const;
+  // That may have an id, for a call that names none: one, where ids cross partitions.
+  Result<std::vector<Coordinates>> Places();
   Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
   // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
@@ -155,7 +162,7 @@ class PostgresWindow final : public Window {
   // Of one transaction; the next one passes fewer blocks if this one takes too long.
   Result<SqlAnswer> SweepOnce(const SqlStatement& statement);
 
-  const WindowCapabilities capabilities_;
+  WindowCapabilities capabilities_;  // const once the scope is found
   const PostgresWindowOptions options_;
   const std::shared_ptr<SqlClient> client_;
   const SqlTextsByName texts_;

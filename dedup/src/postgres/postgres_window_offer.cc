@@ -12,8 +12,8 @@ constexpr BootTime kThen{};
 }  // namespace
 
 Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& reply) {
-  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
-  rows.Add(request.id);
+  IdRows rows = NewRows();
+  rows.Add(request.id, request.at);
   rows.Seal();
   rows.SetTime(kThen, LogTime::min());
   rows.File(0, kNoLogTime);
@@ -22,8 +22,8 @@ Result<bool> PostgresWindow::Offer(const ClaimRequest& request, ClaimAnswer& rep
 }
 
 Result<bool> PostgresWindow::Offer(const CompleteRequest& request, Change& reply) {
-  IdRows rows(*options_.level, options_.times, scope_.secret, options_.remember);
-  rows.Add(request.id);
+  IdRows rows = NewRows();
+  rows.Add(request.id, request.at);
   rows.Seal();
   rows.SetTime(kThen, LogTime::min());
   rows.Hold(0, request.token, request.at);

@@ -18,7 +18,9 @@ namespace {
 
 constexpr int64_t kSchemaVersion = 2;
 constexpr int64_t kOldestServer = 140'000;  // an older one reads the whole table for each sweep
-constexpr int kSweepsAtOnce = 1;            // for one call of Committed(): others wait for it
+constexpr int64_t kCrossingIds = 1;
+constexpr int64_t kPartitionOwnedIds = 2;
+constexpr int kSweepsAtOnce = 1;  // for one call of Committed(): others wait for it
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
@@ -52,12 +54,13 @@ std::vector<SqlStatement> StatementsOf(std::string_view text) {
 
 }  // namespace
 
-WindowCapabilities PostgresWindowCapabilities() {
+WindowCapabilities PostgresWindowCapabilities(bool partition_owned) {
   return {.engine = "postgres",
           .shared = true,
           .durable = true,
           .atomic = true,
           .ages = true,
+          .partition_owned = partition_owned,
           .remote = true,
           .keeps_history = true,
           .stores_claims = false,
@@ -68,7 +71,7 @@ WindowCapabilities PostgresWindowCapabilities() {
 PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
                                const PostgresWindowOptions& options, SqlTextsByName texts)
     : capabilities_([&] {
-        WindowCapabilities can = PostgresWindowCapabilities();
+        WindowCapabilities can = PostgresWindowCapabilities(options.partition_owned);
         can.level = *options.level;
         can.handler_timeout = options.times.handler_timeout;
         can.lease = options.times.lease;
@@ -133,9 +136,11 @@ Result<std::vector<SqlAnswer>> PostgresWindow::MakeScope() {
   }
   const std::string_view name = options_.scope;
   const auto incarnation = static_cast<int64_t>(SecureRandom64() >> 1 | 1);
-  const std::array statements{Text("make_scope", {name, std::string_view(secret), incarnation,
-                                                  static_cast<int64_t>(*options_.level)}),
-                              Text("find_scope", {name})};
+  const std::array statements{
+      Text("make_scope",
+           {name, std::string_view(secret), incarnation, static_cast<int64_t>(*options_.level),
+            options_.partition_owned ? kPartitionOwnedIds : kCrossingIds}),
+      Text("find_scope", {name})};
   auto made = All(statements);
   if (made && made->front().affected == 1) {
     Log(LogLevel::kInfo, "window", "made the scope: it knows no id from before",
@@ -200,7 +205,7 @@ Status PostgresWindow::FindScope() {
     return answers.error();
   }
   const SqlAnswer& found = answers->back();
-  if (found.rows.size() != 1 || found.rows[0].size() != 4 ||
+  if (found.rows.size() != 1 || found.rows[0].size() != 5 ||
       found.rows[0][1].value_or("").size() != KeyedHash::kSecretBytes) {
     return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
   }
@@ -210,10 +215,37 @@ Status PostgresWindow::FindScope() {
                           ", not " + std::string(ToString(*options_.level)) +
                           "; choose another scope for another level");
   }
+  if (const Status fits = TakeKind(NumberOf(found, 0, 4)); !fits) {
+    return fits;
+  }
   scope_.number = NumberOf(found, 0, 0);
   std::copy_n(found.rows[0][1]->begin(), KeyedHash::kSecretBytes, scope_.secret.begin());
   scope_.incarnation = static_cast<uint64_t>(NumberOf(found, 0, 2));
   return {};
+}
+
+// `ids` of the scope; 0: it is of version 1.
+Status PostgresWindow::TakeKind(int64_t ids) {
+  const bool asked = options_.partition_owned;
+  if (ids == 0) {
+    capabilities_.partition_owned = false;
+    capabilities_.still_crossing = asked;
+    if (asked && !options_.look_only) {
+      Log(LogLevel::kWarn, "window",
+          "the scope is of an earlier version: an id still names one operation over all its topics "
+          "and partitions, and a message with the id of another topic's is suppressed; choose "
+          "another scope for ids that their partitions own",
+          {{"schema", options_.schema}, {"scope", options_.scope}});
+    }
+    return {};
+  }
+  const bool owned = ids == kPartitionOwnedIds;
+  return owned == asked
+             ? Status()
+             : InvalidRequest("the scope \"" + options_.scope + "\" was made for ids that " +
+                              (owned ? "their partition owns" : "cross partitions") +
+                              "; say so (`ids: " + (owned ? "partition_owned" : "crossing") +
+                              "`), or choose another scope");
 }
 
 // The topic gets its number here, for ever: two members with other lists of topics agree.
@@ -390,14 +422,37 @@ Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
   return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*alone=*/true);
 }
 
+Result<std::vector<Coordinates>> PostgresWindow::Places() {
+  std::vector<Coordinates> places{Coordinates{}};
+  if (!capabilities_.partition_owned) {
+    return places;
+  }
+  const SqlStatement all = Text("places", {scope_.number});
+  const auto answers = All({&all, 1});
+  if (!answers) {
+    return Error{answers.error().code, Effect::kNone, answers.error().message};
+  }
+  for (size_t i = 0; i < answers->front().rows.size(); i++) {
+    places.push_back({static_cast<uint32_t>(NumberOf(answers->front(), i, 0)),
+                      static_cast<int32_t>(NumberOf(answers->front(), i, 1))});
+  }
+  return places;
+}
+
 Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
                                     std::span<Change> answers) {
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
+  const auto places = Places();
+  if (!places) {
+    return places.error();
+  }
   std::vector<std::string> digests;
   for (const std::string_view id : ids) {
-    digests.push_back(DigestOf(id));
+    for (const Coordinates& at : *places) {
+      digests.push_back(DigestOf(id, at));
+    }
   }
   const std::vector<std::string_view> asked(digests.begin(), digests.end());
   const SqlStatement forget = Text("forget_ids", {scope_.number, SqlTexts(asked)});
@@ -407,8 +462,10 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
   }
   for (size_t i = 0; i < ids.size(); i++) {
     const std::vector<SqlRow>& rows = gone->front().rows;
-    const bool went = std::any_of(rows.begin(), rows.end(),
-                                  [&](const SqlRow& row) { return row[0] == digests[i]; });
+    const auto its = std::span(digests).subspan(i * places->size(), places->size());
+    const bool went = std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
+      return std::find(its.begin(), its.end(), row[0]) != its.end();
+    });
     answers[i] = went ? Change::kMade : Change::kFenced;
   }
   return {};

@@ -22,6 +22,9 @@ CREATE TABLE IF NOT EXISTS @schema@.window_scopes (
   sweeps bigint NOT NULL DEFAULT 0,
   swept bigint
 );
+-- What an id names: 1 one operation within the scope, 2 one within its partition. NULL: a scope of
+-- version 1, as 1.
+ALTER TABLE @schema@.window_scopes ADD COLUMN IF NOT EXISTS ids smallint;
 
 -- The number of a topic is the same for ever.
 CREATE TABLE IF NOT EXISTS @schema@.window_sources (

@@ -18,10 +18,11 @@ FROM (VALUES ('window_scopes', 'SELECT'), ('window_scopes', 'INSERT'), ('window_
 WHERE NOT has_table_privilege('@schema@.' || need.name, need.privilege)
 
 -- name: find_scope
-SELECT scope, secret, incarnation, level FROM @schema@.window_scopes WHERE name = $1
+SELECT scope, secret, incarnation, level, ids FROM @schema@.window_scopes WHERE name = $1
 
 -- name: make_scope
-INSERT INTO @schema@.window_scopes (name, secret, incarnation, level) VALUES ($1, $2, $3, $4)
+INSERT INTO @schema@.window_scopes (name, secret, incarnation, level, ids)
+VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (name) DO NOTHING
 
 -- name: share
@@ -186,6 +187,9 @@ CROSS JOIN LATERAL (
   SELECT ctid AS place FROM @schema@.window_ids WHERE scope = $1 AND id = v.id OFFSET 0
 ) AS known
 WHERE m.ctid = known.place
+
+-- name: places
+SELECT source, part FROM @schema@.window_partitions WHERE scope = $1
 
 -- name: delete_ids
 DELETE FROM @schema@.window_ids WHERE scope = $1 AND id = ANY ($2::bytea[])

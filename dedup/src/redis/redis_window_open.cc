@@ -82,6 +82,7 @@ WindowCapabilities RedisWindowCapabilities(bool partition_owned) {
             .keeps_results = false,
             .ages = true,
             .by_partition = true,
+            .partition_owned = true,
             .remote = true,
             .keeps_history = true,
             .keeps_claims = false};

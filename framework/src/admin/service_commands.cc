@@ -174,6 +174,7 @@ Result<ordered_json> StatOf(const AdminSubject& subject) {
   }
   ordered_json out;
   out["engine"] = window->capabilities().engine;
+  out["ids"] = IdsText(window->capabilities());
   out["stores"] = ordered_json::array();
   for (const StoreStat& stat : *stats) {
     out["stores"].push_back(StatAsJson(stat));

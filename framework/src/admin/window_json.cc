@@ -42,6 +42,12 @@ ordered_json RecordAsJson(const UncertainRecord& record) {
 
 }  // namespace
 
+std::string IdsText(const WindowCapabilities& window) {
+  return window.still_crossing    ? "crossing, of a scope of an earlier version"
+         : window.partition_owned ? "partition_owned"
+                                  : "crossing";
+}
+
 ordered_json StatAsJson(const StoreStat& stat) {
   ordered_json out;
   out["directory"] = stat.directory;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace oncemq {
 
+// What one id names there.
+std::string IdsText(const WindowCapabilities& window);
 nlohmann::ordered_json StatAsJson(const StoreStat& stat);
 // The first kMostUncertain of them: an answer has an end.
 inline constexpr size_t kMostUncertain = 40'000;

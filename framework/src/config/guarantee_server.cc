@@ -27,12 +27,16 @@ void SayOutage(const ServiceOptions& options, const ServerTerms& terms, Guarante
   }
 }
 
-void SayWhoseIds(const RuntimeOptions& runtime, GuaranteeText& limits, GuaranteeText& holds) {
+void SayWhoseIds(const ServiceOptions& options, GuaranteeText& limits, GuaranteeText& holds) {
+  const RuntimeOptions& runtime = options.runtime;
   if (runtime.ids_partition_owned) {
     SayIds(runtime, limits);
     return;
   }
   SayMissingId(runtime, limits);
+  if (const std::string over = OneIdOverTopics(options); !over.empty()) {
+    limits.Say(over);
+  }
   holds.Say(
       "Ids may cross partitions: all members of the group share the window, so a copy is "
       "recognised on whichever partition it comes.");
@@ -49,7 +53,7 @@ void SayServer(const ServiceOptions& options, const ServerTerms& terms, Guarante
         "The slowest partition of the group decides what is old: one that does not move keeps the "
         "ids of all of them (rule 24).");
   }
-  SayWhoseIds(options.runtime, limits, holds);
+  SayWhoseIds(options, limits, holds);
   if (terms.owned) {
     SayLevel(options,
              {.twice = UnprovenWork(options.runtime) + ", and for what was running.",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences about windows that several engines share.
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "guarantee_text.h"
 #include "units.h"
@@ -84,11 +86,24 @@ std::string ClaimedWork(const RuntimeOptions& runtime, std::string_view teller,
          ", it is " + UnprovenWork(runtime) + ", and for what was running.";
 }
 
+std::string OneIdOverTopics(const ServiceOptions& options) {
+  const std::vector<std::string>& topics = options.runtime.kafka.topics;
+  const bool cross = IsInServer(options.engine) && !options.runtime.ids_partition_owned &&
+                     options.runtime.id_from != IdFrom::kCoordinates;
+  if (!cross || topics.size() < 2) {
+    return "";
+  }
+  return "One id is one operation over all " + std::to_string(topics.size()) +
+         " topics. You said `ids: crossing`: a message with the id of another topic's message is "
+         "its copy, and its handler is not called. Where topics number their messages each for "
+         "itself, say `ids: partition_owned`.";
+}
+
 void SayIds(const RuntimeOptions& runtime, GuaranteeText& text) {
   text.Say(
       "Ids must not cross partitions. You said `ids: partition_owned`: all copies of an id "
       "travel through one partition. oncemq cannot check that, and adding partitions to a "
-      "topic breaks it (rule 37).");
+      "topic breaks it (rule 37). The same id in another partition or topic is another operation.");
   SayMissingId(runtime, text);
 }
 

@@ -142,6 +142,7 @@ void ReadAnyWindow(Section& section, RuntimeOptions& runtime, std::optional<Leve
 void ReadMemoryWindow(Section& section, ServiceOptions& options) {
   MemoryWindowOptions& window = options.memory;
   ReadAnyWindow(section, options.runtime, window.level, window.times);
+  window.partition_owned = options.runtime.ids_partition_owned;
   section.Count("remember", window.remember, 1, 100'000'000);
   section.Count("max_parked", window.max_parked, 1, kMostParked);
 }
@@ -184,6 +185,7 @@ void ReadPostgresWindow(Section& section, ServiceOptions& options) {
                    "the database of the window, postgres://user:password@host:port/database; best "
                    "as `${file:/path}`",
                    options.postgres_at, options.postgres);
+  options.postgres.partition_owned = options.runtime.ids_partition_owned;
   section.Text("schema", options.postgres.schema);
   section.Duration("idle", options.postgres.idle, 10ms, 1h);
 }

@@ -57,13 +57,21 @@ uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
   return MixBits(++no_key_);
 }
 
+// 0 for no id. Equal for different ids at times: slower, never wrong (running_ids.h).
+uint64_t Core::Impl::IdHash(PartitionId id, const Arrival& arrival) const {
+  if (!options_.partition_owned || arrival.id_hash == 0) {
+    return arrival.id_hash;
+  }
+  return std::max<uint64_t>(arrival.id_hash ^ MixBits(id + 1), 1);
+}
+
 void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
   PartitionState& partition = At(id);
   ONCEMQ_CHECK(arrivals.size() <= free_, "the shell admits no more than its credit");
   if (options_.order == Order::kKey) {
     for (const Arrival& arrival : arrivals) {
       lanes_.Prefetch(arrival.key_hash ^ MixBits(id));
-      ids_.Prefetch(arrival.id_hash);  // for the run that takes it, soon
+      ids_.Prefetch(IdHash(id, arrival));  // for the run that takes it, soon
     }
   }
   if (arrivals.empty()) {
@@ -84,7 +92,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     // All at once: cleared first, its bytes would be waited for.
     delivery = Delivery{.message = arrival.message,
                         .id = arrival.id.data(),
-                        .id_hash = arrival.id_hash,
+                        .id_hash = IdHash(id, arrival),
                         .offset = arrival.offset,
                         .time = arrival.time,
                         .ticket = ticket,

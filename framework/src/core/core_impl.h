@@ -81,6 +81,7 @@ class Core::Impl {
  private:
   PartitionState& Create(PartitionId id);
   uint64_t LaneHash(PartitionId id, const Arrival& arrival);
+  uint64_t IdHash(PartitionId id, const Arrival& arrival) const;
   void LearnSize(uint64_t bytes, size_t messages);
   void Free(uint32_t slot);
   void EraseEmptyLanes();

@@ -216,6 +216,27 @@ Status CheckDurable(const WindowCapabilities& can) {
   return {};
 }
 
+// What one id names is the same for the runtime and its window. A window of one process that was
+// opened for more than a partition needs no such promise.
+Status CheckIds(const RuntimeOptions& options, const WindowCapabilities& can) {
+  const std::string window =
+      "the window `" + std::string(can.engine) + "` was opened for ids that ";
+  if (options.id_from == IdFrom::kCoordinates ||
+      options.ids_partition_owned == can.partition_owned) {
+    return {};
+  }
+  if (can.partition_owned) {
+    return Invalid(window +
+                   "their partitions own, so a copy in another partition would run: say "
+                   "ids_partition_owned if none comes there, or open it without partition_owned");
+  }
+  return !can.shared || can.still_crossing
+             ? Status()
+             : Invalid(window +
+                       "cross partitions, and ids_partition_owned says that the same id in another "
+                       "partition is another operation: open it with partition_owned");
+}
+
 Status CheckPromise(const RuntimeOptions& options, const Window* window) {
   if (window != nullptr) {
     const WindowCapabilities& can = window->capabilities();
@@ -248,6 +269,9 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
       return Invalid("the window `" + std::string(can.engine) +
                      "` sees only the partitions of its own process: say ids_partition_owned if "
                      "all copies of an id travel through one partition");
+    }
+    if (const Status ids = CheckIds(options, can); !ids) {
+      return ids;
     }
     if (level == Level::kAtomic && options.missing_id == MissingId::kPass) {
       return Invalid(
@@ -316,6 +340,7 @@ Result<std::unique_ptr<Runtime>> OpenKafkaRuntime(RuntimeOptions options, Window
   if (window != nullptr) {
     options.policy.level = window->capabilities().level;
     options.policy.max_result_bytes = window->capabilities().max_result_bytes;
+    options.core.partition_owned = window->capabilities().partition_owned;
   }
   if (window == nullptr ||
       (window->capabilities().shared && !window->capabilities().keeps_history)) {

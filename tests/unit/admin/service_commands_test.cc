@@ -191,7 +191,8 @@ class StoresWindow final : public Window {
 };
 
 TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
-  EXPECT_EQ(Ask("window stat")["result"], json::parse(R"({"engine":"memory","stores":[]})"));
+  EXPECT_EQ(Ask("window stat")["result"],
+            json::parse(R"({"engine":"memory","ids":"partition_owned","stores":[]})"));
   EXPECT_EQ(Ask("window stat", {{"verbose", true}})["ok"], false);
   auto window = std::make_unique<StoresWindow>();
   window->stats = {{.directory = "d/1",
@@ -230,7 +231,7 @@ TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
   ASSERT_EQ(answer.answer, Answer::kGranted);
   EXPECT_EQ(Show(id), json::parse(R"({"id_hex":"610062","state":"open","source":0,"partition":2,
       "offset":17,"uncertain":false,"holder":"0000000000000abc0000000000000005"})"));
-  const ReleaseRequest release{id, token, true};
+  const ReleaseRequest release{id, token, true, at};
   Change change{};
   ASSERT_TRUE(window_->Release({&release, 1}, {&change, 1}));
   EXPECT_EQ(Show(id)["uncertain"], true);

@@ -47,6 +47,24 @@ class ServerWindowCommand : public Command, public ::testing::WithParamInterface
   }
 };
 
+TEST_P(ServerWindowCommand, CheckWarnsWhereOneIdIsOneOperationOverSeveralTopics) {
+  const std::string one = Run("check --offline " + File()).out;
+  EXPECT_THAT(one, Not(HasSubstr("# Warning")));
+  const auto two = [&](const std::string& ids) {
+    return Write(
+        "kafka: {brokers: '127.0.0.1:1', group: payments}\n"
+        "topics: [payments, refunds]\nwindow: {engine: " +
+        std::string(GetParam().engine) + ", " + GetParam().window +
+        ",\n         level: opaque, id: key, ids: " + ids + "}\n");
+  };
+  const std::string crossing = two("crossing");
+  EXPECT_THAT(Run("check --offline " + crossing).out,
+              HasSubstr("# Warning: One id is one operation over all 2 topics"));
+  const auto json = nlohmann::json::parse(Run("check --offline --json " + crossing).out);
+  EXPECT_EQ(json["warnings"].size(), 1u);
+  EXPECT_THAT(Run("check --offline " + two("partition_owned")).out, Not(HasSubstr("# Warning")));
+}
+
 TEST_P(ServerWindowCommand, CheckTellsThatTheServerDoesNotAnswer) {
   const Ended ended = Run("check " + File());
   EXPECT_EQ(ended.code, 6);

@@ -15,6 +15,7 @@ namespace oncemq {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -122,6 +123,26 @@ TEST(PostgresWindowFile, KeysOfTheStoresOnDiskAreRefused) {
   EXPECT_THAT(ErrorsOf(kShared + "  max_parked: 5\n"),
               StartsWith("service.yaml:9:15: `window.max_parked` has no meaning here: a window in "
                          "PostgreSQL or Redis bounds no parked ids"));
+}
+
+TEST(PostgresWindowFile, WhatAnIdNamesReachesTheWindow) {
+  EXPECT_FALSE(Parsed(kShared).postgres.partition_owned);
+  EXPECT_TRUE(Parsed(kOwnedShared).postgres.partition_owned);
+}
+
+// One file for both engines: the same ids, the same effects.
+TEST(PostgresWindowFile, WithSeveralTopicsItIsSaidThatCrossingIdsAreOneOverAllOfThem) {
+  const auto two = [](std::string yaml) {
+    return Explained(
+        yaml.replace(yaml.find("topics: payments"), 16, "topics: [payments, refunds]"));
+  };
+  constexpr char kOver[] = "One id is one operation over all 2 topics";
+  EXPECT_THAT(two(kShared), HasSubstr(kOver));
+  EXPECT_LT(two(kShared).find(kOver), two(kShared).find("What holds"));
+  EXPECT_THAT(Explained(kShared), Not(HasSubstr(kOver)));
+  EXPECT_THAT(two(kOwnedShared),
+              AllOf(Not(HasSubstr(kOver)),
+                    HasSubstr("The same id in another partition or topic is another operation")));
 }
 
 TEST(PostgresWindowFile, IdsMayCrossPartitionsOrNot) {

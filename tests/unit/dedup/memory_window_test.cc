@@ -33,7 +33,7 @@ class MemoryWindowTest : public testing::Test {
     return change;
   }
   static Result<Change> Park(Window& window, std::string_view id, const Token& token) {
-    const ParkRequest request{id, token, 1};
+    const ParkRequest request{id, token, 1, {0, 0, 0}};
     Change change{};
     const Status status = window.Park({&request, 1}, {&change, 1});
     return status ? Result<Change>(change) : Result<Change>(status.error());
@@ -95,7 +95,7 @@ TEST_F(MemoryWindowTest, OpenAndParkedIdsDoNotAge) {
   const auto window = Open({.remember = 8});
   Claim(*window, "open", {1, 1});
   Claim(*window, "parked", {1, 2});
-  const ParkRequest park{"parked", {1, 2}, 5};
+  const ParkRequest park{"parked", {1, 2}, 5, {0, 0, 0}};
   Change change{};
   ASSERT_TRUE(window->Park({&park, 1}, {&change, 1}).has_value());
   for (uint64_t i = 0; i < 1'000; i++) {
@@ -148,7 +148,7 @@ TEST_F(MemoryWindowTest, ABatchThatNeedsTooManyMarkersIsRefusedAndNoneOfItIsAppl
 }
 
 TEST_F(MemoryWindowTest, AFullWindowStillAnswersWhatNeedsNoMarker) {
-  const auto window = Open({.max_open = 3});
+  const auto window = Open({.partition_owned = false, .max_open = 3});
   Claim(*window, "done", {1, 1});
   Complete(*window, "done", {1, 1});
   Claim(*window, "a", {1, 2});

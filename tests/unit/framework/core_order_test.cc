@@ -183,6 +183,42 @@ TEST_F(CoreUnordered, AnIdThatRunsFromBeforeIsWaitedForWithoutLanesToo) {
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{5}));
 }
 
+class CoreOwnedIds : public CoreHarness {
+ protected:
+  CoreOwnedIds() : CoreHarness(OwnedIds()) {}
+  static CoreOptions OwnedIds() {
+    CoreOptions options = Small();
+    options.partition_owned = true;
+    return options;
+  }
+};
+
+TEST_F(CoreOwnedIds, TheSameIdInAnotherPartitionIsNotWaitedFor) {
+  Give(0);
+  Give(1);
+  Admit(0, 0, "a", "x");
+  const auto running = Take();
+  ASSERT_EQ(running.size(), 1u);
+  Admit(0, 1, "b", "x");
+  Admit(1, 7, "a", "x");
+  const auto other = Take();
+  EXPECT_EQ(Offsets(other), (std::vector<int64_t>{7}));
+  EXPECT_FALSE(other[0].copy);
+  SettleAll(running);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1})) << "a copy in its own partition waits";
+}
+
+TEST_F(CoreOrder, WhereIdsCrossACopyInAnotherPartitionWaits) {
+  Give(0);
+  Give(1);
+  Admit(0, 0, "a", "x");
+  const auto running = Take();
+  Admit(1, 7, "a", "x");
+  EXPECT_TRUE(Take().empty());
+  SettleAll(running);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{7}));
+}
+
 TEST_F(CoreUnordered, EqualKeysRunSideBySide) {
   Give(0);
   Admit(0, 0, "a");

@@ -255,6 +255,24 @@ TEST(RuntimeOpen, RefusesAWindowThatIsSharedAndDurable) {
   EXPECT_EQ(Refusal(options, &window), "") << "nothing of it outlives its processes";
 }
 
+// Else one of them would call a message a copy that the other takes for an operation of its own.
+TEST(RuntimeOpen, RefusesAWindowForWhichAnIdNamesSomethingElse) {
+  StatedWindow window;
+  window.can = {.engine = "server", .shared = true, .partition_owned = false};
+  RuntimeOptions options = Good();
+  EXPECT_EQ(Refusal(options, &window), "");
+  options.ids_partition_owned = true;
+  EXPECT_THAT(Refusal(options, &window), HasSubstr("open it with partition_owned"));
+  window.can.still_crossing = true;
+  EXPECT_EQ(Refusal(options, &window), "") << "its scope is of an earlier version";
+  window.can = {.engine = "server", .shared = true, .partition_owned = true};
+  EXPECT_EQ(Refusal(options, &window), "");
+  options.ids_partition_owned = false;
+  EXPECT_THAT(Refusal(options, &window), HasSubstr("say ids_partition_owned"));
+  options.id_from = IdFrom::kCoordinates;
+  EXPECT_EQ(Refusal(options, &window), "") << "coordinates are the same either way";
+}
+
 TEST(RuntimeOpen, LogsWhatHolds) {
   const auto window = *OpenMemoryWindow({.level = Level::kOpaque}, SystemClock::Instance());
   RuntimeOptions options = Good();

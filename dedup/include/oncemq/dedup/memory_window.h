@@ -25,6 +25,9 @@ struct MemoryWindowOptions {
   // answers "already done", kOpaque if nobody can check it. Decides how a claim may be taken over;
   // kAtomic is refused.
   std::optional<Level> level;
+  // An id names one operation within its topic and partition: what a window of one process can
+  // keep. False: over all partitions, of a caller whose partitions stay in this process.
+  bool partition_owned = true;
   // Leases and waits.
   WindowTimes times;
   // Finished ids that are surely still known.

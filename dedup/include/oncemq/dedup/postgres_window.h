@@ -11,6 +11,11 @@
 // atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
 // stored, and of concurrent copies the one that commits first counts.
 //
+// Ids: one id names one operation over all topics and partitions of the scope. With
+// `partition_owned` it names one within its topic and partition, as in the other engines. A scope
+// keeps what it was made for. One of an earlier version keeps one id over all partitions; the log
+// and WindowCapabilities::still_crossing say so.
+//
 // Limits: PostgreSQL 14 or later. A call costs one or two round trips; a claim or a completion of
 // one id without a partition costs one, and up to three where another row is in its place. How much
 // a commit survives is the server's synchronous_commit. A pool in front of the server must keep a
@@ -21,9 +26,9 @@
 // members before a restore, promote synchronous standbys only, or choose guarded.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
-// how they are made), a missing right and a scope that belongs to another group; kUnavailable and
-// kTimeout for outages and for locks of others; kUnavailable of RaiseOwn(), at once, while a run of
-// the earlier owner is under way.
+// how they are made), a missing right, and a scope that belongs to another group or was made for
+// ids of the other kind; kUnavailable and kTimeout for outages and for locks of others;
+// kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is under way.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -47,6 +52,8 @@ struct PostgresWindowOptions {
   std::string scope;
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
+  // All copies of an id come through one partition (see above).
+  bool partition_owned = false;
   WindowTimes times;
   // How long a finished id is surely known, in log time.
   milliseconds remember = std::chrono::hours(24 * 7);
@@ -68,7 +75,7 @@ struct PostgresWindowOptions {
   bool check_rights = true;
 };
 
-WindowCapabilities PostgresWindowCapabilities();
+WindowCapabilities PostgresWindowCapabilities(bool partition_owned = false);
 
 // The address as of OpenPostgres (clients/postgres_client.h). Blocks: for three calls.
 Result<std::unique_ptr<Window>> OpenPostgresWindow(std::string_view address,

@@ -267,8 +267,14 @@ struct WindowCapabilities {
   bool atomic = false;
   bool keeps_results = true;
   bool fingerprints = true;
-  bool ages = false;           // forgets finished ids by log time
-  bool by_partition = false;   // each partition has a store of its own
+  bool ages = false;          // forgets finished ids by log time
+  bool by_partition = false;  // each partition has a store of its own
+  // An id names one operation within its topic and partition; else one within the scope, in
+  // whichever partition a copy comes.
+  bool partition_owned = false;
+  // Opened for ids that their partitions own, but the scope is of an earlier version and goes on
+  // with one id over all partitions.
+  bool still_crossing = false;
   bool remote = false;         // a call is a round trip: never on a thread that must not wait
   bool keeps_history = false;  // Open() comes first; Announce() and Committed() are told
   // False: Claim() only looks, and the marker that CompleteWith() inserts decides among copies.

@@ -67,6 +67,9 @@ struct CoreOptions {
   // how far handlers can have come, and none is called beyond that. A message that an owner before
   // us may have begun is told to the handler and counted as uncertain (rule 11).
   bool suspects = false;
+  // The window knows an id within its partition: ids of different partitions never wait for each
+  // other.
+  bool partition_owned = false;
   uint64_t scope = 0;   // goes into the metadata
   uint32_t recipe = 1;  // likewise
 };

@@ -107,8 +107,9 @@ struct RuntimeOptions {
   std::string name_space = "default";
   std::string handler = "default";
   IdFrom id_from = IdFrom::kHeader;
-  // Your statement that all copies of an id travel through one partition; Open demands it for a
-  // window that is not shared, unless ids are coordinates.
+  // Your statement that all copies of an id travel through one partition: the same id in another
+  // one is another operation. Open demands it for a window that is not shared, unless ids are
+  // coordinates, and of a shared one that it was opened with the same.
   bool ids_partition_owned = false;
   // Your statement that all members of the group run on this host, on the same directory; Open
   // demands it at the level atomic with a window on disk: another host has other effects (rule 49).

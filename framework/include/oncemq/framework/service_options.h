@@ -85,6 +85,9 @@ std::string ExplainGuarantee(const ServiceOptions& options);
 // The same in one line.
 std::string GuaranteeLine(const ServiceOptions& options);
 
+// The sentence of it for ids that cross several topics; empty for any other file.
+std::string OneIdOverTopics(const ServiceOptions& options);
+
 // The three levels in general, and which of them this build can give.
 std::string ExplainLevels();
 

@@ -42,7 +42,8 @@ struct WindowEngine {
   WindowCapabilities capabilities;
 
   // Opens an empty window that remembers at least 10,000 finished ids, and takes as many claims.
-  // With capabilities.by_partition the suite opens the partitions that it uses.
+  // With capabilities.by_partition the suite opens the partitions that it uses, and so it does with
+  // partition_owned and keeps_history.
   std::function<Result<std::unique_ptr<Window>>(const ConformanceSetup&)> open;
 
   // Opens the same store again after its window is gone: needed if capabilities.durable.
