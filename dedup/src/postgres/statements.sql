@@ -86,10 +86,14 @@ SELECT horizon, @clock@, @timeline@, @position@, @started@
 FROM @schema@.window_scopes WHERE scope = $1
 
 -- name: insert_ids
--- No ON CONFLICT: where somebody else was faster, the whole batch is judged again.
+-- No ON CONFLICT: where somebody else was faster, the whole batch is judged again. A finished id is
+-- filed under no earlier time than the watermark of its partition (rule 22).
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
   attempt, flags, granted, ends, entry, result)
-SELECT $1, id, state, source, part, off, filed, nullif(print, 0), nullif(token, ''), nullif(own, 0),
+SELECT $1, id, state, source, part, off,
+  CASE WHEN state = 2 THEN greatest(filed, (SELECT watermark FROM @schema@.window_partitions AS p
+    WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE filed END,
+  nullif(print, 0), nullif(token, ''), nullif(own, 0),
   nullif(attempt, 0), nullif(flags, 0), nullif(granted, 0), nullif(ends, 0), nullif(entry, 0),
   nullif(result, '')
 FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
@@ -146,7 +150,9 @@ FROM now
 -- server that may have lost commits since the place $11 to $13.
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
 SELECT $1, id, 2, $3, $4, off,
-  least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
+  greatest(least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
+    (SELECT watermark FROM @schema@.window_partitions
+     WHERE scope = $1 AND source = $3 AND part = $4)),
   nullif(print, 0), token, nullif(result, '')
 FROM (
   SELECT unnest($2::bytea[]) AS id, unnest($5::bigint[]) AS off, unnest($6::bigint[]) AS filed,
@@ -171,7 +177,10 @@ WHERE m.ctid = known.place
 -- name: update_ids
 -- Of rows that this transaction has locked, so each stays in its place. Id by id, as above.
 UPDATE @schema@.window_ids AS m
-SET state = v.state, source = v.source, part = v.part, off = v.off, filed = v.filed,
+SET state = v.state, source = v.source, part = v.part, off = v.off,
+  filed = CASE WHEN v.state = 2 THEN greatest(v.filed,
+    (SELECT watermark FROM @schema@.window_partitions AS p
+     WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE v.filed END,
   print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
   attempt = nullif(v.attempt, 0), flags = nullif(v.flags, 0), granted = nullif(v.granted, 0),
   ends = nullif(v.ends, 0), entry = nullif(v.entry, 0), result = nullif(v.result, '')

@@ -2,12 +2,13 @@
 // The window on a local disk, in RocksDB: it knows after a restart what it knew before.
 //
 // Promise: the full contract of Window for one process at a time; the directory is held
-// exclusively. A finished id is known for at least `remember` of log time, and forgotten in whole
-// buckets: of `generation` ids, or of several generations that were merged, which cover at most an
-// eighth of `remember`. What was answered survives the process; what `sync` says survives the
-// machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque level
-// marked uncertain. Open() gives all that was synced, or says what is damaged: it never starts
-// short in silence.
+// exclusively. A finished id is known for at least `remember` of log time: from its record's stamp
+// on, or from its partition's watermark if that is later. Ids are forgotten in whole buckets: of
+// `generation` ids, or of several generations that were merged, which cover at most an eighth of
+// `remember`. What was answered survives the process; what `sync` says survives the machine. A
+// claim of a process that is gone is dead: the next claim gets it, at the opaque level marked
+// uncertain. Open() gives all that was synced, or says what is damaged: it never starts short in
+// silence.
 //
 // An id without a partition is known until its own time ends by the clock of this machine
 // (CompleteRequest::keep). It is a row of its own, which statistics do not count.

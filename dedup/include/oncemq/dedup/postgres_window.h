@@ -6,8 +6,9 @@
 //
 // Promise: the full contract of Window for any number of processes. Every answer was committed
 // before it is given. Leases and ownerships follow the server's clock. A finished id is known for
-// at least `remember` of log time, measured at the slowest partition of the scope; one without a
-// partition for its own time (CompleteRequest::keep), by the server's clock. At the level
+// at least `remember` of log time, measured at the slowest partition of the scope. The time counts
+// from its record's stamp, or from its partition's watermark if that is later. An id without a
+// partition is known for its own time (CompleteRequest::keep), by the server's clock. At the level
 // atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
 // stored, and of concurrent copies the one that commits first counts.
 //

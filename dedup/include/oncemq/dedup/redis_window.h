@@ -7,7 +7,8 @@
 // Promise: the contract of Window at the levels guarded and opaque, for any number of processes.
 // Each change is one script, so it is made as a whole. Leases and ownerships follow the server's
 // clock. A finished id is known for at least `remember` of log time, measured at the slowest
-// partition of the scope, and has no TTL (rule 25). One without a partition is known for its own
+// partition of the scope, and has no TTL (rule 25). The time counts from its record's stamp, or
+// from its partition's watermark if that is later. An id without a partition is known for its own
 // time (CompleteRequest::keep), by the server's clock; statistics do not count it.
 //
 // Ids that their partition owns (`partition_owned`): all copies of an id come through one

@@ -342,11 +342,12 @@ class Window {
   virtual Status Announce(std::span<const Announcement> announcements);
 
   // Progress that a commit has stored, acknowledged; never more than that, or an id is forgotten
-  // whose delivery comes again. Forgets finished ids of age, then or soon after: those whose record
-  // is older than the lowest watermark of all partitions that were ever owned here, less what the
-  // engine remembers, and lies below its partition's committed frontier (rules 22, 24). kFenced:
-  // the caller's ownership is over, or it has none; its progress is not kept. A negative frontier
-  // is kInvalid.
+  // whose delivery comes again. Forgets finished ids of age, then or soon after: those that are
+  // older than the lowest watermark of all partitions that were ever owned here, less what the
+  // engine remembers, and whose record lies below its partition's committed frontier (rules 22,
+  // 24). An id is as old as its record. It is not older than its partition's watermark was when it
+  // was finished: an old stamp is no reason to forget it early. kFenced: the caller's ownership is
+  // over, or it has none; its progress is not kept. A negative frontier is kInvalid.
   virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
 
   // A plain look. Never the base of a decision to run.
