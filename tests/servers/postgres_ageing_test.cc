@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a window in PostgreSQL forgets, and when: old stamps at the level atomic.
+// What a window in PostgreSQL forgets, and when: old stamps at the level atomic, and processes that
+// ask for different times.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include "oncemq/dedup/postgres_window.h"
 #include "oncemq/dedup/sql_effects.h"
 #include "oncemq/dedup/store_stat.h"
+#include "remember_scenarios.h"
 #include "support/postgres_server.h"
 
 namespace oncemq::testing {
@@ -46,6 +48,14 @@ class PostgresAgeing : public ::testing::Test {
     auto answer = client_->Run({text});
     EXPECT_TRUE(answer) << text << ": " << ToString(answer.error());
     return answer ? *std::move(answer) : SqlAnswer{};
+  }
+  OpenScope Opener(Level level) const {
+    return [this, level](const RememberTimes& times, bool look_only) {
+      auto options = Options(times.remember, times.skew);
+      options.level = level;
+      options.look_only = look_only;
+      return OpenPostgresWindow(server_->url(), options);
+    };
   }
   Answer Claim(Window& window, std::string_view id, int64_t offset, ClaimRequest* sent = nullptr) {
     const ClaimRequest claim{
@@ -97,6 +107,24 @@ TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   EXPECT_EQ(window->DropAged(std::chrono::seconds(20)).value_or(9), 0u);
   EXPECT_EQ(Claim(*window, "run", 5), Answer::kDuplicate);
   EXPECT_EQ(Claim(*window, "added", 6), Answer::kDuplicate);
+}
+
+TEST_F(PostgresAgeing, AProcessThatAsksForShorterTimesIsRefused) {
+  ExpectShorterTimesAreRefused(Opener(Level::kAtomic));
+}
+
+TEST_F(PostgresAgeing, LongerTimesHoldForAllProcesses) {
+  ExpectLongerTimesHoldForAll(Opener(Level::kGuarded));
+}
+
+TEST_F(PostgresAgeing, AScopeOfAnEarlierVersionTakesTheTimesOfItsFirstOpening) {
+  const RememberTimes day{std::chrono::hours(24), milliseconds(0)};
+  const OpenScope open = Opener(Level::kAtomic);
+  ASSERT_TRUE(open({std::chrono::hours(168), milliseconds(0)}, false));
+  Sql("UPDATE oncemq.window_scopes SET remember = NULL, skew = NULL");
+  ASSERT_TRUE(open({milliseconds(1), milliseconds(0)}, true));
+  EXPECT_EQ(InForce(**open(day, false)), day) << "not those of a look";
+  EXPECT_FALSE(open({std::chrono::hours(1), milliseconds(0)}, false));
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ class PostgresWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
+  Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
 
   // Of a scope whose ids are released: nothing of it is left, and no call follows.
@@ -123,6 +124,7 @@ class PostgresWindow final : public Window {
   Result<bool> Offer(const CompleteRequest& request, Change& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+  RememberTimes Asked() const { return {options_.remember, options_.skew}; }
   bool atomic() const { return *options_.level == Level::kAtomic; }
   std::string DigestOf(std::string_view id) const;
   Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
@@ -154,7 +156,7 @@ class PostgresWindow final : public Window {
   // nothing of the server.
   // `alone`: a pass begins in any case, for ids without a partition.
   Result<uint64_t> Sweep(int steps, BootTime until, bool alone);
-  // From one pass to the next: of log time, or of the clock for ids without a partition.
+  // From one pass to the next for ids without a partition.
   milliseconds SweepEvery() const { return std::max(options_.remember / 64, milliseconds(1)); }
   // Of one transaction; the next one passes fewer blocks if this one takes too long.
   Result<SqlAnswer> SweepOnce(const SqlStatement& statement);

@@ -16,11 +16,20 @@ FROM (VALUES ('window_scopes', 'SELECT'), ('window_scopes', 'INSERT'), ('window_
 WHERE NOT has_table_privilege('@schema@.' || need.name, need.privilege)
 
 -- name: find_scope
-SELECT scope, secret, incarnation, level FROM @schema@.window_scopes WHERE name = $1
+SELECT scope, secret, incarnation, level, remember, skew FROM @schema@.window_scopes
+WHERE name = $1
 
 -- name: make_scope
 INSERT INTO @schema@.window_scopes (name, secret, incarnation, level) VALUES ($1, $2, $3, $4)
 ON CONFLICT (name) DO NOTHING
+
+-- name: extend
+-- A scope of an earlier version has no times: it takes those of its first opening.
+UPDATE @schema@.window_scopes SET remember = $2, skew = $3
+WHERE name = $1 AND coalesce(remember, 0) <= $2 AND coalesce(skew, 0) <= $3
+
+-- name: replace
+UPDATE @schema@.window_scopes SET remember = $2, skew = $3 WHERE name = $1
 
 -- name: share
 -- Nobody raises these ownerships before the end of the transaction.
@@ -254,13 +263,14 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep
 -- The slowest partition that was ever owned decides; one without a watermark pins all (rule 24).
--- Where none was, only ids without a partition age: by the clock.
-UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - $2, swept = 0
+-- Where none was, only ids without a partition age: by the clock. How long ids are kept is the
+-- scope's to say, not the caller's: here and below.
+UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - (s.remember + s.skew), swept = 0
 FROM (SELECT coalesce(@slowest@, @clock@ / 1000) AS mark,
         count(*) FILTER (WHERE watermark IS NULL) AS unknown
       FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
-  AND slowest.mark - $2 >= s.sweeps + $3
+  AND slowest.mark - (s.remember + s.skew) >= s.sweeps + greatest(s.remember / 64, 1)
 
 -- name: begin_alone
 -- For the ids without a partition, also where a partition pins the others or the log stands still.
@@ -279,14 +289,16 @@ FROM (
     AND m.ctid < ('(' || (SELECT swept + $2 FROM @schema@.window_scopes WHERE scope = $1)
                   || ',0)')::tid
     AND m.scope = $1 AND m.state = 2 AND m.off < p.frontier
-    AND m.filed < least((SELECT sweeps FROM @schema@.window_scopes WHERE scope = $1), @aged@)
+    AND m.filed < (SELECT least(sweeps, @slowest_now@ - (remember + skew))
+                   FROM @schema@.window_scopes WHERE scope = $1)
 ) AS aged
 WHERE s.scope = $1 AND aged.newest >= s.horizon
 
 -- name: sweep
 -- One step: the finished ids in a few blocks of the table. One process at a time.
 WITH step AS (
-  SELECT swept, least(sweeps, horizon, @aged@) AS below FROM @schema@.window_scopes
+  SELECT swept, least(sweeps, horizon, @slowest_now@ - (remember + skew)) AS below
+  FROM @schema@.window_scopes
   WHERE scope = $1 AND swept IS NOT NULL FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM @schema@.window_ids AS m USING @schema@.window_partitions AS p

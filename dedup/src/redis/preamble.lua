@@ -2,7 +2,7 @@
 -- Begins each script of the window in Redis. Keys, all below the text `base`, which has the hash
 -- tag of the scope:
 --   scope              hash: v, inc, secret, level, span, made, owner, next, slices, horizon,
---                      tried, open, parked
+--                      tried, open, parked; remember, skew: how long ids are kept, in ms
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
 --   p:<partition>      hash: own, raised, frontier, watermark, from, to, at, meta; told: number of
@@ -33,12 +33,14 @@ pcall(redis.replicate_commands)  -- of servers before 7
 local now = @clock@
 local base = KEYS[1]:sub(1, -6)
 local counter = base .. 'n:' .. ARGV[3]
-local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span')
+local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span', 'remember', 'skew')
 local count = tonumber(redis.call('GET', counter) or 0)
 if scope[1] ~= ARGV[1] or count < tonumber(ARGV[2]) then
   return 'L' .. struct.pack('>I8', count) .. (scope[1] or '')
 end
 local horizon, span = tonumber(scope[2]), tonumber(scope[3])
+-- The least distance of a dropped id to the slowest watermark; nothing: the scope does not say it.
+local kept = scope[4] and scope[5] and tonumber(scope[4]) + tonumber(scope[5])
 
 local function text(number) return string.format('%.0f', number) end
 -- For a week, which is as long as a process may ask nothing. A server without room lets looks pass.
@@ -156,7 +158,9 @@ local function state(digest, marker, slice, record)
     result = redis.call('HGET', base .. 'r:' .. bucket(slice, digest), digest) or ''
   end
   if takes_room(#result) then return '\5' end
-  return '\2' .. struct.pack('>I8I8I2', slice.id, slice.generation, #record) .. record ..
+  -- Filed before the end of its generation.
+  local ends = (slice.generation + 1) * span - 1
+  return '\2' .. struct.pack('>I8I8I2', slice.id, ends, #record) .. record ..
          struct.pack('>I4', #result) .. result
 end
 local function answer(parts)

@@ -379,8 +379,9 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   const Place place{partition.source(), partition.partition()};
   const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), Wall());
   partition.NoteWatermark(watermark);
-  const std::vector<PartitionMemory::Aged> aged = partition.FindAged(
-      watermark - options_.remember - options_.skew, progress.frontier, kMostTrimmed);
+  const milliseconds kept = scope_->kept();
+  const std::vector<PartitionMemory::Aged> aged =
+      partition.FindAged(watermark - kept, progress.frontier, kMostTrimmed);
   if (aged.empty()) {
     return {};
   }
@@ -388,6 +389,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
   arguments.Number(progress.own);
+  arguments.Number(kept.count());
   arguments.Number(horizon);
   for (const PartitionMemory::Aged& one : aged) {
     arguments.Keep(ToString(one.place));

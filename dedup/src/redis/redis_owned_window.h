@@ -46,6 +46,9 @@ class RedisOwnedWindow final : public Window {
   Status Committed(std::span<const Progress> progress, std::span<Change> answers) override;
   // Of the partitions that are open here; of a look from outside, of all that was announced.
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
+  Result<RememberTimes> Remember(RememberChange change) override {
+    return scope_->Remember(change);
+  }
   Result<std::vector<StoreStat>> Stat() override;
 
  private:

@@ -54,6 +54,7 @@ class RedisWindow final : public Window {
   Status Peek(std::span<const std::string_view> ids, std::span<MarkerView> views) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
+  Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
 
   // Of a scope whose ids are released: nothing of it is left, and no call follows.
@@ -66,7 +67,6 @@ class RedisWindow final : public Window {
   struct Scope {
     std::string incarnation;  // 16 digits
     KeyedHash::Secret secret{};
-    milliseconds span{};  // of a generation
   };
   // The state of the store that a call assumes.
   struct Belief {
@@ -77,6 +77,8 @@ class RedisWindow final : public Window {
   };
   const std::string& base() const { return base_; }
   const WindowScripts& scripts() const { return scripts_; }
+  // For how long ids are kept: remember and skew, as a commit was told last.
+  milliseconds kept() const { return kept_; }
   // By its clock, as it was told last.
   int64_t server_micros() const { return server_micros_; }
   // Tells one announcement from an earlier one of the same owner.
@@ -105,8 +107,14 @@ class RedisWindow final : public Window {
   RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
               const Server& server, std::string_view clock);
   static Result<Server> SetUp(RedisClient& client, const ServerJudge::Server& found);
-  // Of options_.scope; made where it is missing.
-  Result<std::shared_ptr<const Scope>> FindScope();
+  // Of options_.scope, and the times in force there.
+  struct FoundScope {
+    std::shared_ptr<const Scope> scope;
+    RememberTimes remembers;
+  };
+  // `change`: as of scope.lua.
+  Result<FoundScope> FindScope(std::string_view change);
+  RememberTimes Asked() const { return {options_.remember, options_.skew}; }
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
@@ -167,6 +175,7 @@ class RedisWindow final : public Window {
   AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of belief_
   BootTime answered_ GUARDED_BY(mutex_) = BootNow();  // the last time
   std::atomic<int64_t> server_micros_{0};
+  std::atomic<milliseconds> kept_{milliseconds::max()};
   std::atomic<uint64_t> announcements_{0};
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
   // The beginning of the last call whose answer has shown that all changes were there.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
@@ -18,11 +19,10 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kOwnedVersion = "1, owned";  // older programs refuse it
-constexpr int kAsks = 5;                      // until a lost store is as it is believed to be
-constexpr uint64_t kPackedIds = 96;           // in a bucket that is looked through quickly
-constexpr uint64_t kLeastListpack = 128;      // fields of a packed hash, in every version
-constexpr size_t kPackedValue = 64;           // bytes
-constexpr milliseconds kShortestSpan{1'000};  // of a generation
+constexpr int kAsks = 5;                  // until a lost store is as it is believed to be
+constexpr uint64_t kPackedIds = 96;       // in a bucket that is looked through quickly
+constexpr uint64_t kLeastListpack = 128;  // fields of a packed hash, in every version
+constexpr size_t kPackedValue = 64;       // bytes
 // By preamble.lua a week; less an hour, for the server's clock.
 constexpr milliseconds kCountKept = std::chrono::hours(24 * 7 - 1);
 
@@ -161,13 +161,19 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status may = window->CheckRights(); !may) {
     return may.error();
   }
-  auto scope = window->FindScope();
-  if (!scope) {
-    return scope.error();
+  auto found = window->FindScope(options.look_only ? "none" : "make");
+  if (!found) {
+    return found.error();
+  }
+  const Status fits = options.look_only ? Status()
+                                        : CheckRememberTimes(window->Asked(), found->remembers,
+                                                             ScopeText(options.scope));
+  if (!fits) {
+    return fits.error();
   }
   judge->Opened();
   MutexLock lock(window->mutex_);
-  window->belief_.scope = *std::move(scope);
+  window->belief_.scope = std::move(found->scope);
   return window;
 }
 
@@ -266,7 +272,7 @@ Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisComma
 }
 
 // Another process may be faster: then its scope is found.
-Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
+Result<RedisWindow::FoundScope> RedisWindow::FindScope(std::string_view change) {
   std::string secret;
   while (secret.size() < KeyedHash::kSecretBytes) {
     AppendPacked(secret, SecureRandom64(), 8);
@@ -275,11 +281,11 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
   AppendPacked(incarnation, SecureRandom64() >> 1 | 1, 8);
   const std::string made = HexOfBytes(incarnation);
   const std::string level = std::to_string(static_cast<int>(*options_.level));
-  const std::string span =
-      std::to_string(std::max<milliseconds>(options_.remember / 2, kShortestSpan).count());
+  const std::string remember = std::to_string(options_.remember.count());
+  const std::string skew = std::to_string(options_.skew.count());
   const std::string_view version = options_.partition_owned ? kOwnedVersion : kVersion;
-  const auto found = Run(
-      scripts_.scope, {key_, version, made, secret, level, span, options_.look_only ? "0" : "1"});
+  const auto found =
+      Run(scripts_.scope, {key_, version, made, secret, level, remember, skew, change});
   if (!found) {
     return found.error();
   }
@@ -287,7 +293,7 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
     return Error{Code::kNotFound, Effect::kNone,
                  "no process has opened the window of the scope \"" + options_.scope + "\" yet"};
   }
-  std::array<std::string_view, 4> words;
+  std::array<std::string_view, 5> words;
   std::string_view rest = *found;
   for (std::string_view& word : words) {
     const size_t end = rest.find('\n');
@@ -306,9 +312,10 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
                           std::string(words[0]) + "; this program knows version " +
                           std::string(version));
   }
-  const int64_t generation = ParseDecimal(words[2]).value_or(0);
-  if (words[3].size() != 16 || !ParseHex(words[3]) || generation <= 0 ||
-      rest.size() != KeyedHash::kSecretBytes) {
+  const auto in_force = [&](size_t word) {
+    return milliseconds(ParseDecimal(words[word]).value_or(0));
+  };
+  if (words[4].size() != 16 || !ParseHex(words[4]) || rest.size() != KeyedHash::kSecretBytes) {
     return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
   }
   if (words[1] != level) {
@@ -319,10 +326,23 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope() {
                           "; choose another scope for another level");
   }
   auto scope = std::make_shared<Scope>();
-  scope->incarnation = std::string(words[3]);
-  scope->span = milliseconds(generation);
+  scope->incarnation = std::string(words[4]);
   std::copy_n(rest.begin(), rest.size(), scope->secret.begin());
-  return std::shared_ptr<const Scope>(std::move(scope));
+  return FoundScope{std::move(scope), {in_force(2), in_force(3)}};
+}
+
+Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
+  const auto found = FindScope(change == RememberChange::kExtend    ? "extend"
+                               : change == RememberChange::kReplace ? "replace"
+                                                                    : "none");
+  if (!found) {
+    return found.error();
+  }
+  const Status fits =
+      change == RememberChange::kNone
+          ? Status()
+          : CheckRememberTimes(Asked(), found->remembers, ScopeText(options_.scope));
+  return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
 Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> partitions) {
@@ -416,18 +436,19 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
     }
     LogLoss();
   }
-  auto scope = FindScope();
-  if (!scope) {
+  // What it asked for holds there again. Where others were first with longer times, these hold.
+  auto found = FindScope("make");
+  if (!found) {
     // The next call must not take the store for whole.
     MutexLock lock(mutex_);
     if (belief_.losses == belief.losses) {
       Lose();
     }
-    return Error{scope.error().code, Effect::kNone, scope.error().message};
+    return Error{found.error().code, Effect::kNone, found.error().message};
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {
-    belief_.scope = *std::move(scope);
+    belief_.scope = std::move(found->scope);
     belief_.horizon = 0;
     Lose();
     counts_.Restart(0);

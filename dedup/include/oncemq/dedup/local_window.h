@@ -54,7 +54,8 @@ struct LocalWindowOptions {
   std::optional<Level> level;
   WindowTimes times;
   SyncWhen sync = SyncWhen::kEachCommit;
-  // How long a finished id is surely known, in log time.
+  // How long a finished id is surely known, in log time. A store keeps it, and refuses a later
+  // opening with a shorter one (kInvalid), likewise for `skew`. ReplaceRememberTimes() lowers both.
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);
@@ -97,6 +98,11 @@ Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& o
 // Whether OpenPartitionWindows() could make or write the directory, as things are now: for a
 // check of a configuration. Makes nothing, so a later opening may still fail.
 Status CheckWindowDirectory(const std::string& directory);
+
+// By an operator's hand: a store that nobody holds keeps ids for as long as this says from now on,
+// also where that is shorter than any window asked for. kUnavailable: somebody holds it; kCorrupt:
+// no store lies there, or it is damaged.
+Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& times);
 
 // Shows what handlers have written into one store (level atomic), in the order of keys, until
 // `visit` says false. For whoever looks when the work is over. kInvalid: there is no store in that

@@ -24,9 +24,9 @@
 // only, or choose guarded.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
-// how they are made), a missing right and a scope that belongs to another group; kUnavailable and
-// kTimeout for outages and for locks of others; kUnavailable of RaiseOwn(), at once, while a run of
-// the earlier owner is under way.
+// how they are made), a missing right, shorter times than the scope has and a scope that belongs to
+// another group; kUnavailable and kTimeout for outages and for locks of others; kUnavailable of
+// RaiseOwn(), at once, while a run of the earlier owner is under way.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -51,7 +51,9 @@ struct PostgresWindowOptions {
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
   WindowTimes times;
-  // How long a finished id is surely known, in log time.
+  // How long a finished id is surely known, in log time. The scope keeps the longest
+  // `remember` and the longest `skew` of all its openings, and ids age by these. An opening with a
+  // shorter one is kInvalid. An operator lowers them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);

@@ -217,6 +217,22 @@ enum class Change : uint8_t {
   kInFlight,  // of Restore() only: somebody else may be running the id
 };
 
+// How long a scope keeps finished ids, in log time. It stands in the store, the same for all
+// processes of the scope: the longest times that one of them was opened with.
+struct RememberTimes {
+  milliseconds remember{0};  // 0: no opening has said it yet
+  milliseconds skew{0};      // in addition, for the clocks of producers
+  friend bool operator==(const RememberTimes&, const RememberTimes&) = default;
+};
+
+// What a call makes of the times in its window's options.
+enum class RememberChange : uint8_t {
+  kNone,     // nothing: it looks
+  kCheck,    // refuses shorter ones, and changes nothing
+  kExtend,   // refuses shorter ones, and puts longer ones in force: as an opening does
+  kReplace,  // puts them in force, shorter ones too: an operator's word for all processes
+};
+
 struct MarkerView {
   MarkerState state = MarkerState::kNone;
   Coordinates at;
@@ -360,6 +376,10 @@ class Window {
   // Drops ids that have aged, as Committed() does in steps, for at most about `within`; how many.
   // kInvalid: this window has no such call.
   virtual Result<uint64_t> DropAged(milliseconds within);
+
+  // The times in force in the scope, after the change. kInvalid: the options have a shorter one, or
+  // no such scope is behind this window.
+  virtual Result<RememberTimes> Remember(RememberChange change);
 
   // The admin socket of this process, absolute. A window on disk names it in each store that it
   // holds, now and later, so that a look from outside knows which socket to ask. A path in its
