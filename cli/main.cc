@@ -180,8 +180,18 @@ void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& ac
   gc->add_option("-c,--config", change.config, "The service file")->required();
   gc->footer(kCodes);
   gc->add_flag("--json", change.json, "As one JSON object");
+  CLI::App* shorten = window.add_subcommand(
+      "shorten",
+      "Keep ids for as long as the file says, in all processes, also if that is shorter");
+  shorten->add_option("-c,--config", change.config, "The service file")->required();
+  shorten->add_option("--why", change.why, "The reason, for the log")->required();
+  shorten->footer(
+      "A window on disk: the stores on this host, once no process holds them.\n"
+      "Exit codes: 1 it failed, 2 refused, 6 a process holds a store, or the server does not "
+      "answer.");
   actions.push_back({forget, [&] { return WindowForgetCommand(arguments.change); }});
   actions.push_back({gc, [&] { return WindowGcCommand(arguments.change); }});
+  actions.push_back({shorten, [&] { return WindowShortenCommand(arguments.change); }});
 }
 
 void AddWindow(CLI::App& app, Arguments& arguments, CommandActions& actions) {

@@ -98,7 +98,11 @@ Result<std::unique_ptr<Window>> OpenedToCheck(const ServiceOptions& options, boo
   if (!window && window.error().code == Code::kNotFound) {  // the first start makes it
     return std::unique_ptr<Window>();
   }
-  return window;
+  if (!window) {
+    return window;
+  }
+  const auto fits = (*window)->Remember(RememberChange::kCheck);
+  return fits ? std::move(window) : fits.error();
 }
 
 // About the meaning of one id. `window` as above.

@@ -7,6 +7,7 @@
 #include "ask_service.h"
 #include "command_window.h"
 #include "safe_json.h"
+#include "units.h"
 
 namespace oncemq {
 namespace {
@@ -119,6 +120,16 @@ bool AddScope(DoctorPart& part, const ServiceOptions& options) {
   }
   part.facts["scope"] =
       WindowScope(options.runtime) + (window ? "" : ", which no process has opened yet");
+  if (!window) {
+    return true;
+  }
+  if (const auto times = (*window)->Remember(RememberChange::kNone)) {
+    part.facts["remembers"] =
+        FormatDuration(times->remember) + ", and " + FormatDuration(times->skew) + " of skew";
+  }
+  if (const auto fits = (*window)->Remember(RememberChange::kCheck); !fits) {
+    FailPart(part, fits.error());
+  }
   return true;
 }
 

@@ -10,7 +10,13 @@
 #include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/framework/service_file.h"
 #include "safe_json.h"
+#include "units.h"
+#ifdef ONCEMQ_WITH_ROCKSDB
+#include "oncemq/dedup/local_window.h"
+#include "oncemq/dedup/store_look.h"
+#endif
 
 namespace oncemq {
 namespace {
@@ -95,6 +101,55 @@ std::string ForgetJson(const std::string& id, const std::string& left) {
   return SafeJson(out);
 }
 
+std::string TimesText(const RememberTimes& times) {
+  return "remember " + FormatDuration(times.remember) + ", skew " + FormatDuration(times.skew);
+}
+
+#ifdef ONCEMQ_WITH_ROCKSDB
+// Those that lie on this host.
+Result<RememberTimes> ShortenStores(const ServiceOptions& options) {
+  const RememberTimes times{options.local.remember, options.local.skew};
+  const std::vector<std::string> stores = FindStores(options.local.directory);
+  for (const std::string& store : stores) {
+    if (const Status replaced = ReplaceRememberTimes(store, times); !replaced) {
+      return replaced.error();
+    }
+  }
+  return stores.empty() ? Result<RememberTimes>(
+                              Error{Code::kInvalid, Effect::kNone,
+                                    options.local.directory + ": no store of a window lies there"})
+                        : times;
+}
+#else
+Result<RememberTimes> ShortenStores(const ServiceOptions&) {
+  return Error{Code::kInvalid, Effect::kNone,
+               "this build has no window on disk (ONCEMQ_WITH_ROCKSDB=OFF)"};
+}
+#endif
+
+Result<RememberTimes> Shorten(const ServiceOptions& options) {
+  if (options.engine == ServiceOptions::Engine::kRocksDb) {
+    return ShortenStores(options);
+  }
+  if (!IsInServer(options.engine)) {
+    return Error{Code::kInvalid, Effect::kNone,
+                 "`window.engine` is `" + std::string(ToString(options.engine)) +
+                     "`: no scope keeps `remember`, each start takes it from the file"};
+  }
+  const auto window = WindowOf(options);
+  return window ? (*window)->Remember(RememberChange::kReplace)
+                : Result<RememberTimes>(window.error());
+}
+
+// Why the command was given; false, and told: no reason.
+bool HasReason(const std::string& why) {
+  if (why.find_first_not_of(" \t\n") != std::string::npos) {
+    return true;
+  }
+  std::cerr << "--why wants the reason: it is all that the log will know of this\n";
+  return false;
+}
+
 }  // namespace
 
 int WindowForgetCommand(const WindowChangeArguments& arguments) {
@@ -103,8 +158,7 @@ int WindowForgetCommand(const WindowChangeArguments& arguments) {
     std::cerr << SafeText(arguments.id) << " is no id in hex digits, two for each byte\n";
     return kExitUsage;
   }
-  if (arguments.why.find_first_not_of(" \t\n") == std::string::npos) {
-    std::cerr << "--why wants the reason: it is all that the log will know of this\n";
+  if (!HasReason(arguments.why)) {
     return kExitUsage;
   }
   const auto options = OptionsOf(arguments.config);
@@ -134,6 +188,9 @@ int WindowGcCommand(const WindowChangeArguments& arguments) {
   if (!window) {
     return Failed(window.error());
   }
+  if (const auto fits = (*window)->Remember(RememberChange::kExtend); !fits) {
+    return Failed(fits.error());
+  }
   const auto gone = (*window)->DropAged(kLongestGc);
   if (!gone) {
     return Failed(gone.error());
@@ -143,6 +200,26 @@ int WindowGcCommand(const WindowChangeArguments& arguments) {
     return kExitDone;
   }
   std::cout << *gone << " ids were dropped\n";
+  return kExitDone;
+}
+
+int WindowShortenCommand(const WindowChangeArguments& arguments) {
+  constexpr std::string_view kCommand = "window shorten";
+  if (!HasReason(arguments.why)) {
+    return kExitUsage;
+  }
+  const auto options = LoadService(arguments.config);
+  if (!options) {
+    return Failed(options.error());
+  }
+  AuditWindow(kCommand, "", arguments.why, "begins");
+  const auto in_force = Shorten(*options);
+  AuditWindow(kCommand, "", arguments.why,
+              in_force ? TimesText(*in_force) : ToString(in_force.error()));
+  if (!in_force) {
+    return Failed(in_force.error());
+  }
+  std::cout << "in force from now on: " << TimesText(*in_force) << "\n";
   return kExitDone;
 }
 

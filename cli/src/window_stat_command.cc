@@ -60,7 +60,12 @@ std::string PartitionText(const ordered_json& partition, bool alone, bool in_ser
 // The forgotten part, and the opening of the store.
 std::string AgeText(const ordered_json& store) {
   const bool forgets = Number(store, "horizon_ms", -1) >= 0;
-  return (forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
+  const milliseconds remember(Number(store, "remember_ms", 0));
+  const milliseconds skew(Number(store, "skew_ms", 0));
+  return (remember <= milliseconds(0) ? ""
+                                      : "  remembers " + FormatDuration(remember) + ", and " +
+                                            FormatDuration(skew) + " of skew\n") +
+         (forgets ? "  horizon " + Time(store, "horizon_ms") + ": older ids may be forgotten"
                   : "  nothing is forgotten yet") +
          ", level " + PartOf(store, "level") + ", incarnation " + PartOf(store, "incarnation") +
          "\n";

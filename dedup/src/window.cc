@@ -94,6 +94,10 @@ Result<uint64_t> Window::DropAged(milliseconds) {
   return Error{Code::kInvalid, Effect::kNone, "this window drops ids by itself only"};
 }
 
+Result<RememberTimes> Window::Remember(RememberChange) {
+  return Error{Code::kInvalid, Effect::kNone, "no scope keeps `remember` for this window"};
+}
+
 void Window::OfferSocket(const std::string&) {}
 
 Result<std::vector<StoreStat>> Window::Stat() {

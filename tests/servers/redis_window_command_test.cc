@@ -257,6 +257,12 @@ TEST_F(RedisWindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
   ExpectForgottenOnceFinished(*Opened(), File());
 }
 
+TEST_F(RedisWindowCommand, OnlyAnOperatorShortensWhatAScopeRemembers) {
+  ExpectOnlyAnOperatorShortens(*Opened(), [&](const std::string& times) {
+    return FileWith("redis", server_->url(), "  prefix: " + prefix_ + "\n" + times);
+  });
+}
+
 TEST_F(RedisWindowCommand, ShowAndStatReadRedisWithoutAService) {
   ExpectNothingToLookAt(File());
   const std::string scope = std::string(", scope ") + kCommandScope + "\n";

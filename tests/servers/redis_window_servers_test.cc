@@ -36,10 +36,14 @@ std::string AnswerOfMaster(const std::vector<std::string>& words, const std::str
   if (words[0] == "CONFIG") {
     return "*0\r\n";
   }
-  const bool finds_scope = words.size() == 12;  // the other script tries the rights
-  return ScriptedRedis::Bulk(finds_scope ? "1\n0\n0\n0\n0\n" + words[4] + "\n" + words[7] + "\n" +
-                                               words[8] + "\n" + words[5] + "\n" + words[6]
-                                         : "");
+  if (words.size() != 12) {  // that finds the scope; the other script tries the rights
+    return ScriptedRedis::Bulk("");
+  }
+  std::string scope = "1\n0\n0\n0\n0\n";
+  for (const size_t field : {4, 7, 8, 9, 5}) {
+    scope += words[field] + "\n";
+  }
+  return ScriptedRedis::Bulk(scope + words[6]);
 }
 
 Status OpeningAt(const Lines& info) {

@@ -137,6 +137,33 @@ class ServerWindowFixture : public Command {
     EXPECT_EQ(Run("window gc -c " + file).out, "0 ids were dropped\n");
   }
 
+  // The scope of `member` has the usual times. `file_of` writes a service file with others.
+  template <class FileOf>
+  void ExpectOnlyAnOperatorShortens(Window& member, const FileOf& file_of) const {
+    const std::string shorter = "  remember: 10s\n  skew: 1s\n";
+    for (const char* command : {"check ", "window gc -c "}) {
+      const Ended refused = Run(command + file_of(shorter));
+      EXPECT_EQ(refused.code, 2) << command;
+      EXPECT_THAT(refused.out + refused.err,
+                  ::testing::AllOf(::testing::HasSubstr("has remember 168h, skew 1m; "),
+                                   ::testing::HasSubstr("asks for remember 10s, skew 1s, "),
+                                   ::testing::HasSubstr("`oncemq window shorten`")));
+    }
+    EXPECT_EQ(Run("window stat -c " + file_of(shorter)).code, 0) << "it forgets nothing";
+    EXPECT_EQ(Run("window gc -c " + file_of("  remember: 200h\n")).code, 0);
+    EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
+    EXPECT_THAT(Run("doctor " + file_of("  remember: 200h\n")).out,
+                ::testing::HasSubstr("remembers: 200h, and 1m of skew"));
+    EXPECT_EQ(Run("window shorten --why ' ' -c " + file_of(shorter)).code, 2);
+    const Ended shortened = Run("window shorten --why 'disk full' -c " + file_of(shorter));
+    EXPECT_EQ(shortened.code, 0) << shortened.err;
+    EXPECT_EQ(shortened.out, "in force from now on: remember 10s, skew 1s\n");
+    EXPECT_THAT(shortened.err, ::testing::HasSubstr("\"why\":\"disk full\""));
+    EXPECT_THAT(Run("window stat -c " + file_of(shorter)).out,
+                ::testing::HasSubstr("\n  remembers 10s, and 1s of skew\n"));
+    EXPECT_EQ(Run("check " + file_of(shorter)).code, 0);
+  }
+
   // The first line of `window show` and `window stat`.
   struct ShownWindow {
     std::string from;   // the first line of both

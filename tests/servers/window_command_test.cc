@@ -149,6 +149,13 @@ TEST_F(WindowCommand, AFinishedIdIsForgottenByHandAndAnOpenOneIsNot) {
   ExpectForgottenOnceFinished(*Opened(), File());
 }
 
+TEST_F(WindowCommand, OnlyAnOperatorShortensWhatAScopeRemembers) {
+  ASSERT_TRUE(MigratePostgresWindow(server_->url(), schema_));
+  ExpectOnlyAnOperatorShortens(*Opened(), [&](const std::string& times) {
+    return FileWith("postgres", server_->url(), "  schema: " + schema_ + "\n" + times);
+  });
+}
+
 TEST_F(WindowCommand, MigratePrintsWhatItApplies) {
   const Ended printed = Run("store migrate --print -c " + File());
   std::string rest = printed.out;

@@ -76,7 +76,8 @@ void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
               .token = finishing.token,
               .fingerprint = finishing.fingerprint,
               .result = std::string(finishing.result),
-              .time = Filed(finishing.time)});
+              .time = std::max(Filed(finishing.time),
+                               store_.progress ? store_.progress->watermark : kNoLogTime)});
 }
 
 void OpenStore::Finished::Seen(const Found& at, DoneRow row, LogTime time) {

@@ -33,13 +33,26 @@ class AgeingTest : public WindowTest {
     attempt.time = time;
     return attempt;
   }
+  // Likewise, by its first delivery.
+  void FinishFirst(std::string_view id, int64_t offset, LogTime time, Own own = 0) {
+    Attempt attempt = At(id, offset, time);
+    attempt.own = own;
+    attempt.first = true;
+    ASSERT_EQ(Claim(attempt).answer, Answer::kGranted) << id;
+    ASSERT_EQ(Complete(attempt), Change::kMade) << id;
+  }
   // A thousand other ids, so that an engine that forgets by the lot has full lots.
   void FinishMany(LogTime time, int64_t offset = 1'000) {
     for (int64_t i = 0; i < 1'000; i++) {
-      Finish("many-" + std::to_string(many_++), offset + i, time);
+      FinishFirst("many-" + std::to_string(many_++), offset + i, time);
     }
   }
+  // As before each commit, where the store forgets only what was announced.
   Change Tell(Own own, int64_t frontier, LogTime watermark, int32_t partition = 3) {
+    if (!subject().can().keeps_claims) {
+      const Announcement announced{.partition = partition};
+      EXPECT_TRUE(window().Announce({&announced, 1}));
+    }
     return Committed({0, partition, own, frontier, watermark});
   }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
@@ -175,6 +188,37 @@ WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("x", 9, kThen + kLong)).answer, Answer::kDuplicate);
+}
+
+// The log is at rest, so its watermark is the time of the clock. Then a producer sends what an
+// outage has held up.
+WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
+  const Own own = Raise(3);
+  Finish("before", 5, kThen, own);
+  Tell(own, 6, kThen + kLong);
+  FinishMany(kThen);
+  FinishFirst("x", 2'000, kThen, own);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, own, kThen), Change::kMade);
+  FinishMany(kThen, 2'002);
+  Tell(own, 4'000, kThen + kLong + kRemember);
+  for (const char* id : {"x", "y"}) {
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+  }
+  FinishMany(kThen + 3 * kLong, 4'000);
+  Tell(own, 5'000, kThen + 3 * kLong);
+  for (const char* id : {"x", "y"}) {
+    ExpectNeverGranted(At(id, 2'000, kThen));
+  }
+}
+
+WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
+  Tell(Raise(3), 6, kThen + kLong);
+  Reopen();
+  FinishFirst("x", 6, kThen);
+  FinishMany(kThen);
+  const Own own = Raise(3);
+  Tell(own, 3'000, kThen + kLong + kRemember);
+  EXPECT_EQ(Claim(At("x", 4'000, kThen)).answer, Answer::kDuplicate);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {

@@ -13,6 +13,7 @@ namespace oncemq {
 // Keys of kFacts; '0' follows '/', so it ends a range of keys that begin with the name.
 inline constexpr std::string_view kManifestKey = "manifest";
 inline constexpr std::string_view kHorizonKey = "horizon";
+inline constexpr std::string_view kRememberKey = "remember";
 inline constexpr std::string_view kNextBucketKey = "next-bucket";
 inline constexpr std::string_view kOwnPrefix = "own/";  // by partition, likewise the next two
 inline constexpr std::string_view kOwnEnd = "own0";

@@ -40,7 +40,7 @@ LocalWindow::LocalWindow(const LocalWindowOptions& options, const Clock& clock,
       ids_(store_.get(), hasher_, options.generation, mutex_, memory_,
            {.span = options.remember / 8}),
       timed_(store_.get()),
-      finished_(ids_, timed_, batch_, options),
+      finished_(ids_, timed_, progress_, batch_, options),
       engine_(*options.level, options.times, {options.max_open, options.max_parked}, finished_) {}
 
 LocalWindow::~LocalWindow() {

@@ -105,7 +105,7 @@ class LocalWindow final : public Window {
   // What the engine needs of the store, for the ids of one batch.
   class Finished {
    public:
-    Finished(FinishedIds& ids, TimedIds& timed, RocksBatch& batch,
+    Finished(FinishedIds& ids, TimedIds& timed, const ProgressTable& progress, RocksBatch& batch,
              const LocalWindowOptions& options);
 
     std::optional<IdRecord> Find(const Found& at) const;
@@ -136,6 +136,7 @@ class LocalWindow final : public Window {
 
     FinishedIds& ids_;
     TimedIds& timed_;
+    const ProgressTable& progress_;
     RocksBatch& batch_;
     const milliseconds remember_;
     const bool keep_open_;       // open markers must outlive the process
@@ -190,9 +191,9 @@ class LocalWindow final : public Window {
   RocksBatch batch_ GUARDED_BY(mutex_);
   FinishedIds ids_ GUARDED_BY(mutex_);
   TimedIds timed_ GUARDED_BY(mutex_);
+  ProgressTable progress_ GUARDED_BY(mutex_);
   Finished finished_ GUARDED_BY(mutex_);
   MarkerEngine<Finished> engine_ GUARDED_BY(mutex_);
-  ProgressTable progress_ GUARDED_BY(mutex_);
   Status failure_ GUARDED_BY(mutex_);  // of the write after which nothing is certain any more
   std::atomic<bool> failed_{false};    // there is one
   bool uncertain_swept_ GUARDED_BY(mutex_) = false;  // old records went, since the opening

@@ -11,10 +11,11 @@
 
 namespace oncemq {
 
-LocalWindow::Finished::Finished(FinishedIds& ids, TimedIds& timed, RocksBatch& batch,
-                                const LocalWindowOptions& options)
+LocalWindow::Finished::Finished(FinishedIds& ids, TimedIds& timed, const ProgressTable& progress,
+                                RocksBatch& batch, const LocalWindowOptions& options)
     : ids_(ids),
       timed_(timed),
+      progress_(progress),
       batch_(batch),
       remember_(options.remember),
       keep_open_(*options.level == Level::kOpaque),
@@ -75,7 +76,11 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
       .result = finishing.result,
   };
   if (finishing.at.partition != kNoPartition) {
-    ids_.Append(record, look.hash, Filed(finishing.time));
+    // An old stamp is no reason to forget the id at once (rule 22).
+    const LogTime watermark = ONCEMQ_MUTANT("filed-by-stamp-alone")
+                                  ? kNoLogTime
+                                  : progress_.WatermarkOf(record.at.source, record.at.partition);
+    ids_.Append(record, look.hash, std::max(Filed(finishing.time), watermark));
     return;
   }
   const milliseconds keep = finishing.keep == milliseconds(0) ? remember_ : finishing.keep;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "../remember_times.h"
 #include "../window_check.h"
 #include "asked_at.h"
 #include "families.h"
@@ -156,6 +157,14 @@ RocksOptions StoreOptions(const LocalWindowOptions& options,
   return store;
 }
 
+// One process holds it at a time, so its options are in force once they fit.
+Status CheckStoreTimes(RocksStore& store, const LocalWindowOptions& options) {
+  const auto in_force = ReadRememberTimes(store);
+  return in_force ? CheckRememberTimes({options.remember, options.skew}, *in_force,
+                                       "the store in " + options.directory)
+                  : InStore(options.directory, in_force.error());
+}
+
 Error Regressed(const std::string& directory, uint64_t last, uint64_t acknowledged) {
   return {Code::kRegressed, Effect::kNone,
           directory + ": changes " + std::to_string(last + 1) + " to " +
@@ -189,6 +198,9 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   if (const uint64_t last = (*store)->acknowledged(); last < former.acknowledged) {
     return Regressed(options.directory, last, former.acknowledged);
   }
+  if (Status fits = CheckStoreTimes(**store, options); !fits) {
+    return fits.error();
+  }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest,
                                               memory.generations);
   if (ONCEMQ_MUTANT("failed-opening-counts")) {
@@ -217,6 +229,7 @@ void LocalWindow::OfferSocket(const std::string& path) {
 Status LocalWindow::WriteManifest() {
   MutexLock lock(mutex_);
   PutManifest(manifest_, batch_);
+  PutRememberTimes({options_.remember, options_.skew}, batch_);
   return WriteNow(/*sync=*/true);
 }
 
@@ -232,14 +245,37 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& dire
   if (!manifest) {
     return InStore(directory, manifest.error());
   }
+  const auto times = ReadRememberTimes(**store);
+  if (!times) {
+    return InStore(directory, times.error());
+  }
   options.identity = manifest->identity;
   options.level = manifest->level;
+  options.remember = times->remember;
+  options.skew = times->skew;
   auto window =
       std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest, nullptr);
   if (Status loaded = window->Load(/*look=*/true); !loaded) {
     return InStore(directory, loaded.error());
   }
   return window;
+}
+
+Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& times) {
+  LocalWindowOptions options;
+  options.directory = directory;
+  RocksOptions asked = StoreOptions(options);
+  asked.exists = true;
+  const auto store = RocksStore::Open(asked);
+  if (!store) {
+    return store.error();
+  }
+  if (const auto manifest = ReadManifest(**store); !manifest) {
+    return InStore(directory, manifest.error());
+  }
+  RocksBatch batch = (*store)->NewBatch();
+  PutRememberTimes(times, batch);
+  return (*store)->Write(batch, /*sync=*/true);
 }
 
 Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,

@@ -147,6 +147,7 @@ Result<std::vector<StoreStat>> LocalWindow::Stat() {
   stat.open = engine_.open();
   stat.parked = engine_.parked();
   stat.memory_bytes = ids_.memory_bytes() + engine_.markers().memory_bytes();
+  stat.remembers = {options_.remember, options_.skew};
   stat.horizon = finished_.horizon();
   if (Status read = StatPartitions(stat.partitions); !read) {
     return read.error();

@@ -165,6 +165,25 @@ Result<Manifest> ReadManifest(RocksStore& store) {
   return *bytes ? DecodeManifest(**bytes) : Result<Manifest>(DamagedManifest("is not there"));
 }
 
+Result<RememberTimes> ReadRememberTimes(RocksStore& store) {
+  const auto row = store.Get(kFacts, kRememberKey);
+  if (!row || !*row) {
+    return row ? Result<RememberTimes>(RememberTimes{}) : row.error();
+  }
+  const auto numbers = UnsealNumbers<2>(**row);
+  if (!numbers || (*numbers)[0] > INT64_MAX || (*numbers)[1] > INT64_MAX) {
+    return Error{Code::kCorrupt, Effect::kNone, "for how long ids are kept cannot be read"};
+  }
+  return RememberTimes{milliseconds(static_cast<int64_t>((*numbers)[0])),
+                       milliseconds(static_cast<int64_t>((*numbers)[1]))};
+}
+
+void PutRememberTimes(const RememberTimes& times, RocksBatch& batch) {
+  batch.Put(kFacts, kRememberKey,
+            SealNumbers({static_cast<uint64_t>(times.remember.count()),
+                         static_cast<uint64_t>(times.skew.count())}));
+}
+
 Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Level level,
                               uint64_t former) {
   Result<Manifest> manifest = ReadOrMake(store, identity, level);

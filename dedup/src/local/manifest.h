@@ -42,6 +42,10 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
 Result<Manifest> ReadManifest(RocksStore& store);
 void PutManifest(const Manifest& manifest, RocksBatch& batch);
 
+// For how long the store keeps ids, a row of its own: earlier versions have none, and pass over it.
+Result<RememberTimes> ReadRememberTimes(RocksStore& store);
+void PutRememberTimes(const RememberTimes& times, RocksBatch& batch);
+
 // Bytes of the manifest; decoding is total.
 std::string EncodeManifest(const Manifest& manifest);
 Result<Manifest> DecodeManifest(std::string_view bytes);

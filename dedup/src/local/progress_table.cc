@@ -34,6 +34,11 @@ void ProgressTable::Update() {
   watermark_ = lowest;
 }
 
+LogTime ProgressTable::WatermarkOf(uint32_t source, int32_t partition) const {
+  const auto found = partitions_.find({source, partition});
+  return found == partitions_.end() ? kNoLogTime : found->second.watermark;
+}
+
 bool ProgressTable::Passed(const Reach& reach) const {
   return std::all_of(reach.tops().begin(), reach.tops().end(), [&](const Coordinates& top) {
     const auto found = partitions_.find({top.source, top.partition});

@@ -32,6 +32,8 @@ class ProgressTable {
   // Log time of the partition that is furthest behind; nothing while one of them is not known, or
   // there is none.
   std::optional<LogTime> Watermark() const { return watermark_; }
+  // kNoLogTime: not known.
+  LogTime WatermarkOf(uint32_t source, int32_t partition) const;
   bool Passed(const Reach& reach) const;
 
   struct Position {

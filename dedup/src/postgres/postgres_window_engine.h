@@ -83,6 +83,7 @@ class PostgresWindow final : public Window {
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
+  Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
   StoreLosses losses() const override;
 
@@ -121,6 +122,7 @@ class PostgresWindow final : public Window {
   Result<bool> Offer(const CompleteRequest& request, Change& reply);
   Result<bool> Make(std::string_view statement, IdRows& rows);
   Status Look(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers);
+  RememberTimes Asked() const { return {options_.remember, options_.skew}; }
   bool atomic() const { return *options_.level == Level::kAtomic; }
   IdRows NewRows() const {
     return IdRows(*options_.level, options_.times, scope_.secret, options_.remember,
@@ -157,7 +159,7 @@ class PostgresWindow final : public Window {
   // nothing of the server.
   // `alone`: a pass begins in any case, for ids without a partition.
   Result<uint64_t> Sweep(int steps, BootTime until, bool alone);
-  // From one pass to the next: of log time, or of the clock for ids without a partition.
+  // From one pass to the next for ids without a partition.
   milliseconds SweepEvery() const { return std::max(options_.remember / 64, milliseconds(1)); }
   // Of one transaction; the next one passes fewer blocks if this one takes too long.
   Result<SqlAnswer> SweepOnce(const SqlStatement& statement);

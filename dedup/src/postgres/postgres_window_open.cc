@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
@@ -36,6 +37,11 @@ std::string Quoted(std::string_view schema) {
 
 Error WrongSchema() {
   return InvalidRequest("a schema has 1 to 63 of a-z, 0-9 and _, and begins with no digit");
+}
+
+// In an answer of `find_scope`.
+RememberTimes TimesIn(const SqlAnswer& found) {
+  return {milliseconds(NumberOf(found, 0, 4)), milliseconds(NumberOf(found, 0, 5))};
 }
 
 // The statements of a file, which have no ; but at their ends.
@@ -116,9 +122,9 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
       {"timeline", "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"},
       {"position", "(pg_current_wal_lsn() - '0/0')::bigint"},
       // A sweep takes older ids only: a watermark may have gone back since it began.
-      {"aged", "(SELECT CASE WHEN count(*) = count(watermark) THEN " + slowest +
-                   " - $3 ELSE 0 END FROM " + Quoted(options.schema) +
-                   ".window_partitions WHERE scope = $1 AND own > 0)"}};
+      {"slowest_now", "(SELECT CASE WHEN count(*) = count(watermark) THEN " + slowest +
+                          " ELSE 0 END FROM " + Quoted(options.schema) +
+                          ".window_partitions WHERE scope = $1 AND own > 0)"}};
   std::unique_ptr<PostgresWindow> window(
       new PostgresWindow(*std::move(client), options, SqlTextsByName(kStatementsSql, words)));
   if (const Status found = window->FindScope(); !found) {
@@ -205,7 +211,7 @@ Status PostgresWindow::FindScope() {
     return answers.error();
   }
   const SqlAnswer& found = answers->back();
-  if (found.rows.size() != 1 || found.rows[0].size() != 5 ||
+  if (found.rows.size() != 1 || found.rows[0].size() != 7 ||
       found.rows[0][1].value_or("").size() != KeyedHash::kSecretBytes) {
     return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
   }
@@ -215,13 +221,37 @@ Status PostgresWindow::FindScope() {
                           ", not " + std::string(ToString(*options_.level)) +
                           "; choose another scope for another level");
   }
-  if (const Status fits = TakeKind(NumberOf(found, 0, 4)); !fits) {
+  if (const Status fits = TakeKind(NumberOf(found, 0, 6)); !fits) {
     return fits;
   }
   scope_.number = NumberOf(found, 0, 0);
   std::copy_n(found.rows[0][1]->begin(), KeyedHash::kSecretBytes, scope_.secret.begin());
   scope_.incarnation = static_cast<uint64_t>(NumberOf(found, 0, 2));
-  return {};
+  if (options_.look_only || TimesIn(found) == Asked()) {
+    return {};
+  }
+  const auto extended = Remember(RememberChange::kExtend);
+  return extended ? Status() : extended.error();
+}
+
+Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
+  const std::string_view name = options_.scope;
+  const RememberTimes asked = Asked();
+  std::vector<SqlStatement> statements;
+  if (change == RememberChange::kExtend || change == RememberChange::kReplace) {
+    statements.push_back(Text(change == RememberChange::kExtend ? "extend" : "replace",
+                              {name, asked.remember.count(), asked.skew.count()}));
+  }
+  statements.push_back(Text("find_scope", {name}));
+  const auto answers = All(statements);
+  if (!answers) {
+    return answers.error();
+  }
+  const RememberTimes in_force = TimesIn(answers->back());
+  const Status fits = change == RememberChange::kNone
+                          ? Status()
+                          : CheckRememberTimes(asked, in_force, ScopeText(options_.scope));
+  return fits ? Result<RememberTimes>(in_force) : fits.error();
 }
 
 // `ids` of the scope; 0: it is of version 1.
@@ -391,8 +421,7 @@ Result<SqlAnswer> PostgresWindow::SweepOnce(const SqlStatement& statement) {
 
 // Some blocks at a time; the rest goes with a later commit, of any process.
 Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
-  const int64_t allowed = (options_.remember + options_.skew).count();
-  const SqlStatement begin = Text("begin_sweep", {scope_.number, allowed, SweepEvery().count()});
+  const SqlStatement begin = Text("begin_sweep", {scope_.number});
   if (const auto begun = SweepOnce(begin); !begun) {
     return begun.error();
   }
@@ -404,8 +433,8 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
   uint64_t gone = 0;
   for (bool more = true; more && steps > 0 && BootNow() < until; steps--) {
     const int64_t blocks = sweep_blocks_;
-    const SqlStatement mark = Text("mark", {scope_.number, blocks, allowed});
-    const SqlStatement sweep = Text("sweep", {scope_.number, blocks, allowed});
+    const SqlStatement mark = Text("mark", {scope_.number, blocks});
+    const SqlStatement sweep = Text("sweep", {scope_.number, blocks});
     const auto marked = SweepOnce(ONCEMQ_MUTANT("postgres-horizon-not-raised") ? begin : mark);
     const auto swept = marked ? SweepOnce(sweep) : marked;
     if (!swept) {
@@ -473,6 +502,7 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
 
 Result<std::vector<StoreStat>> PostgresWindow::Stat() {
   const std::array statements{Text("counts", {scope_.number}), Text("partitions", {scope_.number}),
+                              Text("find_scope", {std::string_view(options_.scope)}),
                               Text("scope_now", {scope_.number})};
   // Counting may take longer than a call, which says nothing of the server.
   const auto outcome = client_->Try(statements);
@@ -492,6 +522,7 @@ Result<std::vector<StoreStat>> PostgresWindow::Stat() {
   stat.open = static_cast<uint64_t>(NumberOf(counts, 0, 1));
   stat.parked = static_cast<uint64_t>(NumberOf(counts, 0, 2));
   stat.disk_bytes = static_cast<uint64_t>(NumberOf(counts, 0, 3));
+  stat.remembers = TimesIn((*answers)[2]);
   const int64_t horizon = NumberOf(answers->back(), 0, 0);
   stat.horizon = horizon == 0 ? kNoLogTime : LogTime(milliseconds(horizon));
   for (const SqlRow& row : (*answers)[1].rows) {

@@ -10,7 +10,8 @@ INSERT INTO @schema@.window_version (version)
 UPDATE @schema@.window_version SET version = 2 WHERE version = 1;
 
 -- A scope is one handler of one group. `secret` keys the digests of its ids. Ids of records before
--- `horizon` (log time, ms) may be gone. `swept` is the next block for the sweep up to `sweeps`.
+-- `horizon` (log time, ms) may be gone. `swept` is the next block for the sweep up to `sweeps`. Ids
+-- are kept for `remember` and `skew` (ms), the longest times of all openings.
 CREATE TABLE IF NOT EXISTS @schema@.window_scopes (
   scope int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name bytea NOT NULL UNIQUE,
@@ -25,6 +26,8 @@ CREATE TABLE IF NOT EXISTS @schema@.window_scopes (
 -- What an id names: 1 one operation within the scope, 2 one within its partition. NULL: a scope of
 -- version 1, as 1.
 ALTER TABLE @schema@.window_scopes ADD COLUMN IF NOT EXISTS ids smallint;
+ALTER TABLE @schema@.window_scopes ADD COLUMN IF NOT EXISTS remember bigint;
+ALTER TABLE @schema@.window_scopes ADD COLUMN IF NOT EXISTS skew bigint;
 
 -- The number of a topic is the same for ever.
 CREATE TABLE IF NOT EXISTS @schema@.window_sources (

@@ -18,12 +18,21 @@ FROM (VALUES ('window_scopes', 'SELECT'), ('window_scopes', 'INSERT'), ('window_
 WHERE NOT has_table_privilege('@schema@.' || need.name, need.privilege)
 
 -- name: find_scope
-SELECT scope, secret, incarnation, level, ids FROM @schema@.window_scopes WHERE name = $1
+SELECT scope, secret, incarnation, level, remember, skew, ids FROM @schema@.window_scopes
+WHERE name = $1
 
 -- name: make_scope
 INSERT INTO @schema@.window_scopes (name, secret, incarnation, level, ids)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (name) DO NOTHING
+
+-- name: extend
+-- A scope of an earlier version has no times: it takes those of its first opening.
+UPDATE @schema@.window_scopes SET remember = $2, skew = $3
+WHERE name = $1 AND coalesce(remember, 0) <= $2 AND coalesce(skew, 0) <= $3
+
+-- name: replace
+UPDATE @schema@.window_scopes SET remember = $2, skew = $3 WHERE name = $1
 
 -- name: share
 -- Nobody raises these ownerships before the end of the transaction.
@@ -89,10 +98,14 @@ SELECT horizon, @clock@, @timeline@, @position@, @started@
 FROM @schema@.window_scopes WHERE scope = $1
 
 -- name: insert_ids
--- No ON CONFLICT: where somebody else was faster, the whole batch is judged again.
+-- No ON CONFLICT: where somebody else was faster, the whole batch is judged again. A finished id is
+-- filed under no earlier time than the watermark of its partition (rule 22).
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
   attempt, flags, granted, ends, entry, result)
-SELECT $1, id, state, source, part, off, filed, nullif(print, 0), nullif(token, ''), nullif(own, 0),
+SELECT $1, id, state, source, part, off,
+  CASE WHEN state = 2 THEN greatest(filed, (SELECT watermark FROM @schema@.window_partitions AS p
+    WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE filed END,
+  nullif(print, 0), nullif(token, ''), nullif(own, 0),
   nullif(attempt, 0), nullif(flags, 0), nullif(granted, 0), nullif(ends, 0), nullif(entry, 0),
   nullif(result, '')
 FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
@@ -149,7 +162,9 @@ FROM now
 -- server that may have lost commits since the place $11 to $13.
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
 SELECT $1, id, 2, $3, $4, off,
-  least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
+  greatest(least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
+    (SELECT watermark FROM @schema@.window_partitions
+     WHERE scope = $1 AND source = $3 AND part = $4)),
   nullif(print, 0), token, nullif(result, '')
 FROM (
   SELECT unnest($2::bytea[]) AS id, unnest($5::bigint[]) AS off, unnest($6::bigint[]) AS filed,
@@ -174,7 +189,10 @@ WHERE m.ctid = known.place
 -- name: update_ids
 -- Of rows that this transaction has locked, so each stays in its place. Id by id, as above.
 UPDATE @schema@.window_ids AS m
-SET state = v.state, source = v.source, part = v.part, off = v.off, filed = v.filed,
+SET state = v.state, source = v.source, part = v.part, off = v.off,
+  filed = CASE WHEN v.state = 2 THEN greatest(v.filed,
+    (SELECT watermark FROM @schema@.window_partitions AS p
+     WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE v.filed END,
   print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
   attempt = nullif(v.attempt, 0), flags = nullif(v.flags, 0), granted = nullif(v.granted, 0),
   ends = nullif(v.ends, 0), entry = nullif(v.entry, 0), result = nullif(v.result, '')
@@ -282,13 +300,14 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep
 -- The slowest partition that was ever owned decides; one without a watermark pins all (rule 24).
--- Where none was, only ids without a partition age: by the clock.
-UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - $2, swept = 0
+-- Where none was, only ids without a partition age: by the clock. How long ids are kept is the
+-- scope's to say, not the caller's: here and below.
+UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - (s.remember + s.skew), swept = 0
 FROM (SELECT coalesce(@slowest@, @clock@ / 1000) AS mark,
         count(*) FILTER (WHERE watermark IS NULL) AS unknown
       FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0
-  AND slowest.mark - $2 >= s.sweeps + $3
+  AND slowest.mark - (s.remember + s.skew) >= s.sweeps + greatest(s.remember / 64, 1)
 
 -- name: begin_alone
 -- For the ids without a partition, also where a partition pins the others or the log stands still.
@@ -307,14 +326,16 @@ FROM (
     AND m.ctid < ('(' || (SELECT swept + $2 FROM @schema@.window_scopes WHERE scope = $1)
                   || ',0)')::tid
     AND m.scope = $1 AND m.state = 2 AND m.off < p.frontier
-    AND m.filed < least((SELECT sweeps FROM @schema@.window_scopes WHERE scope = $1), @aged@)
+    AND m.filed < (SELECT least(sweeps, @slowest_now@ - (remember + skew))
+                   FROM @schema@.window_scopes WHERE scope = $1)
 ) AS aged
 WHERE s.scope = $1 AND aged.newest >= s.horizon
 
 -- name: sweep
 -- One step: the finished ids in a few blocks of the table. One process at a time.
 WITH step AS (
-  SELECT swept, least(sweeps, horizon, @aged@) AS below FROM @schema@.window_scopes
+  SELECT swept, least(sweeps, horizon, @slowest_now@ - (remember + skew)) AS below
+  FROM @schema@.window_scopes
   WHERE scope = $1 AND swept IS NOT NULL FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM @schema@.window_ids AS m USING @schema@.window_partitions AS p

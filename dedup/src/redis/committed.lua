@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How far commits have come. ARGV from 4, for each: the partition; the ownership; the frontier; the
 -- watermark in ms, or nothing: the known one stays then, unless the frontier has gone back. The
--- answer has a 1 for each that was kept.
-local kept = {}
+-- answer: for how long ids are kept, in ms, and a 1 for each that was taken.
+local taken = {}
 for i = 4, #ARGV, 4 do
   local own = tonumber(ARGV[i + 1])
   local mine = own ~= 0 and owner(ARGV[i]).own == own
@@ -16,7 +16,7 @@ for i = 4, #ARGV, 4 do
     redis.call('HSET', row, 'frontier', ARGV[i + 2], 'watermark', text(watermark))
     redis.call('ZADD', base .. 'w', text(watermark), ARGV[i])
   end
-  kept[#kept + 1] = mine and '1' or '0'
+  taken[#taken + 1] = mine and '1' or '0'
 end
 counted()
-return 'W' .. struct.pack('>I8', count) .. table.concat(kept)
+return 'W' .. struct.pack('>I8I8', count, kept or 0) .. table.concat(taken)

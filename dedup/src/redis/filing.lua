@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Files finished ids: by log time, and one without a partition for its own time. After
--- preamble.lua, in scripts that finish ids.
+-- preamble.lua, in scripts that finish ids. A stamp below the watermark of its partition counts as
+-- that (rule 22).
 local fullest, most_bits, most_slices = tonumber(ARGV[4]), 21, 32
 local touched = {}
 local function load_slice(slice)
@@ -47,8 +48,16 @@ local function slice_for(filed)
   end
   return add_slice(generation, usual_bits())
 end
+local watermarks = {}
+local function watermark(partition)
+  if not watermarks[partition] then
+    local known = redis.call('HGET', base .. 'p:' .. partition, 'watermark')
+    watermarks[partition] = tonumber(known or -1)
+  end
+  return watermarks[partition]
+end
 local function file(digest, record, filed, result, partition, offset)
-  local slice = slice_for(filed)
+  local slice = slice_for(math.max(filed, watermark(partition)))
   local where = bucket(slice, digest)
   redis.call('HSET', base .. 'd:' .. where, digest, record)
   if result ~= '' then redis.call('HSET', base .. 'r:' .. where, digest, result) end

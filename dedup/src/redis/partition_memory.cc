@@ -73,7 +73,7 @@ void PartitionMemory::Finished::Append(const Found& at, const Finishing& finishi
   ids_.Append(at.id, {.offset = finishing.at.offset,
                       .fingerprint = finishing.fingerprint,
                       .completer = finishing.token.empty() ? 0 : TagOf(finishing.token),
-                      .kept_to = TimeOf(finishing.time) + allows_});
+                      .kept_to = std::max(TimeOf(finishing.time) + allows_, watermark_)});
 }
 
 // A copy must be known as long as it may come again, so its time counts as well as the original's
@@ -175,10 +175,16 @@ bool PartitionMemory::LoadKept(std::string_view digest, std::string_view bytes) 
   return true;
 }
 
-void PartitionMemory::Loaded(const StreamPlace& last, LogTime horizon) {
+void PartitionMemory::Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark) {
   MutexLock lock(mutex_);
   ids_.SetLast(last);
   finished_.RaiseHorizon(horizon);
+  finished_.set_watermark(watermark);
+}
+
+void PartitionMemory::NoteWatermark(LogTime watermark) {
+  MutexLock lock(mutex_);
+  finished_.set_watermark(watermark);
 }
 
 StreamPlace PartitionMemory::stored_to() const {

@@ -67,7 +67,9 @@ class PartitionMemory {
   // As Redis has it. False: it is not ours.
   bool Load(std::vector<OwnedIds::Loaded> entries);
   bool LoadKept(std::string_view digest, std::string_view marker);
-  void Loaded(const StreamPlace& last, LogTime horizon);
+  void Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark);
+  // Of the last commit: a finished id is filed under no earlier time (rule 22).
+  void NoteWatermark(LogTime watermark);
   StreamPlace stored_to() const;
 
   void Raised(Own own);
@@ -109,6 +111,7 @@ class PartitionMemory {
     void Forget(const Found& at, const Marker& marker);
 
     void set_wall(LogTime wall) { wall_ = wall; }
+    void set_watermark(LogTime watermark) { watermark_ = watermark; }
     void RaiseHorizon(LogTime horizon) { horizon_ = std::max(horizon_, horizon); }
 
    private:
@@ -119,6 +122,7 @@ class PartitionMemory {
     const Coordinates at_;  // but for the offset
     const milliseconds allows_;
     LogTime wall_;
+    LogTime watermark_ = kNoLogTime;
     LogTime horizon_ = LogTime::min();
   };
 

@@ -2,7 +2,8 @@
 -- Begins each script of the window in Redis, after run.lua. Keys, all below the text `base`, which
 -- has the hash tag of the scope:
 --   scope              hash: v, inc, secret, level, span, made, owner, next, slices, horizon,
---                      tried, open, parked; run, seen: the run of the server that was found last,
+--                      tried, open, parked; remember, skew: how long ids are kept, in ms;
+--                      run, seen: the run of the server that was found last,
 --                      and when; once it was another one: changed: when that was found; since:
 --                      changes after it may be gone, 0: all of an earlier scope; until: when all
 --                      partitions were announced as whole
@@ -36,12 +37,14 @@
 -- KEYS[1]: the scope. ARGV: 1 its incarnation, 2 the highest count that this process was answered,
 -- 3 the process.
 local counter = base .. 'n:' .. ARGV[3]
-local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span', 'seen')
+local scope = redis.call('HMGET', KEYS[1], 'inc', 'horizon', 'span', 'remember', 'skew', 'seen')
 local count = tonumber(redis.call('GET', counter) or 0)
 if scope[1] ~= ARGV[1] or count < tonumber(ARGV[2]) then
   return 'L' .. struct.pack('>I8', count) .. (scope[1] or '')
 end
 local horizon, span = tonumber(scope[2]), tonumber(scope[3])
+-- The least distance of a dropped id to the slowest watermark; nothing: the scope does not say it.
+local kept = scope[4] and scope[5] and tonumber(scope[4]) + tonumber(scope[5])
 
 -- For a week, which is as long as a process may ask nothing. A server without room lets looks pass.
 local function remembered(call)
@@ -50,7 +53,7 @@ end
 local function counted()
   count = count + 1
   remembered(redis.call)
-  if now - tonumber(scope[4] or now) > 60000000 then note_run() end
+  if now - tonumber(scope[6] or now) > 60000000 then note_run() end
 end
 local function looked()
   if count > 0 then remembered(redis.pcall) end
@@ -153,7 +156,9 @@ local function state(digest, marker, slice, record)
     result = redis.call('HGET', base .. 'r:' .. bucket(slice, digest), digest) or ''
   end
   if takes_room(#result) then return '\5' end
-  return '\2' .. struct.pack('>I8I8I2', slice.id, slice.generation, #record) .. record ..
+  -- Filed before the end of its generation.
+  local ends = (slice.generation + 1) * span - 1
+  return '\2' .. struct.pack('>I8I8I2', slice.id, ends, #record) .. record ..
          struct.pack('>I4', #result) .. result
 end
 local function answer(parts)

@@ -194,7 +194,7 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
     }
     case 2: {
       kept.slice = std::to_string(reader.Number(8));
-      const auto generation = static_cast<int64_t>(reader.Number(8));
+      const auto ends = static_cast<int64_t>(reader.Number(8));  // its generation
       kept.record = std::string(reader.Bytes(reader.Number(2)));
       std::optional<DoneId> done = ReadRecord(kept.record);
       if (!done) {
@@ -202,7 +202,7 @@ Status RedisIds::LoadRow(size_t row, PackedReader& reader) {
       }
       done->result = std::string(reader.Bytes(reader.Number(4)));
       // A copy moves it only to a later generation.
-      done->filed = LogTime((generation + 1) * span_ - milliseconds(1));
+      done->filed = LogTime(milliseconds(ends));
       rows()[row].done = std::move(done);
       return {};
     }

@@ -45,10 +45,7 @@ inline constexpr size_t kMarkerBytes = 82;
 
 class RedisIds : public LoadedIds {
  public:
-  // `span` of a generation.
-  RedisIds(Level level, const WindowTimes& times, const KeyedHash::Secret& secret,
-           milliseconds remember, milliseconds span)
-      : LoadedIds(level, times, secret, remember), span_(span) {}
+  using LoadedIds::LoadedIds;
 
   // The answer of look.lua or settle.lua to a call that named these partitions. kCorrupt: it is not
   // ours.
@@ -92,7 +89,6 @@ class RedisIds : public LoadedIds {
   void AddChange(size_t row, const Marker* marker, ScriptArguments& arguments);
   bool Changed(size_t row, const Marker* marker);
 
-  const milliseconds span_;
   std::vector<Kept> kept_;            // as digests()
   std::vector<OwnedPartition> read_;  // ownerships that the judge has seen
   BootTime now_;

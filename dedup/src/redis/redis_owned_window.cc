@@ -160,15 +160,16 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   }
   const std::string row = scope_->base() + "p:" + name;
   const std::string kept = scope_->base() + "k:" + name;
-  const std::array commands{RedisCommand{"HMGET", row, "millis", "number", "horizon", "own"},
-                            RedisCommand{"HGETALL", kept}};
+  const std::array commands{
+      RedisCommand{"HMGET", row, "millis", "number", "horizon", "own", "watermark"},
+      RedisCommand{"HGETALL", kept}};
   const auto rest = scope_->Read(commands);
   if (!rest) {
     return rest.error();
   }
   const std::vector<RedisReply>& numbers = (*rest)[0].list;
   const std::vector<RedisReply>& markers = (*rest)[1].list;
-  if (numbers.size() != 4 || markers.size() % 2 != 0) {
+  if (numbers.size() != 5 || markers.size() % 2 != 0) {
     return NotOurs();
   }
   if (NumberOf(numbers[3]) < own) {
@@ -179,7 +180,8 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
       return NotOurs();
     }
   }
-  partition.Loaded({NumberOf(numbers[0]), NumberOf(numbers[1])}, HorizonOf(NumberOf(numbers[2])));
+  partition.Loaded({NumberOf(numbers[0]), NumberOf(numbers[1])}, HorizonOf(NumberOf(numbers[2])),
+                   HorizonOf(NumberOf(numbers[4])));
   return {};
 }
 
@@ -376,8 +378,10 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   MutexLock control(partition.control());
   const Place place{partition.source(), partition.partition()};
   const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), Wall());
-  const std::vector<PartitionMemory::Aged> aged = partition.FindAged(
-      watermark - options_.remember - options_.skew, progress.frontier, kMostTrimmed);
+  partition.NoteWatermark(watermark);
+  const milliseconds kept = scope_->kept();
+  const std::vector<PartitionMemory::Aged> aged =
+      partition.FindAged(watermark - kept, progress.frontier, kMostTrimmed);
   if (aged.empty()) {
     return {};
   }
@@ -385,6 +389,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
   arguments.Number(progress.own);
+  arguments.Number(kept.count());
   arguments.Number(horizon);
   for (const PartitionMemory::Aged& one : aged) {
     arguments.Keep(ToString(one.place));

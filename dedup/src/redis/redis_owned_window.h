@@ -52,6 +52,9 @@ class RedisOwnedWindow final : public Window {
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override {
     return scope_->ListUncertain(since);
   }
+  Result<RememberTimes> Remember(RememberChange change) override {
+    return scope_->Remember(change);
+  }
   Result<std::vector<StoreStat>> Stat() override;
   StoreLosses losses() const override { return scope_->losses(); }
 

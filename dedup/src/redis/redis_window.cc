@@ -206,8 +206,7 @@ Result<RedisWindow::Left> RedisWindow::ApplyOnce(std::span<const Request> reques
   if (!belief) {
     return belief.error();
   }
-  RedisIds ids(*options_.level, options_.times, belief->scope->secret, options_.remember,
-               belief->scope->span);
+  RedisIds ids(*options_.level, options_.times, belief->scope->secret, options_.remember);
   for (const size_t i : asked) {
     ids.Add(IdOf(requests[i]));
   }

@@ -57,6 +57,7 @@ class RedisWindow final : public Window {
   Result<std::vector<UncertainRecord>> ListUncertain(WallTime since) override;
   Status ForgetByHand(std::span<const std::string_view> ids, std::span<Change> answers) override;
   Result<uint64_t> DropAged(milliseconds within) override;
+  Result<RememberTimes> Remember(RememberChange change) override;
   Result<std::vector<StoreStat>> Stat() override;
   StoreLosses losses() const override { return reports_.counts(); }
 
@@ -70,7 +71,6 @@ class RedisWindow final : public Window {
   struct Scope {
     std::string incarnation;  // 16 digits
     KeyedHash::Secret secret{};
-    milliseconds span{};  // of a generation
   };
   // The state of the store that a call assumes.
   struct Belief {
@@ -80,6 +80,8 @@ class RedisWindow final : public Window {
   };
   const std::string& base() const { return base_; }
   const WindowScripts& scripts() const { return scripts_; }
+  // For how long ids are kept: remember and skew, as a commit was told last.
+  milliseconds kept() const { return kept_; }
   // By its clock, as it was told last.
   int64_t server_micros() const { return server_micros_; }
   // Tells one announcement from an earlier one of the same owner.
@@ -109,8 +111,17 @@ class RedisWindow final : public Window {
   RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowOptions& options,
               const Server& server, std::string_view clock);
   static Result<Server> SetUp(RedisClient& client, const ServerJudge::Server& found);
-  // Of options_.scope; made where it is missing. `again`: this process had opened another one.
-  Result<std::shared_ptr<const Scope>> FindScope(bool again);
+  // Of options_.scope, and the times in force there.
+  struct FoundScope {
+    std::shared_ptr<const Scope> scope;
+    RememberTimes remembers;
+  };
+  // `change`: as of scope.lua. `again`: this process had opened another one.
+  Result<FoundScope> FindScope(std::string_view change, bool again);
+  std::string_view Opening() const {
+    return options_.look_only ? "none" : options_.expect_scope ? "extend" : "make";
+  }
+  RememberTimes Asked() const { return {options_.remember, options_.skew}; }
   Status CheckRights();
 
   // The text that a script answers; none: the store has lost changes, which is noted now.
@@ -166,6 +177,7 @@ class RedisWindow final : public Window {
   AnsweredCounts counts_ GUARDED_BY(mutex_);          // of the store of belief_
   BootTime answered_ GUARDED_BY(mutex_) = BootNow();  // the last time
   std::atomic<int64_t> server_micros_{0};
+  std::atomic<milliseconds> kept_{milliseconds::max()};
   std::atomic<uint64_t> announcements_{0};
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
   bool gone_ GUARDED_BY(mutex_) = false;                     // the scope, and it is told

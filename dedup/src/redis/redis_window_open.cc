@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
@@ -18,11 +19,10 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kOwnedVersion = "1, owned";  // older programs refuse it
-constexpr int kAsks = 5;                      // until a lost store is as it is believed to be
-constexpr uint64_t kPackedIds = 96;           // in a bucket that is looked through quickly
-constexpr uint64_t kLeastListpack = 128;      // fields of a packed hash, in every version
-constexpr size_t kPackedValue = 64;           // bytes
-constexpr milliseconds kShortestSpan{1'000};  // of a generation
+constexpr int kAsks = 5;                  // until a lost store is as it is believed to be
+constexpr uint64_t kPackedIds = 96;       // in a bucket that is looked through quickly
+constexpr uint64_t kLeastListpack = 128;  // fields of a packed hash, in every version
+constexpr size_t kPackedValue = 64;       // bytes
 // By preamble.lua a week; less an hour, for the server's clock.
 constexpr milliseconds kCountKept = std::chrono::hours(24 * 7 - 1);
 
@@ -163,13 +163,19 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status may = window->CheckRights(); !may) {
     return may.error();
   }
-  auto scope = window->FindScope(/*again=*/false);
-  if (!scope) {
-    return scope.error();
+  auto found = window->FindScope(window->Opening(), /*again=*/false);
+  if (!found) {
+    return found.error();
+  }
+  const Status fits = options.look_only ? Status()
+                                        : CheckRememberTimes(window->Asked(), found->remembers,
+                                                             ScopeText(options.scope));
+  if (!fits) {
+    return fits.error();
   }
   judge->Opened();
   MutexLock lock(window->mutex_);
-  window->belief_.scope = *std::move(scope);
+  window->belief_.scope = std::move(found->scope);
   return window;
 }
 
@@ -268,7 +274,7 @@ Result<std::string> RedisWindow::Run(const RedisScript& script, const RedisComma
 }
 
 // Another process may be faster: then its scope is found.
-Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool again) {
+Result<RedisWindow::FoundScope> RedisWindow::FindScope(std::string_view change, bool again) {
   std::string secret;
   while (secret.size() < KeyedHash::kSecretBytes) {
     AppendPacked(secret, SecureRandom64(), 8);
@@ -277,13 +283,11 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool ag
   AppendPacked(incarnation, SecureRandom64() >> 1 | 1, 8);
   const std::string made = HexOfBytes(incarnation);
   const std::string level = std::to_string(static_cast<int>(*options_.level));
-  const std::string span =
-      std::to_string(std::max<milliseconds>(options_.remember / 2, kShortestSpan).count());
+  const std::string remember = std::to_string(options_.remember.count());
+  const std::string skew = std::to_string(options_.skew.count());
   const std::string_view version = options_.partition_owned ? kOwnedVersion : kVersion;
-  const bool makes = !options_.look_only && !options_.expect_scope;
-  const auto found =
-      Run(scripts_.scope, {key_, version, made, secret, level, span, makes ? "1" : "0",
-                           options_.look_only ? "1" : "0", again ? "1" : "0"});
+  const auto found = Run(scripts_.scope, {key_, version, made, secret, level, remember, skew, change,
+                                          again ? "1" : "0"});
   if (!found) {
     return found.error();
   }
@@ -299,7 +303,7 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool ag
     }
   };
   std::array<std::string_view, 5> news;
-  std::array<std::string_view, 4> words;
+  std::array<std::string_view, 5> words;
   take(news);
   take(words);
   if (words[0] != version && (words[0] == kVersion || words[0] == kOwnedVersion)) {
@@ -314,9 +318,10 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool ag
                           std::string(words[0]) + "; this program knows version " +
                           std::string(version));
   }
-  const int64_t generation = ParseDecimal(words[2]).value_or(0);
-  if (words[3].size() != 16 || !ParseHex(words[3]) || generation <= 0 ||
-      rest.size() != KeyedHash::kSecretBytes) {
+  const auto in_force = [&](size_t word) {
+    return milliseconds(ParseDecimal(words[word]).value_or(0));
+  };
+  if (words[4].size() != 16 || !ParseHex(words[4]) || rest.size() != KeyedHash::kSecretBytes) {
     return Error{Code::kCorrupt, Effect::kNone, "the scope of the window cannot be read"};
   }
   if (words[1] != level) {
@@ -327,15 +332,29 @@ Result<std::shared_ptr<const RedisWindow::Scope>> RedisWindow::FindScope(bool ag
                           "; choose another scope for another level");
   }
   auto scope = std::make_shared<Scope>();
-  scope->incarnation = std::string(words[3]);
-  scope->span = milliseconds(generation);
-  if (!options_.look_only) {
+  scope->incarnation = std::string(words[4]);
+  if (change != "none") {
     const auto number = [&news](size_t i) { return ParseDecimal(news[i]).value_or(0); };
     // A loss that this process has lived through is told.
     reports_.Opened({number(0) == 1, number(1), number(2), again ? 0 : number(3), number(4)});
   }
   std::copy_n(rest.begin(), rest.size(), scope->secret.begin());
-  return std::shared_ptr<const Scope>(std::move(scope));
+  return FoundScope{std::move(scope), {in_force(2), in_force(3)}};
+}
+
+Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
+  const auto found = FindScope(change == RememberChange::kExtend    ? "extend"
+                               : change == RememberChange::kReplace ? "replace"
+                                                                    : "none",
+                               /*again=*/true);
+  if (!found) {
+    return found.error();
+  }
+  const Status fits =
+      change == RememberChange::kNone
+          ? Status()
+          : CheckRememberTimes(Asked(), found->remembers, ScopeText(options_.scope));
+  return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 
 Result<RedisWindow::Belief> RedisWindow::Believe(std::span<const Partition> partitions) {
@@ -429,18 +448,19 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
       reports_.Proven();
     }
   }
-  auto scope = FindScope(/*again=*/true);
-  if (!scope) {
+  // What it asked for holds there again. Where others were first with longer times, these hold.
+  auto found = FindScope(Opening(), /*again=*/true);
+  if (!found) {
     // The next call must not take the store for whole.
     MutexLock lock(mutex_);
     if (belief_.losses == belief.losses) {
       belief_.losses++;
     }
-    return Error{scope.error().code, Effect::kNone, scope.error().message};
+    return Error{found.error().code, Effect::kNone, found.error().message};
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {
-    belief_.scope = *std::move(scope);
+    belief_.scope = std::move(found->scope);
     belief_.horizon = 0;
     belief_.losses++;
     gone_ = false;

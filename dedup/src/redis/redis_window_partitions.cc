@@ -106,14 +106,21 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   if (!known) {
     return known;
   }
-  MutexLock lock(mutex_);
-  known->incarnation = ParseHex(under.scope->incarnation).value_or(0);
-  // As of the answer: a loss that was counted since is told to the next call.
-  const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, under.losses);
-  if (!fresh && opened->second < under.losses) {
-    known->regressed = true;
+  bool lost = false;
+  {
+    MutexLock lock(mutex_);
+    known->incarnation = ParseHex(under.scope->incarnation).value_or(0);
+    // As of the answer: a loss that was counted since is told to the next call.
+    const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, under.losses);
+    lost = !fresh && opened->second < under.losses;
+    known->regressed |= lost;
+    opened->second = std::max(opened->second, under.losses);
   }
-  opened->second = std::max(opened->second, under.losses);
+  if (lost) {
+    // The server may have lost longer times, too.
+    const auto extended = FindScope("extend", /*again=*/true);
+    return extended ? known : extended.error();
+  }
   return known;
 }
 
@@ -196,11 +203,15 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
   if (!answer) {
     return answer.error();
   }
-  if (answer->size() != 9 + progress.size()) {
+  constexpr size_t kBefore = 17;
+  if (answer->size() != kBefore + progress.size()) {
     return RedisStrange();
   }
+  PackedReader reader(*answer);
+  reader.Bytes(9);
+  kept_ = milliseconds(static_cast<int64_t>(reader.Number(8)));
   for (size_t i = 0; i < progress.size(); i++) {
-    answers[i] = (*answer)[9 + i] == '1' ? Change::kMade : Change::kFenced;
+    answers[i] = (*answer)[kBefore + i] == '1' ? Change::kMade : Change::kFenced;
   }
   if (options_.partition_owned) {
     return {};  // nothing lies in slices
@@ -217,7 +228,6 @@ Status RedisWindow::Committed(std::span<const Progress> progress, std::span<Chan
 // Some buckets at a time; the rest goes with a later commit, of any process.
 Result<uint64_t> RedisWindow::Sweep(int steps, BootTime until, bool force) {
   ScriptArguments arguments;
-  arguments.Number((options_.remember + options_.skew).count());
   arguments.Number(kSweepBuckets);
   arguments.Add(force ? "1" : "0");
   uint64_t gone = 0;
@@ -272,6 +282,8 @@ Result<std::vector<StoreStat>> RedisWindow::Stat() {
   stat.identity = options_.scope;
   stat.level = *options_.level;
   stat.incarnation = ParseHex(fields.count("inc") != 0 ? fields.at("inc") : "").value_or(0);
+  stat.remembers = {milliseconds(DecimalOf(fields, "remember", 0)),
+                    milliseconds(DecimalOf(fields, "skew", 0))};
   stat.buckets = tallies;
   for (size_t i = 0; i < tallies; i++) {
     stat.history += static_cast<uint64_t>(DecimalOf((*more)[i]));

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One step of forgetting: some buckets of a slice that has aged. ARGV: 4 the least distance to the
--- slowest watermark, in ms; 5 how many buckets; 6 1: also where a step has lately found none. The
--- answer: how many ids went with a slice that is through, and 1 if there may be more.
+-- One step of forgetting: some buckets of a slice that has aged. ARGV: 4 how many buckets; 5 1:
+-- also where a step has lately found none. The answer: how many ids went with a slice that is
+-- through, and 1 if there may be more.
 local function passed(slice)
   local tally = redis.call('HGETALL', base .. 'x:' .. slice.id)
   for i = 1, #tally, 2 do
@@ -12,13 +12,13 @@ local function passed(slice)
   return true
 end
 -- The slowest partition that was ever owned decides; one whose watermark is not known keeps all
--- (rule 24).
+-- (rule 24). For how long is the scope's to say, not the caller's.
 local function aged()
   local slowest = redis.call('ZRANGE', base .. 'w', 0, 0, 'WITHSCORES')
-  local limit = slowest[2] and tonumber(slowest[2]) >= 0 and tonumber(slowest[2]) - ARGV[4]
+  local limit = kept and slowest[2] and tonumber(slowest[2]) >= 0 and tonumber(slowest[2]) - kept
   if not limit then return nil end
   local tried = tonumber(redis.call('HGET', KEYS[1], 'tried') or 0)
-  if ARGV[6] ~= '1' and limit < tried then return nil end
+  if ARGV[5] ~= '1' and limit < tried then return nil end
   for i = #slices, 1, -1 do
     local slice = slices[i]
     if (slice.generation + 1) * span <= limit and passed(slice) then return slice end
@@ -38,7 +38,7 @@ if not slice then
   redis.call('HSET', KEYS[1], 'horizon', text(horizon))
   slice.dropped = 0
 end
-local stop = math.min(slice.dropped + tonumber(ARGV[5]), 2 ^ slice.bits)
+local stop = math.min(slice.dropped + tonumber(ARGV[4]), 2 ^ slice.bits)
 local keys = {}
 for i = slice.dropped, stop - 1 do
   keys[#keys + 1] = base .. 'd:' .. slice.id .. ':' .. i

@@ -72,6 +72,8 @@ ordered_json StatAsJson(const StoreStat& stat) {
   out["parked"] = stat.parked;
   out["memory_bytes"] = stat.memory_bytes;
   out["disk_bytes"] = stat.disk_bytes;
+  out["remember_ms"] = stat.remembers.remember.count();
+  out["skew_ms"] = stat.remembers.skew.count();
   out["horizon_ms"] = TimeAsJson(stat.horizon);
   out["partitions"] = ordered_json::array();
   for (const PartitionStat& partition : stat.partitions) {

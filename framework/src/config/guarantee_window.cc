@@ -108,13 +108,17 @@ void SayIds(const RuntimeOptions& runtime, GuaranteeText& text) {
 }
 
 void SayAge(milliseconds remember, milliseconds skew, GuaranteeText& text) {
-  text.Say("A finished id is known for at least " + FormatDuration(remember) + ", and " +
-           FormatDuration(skew) +
-           " more for clocks that differ, of log time: by the time stamps of the records up to the "
-           "committed offset, not by the clock (rule 22). Then it is forgotten. A copy that a "
-           "producer sends later than that, with a fresh time stamp, is new: nobody can know (rule "
-           "23). One with an old stamp below the highest commit is not run: its message is treated "
-           "as refused.");
+  text.Say(
+      "A finished id is known for at least " + FormatDuration(remember) + ", and " +
+      FormatDuration(skew) +
+      " more for clocks that differ, of log time: by the time stamps of the records up to the "
+      "committed offset, not by the clock (rule 22). It counts from the stamp of its record, or "
+      "from where its partition was then, whichever is later. The store keeps the longest times "
+      "that a process of this scope was started with, and `oncemq window stat` prints them. "
+      "Then the id is forgotten. A copy that a "
+      "producer sends later than that, with a fresh time stamp, is new: nobody can know (rule "
+      "23). One with an old stamp below the highest commit is not run: its message is treated "
+      "as refused.");
 }
 
 void SayCompletion(const RuntimeOptions& runtime, std::string_view owner, GuaranteeText& text) {

@@ -201,6 +201,7 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
                     .incarnation = 0xAB,
                     .recent = 7,
                     .history = 9,
+                    .remembers = {milliseconds(7'000), milliseconds(8)},
                     .horizon = LogTime(milliseconds(5)),
                     .partitions = {{.partition = 1, .own = 3, .pins = true}}},
                    {.directory = "d/2", .error = "no space"}};
@@ -210,6 +211,8 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
   EXPECT_EQ(stores[0]["ids_in_history"], 9);
   EXPECT_EQ(stores[0]["incarnation"], "00000000000000ab");
   EXPECT_EQ(stores[0]["level"], "opaque");
+  EXPECT_EQ(stores[0]["remember_ms"], 7'000);
+  EXPECT_EQ(stores[0]["skew_ms"], 8);
   EXPECT_EQ(stores[0]["horizon_ms"], 5);
   EXPECT_EQ(stores[0]["partitions"][0],
             json::parse(R"({"source":0,"partition":1,"own":3,"known_from":0,"known_to":0,

@@ -359,6 +359,21 @@ TEST_F(WindowStat, AServiceTellsWhichStoresItHasNotOpened) {
               EndsWith("no store is open: no partition is assigned\n"));
 }
 
+TEST_F(WindowStat, StoresThatNobodyHoldsAreShortenedByAnOperator) {
+  EXPECT_EQ(Run("window shorten --why test -c " + ServiceFile()).code, 2) << "no store is there";
+  Fill(1, 2);
+  const std::string file = ServiceFile("  remember: 2h\n  skew: 1s\n");
+  EXPECT_EQ(Run("window shorten --why test -c " + file).code, 6) << "this process holds it";
+  window_.reset();
+  EXPECT_THAT(Run("window stat" + InDirectory()).out,
+              HasSubstr("\n  remembers 168h, and 1m of skew\n"));
+  const Ended shortened = Run("window shorten --why test -c " + file);
+  EXPECT_EQ(shortened.code, 0) << shortened.err;
+  EXPECT_EQ(shortened.out, "in force from now on: remember 2h, skew 1s\n");
+  EXPECT_THAT(Run("window stat" + InDirectory()).out,
+              HasSubstr("\n  remembers 2h, and 1s of skew\n"));
+}
+
 TEST_F(WindowStat, DamageIsToldAndHasTheCodeOfAFailure) {
   Fill(1, 3);
   Fill(2, 3);

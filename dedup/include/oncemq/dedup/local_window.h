@@ -2,12 +2,13 @@
 // The window on a local disk, in RocksDB: it knows after a restart what it knew before.
 //
 // Promise: the full contract of Window for one process at a time; the directory is held
-// exclusively. A finished id is known for at least `remember` of log time, and forgotten in whole
-// buckets: of `generation` ids, or of several generations that were merged, which cover at most an
-// eighth of `remember`. What was answered survives the process; what `sync` says survives the
-// machine. A claim of a process that is gone is dead: the next claim gets it, at the opaque level
-// marked uncertain. Open() gives all that was synced, or says what is damaged: it never starts
-// short in silence.
+// exclusively. A finished id is known for at least `remember` of log time: from its record's stamp
+// on, or from its partition's watermark if that is later. Ids are forgotten in whole buckets: of
+// `generation` ids, or of several generations that were merged, which cover at most an eighth of
+// `remember`. What was answered survives the process; what `sync` says survives the machine. A
+// claim of a process that is gone is dead: the next claim gets it, at the opaque level marked
+// uncertain. Open() gives all that was synced, or says what is damaged: it never starts short in
+// silence.
 //
 // An id without a partition is known until its own time ends by the clock of this machine
 // (CompleteRequest::keep). It is a row of its own, which statistics do not count.
@@ -53,7 +54,8 @@ struct LocalWindowOptions {
   std::optional<Level> level;
   WindowTimes times;
   SyncWhen sync = SyncWhen::kEachCommit;
-  // How long a finished id is surely known, in log time.
+  // How long a finished id is surely known, in log time. A store keeps it, and refuses a later
+  // opening with a shorter one (kInvalid), likewise for `skew`. ReplaceRememberTimes() lowers both.
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);
@@ -96,6 +98,11 @@ Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& o
 // Whether OpenPartitionWindows() could make or write the directory, as things are now: for a
 // check of a configuration. Makes nothing, so a later opening may still fail.
 Status CheckWindowDirectory(const std::string& directory);
+
+// By an operator's hand: a store that nobody holds keeps ids for as long as this says from now on,
+// also where that is shorter than any window asked for. kUnavailable: somebody holds it; kCorrupt:
+// no store lies there, or it is damaged.
+Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& times);
 
 // Shows what handlers have written into one store (level atomic), in the order of keys, until
 // `visit` says false. For whoever looks when the work is over. kInvalid: there is no store in that

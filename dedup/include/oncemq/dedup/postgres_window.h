@@ -6,8 +6,9 @@
 //
 // Promise: the full contract of Window for any number of processes. Every answer was committed
 // before it is given. Leases and ownerships follow the server's clock. A finished id is known for
-// at least `remember` of log time, measured at the slowest partition of the scope; one without a
-// partition for its own time (CompleteRequest::keep), by the server's clock. At the level
+// at least `remember` of log time, measured at the slowest partition of the scope. The time counts
+// from its record's stamp, or from its partition's watermark if that is later. An id without a
+// partition is known for its own time (CompleteRequest::keep), by the server's clock. At the level
 // atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
 // stored, and of concurrent copies the one that commits first counts.
 //
@@ -26,9 +27,10 @@
 // members before a restore, promote synchronous standbys only, or choose guarded.
 //
 // Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
-// how they are made), a missing right, and a scope that belongs to another group or was made for
-// ids of the other kind; kUnavailable and kTimeout for outages and for locks of others;
-// kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is under way.
+// how they are made), a missing right, shorter times than the scope has, and a scope that belongs to
+// another group or was made for ids of the other kind; kUnavailable and kTimeout for outages and
+// for locks of others; kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is
+// under way.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -55,7 +57,9 @@ struct PostgresWindowOptions {
   // All copies of an id come through one partition (see above).
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time.
+  // How long a finished id is surely known, in log time. The scope keeps the longest
+  // `remember` and the longest `skew` of all its openings, and ids age by these. An opening with a
+  // shorter one is kInvalid. An operator lowers them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);

@@ -7,7 +7,8 @@
 // Promise: the contract of Window at the levels guarded and opaque, for any number of processes.
 // Each change is one script, so it is made as a whole. Leases and ownerships follow the server's
 // clock. A finished id is known for at least `remember` of log time, measured at the slowest
-// partition of the scope, and has no TTL (rule 25). One without a partition is known for its own
+// partition of the scope, and has no TTL (rule 25). The time counts from its record's stamp, or
+// from its partition's watermark if that is later. An id without a partition is known for its own
 // time (CompleteRequest::keep), by the server's clock; statistics do not count it.
 //
 // Ids that their partition owns (`partition_owned`): all copies of an id come through one
@@ -29,11 +30,11 @@
 // opening within `remember` after such a change logs it, and counts it (losses()).
 //
 // Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
-// cluster, a version before 5, a missing right and a scope that belongs to another group, or was
-// made for ids of the other kind; kUnavailable and kTimeout for outages, and for a replica. Each
-// new connection is judged like the first one: after a failover to a server that would be refused,
-// calls are kUnavailable until it is set up anew, or another one is master. A setting that changes
-// under a connection goes unseen.
+// cluster, a version before 5, a missing right, shorter times than the scope has, and a scope that
+// belongs to another group, or was made for ids of the other kind; kUnavailable and kTimeout for
+// outages, and for a replica. Each new connection is judged like the first one: after a failover to
+// a server that would be refused, calls are kUnavailable until it is set up anew, or another one is
+// master. A setting that changes under a connection goes unseen.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -61,7 +62,10 @@ struct RedisWindowOptions {
   // All copies of an id come through one partition (see above).
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time. A century at most, as skew.
+  // How long a finished id is surely known, in log time. A century at most, as skew. The
+  // scope keeps the longest `remember` and the longest `skew` of all its openings, and ids age by
+  // these. An opening with a shorter one is kInvalid. An operator lowers them for all
+  // (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
   // How far the time stamps of different producers may differ; kept in addition.
   milliseconds skew = std::chrono::minutes(1);

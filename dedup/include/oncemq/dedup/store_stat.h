@@ -48,6 +48,7 @@ struct StoreStat {
   uint64_t parked = 0;
   uint64_t memory_bytes = 0;  // of ids and filters, without RocksDB's own
   uint64_t disk_bytes = 0;
+  RememberTimes remembers;       // in force
   LogTime horizon = kNoLogTime;  // ids of records before it may be forgotten; kNoLogTime: none is
   std::vector<PartitionStat> partitions;
 };

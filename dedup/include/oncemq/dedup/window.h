@@ -239,6 +239,22 @@ struct UncertainRecord {
 // At least so long after its last call, or as long as the window remembers, a record is kept.
 inline constexpr milliseconds kUncertainKept = std::chrono::hours(24 * 30);
 
+// How long a scope keeps finished ids, in log time. It stands in the store, the same for all
+// processes of the scope: the longest times that one of them was opened with.
+struct RememberTimes {
+  milliseconds remember{0};  // 0: no opening has said it yet
+  milliseconds skew{0};      // in addition, for the clocks of producers
+  friend bool operator==(const RememberTimes&, const RememberTimes&) = default;
+};
+
+// What a call makes of the times in its window's options.
+enum class RememberChange : uint8_t {
+  kNone,     // nothing: it looks
+  kCheck,    // refuses shorter ones, and changes nothing
+  kExtend,   // refuses shorter ones, and puts longer ones in force: as an opening does
+  kReplace,  // puts them in force, shorter ones too: an operator's word for all processes
+};
+
 struct MarkerView {
   MarkerState state = MarkerState::kNone;
   Coordinates at;
@@ -377,11 +393,12 @@ class Window {
   virtual Status Announce(std::span<const Announcement> announcements);
 
   // Progress that a commit has stored, acknowledged; never more than that, or an id is forgotten
-  // whose delivery comes again. Forgets finished ids of age, then or soon after: those whose record
-  // is older than the lowest watermark of all partitions that were ever owned here, less what the
-  // engine remembers, and lies below its partition's committed frontier (rules 22, 24). kFenced:
-  // the caller's ownership is over, or it has none; its progress is not kept. A negative frontier
-  // is kInvalid.
+  // whose delivery comes again. Forgets finished ids of age, then or soon after: those that are
+  // older than the lowest watermark of all partitions that were ever owned here, less what the
+  // engine remembers, and whose record lies below its partition's committed frontier (rules 22,
+  // 24). An id is as old as its record. It is not older than its partition's watermark was when it
+  // was finished: an old stamp is no reason to forget it early. kFenced: the caller's ownership is
+  // over, or it has none; its progress is not kept. A negative frontier is kInvalid.
   virtual Status Committed(std::span<const Progress> progress, std::span<Change> answers);
 
   // A plain look. Never the base of a decision to run.
@@ -403,6 +420,10 @@ class Window {
   // Drops ids that have aged, as Committed() does in steps, for at most about `within`; how many.
   // kInvalid: this window has no such call.
   virtual Result<uint64_t> DropAged(milliseconds within);
+
+  // The times in force in the scope, after the change. kInvalid: the options have a shorter one, or
+  // no such scope is behind this window.
+  virtual Result<RememberTimes> Remember(RememberChange change);
 
   // The admin socket of this process, absolute. A window on disk names it in each store that it
   // holds, now and later, so that a look from outside knows which socket to ask. A path in its

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "remember_times.h"
+
+#include <array>
+#include <utility>
+
+#include "oncemq/base/mutant.h"
+#include "window_check.h"
+
+namespace oncemq {
+
+std::string DurationText(milliseconds duration) {
+  constexpr std::array<std::pair<int64_t, std::string_view>, 3> kUnits = {
+      {{3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}}};
+  const int64_t millis = duration.count();
+  for (const auto& [unit, name] : kUnits) {
+    if (millis != 0 && millis % unit == 0) {
+      return std::to_string(millis / unit) + std::string(name);
+    }
+  }
+  return std::to_string(millis) + "ms";
+}
+
+Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
+                          std::string_view keeper) {
+  const bool shorter = asked.remember < in_force.remember || asked.skew < in_force.skew;
+  if (!shorter || ONCEMQ_MUTANT("shorter-remember-opens")) {
+    return {};
+  }
+  const auto text = [](const RememberTimes& times) {
+    return "remember " + DurationText(times.remember) + ", skew " + DurationText(times.skew);
+  };
+  return InvalidRequest(std::string(keeper) + " has " + text(in_force) +
+                        "; this process asks for " + text(asked) +
+                        ", and would forget too early for the others; ask for as much, or let "
+                        "`oncemq window shorten` lower it for all");
+}
+
+}  // namespace oncemq

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an opening may ask of a scope that has its times already.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "oncemq/dedup/window.h"
+
+namespace oncemq {
+
+// As in a service file: "168h".
+std::string DurationText(milliseconds duration);
+
+inline std::string ScopeText(std::string_view scope) {
+  return "the scope \"" + std::string(scope) + "\"";
+}
+
+// kInvalid: one of the asked times is shorter than the one in force. `keeper`: of these, in the
+// text.
+Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
+                          std::string_view keeper);
+
+}  // namespace oncemq
