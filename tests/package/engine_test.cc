@@ -61,7 +61,8 @@ class StrangersWindow final : public Window {
     .name = "strangers",
     .capabilities = {.engine = "memory", .timed = true, .forgets_by_number = true},
     .open = [](const ConformanceSetup& setup) -> Result<std::unique_ptr<Window>> {
-      auto inner = OpenMemoryWindow({.level = setup.level, .times = setup.times}, EnginesClock());
+      auto inner = OpenMemoryWindow(
+          {.level = setup.level, .partition_owned = false, .times = setup.times}, EnginesClock());
       if (!inner) {
         return inner.error();
       }
