@@ -286,8 +286,8 @@ Result<RedisWindow::FoundScope> RedisWindow::FindScope(std::string_view change, 
   const std::string remember = std::to_string(options_.remember.count());
   const std::string skew = std::to_string(options_.skew.count());
   const std::string_view version = options_.partition_owned ? kOwnedVersion : kVersion;
-  const auto found = Run(scripts_.scope, {key_, version, made, secret, level, remember, skew, change,
-                                          again ? "1" : "0"});
+  const auto found = Run(scripts_.scope, {key_, version, made, secret, level, remember, skew,
+                                          change, again ? "1" : "0"});
   if (!found) {
     return found.error();
   }
