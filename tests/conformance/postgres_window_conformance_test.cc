@@ -72,6 +72,10 @@ WindowEngine Engine(std::string name, bool partition_owned) {
   };
 }
 
+Result<std::unique_ptr<Window>> OpenNew(const ConformanceSetup& setup) {
+  return OpenScope(setup, ++scopes, /*partition_owned=*/false);
+}
+
 TEST(PostgresWindow, AServerIsThere) {
   ONCEMQ_REQUIRE_POSTGRES();
 }

@@ -58,6 +58,33 @@ std::vector<SqlStatement> StatementsOf(std::string_view text) {
   return statements;
 }
 
+// Of the statement `version`: that the tables and the server are of versions that are known here.
+Status KnownTables(const SqlOutcome& answer, const std::string& schema) {
+  if (answer.refusal) {
+    Error error = SqlError(*answer.refusal);
+    if (answer.refusal->state == "42P01" || answer.refusal->state == "3F000") {
+      error.code = Code::kInvalid;
+      error.message = "the schema \"" + schema +
+                      "\" has no tables of a window; `oncemq store migrate` makes them";
+    }
+    return error;
+  }
+  if (NumberOf(answer.answers[0], 0, 1) < kOldestServer) {
+    return InvalidRequest("the window needs PostgreSQL " + std::to_string(kOldestServer / 10'000) +
+                          " or later; this one is " +
+                          std::to_string(NumberOf(answer.answers[0], 0, 1) / 10'000));
+  }
+  if (const int64_t found = NumberOf(answer.answers[0], 0, 0); found != kSchemaVersion) {
+    return InvalidRequest("the tables of the schema \"" + schema + "\" are of version " +
+                          std::to_string(found) + "; this program knows version " +
+                          std::to_string(kSchemaVersion) +
+                          (found < kSchemaVersion ? "; `oncemq store migrate` raises them, and "
+                                                    "stops members of earlier versions"
+                                                  : ""));
+  }
+  return {};
+}
+
 }  // namespace
 
 WindowCapabilities PostgresWindowCapabilities(bool partition_owned) {
@@ -165,30 +192,9 @@ StoreLosses PostgresWindow::losses() const {
 Status PostgresWindow::FindScope() {
   const SqlStatement version = Text("version", {});
   const auto checked = client_->Try({&version, 1});
-  if (!checked) {
-    return checked.error();
-  }
-  if (checked->refusal) {
-    Error error = SqlError(*checked->refusal);
-    if (checked->refusal->state == "42P01" || checked->refusal->state == "3F000") {
-      error.code = Code::kInvalid;
-      error.message = "the schema \"" + options_.schema +
-                      "\" has no tables of a window; `oncemq store migrate` makes them";
-    }
-    return error;
-  }
-  if (NumberOf(checked->answers[0], 0, 1) < kOldestServer) {
-    return InvalidRequest("the window needs PostgreSQL " + std::to_string(kOldestServer / 10'000) +
-                          " or later; this one is " +
-                          std::to_string(NumberOf(checked->answers[0], 0, 1) / 10'000));
-  }
-  if (const int64_t found = NumberOf(checked->answers[0], 0, 0); found != kSchemaVersion) {
-    return InvalidRequest("the tables of the schema \"" + options_.schema + "\" are of version " +
-                          std::to_string(found) + "; this program knows version " +
-                          std::to_string(kSchemaVersion) +
-                          (found < kSchemaVersion ? "; `oncemq store migrate` raises them, and "
-                                                    "stops members of earlier versions"
-                                                  : ""));
+  const Status known = checked ? KnownTables(*checked, options_.schema) : checked.error();
+  if (!known) {
+    return known;
   }
   const std::string_view name = options_.scope;
   const std::array looks{Text("rights", {}), Text("find_scope", {name})};

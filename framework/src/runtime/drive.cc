@@ -127,7 +127,8 @@ void GiveNamesBack(Job& job, bool done) {
 bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   RunMachine& machine = job.machine;
   int64_t tick = tools.clock->Tick();
-  BootTime now = tools.clock->Boot();
+  const BootTime begin = tools.clock->Boot();
+  BootTime now = begin;
   job.watch.BeginHandling(machine, now);
   // Looked at before each call: a process that was stopped between two of them starts none past
   // safe_until.
@@ -164,7 +165,11 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
       machine.StopHandling();
     }
   }
-  return job.watch.EndHandling() == RunWatch::Ended::kOurs;
+  if (job.watch.EndHandling() != RunWatch::Ended::kOurs) {
+    return false;
+  }
+  job.took += tools.clock->Boot() - begin;
+  return true;
 }
 
 // The markers of what is done; at the level atomic with the effects, for all or for none. Whether
@@ -218,15 +223,12 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
                                            : told("record uncertain", machine.uncertain().size(),
                                                   window->RecordUncertain(machine.uncertain())));
         break;
-      case RunStep::kHandle: {
-        const BootTime begin = tools.clock->Boot();
+      case RunStep::kHandle:
         if (!HandleAll(job, handler, tools)) {
           job.locks.Release();
           return Driven::kAbandoned;
         }
-        job.took += tools.clock->Boot() - begin;
         break;
-      }
       case RunStep::kComplete: {
         job.watch.BeginCompleting(machine);
         const Status completed = Complete(job, tools);
