@@ -6,12 +6,23 @@
 #include <sstream>
 #include <utility>
 
+#include "command_window.h"
 #include "exit_code.h"
 #include "oncemq/framework/service_file.h"
 #include "safe_json.h"
+#include "units.h"
 
 namespace oncemq {
 namespace {
+
+std::string SafeLines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    out += SafeText(line) + "\n";
+  }
+  return out;
+}
 
 // `at`: the file or socket, if one was asked for. A paragraph of the text is a string.
 std::string JsonOf(std::string_view by, const std::string& at, const std::string& text,
@@ -37,18 +48,38 @@ std::string JsonOf(std::string_view by, const std::string& at, const std::string
   return SafeJson(out) + "\n";
 }
 
+// The times of the scope, which the longest file of all members decides; empty: there are none.
+std::string InForce(int64_t remember_ms, int64_t skew_ms) {
+  return remember_ms == 0 ? ""
+                          : "\nIn force in the scope now: remember " +
+                                FormatDuration(milliseconds(remember_ms)) + ", skew " +
+                                FormatDuration(milliseconds(skew_ms)) + ".\n";
+}
+
+// Of a window in a server, which is asked.
+std::string InForce(const ServiceOptions& options) {
+  if (!IsInServer(options.engine)) {
+    return "";
+  }
+  const auto window = OpenForLook(options, milliseconds(0));
+  const auto times =
+      window ? (*window)->Remember(RememberChange::kNone) : Result<RememberTimes>(window.error());
+  return times ? InForce(times->remember.count(), times->skew.count())
+               : "\nThe times in force in the scope are not known: " + times.error().message + "\n";
+}
+
 int ExplainFile(const std::string& config, bool json) {
   const Result<ServiceOptions> options = LoadService(config);
   if (!options) {
     std::cerr << options.error().message << "\n";
     return kExitUsage;
   }
+  const std::string text = ExplainGuarantee(*options) + InForce(*options);
   if (json) {
-    std::cout << JsonOf("file", config, ExplainGuarantee(*options), &*options);
+    std::cout << JsonOf("file", config, text, &*options);
     return kExitDone;
   }
-  std::cout << "# By the file " << config << "; no service was asked.\n"
-            << ExplainGuarantee(*options);
+  std::cout << "# By the file " << config << "; no service was asked.\n" << SafeLines(text);
   return kExitDone;
 }
 
@@ -57,15 +88,15 @@ int ExplainRunning(const ServicePlace& place, bool json) {
   if (asked.code != kExitDone) {
     return asked.code;
   }
+  const std::string text =
+      asked.result.value("text", "?") + InForce(asked.result.value("remember_ms", int64_t{0}),
+                                                asked.result.value("skew_ms", int64_t{0}));
   if (json) {
-    std::cout << JsonOf("socket", asked.socket, asked.result.value("text", "?"));
+    std::cout << JsonOf("socket", asked.socket, text);
     return kExitDone;
   }
-  std::cout << "# By the service that runs at " << asked.socket << "; no file was read.\n";
-  std::istringstream lines(asked.result.value("text", "?"));
-  for (std::string line; std::getline(lines, line);) {
-    std::cout << SafeText(line) << "\n";
-  }
+  std::cout << "# By the service that runs at " << asked.socket << "; no file was read.\n"
+            << SafeLines(text);
   return kExitDone;
 }
 

@@ -154,7 +154,7 @@ class Changes : public ::testing::TestWithParam<Row> {
     for (int i = from; i < to; i++) {
       const std::string id = std::to_string(i);
       producer.Send({.topic = name_ + "-a",
-                     .partition = i % 2,
+                     .partition = i % partitions_,
                      .key = "k" + std::to_string(i % 7),
                      .value = "pay " + id,
                      .headers = {{"message-id", id}, {"other-id", id}},
@@ -239,6 +239,7 @@ class Changes : public ::testing::TestWithParam<Row> {
   std::filesystem::path log_;
   std::string said_;  // by the command of the row
   int command_code_ = 0;
+  int partitions_ = 2;
   int files_ = 0;
   int starts_ = 0;
 
@@ -266,6 +267,11 @@ const std::map<std::string, Changes::Make>& Changes::All() {
          c.service_.topics.push_back(c.name_ + "-b");
          c.RunUntilCommitted(0);
          c.service_.topics.pop_back();
+       }},
+      {"more partitions",
+       [](Changes& c) {
+         c.partitions_ = 3;
+         c.admin_->AddPartitions(c.name_ + "-a", 3);
        }},
       {"another `reject`",
        [](Changes& c) {

@@ -16,6 +16,8 @@ using std::chrono::milliseconds;
 
 using OptionsPtr =
     std::unique_ptr<rd_kafka_AdminOptions_t, DestroyedBy<rd_kafka_AdminOptions_destroy>>;
+using NewPartitionsPtr =
+    std::unique_ptr<rd_kafka_NewPartitions_t, DestroyedBy<rd_kafka_NewPartitions_destroy>>;
 using NewTopicPtr = std::unique_ptr<rd_kafka_NewTopic_t, DestroyedBy<rd_kafka_NewTopic_destroy>>;
 using DeleteTopicPtr =
     std::unique_ptr<rd_kafka_DeleteTopic_t, DestroyedBy<rd_kafka_DeleteTopic_destroy>>;
@@ -176,6 +178,24 @@ void KafkaAdmin::CreateTopic(const TopicSpec& spec) {
                state_->Leads(spec.name, spec.partitions);
       })) {
     throw std::runtime_error("topic " + spec.name + " was created but has no leaders");
+  }
+}
+
+void KafkaAdmin::AddPartitions(const std::string& topic, int32_t partitions) {
+  char why[256];
+  const NewPartitionsPtr request(rd_kafka_NewPartitions_new(
+      topic.c_str(), static_cast<std::size_t>(partitions), why, sizeof(why)));
+  const EventPtr event =
+      state_->Ask(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, [&](auto* options, auto* to) {
+        rd_kafka_NewPartitions_t* topics[] = {request.get()};
+        rd_kafka_CreatePartitions(state_->client.get(), topics, 1, options, to);
+      });
+  std::size_t count = 0;
+  const auto* result = rd_kafka_event_CreatePartitions_result(event.get());
+  const auto** topics = rd_kafka_CreatePartitions_result_topics(result, &count);
+  CheckTopics(topics, count);
+  if (!Eventually(state_->timeout, [&] { return PartitionCount(topic) == partitions; })) {
+    throw std::runtime_error("topic " + topic + " did not get its partitions");
   }
 }
 

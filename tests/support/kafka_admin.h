@@ -47,6 +47,8 @@ class KafkaAdmin {
 
   void CreateTopic(const TopicSpec& spec);
   void DeleteTopic(const std::string& topic);
+  // So many in all; more than there are.
+  void AddPartitions(const std::string& topic, int32_t partitions);
   int32_t PartitionCount(const std::string& topic);
   // Everything below `before` goes: a gap between a committed offset and the log's start.
   void DeleteRecords(const std::string& topic, int32_t partition, int64_t before);

@@ -211,6 +211,17 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
   }
 }
 
+// As after a new assignment whose first messages have old stamps.
+WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
+  const Own own = Raise(3);
+  Tell(own, 6, kThen + kLong);
+  Tell(own, 7, kThen);
+  FinishMany(kThen);
+  FinishFirst("x", 2'000, kThen, own);
+  Tell(own, 4'000, kThen + kLong + kRemember);
+  EXPECT_EQ(Claim(At("x", 5'000, kThen)).answer, Answer::kDuplicate);
+}
+
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
   Tell(Raise(3), 6, kThen + kLong);
   Reopen();

@@ -291,11 +291,11 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
   AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))
 
 -- name: committed
--- A stamp of the future must not make everything look old (rule 22). Without a stamp the log time is
--- not lower than at an earlier frontier.
+-- A stamp of the future must not make everything look old (rule 22). The log time is not lower than
+-- at an earlier frontier: after a new assignment one old stamp may say less.
 UPDATE @schema@.window_partitions
-SET frontier = $5, watermark = CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000)
-                                    WHEN $5 >= frontier THEN watermark END
+SET frontier = $5, watermark = greatest(CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000) END,
+                                        CASE WHEN $5 >= frontier THEN watermark END)
 WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep

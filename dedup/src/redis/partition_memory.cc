@@ -179,12 +179,12 @@ void PartitionMemory::Loaded(const StreamPlace& last, LogTime horizon, LogTime w
   MutexLock lock(mutex_);
   ids_.SetLast(last);
   finished_.RaiseHorizon(horizon);
-  finished_.set_watermark(watermark);
+  finished_.RaiseWatermark(watermark);
 }
 
 void PartitionMemory::NoteWatermark(LogTime watermark) {
   MutexLock lock(mutex_);
-  finished_.set_watermark(watermark);
+  finished_.RaiseWatermark(watermark);
 }
 
 StreamPlace PartitionMemory::stored_to() const {

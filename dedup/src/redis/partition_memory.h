@@ -68,7 +68,8 @@ class PartitionMemory {
   bool Load(std::vector<OwnedIds::Loaded> entries);
   bool LoadKept(std::string_view digest, std::string_view marker);
   void Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark);
-  // Of the last commit: a finished id is filed under no earlier time (rule 22).
+  // Of the last commit: a finished id is filed under no earlier time (rule 22). A lower one changes
+  // nothing: after a new assignment one old stamp may say less.
   void NoteWatermark(LogTime watermark);
   StreamPlace stored_to() const;
 
@@ -111,7 +112,7 @@ class PartitionMemory {
     void Forget(const Found& at, const Marker& marker);
 
     void set_wall(LogTime wall) { wall_ = wall; }
-    void set_watermark(LogTime watermark) { watermark_ = watermark; }
+    void RaiseWatermark(LogTime watermark) { watermark_ = std::max(watermark_, watermark); }
     void RaiseHorizon(LogTime horizon) { horizon_ = std::max(horizon_, horizon); }
 
    private:

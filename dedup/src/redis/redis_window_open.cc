@@ -456,7 +456,10 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
     if (belief_.losses == belief.losses) {
       belief_.losses++;
     }
-    return Error{found.error().code, Effect::kNone, found.error().message};
+    // A scope that is expected and not there is waited for: no request of this process is wrong.
+    const bool waits = found.error().code == Code::kInvalid || found.error().code == Code::kNotFound;
+    return Error{waits ? Code::kUnavailable : found.error().code, Effect::kNone,
+                 found.error().message};
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {

@@ -106,21 +106,23 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
   if (!known) {
     return known;
   }
-  bool lost = false;
+  known->incarnation = ParseHex(under.scope->incarnation).value_or(0);
+  const Partition partition{known->source, name.partition};
   {
     MutexLock lock(mutex_);
-    known->incarnation = ParseHex(under.scope->incarnation).value_or(0);
-    // As of the answer: a loss that was counted since is told to the next call.
-    const auto [opened, fresh] = opened_.try_emplace({known->source, name.partition}, under.losses);
-    lost = !fresh && opened->second < under.losses;
-    known->regressed |= lost;
-    opened->second = std::max(opened->second, under.losses);
+    const auto opened = opened_.find(partition);
+    known->regressed |= opened != opened_.end() && opened->second < under.losses;
   }
-  if (lost) {
-    // The server may have lost longer times, too.
-    const auto extended = FindScope("extend", /*again=*/true);
-    return extended ? known : extended.error();
+  if (known->regressed) {
+    // The server may have lost longer times, too. Without an answer the next opening tells the loss.
+    if (const auto extended = FindScope("extend", /*again=*/true); !extended) {
+      return extended.error();
+    }
   }
+  // As of the answer: a loss that was counted since is told to the next call.
+  MutexLock lock(mutex_);
+  uint64_t& opened = opened_.try_emplace(partition, under.losses).first->second;
+  opened = std::max(opened, under.losses);
   return known;
 }
 

@@ -201,8 +201,16 @@ void AddServiceCommands(AdminCommands& commands, const AdminSubject& subject) {
            return none.error();
          }
          const std::string& line = subject.runtime->guarantee();
-         return ordered_json{{"line", line},
-                             {"text", subject.guarantee.empty() ? line + "\n" : subject.guarantee}};
+         ordered_json out{{"line", line},
+                          {"text", subject.guarantee.empty() ? line + "\n" : subject.guarantee}};
+         const auto times = subject.window == nullptr
+                                ? Result<RememberTimes>(RememberTimes{})
+                                : subject.window->Remember(RememberChange::kNone);
+         if (times && times->remember > milliseconds(0)) {  // of the scope, not of the file
+           out["remember_ms"] = times->remember.count();
+           out["skew_ms"] = times->skew.count();
+         }
+         return out;
        }});
   commands.Add({.name = "window show",
                 .run = [subject](const json& arguments) { return ShowId(subject, arguments); }});

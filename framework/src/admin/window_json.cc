@@ -85,13 +85,17 @@ ordered_json StatAsJson(const StoreStat& stat) {
 ordered_json UncertainAsJson(const std::vector<UncertainRecord>& records) {
   ordered_json out;
   out["uncertain"] = ordered_json::array();
+  constexpr size_t kMostBytes = 8 << 20;  // about; an answer of a service has an end
+  constexpr size_t kBesideId = 250;
+  size_t bytes = 0;
   for (const UncertainRecord& record : records) {
-    if (out["uncertain"].size() == kMostUncertain) {
+    bytes += 6 * record.id.size() + record.topic.size() + kBesideId;
+    if (bytes > kMostBytes) {
       break;
     }
     out["uncertain"].push_back(RecordAsJson(record));
   }
-  out["more"] = records.size() > kMostUncertain;
+  out["more"] = out["uncertain"].size() < records.size();
   return out;
 }
 

@@ -16,8 +16,7 @@ namespace oncemq {
 // What one id names there.
 std::string IdsText(const WindowCapabilities& window);
 nlohmann::ordered_json StatAsJson(const StoreStat& stat);
-// The first kMostUncertain of them: an answer has an end.
-inline constexpr size_t kMostUncertain = 40'000;
+// The first of them, as far as one answer holds: then `more` is true.
 nlohmann::ordered_json UncertainAsJson(const std::vector<UncertainRecord>& records);
 nlohmann::ordered_json MarkerAsJson(std::string_view id, const MarkerView& view);
 

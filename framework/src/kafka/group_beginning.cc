@@ -49,6 +49,7 @@ Result<std::map<std::string, int32_t>> PartitionsOf(rd_kafka_t* client,
 
 Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& topics) {
   sizes_.clear();
+  begun_.clear();
   auto sizes = PartitionsOf(client, topics);
   if (!sizes) {
     return sizes.error();
@@ -68,6 +69,9 @@ Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& 
       return BrokerError(entry.err, "whether the group has commits is not known");
     }
     has_commits_ |= entry.offset >= 0;
+    if (entry.offset >= 0) {
+      begun_.insert(entry.topic);
+    }
   }
   known_ = true;
   return {};
@@ -77,6 +81,14 @@ bool GroupBeginning::Covers(const std::string& topic, int32_t partition) const {
   const auto size = sizes_.find(topic);
   const bool fresh = !has_commits_ || ONCEMQ_MUTANT("start-policy-for-any-group");
   return known_ && fresh && size != sizes_.end() && partition < size->second;
+}
+
+bool GroupBeginning::AddedLater(const std::string& topic, int32_t partition) const {
+  if (ONCEMQ_MUTANT("growth-unsaid")) {
+    return false;
+  }
+  const auto size = sizes_.find(topic);
+  return known_ && size != sizes_.end() && (partition >= size->second || begun_.contains(topic));
 }
 
 int32_t GroupBeginning::partitions() const {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class GroupBeginning {
   bool known() const { return known_; }
   // The group had no commit, and the partition was there.
   bool Covers(const std::string& topic, int32_t partition) const;
+  // Of a partition without a commit: the topic got it after the group had begun with others.
+  bool AddedLater(const std::string& topic, int32_t partition) const;
   // Of all topics together; 0: not known.
   int32_t partitions() const;
 
@@ -33,6 +36,7 @@ class GroupBeginning {
   std::map<std::string, int32_t> sizes_;
   bool known_ = false;
   bool has_commits_ = false;
+  std::set<std::string> begun_;  // topics of which some partition has a commit
 };
 
 }  // namespace oncemq

@@ -163,6 +163,12 @@ Result<Assignment> PartitionStarts::Resolve(const rd_kafka_topic_partition_t& co
   if (assignment) {
     assignment->cluster = cluster_;
   }
+  if (assignment && committed.offset < 0 && options_.ids_partition_owned &&
+      beginning_.AddedLater(committed.topic, committed.partition)) {
+    assignment->AddNotice(
+        "the topic got this partition after the group had begun: copies that it takes of ids from "
+        "other partitions run once more, since their partition owned these ids (rule 37)");
+  }
   return assignment;
 }
 

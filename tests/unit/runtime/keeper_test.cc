@@ -62,6 +62,7 @@ class FarWindow final : public Window {
       ClaimRequest other;
       other.id = request.id;
       other.token = {99, ++others_};
+      other.at = {request.at.source, request.at.partition, 99};  // a copy
       ClaimAnswer answer;
       const Status claimed = inner_->Claim({&other, 1}, {&answer, 1});
       ended += !claimed || answer.answer != Answer::kInFlight ? 1 : 0;
