@@ -82,12 +82,6 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
       one.watermark = one.watermark == kNoLogTime
                           ? kNoLogTime
                           : std::clamp(one.watermark, LogTime(milliseconds(0)), now);
-      // The log time is not lower than at an earlier frontier: after a new assignment one old stamp
-      // may say less.
-      const auto before = progress_.positions().find({one.source, one.partition});
-      if (before != progress_.positions().end() && one.frontier >= before->second.frontier) {
-        one.watermark = std::max(one.watermark, before->second.watermark);
-      }
       progress_.Note(one);
       if (manifest_.LastCommitOf(one.incarnation)) {
         PutManifest(manifest_, batch_);

@@ -77,9 +77,10 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
   };
   if (finishing.at.partition != kNoPartition) {
     // An old stamp is no reason to forget the id at once (rule 22).
-    const LogTime watermark = ONCEMQ_MUTANT("filed-by-stamp-alone")
-                                  ? kNoLogTime
-                                  : progress_.WatermarkOf(record.at.source, record.at.partition);
+    const LogTime watermark =
+        ONCEMQ_MUTANT("filed-by-stamp-alone")
+            ? kNoLogTime
+            : progress_.LatestWatermarkOf(record.at.source, record.at.partition);
     ids_.Append(record, look.hash, std::max(Filed(finishing.time), watermark));
     return;
   }

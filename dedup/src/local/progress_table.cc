@@ -34,9 +34,9 @@ void ProgressTable::Update() {
   watermark_ = lowest;
 }
 
-LogTime ProgressTable::WatermarkOf(uint32_t source, int32_t partition) const {
+LogTime ProgressTable::LatestWatermarkOf(uint32_t source, int32_t partition) const {
   const auto found = partitions_.find({source, partition});
-  return found == partitions_.end() ? kNoLogTime : found->second.watermark;
+  return found == partitions_.end() ? kNoLogTime : found->second.latest;
 }
 
 bool ProgressTable::Passed(const Reach& reach) const {
@@ -65,9 +65,9 @@ bool ProgressTable::Load(std::string_view key, std::string_view row) {
   if (version != kRowVersion || frontier > INT64_MAX || watermark > INT64_MAX) {
     return false;
   }
-  partitions_[*partition] = {
-      static_cast<int64_t>(frontier),
-      watermark == 0 ? kNoLogTime : LogTime(milliseconds(static_cast<int64_t>(watermark - 1)))};
+  const LogTime told =
+      watermark == 0 ? kNoLogTime : LogTime(milliseconds(static_cast<int64_t>(watermark - 1)));
+  partitions_[*partition] = {static_cast<int64_t>(frontier), told, told};
   Update();
   return true;
 }

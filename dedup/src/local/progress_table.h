@@ -5,6 +5,7 @@
 // Thread safety: none; the window that owns it locks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,20 +26,24 @@ class ProgressTable {
     Update();
   }
   void Note(const Progress& progress) {
-    partitions_[{progress.source, progress.partition}] = {progress.frontier, progress.watermark};
+    Position& position = partitions_[{progress.source, progress.partition}];
+    position = {progress.frontier, progress.watermark,
+                std::max(position.latest, progress.watermark)};
     Update();
   }
 
   // Log time of the partition that is furthest behind; nothing while one of them is not known, or
   // there is none.
   std::optional<LogTime> Watermark() const { return watermark_; }
+  // The highest since the opening: after a new assignment one old stamp may tell a lower one.
   // kNoLogTime: not known.
-  LogTime WatermarkOf(uint32_t source, int32_t partition) const;
+  LogTime LatestWatermarkOf(uint32_t source, int32_t partition) const;
   bool Passed(const Reach& reach) const;
 
   struct Position {
     int64_t frontier = -1;
     LogTime watermark = kNoLogTime;
+    LogTime latest = kNoLogTime;
   };
   using Positions = std::map<std::pair<uint32_t, int32_t>, Position>;
   const Positions& positions() const { return partitions_; }

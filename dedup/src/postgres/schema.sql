@@ -53,6 +53,8 @@ CREATE TABLE IF NOT EXISTS @schema@.window_partitions (
   metadata bytea NOT NULL DEFAULT '',
   PRIMARY KEY (scope, source, part)
 ) WITH (fillfactor = 50);
+-- The highest watermark so far: after a new assignment one old stamp may tell a lower one.
+ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS latest bigint;
 -- `told`: number of the last announcement, in its process. The others: in which run of the server,
 -- and when, all ids of the partition were known last; NULL: of an earlier program, 0: never.
 ALTER TABLE @schema@.window_partitions ADD COLUMN IF NOT EXISTS told bigint NOT NULL DEFAULT 0;

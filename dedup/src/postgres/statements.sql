@@ -99,11 +99,11 @@ FROM @schema@.window_scopes WHERE scope = $1
 
 -- name: insert_ids
 -- No ON CONFLICT: where somebody else was faster, the whole batch is judged again. A finished id is
--- filed under no earlier time than the watermark of its partition (rule 22).
+-- filed under no earlier time than the latest watermark of its partition (rule 22).
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
   attempt, flags, granted, ends, entry, result)
 SELECT $1, id, state, source, part, off,
-  CASE WHEN state = 2 THEN greatest(filed, (SELECT watermark FROM @schema@.window_partitions AS p
+  CASE WHEN state = 2 THEN greatest(filed, (SELECT greatest(latest, watermark) FROM @schema@.window_partitions AS p
     WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE filed END,
   nullif(print, 0), nullif(token, ''), nullif(own, 0),
   nullif(attempt, 0), nullif(flags, 0), nullif(granted, 0), nullif(ends, 0), nullif(entry, 0),
@@ -163,7 +163,7 @@ FROM now
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
 SELECT $1, id, 2, $3, $4, off,
   greatest(least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
-    (SELECT watermark FROM @schema@.window_partitions
+    (SELECT greatest(latest, watermark) FROM @schema@.window_partitions
      WHERE scope = $1 AND source = $3 AND part = $4)),
   nullif(print, 0), token, nullif(result, '')
 FROM (
@@ -191,7 +191,7 @@ WHERE m.ctid = known.place
 UPDATE @schema@.window_ids AS m
 SET state = v.state, source = v.source, part = v.part, off = v.off,
   filed = CASE WHEN v.state = 2 THEN greatest(v.filed,
-    (SELECT watermark FROM @schema@.window_partitions AS p
+    (SELECT greatest(latest, watermark) FROM @schema@.window_partitions AS p
      WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE v.filed END,
   print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
   attempt = nullif(v.attempt, 0), flags = nullif(v.flags, 0), granted = nullif(v.granted, 0),
@@ -291,11 +291,12 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND ($8 = 0 OR own = $8)
   AND ($9 = 0 OR (@started@ = $9 AND @timeline@ = $10 AND @position@ >= $11))
 
 -- name: committed
--- A stamp of the future must not make everything look old (rule 22). The log time is not lower than
--- at an earlier frontier: after a new assignment one old stamp may say less.
+-- A stamp of the future must not make everything look old (rule 22). Without a stamp the log time is
+-- not lower than at an earlier frontier.
 UPDATE @schema@.window_partitions
-SET frontier = $5, watermark = greatest(CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000) END,
-                                        CASE WHEN $5 >= frontier THEN watermark END)
+SET frontier = $5, watermark = CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000)
+                                    WHEN $5 >= frontier THEN watermark END,
+  latest = greatest(latest, watermark, CASE WHEN $6 >= 0 THEN least($6, @clock@ / 1000) END)
 WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 
 -- name: begin_sweep

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How far commits have come. ARGV from 4, for each: the partition; the ownership; the frontier; the
--- watermark in ms, or nothing. A later one that is known stays, unless the frontier has gone back:
--- after a new assignment one old stamp may say less. The answer: for how long ids are kept, in ms, and a 1 for each that was taken.
+-- watermark in ms, or nothing: the known one stays then, unless the frontier has gone back. The
+-- answer: for how long ids are kept, in ms, and a 1 for each that was taken.
 local taken = {}
 for i = 4, #ARGV, 4 do
   local own = tonumber(ARGV[i + 1])
@@ -9,11 +9,14 @@ for i = 4, #ARGV, 4 do
   if mine then
     -- A stamp of the future must not make everything look old (rule 22).
     local row = base .. 'p:' .. ARGV[i]
-    local before = redis.call('HMGET', row, 'frontier', 'watermark')
+    local before = redis.call('HMGET', row, 'frontier', 'watermark', 'latest')
     local back = tonumber(ARGV[i + 2]) < tonumber(before[1] or 0)
-    local watermark = math.min(tonumber(ARGV[i + 3]) or -1, math.floor(now / 1000))
-    if not back then watermark = math.max(watermark, tonumber(before[2] or -1)) end
-    redis.call('HSET', row, 'frontier', ARGV[i + 2], 'watermark', text(watermark))
+    local watermark = tonumber(ARGV[i + 3]) or not back and tonumber(before[2]) or -1
+    watermark = math.min(watermark, math.floor(now / 1000))
+    -- After a new assignment one old stamp may tell a lower one than before.
+    local latest = math.max(watermark, tonumber(before[2] or -1), tonumber(before[3] or -1))
+    redis.call('HSET', row, 'frontier', ARGV[i + 2], 'watermark', text(watermark),
+               'latest', text(latest))
     redis.call('ZADD', base .. 'w', text(watermark), ARGV[i])
   end
   taken[#taken + 1] = mine and '1' or '0'

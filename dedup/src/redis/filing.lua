@@ -51,8 +51,8 @@ end
 local watermarks = {}
 local function watermark(partition)
   if not watermarks[partition] then
-    local known = redis.call('HGET', base .. 'p:' .. partition, 'watermark')
-    watermarks[partition] = tonumber(known or -1)
+    local known = redis.call('HMGET', base .. 'p:' .. partition, 'latest', 'watermark')
+    watermarks[partition] = tonumber(known[1] or known[2] or -1)
   end
   return watermarks[partition]
 end

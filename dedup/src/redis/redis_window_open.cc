@@ -457,9 +457,9 @@ Status RedisWindow::NoteLoss(const Belief& belief, std::string_view answer) {
       belief_.losses++;
     }
     // A scope that is expected and not there is waited for: no request of this process is wrong.
-    const bool waits = found.error().code == Code::kInvalid || found.error().code == Code::kNotFound;
-    return Error{waits ? Code::kUnavailable : found.error().code, Effect::kNone,
-                 found.error().message};
+    const Code code = found.error().code;
+    const bool waits = code == Code::kInvalid || code == Code::kNotFound;
+    return Error{waits ? Code::kUnavailable : code, Effect::kNone, found.error().message};
   }
   MutexLock lock(mutex_);
   if (belief_.losses == belief.losses) {

@@ -114,7 +114,7 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
     known->regressed |= opened != opened_.end() && opened->second < under.losses;
   }
   if (known->regressed) {
-    // The server may have lost longer times, too. Without an answer the next opening tells the loss.
+    // The server may have lost longer times, too. Without an answer the next call tells the loss.
     if (const auto extended = FindScope("extend", /*again=*/true); !extended) {
       return extended.error();
     }
