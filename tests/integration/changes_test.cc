@@ -289,6 +289,10 @@ const std::map<std::string, Changes::Make>& Changes::All() {
          shorter.remember = "10s";
          c.said_ = c.Command("window gc -c " + c.WriteFile(shorter).string());
        }},
+      {"`window forget` of a finished id",
+       [](Changes& c) {
+         c.said_ = c.Command("window forget 3 --why tried -c " + c.WriteFile(c.service_).string());
+       }},
       {"an operator's reset of the group to 0",
        [](Changes& c) {
          c.admin_->AlterOffsets(c.name_, c.name_ + "-a", {{0, 0}, {1, 0}});
@@ -296,10 +300,12 @@ const std::map<std::string, Changes::Make>& Changes::All() {
       {"a restored backup",
        [](Changes& c) {
          c.postgres_->BackUp();
-         c.Send(0, 0);
+         c.Send(100, 120);
+         c.RunUntilCommitted(kFirst + 20);
          c.postgres_->GoBack();
+         c.Send(100, 120);
        }},
-      {"the store's server killed and started",
+      {"the store's server killed and started, Redis without its data",
        [](Changes& c) {
          if (c.service_.engine == "redis") {
            c.redis_->Kill9();
@@ -353,6 +359,33 @@ std::string NameOf(const ::testing::TestParamInfo<Row>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Page, Changes, ::testing::ValuesIn(RowsOf(ONCEMQ_CHANGES_PAGE)), NameOf);
+
+// "| change | `Suite.Name` |", of changes that a run of three steps cannot make.
+TEST(ChangesPage, NamesTestsThatAreThere) {
+  std::string sources;
+  for (const char* folder : {"/tests", "/dedup/conformance/src"}) {
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator(ONCEMQ_SOURCE_DIR + std::string(folder))) {
+      sources += file.path().extension() == ".cc" || file.path().extension() == ".h"
+                     ? ReadAll(file.path())
+                     : "";
+    }
+  }
+  std::ifstream page(ONCEMQ_CHANGES_PAGE);
+  int named = 0;
+  for (std::string line; std::getline(page, line);) {
+    const size_t dot =
+        line.starts_with("| ") && line.ends_with("` |") ? line.rfind('.') : line.npos;
+    const size_t name = dot == line.npos ? line.npos : line.rfind('`', dot);
+    if (name == line.npos || line.find(' ', name + 1) != line.size() - 2) {
+      continue;
+    }
+    const std::string test = line.substr(dot + 1, line.size() - 3 - (dot + 1));
+    EXPECT_NE(sources.find(", " + test + ") {"), std::string::npos) << line;
+    named++;
+  }
+  EXPECT_GT(named, 5);
+}
 
 TEST(ChangesPage, HasARowForEachChangeThatIsMade) {
   const std::vector<Row> rows = RowsOf(ONCEMQ_CHANGES_PAGE);
