@@ -26,6 +26,7 @@ class RecordMessage final : public Message {
   std::optional<std::string_view> key() const override { return key_; }
   std::optional<std::string_view> value() const override { return id_; }
   std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+  std::vector<MessageHeader> headers() const override { return {}; }
 
  private:
   std::string_view id_;
