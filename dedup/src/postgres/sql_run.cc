@@ -9,6 +9,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
+#include "oncemq/clients/postgres_client.h"
 
 namespace oncemq {
 namespace {
@@ -179,6 +180,10 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
   if (EndsTransaction(statement.text)) {
     refused_ = OurTransaction();
     return *refused_;
+  if (auto unfit = UnfitForPostgres(statement)) {
+    refused_ = *std::move(unfit);
+    return *refused_;
+  }
   }
   std::vector<SqlStatement> send;
   std::optional<DoneMarkers> markers;
@@ -209,6 +214,10 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
   }
   if (outcome->refusal) {
     return Refused(*outcome->refusal, first, added);
+  if (auto unfit = UnfitForPostgres(statement)) {
+    refused_ = *std::move(unfit);
+    return *refused_;
+  }
   }
   added_.Cut(0);
   added_before_ = 0;
