@@ -12,10 +12,12 @@
 namespace oncemq {
 namespace {
 
-Retry RetryThrown(const Message& message, std::string_view what) {
+Retry RetryThrown(const Message& message, const Context& context, std::string_view what) {
   const std::string_view kept = what.substr(0, kLongestRetryReason);
   Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
-      {{"topic", message.topic()},
+      {{"id", context.id()},
+       {"attempt", context.attempt()},
+       {"topic", message.topic()},
        {"partition", message.partition()},
        {"offset", message.offset()},
        {"what", kept}});
@@ -45,9 +47,9 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   try {
     return handler(message, context);
   } catch (const std::exception& error) {
-    return RetryThrown(message, error.what());
+    return RetryThrown(message, context, error.what());
   } catch (...) {
-    return RetryThrown(message, "something that is no std::exception");
+    return RetryThrown(message, context, "something that is no std::exception");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "scripted_source.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
@@ -64,6 +65,29 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
   EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
   EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
+}
+
+TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.run.safe_until = BootTime::max();
+  const Script::Record record;
+  RunItem item;
+  item.id = "pay-7";
+  item.message = const_cast<void*>(static_cast<const void*>(&record));
+  job.run.items.push_back(item);
+  StoreErrors errors;
+  const Handler throws = [](const Message&, Context&) -> Outcome {
+    throw std::runtime_error("no connection");
+  };
+  LogFile log;
+  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  const std::string text = log.End();
+  EXPECT_NE(text.find("the handler threw"), text.npos) << text;
+  EXPECT_NE(text.find(R"("id":"pay-7","attempt":1,)"), text.npos) << text;
 }
 
 }  // namespace
