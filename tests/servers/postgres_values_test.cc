@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a handler's statements in PostgreSQL: each type and NULL, run and added, through the
-// transaction with the markers; and text that PostgreSQL does not take.
+// transaction with the markers; text that PostgreSQL does not take; and whose fault a refusal is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -232,6 +232,44 @@ TEST_F(PostgresValues, AddedTextWithAByteZeroIsRefusedAtOnce) {
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code, Code::kInvalid);
   EXPECT_FALSE(effects->Keep());
+}
+
+// The next message did nothing wrong: it has no reason to be rejected, and its error says whose
+// fault it is.
+TEST_F(PostgresValues, ARefusedAdditionIsTheFaultOfItsOwnMessage) {
+  const char* const whose = "added by the second in attempt 3 is refused: ";
+  const std::string_view insert = "INSERT INTO kinds (n) VALUES ($1)";
+  for (const bool run : {false, true}) {
+    const auto claims = Claims(5);
+    const auto effects = *window_->NewEffects(0, 3, claims);
+    for (const char* id : {"the first", "the second", "the third"}) {
+      const bool wrong = std::string_view(id) == "the second";
+      effects->BeginMessage(id, wrong ? 3 : 1);
+      EXPECT_TRUE(effects->sql()->Add({insert, {SqlText{"1"}}}));
+      EXPECT_TRUE(effects->sql()->Add({insert, {SqlText{wrong ? "one" : "2"}}}));
+      EXPECT_TRUE(effects->Keep());
+    }
+    for (const char* id : {"the fourth", "the fifth"}) {
+      effects->BeginMessage(id, 1);
+      if (run) {
+        const auto refused = effects->sql()->Run({"SELECT 1"});
+        ASSERT_FALSE(refused) << id;
+        EXPECT_EQ(refused.error().code, Code::kUnavailable) << id;
+        EXPECT_THAT(refused.error().message, HasSubstr(whose)) << id;
+        EXPECT_FALSE(effects->Keep());
+      } else {
+        EXPECT_TRUE(effects->Keep());
+      }
+    }
+    const CompleteRequest request{
+        .id = claims[0].id, .token = claims[0].token, .at = claims[0].at, .time = claims[0].time};
+    Change change{};
+    const Status done = window_->CompleteWith(*effects, {&request, 1}, {&change, 1});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::kInvalid) << "each comes again alone";
+    EXPECT_THAT(done.error().message, HasSubstr(whose));
+  }
+  EXPECT_EQ(Sql({"SELECT count(*) FROM kinds"}).rows[0][0], "0");
 }
 
 TEST_F(PostgresValues, TheClientSendsNoTextThatItWouldCut) {

@@ -100,7 +100,7 @@ Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Cont
   if (effects == nullptr) {
     return CallUnderLocks(job, handler, message, context);
   }
-  effects->Begin();
+  effects->BeginMessage(context.id(), context.attempt());
   Outcome outcome = CallUnderLocks(job, handler, message, context);
   if (!std::holds_alternative<Done>(outcome)) {
     effects->Undo();

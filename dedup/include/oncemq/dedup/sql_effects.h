@@ -26,8 +26,9 @@
 // kInternal: the statement does not fit the database (class 42 of SQLSTATE: no such table, no
 // right, text = bytea), or begins or ends a transaction. That says nothing of the message: answer
 // Retry, and it waits for the remedy. kFenced: another process is at work on an id of the run, or
-// has finished it. kUnavailable, kTimeout: the transaction is gone. After any failure the message
-// cannot be Done; answer Reject to kInvalid alone, else Retry.
+// has finished it. kUnavailable, kTimeout: the transaction is gone, or a statement that an earlier
+// message of the run added is refused: the text names that message, and the run comes again. After
+// any failure the message cannot be Done; answer Reject to kInvalid alone, else Retry.
 //
 // Thread safety: none; belongs to the handler's call.
 #pragma once
