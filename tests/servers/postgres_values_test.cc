@@ -49,10 +49,14 @@ class PostgresValues : public ::testing::Test {
     EXPECT_TRUE(answer) << statement.text << ": " << ToString(answer.error());
     return answer ? *std::move(answer) : SqlAnswer{};
   }
+  SqlRow Row(const SqlStatement& statement) {
+    const SqlAnswer answer = Sql(statement);
+    return answer.rows.size() == 1 ? answer.rows[0] : SqlRow{"there is not one row"};
+  }
+  SqlCell One(const SqlStatement& statement) { return Row(statement)[0]; }
   SqlRow Shown() {
     Sql({kZone});
-    const SqlAnswer answer = Sql({kShow});
-    return answer.rows.size() == 1 ? answer.rows[0] : SqlRow{"there is not one row"};
+    return Row({kShow});
   }
   // Claims of one run, granted.
   std::vector<ClaimRequest> Claims(int count) {
@@ -136,9 +140,8 @@ TEST_F(PostgresValues, EachComesBackFromItsColumn) {
     }
     EXPECT_EQ(Shown(), kAsWritten) << added;
     EXPECT_EQ(
-        Sql({"SELECT count(*) FROM kinds WHERE t = $1 AND b = $2 AND n = $3 AND at = $4",
-             {SqlText{*kAsWritten[0]}, true, SqlText{"1234567890.5"}, SqlText{*kAsWritten[3]}}})
-            .rows[0][0],
+        One({"SELECT count(*) FROM kinds WHERE t = $1 AND b = $2 AND n = $3 AND at = $4",
+             {SqlText{*kAsWritten[0]}, true, SqlText{"1234567890.5"}, SqlText{*kAsWritten[3]}}}),
         "1")
         << "also where they are compared";
   }
@@ -174,9 +177,9 @@ TEST_F(PostgresValues, OneTextTakesValuesAndNullsInTurn) {
   }
   for (int i = 0; i < 2; i++) {
     const std::string_view type = "SELECT pg_typeof($1)";
-    EXPECT_EQ(Sql({type, {int64_t{1}}}).rows[0][0], "bigint");
-    EXPECT_EQ(Sql({type, {true}}).rows[0][0], "boolean");
-    EXPECT_EQ(Sql({type, {std::string_view("t")}}).rows[0][0], "bytea");
+    EXPECT_EQ(One({type, {int64_t{1}}}), "bigint");
+    EXPECT_EQ(One({type, {true}}), "boolean");
+    EXPECT_EQ(One({type, {std::string_view("t")}}), "bytea");
   }
 }
 
@@ -191,7 +194,7 @@ TEST_F(PostgresValues, ManyListsOfTypesInOnePipelineArePreparedForEach) {
   const auto outcome = client_->Try(all);
   ASSERT_TRUE(outcome) << ToString(outcome.error());
   EXPECT_FALSE(outcome->refusal) << outcome->refusal->text;
-  EXPECT_EQ(Sql({"SELECT count(*), count(t), count(i), sum(i) FROM kinds"}).rows[0],
+  EXPECT_EQ(Row({"SELECT count(*), count(t), count(i), sum(i) FROM kinds"}),
             (SqlRow{"8", "4", "4", "18"}));
 }
 
@@ -219,7 +222,7 @@ TEST_F(PostgresValues, BinaryTextIsRefusedWithItsReason) {
     ASSERT_TRUE(effects->sql()->Run({"INSERT INTO kinds (i) VALUES (2)"}));
     ASSERT_TRUE(effects->Keep());
     Complete(*effects, claims[1]);
-    EXPECT_EQ(Sql({"SELECT string_agg(i::text, ' ') FROM kinds"}).rows[0][0], "2");
+    EXPECT_EQ(One({"SELECT string_agg(i::text, ' ') FROM kinds"}), "2");
   }
 }
 
@@ -269,7 +272,7 @@ TEST_F(PostgresValues, ARefusedAdditionIsTheFaultOfItsOwnMessage) {
     EXPECT_EQ(done.error().code, Code::kInvalid) << "each comes again alone";
     EXPECT_THAT(done.error().message, HasSubstr(whose));
   }
-  EXPECT_EQ(Sql({"SELECT count(*) FROM kinds"}).rows[0][0], "0");
+  EXPECT_EQ(One({"SELECT count(*) FROM kinds"}), "0");
 }
 
 TEST_F(PostgresValues, TheClientSendsNoTextThatItWouldCut) {
@@ -277,7 +280,7 @@ TEST_F(PostgresValues, TheClientSendsNoTextThatItWouldCut) {
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().code, Code::kInvalid);
   EXPECT_EQ(cut.error().effect, Effect::kNone);
-  EXPECT_EQ(Sql({"SELECT $1::text", {SqlText{""}}}).rows[0][0], "");
+  EXPECT_EQ(One({"SELECT $1::text", {SqlText{""}}}), "");
 }
 
 TEST_F(PostgresValues, AConnectionOfTheUsersOwnTakesThemToo) {
