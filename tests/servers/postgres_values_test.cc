@@ -217,7 +217,9 @@ TEST_F(PostgresValues, BinaryTextIsRefusedWithItsReason) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kInvalid) << "a reason to reject it";
     EXPECT_THAT(refused.error().message, HasSubstr(one.why));
+    EXPECT_EQ(effects->refusal(), refused.error().message);
     EXPECT_FALSE(effects->Keep());
+    EXPECT_EQ(effects->refusal(), "");
     effects->Begin();
     ASSERT_TRUE(effects->sql()->Run({"INSERT INTO kinds (i) VALUES (2)"}));
     ASSERT_TRUE(effects->Keep());

@@ -144,6 +144,11 @@ Status SqlRun::Keep() {
   return {};
 }
 
+std::string_view SqlRun::refusal() const {
+  const auto& why = lost_ ? lost_ : refused_;
+  return why ? std::string_view(why->message) : std::string_view();
+}
+
 void SqlRun::Undo() {
   added_.Cut(added_before_);
   undo_ = undo_ || wrote_;

@@ -50,6 +50,7 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   void Begin() override;
   Status Keep() override;
   void Undo() override;
+  std::string_view refusal() const override;
   bool Full() const override { return messages_ >= kMostMessages; }
 
   SqlDialect dialect() const override { return SqlDialect::kPostgres; }

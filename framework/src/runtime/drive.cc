@@ -103,6 +103,10 @@ Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Cont
   effects->BeginMessage(context.id(), context.attempt());
   Outcome outcome = CallUnderLocks(job, handler, message, context);
   if (!std::holds_alternative<Done>(outcome)) {
+    // A message that waits says why, also where its handler does not.
+    if (auto* const retry = std::get_if<Retry>(&outcome); retry != nullptr && retry->why.empty()) {
+      retry->why = effects->refusal().substr(0, kLongestRetryReason);
+    }
     effects->Undo();
     return outcome;
   }

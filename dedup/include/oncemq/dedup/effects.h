@@ -78,6 +78,8 @@ class EffectBatch {
   // nothing of it stays.
   virtual Status Keep() = 0;
   virtual void Undo() = 0;  // it is not done: nothing of it stays
+  // Why Keep() would fail; empty: nothing was refused so far. Valid until the next call.
+  virtual std::string_view refusal() const { return {}; }
   // It takes no further message.
   virtual bool Full() const { return false; }
   // Where handlers write; nullptr: the window has no such place.
