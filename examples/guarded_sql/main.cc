@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The usual case: each payment of a topic becomes one row of a table in PostgreSQL, at the level
-// guarded. README.md has the commands.
+// Each payment of a topic becomes one row of a table in PostgreSQL, at the level guarded: over a
+// connection of the handler's own. README.md has the commands.
 //
 //   guarded_sql -c examples/guarded_sql/service.yaml
 #include <nlohmann/json.hpp>

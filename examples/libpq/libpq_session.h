@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,27 +21,37 @@ class LibpqSession final : public oncemq::SqlSession {
 
   oncemq::SqlDialect dialect() const override { return oncemq::SqlDialect::kPostgres; }
 
-  // Numbers and bytes; an array is refused.
+  // All values; an array, and text with a byte 0, are refused.
   oncemq::Result<oncemq::SqlAnswer> Run(const oncemq::SqlStatement& statement) override {
-    std::vector<std::string> texts;
+    std::vector<std::optional<std::string>> texts;
     std::vector<Oid> types;
     for (const oncemq::SqlValue& value : statement.values) {
       if (const auto* number = std::get_if<int64_t>(&value)) {
-        texts.push_back(std::to_string(*number));
+        texts.emplace_back(std::to_string(*number));
         types.push_back(20);  // bigint
       } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
         texts.emplace_back(*bytes);
         types.push_back(17);  // bytea
+      } else if (const auto* flag = std::get_if<bool>(&value)) {
+        texts.emplace_back(*flag ? "t" : "f");
+        types.push_back(16);  // boolean
+      } else if (std::holds_alternative<std::nullptr_t>(value)) {
+        texts.emplace_back(std::nullopt);
+        types.push_back(0);  // as its place wants it
+      } else if (const auto* text = std::get_if<oncemq::SqlText>(&value);
+                 text != nullptr && text->utf8.find('\0') == text->utf8.npos) {
+        texts.emplace_back(text->utf8);
+        types.push_back(0);
       } else {
-        return Refused("no arrays here");
+        return Refused("no arrays here, and no text with a byte 0");
       }
     }
     std::vector<const char*> values;
     std::vector<int> lengths;
     std::vector<int> formats;
     for (size_t i = 0; i < texts.size(); i++) {
-      values.push_back(texts[i].c_str());
-      lengths.push_back(static_cast<int>(texts[i].size()));
+      values.push_back(texts[i] ? texts[i]->c_str() : nullptr);
+      lengths.push_back(texts[i] ? static_cast<int>(texts[i]->size()) : 0);
       formats.push_back(types[i] == 17 ? 1 : 0);
     }
     const std::unique_ptr<PGresult, void (*)(PGresult*)> result(

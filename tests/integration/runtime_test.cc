@@ -105,6 +105,42 @@ TEST_F(KafkaRuntimeTest, AMessageWithoutKeyIsNotAMessageWithAnEmptyKey) {
   EXPECT_THAT(seen, ElementsAre("a none value", "b key value", "c key tombstone"));
 }
 
+TEST_F(KafkaRuntimeTest, AHandlerGetsAllHeadersOfItsRecord) {
+  CreateTopic(1);
+  const std::string binary("\0\xff\xfe", 3);
+  TestProducer producer(bootstrap_);
+  producer.Send({.topic = topic_,
+                 .headers = {{"trace", "1"},
+                             {"message-id", "all"},
+                             {"bytes", binary},
+                             {"trace", ""},
+                             {"trace", std::nullopt}}});
+  producer.Send({.topic = topic_});
+  producer.Flush();
+  using Headers = std::vector<std::pair<std::string, std::optional<std::string>>>;
+  Headers seen;
+  std::atomic<int> without{0};
+  RuntimeOptions options = Options();
+  options.missing_id = MissingId::kPass;
+  RunningMember member(options, window_.get(),
+                       [&](const Message& message, Context& context) -> Outcome {
+                         without += message.headers().empty() ? 1 : 0;
+                         for (const MessageHeader& header : message.headers()) {
+                           seen.emplace_back(header.name, header.value);
+                         }
+                         effects_.Append(message, context);
+                         return Done{};
+                       });
+  EXPECT_TRUE(Applied(2));
+  EXPECT_TRUE(member.Stop().clean);
+  EXPECT_EQ(without, 1);
+  EXPECT_EQ(seen, (Headers{{"trace", "1"},
+                           {"message-id", "all"},
+                           {"bytes", binary},
+                           {"trace", ""},
+                           {"trace", std::nullopt}}));
+}
+
 TEST_F(KafkaRuntimeTest, ARejectedMessageStopsItsPartitionAndNamesTheOffset) {
   CreateTopic(2);
   Send(0, 20, 10, 0);

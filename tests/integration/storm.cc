@@ -140,10 +140,11 @@ void StormProducer::Send(uint32_t id) {
   char key[16];
   const int name_size = std::snprintf(name, sizeof name, "%u", id);
   const int key_size = std::snprintf(key, sizeof key, "k%u", id % size_.keys);
-  producer_.Send({.topic = topic_,
-                  .key = std::string_view(key, static_cast<size_t>(key_size)),
-                  .value = "some payload of a few bytes",
-                  .headers = {{"message-id", {name, static_cast<size_t>(name_size)}}}});
+  producer_.Send(
+      {.topic = topic_,
+       .key = std::string_view(key, static_cast<size_t>(key_size)),
+       .value = "some payload of a few bytes",
+       .headers = {{"message-id", std::string_view(name, static_cast<size_t>(name_size))}}});
   sent_++;
 }
 

@@ -40,6 +40,24 @@ TEST_F(MariadbClientTest, ValuesComeBackByteForByte) {
   EXPECT_EQ(plain.rows[0][1], std::nullopt);
 }
 
+TEST_F(MariadbClientTest, TextFlagsAndNullGoAsTheyAre) {
+  Run(
+      {"CREATE TABLE kinds (t VARCHAR(9) CHARACTER SET latin1, f BOOLEAN, d DECIMAL(12, 2), "
+       "at DATETIME(6), j JSON, n BIGINT, b BLOB)"});
+  const std::string_view insert = "INSERT INTO kinds VALUES (?, ?, ?, ?, ?, ?, ?)";
+  Run({insert,
+       {SqlText{"\xC3\xA4'"}, true, SqlText{"1234567890.50"}, SqlText{"2026-11-27 03:04:05.123456"},
+        SqlText{R"({"a":1})"}, int64_t{-7}, std::string_view("\xff")}});
+  const SqlAnswer answer = Run({"SELECT t, f, d, at, j, n, b FROM kinds WHERE t = ? AND f = ?",
+                                {SqlText{"\xC3\xA4'"}, true}});
+  EXPECT_EQ(answer.rows,
+            std::vector<SqlRow>({{"\xC3\xA4'", "1", "1234567890.50", "2026-11-27 03:04:05.123456",
+                                  R"({"a":1})", "-7", "\xff"}}));
+  Run({"DELETE FROM kinds"});
+  Run({insert, std::vector<SqlValue>(7, nullptr)});
+  EXPECT_EQ(Run({"SELECT t, f, d, at, j, n, b FROM kinds"}).rows, std::vector<SqlRow>{SqlRow(7)});
+}
+
 TEST_F(MariadbClientTest, ManyRowsOfDifferentLengthsComeBack) {
   Run({"CREATE TABLE texts (t VARBINARY(1000))"});
   for (size_t length = 0; length < 30; length++) {

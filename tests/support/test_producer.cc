@@ -54,8 +54,9 @@ HeadersPtr MakeHeaders(const OutMessage& message) {
   }
   HeadersPtr headers(rd_kafka_headers_new(message.headers.size()));
   for (const auto& [name, value] : message.headers) {
+    const rd_kafka_vu_t bytes = Bytes(RD_KAFKA_VTYPE_VALUE, value);
     Check(rd_kafka_header_add(headers.get(), name.data(), static_cast<ssize_t>(name.size()),
-                              value.data(), static_cast<ssize_t>(value.size())),
+                              bytes.u.mem.ptr, static_cast<ssize_t>(bytes.u.mem.size)),
           "header");
   }
   return headers;

@@ -24,8 +24,8 @@ struct OutMessage {
   std::optional<std::string_view> key = std::nullopt;
   // Nothing: a null value, which deletes the key of a compacted topic.
   std::optional<std::string_view> value = std::nullopt;
-  // In this order; a name may come twice.
-  std::vector<std::pair<std::string_view, std::string_view>> headers = {};
+  // In this order; a name may come twice. Nothing: a null value.
+  std::vector<std::pair<std::string_view, std::optional<std::string_view>>> headers = {};
   // Milliseconds since 1970; 0: now.
   int64_t timestamp_ms = 0;
 };

@@ -42,6 +42,14 @@ struct FreeResult {
 };
 using TablePtr = std::unique_ptr<MYSQL_RES, FreeResult>;
 
+void BindBytes(MYSQL_BIND& bind, enum_field_types type, std::string_view bytes) {
+  bind.buffer_type = type;
+  bind.buffer = const_cast<char*>(bytes.data() == nullptr ? "" : bytes.data());
+  bind.buffer_length = bytes.size();
+  bind.length_value = bytes.size();
+  bind.length = &bind.length_value;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, const SqlTimes& times,
@@ -242,12 +250,16 @@ Status MariadbLine::Prepared(MYSQL_STMT* statement, const SqlStatement& values,
       numbers[i] = *number;
       binds[i].buffer_type = MYSQL_TYPE_LONGLONG;
       binds[i].buffer = &numbers[i];
+    } else if (const auto* flag = std::get_if<bool>(&values.values[i])) {
+      numbers[i] = *flag ? 1 : 0;
+      binds[i].buffer_type = MYSQL_TYPE_LONGLONG;
+      binds[i].buffer = &numbers[i];
+    } else if (std::holds_alternative<std::nullptr_t>(values.values[i])) {
+      binds[i].buffer_type = MYSQL_TYPE_NULL;
     } else if (const auto* bytes = std::get_if<std::string_view>(&values.values[i])) {
-      binds[i].buffer_type = MYSQL_TYPE_BLOB;
-      binds[i].buffer = const_cast<char*>(bytes->data() == nullptr ? "" : bytes->data());
-      binds[i].buffer_length = bytes->size();
-      binds[i].length_value = bytes->size();
-      binds[i].length = &binds[i].length_value;
+      BindBytes(binds[i], MYSQL_TYPE_BLOB, *bytes);
+    } else if (const auto* utf8 = std::get_if<SqlText>(&values.values[i])) {
+      BindBytes(binds[i], MYSQL_TYPE_STRING, utf8->utf8);
     } else {
       return Error{Code::kInternal, Effect::kNone, "MariaDB has no arrays"};
     }

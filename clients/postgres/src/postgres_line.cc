@@ -12,10 +12,13 @@
 #include "oncemq/base/hash.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_ready.h"
+#include "oncemq/clients/postgres_client.h"
 
 namespace oncemq {
 namespace {
 
+constexpr Oid kOfItsPlace = 0;  // the server says which
+constexpr Oid kBool = 16;
 constexpr Oid kInt8 = 20;
 constexpr Oid kBytea = 17;
 constexpr Oid kInt8s = 1016;
@@ -32,7 +35,11 @@ std::string OneLine(const char* text) {
   return line;
 }
 
-std::string NameOf(std::string_view text) {
+// One text is prepared for each list of types that it is sent with.
+std::string NameOf(std::string text, const std::vector<Oid>& types) {
+  for (const Oid type : types) {
+    text.append(" ").append(std::to_string(type));
+  }
   return "oncemq_" + Hex(StableHash(text));
 }
 
@@ -125,6 +132,13 @@ struct Values {
         Add(kInt8, made.emplace_back(std::to_string(*number)), 0);
       } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
         Add(kBytea, *bytes, 1);
+      } else if (const auto* text = std::get_if<SqlText>(&value)) {
+        Add(kOfItsPlace, made.emplace_back(text->utf8), 0);  // libpq wants an end
+      } else if (const auto* flag = std::get_if<bool>(&value)) {
+        Add(kBool, *flag ? "t" : "f", 0);
+      } else if (std::holds_alternative<std::nullptr_t>(value)) {
+        Add(kOfItsPlace, {}, 0);
+        texts.back() = nullptr;
       } else if (const auto* numbers = std::get_if<SqlNumbers>(&value)) {
         Add(kInt8s, made.emplace_back(ArrayOf(*numbers)), 1);
       } else {
@@ -138,6 +152,18 @@ struct Values {
     lengths.push_back(static_cast<int>(bytes.size()));
     formats.push_back(format);
   }
+  // Whether a statement that was prepared for these takes them. NULL goes for any type.
+  bool Fit(const std::vector<Oid>& prepared) const {
+    if (prepared.size() != types.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < types.size(); i++) {
+      if (prepared[i] != types[i] && texts[i] != nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
   int size() const { return static_cast<int>(texts.size()); }
 
   std::vector<std::string> made;
@@ -148,6 +174,18 @@ struct Values {
 };
 
 }  // namespace
+
+std::optional<Error> UnfitForPostgres(const SqlStatement& statement) {
+  for (size_t i = 0; i < statement.values.size(); i++) {
+    const auto* text = std::get_if<SqlText>(&statement.values[i]);
+    if (text != nullptr && text->utf8.find('\0') != std::string_view::npos) {
+      return Error{Code::kInvalid, Effect::kNone,
+                   "$" + std::to_string(i + 1) +
+                       " is text with a byte 0, which PostgreSQL does not take; send it as bytes"};
+    }
+  }
+  return std::nullopt;
+}
 
 Error PostgresLine::Broken(Effect effect) const {
   return {Code::kUnavailable, effect, "PostgreSQL: " + OneLine(PQerrorMessage(connection_.get()))};
@@ -168,6 +206,7 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
     }
   };
   const std::string own = "oncemq";
+  const std::string utf8 = "UTF8";
   const std::string writable = "read-write";
   add("host", place.host.empty() ? socket : place.host);
   add("port", port);
@@ -177,6 +216,7 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
   add("sslmode", mode);
   add("sslrootcert", ca);
   add("application_name", own);
+  add("client_encoding", utf8);  // of SqlText, whatever the server's is
   if (!ONCEMQ_MUTANT("postgres-standby-taken")) {
     add("target_session_attrs", writable);
   }
@@ -266,8 +306,11 @@ bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked
     return PQsendQueryPrepared(connection, name.c_str(), values.size(), values.texts.data(),
                                values.lengths.data(), values.formats.data(), 0) == 1;
   };
-  if (const auto known = prepared_.find(statement.text); known != prepared_.end()) {
-    return execute(known->second);
+  const auto [begin, end] = prepared_.equal_range(statement.text);
+  for (auto known = begin; known != end; ++known) {
+    if (values.Fit(known->second.types)) {
+      return execute(known->second.name);
+    }
   }
   const std::string text(statement.text);
   if (prepared_.size() >= kMostPrepared || statement.values.empty()) {
@@ -276,21 +319,25 @@ bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked
                              values.texts.data(), values.lengths.data(), values.formats.data(),
                              0) == 1;
   }
-  const std::string name = NameOf(text);
-  const bool twice = std::any_of(asked.begin(), asked.end(),
-                                 [&](const Asked& step) { return step.prepares == text; });
-  if (!twice) {
-    asked.push_back({text});
-    if (PQsendPrepare(connection, name.c_str(), text.c_str(), values.size(), values.types.data()) !=
-        1) {
-      return false;
+  for (const Asked& step : asked) {
+    if (step.prepares == text && values.Fit(step.types)) {
+      return execute(NameOf(text, step.types));
     }
   }
-  return execute(name);
+  const std::string name = NameOf(text, values.types);
+  asked.push_back({text, values.types});
+  return PQsendPrepare(connection, name.c_str(), text.c_str(), values.size(),
+                       values.types.data()) == 1 &&
+         execute(name);
 }
 
 Result<SqlOutcome> PostgresLine::Run(std::span<const SqlStatement> statements, BootTime until) {
   std::vector<Asked> asked;
+  for (const SqlStatement& statement : statements) {
+    if (auto unfit = UnfitForPostgres(statement)) {
+      return *std::move(unfit);
+    }
+  }
   for (const SqlStatement& statement : statements) {
     if (!Send(statement, asked)) {
       // A part of it may be on its way; without its end the server does none of it.
@@ -365,7 +412,8 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
         if (at < asked.size() && !asked[at].prepares.empty()) {
-          prepared_.emplace(asked[at].prepares, NameOf(asked[at].prepares));
+          prepared_.emplace(asked[at].prepares,
+                            Prepared{asked[at].types, NameOf(asked[at].prepares, asked[at].types)});
         } else {
           outcome.answers.push_back(AnswerOf(result));
         }

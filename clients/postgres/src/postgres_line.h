@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
@@ -45,7 +46,12 @@ class PostgresLine final : public SqlLine {
   };
   using ResultPtr = std::unique_ptr<PGresult, Clear>;
   struct Asked {
-    std::string prepares;  // the text that this step prepares; empty: it executes
+    std::string prepares = {};  // the text that this step prepares; empty: it executes
+    std::vector<Oid> types = {};
+  };
+  struct Prepared {
+    std::vector<Oid> types;
+    std::string name;
   };
 
   explicit PostgresLine(PGconn* connection) : connection_(connection) {}
@@ -58,7 +64,7 @@ class PostgresLine final : public SqlLine {
   Error Broken(Effect effect) const;
 
   const std::unique_ptr<PGconn, Finish> connection_;
-  std::map<std::string, std::string, std::less<>> prepared_;  // names by texts
+  std::multimap<std::string, Prepared, std::less<>> prepared_;  // by texts
 };
 
 }  // namespace oncemq

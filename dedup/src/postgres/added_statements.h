@@ -5,6 +5,7 @@
 // Thread safety: none; belongs to its run.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -39,9 +40,11 @@ class AddedStatements {
     size_t begin;
     size_t size;
   };
+  struct Text : Bytes {};
+  struct Shown;
   std::vector<One> statements_;
   std::deque<std::string> texts_;
-  std::vector<std::variant<int64_t, Bytes>> values_;
+  std::vector<std::variant<int64_t, bool, std::nullptr_t, Bytes, Text>> values_;
   std::string bytes_;
 };
 

@@ -9,6 +9,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
+#include "oncemq/clients/postgres_client.h"
 
 namespace oncemq {
 namespace {
@@ -75,6 +76,12 @@ bool IsOfProgram(const SqlRefusal& refusal) {
   return refusal.state.starts_with("42") && !ONCEMQ_MUTANT("postgres-missing-right-is-content");
 }
 
+// The content that was refused is not of the message that is told so.
+Error OfAnotherMessage(Error error) {
+  error.code = error.code == Code::kInvalid ? Code::kUnavailable : error.code;
+  return error;
+}
+
 }  // namespace
 
 Error ErrorOfRun(const SqlRefusal& refusal, size_t ours) {
@@ -131,7 +138,15 @@ Status SqlRun::Keep() {
     Undo();
     return why;
   }
+  if (added_.size() > added_before_) {
+    adders_.push_back({added_.size(), id(), attempt()});
+  }
   return {};
+}
+
+std::string_view SqlRun::refusal() const {
+  const auto& why = lost_ ? lost_ : refused_;
+  return why ? std::string_view(why->message) : std::string_view();
 }
 
 void SqlRun::Undo() {
@@ -139,6 +154,23 @@ void SqlRun::Undo() {
   undo_ = undo_ || wrote_;
   wrote_ = false;
   refused_.reset();
+}
+
+// A refusal of the statements that wait, which are sent from `first` on, says whose they are.
+void SqlRun::NameAdder(SqlRefusal& refusal, size_t first) const {
+  for (const Adder& adder : adders_) {
+    if (refusal.at >= first && refusal.at - first < adder.end) {
+      refusal.text = "a statement that was added by " + std::string(adder.id) + " in attempt " +
+                     std::to_string(adder.attempt) + " is refused: " + refusal.text;
+      return;
+    }
+  }
+}
+
+void SqlRun::AllSent() {
+  added_.Cut(0);
+  added_before_ = 0;
+  adders_.clear();
 }
 
 Error SqlRun::Lose(Error error) {
@@ -151,6 +183,10 @@ Error SqlRun::Lose(Error error) {
 Status SqlRun::Add(const SqlStatement& statement) {
   if (!added_.LastHas(statement.text) && EndsTransaction(statement.text)) {
     refused_ = OurTransaction();
+    return *refused_;
+  }
+  if (auto unfit = UnfitForPostgres(statement)) {
+    refused_ = *std::move(unfit);
     return *refused_;
   }
   if (!added_.Add(statement)) {
@@ -173,11 +209,18 @@ DoneMarkers SqlRun::GrantedMarkers() const {
 
 // One round trip: all that is owed, and the statement.
 Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
-  if (lost_ || refused_) {
-    return lost_ ? *lost_ : *refused_;
+  if (lost_) {
+    return OfAnotherMessage(*lost_);
+  }
+  if (refused_) {
+    return *refused_;
   }
   if (EndsTransaction(statement.text)) {
     refused_ = OurTransaction();
+    return *refused_;
+  }
+  if (auto unfit = UnfitForPostgres(statement)) {
+    refused_ = *std::move(unfit);
     return *refused_;
   }
   std::vector<SqlStatement> send;
@@ -210,16 +253,19 @@ Result<SqlAnswer> SqlRun::Run(const SqlStatement& statement) {
   if (outcome->refusal) {
     return Refused(*outcome->refusal, first, added);
   }
-  added_.Cut(0);
-  added_before_ = 0;
+  AllSent();
   wrote_ = true;
   return std::move(outcome->answers.back());
 }
 
 // Statements before `first` are ours, those before `added` of earlier messages.
-Result<SqlAnswer> SqlRun::Refused(const SqlRefusal& refusal, size_t first, size_t added) {
+Result<SqlAnswer> SqlRun::Refused(SqlRefusal& refusal, size_t first, size_t added) {
+  if (refusal.at < added) {
+    NameAdder(refusal, first);
+    return OfAnotherMessage(Lose(ErrorOfRun(refusal, first)));
+  }
   Error error = ErrorOfRun(refusal, first);
-  if (refusal.at < added || error.code != Code::kInvalid) {
+  if (error.code != Code::kInvalid) {
     return Lose(std::move(error));
   }
   if (IsOfProgram(refusal)) {
@@ -234,8 +280,7 @@ Result<SqlAnswer> SqlRun::Refused(const SqlRefusal& refusal, size_t first, size_
   if (!went || went->refusal) {
     return Lose(went ? SqlError(*went->refusal) : went.error());
   }
-  added_.Cut(0);
-  added_before_ = 0;
+  AllSent();
   wrote_ = false;
   refused_ = error;
   return error;
@@ -264,6 +309,9 @@ Result<SqlOutcome> SqlRun::Commit(std::span<const SqlStatement> first) {
   auto outcome = transaction_->CommitAfter(send);
   if (outcome && outcome->refusal && undo_ && outcome->refusal->at > 0) {
     outcome->refusal->at--;  // as the caller counts them
+  }
+  if (outcome && outcome->refusal) {
+    NameAdder(*outcome->refusal, first.size());
   }
   transaction_.reset();
   lost_ = Error{Code::kFenced, Effect::kNone, "the effects were written before"};

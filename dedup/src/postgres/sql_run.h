@@ -50,6 +50,7 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   void Begin() override;
   Status Keep() override;
   void Undo() override;
+  std::string_view refusal() const override;
   bool Full() const override { return messages_ >= kMostMessages; }
 
   SqlDialect dialect() const override { return SqlDialect::kPostgres; }
@@ -76,8 +77,16 @@ class SqlRun final : public EffectBatch, public SqlEffects {
  private:
   static constexpr size_t kMostMessages = 50;  // with savepoints, in one transaction
   DoneMarkers GrantedMarkers() const;
+  // Whose statements wait: those before `end`, from the end of the one before it.
+  struct Adder {
+    size_t end;
+    std::string_view id;
+    uint32_t attempt;
+  };
+  void NameAdder(SqlRefusal& refusal, size_t first) const;
+  void AllSent();
   Error Lose(Error error);
-  Result<SqlAnswer> Refused(const SqlRefusal& refusal, size_t first, size_t added);
+  Result<SqlAnswer> Refused(SqlRefusal& refusal, size_t first, size_t added);
 
   const std::shared_ptr<SqlClient> client_;
   const std::vector<ClaimRequest> granted_;
@@ -86,6 +95,7 @@ class SqlRun final : public EffectBatch, public SqlEffects {
   std::unique_ptr<SqlTransaction> transaction_;
   AddedStatements added_;         // not sent yet
   size_t added_before_ = 0;       // by messages before the present one
+  std::vector<Adder> adders_;     // of these
   size_t messages_ = 0;           // with a savepoint
   bool wrote_ = false;            // the present message has its savepoint
   bool undo_ = false;             // the last message's writes are still to be taken back

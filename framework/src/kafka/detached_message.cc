@@ -10,9 +10,28 @@ namespace oncemq {
 namespace {
 
 struct HeaderSizes {
+  // No message is as long.
+  static constexpr uint32_t kNull = UINT32_MAX;
   uint32_t name = 0;
   uint32_t value = 0;
 };
+
+// Calls visit(MessageHeader) for each header of a copy, in order.
+template <class Visit>
+void ForEachCopied(std::string_view headers, Visit visit) {
+  while (!headers.empty()) {
+    HeaderSizes sizes;
+    std::memcpy(&sizes, headers.data(), sizeof sizes);
+    headers.remove_prefix(sizeof sizes);
+    MessageHeader header{headers.substr(0, sizes.name), std::nullopt};
+    headers.remove_prefix(sizes.name);
+    if (sizes.value != HeaderSizes::kNull) {
+      header.value = headers.substr(0, sizes.value);
+      headers.remove_prefix(sizes.value);
+    }
+    visit(header);
+  }
+}
 
 // They belong to the message. nullptr: it has none.
 const rd_kafka_headers_t* HeadersOf(const rd_kafka_message_t* message) {
@@ -25,8 +44,8 @@ const rd_kafka_headers_t* HeadersOf(const rd_kafka_message_t* message) {
 
 size_t HeaderBytes(const rd_kafka_headers_t* headers) {
   size_t bytes = 0;
-  ForEachHeader(headers, [&](std::string_view name, std::string_view value) {
-    bytes += sizeof(HeaderSizes) + name.size() + value.size();
+  ForEachHeader(headers, [&](const MessageHeader& header) {
+    bytes += sizeof(HeaderSizes) + header.name.size() + header.value.value_or("").size();
   });
   return bytes;
 }
@@ -49,11 +68,13 @@ DetachedMessage::DetachedMessage(const rd_kafka_message_t* message)
   }
   headers_ = {block_.get() + used_, header_bytes};
   if (headers != nullptr) {
-    ForEachHeader(headers, [this](std::string_view name, std::string_view value) {
-      const HeaderSizes sizes{static_cast<uint32_t>(name.size()),
-                              static_cast<uint32_t>(value.size())};
+    ForEachHeader(headers, [this](const MessageHeader& header) {
+      const std::string_view value = header.value.value_or("");
+      const HeaderSizes sizes{
+          static_cast<uint32_t>(header.name.size()),
+          header.value ? static_cast<uint32_t>(value.size()) : HeaderSizes::kNull};
       Append(&sizes, sizeof sizes);
-      Append(name.data(), name.size());
+      Append(header.name.data(), header.name.size());
       Append(value.data(), value.size());
     });
   }
@@ -71,16 +92,18 @@ std::string_view DetachedMessage::Append(const void* data, size_t size) {
 
 std::optional<std::string_view> DetachedMessage::header(std::string_view name) const {
   std::optional<std::string_view> last;
-  for (std::string_view rest = headers_; !rest.empty();) {
-    HeaderSizes sizes;
-    std::memcpy(&sizes, rest.data(), sizeof sizes);
-    rest.remove_prefix(sizeof sizes);
-    if (rest.substr(0, sizes.name) == name) {
-      last = rest.substr(sizes.name, sizes.value);
+  ForEachCopied(headers_, [&](const MessageHeader& header) {
+    if (header.name == name) {
+      last = header.value.value_or("");
     }
-    rest.remove_prefix(size_t{sizes.name} + sizes.value);
-  }
+  });
   return last;
+}
+
+std::vector<MessageHeader> DetachedMessage::headers() const {
+  std::vector<MessageHeader> all;
+  ForEachCopied(headers_, [&](const MessageHeader& header) { all.push_back(header); });
+  return all;
 }
 
 }  // namespace oncemq

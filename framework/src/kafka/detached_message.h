@@ -16,12 +16,13 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/framework/handler.h"
 
 namespace oncemq {
 
-// Calls visit(name, value) for each header, in order.
+// Calls visit(MessageHeader) for each header, in order.
 template <class Visit>
 void ForEachHeader(const rd_kafka_headers_t* headers, Visit visit) {
   const char* name = nullptr;
@@ -30,8 +31,11 @@ void ForEachHeader(const rd_kafka_headers_t* headers, Visit visit) {
   for (size_t i = 0;
        rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
        i++) {
-    visit(std::string_view(name),
-          std::string_view(value == nullptr ? "" : static_cast<const char*>(value), size));
+    MessageHeader header{name, std::nullopt};
+    if (value != nullptr) {
+      header.value = std::string_view(static_cast<const char*>(value), size);
+    }
+    visit(header);
   }
 }
 
@@ -49,6 +53,7 @@ class DetachedMessage final : public Message {
   std::optional<std::string_view> key() const override { return key_; }
   std::optional<std::string_view> value() const override { return value_; }
   std::optional<std::string_view> header(std::string_view name) const override;
+  std::vector<MessageHeader> headers() const override;
 
   // Of topic, key, value and headers.
   size_t bytes() const { return size_; }

@@ -27,7 +27,10 @@ std::optional<std::string_view> PayloadOf(const rd_kafka_message_t* message) {
 
 class KafkaMessage final : public Message {
  public:
-  void Point(const rd_kafka_message_t* raw) { raw_ = raw; }
+  void Point(rd_kafka_message_t* raw) {
+    raw_ = raw;
+    parsed_.reset();
+  }
 
   std::string_view topic() const override { return rd_kafka_topic_name(raw_->rkt); }
   int32_t partition() const override { return raw_->partition; }
@@ -38,19 +41,37 @@ class KafkaMessage final : public Message {
   }
   std::optional<std::string_view> value() const override { return PayloadOf(raw_); }
   std::optional<std::string_view> header(std::string_view name) const override {
-    rd_kafka_headers_t* headers = nullptr;
     const void* value = nullptr;
     size_t size = 0;
-    if (rd_kafka_message_headers(raw_, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR ||
-        rd_kafka_header_get_last(headers, std::string(name).c_str(), &value, &size) !=
-            RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (!Parse() || rd_kafka_header_get_last(parsed_.get(), std::string(name).c_str(), &value,
+                                             &size) != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return std::nullopt;
     }
     return Bytes(value == nullptr ? "" : value, size);
   }
+  std::vector<MessageHeader> headers() const override {
+    std::vector<MessageHeader> all;
+    if (Parse()) {
+      all.reserve(rd_kafka_header_cnt(parsed_.get()));
+      ForEachHeader(parsed_.get(), [&](const MessageHeader& header) { all.push_back(header); });
+    }
+    return all;
+  }
 
  private:
-  const rd_kafka_message_t* raw_ = nullptr;
+  // False: it has none.
+  bool Parse() const {
+    rd_kafka_headers_t* headers = nullptr;
+    if (!parsed_ && rd_kafka_message_detach_headers(raw_, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      parsed_.reset(headers);
+    }
+    return parsed_ != nullptr;
+  }
+
+  rd_kafka_message_t* raw_ = nullptr;
+  // Ours and not the message's, which waits for its release: of one message at a time. Its bytes
+  // are copies of librdkafka's.
+  mutable HeadersPtr parsed_;
 };
 
 class KafkaView final : public MessageView {

@@ -29,6 +29,7 @@ using ClientPtr = std::unique_ptr<rd_kafka_t, ClientDestroyer>;
 using ConfPtr = std::unique_ptr<rd_kafka_conf_t, DestroyedBy<rd_kafka_conf_destroy>>;
 using QueuePtr = std::unique_ptr<rd_kafka_queue_t, DestroyedBy<rd_kafka_queue_destroy>>;
 using EventPtr = std::unique_ptr<rd_kafka_event_t, DestroyedBy<rd_kafka_event_destroy>>;
+using HeadersPtr = std::unique_ptr<rd_kafka_headers_t, DestroyedBy<rd_kafka_headers_destroy>>;
 using ErrorPtr = std::unique_ptr<rd_kafka_error_t, DestroyedBy<rd_kafka_error_destroy>>;
 using PartitionListPtr = std::unique_ptr<rd_kafka_topic_partition_list_t,
                                          DestroyedBy<rd_kafka_topic_partition_list_destroy>>;

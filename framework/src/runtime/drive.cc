@@ -12,10 +12,12 @@
 namespace oncemq {
 namespace {
 
-Retry RetryThrown(const Message& message, std::string_view what) {
+Retry RetryThrown(const Message& message, const Context& context, std::string_view what) {
   const std::string_view kept = what.substr(0, kLongestRetryReason);
   Log(LogLevel::kWarn, "handler", "the handler threw; the message is retried",
-      {{"topic", message.topic()},
+      {{"id", context.id()},
+       {"attempt", context.attempt()},
+       {"topic", message.topic()},
        {"partition", message.partition()},
        {"offset", message.offset()},
        {"what", kept}});
@@ -45,9 +47,9 @@ Outcome CallHandler(const Handler& handler, const Message& message, Context& con
   try {
     return handler(message, context);
   } catch (const std::exception& error) {
-    return RetryThrown(message, error.what());
+    return RetryThrown(message, context, error.what());
   } catch (...) {
-    return RetryThrown(message, "something that is no std::exception");
+    return RetryThrown(message, context, "something that is no std::exception");
   }
 }
 
@@ -98,9 +100,13 @@ Outcome HandleOne(Job& job, const Handler& handler, const Message& message, Cont
   if (effects == nullptr) {
     return CallUnderLocks(job, handler, message, context);
   }
-  effects->Begin();
+  effects->BeginMessage(context.id(), context.attempt());
   Outcome outcome = CallUnderLocks(job, handler, message, context);
   if (!std::holds_alternative<Done>(outcome)) {
+    // A message that waits says why, also where its handler does not.
+    if (auto* const retry = std::get_if<Retry>(&outcome); retry != nullptr && retry->why.empty()) {
+      retry->why = effects->refusal().substr(0, kLongestRetryReason);
+    }
     effects->Undo();
     return outcome;
   }

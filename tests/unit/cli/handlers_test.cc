@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "oncemq/base/bytes.h"
 #include "service_commands.h"
@@ -26,6 +27,7 @@ class PrintedMessage final : public Message {
   std::optional<std::string_view> key() const override { return {}; }
   std::optional<std::string_view> value() const override { return {}; }
   std::optional<std::string_view> header(std::string_view) const override { return {}; }
+  std::vector<MessageHeader> headers() const override { return {}; }
 };
 
 TEST(PrintHandler, SaysThatACallIsUncertain) {

@@ -33,6 +33,16 @@ TEST(ExampleService, HelloIsAcceptedWithNothingExported) {
   EXPECT_EQ(LevelOf(*options), Level::kOpaque);
 }
 
+#ifdef ONCEMQ_WITH_POSTGRES
+TEST(ExampleService, AtomicSqlIsAcceptedWithItsDatabase) {
+  const auto options = ParsedExample(
+      "atomic_sql", {{"PWD", "/home/me/oncemq"}, {"PAYMENTS_DB", "postgres://u@h/d"}});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(LevelOf(*options), Level::kAtomic);
+  EXPECT_EQ(options->runtime.journal, "/home/me/oncemq/build/atomic_sql.refused");
+}
+#endif
+
 #ifdef ONCEMQ_WITH_ROCKSDB
 TEST(ExampleService, GuardedSqlKeepsItsFilesInTheFolderThatItIsStartedIn) {
   const auto options = ParsedExample("guarded_sql", {{"PWD", "/home/me/oncemq"}});
@@ -41,6 +51,23 @@ TEST(ExampleService, GuardedSqlKeepsItsFilesInTheFolderThatItIsStartedIn) {
   EXPECT_EQ(LevelOf(*options), Level::kGuarded);
   EXPECT_EQ(options->local.directory, "/home/me/oncemq/build/guarded_sql/window");
   EXPECT_EQ(options->runtime.journal, "/home/me/oncemq/build/guarded_sql.refused");
+}
+
+// A reader copies it: it is the code that is compiled and tested.
+TEST(FirstPage, ItsHandlerIsThatOfTheExample) {
+  const auto text = [](const char* file) {
+    std::ostringstream all;
+    all << std::ifstream(std::string(ONCEMQ_SOURCE_DIR "/") + file).rdbuf();
+    return all.str();
+  };
+  const std::string page = text("README.md");
+  const std::string fence = "```cpp\n";
+  const size_t begin = page.find(fence);
+  ASSERT_NE(begin, page.npos);
+  const size_t code = begin + fence.size();
+  const std::string handler = page.substr(code, page.find("```", code) - code);
+  EXPECT_NE(handler.find("context.sql()"), handler.npos);
+  EXPECT_NE(text("examples/atomic_sql/main.cc").find(handler), std::string::npos) << handler;
 }
 
 TEST(FirstService, IsAcceptedWithWhatTheReaderHasExported) {

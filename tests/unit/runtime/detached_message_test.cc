@@ -22,6 +22,8 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr char kPlace[] = "topic";
@@ -44,6 +46,7 @@ class DetachedMessages : public ::testing::Test {
     Send({.key = "k", .value = "v", .headers = {{"message-id", "pay-1"}}});
     Send({.key = "", .value = "", .headers = {{"message-id", kLongId}}});
     Send({.headers = {{"message-id", "pay-3"}, {"h", "first"}, {"h", "last"}, {"empty", ""}}});
+    Send({.headers = {{"h", "1"}, {"message-id", "pay-4"}, {"h", std::nullopt}, {"", "\xff"}}});
     Send({.key = std::string_view("a\0b", 3), .value = std::string_view("\0", 1)});
     Send({.key = "k", .value = "v", .timestamp_ms = 1'600'000'000'000});
   }
@@ -87,6 +90,9 @@ class DetachedMessages : public ::testing::Test {
     for (const char* name : {"message-id", "h", "empty", "other", ""}) {
       text += ", " + or_none(message.header(name));
     }
+    for (const MessageHeader& header : message.headers()) {
+      text += "; " + std::string(header.name) + " = " + or_none(header.value);
+    }
     return text;
   }
 
@@ -125,6 +131,35 @@ TEST_P(DetachedForms, ACopyIsTheSameToItsHandlerAndOutlivesTheClient) {
     reader.Release(copies[i].message);
   }
   EXPECT_EQ(reader.copies(), 0u);
+}
+
+TEST_F(DetachedMessages, HeadersAreAllInOrderAndNullIsNotEmpty) {
+  const std::string_view binary("a\0\xff", 3);
+  Send({.headers = {{"h", "first"}, {"bytes", binary}, {"h", ""}, {"h", std::nullopt}}});
+  Send({.value = "without"});
+  MessageReader reader(RuntimeOptions{}, {.window = false});
+  const auto view = reader.NewView();
+  ReadAll(reader);
+  const auto all = ElementsAre(MessageHeader{"h", "first"}, MessageHeader{"bytes", binary},
+                               MessageHeader{"h", ""}, MessageHeader{"h", std::nullopt});
+  for (const bool copied : {false, true}) {
+    for (Arrival& arrival : arrivals_) {
+      if (copied) {
+        LeftBehind copy{0, arrival.message, arrival.id, 0};
+        reader.Detach(copy);
+        arrival.message = copy.message;
+      }
+    }
+    const Message& with = view->Show(arrivals_[0].message);
+    EXPECT_THAT(with.headers(), all) << copied;
+    EXPECT_THAT(with.headers(), all) << "asked twice";
+    EXPECT_EQ(with.header("h"), "") << "null, and the last one";
+    EXPECT_THAT(view->Show(arrivals_[1].message).headers(), IsEmpty()) << copied;
+    EXPECT_THAT(view->Show(arrivals_[0].message).headers(), all) << "shown again";
+  }
+  for (const Arrival& arrival : arrivals_) {
+    reader.Release(arrival.message);
+  }
 }
 
 TEST_F(DetachedMessages, KeyValueAndHeadersCountBeforeAndAfter) {

@@ -3,12 +3,51 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "scripted_source.h"
+#include "support/log_file.h"
 
 namespace oncemq::testing {
 namespace {
+
+// Grants all, and refuses what handlers write.
+class RefusingWindow final : public Window {
+ public:
+  const WindowCapabilities& capabilities() const override { return capabilities_; }
+  Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor + 1; }
+  Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {
+    for (ClaimAnswer& answer : answers) {
+      answer.answer = Answer::kGranted;
+    }
+    return {};
+  }
+  Status Complete(std::span<const CompleteRequest>, std::span<Change>) override { return {}; }
+  Status Release(std::span<const ReleaseRequest>, std::span<Change> changes) override {
+    std::fill(changes.begin(), changes.end(), Change::kMade);
+    return {};
+  }
+  Status Park(std::span<const ParkRequest>, std::span<Change>) override { return {}; }
+  Status Renew(std::span<const RenewRequest>, std::span<Change>) override { return {}; }
+  Status Restore(std::span<const RestoreRequest>, std::span<Change>) override { return {}; }
+  Status Peek(std::span<const std::string_view>, std::span<MarkerView>) override { return {}; }
+  Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t, int32_t,
+                                                  std::span<const ClaimRequest>) override {
+    struct Refused final : EffectBatch {
+      void Begin() override {}
+      Status Keep() override { return Error{Code::kUnavailable, Effect::kNone, "refused"}; }
+      void Undo() override {}
+      std::string_view refusal() const override { return "refused"; }
+    };
+    return std::unique_ptr<EffectBatch>(std::make_unique<Refused>());
+  }
+
+ private:
+  WindowCapabilities capabilities_;
+};
 
 TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   const auto wake = *Wake::Open();
@@ -64,6 +103,58 @@ TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kRetry);
   EXPECT_EQ(job.machine.settlements()[0].text, "no connection");
   EXPECT_EQ(job.machine.settlements()[1].text, "something that is no std::exception");
+}
+
+TEST(Drive, ARetryWithoutAReasonHasThatOfTheRefusedEffect) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(RunPolicy{.level = Level::kAtomic}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.run.safe_until = BootTime::max();
+  const Script::Record record;
+  const std::string ids[] = {"0", "1", "2"};
+  for (uint32_t i = 0; i < 3; i++) {
+    RunItem item;
+    item.slot = item.lane = i;
+    item.id = ids[i];
+    item.message = const_cast<void*>(static_cast<const void*>(&record));
+    job.run.items.push_back(item);
+  }
+  RefusingWindow window;
+  StoreErrors errors;
+  const Handler handler = [](const Message&, Context& context) -> Outcome {
+    return context.id() == "0"   ? Outcome(Retry{})
+           : context.id() == "1" ? Outcome(Retry{.why = "mine"})
+                                 : Outcome(Done{});
+  };
+  ASSERT_EQ(DriveRun(job, handler, {&window, nullptr, &clock, &errors}), Driven::kSettled);
+  EXPECT_EQ(job.machine.settlements()[0].text, "refused");
+  EXPECT_EQ(job.machine.settlements()[1].text, "mine");
+  EXPECT_EQ(job.machine.settlements()[2].text, "refused");
+}
+
+TEST(Drive, AnExceptionIsLoggedWithTheIdAndTheAttemptOfItsMessage) {
+  const auto wake = *Wake::Open();
+  Script script(*wake);
+  ScriptedSource source(script);
+  Job job(RunPolicy{.window = false}, TokenSource(1), source.NewView());
+  ManualClock clock;
+  job.run.safe_until = BootTime::max();
+  const Script::Record record;
+  RunItem item;
+  item.id = "pay-7";
+  item.message = const_cast<void*>(static_cast<const void*>(&record));
+  job.run.items.push_back(item);
+  StoreErrors errors;
+  const Handler throws = [](const Message&, Context&) -> Outcome {
+    throw std::runtime_error("no connection");
+  };
+  LogFile log;
+  ASSERT_EQ(DriveRun(job, throws, {nullptr, nullptr, &clock, &errors}), Driven::kSettled);
+  const std::string text = log.End();
+  EXPECT_NE(text.find("the handler threw"), text.npos) << text;
+  EXPECT_NE(text.find(R"("id":"pay-7","attempt":1,)"), text.npos) << text;
 }
 
 }  // namespace

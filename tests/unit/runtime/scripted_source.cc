@@ -14,7 +14,7 @@ class RecordMessage final : public Message {
  public:
   template <class R>
   void Point(const R& record) {
-    id_ = record.id;
+    value_ = record.payload.empty() ? record.id : record.payload;
     key_ = record.key;
     partition_ = static_cast<int32_t>(record.partition);
     offset_ = record.offset;
@@ -24,11 +24,12 @@ class RecordMessage final : public Message {
   int64_t offset() const override { return offset_; }
   int64_t timestamp_ms() const override { return -1; }
   std::optional<std::string_view> key() const override { return key_; }
-  std::optional<std::string_view> value() const override { return id_; }
+  std::optional<std::string_view> value() const override { return value_; }
   std::optional<std::string_view> header(std::string_view) const override { return std::nullopt; }
+  std::vector<MessageHeader> headers() const override { return {}; }
 
  private:
-  std::string_view id_;
+  std::string_view value_;
   std::string_view key_;
   int32_t partition_ = 0;
   int64_t offset_ = 0;

@@ -67,11 +67,19 @@ class EffectBatch {
   virtual ~EffectBatch() = default;
   // The window that made it, and the only one that takes it; nullptr: no window does.
   const Window* window() const { return window_; }
-  virtual void Begin() = 0;  // a message
+  // A message begins, in this attempt of its handler. A later refusal names both.
+  void BeginMessage(std::string_view id, uint32_t attempt) {
+    id_ = id;
+    attempt_ = attempt;
+    Begin();
+  }
+  virtual void Begin() = 0;  // the same, without a name
   // It is done. Failure: something that it wrote was refused, and the handler did not notice;
   // nothing of it stays.
   virtual Status Keep() = 0;
   virtual void Undo() = 0;  // it is not done: nothing of it stays
+  // Why Keep() would fail; empty: nothing was refused so far. Valid until the next call.
+  virtual std::string_view refusal() const { return {}; }
   // It takes no further message.
   virtual bool Full() const { return false; }
   // Where handlers write; nullptr: the window has no such place.
@@ -80,9 +88,14 @@ class EffectBatch {
 
  protected:
   explicit EffectBatch(const Window* window = nullptr) : window_(window) {}
+  // Of the present message.
+  std::string_view id() const { return id_; }
+  uint32_t attempt() const { return attempt_; }
 
  private:
   const Window* window_;
+  std::string_view id_;
+  uint32_t attempt_ = 0;
 };
 
 }  // namespace oncemq

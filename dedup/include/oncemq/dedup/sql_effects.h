@@ -5,8 +5,8 @@
 //   Outcome OnTransfer(const Message& message, Context& context) {
 //     const Transfer transfer = Read(message);  // yours
 //     const auto moved = context.sql()->Run({
-//         "UPDATE accounts SET balance = balance - $1 WHERE name = convert_from($2, 'UTF8')",
-//         {transfer.cents, std::string_view(transfer.from)}});
+//         "UPDATE accounts SET balance = balance - $1 WHERE name = $2",
+//         {transfer.cents, SqlText{transfer.from}}});
 //     if (!moved && moved.error().code == Code::kInvalid) return Reject{moved.error().message};
 //     if (!moved) return Retry{};
 //     return Done{};
@@ -21,13 +21,14 @@
 // something else in between hold up others; after `idle` (PostgresWindowOptions) the server ends
 // the transaction.
 //
-// Failure: kInvalid: the database refuses the statement for its content (a constraint, a value, an
-// error that a function raises), so repeating it does not help. kInternal: the statement does not
-// fit the database (class 42 of SQLSTATE: no such table, no right, text = bytea), or begins or ends
-// a transaction. That says nothing of the message: answer Retry, and it waits for the remedy.
-// kFenced: another process is at work on an id of the run, or has finished it. kUnavailable,
-// kTimeout: the transaction is gone. After any failure the message cannot be Done; answer Reject
-// to kInvalid alone, else Retry.
+// Failure: kInvalid: the database refuses the statement for its content (a constraint, a value,
+// text that is no UTF-8, an error that a function raises), so repeating it does not help.
+// kInternal: the statement does not fit the database (class 42 of SQLSTATE: no such table, no
+// right, text = bytea), or begins or ends a transaction. That says nothing of the message: answer
+// Retry, and it waits for the remedy. kFenced: another process is at work on an id of the run, or
+// has finished it. kUnavailable, kTimeout: the transaction is gone, or a statement that an earlier
+// message of the run added is refused: the text names that message, and the run comes again. After
+// any failure the message cannot be Done; answer Reject to kInvalid alone, else Retry.
 //
 // Thread safety: none; belongs to the handler's call.
 #pragma once

@@ -27,6 +27,13 @@
 
 namespace oncemq {
 
+// A null value is no value; an empty one is a value without bytes.
+struct MessageHeader {
+  std::string_view name;
+  std::optional<std::string_view> value;
+  bool operator==(const MessageHeader&) const = default;
+};
+
 // A record as it arrived. A view: everything it hands out is valid until the handler returns.
 //
 // Thread safety: none; belongs to the handler's call.
@@ -40,7 +47,10 @@ class Message {
       const = 0;  // nothing: no key, which is not an empty one
   virtual std::optional<std::string_view> value() const = 0;  // nothing: a tombstone
   virtual std::optional<std::string_view> header(
-      std::string_view name) const = 0;  // the last one of that name
+      std::string_view name) const = 0;  // the last one of that name; a null value is empty here
+  // All of them, in the order of the record, also several of one name. Values are any bytes.
+  // Headers are read when a handler asks for them; a handler that does not ask pays nothing.
+  virtual std::vector<MessageHeader> headers() const = 0;
 
  protected:
   ~Message() = default;

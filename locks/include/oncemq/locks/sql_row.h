@@ -27,10 +27,6 @@
 
 namespace oncemq {
 
-// UTF-8 for a column of text: PostgreSQL tells text from bytes.
-struct SqlText {
-  std::string_view utf8;
-};
 // Whole numbers, bytes (bytea, VARBINARY, BLOB), text. Columns of other types take a statement of
 // your own.
 using SqlColumnValue = std::variant<int64_t, std::string_view, SqlText>;

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ namespace oncemq {
 // synchronous_commit too.
 Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times = {},
                                                 size_t max_connections = 16);
+
+// Why PostgreSQL cannot be sent these values: a SqlText has a byte 0. A statement with such a value
+// is not sent; it costs its connection, so a caller with a transaction asks here first.
+std::optional<Error> UnfitForPostgres(const SqlStatement& statement);
 
 // Hears what is notified on one channel, on a thread of its own, and connects again as long as it
 // lives. What is notified while it is not connected, it does not hear.

@@ -3,6 +3,7 @@
 // sessions, and a user's own connection or transaction becomes one by an adapter of a few lines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,9 +21,16 @@ enum class SqlDialect : unsigned char { kPostgres, kMariadb };
 // Arrays, for PostgreSQL only (bigint[], bytea[]): unnest() makes rows of them.
 using SqlNumbers = std::span<const int64_t>;
 using SqlTexts = std::span<const std::string_view>;
-// A whole number (bigint), or bytes (bytea, VARBINARY, BLOB), or an array of them. PostgreSQL does
-// not compare bytes with text: for a column of text say convert_from($1, 'UTF8').
-using SqlValue = std::variant<int64_t, std::string_view, SqlNumbers, SqlTexts>;
+// UTF-8. The database reads it as the type that its place wants, without a cast: text, numeric,
+// timestamptz, json, uuid and so on. A place that says no type wants one: $1::numeric.
+struct SqlText {
+  std::string_view utf8;
+};
+// NULL (nullptr), a bool, a whole number (bigint), text, bytes (bytea, VARBINARY, BLOB), or an
+// array. A std::string_view is bytes: PostgreSQL does not compare them with text. PostgreSQL has no
+// text with a byte 0, so such a SqlText is kInvalid there.
+using SqlValue =
+    std::variant<int64_t, std::string_view, SqlNumbers, SqlTexts, SqlText, bool, std::nullptr_t>;
 
 // Values never stand in the text: it has $1, $2 for them in PostgreSQL, ? in MariaDB.
 struct SqlStatement {
@@ -30,7 +38,8 @@ struct SqlStatement {
   std::vector<SqlValue> values = {};
 };
 
-// None is NULL. Numbers are decimal digits, bytes are themselves.
+// None is NULL. Numbers are decimal digits, bytes are themselves, all else is the database's text:
+// a bool is t or f in PostgreSQL, 1 or 0 in MariaDB.
 using SqlCell = std::optional<std::string>;
 using SqlRow = std::vector<SqlCell>;
 
