@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <list>
 #include <set>
 #include <span>
 #include <string>
@@ -71,6 +72,7 @@ class MarkerEngine {
     Marker& marker = *markers_.Insert(at.hash, at.id);
     marker = kept;
     parked_ += marker.state == MarkerState::kParked ? 1 : 0;
+    List(at, marker);
   }
 
   // An earlier process has finished the id after all. A claim of this process stays.
@@ -97,6 +99,9 @@ class MarkerEngine {
           markers_.Find(at.hash, at.id, at.within) == nullptr) {
         fresh.emplace(request.id, at.hash);
       }
+    }
+    while (open() + fresh.size() > limits_.max_open && !failed_.empty()) {
+      DropOldestFailed();
     }
     if (open() + fresh.size() <= limits_.max_open || ONCEMQ_MUTANT("max-open-not-kept")) {
       return {};
@@ -214,6 +219,7 @@ class MarkerEngine {
       markers_.Erase(at.hash, marker);
     } else if (released == MarkerRules::Released::kKept) {
       finished_.Keep(at, *marker);
+      List(at, *marker);
     }
   }
 
@@ -282,7 +288,44 @@ class MarkerEngine {
   size_t parked() const { return parked_; }
 
  private:
+  static constexpr size_t kMostFailed = 65'536;
+  struct FailedId {
+    std::string id;
+    uint64_t hash = 0;
+    bool within = false;
+    Coordinates at;
+  };
+
   static Change Made(bool made) { return made ? Change::kMade : Change::kFenced; }
+
+  // So that the counts of failed attempts have a bound: nothing says of an id that is never
+  // delivered again that it is over.
+  void List(const Found& at, Marker& marker) {
+    if (!marker.only_counts() || marker.listed) {
+      return;
+    }
+    marker.listed = true;
+    failed_.push_back({std::string(at.id), at.hash, at.within != nullptr, marker.at});
+    if (failed_.size() > kMostFailed) {
+      DropOldestFailed();
+    }
+  }
+
+  // Or only its entry, where the id is held again or finished.
+  void DropOldestFailed() {
+    const FailedId oldest = std::move(failed_.front());
+    failed_.pop_front();
+    const Found at{oldest.id, oldest.hash, 0, oldest.within ? &oldest.at : nullptr};
+    Marker* marker = markers_.Find(at.hash, at.id, at.within);
+    if (marker == nullptr) {
+      return;
+    }
+    marker->listed = false;
+    if (marker->only_counts()) {
+      finished_.Forget(at, *marker);
+      markers_.Erase(at.hash, marker);
+    }
+  }
 
   void Finish(const Found& at, Marker& marker, Finishing finishing) {
     finishing.fingerprint = marker.fingerprint;
@@ -294,8 +337,9 @@ class MarkerEngine {
   const MarkerRules rules_;
   const MarkerLimits limits_;
   Finished& finished_;
-  MarkerTable markers_;  // an id is here or finished, never both
-  size_t parked_ = 0;    // of these; they stay
+  MarkerTable markers_;         // an id is here or finished, never both
+  size_t parked_ = 0;           // of these; they stay
+  std::list<FailedId> failed_;  // the oldest first; some are held again or gone
   Owners owners_;
   BootTime now_;
 };

@@ -171,11 +171,25 @@ MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest&
   // claim.
   const bool uncertain =
       request.uncertain || (marker.uncertain && !ONCEMQ_MUTANT("release-clears-uncertain"));
-  if (!uncertain || ONCEMQ_MUTANT("uncertain-release-is-plain")) {
+  // A handler that was not called, or did nothing, has spent no attempt. Once: a release may be
+  // repeated.
+  const bool spent = request.uncertain || request.failed;
+  if (marker.held && !spent && marker.attempt > 0) {
+    marker.attempt--;
+  }
+  bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
+  if (ONCEMQ_MUTANT("failed-attempt-forgotten")) {
+    counts = false;
+  }
+  if ((!uncertain && !counts) || ONCEMQ_MUTANT("uncertain-release-is-plain")) {
     return Released::kErase;
   }
-  marker.uncertain = true;
   marker.held = false;
+  marker.uncertain = uncertain;
+  if (!uncertain) {  // of no effect there is nothing to know
+    marker.fingerprint = 0;
+    marker.cut = false;
+  }
   return Released::kKept;
 }
 

@@ -30,10 +30,14 @@ struct Marker {
   uint32_t attempt = 0;
   uint32_t fingerprint = 0;
   MarkerState state = MarkerState::kOpen;
-  bool held = true;        // false: released as uncertain, the next claim gets it
+  bool held = true;        // false: released, the next claim gets it
   bool uncertain = false;  // an earlier attempt may have had its effect
   bool stored = false;     // it has a row of its own in the window's store
   bool cut = false;        // MarkerRules::CutToClock() has made up for its partition's next owner
+  bool listed = false;     // MarkerEngine lists it among the failed ones
+
+  // Nobody holds it, and nothing rests on it: it only counts attempts that have failed.
+  bool only_counts() const { return state == MarkerState::kOpen && !held && !uncertain; }
 };
 
 // `within` as in Found: nullptr is any partition.

@@ -4,9 +4,11 @@
 // Its window lives and dies with it, or lies on the disk below DIR: of a WINDOW that ends with
 // "-apart" below a directory of its own, as on a host of its own; "opaque-redis": in the Redis at
 // ONCEMQ_REDIS_URL, with ids that partitions own; "opaque-redis-crossing": there, with ids that
-// cross; "opaque-postgres": in the PostgreSQL at ONCEMQ_POSTGRES_URL. SIGUSR1: the next call of its
-// handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in order, and ends with 0
-// when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before its effect.
+// cross; "opaque-postgres", "guarded-postgres": in the PostgreSQL at ONCEMQ_POSTGRES_URL. SIGUSR1:
+// the next call of its handler hangs before its effect; SIGUSR2: after it. SIGTERM: leaves in
+// order, and ends with 0 when its verdict adds up. ONCEMQ_HANGS_AT: the id whose call hangs before
+// its effect.
+// ONCEMQ_RETRIES_AT: the id whose handler asks for another attempt each time.
 // ONCEMQ_SESSION_MS: its session, which is what its death costs the group (4,000).
 #include <unistd.h>
 
@@ -52,9 +54,10 @@ std::unique_ptr<Window> OpenWindow(const std::string& kind, const std::filesyste
   }
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
-  if (kind == "opaque-postgres") {
+  if (kind == "opaque-postgres" || kind == "guarded-postgres") {
+    const Level level = kind == "opaque-postgres" ? Level::kOpaque : Level::kGuarded;
     return *OpenPostgresWindow(std::getenv("ONCEMQ_POSTGRES_URL"),
-                               {.scope = group, .level = Level::kOpaque, .times = kQuick});
+                               {.scope = group, .level = level, .times = kQuick});
   }
 #endif
   return OpenTestWindow(kind, dir);
@@ -67,6 +70,7 @@ class CrashMember {
       : number_(number),
         blind_(blind),
         hangs_at_(NumberOf("ONCEMQ_HANGS_AT", -1)),
+        retries_at_(NumberOf("ONCEMQ_RETRIES_AT", -1)),
         target_(dir / "target"),
         calls_(dir / "calls") {}
 
@@ -81,6 +85,9 @@ class CrashMember {
     const Hang hang = call.id == hangs_at_ ? Hang::kBeforeTheEffect : hang_.exchange(Hang::kNot);
     if (hang == Hang::kBeforeTheEffect) {
       HangForEver(call);
+    }
+    if (call.id == retries_at_) {
+      return Retry{.after = milliseconds(20)};
     }
     if (Effects* const effects = context.effects(); effects != nullptr) {
       if (!StoreLedgerRow(*effects, call.id, *message.key())) {
@@ -130,6 +137,7 @@ class CrashMember {
   const uint32_t number_;
   const bool blind_;
   const int64_t hangs_at_;
+  const int64_t retries_at_;
   GuardedTarget target_;
   CallLog calls_;
   std::atomic<Hang> hang_{Hang::kNot};

@@ -150,9 +150,13 @@ Status ReferenceWindow::Release(std::span<const ReleaseRequest> requests,
     const bool mine = marker.state == MarkerState::kOpen && marker.token == requests[i].token;
     answers[i] = Made(mine);
     if (mine) {
+      const bool spent = requests[i].uncertain || requests[i].failed;
+      marker.attempt -= marker.held && !spent ? 1 : 0;
       marker.uncertain |= requests[i].uncertain;
       marker.held = false;
-      marker.state = marker.uncertain ? MarkerState::kOpen : MarkerState::kNone;
+      marker.fingerprint = marker.uncertain ? marker.fingerprint : 0;
+      const bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
+      marker.state = marker.uncertain || counts ? MarkerState::kOpen : MarkerState::kNone;
     }
   }
   return {};

@@ -120,9 +120,14 @@ Change WindowModel::Release(const ReleaseRequest& request) {
   if (open == nullptr) {
     return Change::kFenced;
   }
-  if (request.uncertain || open->uncertain) {
-    open->uncertain = true;
+  if (open->held && !request.uncertain && !request.failed) {
+    open->attempt--;
+  }
+  open->uncertain = open->uncertain || request.uncertain;
+  const bool counts = open->attempt > 0 && open->at.partition != kNoPartition;
+  if (open->uncertain || counts) {
     open->held = false;
+    open->fingerprint = open->uncertain ? open->fingerprint : 0;
   } else {
     markers_.erase(std::string(request.id));
   }

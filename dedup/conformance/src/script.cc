@@ -162,8 +162,8 @@ class Player {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s), Pick(kResults, s.number)};
   }
   ReleaseRequest ReleaseOf(const Step& s) const {
-    return {Pick(kIds, s.id), Pick(kTokens, s.token),
-            s.kind % Step::kKinds == Step::kReleaseAsUncertain, PlaceOf(s)};
+    const bool uncertain = s.kind % Step::kKinds == Step::kReleaseAsUncertain;
+    return {Pick(kIds, s.id), Pick(kTokens, s.token), uncertain, PlaceOf(s), s.number % 2 == 1};
   }
   ParkRequest ParkOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), s.number % 2u + 1, PlaceOf(s)};

@@ -34,7 +34,8 @@ struct Step {
   uint8_t at = 0;
   uint8_t own = 0;          // none, the partition's own one, or an earlier one
   uint8_t fingerprint = 0;  // not taken, or one of two
-  // Of a park entry, a result or a time; a claim with 3 of 4 takes nothing uncertain.
+  // Of a park entry, a result or a time; a claim with 3 of 4 takes nothing uncertain, a release
+  // with an odd one has failed.
   uint8_t number = 0;
   bool joins = false;  // the batch of the step before, if that is of the same kind
 };

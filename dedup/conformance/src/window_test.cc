@@ -116,6 +116,10 @@ Change WindowTest::Release(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at});
 }
 
+Change WindowTest::ReleaseAsFailed(const Attempt& a) {
+  return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, false, a.at, true});
+}
+
 Change WindowTest::ReleaseAsUncertain(const Attempt& a) {
   return One(*window_, &Window::Release, ReleaseRequest{a.id, a.token, true, a.at});
 }

@@ -133,6 +133,7 @@ class WindowTest : public ::testing::Test {
   ClaimAnswer Claim(const Attempt& attempt);
   Change Complete(const Attempt& attempt, std::string_view result = {}, milliseconds keep = {});
   Change Release(const Attempt& attempt);
+  Change ReleaseAsFailed(const Attempt& a);
   Change ReleaseAsUncertain(const Attempt& attempt);
   Change Park(const Attempt& attempt, uint64_t entry);
   Change Renew(const Attempt& attempt, milliseconds lease = {});

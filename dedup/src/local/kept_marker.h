@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of a marker that does not age and must outlive the process: parked, or open at the opaque
-// level. Its key is the id. Decoding is total.
+// The row of a marker that does not age and must outlive the process: parked, open at the opaque
+// level, or with a count of failed attempts. Its key is the id. Decoding is total.
 //
 // Thread safety: none needed, values.
 #pragma once

@@ -90,13 +90,18 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
 }
 
 void LocalWindow::Finished::Keep(const Found& at, Marker& marker) {
-  // A claim at the guarded level may be forgotten: the target knows what it did.
-  if (marker.state == MarkerState::kOpen && !marker.uncertain && !keep_open_) {
+  const bool outlives = marker.state != MarkerState::kOpen || marker.uncertain || keep_open_;
+  // A claim at the guarded level may be forgotten: the target knows what it did. But for the count,
+  // once an attempt has failed.
+  if (!outlives && marker.held && !marker.stored) {
     return;
   }
+  Marker row = marker;
+  row.held = marker.held && outlives;
   marker.stored = true;
-  batch_.Put(kKept, at.id, EncodeKept(marker));
-  changed_ = kept_ = true;
+  batch_.Put(kKept, at.id, EncodeKept(row));
+  changed_ = true;
+  kept_ = kept_ || outlives;
 }
 
 void LocalWindow::Finished::Forget(const Found& at, const Marker& marker) {

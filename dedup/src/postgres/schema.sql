@@ -77,9 +77,9 @@ CREATE TABLE IF NOT EXISTS @schema@.window_uncertain (
 );
 
 -- One row for each id. state: 1 open, 2 done, 3 parked, 4 handed on. flags: 1 held, 2 uncertain,
--- 4 cut (MarkerRules::CutToClock()). `ends`: of a lease; or of a
--- done id without a partition (part -1), which is unknown from then on. No index on anything that
--- changes, so an update stays within its page.
+-- 4 cut (MarkerRules::CutToClock()); an open one without flags only counts failed attempts. `ends`:
+-- of a lease; or of a done id without a partition (part -1), which is unknown from then on. No index
+-- on anything that changes, so an update stays within its page.
 CREATE TABLE IF NOT EXISTS @schema@.window_ids (
   scope int NOT NULL,
   id bytea NOT NULL,

@@ -339,10 +339,12 @@ WITH step AS (
   FROM @schema@.window_scopes
   WHERE scope = $1 AND swept IS NOT NULL FOR UPDATE SKIP LOCKED
 ), gone AS (
+  -- And open ones without flags, which only count attempts that have failed.
   DELETE FROM @schema@.window_ids AS m USING @schema@.window_partitions AS p
   WHERE m.ctid >= ('(' || (SELECT swept FROM step) || ',0)')::tid
     AND m.ctid < ('(' || (SELECT swept + $2 FROM step) || ',0)')::tid
-    AND m.scope = $1 AND m.state = 2 AND m.filed < (SELECT below FROM step)
+    AND m.scope = $1 AND (m.state = 2 OR (m.state = 1 AND m.flags IS NULL))
+    AND m.filed < (SELECT below FROM step)
     AND p.scope = m.scope AND p.source = m.source AND p.part = m.part AND m.off < p.frontier
   RETURNING 1
 ), alone AS (

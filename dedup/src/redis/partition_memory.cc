@@ -88,7 +88,7 @@ void PartitionMemory::Finished::Seen(const Found& at, const Record& done, LogTim
 }
 
 void PartitionMemory::Finished::Keep(const Found& at, Marker& marker) {
-  if (Outlives(marker)) {
+  if (Outlives(marker) || !marker.held || marker.stored) {  // the last two: counts of attempts
     marker.stored = true;
     kept_[std::string(at.id)] = MarkerBytes(marker, kNoLogTime);
   }

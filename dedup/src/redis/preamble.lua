@@ -18,8 +18,9 @@
 --   l:<partition>      stream: finished ids of a partition that owns them (owned_ids.h)
 --   k:<partition>      hash: digest -> marker of a parked or handed id of such a partition, or of a
 --                      doubt
---   i:<digest>         string: an open, parked or handed id, without a TTL (rule 25); or a
---                      finished id without a partition, which has one
+--   i:<digest>         string: an open, parked or handed id, without a TTL (rule 25); or, with
+--                      one, a finished id without a partition, or a count of failed attempts: an
+--                      open marker without flags
 --   s                  hash: slice -> generation:bits:next bucket to drop
 --   d:<slice>:<bucket> hash: digest -> record of a finished id
 --   r:<slice>:<bucket> hash: digest -> its result

@@ -113,7 +113,8 @@ void RedisWindow::Offer(const Request& request, const Belief& belief,
       arguments.Number(LuaOffset(request.at.offset));
     }
   } else if constexpr (std::is_same_v<Request, ReleaseRequest>) {
-    arguments.Keep(request.uncertain ? "" : RedisIds::TokenBytes(request.token));
+    const bool kept = request.uncertain || request.failed;
+    arguments.Keep(kept ? "" : RedisIds::TokenBytes(request.token));
     for (int i = 0; i < 6; i++) {
       arguments.Add("");
     }

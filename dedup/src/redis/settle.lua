@@ -14,7 +14,10 @@ for i, digest in ipairs(digests) do
   local token, flags = ARGV[at + 1], ARGV[at + 2]
   local marker, slice, record = markers[i], nil, nil
   local mine = marker and token ~= '' and marker:byte() == 1 and marker:sub(3, 18) == token
-  if mine and flags == '' and marker:byte(2) >= 2 then mine = false end  -- uncertain: the judge's
+  -- A release of an uncertain claim, or of a later attempt than the first, is the judge's.
+  if mine and flags == '' and (marker:byte(2) ~= 1 or marker:sub(47, 50) ~= '\0\0\0\1') then
+    mine = false
+  end
   if mine then
     local whole = flags .. marker:sub(19, 22) .. ARGV[at + 3]
     local kept = flags ~= '' and ARGV[at + 6] == ''
@@ -31,7 +34,7 @@ for i, digest in ipairs(digests) do
            ARGV[at + 7])
     end
     if not kept then gone[#gone + 1] = base .. 'i:' .. digest end
-    open = open - 1
+    open = open - (marker:byte(2) > 0 and 1 or 0)
     parts[#parts + 1] = '\3'
   else
     if not marker then slice, record = find(digest) end

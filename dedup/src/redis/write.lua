@@ -15,6 +15,11 @@ local first, digests = 7 + 2 * partitions, {}
 for i = first, #ARGV, 10 do digests[#digests + 1] = ARGV[i] end
 local markers = markers_of(digests)
 if not markers then return strange() end
+-- A marker without flags is held by nobody: it only counts attempts that have failed, and goes with
+-- its TTL.
+local function is_open(marker) return marker:byte() == 1 and marker:byte(2) > 0 end
+local function is_count(marker) return marker:byte() == 1 and marker:byte(2) == 0 end
+local counts_for = text(math.max(kept or 604800000, 1))
 local written, changed = {}, false
 for i, digest in ipairs(digests) do
   local at = first + 10 * (i - 1)
@@ -33,13 +38,15 @@ for i, digest in ipairs(digests) do
     elseif record ~= '' then
       file(digest, record, tonumber(ARGV[at + 6]), ARGV[at + 7], ARGV[at + 8], ARGV[at + 9])
     end
-    if marker ~= '' then
+    if is_count(marker) then
+      redis.call('SET', base .. 'i:' .. digest, marker, 'PX', counts_for)
+    elseif marker ~= '' then
       redis.call('SET', base .. 'i:' .. digest, marker)
     elseif was ~= '' and not kept then
       redis.call('DEL', base .. 'i:' .. digest)
     end
     local before, after = was:byte() or 0, marker:byte() or 0
-    open = open + (after == 1 and 1 or 0) - (before == 1 and 1 or 0)
+    open = open + (is_open(marker) and 1 or 0) - (is_open(was) and 1 or 0)
     parked = parked + (after > 2 and 1 or 0) - (before > 2 and 1 or 0)
     changed = true
   end

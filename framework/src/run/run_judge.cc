@@ -210,6 +210,7 @@ void RunMachine::Failed(size_t i, const Retry& retry) {
   const microseconds wait =
       std::max(microseconds(1), microseconds(std::clamp(asked, milliseconds(0), kLongestRetry)));
   settlements_[i].touched |= !retry.not_done;
+  progress_[i].failed = !retry.not_done;
   settlements_[i].text = retry.why.substr(0, kLongestRetryReason);
   progress_[i].claimed ? GiveUpClaim(i, Fate::kRetry, wait) : Settle(i, Fate::kRetry, wait);
 }

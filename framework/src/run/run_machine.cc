@@ -46,8 +46,9 @@ void RunMachine::CollectReleases(Part part) {
                                ? items_[i].touched && !ONCEMQ_MUTANT("repeated-release-is-plain")
                                : settlements_[i].touched && settlements_[i].handled;
       const bool uncertain = touched && policy_.level == Level::kOpaque;
+      const bool failed = part == Part::kRelease ? touched : progress_[i].failed;
       progress_[i].request = static_cast<uint32_t>(releases_.size());
-      releases_.push_back({items_[i].id, items_[i].token, uncertain, items_[i].at});
+      releases_.push_back({items_[i].id, items_[i].token, uncertain, items_[i].at, failed});
     }
   }
   changes_.resize(std::max(changes_.size(), releases_.size()));
@@ -202,7 +203,7 @@ void RunMachine::Recorded(const Status& status) {
   }
 }
 
-// A window forgets a claim that was released; the delivery remembers its own calls. The window
+// A window may forget a claim that was released; the delivery remembers its own calls. The window
 // knows of earlier owners. The higher count is right, and either may have doubts.
 uint32_t RunMachine::AttemptOf(size_t i) const {
   const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : items_[i].attempt + 1;

@@ -117,6 +117,23 @@ TEST_F(MemoryWindowTest, ParkedIdsTakeNoRoomFromOpenOnes) {
   EXPECT_EQ(Claim(*window, "b", {2, 2}).answer, Answer::kGranted);
 }
 
+TEST_F(MemoryWindowTest, TheOldestCountOfFailedAttemptsMakesRoom) {
+  const auto window = Open({.max_open = 2});
+  for (uint64_t i = 1; i <= 3; i++) {
+    const std::string id(1, static_cast<char>('a' + i));
+    EXPECT_EQ(Claim(*window, id, {1, i}).answer, Answer::kGranted);
+    const ReleaseRequest failed{.id = id, .token = {1, i}, .at = {0, 0, 0}, .failed = true};
+    Change change = Change::kFenced;
+    ASSERT_TRUE(window->Release({&failed, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
+  }
+  EXPECT_EQ(Claim(*window, "c", {1, 4}).attempt, 2u);
+  EXPECT_EQ(Claim(*window, "d", {1, 5}).attempt, 2u);
+  const ClaimRequest more{.id = "e", .token = {1, 6}};
+  ClaimAnswer answer;
+  EXPECT_FALSE(window->Claim({&more, 1}, {&answer, 1})) << "claims that are held make none";
+}
+
 TEST_F(MemoryWindowTest, AtTheBoundOfParkedIdsAnotherIsRefusedAndNoneIsForgotten) {
   const auto window = Open({.max_parked = 1});
   Claim(*window, "a", {1, 1});

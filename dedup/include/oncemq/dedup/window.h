@@ -132,6 +132,9 @@ struct ReleaseRequest {
   // marked uncertain. The mark outlives later claims and releases, until the id is finished.
   bool uncertain = false;
   Coordinates at = {};  // here and below: of the claim
+  // The handler was called and asks for another attempt. The marker stays open without a holder,
+  // with its count of attempts. A release that says neither takes its own attempt back.
+  bool failed = false;
 };
 
 struct ParkRequest {
@@ -365,9 +368,11 @@ class Window {
   virtual Status CompleteWith(EffectBatch& effects, std::span<const CompleteRequest> requests,
                               std::span<Change> answers);
 
-  // open -> none, or open without a holder if this attempt or an earlier one is uncertain; then the
-  // next claim is granted at once, and told. Another token's claim and a finished or parked id are
-  // left alone (kFenced); an id without a marker is released already (kMade).
+  // open -> none, or open without a holder if this attempt or an earlier one has failed or is
+  // uncertain; then the next claim is granted at once, and told. Another token's claim and a
+  // finished or parked id are left alone (kFenced); an id without a marker is released already
+  // (kMade). Counts of failed attempts are kept for ids of partitions only, and where claims are
+  // stored. They decide nothing: an engine may drop the oldest ones (docs/policies.md).
   virtual Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) = 0;
 
   // open -> parked. Precondition: the record with that entry number is acknowledged. kFull: no more

@@ -85,7 +85,8 @@ class Context {
   // 1 for the first call. Grows by one with every further call for this delivery; attempts of
   // earlier owners are counted as far as the window still knows of them. At the opaque level a call
   // that an owner before us may have made counts as one, also where its window was another one. At
-  // guarded and atomic it is 1 again after a process was killed.
+  // guarded and atomic a window that outlives the process knows of the attempts that failed
+  // (docs/guarantees.md).
   uint32_t attempt() const { return attempt_; }
   // An earlier attempt may have had its effect: it ended without a word, threw, or answered Retry
   // without `not_done`. At the opaque level it says so of all that a killed process had claimed,

@@ -162,6 +162,7 @@ class RunMachine {
     uint32_t attempt = 1;
     bool uncertain = false;
     bool claimed = false;  // a claim of ours is in the window
+    bool failed = false;   // its handler asks for another attempt, which the window counts
   };
 
   // The steps, in order; each collects its requests and passes on where there are none.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attempts that fail are counted on by the heirs of a killed member, on a real broker.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guarded_target.h"
+#ifdef ONCEMQ_WITH_POSTGRES
+#include "oncemq/dedup/postgres_window.h"
+#include "support/postgres_server.h"
+#endif
+#include "member_process.h"
+#include "support/eventually.h"
+#include "support/kafka_admin.h"
+#include "support/kafka_broker.h"
+#include "support/temp_dir.h"
+#include "support/test_producer.h"
+
+namespace oncemq::testing {
+namespace {
+
+using std::chrono::seconds;
+
+class KafkaAttempts : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    ONCEMQ_REQUIRE_KAFKA();
+#ifdef ONCEMQ_WITH_POSTGRES
+    if (GetParam() == "guarded-postgres") {
+      ONCEMQ_REQUIRE_POSTGRES();
+      database_ = PostgresServer::Start();
+      ASSERT_TRUE(MigratePostgresWindow(database_->url(), "oncemq"));
+      environment_["ONCEMQ_POSTGRES_URL"] = database_->url();
+    }
+#endif
+    const std::string name = "attempts-" + GetParam();
+    place_ = {SharedKafka::Get().bootstrap(), name + "-group", name, dir_.path(), GetParam()};
+    KafkaAdmin(place_.bootstrap).CreateTopic({.name = name, .partitions = 1});
+    TestProducer producer(place_.bootstrap);
+    producer.Send({.topic = name, .key = "k", .value = "x", .headers = {{"message-id", "7"}}});
+    producer.Flush();
+  }
+
+  // The attempts of the calls that this member has made.
+  std::vector<uint32_t> AttemptsOf(uint32_t member) {
+    CallLog(dir_.path() / "calls").ReadOn(calls_);
+    std::vector<uint32_t> attempts;
+    for (const CallRecord& call : calls_) {
+      if (call.kind == CallRecord::kCalled && call.member == member) {
+        attempts.push_back(call.attempt);
+      }
+    }
+    return attempts;
+  }
+
+#ifdef ONCEMQ_WITH_POSTGRES
+  std::unique_ptr<PostgresServer> database_;
+#endif
+  std::map<std::string, std::string> environment_{{"ONCEMQ_SESSION_MS", "2000"},
+                                                  {"ONCEMQ_RETRIES_AT", "7"}};
+  const TempDir dir_;
+  MemberPlace place_;
+  std::vector<CallRecord> calls_;
+};
+
+TEST_P(KafkaAttempts, AnHeirCountsOnWhereAKilledMemberStopped) {
+  uint32_t last = 0;
+  for (uint32_t number = 0; number < 3; number++) {
+    const auto member = StartMember(place_, number, environment_);
+    ASSERT_TRUE(Eventually(seconds(60), [&] { return AttemptsOf(number).size() >= 3; }))
+        << LogOfMember(place_, number);
+    member->Kill9();
+    const std::vector<uint32_t> attempts = AttemptsOf(number);
+    EXPECT_TRUE(std::is_sorted(attempts.begin(), attempts.end()));
+    // The kill may have come before the release of the last call.
+    EXPECT_GE(attempts.front(), last) << "member " << number;
+    EXPECT_LE(attempts.front(), last + 1) << "member " << number;
+    last = attempts.back();
+  }
+  EXPECT_GE(last, 7u);
+}
+
+std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
+  return info.param == "guarded-postgres" ? "InPostgres" : "OnDisk";
+}
+
+INSTANTIATE_TEST_SUITE_P(Disk, KafkaAttempts, ::testing::Values("guarded"), NameOfWindow);
+#ifdef ONCEMQ_WITH_POSTGRES
+INSTANTIATE_TEST_SUITE_P(Postgres, KafkaAttempts, ::testing::Values("guarded-postgres"),
+                         NameOfWindow);
+#endif
+
+}  // namespace
+}  // namespace oncemq::testing
