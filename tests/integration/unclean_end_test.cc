@@ -262,7 +262,7 @@ TEST_P(KafkaUncertainList, CoversEveryRepeatedCallAfterTheOwnerAndItsHeirWereKil
               HasSubstr("this call may repeat an effect of an earlier attempt"));
 }
 
-std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
+std::string UncleanNameOf(const ::testing::TestParamInfo<std::string>& info) {
   return info.param == "opaque-memory"           ? "InMemory"
          : info.param == "opaque-redis"          ? "InRedis"
          : info.param == "opaque-redis-crossing" ? "CrossingInRedis"
@@ -271,17 +271,17 @@ std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Windows, KafkaUncleanEnd,
-                         ::testing::Values("opaque-apart", "opaque-memory"), NameOfWindow);
+                         ::testing::Values("opaque-apart", "opaque-memory"), UncleanNameOf);
 #ifdef ONCEMQ_WITH_REDIS
-INSTANTIATE_TEST_SUITE_P(Server, KafkaUncleanEnd, ::testing::Values("opaque-redis"), NameOfWindow);
+INSTANTIATE_TEST_SUITE_P(Server, KafkaUncleanEnd, ::testing::Values("opaque-redis"), UncleanNameOf);
 INSTANTIATE_TEST_SUITE_P(Redis, KafkaUncertainList,
-                         ::testing::Values("opaque-redis", "opaque-redis-crossing"), NameOfWindow);
+                         ::testing::Values("opaque-redis", "opaque-redis-crossing"), UncleanNameOf);
 #endif
 #ifdef ONCEMQ_WITH_POSTGRES
 INSTANTIATE_TEST_SUITE_P(Postgres, KafkaUncertainList, ::testing::Values("opaque-postgres"),
-                         NameOfWindow);
+                         UncleanNameOf);
 #endif
-INSTANTIATE_TEST_SUITE_P(Disk, KafkaUncertainList, ::testing::Values("opaque"), NameOfWindow);
+INSTANTIATE_TEST_SUITE_P(Disk, KafkaUncertainList, ::testing::Values("opaque"), UncleanNameOf);
 
 }  // namespace
 }  // namespace oncemq::testing
