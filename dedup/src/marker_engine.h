@@ -250,7 +250,8 @@ class MarkerEngine {
       if (const auto done = finished_.Find(at)) {
         finished_.Seen(at, *done, request.time);
       } else {
-        finished_.Append(at, {.at = request.at, .time = request.time});
+        finished_.Append(
+            at, {.at = request.at, .fingerprint = request.fingerprint, .time = request.time});
       }
       answer = Change::kMade;
       return;
@@ -264,6 +265,7 @@ class MarkerEngine {
     const bool may = rules_.MayRestore(*marker, request, now_);
     answer = may ? Change::kMade : Change::kInFlight;
     if (may) {
+      marker->fingerprint = marker->fingerprint != 0 ? marker->fingerprint : request.fingerprint;
       Finish(at, *marker, {.at = request.at, .time = request.time});
     } else if (cut) {
       finished_.Keep(at, *marker);

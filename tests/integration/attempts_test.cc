@@ -76,22 +76,22 @@ TEST_P(KafkaAttempts, AnHeirCountsOnWhereAKilledMemberStopped) {
     member->Kill9();
     const std::vector<uint32_t> attempts = AttemptsOf(number);
     EXPECT_TRUE(std::is_sorted(attempts.begin(), attempts.end()));
-    // The kill may have come before the release of the last call.
-    EXPECT_GE(attempts.front(), last) << "member " << number;
-    EXPECT_LE(attempts.front(), last + 1) << "member " << number;
+    EXPECT_GT(attempts.front(), last) << "member " << number;
+    // The kill may have come between a claim and its call.
+    EXPECT_LE(attempts.front(), last + 2) << "member " << number;
     last = attempts.back();
   }
   EXPECT_GE(last, 7u);
 }
 
-std::string NameOfWindow(const ::testing::TestParamInfo<std::string>& info) {
+std::string PlaceOfCounts(const ::testing::TestParamInfo<std::string>& info) {
   return info.param == "guarded-postgres" ? "InPostgres" : "OnDisk";
 }
 
-INSTANTIATE_TEST_SUITE_P(Disk, KafkaAttempts, ::testing::Values("guarded"), NameOfWindow);
+INSTANTIATE_TEST_SUITE_P(Disk, KafkaAttempts, ::testing::Values("guarded"), PlaceOfCounts);
 #ifdef ONCEMQ_WITH_POSTGRES
 INSTANTIATE_TEST_SUITE_P(Postgres, KafkaAttempts, ::testing::Values("guarded-postgres"),
-                         NameOfWindow);
+                         PlaceOfCounts);
 #endif
 
 }  // namespace

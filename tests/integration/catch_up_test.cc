@@ -3,6 +3,9 @@
 // reads before it admits; each member here has a window of its own, as processes have.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "effect_log.h"
 #include "oncemq/dedup/memory_window.h"
 #include "running_member.h"
@@ -75,6 +78,35 @@ TEST_F(KafkaCatchUp, ANewOwnerKnowsWhatItsPredecessorFinished) {
   EXPECT_EQ(second.counts.applied, 0);
   EXPECT_EQ(second.counts.suppressed, kMessages);
   EXPECT_EQ(effects_.size(), size_t{kMessages});
+}
+
+// What stopped the partition is no copy after the natural thing, a new start.
+TEST_F(KafkaCatchUp, AConflictThatStoppedThePartitionStopsItAgainAfterANewStart) {
+  TestProducer producer(Brokers());
+  for (const auto& [id, value] : {std::pair{"c1", "pay 5"}, {"c2", "pay 6"}, {"c1", "pay 500"}}) {
+    producer.Send({.topic = topic_,
+                   .partition = 0,
+                   .key = "k",
+                   .value = value,
+                   .headers = {{"message-id", id}}});
+  }
+  producer.Flush();
+  for (int start = 0; start < 2; start++) {
+    auto window = OpenMemoryWindow({.level = Level::kGuarded}, SystemClock::Instance());
+    RunningMember member(QuickOptions(Brokers(), "g-" + topic_, topic_), window->get(),
+                         [&](const Message& message, Context& context) {
+                           effects_.Append(message, context);
+                           return Outcome(Done{});
+                         });
+    const auto stopped = [&] {
+      const RunReport report = member.Now();
+      return std::any_of(report.partitions.begin(), report.partitions.end(),
+                         [](const PartitionReport& one) { return !one.stopped.empty(); });
+    };
+    EXPECT_TRUE(Eventually(seconds(30), stopped)) << "start " << start;
+    EXPECT_EQ(member.Stop().counts.suppressed, 0);
+  }
+  EXPECT_EQ(effects_.size(), 2u);
 }
 
 TEST_F(KafkaCatchUp, WithoutItTheCopiesRunAgainWhichShowsThatTheTestCanSee) {

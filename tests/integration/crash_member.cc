@@ -160,6 +160,8 @@ int Main(char** words) {
       OpenWindow(kind, apart ? dir / ("host-" + std::string(words[5])) : dir, words[2]);
   RuntimeOptions options = QuickOptions(words[1], words[2], words[3]);
   options.one_host = !apart;
+  options.ids_partition_owned =
+      window->capabilities().partition_owned || !window->capabilities().shared;
   options.renew_every = milliseconds(1'000);  // a third of the shortest lease
   options.core.session_timeout = milliseconds(NumberOf("ONCEMQ_SESSION_MS", 4'000));
   options.core.session_margin =

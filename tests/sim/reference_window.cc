@@ -205,8 +205,10 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
     const bool takes =
         marker.state == MarkerState::kNone || (marker.state == MarkerState::kOpen && free);
     if (takes) {
-      const uint32_t known = marker.state == MarkerState::kOpen ? marker.fingerprint : 0;
-      marker = Marker{.state = MarkerState::kDone, .at = request.at, .fingerprint = known};
+      const bool known = marker.state == MarkerState::kOpen && marker.fingerprint != 0;
+      marker = Marker{.state = MarkerState::kDone,
+                      .at = request.at,
+                      .fingerprint = known ? marker.fingerprint : request.fingerprint};
     }
     answers[i] = takes || marker.state != MarkerState::kOpen ? Change::kMade : Change::kInFlight;
   }

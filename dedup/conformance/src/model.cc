@@ -166,6 +166,7 @@ Change WindowModel::Restore(const RestoreRequest& request) {
     Marker& restored = markers_[std::string(request.id)];
     restored.state = MarkerState::kDone;
     restored.at = request.at;
+    restored.fingerprint = request.fingerprint;
     return Change::kMade;
   }
   if (marker->state != MarkerState::kOpen) {
@@ -177,6 +178,7 @@ Change WindowModel::Restore(const RestoreRequest& request) {
   }
   marker->state = MarkerState::kDone;
   marker->at = request.at;
+  marker->fingerprint = marker->fingerprint != 0 ? marker->fingerprint : request.fingerprint;
   marker->uncertain = false;
   marker->token = Token{};
   return Change::kMade;

@@ -303,4 +303,26 @@ WINDOW_TEST((All<IfStoresClaims, IfIdsCross>),
   EXPECT_EQ(StateOf("elsewhere"), MarkerState::kOpen);
 }
 
+WINDOW_TEST(WithFingerprints, AnIdIsRestoredWithThePayloadOfItsFirstCopy) {
+  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), Change::kMade);
+  EXPECT_EQ(Restore("x", {0, 3, 6}, 0, kNoLogTime, 2), Change::kMade);
+  Attempt copy = New();
+  copy.fingerprint = 1;
+  EXPECT_EQ(Claim(copy).answer, Answer::kDuplicate);
+  copy = New();
+  copy.fingerprint = 2;
+  EXPECT_EQ(Claim(copy).answer, Answer::kConflict);
+  EXPECT_EQ(Claim(New()).answer, Answer::kDuplicate) << "without a fingerprint";
+}
+
+WINDOW_TEST(WithFingerprints, ADesertedClaimIsRestoredWithTheFingerprintThatItLacks) {
+  const Attempt failed = New();
+  Claim(failed);
+  ReleaseAsFailed(failed);
+  EXPECT_EQ(Restore("x", kHere, 0, kNoLogTime, 1), Change::kMade);
+  Attempt copy = New();
+  copy.fingerprint = 2;
+  EXPECT_EQ(Claim(copy).answer, Answer::kConflict);
+}
+
 }  // namespace oncemq::conformance

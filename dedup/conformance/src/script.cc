@@ -149,13 +149,15 @@ class Player {
     return step.own % 4 == 0 ? 0 : model_.OwnOf(at.source, at.partition);
   }
 
+  uint32_t FingerprintOf(const Step& s) const {
+    return subject_.can().fingerprints ? s.fingerprint % 3u : 0;
+  }
   ClaimRequest ClaimOf(const Step& s) const {
-    const uint32_t fingerprint = subject_.can().fingerprints ? s.fingerprint % 3u : 0;
     return {.id = Pick(kIds, s.id),
             .token = Pick(kTokens, s.token),
             .at = PlaceOf(s),
             .own = OwnOf(s),
-            .fingerprint = fingerprint,
+            .fingerprint = FingerprintOf(s),
             .not_if_uncertain = s.number % 4 == 3};
   }
   CompleteRequest CompleteOf(const Step& s) const {
@@ -171,7 +173,10 @@ class Player {
   RenewRequest RenewOf(const Step& s) const {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s)};
   }
-  RestoreRequest RestoreOf(const Step& s) const { return {Pick(kIds, s.id), PlaceOf(s), OwnOf(s)}; }
+  RestoreRequest RestoreOf(const Step& s) const {
+    return {
+        .id = Pick(kIds, s.id), .at = PlaceOf(s), .own = OwnOf(s), .fingerprint = FingerprintOf(s)};
+  }
   std::string_view PeekOf(const Step& s) const { return Pick(kIds, s.id); }
 
   const Subject& subject_;

@@ -133,8 +133,9 @@ Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
              RenewRequest{.id = a.id, .token = a.token, .at = a.at, .lease = lease});
 }
 
-Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time) {
-  return One(*window_, &Window::Restore, RestoreRequest{id, at, own, time});
+Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time,
+                           uint32_t fingerprint) {
+  return One(*window_, &Window::Restore, RestoreRequest{id, at, own, time, fingerprint});
 }
 
 Change WindowTest::Committed(const Progress& progress) {

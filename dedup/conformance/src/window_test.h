@@ -137,7 +137,8 @@ class WindowTest : public ::testing::Test {
   Change ReleaseAsUncertain(const Attempt& attempt);
   Change Park(const Attempt& attempt, uint64_t entry);
   Change Renew(const Attempt& attempt, milliseconds lease = {});
-  Change Restore(std::string_view id, const Coordinates& at, Own own, LogTime time = kNoLogTime);
+  Change Restore(std::string_view id, const Coordinates& at, Own own, LogTime time = kNoLogTime,
+                 uint32_t fingerprint = 0);
   Change Committed(const Progress& progress);
   MarkerView Peek(std::string_view id = "x");
   MarkerState StateOf(std::string_view id = "x") { return Peek(id).state; }

@@ -99,7 +99,8 @@ void RunMachine::RestoreCarried() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kRestore) {
       progress_[i].request = static_cast<uint32_t>(restores_.size());
-      restores_.push_back({items_[i].id, items_[i].at, items_[i].own, items_[i].time});
+      restores_.push_back(
+          {items_[i].id, items_[i].at, items_[i].own, items_[i].time, items_[i].fingerprint});
     }
   }
   changes_.resize(std::max(changes_.size(), restores_.size()));

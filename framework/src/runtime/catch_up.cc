@@ -136,8 +136,12 @@ void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void
   requests_.clear();
   for (const Arrival& arrival : progress.pending) {
     if (!arrival.id.empty()) {
-      requests_.push_back(
-          {arrival.id, {progress.source, progress.partition, arrival.offset}, own, arrival.time});
+      // With refusals in its range there is no catch-up. So the first copy of an id is the one that
+      // ran, and the window takes the first.
+      const uint32_t fingerprint =
+          ONCEMQ_MUTANT("catch-up-without-fingerprint") ? 0 : arrival.fingerprint;
+      const Coordinates at{progress.source, progress.partition, arrival.offset};
+      requests_.push_back({arrival.id, at, own, arrival.time, fingerprint});
     }
   }
   changes_.assign(requests_.size(), Change::kMade);

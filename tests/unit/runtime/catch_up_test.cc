@@ -67,6 +67,15 @@ TEST_F(CatchUpTest, WhatLiesBehindTheStartIsLeftToBeAdmitted) {
   EXPECT_TRUE(IsDone("c"));
 }
 
+TEST_F(CatchUpTest, AnIdIsRestoredWithThePayloadOfItsMessage) {
+  arrivals_[0].fingerprint = 1;
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  const ClaimRequest other{.id = "a", .token = {1, 1}, .at = {0, 0, 7}, .fingerprint = 2};
+  ClaimAnswer answer;
+  ASSERT_TRUE(window_.Claim({&other, 1}, {&answer, 1}));
+  EXPECT_EQ(answer.answer, Answer::kConflict);
+}
+
 // No more than the commit tells: nobody knows which messages a former owner began above it (rule
 // 11).
 TEST_F(CatchUpTest, ItsEndPromisesNoMoreThanTheCommitTells) {

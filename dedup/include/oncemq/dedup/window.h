@@ -157,6 +157,7 @@ struct RestoreRequest {
   Coordinates at;
   Own own = 0;
   LogTime time = kNoLogTime;  // as in CompleteRequest
+  uint32_t fingerprint = 0;   // of the payload of the copy that ran; 0: not known
 };
 
 // A partition, for a window that keeps the history of its commits.
