@@ -98,7 +98,9 @@ int WindowUncertainCommand(const WindowPlace& place, const WindowUncertainArgume
       std::cout << RowText(row);
     }
     std::cout << all["uncertain"].size()
-              << " messages: the effect of each may have happened more than once\n";
+              << " messages: the effect of each may have happened more than once\n"
+                 "# On record in the store of the window. After it lost changes, the log and the "
+                 "counts of `oncemq status` know of more.\n";
   }
   if (all["more"] == true) {
     std::cerr << "there are more: ask again with --since the last time above\n";

@@ -23,7 +23,7 @@ Terms TermsOf(const Totals& totals);
 // Below a count of uncertain ones that is not zero.
 inline constexpr char kUncertainMeans[] =
     "uncertain is an upper bound: at most as many effects may have been made twice; `oncemq window "
-    "uncertain` lists them\n";
+    "uncertain` lists those that ran, as long as the store of the window has its record\n";
 
 // What is reported beside them.
 Terms AttributesOf(const RunReport& report);

@@ -34,8 +34,11 @@ void LogDropped(const Message& message, size_t most) {
        {"most_bytes", most}});
 }
 
+// The id stands in the text, or the lines of many calls would be alike, and most be left out.
 void LogUncertain(const Message& message, const Grant& grant) {
-  Log(LogLevel::kWarn, "handler", "this call may repeat an effect of an earlier attempt",
+  const std::string text =
+      "this call may repeat an effect of an earlier attempt: " + std::string(grant.item->id);
+  Log(LogLevel::kWarn, "handler", text,
       {{"id", grant.item->id},
        {"attempt", grant.attempt},
        {"topic", message.topic()},
