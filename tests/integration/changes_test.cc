@@ -204,7 +204,14 @@ class Changes : public ::testing::TestWithParam<Row> {
   // Handles what is there, commits it and leaves.
   void RunUntilCommitted(int64_t messages) {
     const auto member = Start(service_);
-    EXPECT_TRUE(Eventually(seconds(30), [&] { return Committed() >= messages; })) << ReadAll(log_);
+    // A partition has a commit once it has begun.
+    const auto begun = [&](const std::string& topic) {
+      return admin_->Committed(name_, topic).size() >= 2;
+    };
+    EXPECT_TRUE(Eventually(seconds(30), [&] {
+      return std::all_of(service_.topics.begin(), service_.topics.end(), begun) &&
+             Committed() >= messages;
+    })) << ReadAll(log_);
     EXPECT_EQ(member->Terminate(seconds(20)), 143) << ReadAll(log_);
     ASSERT_TRUE(admin_->WaitUntilEmpty(name_, seconds(30)));
   }
