@@ -53,7 +53,12 @@ class Pipeline {
     return bench::RunPeer(peer, peers_dir, NextRun());
   }
 
-  double Runtime(uint32_t workers, const NewWindow& new_window) {
+  struct Speed {
+    double rate = 0;    // messages per second
+    double cpu_ns = 0;  // of the process, for a message
+  };
+
+  Speed Runtime(uint32_t workers, const NewWindow& new_window) {
     RuntimeOptions options;
     options.kafka.brokers = kafka_->bootstrap();
     options.kafka.group = kGroup;
@@ -68,14 +73,18 @@ class Pipeline {
     std::atomic<int64_t> handled{0};
     double began = 0;
     double ended = 0;
+    double cpu_began = 0;
+    double cpu_ended = 0;
     std::stop_source stop;
     auto runtime =
         oncemq::Runtime::Open(options, window.get(), [&](const Message&, Context&) -> Outcome {
           const int64_t count = handled.fetch_add(1, std::memory_order_relaxed);
           if (count == 0) {
             began = WallSeconds();
+            cpu_began = ProcessSeconds();
           } else if (count + 1 == distinct_) {
             ended = WallSeconds();
+            cpu_ended = ProcessSeconds();
             stop.request_stop();
           }
           return Done{};
@@ -91,7 +100,8 @@ class Pipeline {
                    report.error.c_str());
       std::exit(1);
     }
-    return static_cast<double>(options_.messages) / (ended - began);
+    const auto messages = static_cast<double>(options_.messages);
+    return {messages / (ended - began), (cpu_ended - cpu_began) * 1e9 / messages};
   }
 
  private:
@@ -158,6 +168,7 @@ class Pipeline {
 struct Pairs {
   std::vector<double> floors;
   std::vector<double> values;
+  std::vector<double> cpu_ns;  // of each value
   std::vector<double> others;  // empty without another window
   std::vector<double> peers;   // empty without --peers
 };
@@ -170,11 +181,13 @@ Pairs RunPairs(Pipeline& pipeline, const PipelineOptions& options, uint32_t work
     pairs.floors.push_back(pipeline.Floor());
     const bool other_first = i % 2 == 1;
     if (options.other && other_first) {
-      pairs.others.push_back(pipeline.Runtime(workers, options.other));
+      pairs.others.push_back(pipeline.Runtime(workers, options.other).rate);
     }
-    pairs.values.push_back(pipeline.Runtime(workers, options.window));
+    const auto [rate, cpu_ns] = pipeline.Runtime(workers, options.window);
+    pairs.values.push_back(rate);
+    pairs.cpu_ns.push_back(cpu_ns);
     if (options.other && !other_first) {
-      pairs.others.push_back(pipeline.Runtime(workers, options.other));
+      pairs.others.push_back(pipeline.Runtime(workers, options.other).rate);
     }
     if (peers_dir) {
       pairs.peers.push_back(pipeline.RunPeer(*options.peer, *peers_dir));
@@ -196,7 +209,7 @@ void RunModes(const PipelineOptions& options, const std::optional<std::string>& 
     const std::string mode =
         workers == 0 ? "inline" : std::to_string(workers) + (workers > 1 ? "-workers" : "-worker");
     report.AddPairs(mode + (options.floor ? " / " + options.floor->name : ""), pairs.values,
-                    "msg/s", pairs.floors);
+                    "msg/s", pairs.floors, pairs.cpu_ns);
     if (options.other) {
       report.AddPairs(mode + ", " + options.other_name, pairs.others, "msg/s", pairs.values);
     }
