@@ -75,7 +75,7 @@ TEST_F(PostgresDoctor, ARoleThatMayNotWriteMakesNoClaims) {
   EXPECT_THAT(ExpectDoctor(file, 2),
               AllOf(HasSubstr("lacks the right INSERT"), HasSubstr("\n  claims: none: ")));
   Sql("GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA payments TO app");
-  Sql("GRANT DELETE ON payments.window_ids TO app");
+  Sql("GRANT DELETE ON payments.window_ids, payments.window_uncertain TO app");
   EXPECT_THAT(ExpectDoctor(file, 0),
               AllOf(HasSubstr("\n  claims: none: the role of the address lacks the right DELETE on "
                               "window_scopes"),

@@ -39,6 +39,9 @@ bool Breaks(const Config& config, const std::string& invariant) {
   if (config.max_lease < config.lease || (IsAtomic(config) && !HasStores(config))) {
     return false;  // no window opens so
   }
+  if (config.replay > 0 && OrderOf(config) != Order::kUnordered) {
+    return false;  // rule 43 promises no order to a replay
+  }
   NameRunAtAbort(config);
   Sometimes sometimes;
   const Judgement judgement = RunAndJudge(config, sometimes);
@@ -160,6 +163,9 @@ std::string Explain(const Config& config, const Violation& violation) {
   const auto& records = result.history.records();
   size_t last = records.size();
   for (const Violation& found : Judge(small, result, sometimes)) {
+    if (found.invariant != violation.invariant) {
+      continue;
+    }
     out += "  " + found.invariant + ": " + found.what + "\n";
     last = std::min(last, found.at + 1);
   }

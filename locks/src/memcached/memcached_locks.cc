@@ -142,6 +142,7 @@ class MemcachedLocks final : public LockEngine {
   }
 
   Status Free(std::span<const LockClaim> claims, std::span<Freed> answers) override {
+    const BootTime sent = BootNow();  // a reply may come after the end of what it has freed
     std::vector<Open> open;
     for (size_t i = 0; i < claims.size(); i++) {
       answers[i] = Freed::kNotHeld;
@@ -155,7 +156,7 @@ class MemcachedLocks final : public LockEngine {
           return MemcachedCommand{CommandKind::kDrop, one.key, {}, {}, there.version};
         },
         [&](const Open& one, const There&, const std::optional<There>&) {
-          const bool ended = claims_.Ended(claims[one.claim].token, BootNow());
+          const bool ended = claims_.Ended(claims[one.claim].token, sent);
           answers[one.claim] = ended ? Freed::kNotHeld : Freed::kYes;
         });
     for (size_t i = 0; done && i < claims.size(); i++) {
