@@ -25,7 +25,7 @@ MemoryWindow::MemoryWindow(const MemoryWindowOptions& options, const Clock& cloc
     : capabilities_{.engine = "memory",
                     .level = *options.level,
                     .partition_owned = options.partition_owned,
-                    .lease = options.times.lease,
+                    .times = options.times,
                     .timed = true,
                     .forgets_by_number = true},
       clock_(clock),

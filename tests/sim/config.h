@@ -189,6 +189,10 @@ Config ThemeConfig(Theme theme, uint64_t seed);
 inline Order OrderOf(const Config& config) {
   return static_cast<Order>(config.order);
 }
+inline WindowTimes TimesOf(const Config& config) {
+  const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
+  return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
+}
 inline Level LevelOf(const Config& config) {
   return static_cast<Level>(config.level);
 }

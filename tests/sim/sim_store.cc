@@ -12,11 +12,6 @@ namespace {
 
 constexpr size_t kBucketRows = 6;
 
-WindowTimes TimesOf(const Config& config) {
-  const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
-  return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
-}
-
 }  // namespace
 
 int64_t SumAt(const StoreState& store, std::string_view key) {

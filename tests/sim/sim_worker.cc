@@ -59,6 +59,7 @@ void SimWorker::Begin(Run& run) {
                            .value = static_cast<int64_t>(number_ << 32 | run_number_),
                            .aux = static_cast<int64_t>(item.stage)});
   }
+  claims_end_.Begin();
   machine_.Start(run);
   Later();
 }
@@ -153,7 +154,11 @@ void SimWorker::CallWindow(RunStep step) {
     case RunStep::kClaim:
       NoteClaims();
       return window_->Claim(actor_, machine_.claims(), Inside(step),
-                            [this](const Status& status, const std::vector<ClaimAnswer>& replies) {
+                            [this, sent = clock_.Boot()](const Status& status,
+                                                         const std::vector<ClaimAnswer>& replies) {
+                              if (status && LevelOf(world_.config) == Level::kOpaque) {
+                                claims_end_.Claimed(sent, TimesOf(world_.config));
+                              }
                               std::copy(replies.begin(), replies.end(),
                                         machine_.claim_answers().begin());
                               machine_.Claimed(status);
@@ -202,7 +207,7 @@ void SimWorker::Handle() {
     watch_.BeginHandling(machine_, clock_.Boot());
     RenewLater();
   }
-  const bool stop = watch_.stop_handling();
+  const bool stop = watch_.stop_handling() || claims_end_.Reached(clock_.Boot());
   if (stop) {
     machine_.StopHandling();
   }
@@ -349,11 +354,14 @@ void SimWorker::RenewLater() {
     }
     if (!claims.empty()) {
       window_->Renew(actor_, claims,
-                     [this, number](const Status& status, const std::vector<Change>& replies) {
+                     [this, number, round = claims_end_.round(), sent = clock_.Boot()](
+                         const Status& status, const std::vector<Change>& replies) {
                        const bool lost = status && std::find(replies.begin(), replies.end(),
                                                              Change::kFenced) != replies.end();
                        if (lost && number == run_number_) {
                          watch_.StopHandling();
+                       } else if (status && !lost) {
+                         claims_end_.Renewed(round, sent);
                        }
                      });
     }

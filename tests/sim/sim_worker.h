@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "claims_end.h"
 #include "oncemq/framework/run_machine.h"
 #include "run_watch.h"
 #include "surroundings.h"
@@ -62,6 +63,7 @@ class SimWorker {
   Rng rng_;
   RunMachine machine_;
   RunWatch watch_;
+  ClaimsEnd claims_end_;
   std::shared_ptr<EffectBatch> effects_;  // of the run, at the level atomic
   std::vector<uint32_t> taken_;           // deliveries
   BootTime safe_until_{};

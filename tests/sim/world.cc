@@ -16,11 +16,6 @@ namespace {
 // A run that does this much without an end goes round in circles.
 constexpr uint64_t kMaxSteps = 500'000;
 
-WindowTimes TimesOf(const Config& config) {
-  const auto milli = [](Micros micros) { return milliseconds(micros / kMilli); };
-  return {milli(config.lease), milli(config.max_lease), milli(config.handler_timeout)};
-}
-
 // Without faults for processes and partitions that there are not.
 Config Fitting(Config config) {
   std::erase_if(config.faults, [&](const Fault& fault) {

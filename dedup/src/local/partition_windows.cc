@@ -44,8 +44,7 @@ PartitionWindows::PartitionWindows(const LocalWindowOptions& options, const Cloc
                     .by_partition = true,
                     .partition_owned = true,
                     .keeps_history = true,
-                    .handler_timeout = options.times.handler_timeout,
-                    .lease = options.times.lease},
+                    .times = options.times},
       options_(options),
       memory_(NewStoreMemory(options)),
       clock_(clock) {}

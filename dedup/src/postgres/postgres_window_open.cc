@@ -106,8 +106,7 @@ PostgresWindow::PostgresWindow(std::unique_ptr<SqlClient> client,
     : capabilities_([&] {
         WindowCapabilities can = PostgresWindowCapabilities(options.partition_owned);
         can.level = *options.level;
-        can.handler_timeout = options.times.handler_timeout;
-        can.lease = options.times.lease;
+        can.times = options.times;
         can.stores_claims = *options.level != Level::kAtomic;
         can.longest_call = options.connect + 2 * options.call;
         return can;

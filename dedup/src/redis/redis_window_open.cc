@@ -101,8 +101,7 @@ RedisWindow::RedisWindow(std::unique_ptr<RedisClient> client, const RedisWindowO
     : capabilities_([&] {
         WindowCapabilities can = RedisWindowCapabilities(options.partition_owned);
         can.level = *options.level;
-        can.handler_timeout = options.times.handler_timeout;
-        can.lease = options.times.lease;
+        can.times = options.times;
         can.survives_restart = server.keeps;
         can.lacks_replicas = std::max(options.replicas - server.replicas, 0);
         can.longest_call = options.connect + 2 * options.call;

@@ -140,7 +140,7 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   BootTime now = begin;
   job.watch.BeginHandling(machine, now);
   // Looked at before each call: a process that was stopped between two of them starts none past
-  // safe_until.
+  // safe_until, nor past the end of its claims.
   const auto read_clock = [&] {
     if (const int64_t present = tools.clock->Tick(); present != tick) {
       tick = present;
@@ -148,7 +148,14 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     }
     return now;
   };
-  while (const Grant* grant = machine.Next(read_clock())) {
+  const auto next = [&] {
+    const BootTime present = read_clock();
+    if (job.claims_end.Reached(present)) [[unlikely]] {
+      machine.StopHandling();
+    }
+    return machine.Next(present);
+  };
+  while (const Grant* grant = next()) {
     const RunItem& item = *grant->item;
     if (!OpenEffects(job, item, tools)) {
       machine.StopHandling();
@@ -181,6 +188,17 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
   return true;
 }
 
+// Below the level opaque the target knows of a later claim itself.
+void Claim(Job& job, const DriveTools& tools) {
+  RunMachine& machine = job.machine;
+  const BootTime sent = tools.clock->Boot();
+  const Status claimed = tools.window->Claim(machine.claims(), machine.claim_answers());
+  if (claimed && machine.policy().level == Level::kOpaque) {
+    job.claims_end.Claimed(sent, tools.window->capabilities().times);
+  }
+  machine.Claimed(Keep(job, tools.errors->Window("claim", machine.claims().size(), claimed)));
+}
+
 // The markers of what is done; at the level atomic with the effects, for all or for none. Whether
 // the leases still hold is asked once more then: the last handler may have returned long ago.
 Status Complete(Job& job, const DriveTools& tools) {
@@ -211,6 +229,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
   job.effects.reset();
   job.failed.reset();
   job.took = microseconds(0);
+  job.claims_end.Begin();
   for (;;) {
     const std::span<Change> changes = machine.changes();
     switch (machine.step()) {
@@ -219,8 +238,7 @@ Driven DriveRun(Job& job, const Handler& handler, const DriveTools& tools) {
                               window->Restore(machine.restores(), changes)));
         break;
       case RunStep::kClaim:
-        machine.Claimed(told("claim", machine.claims().size(),
-                             window->Claim(machine.claims(), machine.claim_answers())));
+        Claim(job, tools);
         break;
       case RunStep::kRelease:
         job.effects.reset();  // before handlers there are none, after them nothing was done

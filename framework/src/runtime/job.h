@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "claims_end.h"
 #include "message_locks.h"
 #include "oncemq/framework/run_machine.h"
 #include "run_watch.h"
@@ -23,6 +24,7 @@ struct Job {
   RunMachine machine;
   MessageLocks locks;  // of the handler's call
   RunWatch watch{&locks};
+  ClaimsEnd claims_end;
   std::unique_ptr<MessageView> view;
   std::unique_ptr<EffectBatch> effects;  // of the run, at the level atomic
   PartitionId partition = 0;             // of the run

@@ -91,12 +91,13 @@ void Keeper::Run() {
 
 bool Keeper::Look(const JobPtr& job) {
   const BootTime now = clock_.Boot();
+  const uint64_t round = job->claims_end.round();  // before the look: of no later run
   RunWatch::Look look = job->watch.Tick(now, options_.renew_every);
   if (look.stop_due) {
     TellStop(*job, look.stop);
   }
   if (!look.renew.empty() && window_ != nullptr) {
-    due_.push_back({job, std::move(look.renew), std::move(look.stop)});
+    due_.push_back({job, std::move(look.renew), std::move(look.stop), round});
   }
   // Nobody polls until somebody takes over, so a system without threads is asked again.
   take_over_due_ |= job->watch.Demote(now, options_.poll_budget);
@@ -176,6 +177,7 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
     }
   }
   std::vector<Change> changes(requests.size());
+  const BootTime sent = clock_.Boot();
   const Status renewed =
       errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
   // Perhaps the failure of one partition: asked again run by run.
@@ -198,6 +200,8 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
       TellStop(*renewal.job, renewal.stop);
     } else if (!renewed && renewal.job) {
       renewal.job->watch.NotRenewed(options_.renew_every * 9 / 10);
+    } else if (renewal.job) {
+      renewal.job->claims_end.Renewed(renewal.round, sent);
     }
   }
 }

@@ -53,6 +53,7 @@ class Keeper {
     JobPtr job;  // nullptr: claims of no run
     std::vector<HeldClaim> claims;
     std::stop_source stop{std::nostopstate};
+    uint64_t round = 0;  // of the job's claims
   };
 
   void Run();

@@ -172,7 +172,7 @@ void PollLoop::Do(GiveBackAction& action) {
 void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
   const WindowCapabilities& can = parts_.window->capabilities();
   if (runs_on && can.level == Level::kOpaque && !ONCEMQ_MUTANT("opaque-store-handed-on")) {
-    stores_->CloseLater(partition, now_ + can.handler_timeout);
+    stores_->CloseLater(partition, now_ + can.times.handler_timeout);
   } else {
     stores_->Close(partition);
   }
@@ -378,7 +378,7 @@ void PollLoop::LetGo(PartitionId partition) {
 
 BootTime PollLoop::HandlersMayActUntil() const {
   const WindowCapabilities& can = parts_.window->capabilities();
-  const milliseconds longer = can.level == Level::kOpaque ? can.handler_timeout : milliseconds(0);
+  const milliseconds longer = can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
   return now_ + std::max(options_.drain_deadline, longer);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,7 @@ namespace {
 // Grants all, and refuses what handlers write.
 class RefusingWindow final : public Window {
  public:
+  explicit RefusingWindow(const WindowTimes& times = kTimesUnsaid) : capabilities_{.times = times} {}
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor + 1; }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {
@@ -75,6 +77,68 @@ TEST(Drive, PastSafeUntilNoHandlerStartsAlsoRightAfterAQuickOne) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(job.machine.settlements()[0].fate, Fate::kApplied);
   EXPECT_EQ(job.machine.settlements()[1].fate, Fate::kWithdrawn);
+}
+
+constexpr milliseconds kLease{1'000};
+
+// A run of three at opaque, whose handler takes three quarters of the lease.
+class ClaimsThatEnd : public ::testing::Test {
+ protected:
+  ClaimsThatEnd() {
+    job_.run.safe_until = BootTime::max();
+    for (uint32_t i = 0; i < 3; i++) {
+      RunItem item;
+      item.slot = item.lane = i;
+      item.id = ids_[i];
+      item.message = const_cast<void*>(static_cast<const void*>(&record_));
+      job_.run.items.push_back(item);
+    }
+  }
+  void Drive(const std::function<void()>& in_handler) {
+    const Handler handler = [&](const Message&, Context&) -> Outcome {
+      calls_++;
+      clock_.Advance(kLease * 3 / 4);
+      in_handler();
+      return Done{};
+    };
+    EXPECT_EQ(DriveRun(job_, handler, {&window_, nullptr, &clock_, &errors_}), Driven::kSettled);
+  }
+
+  const std::unique_ptr<Wake> wake_ = *Wake::Open();
+  Script script_{*wake_};
+  ScriptedSource source_{script_};
+  const Script::Record record_;
+  const std::string ids_[3] = {"0", "1", "2"};
+  Job job_{RunPolicy{.level = Level::kOpaque}, TokenSource(1), source_.NewView()};
+  RefusingWindow window_{{.lease = kLease, .max_lease = kLease * 2}};
+  ManualClock clock_;
+  StoreErrors errors_;
+  int calls_ = 0;
+};
+
+TEST_F(ClaimsThatEnd, NoHandlerBeginsPastTheEndOfItsClaim) {
+  Drive([] {});
+  EXPECT_EQ(calls_, 2);
+  EXPECT_EQ(job_.machine.settlements()[2].fate, Fate::kWithdrawn);
+}
+
+TEST_F(ClaimsThatEnd, ARenewalMovesTheEnd) {
+  Drive([&] { job_.claims_end.Renewed(job_.claims_end.round(), clock_.Boot()); });
+  EXPECT_EQ(calls_, 3);
+}
+
+TEST_F(ClaimsThatEnd, NoRenewalMovesItBeyondTheLongestLease) {
+  Drive([&] {
+    job_.claims_end.Renewed(job_.claims_end.round(), clock_.Boot());
+    clock_.Advance(kLease / 2);
+  });
+  EXPECT_EQ(calls_, 2) << "2.5 leases after the claim";
+}
+
+TEST_F(ClaimsThatEnd, ARenewalOfAnEarlierRunMovesNothing) {
+  const uint64_t earlier = job_.claims_end.round();
+  Drive([&] { job_.claims_end.Renewed(earlier, clock_.Boot()); });
+  EXPECT_EQ(calls_, 2);
 }
 
 TEST(Drive, TheWordsOfAnExceptionAreTheReasonOfTheRetry) {

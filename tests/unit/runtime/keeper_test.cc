@@ -107,6 +107,8 @@ class KeeperTest : public ::testing::Test {
       job->machine.Start(job->run);
       ASSERT_TRUE(window_.Claim(job->machine.claims(), job->machine.claim_answers()));
       job->machine.Claimed({});
+      job->claims_end.Begin();
+      job->claims_end.Claimed(clock_.Boot(), {.lease = kLease, .max_lease = kLease * 100});
       job->watch.Reset(/*on_poll_thread=*/false, BootTime::max());
       job->watch.BeginHandling(job->machine, clock_.Boot());
       ASSERT_NE(job->machine.Next(clock_.Boot()), nullptr);
@@ -145,6 +147,7 @@ TEST_F(KeeperTest, SixteenLongRunsLoseNoLeaseOverAStoreThatTakesAlmostTwoSeconds
   EXPECT_EQ(window_.ended, 0);
   for (const JobPtr& job : jobs_) {
     EXPECT_FALSE(job->watch.stop_handling());
+    EXPECT_FALSE(job->claims_end.Reached(clock_.Boot())) << "handlers go on";
   }
 }
 

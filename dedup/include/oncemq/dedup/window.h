@@ -271,6 +271,15 @@ struct MarkerView {
   uint32_t fingerprint = 0;  // 0: none was taken
 };
 
+// Lease and waiting times, common to all engines (rule 13).
+struct WindowTimes {
+  milliseconds lease{30'000};            // a claim that is not renewed ends after it
+  milliseconds max_lease{600'000};       // a claim cannot be renewed beyond it
+  milliseconds handler_timeout{60'000};  // opaque: how long a former owner's handler may still act
+};
+// Of a window that does not say how long its claims last.
+inline constexpr WindowTimes kTimesUnsaid{milliseconds(0), milliseconds(0), milliseconds(0)};
+
 // What a window can do; the input of the conformance suite and of the start-up check.
 struct WindowCapabilities {
   std::string_view engine;
@@ -303,20 +312,12 @@ struct WindowCapabilities {
   // on any host, knows the ids finished before the last Announce(), no others.
   bool keeps_claims = true;
   bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
-  milliseconds handler_timeout{0};  // opaque: how long a former owner's handler may still act
-  milliseconds lease{0};            // a claim that is not renewed ends after it; 0: not said
+  WindowTimes times = kTimesUnsaid;
   bool timed = false;               // honours the `lease` and `keep` of requests
   bool forgets_by_number = false;   // the oldest finished ids go, however long they were to stay
   milliseconds longest_call{0};     // of a claim or a completion; 0: as long as the disk takes
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
-};
-
-// Lease and waiting times, common to all engines (rule 13).
-struct WindowTimes {
-  milliseconds lease{30'000};            // a claim that is not renewed ends after it
-  milliseconds max_lease{600'000};       // a claim cannot be renewed beyond it
-  milliseconds handler_timeout{60'000};  // opaque: how long a former owner's handler may still act
 };
 
 // Losses of a store on a server, as far as this window has found any since it was opened.
