@@ -117,6 +117,13 @@ class RedisOwned : public ::testing::Test {
         .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
     return member.window->Announce({&announced, 1});
   }
+  static void Commit(const Member& member, int64_t frontier, LogTime watermark) {
+    const Progress progress{
+        .partition = 3, .own = member.own, .frontier = frontier, .watermark = watermark};
+    Change change{};
+    ASSERT_TRUE(member.window->Committed({&progress, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
+  }
   // The answer to each of so many ids, if it is the same for all.
   Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
     const std::vector<ClaimAnswer> answers = Claim(member, Ids(first, count), first);
@@ -279,15 +286,12 @@ TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const Member owner = JoinAt(server_->url(), options);
+  Commit(owner, 0, kStamp);
   Finish(owner, 0, 1'000);
   ASSERT_TRUE(Announce(owner, 1'000));
   const int64_t all = Entries();
-  Progress progress{.partition = 3, .own = owner.own, .watermark = kStamp + 2 * options.remember};
   const auto left = [&](int64_t frontier) {
-    progress.frontier = frontier;
-    Change change{};
-    EXPECT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    Commit(owner, frontier, kStamp + 2 * options.remember);
     return Entries();
   };
   EXPECT_EQ(left(3), all) << "some of each entry are not below the frontier";
@@ -304,6 +308,7 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const Member owner = JoinAt(server_->url(), options);
+  Commit(owner, 0, kStamp);
   Finish(owner, 0, 2);
   ASSERT_TRUE(Announce(owner, 2));
   const std::string id = Id(0);
@@ -318,12 +323,7 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
   ASSERT_TRUE(Announce(owner, 6));
   EXPECT_EQ(Entries(), 2);
-  const Progress progress{.partition = 3,
-                          .own = owner.own,
-                          .frontier = 6,
-                          .watermark = kStamp + options.remember * 3 / 2};
-  Change change{};
-  ASSERT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
+  Commit(owner, 6, kStamp + options.remember * 3 / 2);
   EXPECT_EQ(Entries(), 1) << "the originals have aged";
   EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
   EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";

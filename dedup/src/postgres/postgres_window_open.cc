@@ -148,6 +148,14 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
       {"started", "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"},
       {"timeline", "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"},
       {"position", "(pg_current_wal_lsn() - '0/0')::bigint"},
+      // A watermark that is not known yet is no later than the clock.
+      {"least_filed",
+       ONCEMQ_MUTANT("postgres-filed-by-stamp-alone")
+           ? "0"
+           : "coalesce((SELECT greatest(latest, watermark) FROM " + Quoted(options.schema) +
+                 ".window_partitions AS p WHERE p.scope = $1 AND p.source = v.source AND "
+                 "p.part = v.part), (SELECT " +
+                 std::string(clock) + " / 1000))"},
       // A sweep takes older ids only: a watermark may have gone back since it began.
       {"slowest_now", "(SELECT CASE WHEN count(*) = count(watermark) THEN " + slowest +
                           " ELSE 0 END FROM " + Quoted(options.schema) +

@@ -55,6 +55,9 @@ std::string WholeScript(std::string_view clock, std::string_view body, bool file
     ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
   }
   text.append(files ? kFilingLua : "").append(body);
+  if (files && ONCEMQ_MUTANT("redis-filed-by-stamp-alone")) {
+    ReplaceOnce(text, "math.max(filed, watermark(partition))", "filed");
+  }
   return text;
 }
 
