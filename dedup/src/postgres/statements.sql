@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The statements of the window in PostgreSQL, each after its name. @schema@ is the schema of the
 -- application, @clock@ the time in microseconds, @slowest@ the watermark that decides, @least_filed@
--- the least time in ms that a finished id `v` is filed under (rule 22).
+-- the least time in ms that a finished id `v` is filed under (rule 22): window_statements.cc.
 
 -- name: version
 SELECT version, current_setting('server_version_num') FROM @schema@.window_version
@@ -225,7 +225,8 @@ ON CONFLICT (scope, id, source, part, off) DO UPDATE
 SET attempt = greatest(u.attempt, excluded.attempt), last = excluded.last
 
 -- name: forget_uncertain
-DELETE FROM @schema@.window_uncertain WHERE scope = $1 AND last < @clock@ / 1000 - $2
+DELETE FROM @schema@.window_uncertain WHERE scope = $1 AND last < @clock@ / 1000
+  - greatest($2, (SELECT remember FROM @schema@.window_scopes WHERE scope = $1))
 
 -- name: list_uncertain
 SELECT u.id, u.source, u.part, u.off, u.attempt, u.first, u.last, s.topic
