@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "oncemq/base/bytes.h"
@@ -328,6 +329,32 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
   EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
   EXPECT_EQ(ask(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+}
+
+// Its owner has the times in force from the answer before.
+TEST_F(RedisOwned, AScopeThatRemembersForLongerByNowLosesNothing) {
+  TcpProxy network(server_->port());
+  auto options = Options();
+  options.remember = milliseconds(3'600'000);
+  options.skew = milliseconds(0);
+  options.call = milliseconds(20'000);
+  const Member owner = JoinAt("redis://127.0.0.1:" + std::to_string(network.port()), options);
+  Commit(owner, 0, kStamp);
+  Finish(owner, 0, 10);
+  ASSERT_TRUE(Announce(owner, 10));
+  network.Set(TcpProxy::Mode::kHoldReplies);
+  std::thread commit([&] { Commit(owner, 10, kStamp + 2 * options.remember); });
+  const std::string row = Redis({"KEYS", "*p:0:3"}).list.at(0).text;
+  EXPECT_TRUE(Eventually(milliseconds(15'000), [&] {
+    return Redis({"HGET", row, "frontier"}).text == "10";
+  }));
+  auto longer = options;
+  longer.remember = 100 * options.remember;
+  EXPECT_NE(OpenAt(server_->url(), longer), nullptr);
+  network.Set(TcpProxy::Mode::kPass);
+  commit.join();
+  EXPECT_GT(Entries(), 0);
+  EXPECT_EQ(AnswerTo(owner, 0, 10), Answer::kDuplicate);
 }
 
 TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {

@@ -104,6 +104,14 @@ std::string AppendBody() {
   return text;
 }
 
+std::string TrimBody() {
+  std::string text(kTrimLua);
+  if (ONCEMQ_MUTANT("redis-owned-trims-by-an-earlier-answer")) {
+    ReplaceOnce(text, "or kept > tonumber(ARGV[6])", "");
+  }
+  return text;
+}
+
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
@@ -118,7 +126,7 @@ WindowScripts::WindowScripts(std::string_view clock)
       sweep(WholeScript(clock, SweepBody())),
       uncertain(WholeScript(clock, kUncertainLua)),
       append(WholeScript(clock, AppendBody())),
-      trim(WholeScript(clock, kTrimLua)),
+      trim(WholeScript(clock, TrimBody())),
       scope(RunPart(clock).append(kScopeLua)),
       rights(kRightsLua) {}
 
