@@ -105,6 +105,24 @@ std::string TimesText(const RememberTimes& times) {
   return "remember " + FormatDuration(times.remember) + ", skew " + FormatDuration(times.skew);
 }
 
+// How a file with longer times has changed the scope for all its members.
+struct Raised {
+  RememberTimes from;
+  RememberTimes to;
+
+  bool any() const { return !(from == to); }
+};
+
+Result<Raised> RaiseTimes(Window& window) {
+  const auto before = window.Remember(RememberChange::kNone);
+  const auto after = before ? window.Remember(RememberChange::kExtend) : before;
+  return after ? Result<Raised>(Raised{*before, *after}) : after.error();
+}
+
+nlohmann::ordered_json TimesJson(const RememberTimes& times) {
+  return {{"remember_ms", times.remember.count()}, {"skew_ms", times.skew.count()}};
+}
+
 #ifdef ONCEMQ_WITH_ROCKSDB
 // Those that lie on this host.
 Result<RememberTimes> ShortenStores(const ServiceOptions& options) {
@@ -188,15 +206,25 @@ int WindowGcCommand(const WindowChangeArguments& arguments) {
   if (!window) {
     return Failed(window.error());
   }
-  if (const auto fits = (*window)->Remember(RememberChange::kExtend); !fits) {
-    return Failed(fits.error());
+  const auto raised = RaiseTimes(**window);
+  if (!raised) {
+    return Failed(raised.error());
+  }
+  if (raised->any() && !arguments.json) {
+    std::cout << "the scope now has " << TimesText(raised->to) << " instead of "
+              << TimesText(raised->from) << "\n";
   }
   const auto gone = (*window)->DropAged(kLongestGc);
   if (!gone) {
     return Failed(gone.error());
   }
   if (arguments.json) {
-    std::cout << SafeJson({{"dropped", *gone}}) << "\n";
+    nlohmann::ordered_json out;
+    out["dropped"] = *gone;
+    if (raised->any()) {
+      out["raised"] = {{"from", TimesJson(raised->from)}, {"to", TimesJson(raised->to)}};
+    }
+    std::cout << SafeJson(out) << "\n";
     return kExitDone;
   }
   std::cout << *gone << " ids were dropped\n";

@@ -39,22 +39,28 @@ inline void RefuseUnopened(std::span<Change> answers) {
   std::fill(answers.begin(), answers.end(), Change::kFenced);
 }
 
-// `send(place, requests, replies)` returns a Status. After the first part an error leaves open what
-// was made.
-template <class Request, class Reply, class Send>
-Status SendByPlace(std::span<const Request> requests, std::span<Reply> replies, const Send& send) {
+// `send(place, begin, count)` returns a Status. After the first part an error leaves open what was
+// made.
+template <class Request, class Send>
+Status SendByPlace(std::span<const Request> requests, const Send& send) {
   for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
     const Place place = PlaceOf(requests[begin]);
     while (end < requests.size() && PlaceOf(requests[end]) == place) {
       end++;
     }
-    const Status sent =
-        send(place, requests.subspan(begin, end - begin), replies.subspan(begin, end - begin));
-    if (!sent) {
+    if (const Status sent = send(place, begin, end - begin); !sent) {
       return begin == 0 ? sent : Error{sent.error().code, Effect::kUnknown, sent.error().message};
     }
   }
   return {};
+}
+
+// The same with answers, by `send(place, requests, replies)`.
+template <class Request, class Reply, class Send>
+Status SendByPlace(std::span<const Request> requests, std::span<Reply> replies, const Send& send) {
+  return SendByPlace(requests, [&](const Place& place, size_t begin, size_t count) -> Status {
+    return send(place, requests.subspan(begin, count), replies.subspan(begin, count));
+  });
 }
 
 }  // namespace oncemq

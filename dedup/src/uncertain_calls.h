@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// UncertainCalls: the last uncertain calls of a window without a store (Window::RecordUncertain).
+// Records of uncertain calls (Window::RecordUncertain), and the last ones of a window without a
+// store.
 //
-// Thread safety: none; the window that owns it locks.
+// Thread safety: none; the window that owns them locks.
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <list>
 #include <map>
 #include <span>
@@ -14,6 +16,12 @@
 #include "oncemq/dedup/window.h"
 
 namespace oncemq {
+
+inline void SortByLastCall(std::vector<UncertainRecord>& records) {
+  std::stable_sort(
+      records.begin(), records.end(),
+      [](const UncertainRecord& a, const UncertainRecord& b) { return a.last < b.last; });
+}
 
 class UncertainCalls {
  public:

@@ -328,7 +328,10 @@ PreAnswer GateCore::Conflict(const Held& operation, std::span<const Version> ver
   return answer;
 }
 
+// The caller of an endpoint is told no reason, so the log has it.
 PreAnswer GateCore::Failed(const Held& operation, const Error& error) {
+  LogSeldom(LogLevel::kWarn, "gate", "an operation is not permitted: the window gives no answer",
+            {{"application", options_.application}, {"error", ToString(error)}});
   PreAnswer answer = AnswerOf(PreState::kError, operation.ref);
   answer.error = error;
   answer.retry_after = kAskAgain;

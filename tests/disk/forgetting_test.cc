@@ -45,6 +45,7 @@ TEST(DiskForgetting, BucketsThatHaveAgedAreGoneFromWindowAndDisk) {
   auto window = OpenLocalWindow(DiskOptions(store, kGeneration), SystemClock::Instance());
   ASSERT_TRUE(window) << ToString(window.error());
   const auto own = (*window)->RaiseOwn(0, 0, 0);
+  ASSERT_TRUE(CommitNothing(**window, *own));
   for (int64_t i = 0; i < kForgottenIds; i += 100) {
     ASSERT_TRUE(FinishIds(**window, i, i + 100));
   }
@@ -91,6 +92,7 @@ TEST(DiskForgetting, AMergedBucketHoldsAnEighthOfTheWindowAndNoMore) {
       OpenLocalWindow(DiskOptions(directory.path() / "store", 10), SystemClock::Instance());
   ASSERT_TRUE(window) << ToString(window.error());
   const auto own = (*window)->RaiseOwn(0, 0, 0);
+  ASSERT_TRUE(CommitNothing(**window, *own));
   ASSERT_TRUE(FinishAtTheirTimes(**window, 0, kEnd));
   ASSERT_TRUE(Eventually(std::chrono::seconds(30), [&] { return StatOf(**window).buckets <= 16; }));
   EXPECT_GE(StatOf(**window).merges, 10u);

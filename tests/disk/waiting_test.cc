@@ -24,6 +24,7 @@ class DiskWaiting : public ::testing::Test {
     ASSERT_TRUE(window) << ToString(window.error());
     window_ = *std::move(window);
     own_ = *window_->RaiseOwn(0, 0, 0);
+    ASSERT_TRUE(CommitNothing(*window_, own_));
   }
 
   Status Announce(int64_t offset) {

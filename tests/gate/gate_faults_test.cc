@@ -12,6 +12,7 @@
 #include "gate_engines.h"
 #include "oncemq/base/line_pool.h"
 #include "oncemq/dedup/memory_window.h"
+#include "support/log_file.h"
 #include "support/tcp_proxy.h"
 #ifdef ONCEMQ_WITH_POSTGRES
 #include "oncemq/clients/postgres_client.h"
@@ -26,6 +27,7 @@
 namespace oncemq::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class GateFaults : public GateTest {
@@ -89,11 +91,13 @@ TEST_P(GateFaults, AFinalMayBeRepeated) {
   EXPECT_EQ(Pre("a").result, "r");
 }
 
-TEST_P(GateFaults, ByDefaultAnErrorIsReturned) {
+TEST_P(GateFaults, ByDefaultAnErrorIsReturnedAndTheLogSaysWhy) {
   GateOptions options = WithoutRetries();
   OpenFaulty(options);
   faulty_->down = true;
+  LogFile log;
   const PreAnswer pre = CallerPre("a");
+  EXPECT_THAT(log.End(), AllOf(HasSubstr("an operation is not permitted"), HasSubstr("down")));
   EXPECT_EQ(pre.state, PreState::kError);
   EXPECT_EQ(pre.error.code, Code::kUnavailable);
   EXPECT_GT(pre.retry_after, milliseconds(0));

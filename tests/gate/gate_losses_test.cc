@@ -116,10 +116,16 @@ TEST_F(GateLosses, OfTheWholeScopeAreALineInTheLogAndARefusalWhereItIsExpected) 
   const auto expects = Open(kRedisClock, /*expect_scope=*/true);
   EXPECT_EQ(Pre(*expects, "k").state, PreState::kDuplicate);
   KillAndRestart();
+  LogFile refusals;
   for (int i = 0; i < 3; i++) {
     const PreAnswer pre = Pre(*expects, "k");
     EXPECT_EQ(pre.state, PreState::kError) << "it would run again";
+    EXPECT_NE(pre.error.message.find("open once without `expect_scope`"), std::string::npos)
+        << pre.error.message;
   }
+  const std::string said = refusals.End();
+  EXPECT_NE(said.find("an operation is not permitted"), std::string::npos) << said;
+  EXPECT_NE(said.find("open once without `expect_scope`"), std::string::npos) << said;
   EXPECT_EQ(expects->counts().losses, 1u);
   const auto refused = OpenRedisWindow(server_->url(), Options(/*expect_scope=*/true));
   ASSERT_FALSE(refused);

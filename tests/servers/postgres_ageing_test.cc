@@ -109,6 +109,20 @@ TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   EXPECT_EQ(Claim(*window, "added", 6), Answer::kDuplicate);
 }
 
+TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {
+  auto options = Options();
+  options.level = Level::kOpaque;
+  const auto window = Open(options);
+  const std::vector<UncertainCall> calls{{"old", {0, 3, 1}, 2}, {"late", {0, 3, 2}, 2}};
+  ASSERT_TRUE(window->RecordUncertain(calls));
+  Sql("UPDATE oncemq.window_uncertain SET last = last - 31 * 86400000::bigint WHERE id = 'old'");
+  Commit(*window, *window->RaiseOwn(0, 3, 0), 1, kOld);
+  const auto left = window->ListUncertain({});
+  ASSERT_TRUE(left) << ToString(left.error());
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->front().id, "late");
+}
+
 TEST_F(PostgresAgeing, AProcessThatAsksForShorterTimesIsRefused) {
   ExpectShorterTimesAreRefused(Opener(Level::kAtomic));
 }

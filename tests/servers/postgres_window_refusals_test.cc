@@ -202,6 +202,7 @@ TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
   const auto window = Open(Level::kGuarded);
   const Own fast = *window->RaiseOwn(0, 3, 0);
   const Own slow = *window->RaiseOwn(0, 4, 0);
+  ASSERT_TRUE(Commit(*window, fast, 3, 0, kOfTheRecords));
   Finish(*window, 10);
   const auto history = [&] { return (*window->Stat())[0].history; };
   ASSERT_TRUE(Commit(*window, fast, 3, 100, kOfTheRecords + 3 * kHour));
@@ -412,6 +413,7 @@ TEST_F(PostgresRefusalsTest, ASweepThatTakesTooLongIsToldAndTakesSmallerSteps) {
   StartLogging(options);
   const auto window = Open(Level::kGuarded, milliseconds(500));
   const Own own = *window->RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
   Finish(*window, 60, std::string(1'500, 'r'));
   Sql("CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS "
       "$$ BEGIN PERFORM pg_sleep(0.05); RETURN OLD; END $$");

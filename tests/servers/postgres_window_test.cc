@@ -475,10 +475,12 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   auto options = Options(Level::kGuarded);
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
-  const auto opened = OpenPostgresWindow(server_->url(), options);
-  ASSERT_TRUE(opened);
-  Window& window = **opened;
+  const auto opened = *OpenPostgresWindow(server_->url(), options);
+  Window& window = *opened;
   const Own own = *window.RaiseOwn(0, 3, 0);
+  Progress progress{.partition = 3, .own = own, .watermark = kThen};
+  Change change{};
+  ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   std::vector<std::string> ids;
   std::vector<ClaimRequest> claims;
   std::vector<CompleteRequest> done;
@@ -493,9 +495,7 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   std::vector<Change> changes(ids.size());
   ASSERT_TRUE(window.Claim(claims, answers));
   ASSERT_TRUE(window.Complete(done, changes));
-  const Progress progress{
-      .partition = 3, .own = own, .frontier = 1'000, .watermark = kThen + 2 * options.remember};
-  Change change{};
+  progress = {0, 3, own, 1'000, kThen + 2 * options.remember};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
   EXPECT_EQ(change, Change::kMade);
   const auto stat = window.Stat();

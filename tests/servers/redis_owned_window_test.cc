@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "oncemq/base/bytes.h"
@@ -116,6 +117,13 @@ class RedisOwned : public ::testing::Test {
     const Announcement announced{
         .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
     return member.window->Announce({&announced, 1});
+  }
+  static void Commit(const Member& member, int64_t frontier, LogTime watermark) {
+    const Progress progress{
+        .partition = 3, .own = member.own, .frontier = frontier, .watermark = watermark};
+    Change change{};
+    ASSERT_TRUE(member.window->Committed({&progress, 1}, {&change, 1}));
+    EXPECT_EQ(change, Change::kMade);
   }
   // The answer to each of so many ids, if it is the same for all.
   Answer AnswerTo(const Member& member, int64_t first, int64_t count) {
@@ -279,15 +287,12 @@ TEST_F(RedisOwned, WhatHasAgedIsForgottenAndIsNeverNew) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const Member owner = JoinAt(server_->url(), options);
+  Commit(owner, 0, kStamp);
   Finish(owner, 0, 1'000);
   ASSERT_TRUE(Announce(owner, 1'000));
   const int64_t all = Entries();
-  Progress progress{.partition = 3, .own = owner.own, .watermark = kStamp + 2 * options.remember};
   const auto left = [&](int64_t frontier) {
-    progress.frontier = frontier;
-    Change change{};
-    EXPECT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
-    EXPECT_EQ(change, Change::kMade);
+    Commit(owner, frontier, kStamp + 2 * options.remember);
     return Entries();
   };
   EXPECT_EQ(left(3), all) << "some of each entry are not below the frontier";
@@ -304,6 +309,7 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const Member owner = JoinAt(server_->url(), options);
+  Commit(owner, 0, kStamp);
   Finish(owner, 0, 2);
   ASSERT_TRUE(Announce(owner, 2));
   const std::string id = Id(0);
@@ -318,16 +324,37 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
   ASSERT_TRUE(Announce(owner, 6));
   EXPECT_EQ(Entries(), 2);
-  const Progress progress{.partition = 3,
-                          .own = owner.own,
-                          .frontier = 6,
-                          .watermark = kStamp + options.remember * 3 / 2};
-  Change change{};
-  ASSERT_TRUE(owner.window->Committed({&progress, 1}, {&change, 1}));
+  Commit(owner, 6, kStamp + options.remember * 3 / 2);
   EXPECT_EQ(Entries(), 1) << "the originals have aged";
   EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
   EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
   EXPECT_EQ(ask(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+}
+
+// Its owner has the times in force from the answer before.
+TEST_F(RedisOwned, AScopeThatRemembersForLongerByNowLosesNothing) {
+  TcpProxy network(server_->port());
+  auto options = Options();
+  options.remember = milliseconds(3'600'000);
+  options.skew = milliseconds(0);
+  options.call = milliseconds(20'000);
+  const Member owner = JoinAt("redis://127.0.0.1:" + std::to_string(network.port()), options);
+  Commit(owner, 0, kStamp);
+  Finish(owner, 0, 10);
+  ASSERT_TRUE(Announce(owner, 10));
+  network.Set(TcpProxy::Mode::kHoldReplies);
+  std::thread commit([&] { Commit(owner, 10, kStamp + 2 * options.remember); });
+  const std::string row = Redis({"KEYS", "*p:0:3"}).list.at(0).text;
+  EXPECT_TRUE(Eventually(milliseconds(15'000), [&] {
+    return Redis({"HGET", row, "frontier"}).text == "10";
+  }));
+  auto longer = options;
+  longer.remember = 100 * options.remember;
+  EXPECT_NE(OpenAt(server_->url(), longer), nullptr);
+  network.Set(TcpProxy::Mode::kPass);
+  commit.join();
+  EXPECT_GT(Entries(), 0);
+  EXPECT_EQ(AnswerTo(owner, 0, 10), Answer::kDuplicate);
 }
 
 TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {

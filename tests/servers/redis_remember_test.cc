@@ -24,6 +24,33 @@ class RedisRemember : public RedisWindowTest {
     };
   }
   std::string ScopeKey() { return Redis({"KEYS", "*:scope"}).list.at(0).text; }
+  // Further ids, one for each 20 s of log time.
+  void FinishTo(Window& window, int end) {
+    for (; ids_ < end; ids_++) {
+      const std::string id = IdOf(ids_);
+      ClaimRequest claim = Request(id, ids_);
+      claim.time = kThen + ids_ * std::chrono::seconds(20);
+      ASSERT_EQ(AnswerTo(window, claim), Answer::kGranted);
+      ASSERT_EQ(*Complete(window, claim), Change::kMade);
+    }
+  }
+  void ExpectAllKnown(Window& window) {
+    for (int i = 0; i < ids_; i++) {
+      const std::string id = IdOf(i);
+      EXPECT_EQ(AnswerTo(window, Request(id, 500)), Answer::kDuplicate) << id;
+    }
+  }
+  int64_t Slices() { return Redis({"HLEN", Redis({"KEYS", "*:s"}).list.at(0).text}).integer; }
+  static void Commit(Window& window, LogTime watermark) {
+    const Progress progress{
+        .partition = 3, .own = *window.RaiseOwn(0, 3, 0), .watermark = watermark};
+    Change change{};
+    ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
+  }
+
+ private:
+  static std::string IdOf(int number) { return "id-" + std::to_string(number); }
+  int ids_ = 0;
 };
 
 TEST_F(RedisRemember, AProcessThatAsksForShorterTimesIsRefused) {
@@ -56,28 +83,24 @@ TEST_F(RedisRemember, AScopeOfAnEarlierVersionTakesTheTimesOfItsFirstOpening) {
 TEST_F(RedisRemember, ALongMemoryHasFewGenerationsHoweverItsScopeBegan) {
   const OpenScope open = Opener(false);
   const auto first = *open({std::chrono::seconds(10), milliseconds(0)}, false);
-  int ids = 0;
-  const auto finish = [&](int until) {
-    for (; ids < until; ids++) {
-      const std::string id = "id-" + std::to_string(ids);
-      ClaimRequest claim = Request(id, ids);
-      claim.time = kThen + ids * std::chrono::seconds(20);
-      ASSERT_EQ(AnswerTo(*first, claim), Answer::kGranted);
-      ASSERT_EQ(*Complete(*first, claim), Change::kMade);
-    }
-  };
-  const auto slices = [&] {
-    return Redis({"HLEN", Redis({"KEYS", "*:s"}).list.at(0).text}).integer;
-  };
-  finish(4);
-  EXPECT_EQ(slices(), 4);
+  Commit(*first, kThen);
+  FinishTo(*first, 4);
+  EXPECT_EQ(Slices(), 4);
   ASSERT_TRUE(open({std::chrono::hours(168), milliseconds(0)}, false));
-  finish(40);
-  EXPECT_EQ(slices(), 4) << "they lie in the generation of the last one";
-  for (int i = 0; i < ids; i++) {
-    const std::string id = "id-" + std::to_string(i);
-    EXPECT_EQ(AnswerTo(*first, Request(id, 500)), Answer::kDuplicate) << id;
-  }
+  FinishTo(*first, 40);
+  EXPECT_EQ(Slices(), 4) << "they lie in the generation of the last one";
+  ExpectAllKnown(*first);
+}
+
+// As a group that begins on an old log.
+TEST_F(RedisRemember, IdsBeforeTheFirstWatermarkLieInAGenerationOfThePresent) {
+  const auto window = *Opener(false)({std::chrono::hours(168), milliseconds(0)}, false);
+  FinishTo(*window, 20);
+  EXPECT_EQ(Slices(), 1);
+  Commit(*window, kThen + std::chrono::seconds(400));
+  FinishTo(*window, 40);
+  EXPECT_EQ(Slices(), 2) << "one more for the log";
+  ExpectAllKnown(*window);
 }
 
 }  // namespace

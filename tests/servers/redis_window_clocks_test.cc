@@ -131,6 +131,9 @@ TEST_F(RedisWindowClocks, ForgetNoIdThatAPartitionOwnsBeforeItsTime) {
     const auto window = OpenAt(server_->url(), options);
     EXPECT_TRUE(window->Open(name_));
     const Own own = *window->RaiseOwn(0, 3, 0);
+    const Progress before{.partition = 3, .own = own, .watermark = now - std::chrono::hours(2)};
+    Change change{};
+    EXPECT_TRUE(window->Committed({&before, 1}, {&change, 1}));
     const ClaimRequest first = claim(own);
     EXPECT_EQ(AnswerTo(*window, first), Answer::kGranted);
     EXPECT_TRUE(Complete(*window, first));

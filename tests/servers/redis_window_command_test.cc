@@ -153,13 +153,15 @@ TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands
   const auto own = (*window)->RaiseOwn(0, 3, 0);
   ASSERT_TRUE(own.has_value()) << ToString(own.error());
   const LogTime then(std::chrono::hours(1));
+  Progress progress{.partition = 3, .own = *own, .watermark = then};
+  Change change{};
+  ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
   const ClaimRequest claim{
       .id = "id-1", .token = {0xABC, 5}, .at = {0, 3, 17}, .own = *own, .time = then};
   ClaimAnswer answer;
   ASSERT_TRUE((*window)->Claim({&claim, 1}, {&answer, 1}));
   const CompleteRequest done{
       .id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time};
-  Change change{};
   ASSERT_TRUE((*window)->Complete({&done, 1}, {&change, 1}));
   const Announcement announced{.partition = 3, .to = 18, .offset = 18, .own = *own};
   const Status told = (*window)->Announce({&announced, 1});
@@ -171,8 +173,8 @@ TEST_F(RedisWindowCommand, ForIdsThatAPartitionOwnsTheUserNeedsThreeMoreCommands
   EXPECT_THAT(Run("window show id-1 -c " + file).out, HasSubstr("done"));
   EXPECT_EQ(Run("window forget id-1 --why test -c " + file).code, 2);
   EXPECT_EQ(Run("check " + file).code, 0);
-  const Progress progress{
-      .partition = 3, .own = *own, .frontier = 18, .watermark = then + std::chrono::hours(3)};
+  progress.frontier = 18;
+  progress.watermark = then + std::chrono::hours(3);
   ASSERT_TRUE((*window)->Committed({&progress, 1}, {&change, 1}));
   EXPECT_EQ((*(*window)->Stat())[0].history, 0u);
 }

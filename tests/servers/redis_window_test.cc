@@ -233,10 +233,12 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   options.skew = milliseconds(0);
   const auto window = OpenAt(server_->url(), options);
   const Own own = *window->RaiseOwn(0, 3, 0);
-  Finish(*window, 10'000, "id-");
-  Progress progress{
-      .partition = 3, .own = own, .frontier = 3, .watermark = kThen + 2 * options.remember};
+  Progress progress{.partition = 3, .own = own, .watermark = kThen};
   Change change{};
+  ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
+  Finish(*window, 10'000, "id-");
+  progress.frontier = 3;
+  progress.watermark = kThen + 2 * options.remember;
   const auto kept = [&] {
     EXPECT_TRUE(window->Committed({&progress, 1}, {&change, 1}));
     EXPECT_EQ(change, Change::kMade);

@@ -105,6 +105,7 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   const RememberTimes hour{hours(1), milliseconds(0)};
   const RememberTimes longer{hours(100), hours(1)};
   RememberMember member(open(hour, false));
+  member.Commit(0, hours(0));
   member.Finish("x", 1);
   member.Finish("y", 3);
   ASSERT_TRUE(open(longer, false));

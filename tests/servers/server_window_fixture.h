@@ -150,7 +150,11 @@ class ServerWindowFixture : public Command {
                                    ::testing::HasSubstr("`oncemq window shorten`")));
     }
     EXPECT_EQ(Run("window stat -c " + file_of(shorter)).code, 0) << "it forgets nothing";
-    EXPECT_EQ(Run("window gc -c " + file_of("  remember: 200h\n")).code, 0);
+    EXPECT_THAT(Run("window gc -c " + file_of("  remember: 200h\n")).out,
+                ::testing::StartsWith("the scope now has remember 200h, skew 1m instead of "
+                                      "remember 168h, skew 1m\n"));
+    EXPECT_EQ(Run("window gc --json -c " + file_of("  remember: 200h\n")).out, "{\"dropped\":0}\n")
+        << "nothing more is raised";
     EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
     EXPECT_THAT(Run("doctor " + file_of("  remember: 200h\n")).out,
                 ::testing::HasSubstr("remembers: 200h, and 1m of skew"));

@@ -67,12 +67,13 @@ void OpenStore::Finished::Put(std::string_view id, const DoneRow& row) {
 }
 
 void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
+  const bool told = store_.progress && store_.progress->watermark != kNoLogTime;
+  const LogTime least = told ? store_.progress->watermark : store_.Wall();
   Put(at.id, {.at = finishing.at,
               .token = finishing.token,
               .fingerprint = finishing.fingerprint,
               .result = std::string(finishing.result),
-              .time = std::max(Filed(finishing.time),
-                               store_.progress ? store_.progress->watermark : kNoLogTime)});
+              .time = std::max(Filed(finishing.time), least)});
 }
 
 void OpenStore::Finished::Seen(const Found& at, DoneRow row, LogTime time) {

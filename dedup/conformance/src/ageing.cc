@@ -55,6 +55,12 @@ class AgeingTest : public WindowTest {
     }
     return Committed({0, partition, own, frontier, watermark});
   }
+  // A new owner of a partition whose log time is known: the time of the first ids.
+  Own RaiseKnown(int32_t partition) {
+    const Own own = Raise(partition);
+    EXPECT_EQ(Tell(own, 0, kThen, partition), Change::kMade);
+    return own;
+  }
   // The copy of a finished id: known, or refused as too old to know. Never granted.
   void ExpectNeverGranted(const Attempt& copy) {
     const Answer answer = Claim(copy).answer;
@@ -69,7 +75,7 @@ class AgeingTest : public WindowTest {
 }  // namespace
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   EXPECT_EQ(Tell(own, 3'000, kThen + kRemember), Change::kMade);
@@ -77,7 +83,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdIsKnownForAsLongAsTheWindowRemembers) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
@@ -86,7 +92,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyOfAnIdThatHasAgedIsNeverGranted) {
 
 WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
   const LogTime later = kThen + kRemember * 9 / 10;
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   Restore("y", {0, 3, 6}, own, kThen);
   FinishMany(kThen);
@@ -101,7 +107,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ACopyIsKnownForAsLongAsTheWindowRemembersIt) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
@@ -111,7 +117,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOldIdThatNobodyCanHaveFinishedIsGranted) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
@@ -119,15 +125,15 @@ WINDOW_TEST_F(AgeingTest, IfAges, ANewIdInsideTheWindowIsGranted) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdOfUnknownTimeIsGrantedWhereItIsNotKnown) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
   EXPECT_EQ(Claim(At("timeless", 4'000, kNoLogTime)).answer, Answer::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesWhatIsForgotten) {
-  const Own own = Raise(3);
-  const Own slow = Raise(4);
+  const Own own = RaiseKnown(3);
+  const Own slow = RaiseKnown(4);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(slow, 1, kThen, 4);
@@ -137,7 +143,7 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>), TheSlowestPartitionDecidesW
 
 WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
               APartitionThatHasNotToldItsProgressKeepsEverything) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Raise(4);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
@@ -146,7 +152,7 @@ WINDOW_TEST_F(AgeingTest, (All<IfAges, IfIdsCross>),
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverything) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(own, 3'000, kNoLogTime);
@@ -154,7 +160,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, APartitionWhoseLogTimeIsNotKnownKeepsEverythin
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   FinishMany(kThen, 10'000);
   Finish("x", 50'000, kThen, own);
   FinishMany(kThen, 20'000);
@@ -163,7 +169,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdAboveTheFrontierIsKeptHoweverOldItIs) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   const Attempt parked = At("parked", 5, kThen);
   Claim(parked);
   ASSERT_EQ(Park(parked, 7), Change::kMade);
@@ -173,7 +179,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AParkedIdDoesNotAge) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   const Attempt open = At("open", 5, kThen);
   Claim(open);
   FinishMany(kThen);
@@ -183,7 +189,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnOpenIdDoesNotAge) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   ASSERT_EQ(Restore("x", {0, 3, 5}, own, kThen + kLong), Change::kMade);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
@@ -193,7 +199,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ARestoredIdAgesByItsOwnTime) {
 // The log is at rest, so its watermark is the time of the clock. Then a producer sends what an
 // outage has held up.
 WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("before", 5, kThen, own);
   Tell(own, 6, kThen + kLong);
   FinishMany(kThen);
@@ -211,9 +217,23 @@ WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownFromTheWatermarkOn) {
   }
 }
 
+// A new partition, whose first commit tells that most of its messages are younger.
+WINDOW_TEST_F(AgeingTest, IfAges, AnIdWithAnOldStampIsKnownBeforeAnyWatermarkIs) {
+  const Own own = Raise(3);
+  FinishMany(kThen);
+  FinishFirst("x", 2'000, kThen, own);
+  ASSERT_EQ(Restore("y", {0, 3, 2'001}, own, kThen), Change::kMade);
+  FinishMany(kThen, 2'002);
+  Tell(own, 4'000, kThen + kLong);
+  Tell(own, 4'001, kThen + kLong + kRemember);
+  for (const char* id : {"x", "y"}) {
+    EXPECT_EQ(Claim(At(id, 5'000, kThen)).answer, Answer::kDuplicate) << id;
+  }
+}
+
 // As after a new assignment whose first messages have old stamps.
 WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Tell(own, 6, kThen + kLong);
   Tell(own, 7, kThen);
   FinishMany(kThen);
@@ -223,7 +243,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, AStampOfThePastLowersNoWatermark) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReopening) {
-  Tell(Raise(3), 6, kThen + kLong);
+  Tell(RaiseKnown(3), 6, kThen + kLong);
   Reopen();
   FinishFirst("x", 6, kThen);
   FinishMany(kThen);
@@ -233,7 +253,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AWatermarkCountsForOldStampsAfterReo
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
-  const Own former = Raise(3);
+  const Own former = RaiseKnown(3);
   const Own own = Raise(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
@@ -242,7 +262,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, TheProgressOfAFormerOwnerIsNotKept) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   EXPECT_EQ(Tell(0, 3'000, kThen + kLong), Change::kFenced);
@@ -250,7 +270,7 @@ WINDOW_TEST_F(AgeingTest, IfAges, ProgressWithoutOwnershipIsNotKept) {
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAfterReopening) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);
   Tell(own, 3'000, kThen + kLong);
@@ -259,7 +279,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, ACopyOfAnIdThatHadAgedIsNotGrantedAf
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReopening) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   FinishMany(kThen);
   Finish("x", 2'500, kThen + kLong, own);
   FinishMany(kThen + kLong);
@@ -269,7 +289,7 @@ WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnIdInsideTheWindowIsKnownAfterReope
 }
 
 WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsNew) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   FinishMany(kThen);
   Finish("x", 2'500, kThen + 50 * kRemember, own);
   FinishMany(kThen + 50 * kRemember);
@@ -279,14 +299,14 @@ WINDOW_TEST_F(AgeingTest, IfAges, AWatermarkOfTheFutureIsNoReasonToForgetWhatIsN
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, AnyProgressThatWasTakenCanBeReadAgain) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   EXPECT_EQ(Tell(own, INT64_MAX, LogTime::max()), Change::kMade);
   Reopen();
   EXPECT_EQ(Claim(At("x", 5, kThen)).answer, Answer::kGranted);
 }
 
 WINDOW_TEST_F(AgeingTest, IfAgesAndDurable, WhatWasSyncedAndNotCommittedIsNotForgotten) {
-  const Own own = Raise(3);
+  const Own own = RaiseKnown(3);
   Tell(own, 5, kThen);
   Finish("x", 5, kThen, own);
   FinishMany(kThen);

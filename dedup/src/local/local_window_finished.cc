@@ -76,12 +76,12 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
       .result = finishing.result,
   };
   if (finishing.at.partition != kNoPartition) {
-    // An old stamp is no reason to forget the id at once (rule 22).
-    const LogTime watermark =
-        ONCEMQ_MUTANT("filed-by-stamp-alone")
-            ? kNoLogTime
-            : progress_.LatestWatermarkOf(record.at.source, record.at.partition);
-    ids_.Append(record, look.hash, std::max(Filed(finishing.time), watermark));
+    // An old stamp is no reason to forget the id at once (rule 22). A watermark that is not known
+    // yet is no later than the clock.
+    LogTime least = progress_.LatestWatermarkOf(record.at.source, record.at.partition);
+    least = least == kNoLogTime ? wall_ : least;
+    least = ONCEMQ_MUTANT("filed-by-stamp-alone") ? kNoLogTime : least;
+    ids_.Append(record, look.hash, std::max(Filed(finishing.time), least));
     return;
   }
   const milliseconds keep = finishing.keep == milliseconds(0) ? remember_ : finishing.keep;

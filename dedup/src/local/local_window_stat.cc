@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "../uncertain_calls.h"
 #include "families.h"
 #include "known_row.h"
 #include "local_window_engine.h"
@@ -168,9 +169,7 @@ Result<std::vector<UncertainRecord>> LocalWindow::ListUncertain(WallTime since) 
     record.topic = TopicOf(options_.identity);
   }
   std::erase_if(*records, [&](const UncertainRecord& one) { return one.last < since; });
-  std::stable_sort(
-      records->begin(), records->end(),
-      [](const UncertainRecord& a, const UncertainRecord& b) { return a.last < b.last; });
+  SortByLastCall(*records);
   return records;
 }
 

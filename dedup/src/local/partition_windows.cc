@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../by_place.h"
+#include "../uncertain_calls.h"
 #include "../window_check.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
@@ -379,18 +380,14 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
 }
 
 Status PartitionWindows::RecordUncertain(std::span<const UncertainCall> calls) {
-  for (const UncertainCall& call : calls) {
-    const auto store = Find(PlaceOf(call));
+  return SendByPlace(calls, [&](const Place& place, size_t begin, size_t count) -> Status {
+    const auto store = Find(place);
     if (!store || *store == nullptr) {
       return store ? PartitionNotOpen() : store.error();
     }
-    UncertainCall kept = call;
-    kept.at.source = kKeptSource;
-    if (Status recorded = (*store)->RecordUncertain({&kept, 1}); !recorded) {
-      return recorded;
-    }
-  }
-  return {};
+    std::vector<UncertainCall> copies;
+    return (*store)->RecordUncertain(AsKept(calls.subspan(begin, count), copies));
+  });
 }
 
 Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime since) {
@@ -410,9 +407,7 @@ Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime si
       all.back().at.source = store->source;
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const UncertainRecord& a, const UncertainRecord& b) {
-    return a.last < b.last;
-  });
+  SortByLastCall(all);
   return all;
 }
 

@@ -570,6 +570,7 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   }
   rows.Seal();
   const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
+                        Text("known_uncertain", {scope_.number, SqlTexts(ids)}),
                         Text("scope_now", {scope_.number})};
   const Place before = PlaceNow();
   const auto answers = All(look);
@@ -590,7 +591,8 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
     MarkerView& told = views[i / places->size()];
     told = view.state != MarkerState::kNone ? view : told;
   }
-  return MarkUncertain(ids, views);
+  MarkUncertain((*answers)[1], ids, views);
+  return {};
 }
 
 }  // namespace oncemq

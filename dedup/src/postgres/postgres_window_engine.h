@@ -153,7 +153,9 @@ class PostgresWindow final : public Window {
   SqlStatement Text(std::string_view name, std::vector<SqlValue> values) const {
     return {texts_[name], std::move(values)};
   }
-  Status MarkUncertain(std::span<const std::string_view> ids, std::span<MarkerView> views);
+  // `known`: the answer of `known_uncertain` for these ids.
+  static void MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
+                            std::span<MarkerView> views);
   void SweepForIdsAlone(std::span<const CompleteRequest> requests);
   // At most `steps` of a sweep, until `until`; how many ids went. A step that takes too long says
   // nothing of the server.

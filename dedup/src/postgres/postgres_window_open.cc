@@ -12,7 +12,7 @@
 #include "oncemq/clients/postgres_client.h"
 #include "postgres_window_engine.h"
 #include "schema_sql.h"
-#include "statements_sql.h"
+#include "window_statements.h"
 
 namespace oncemq {
 namespace {
@@ -23,16 +23,9 @@ constexpr int64_t kCrossingIds = 1;
 constexpr int64_t kPartitionOwnedIds = 2;
 constexpr int kSweepsAtOnce = 1;  // for one call of Committed(): others wait for it
 
-using Words = std::map<std::string, std::string, std::less<>>;
-
 bool IsSchema(std::string_view name) {
   return !name.empty() && name.size() <= 63 && (name[0] < '0' || name[0] > '9') &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
-}
-
-// It may be a word of SQL.
-std::string Quoted(std::string_view schema) {
-  return "\"" + std::string(schema) + "\"";
 }
 
 Error WrongSchema() {
@@ -138,21 +131,8 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
   if (!client) {
     return client.error();
   }
-  const std::string slowest =
-      ONCEMQ_MUTANT("postgres-fast-partition-decides") ? "max(watermark)" : "min(watermark)";
-  const Words words{
-      {"schema", Quoted(options.schema)},
-      {"slowest", slowest},
-      {"clock", std::string(clock)},
-      {"started", "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint"},
-      {"timeline", "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"},
-      {"position", "(pg_current_wal_lsn() - '0/0')::bigint"},
-      // A sweep takes older ids only: a watermark may have gone back since it began.
-      {"slowest_now", "(SELECT CASE WHEN count(*) = count(watermark) THEN " + slowest +
-                          " ELSE 0 END FROM " + Quoted(options.schema) +
-                          ".window_partitions WHERE scope = $1 AND own > 0)"}};
   std::unique_ptr<PostgresWindow> window(
-      new PostgresWindow(*std::move(client), options, SqlTextsByName(kStatementsSql, words)));
+      new PostgresWindow(*std::move(client), options, WindowStatements(options.schema, clock)));
   if (const Status found = window->FindScope(); !found) {
     return found.error();
   }
@@ -206,7 +186,8 @@ Status PostgresWindow::FindScope() {
                           missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
                           "\"; grant it");
   }
-  if (answers->back().rows.empty() && (options_.look_only || options_.expect_scope)) {
+  const bool expected = options_.expect_scope && !ONCEMQ_MUTANT("expected-scope-made");
+  if (answers->back().rows.empty() && (options_.look_only || expected)) {
     return NoSuchScope(options_.scope, options_.expect_scope);
   }
   if (answers->back().rows.empty()) {
@@ -242,10 +223,12 @@ Status PostgresWindow::FindScope() {
 Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
   const std::string_view name = options_.scope;
   const RememberTimes asked = Asked();
+  const bool extends =
+      change == RememberChange::kExtend && !ONCEMQ_MUTANT("postgres-shorter-times-replace");
   std::vector<SqlStatement> statements;
   if (change == RememberChange::kExtend || change == RememberChange::kReplace) {
-    statements.push_back(Text(change == RememberChange::kExtend ? "extend" : "replace",
-                              {name, asked.remember.count(), asked.skew.count()}));
+    statements.push_back(
+        Text(extends ? "extend" : "replace", {name, asked.remember.count(), asked.skew.count()}));
   }
   statements.push_back(Text("find_scope", {name}));
   const auto answers = All(statements);
@@ -427,11 +410,15 @@ Result<SqlAnswer> PostgresWindow::SweepOnce(const SqlStatement& statement) {
 // Some blocks at a time; the rest goes with a later commit, of any process.
 Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
   const SqlStatement begin = Text("begin_sweep", {scope_.number});
-  if (const auto begun = SweepOnce(begin); !begun) {
+  auto begun = SweepOnce(begin);
+  if (begun && begun->affected > 0) {
+    begun = SweepOnce(Text("forget_uncertain", {scope_.number, kUncertainKept.count()}));
+  }
+  if (!begun) {
     return begun.error();
   }
   if (alone) {
-    if (const auto begun = SweepOnce(Text("begin_alone", {scope_.number})); !begun) {
+    if (begun = SweepOnce(Text("begin_alone", {scope_.number})); !begun) {
       return begun.error();
     }
   }
@@ -561,7 +548,7 @@ Result<std::string> PostgresWindowSchema(std::string_view schema) {
   if (!IsSchema(schema)) {
     return WrongSchema();
   }
-  return FillIn(kSchemaSql, {{"schema", Quoted(schema)}});
+  return FillIn(kSchemaSql, {{"schema", QuotedSchema(schema)}});
 }
 
 Status MigratePostgresWindow(std::string_view address, std::string_view schema) {

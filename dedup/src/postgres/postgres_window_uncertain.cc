@@ -21,13 +21,10 @@ Status PostgresWindow::RecordUncertain(std::span<const UncertainCall> calls) {
       numbers[i].push_back(one[i]);
     }
   }
-  const int64_t kept = std::max(kUncertainKept, options_.remember).count();
-  const std::array statements{
-      Text("forget_uncertain", {scope_.number, kept}),
-      Text("record_uncertain",
-           {scope_.number, SqlTexts(ids), SqlNumbers(numbers[0]), SqlNumbers(numbers[1]),
-            SqlNumbers(numbers[2]), SqlNumbers(numbers[3])})};
-  const auto recorded = All(statements);
+  const SqlStatement record = Text(
+      "record_uncertain", {scope_.number, SqlTexts(ids), SqlNumbers(numbers[0]),
+                           SqlNumbers(numbers[1]), SqlNumbers(numbers[2]), SqlNumbers(numbers[3])});
+  const auto recorded = All({&record, 1});
   return recorded ? Status() : Status(recorded.error());
 }
 
@@ -52,21 +49,14 @@ Result<std::vector<UncertainRecord>> PostgresWindow::ListUncertain(WallTime sinc
   return records;
 }
 
-Status PostgresWindow::MarkUncertain(std::span<const std::string_view> ids,
-                                     std::span<MarkerView> views) {
-  const SqlStatement known = Text("known_uncertain", {scope_.number, SqlTexts(ids)});
-  const auto answers = All({&known, 1});
-  if (!answers) {
-    return answers.error();
-  }
+void PostgresWindow::MarkUncertain(const SqlAnswer& known, std::span<const std::string_view> ids,
+                                   std::span<MarkerView> views) {
   for (size_t i = 0; i < ids.size(); i++) {
-    const std::vector<SqlRow>& rows = answers->front().rows;
     views[i].uncertain |= views[i].state != MarkerState::kNone &&
-                          std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
+                          std::any_of(known.rows.begin(), known.rows.end(), [&](const SqlRow& row) {
                             return row[0] == std::string(ids[i]);
                           });
   }
-  return {};
 }
 
 }  // namespace oncemq

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The statements of the window in PostgreSQL, each after its name. @schema@ is the schema of the
--- application, @clock@ the time in microseconds, @slowest@ the watermark that decides.
+-- application, @clock@ the time in microseconds, @slowest@ the watermark that decides, @least_filed@
+-- the least time in ms that a finished id `v` is filed under (rule 22): window_statements.cc.
 
 -- name: version
 SELECT version, current_setting('server_version_num') FROM @schema@.window_version
@@ -98,13 +99,11 @@ SELECT horizon, @clock@, @timeline@, @position@, @started@
 FROM @schema@.window_scopes WHERE scope = $1
 
 -- name: insert_ids
--- No ON CONFLICT: where somebody else was faster, the whole batch is judged again. A finished id is
--- filed under no earlier time than the latest watermark of its partition (rule 22).
+-- No ON CONFLICT: where somebody else was faster, the whole batch is judged again.
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, own,
   attempt, flags, granted, ends, entry, result)
 SELECT $1, id, state, source, part, off,
-  CASE WHEN state = 2 THEN greatest(filed, (SELECT greatest(latest, watermark) FROM @schema@.window_partitions AS p
-    WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE filed END,
+  CASE WHEN state = 2 THEN greatest(filed, @least_filed@) ELSE filed END,
   nullif(print, 0), nullif(token, ''), nullif(own, 0),
   nullif(attempt, 0), nullif(flags, 0), nullif(granted, 0), nullif(ends, 0), nullif(entry, 0),
   nullif(result, '')
@@ -163,8 +162,8 @@ FROM now
 INSERT INTO @schema@.window_ids (scope, id, state, source, part, off, filed, print, token, result)
 SELECT $1, id, 2, $3, $4, off,
   greatest(least(CASE WHEN filed >= 0 THEN filed END, (SELECT @clock@ / 1000)),
-    (SELECT greatest(latest, watermark) FROM @schema@.window_partitions
-     WHERE scope = $1 AND source = $3 AND part = $4)),
+    coalesce((SELECT greatest(latest, watermark) FROM @schema@.window_partitions
+              WHERE scope = $1 AND source = $3 AND part = $4), (SELECT @clock@ / 1000))),
   nullif(print, 0), token, nullif(result, '')
 FROM (
   SELECT unnest($2::bytea[]) AS id, unnest($5::bigint[]) AS off, unnest($6::bigint[]) AS filed,
@@ -190,9 +189,7 @@ WHERE m.ctid = known.place
 -- Of rows that this transaction has locked, so each stays in its place. Id by id, as above.
 UPDATE @schema@.window_ids AS m
 SET state = v.state, source = v.source, part = v.part, off = v.off,
-  filed = CASE WHEN v.state = 2 THEN greatest(v.filed,
-    (SELECT greatest(latest, watermark) FROM @schema@.window_partitions AS p
-     WHERE p.scope = $1 AND p.source = v.source AND p.part = v.part)) ELSE v.filed END,
+  filed = CASE WHEN v.state = 2 THEN greatest(v.filed, @least_filed@) ELSE v.filed END,
   print = nullif(v.print, 0), token = nullif(v.token, ''), own = nullif(v.own, 0),
   attempt = nullif(v.attempt, 0), flags = nullif(v.flags, 0), granted = nullif(v.granted, 0),
   ends = nullif(v.ends, 0), entry = nullif(v.entry, 0), result = nullif(v.result, '')
@@ -228,7 +225,8 @@ ON CONFLICT (scope, id, source, part, off) DO UPDATE
 SET attempt = greatest(u.attempt, excluded.attempt), last = excluded.last
 
 -- name: forget_uncertain
-DELETE FROM @schema@.window_uncertain WHERE scope = $1 AND last < @clock@ / 1000 - $2
+DELETE FROM @schema@.window_uncertain WHERE scope = $1 AND last < @clock@ / 1000
+  - greatest($2, (SELECT remember FROM @schema@.window_scopes WHERE scope = $1))
 
 -- name: list_uncertain
 SELECT u.id, u.source, u.part, u.off, u.attempt, u.first, u.last, s.topic

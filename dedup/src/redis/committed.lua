@@ -14,9 +14,10 @@ for i = 4, #ARGV, 4 do
     local watermark = tonumber(ARGV[i + 3]) or not back and tonumber(before[2]) or -1
     watermark = math.min(watermark, math.floor(now / 1000))
     -- After a new assignment one old stamp may tell a lower one than before.
-    local latest = math.max(watermark, tonumber(before[2] or -1), tonumber(before[3] or -1))
+    local known = math.max(tonumber(before[2] or -1), tonumber(before[3] or -1))
     redis.call('HSET', row, 'frontier', ARGV[i + 2], 'watermark', text(watermark),
-               'latest', text(latest))
+               'latest', text(math.max(watermark, known)))
+    if known < 0 and watermark >= 0 then redis.call('HSET', row, 'first', text(watermark)) end
     redis.call('ZADD', base .. 'w', text(watermark), ARGV[i])
   end
   taken[#taken + 1] = mine and '1' or '0'

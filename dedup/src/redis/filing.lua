@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Files finished ids: by log time, and one without a partition for its own time. After
 -- preamble.lua, in scripts that finish ids. A stamp below the watermark of its partition counts as
--- that (rule 22).
+-- that (rule 22), and as the present while no watermark is known.
 local fullest, most_bits, most_slices = tonumber(ARGV[4]), 21, 32
 local touched = {}
 local function load_slice(slice)
@@ -21,11 +21,15 @@ local function add_slice(generation, bits)
   touched[id] = slice
   return slice
 end
--- Buckets for as many ids as the newest generation has.
-local function usual_bits()
-  local newest, ids, bits = slices[1], 0, 6
+-- Buckets for as many ids as the generation before it has. A later one may be of the few that were
+-- filed while no watermark was known.
+local function usual_bits(generation)
+  local before, ids, bits = nil, 0, 6
   for _, slice in ipairs(slices) do
-    if slice.generation == newest.generation then ids = ids + load_slice(slice).n end
+    if slice.generation < generation and slice.generation == (before or slice.generation) then
+      before = slice.generation
+      ids = ids + load_slice(slice).n
+    end
   end
   while fullest * 2 ^ bits < ids and bits < most_bits do bits = bits + 1 end
   return bits
@@ -46,13 +50,14 @@ local function slice_for(filed)
     if best.n < fullest * 2 ^ best.bits or best.bits >= most_bits then return best end
     return add_slice(best.generation, math.min(best.bits + 3, most_bits))
   end
-  return add_slice(generation, usual_bits())
+  return add_slice(generation, usual_bits(generation))
 end
 local watermarks = {}
 local function watermark(partition)
   if not watermarks[partition] then
     local known = redis.call('HMGET', base .. 'p:' .. partition, 'latest', 'watermark')
-    watermarks[partition] = tonumber(known[1] or known[2] or -1)
+    local latest = tonumber(known[1] or known[2] or -1)
+    watermarks[partition] = latest < 0 and math.floor(now / 1000) or latest
   end
   return watermarks[partition]
 end

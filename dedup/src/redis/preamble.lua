@@ -9,8 +9,8 @@
 --                      partitions were announced as whole
 --   topics             hash: topic -> its number, the same for ever
 --   w                  sorted set: partition -> watermark in ms, -1 while it is not known
---   p:<partition>      hash: own, raised, frontier, watermark, latest: the highest watermark so
---                      far; from, to, at, meta; told: number of
+--   p:<partition>      hash: own, raised, frontier, watermark, first and latest: the first and the
+--                      highest watermark so far; from, to, at, meta; told: number of
 --                      the announcement, in its process; run, whole: in which run of the server,
 --                      and when, all ids of it were known last; where partitions own
 --                      their ids also millis and number of the last entry of l:, horizon, ids and

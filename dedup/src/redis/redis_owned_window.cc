@@ -161,7 +161,7 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   const std::string row = scope_->base() + "p:" + name;
   const std::string kept = scope_->base() + "k:" + name;
   const std::array commands{
-      RedisCommand{"HMGET", row, "millis", "number", "horizon", "own", "watermark"},
+      RedisCommand{"HMGET", row, "millis", "number", "horizon", "own", "watermark", "latest"},
       RedisCommand{"HGETALL", kept}};
   const auto rest = scope_->Read(commands);
   if (!rest) {
@@ -169,7 +169,7 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   }
   const std::vector<RedisReply>& numbers = (*rest)[0].list;
   const std::vector<RedisReply>& markers = (*rest)[1].list;
-  if (numbers.size() != 5 || markers.size() % 2 != 0) {
+  if (numbers.size() != 6 || markers.size() % 2 != 0) {
     return NotOurs();
   }
   if (NumberOf(numbers[3]) < own) {
@@ -181,7 +181,7 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
     }
   }
   partition.Loaded({NumberOf(numbers[0]), NumberOf(numbers[1])}, HorizonOf(NumberOf(numbers[2])),
-                   HorizonOf(NumberOf(numbers[4])));
+                   HorizonOf(std::max(NumberOf(numbers[4]), NumberOf(numbers[5]))));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "../id_digest.h"
+#include "../uncertain_calls.h"
 #include "oncemq/base/bytes.h"
 #include "packed.h"
 #include "redis_ids.h"
@@ -111,10 +112,7 @@ Result<std::vector<UncertainRecord>> RedisWindow::ListUncertain(WallTime since) 
   for (UncertainRecord& record : records) {
     record.topic = names[record.at.source];
   }
-  std::stable_sort(records.begin(), records.end(),
-                   [](const UncertainRecord& a, const UncertainRecord& b) {
-                     return a.last.micros < b.last.micros;
-                   });
+  SortByLastCall(records);
   return records;
 }
 

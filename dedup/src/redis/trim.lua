@@ -6,6 +6,10 @@ local row = base .. 'p:' .. ARGV[4]
 if owner(ARGV[4]).own ~= tonumber(ARGV[5]) or not kept or kept > tonumber(ARGV[6]) then
   return 'F'
 end
+-- Ids that were finished before the first watermark count as of that one (rule 22). The times of
+-- entries never fall, so a later time for these few would keep all entries after them.
+local known = redis.call('HMGET', row, 'first', 'watermark')
+if known[1] and tonumber(known[1]) >= tonumber(known[2] or -1) - kept then return 'F' end
 -- First the horizon: an id that is gone must not look new (rule 26).
 if tonumber(ARGV[7]) > tonumber(redis.call('HGET', row, 'horizon') or 0) then
   redis.call('HSET', row, 'horizon', ARGV[7])

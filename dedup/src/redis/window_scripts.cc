@@ -55,6 +55,9 @@ std::string WholeScript(std::string_view clock, std::string_view body, bool file
     ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
   }
   text.append(files ? kFilingLua : "").append(body);
+  if (files && ONCEMQ_MUTANT("redis-filed-by-stamp-alone")) {
+    ReplaceOnce(text, "math.max(filed, watermark(partition))", "filed");
+  }
   return text;
 }
 
@@ -101,6 +104,14 @@ std::string AppendBody() {
   return text;
 }
 
+std::string TrimBody() {
+  std::string text(kTrimLua);
+  if (ONCEMQ_MUTANT("redis-owned-trims-by-an-earlier-answer")) {
+    ReplaceOnce(text, "or kept > tonumber(ARGV[6])", "");
+  }
+  return text;
+}
+
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
@@ -115,7 +126,7 @@ WindowScripts::WindowScripts(std::string_view clock)
       sweep(WholeScript(clock, SweepBody())),
       uncertain(WholeScript(clock, kUncertainLua)),
       append(WholeScript(clock, AppendBody())),
-      trim(WholeScript(clock, kTrimLua)),
+      trim(WholeScript(clock, TrimBody())),
       scope(RunPart(clock).append(kScopeLua)),
       rights(kRightsLua) {}
 

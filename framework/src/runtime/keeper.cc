@@ -2,7 +2,10 @@
 #include "keeper.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
@@ -139,8 +142,15 @@ void Keeper::RenewOwed(std::vector<HeldClaim> claims) {
   if (claims.empty() || !renewer_) {
     return;
   }
+  // One for each partition, since the loss of one says nothing about the others.
+  std::map<std::pair<uint32_t, int32_t>, std::vector<HeldClaim>> by_partition;
+  for (HeldClaim& claim : claims) {
+    by_partition[{claim.at.source, claim.at.partition}].push_back(std::move(claim));
+  }
   MutexLock lock(mutex_);
-  renewals_.push_back({nullptr, std::move(claims)});
+  for (auto& [partition, its] : by_partition) {
+    renewals_.push_back({nullptr, std::move(its)});
+  }
   renewal_due_.notify_one();
 }
 
@@ -167,9 +177,41 @@ void Keeper::RunRenewals() {
   }
 }
 
-// A run is told to stop if one of its claims belongs to somebody else now, or may soon: the store
-// has lost it.
 void Keeper::Renew(std::span<const Renewal> renewals) {
+  if (const Status renewed = Ask(renewals); !renewed) {
+    Split(renewals, renewed.error());
+  }
+}
+
+// The failure may be of one renewal. A loss in a partition is found by a call for each. A row that
+// somebody has locked looks like an outage, where each call may take seconds. So halves are asked,
+// and a half that fails is split again if the other one did not: an outage costs two calls more,
+// one such row among 16 runs eight. Locked rows in both halves pass for an outage.
+void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
+  const size_t enough = ONCEMQ_MUTANT("one-loss-stops-all-runs") ? renewals.size() : 1;
+  if (renewals.size() <= enough) {
+    return NotRenewed(renewals, why);
+  }
+  if (!IsOutage(why)) {
+    for (const Renewal& renewal : renewals) {
+      Renew({&renewal, 1});
+    }
+    return;
+  }
+  const size_t half = renewals.size() / 2;
+  const std::array halves{renewals.first(half), renewals.subspan(half)};
+  const std::array asked{Ask(halves[0]), Ask(halves[1])};
+  const bool outage = std::all_of(asked.begin(), asked.end(),
+                                  [](const Status& one) { return !one && IsOutage(one.error()); });
+  for (size_t i = 0; i < halves.size(); i++) {
+    if (!asked[i]) {
+      outage ? NotRenewed(halves[i], asked[i].error()) : Split(halves[i], asked[i].error());
+    }
+  }
+}
+
+// A run is told to stop if one of its claims belongs to somebody else now.
+Status Keeper::Ask(std::span<const Renewal> renewals) {
   std::vector<RenewRequest> requests;
   for (const Renewal& renewal : renewals) {
     for (const HeldClaim& claim : renewal.claims) {
@@ -180,25 +222,25 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
   const BootTime sent = clock_.Boot();
   const Status renewed =
       errors_.Window("renew", requests.size(), window_->Renew(requests, changes));
-  // Perhaps the failure of one partition: asked again run by run.
-  const bool of_one = !renewed && !IsOutage(renewed.error());
-  const size_t enough = ONCEMQ_MUTANT("one-loss-stops-all-runs") ? renewals.size() : 1;
-  if (of_one && renewals.size() > enough) {
-    for (const Renewal& renewal : renewals) {
-      Renew({&renewal, 1});
-    }
-    return;
-  }
   auto change = changes.begin();
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
-    const bool fenced = renewed && std::find(change, end, Change::kFenced) != end;
-    const bool gone = !renewed && renewed.error().code == Code::kRegressed;
-    const bool lost = ONCEMQ_MUTANT("regressed-renewal-is-tried-again") ? fenced : fenced || gone;
-    change = end;
-    if (lost && renewal.job) {
+    if (renewed && renewal.job && std::find(change, end, Change::kFenced) != end) {
       TellStop(*renewal.job, renewal.stop);
-    } else if (!renewed && renewal.job) {
+    }
+    change = end;
+  }
+  return renewed;
+}
+
+// Also told to stop where the store has lost its claims, which may belong to somebody else soon.
+void Keeper::NotRenewed(std::span<const Renewal> renewals, const Error& why) {
+  const bool lost =
+      why.code == Code::kRegressed && !ONCEMQ_MUTANT("regressed-renewal-is-tried-again");
+  for (const Renewal& renewal : renewals) {
+    if (renewal.job && lost) {
+      TellStop(*renewal.job, renewal.stop);
+    } else if (renewal.job) {
       renewal.job->watch.NotRenewed(options_.renew_every * 9 / 10);
     } else if (renewal.job) {
       renewal.job->claims_end.Renewed(renewal.round, sent);

@@ -62,6 +62,9 @@ class Keeper {
   void AskForRenewals();
   void RunRenewals();
   void Renew(std::span<const Renewal> renewals);
+  void Split(std::span<const Renewal> renewals, const Error& why);
+  Status Ask(std::span<const Renewal> renewals);
+  void NotRenewed(std::span<const Renewal> renewals, const Error& why);
 
   const Options options_;
   Window* const window_;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,9 +32,11 @@ class FarWindow final : public Window {
 
   std::atomic<bool> down{false};
   std::atomic<int32_t> lost_partition{-1};
-  std::atomic<int> calls{0};    // renewals
-  std::atomic<int> renewed{0};  // claims
-  std::atomic<int> ended{0};    // claims whose lease was over when their renewal arrived
+  std::atomic<int32_t> locked_partition{-1};  // somebody has a row of it
+  std::atomic<int> calls{0};                  // renewals
+  std::atomic<int> renewed{0};                // claims
+  std::atomic<int> ended{0};             // claims whose lease was over when their renewal arrived
+  std::atomic<size_t> fewest{SIZE_MAX};  // claims of a call
 
   const WindowCapabilities& capabilities() const override { return inner_->capabilities(); }
   Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
@@ -51,7 +56,8 @@ class FarWindow final : public Window {
   }
   Status Renew(std::span<const RenewRequest> requests, std::span<Change> changes) override {
     calls++;
-    clock_.Advance(kCallTakes);
+    fewest = std::min(fewest.load(), requests.size());
+    clock_.Advance(down ? milliseconds(0) : kCallTakes);
     if (down) {
       return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "down"};
     }
@@ -59,6 +65,11 @@ class FarWindow final : public Window {
       if (request.at.partition == lost_partition) {
         return Error{Code::kRegressed, ::oncemq::Effect::kNone, "changes are gone"};
       }
+      if (request.at.partition == locked_partition) {
+        return Error{Code::kUnavailable, ::oncemq::Effect::kNone, "lock timeout"};
+      }
+    }
+    for (const RenewRequest& request : requests) {
       ClaimRequest other;
       other.id = request.id;
       other.token = {99, ++others_};
@@ -171,6 +182,47 @@ TEST_F(KeeperTest, ALossInOnePartitionStopsTheRunsOfNoOther) {
   EXPECT_TRUE(Holds([&] { return jobs_[1]->watch.stop_handling() && window_.renewed >= 2; }));
   EXPECT_FALSE(jobs_[0]->watch.stop_handling());
   EXPECT_FALSE(jobs_[2]->watch.stop_handling());
+}
+
+TEST_F(KeeperTest, ARowThatSomebodyHasLockedKeepsNoOtherClaimFromBeingRenewed) {
+  constexpr int kRuns = 16;
+  Begin(kRuns);
+  window_.locked_partition = 11;
+  clock_.Advance(kRenewEvery);
+  ASSERT_TRUE(keeper_->Start());
+  EXPECT_TRUE(Holds([&] { return window_.renewed >= kRuns - 1; }));
+  EXPECT_EQ(window_.ended, 0);
+  for (const JobPtr& job : jobs_) {
+    EXPECT_FALSE(job->watch.stop_handling()) << "it may be renewed yet";
+  }
+}
+
+// A call to a store that is down may take seconds.
+TEST_F(KeeperTest, AnOutageIsNotAskedAboutRunByRun) {
+  Begin(16);
+  window_.down = true;
+  clock_.Advance(kRenewEvery);
+  ASSERT_TRUE(keeper_->Start());
+  EXPECT_TRUE(Holds([&] { return window_.calls >= 3; }));
+  EXPECT_FALSE(Eventually(milliseconds(100), [&] { return window_.calls > 3; }));
+  EXPECT_EQ(window_.fewest, 8u);
+}
+
+TEST_F(KeeperTest, ALossInOnePartitionKeepsNoOwedClaimOfAnotherFromBeingRenewed) {
+  window_.lost_partition = 1;
+  ASSERT_TRUE(keeper_->Start());
+  std::vector<HeldClaim> owed;
+  for (int32_t partition = 0; partition < 3; partition++) {
+    const std::string id = "owed" + std::to_string(partition);
+    const ClaimRequest claim{
+        .id = id, .token = {1, 1u + static_cast<uint64_t>(partition)}, .at = {0, partition, 0}};
+    ClaimAnswer answer;
+    ASSERT_TRUE(window_.Claim({&claim, 1}, {&answer, 1}));
+    owed.push_back({id, claim.token, claim.at});
+  }
+  keeper_->RenewOwed(std::move(owed));
+  EXPECT_TRUE(Holds([&] { return window_.renewed == 2; }));
+  EXPECT_EQ(window_.ended, 0);
 }
 
 }  // namespace
