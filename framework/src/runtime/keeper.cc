@@ -225,8 +225,10 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
   auto change = changes.begin();
   for (const Renewal& renewal : renewals) {
     const auto end = change + static_cast<ptrdiff_t>(renewal.claims.size());
-    if (renewed && renewal.job && std::find(change, end, Change::kFenced) != end) {
-      TellStop(*renewal.job, renewal.stop);
+    if (renewed && renewal.job) {
+      const bool fenced = std::find(change, end, Change::kFenced) != end;
+      fenced ? TellStop(*renewal.job, renewal.stop)
+             : renewal.job->claims_end.Renewed(renewal.round, sent);
     }
     change = end;
   }
@@ -242,8 +244,6 @@ void Keeper::NotRenewed(std::span<const Renewal> renewals, const Error& why) {
       TellStop(*renewal.job, renewal.stop);
     } else if (renewal.job) {
       renewal.job->watch.NotRenewed(options_.renew_every * 9 / 10);
-    } else if (renewal.job) {
-      renewal.job->claims_end.Renewed(renewal.round, sent);
     }
   }
 }
