@@ -3,6 +3,8 @@
 // name.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/hash.h"
 #include "runtime_fixture.h"
@@ -209,9 +211,87 @@ TEST_F(KafkaPositions, AbortedTransactionsAndTheirMarkersAreHoles) {
   EXPECT_TRUE(report.clean);
   EXPECT_EQ(report.counts.deliveries, 100);
   EXPECT_THAT(effects_.Judge(committed), IsEmpty());
-  // The last committed transaction ends at 188: eight of 21 and one of 20.
-  EXPECT_EQ(CommittedAt(), 8 * 21 + 20);
+  EXPECT_EQ(CommittedAt(), 10 * 21) << "the last transaction was aborted";
   EXPECT_EQ(Metadata().totals.applied, 100) << "holes are nobody's outcome";
+}
+
+// What other tools take for the lag: the end of the log less the group's commit.
+class KafkaTransactions : public KafkaPositions {
+ protected:
+  // Ids "<first>" to "<end - 1>", written and not decided.
+  void Write(int first, int end) {
+    producer_.emplace(bootstrap_, TestProducerOptions{.transactional_id = topic_ + ".producer"});
+    producer_->Begin();
+    for (int i = first; i < end; i++) {
+      SendOne(*producer_, std::to_string(i), "k", std::to_string(i), 0);
+    }
+    producer_->Flush();
+  }
+  int64_t LogEnd() { return admin_->QueryWatermarks(topic_, 0).high; }
+  bool LagEnds(int64_t log_end) {
+    return Eventually(seconds(30), [&] { return LogEnd() == log_end && CommittedAt() == log_end; });
+  }
+
+  std::optional<TestProducer> producer_;
+};
+
+TEST_F(KafkaTransactions, TheLagEndsBehindTheLastMarkerAndNothingRunsTwiceFromThere) {
+  CreateTopic(1);
+  Write(0, 20);
+  producer_->Commit();
+  Write(20, 40);
+  producer_->Abort();
+  {
+    RunningMember member(Options(), window_.get(), Record());
+    EXPECT_TRUE(LagEnds(2 * 21));
+    Write(40, 45);
+    EXPECT_EQ(LogEnd(), 2 * 21 + 5);
+    EXPECT_FALSE(Eventually(milliseconds(500), [&] { return CommittedAt() != 2 * 21; }))
+        << "no commit passes messages of an open transaction";
+    producer_->Commit();
+    EXPECT_TRUE(LagEnds(2 * 21 + 6));
+    EXPECT_TRUE(member.Stop().clean);
+  }
+  ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(30)));
+  window_ = NewWindow();
+  RunningMember member(Options(), window_.get(), Record());
+  EXPECT_TRUE(Eventually(seconds(30), [&] {
+    const RunReport now = member.Now();
+    return now.caught_up == 25 && now.partitions.size() == 1 && now.partitions[0].lag == 0 &&
+           now.partitions[0].status.phase == PartitionPhase::kActive &&
+           now.partitions[0].waiting.empty();
+  })) << "the window is complete without another message";
+  Write(0, 10);  // copies
+  producer_->Commit();
+  Write(45, 50);
+  producer_->Commit();
+  EXPECT_TRUE(LagEnds(2 * 21 + 6 + 11 + 6));
+  EXPECT_EQ(member.Stop().counts.suppressed, 10);
+  std::set<std::string> committed = Ids(0, 20);
+  committed.merge(Ids(40, 50));
+  EXPECT_THAT(effects_.Judge(committed), IsEmpty());
+}
+
+TEST_F(KafkaTransactions, RetentionThatTakesTheMarkersAtTheEndTakesNoMessage) {
+  CreateTopic(1);
+  Write(0, 20);
+  producer_->Commit();
+  Write(20, 40);
+  producer_->Abort();
+  {
+    RunningMember member(Options(), window_.get(), Record());
+    EXPECT_TRUE(LagEnds(2 * 21));
+    EXPECT_TRUE(member.Stop().clean);
+  }
+  ASSERT_TRUE(admin_->WaitUntilEmpty(group_, seconds(30)));
+  admin_->DeleteRecords(topic_, 0, 2 * 21);
+  RunningMember member(Options(), window_.get(), Record());
+  Write(40, 45);
+  producer_->Commit();
+  EXPECT_TRUE(Applied(25));
+  const RunReport& report = member.Stop();
+  EXPECT_THAT(report.stops, IsEmpty());
+  EXPECT_EQ(Metadata().totals.skipped, 0);
 }
 
 TEST_F(KafkaPositions, ACompactedTopicHasHoles) {

@@ -88,6 +88,13 @@ TEST(CompletenessScenarios, AnAbortedMessageIsNotCaughtUpAsDone) {
   EXPECT_GT(below, 0);
 }
 
+// A commit may stand behind aborted messages alone, and new owners start there.
+TEST(CompletenessScenarios, AHoleAtTheEndOfTheLogIsPassed) {
+  Config config = Moving(Level::kGuarded);
+  config.aborted = 200;
+  EXPECT_GT(Met(config, Situation::kHolePassed), 0U);
+}
+
 // Rule 6b: a store that was written by who handles aborted messages too is not ours, though group,
 // scope and topic are.
 TEST(CompletenessScenarios, AStoreOfAnotherIsolationIsRefused) {

@@ -129,6 +129,16 @@ size_t PartitionLog::Find(int64_t offset) const {
   return static_cast<size_t>(at - records.begin());
 }
 
+int64_t PartitionLog::EndAt(Micros now) const {
+  int64_t written = start;
+  for (const std::vector<LogRecord>* part : {&records, &aborted}) {
+    const auto later = std::partition_point(
+        part->begin(), part->end(), [now](const LogRecord& one) { return one.appended <= now; });
+    written = later == part->begin() ? written : std::max(written, std::prev(later)->offset + 1);
+  }
+  return written;
+}
+
 int64_t PartitionLog::Count(int64_t from, int64_t to) const {
   return to <= from ? 0 : static_cast<int64_t>(Find(to) - Find(from));
 }

@@ -31,6 +31,8 @@ struct PartitionLog {
 
   // Index of the first record at or above the offset.
   size_t Find(int64_t offset) const;
+  // One above the last offset that was written by then.
+  int64_t EndAt(Micros now) const;
   // How many offsets of [from, to) exist.
   int64_t Count(int64_t from, int64_t to) const;
 };

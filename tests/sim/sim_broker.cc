@@ -23,17 +23,9 @@ SimBroker::SimBroker(const Config& config, const Log& log, EventLoop& loop, Hist
 }
 
 LogBounds SimBroker::Bounds(int32_t partition, Micros now) const {
-  const PartitionLog& log = log_.partitions[Index(partition)];
   const int64_t start = LogStart(partition);
-  const bool compacted = config_.compacted != 0;
-  int64_t end = start;
-  for (const LogRecord& record : log.records) {
-    if (record.appended > now) {
-      return {start, end, compacted};
-    }
-    end = std::max(end, record.offset + 1);
-  }
-  return {start, log.end, compacted};
+  const int64_t end = log_.partitions[Index(partition)].EndAt(now);
+  return {start, std::max(start, end), config_.compacted != 0};
 }
 
 void SimBroker::Clean(int32_t partition, const LogRecord& record) {

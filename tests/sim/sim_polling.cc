@@ -111,6 +111,9 @@ void SimProcess::AdmitFrom(int32_t partition) {
       WakeIn(50);
     }
   }
+  if (arrivals_.empty() && credit > 0) {
+    PassHole(partition, status, behind);
+  }
   if (behind && !arrivals_.empty()) {
     catch_up_->Take(CoreId(partition), status.own, arrivals_, clock_.Boot(), caught_up_);
     DropCaughtUp();
@@ -126,6 +129,17 @@ void SimProcess::AdmitFrom(int32_t partition) {
                            .value = core_.unfinished(),
                            .aux = static_cast<int64_t>(core_.unfinished_bytes())});
   }
+}
+
+// All that is in the log by now was read.
+void SimProcess::PassHole(int32_t partition, const PartitionStatus& status, bool behind) {
+  const PartitionLog& log = world_.log.partitions[static_cast<size_t>(partition)];
+  const int64_t end = log.EndAt(world_.loop.now());
+  if (behind) {
+    catch_up_->ReadTo(CoreId(partition), end, clock_.Boot());
+  }
+  core_.ReadTo(CoreId(partition), end);
+  world_.sometimes.Count(Situation::kHolePassed, end > status.next_offset);
 }
 
 // Reads at most so many into arrivals_. True: there was more.

@@ -98,6 +98,7 @@ class SimProcess final : public MemberShell {
   void PlanNextPoll();
   void AdmitFrom(int32_t partition);
   bool Collect(int32_t partition, size_t most);
+  void PassHole(int32_t partition, const PartitionStatus& status, bool behind);
   const LogRecord* NextIn(int32_t partition) const;
   bool FollowLogStart(int32_t partition);
   bool CatchUpOverdue(int32_t partition);

@@ -81,7 +81,8 @@ constexpr std::string_view kStoreNames[] = {"store held by another process",
                                             "retention overtook a catch-up",
                                             "a catch-up took too long",
                                             "died while ids were forgotten",
-                                            "refused: the store of somebody else"};
+                                            "refused: the store of somebody else",
+                                            "passed a hole at the end"};
 static_assert(std::size(kStoreNames) == static_cast<size_t>(Situation::kCount) -
                                             static_cast<size_t>(Situation::kFirstOfStores));
 static_assert(std::size(kNames) == static_cast<size_t>(Situation::kCrashAtStep));

@@ -97,6 +97,7 @@ enum class Situation : uint8_t {
   kOverdue,                // a catch-up took longer than it may
   kDiedForgetting,         // between two steps of forgetting
   kStoreOfOthers,          // refused: the store belongs to somebody else
+  kHolePassed,             // aborted messages alone stood at the end of what was read
   kCount,
   kFirstOfStores = kStoreHeld,
 };

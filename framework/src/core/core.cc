@@ -95,6 +95,10 @@ void Core::Admit(PartitionId partition, std::span<const Arrival> arrivals) {
   impl_->Admit(partition, arrivals);
 }
 
+void Core::ReadTo(PartitionId partition, int64_t end) {
+  impl_->At(partition).ReadTo(end);
+}
+
 bool Core::TakeRun(Run& run, BootTime now, uint32_t limit) {
   return impl_->TakeRun(run, now, limit);
 }

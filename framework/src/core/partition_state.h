@@ -62,6 +62,8 @@ class PartitionState {
   }
   bool Current(uint32_t epoch) const { return phase_ != PartitionPhase::kNone && epoch == epoch_; }
 
+  // Once the assignment is over, the end proves nothing.
+  void ReadTo(int64_t end) { dirty_ |= MayAdmit() && frontier_.PassHole(end); }
   void Finish(uint32_t arrival, Verdict verdict, bool uncertain) {
     frontier_.Finish(arrival, verdict);
     facts_.metadata.uncertain += uncertain ? 1 : 0;

@@ -44,6 +44,7 @@ class KafkaSource final : public Source {
   std::string Unreached() const override { return contact_.Missing(); }
   milliseconds UnreachedFor() const override { return contact_.MissingFor(); }
   std::vector<MissingTopic> Missing() const override { return member_->Missing(); }
+  int64_t ReadTo(PartitionId partition) const override { return member_->ReadTo(partition); }
   LogSight LogOf(PartitionId partition) const override { return member_->LogOf(partition); }
   const std::map<PartitionId, NotBegun>& not_begun() const override { return member_->not_begun(); }
   std::unique_ptr<MessageView> NewView() const override { return reader_.NewView(); }

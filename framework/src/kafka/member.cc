@@ -200,7 +200,10 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
   for (ssize_t i = 0; i < count; i++) {
     rd_kafka_message_t* const message = batch_[static_cast<size_t>(i)];
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) [[unlikely]] {
-      reader.read_to = message->offset;
+      if (!reader.stopped) {  // else librdkafka has passed over what stopped it
+        reader.read_to = message->offset;
+        reader.next = std::max(reader.next, message->offset);
+      }
       rd_kafka_message_destroy(message);
       continue;
     }
@@ -242,6 +245,11 @@ bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEve
     events.Incident(name, reader.next, text);
   }
   return true;
+}
+
+int64_t Member::ReadTo(PartitionId id) const {
+  const auto found = readers_.find(id);
+  return found == readers_.end() ? -1 : found->second.next;
 }
 
 LogSight Member::LogOf(PartitionId id) const {

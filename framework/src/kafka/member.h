@@ -60,8 +60,9 @@ class Member {
   bool closed() const;
   // What the group has given and has not begun; Source::not_begun().
   const std::map<PartitionId, NotBegun>& not_begun() const { return not_begun_; }
-  // Source::Missing(), Source::LogOf().
+  // Source::Missing(), Source::ReadTo(), Source::LogOf().
   std::vector<MissingTopic> Missing() const { return missing_.Missing(); }
+  int64_t ReadTo(PartitionId id) const;
   LogSight LogOf(PartitionId id) const;
 
   // Messages that were handed out and not released yet. The client must not be destroyed before
@@ -76,7 +77,7 @@ class Member {
  private:
   struct Reader {
     QueuePtr queue;
-    int64_t next = 0;        // offset to read from, where the partition has to be assigned anew
+    int64_t next = 0;        // as Source::ReadTo(); to read from, where it has to be assigned anew
     int64_t begun = 0;       // where it was started last
     int64_t start = 0;       // what is read below it only completes the window
     bool stopped = false;    // by an incident, or until it is assigned anew

@@ -218,6 +218,22 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   return kept;
 }
 
+// Before a start right after a hole, no message tells by its offset that it is the last one.
+void CatchUp::ReadTo(PartitionId partition, int64_t end, BootTime now) {
+  if (partition >= partitions_.size()) {
+    return;
+  }
+  Progress& progress = partitions_[partition];
+  if (!progress.busy || end < progress.start) {
+    return;
+  }
+  progress.busy = false;
+  progress.taken = progress.start;
+  if (progress.pending.empty()) {
+    Finish(progress, now);
+  }
+}
+
 // The log moves on under the reading: retention does not wait for it.
 void CatchUp::Gap(PartitionId partition, int64_t from, int64_t to, BootTime now) {
   if (partition >= partitions_.size() || !partitions_[partition].busy) {

@@ -58,6 +58,9 @@ class CatchUp {
   void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
             std::vector<void*>& released);
 
+  // Every message below `end` was taken.
+  void ReadTo(PartitionId partition, int64_t end, BootTime now);
+
   // What lies in [from, to) below the start is gone from the log, and is read no more.
   void Gap(PartitionId partition, int64_t from, int64_t to, BootTime now);
 

@@ -26,13 +26,6 @@ int64_t Seconds(milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
 
-// Where everything that was read is finished, markers of transactions up to the end are no backlog.
-int64_t LagOf(const PartitionStatus& status, const LogSight& log) {
-  const bool finished = status.frontier >= status.next_offset;
-  const int64_t from = finished ? std::max(status.frontier, log.read_to) : status.frontier;
-  return std::max<int64_t>(0, log.end - from);
-}
-
 bool Waits(const PartitionReport& one) {
   return !one.waiting.empty() && one.unmoved >= kTellAfter;
 }
@@ -131,7 +124,7 @@ void Holdups::Note(PartitionId id, std::optional<int64_t> caught_up_to, Partitio
   const bool ours = status.phase != PartitionPhase::kNone;
   if (ours && of.log.end >= 0) {
     one.log_end = of.log.end;
-    one.lag = LagOf(status, of.log);
+    one.lag = std::max<int64_t>(0, of.log.end - status.frontier);
   }
   const Mark mark{status.epoch, status.counts.deliveries - status.counts.open,
                   caught_up_to.value_or(-1)};

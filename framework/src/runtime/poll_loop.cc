@@ -202,6 +202,11 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     catch_up_->GiveBehind(partition, most, arrivals_);
   }
   if (arrivals_.empty() && source_->Read(partition, most, arrivals_, *this) == 0) {
+    const int64_t end = source_->ReadTo(partition);
+    if (behind) {
+      catch_up_->ReadTo(partition, end, now_);
+    }
+    core_.ReadTo(partition, end);
     return false;
   }
   if (behind) {

@@ -117,6 +117,9 @@ class Source {
   virtual milliseconds UnreachedFor() const { return milliseconds(0); }
   // Those of the topics that no broker knows, as far as that was found out.
   virtual std::vector<MissingTopic> Missing() const { return {}; }
+  // The end of what this assignment has given out by Read(): below it no other message will come.
+  // It passes records that are no messages. -1: the partition may not be read.
+  virtual int64_t ReadTo(PartitionId /*partition*/) const { return -1; }
   // Of a partition that may be read, from memory: never blocks.
   virtual LogSight LogOf(PartitionId /*partition*/) const { return {}; }
   // Valid until the next call that is not const.

@@ -204,6 +204,58 @@ TEST_F(CoreCommits, ACommitThatWasNotAnsweredIsTriedAgainAfterAPauseOnly) {
   }
 }
 
+TEST_F(CoreCommits, AHoleAtTheEndIsCommittedOnceAllBeforeItIsFinished) {
+  Give(0);
+  Admit(0, 0, "a");
+  core_.ReadTo(0, 3);
+  const auto running = Take();
+  After(1'000);
+  for (const CommitAction& commit : Acknowledge()) {
+    EXPECT_EQ(commit.offset, 0) << "its message runs";
+  }
+  SettleAll(running);
+  After(1'000);
+  auto commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 3);
+  EXPECT_EQ(Decode(commits[0]).totals, (Totals{.applied = 1}));
+  core_.ReadTo(0, 5);
+  core_.ReadTo(0, 6);
+  After(1'000);
+  commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u) << "of both, at the usual time";
+  EXPECT_EQ(commits[0].offset, 6);
+  for (int round = 0; round < 20; round++) {
+    core_.ReadTo(0, 6);
+    After(1'000);
+  }
+  EXPECT_TRUE(Acknowledge().empty()) << "an end that stays is no news";
+  Admit(0, 6, "a");
+  SettleAll(Take());
+  After(1'000);
+  commits = Acknowledge();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 7);
+}
+
+TEST_F(CoreCommits, TheLastCommitPassesAHoleAtTheEnd) {
+  Give(0);
+  Admit(0, 0, "a");
+  SettleAll(Take());
+  core_.ReadTo(0, 3);
+  core_.Revoke(0, now_ + microseconds(5'000), now_);
+  const auto commits = Only<CommitAction>();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].offset, 3);
+}
+
+TEST_F(CoreCommits, APartitionThatIsNotOursPassesNoHole) {
+  Give(0, 5);
+  core_.Lost(0, now_);
+  core_.ReadTo(0, 9);
+  EXPECT_EQ(core_.Status(0).frontier, 5);
+}
+
 TEST_F(CoreCommits, AReplyToAnotherCommitAnswersNothing) {
   Give(0);
   Admit(0, 0, "a");

@@ -51,6 +51,33 @@ TEST(Frontier, HolesOfCompactionCostNothing) {
   EXPECT_EQ(frontier.arrivals(), 0u);
 }
 
+TEST(Frontier, AHoleAtTheEndIsPassedOnceAllBeforeItIsFinished) {
+  Frontier frontier = At(10);
+  const auto a = frontier.Add(10).number;
+  EXPECT_TRUE(frontier.PassHole(14));
+  EXPECT_EQ(frontier.Advance(), 10);
+  frontier.Finish(a, Verdict::kApplied);
+  EXPECT_EQ(frontier.Advance(), 14);
+  EXPECT_FALSE(frontier.PassHole(14)) << "no news";
+  EXPECT_FALSE(frontier.PassHole(12));
+  const auto b = frontier.Add(14);
+  EXPECT_FALSE(b.again);
+  EXPECT_EQ(frontier.Advance(), 14);
+  EXPECT_EQ(frontier.totals(), (Totals{.applied = 1})) << "a hole is nobody's outcome";
+}
+
+TEST(Frontier, WhatWasCarriedAndIsGoneFromTheLogEndsWithItsHole) {
+  Frontier frontier(64);
+  frontier.Start(10, MapOf({{12, 14}}), {}, Totals{.applied = 12});
+  EXPECT_TRUE(frontier.PassHole(13));
+  EXPECT_EQ(frontier.Snapshot(kRoomy).map, MapOf({{13, 14}}));
+  EXPECT_TRUE(frontier.PassHole(20));
+  const FrontierSnapshot snapshot = frontier.Snapshot(kRoomy);
+  EXPECT_EQ(snapshot.offset, 20);
+  EXPECT_TRUE(snapshot.map.empty());
+  EXPECT_EQ(snapshot.totals, (Totals{.applied = 12}));
+}
+
 TEST(Frontier, TheSameOffsetTwiceIsTwoDeliveriesAndTheFirstSpeaksForTheOffset) {
   Frontier frontier = At(0);
   const auto first = frontier.Add(0);

@@ -135,6 +135,17 @@ TEST_F(CatchUpTest, AnAssignmentThatEndsReleasesAllThatWasKeptBack) {
   EXPECT_FALSE(catch_up_.Busy(kPartition));
 }
 
+TEST_F(CatchUpTest, AStartBehindAHoleAwaitsNoMessageOnceAllBelowItIsRead) {
+  arrivals_.resize(2);  // offset 2 is the marker of a transaction
+  catch_up_.Take(kPartition, own_, arrivals_, At(1), released_);
+  catch_up_.ReadTo(kPartition, 2, At(2));
+  EXPECT_TRUE(catch_up_.Busy(kPartition)) << "more may come";
+  catch_up_.ReadTo(kPartition, 3, At(3));
+  EXPECT_FALSE(catch_up_.Busy(kPartition));
+  EXPECT_EQ(catch_up_.restored(), 2);
+  EXPECT_EQ(catch_up_.KnownUpTo(kPartition, 9), 9);
+}
+
 TEST_F(CatchUpTest, WhatIsGoneFromTheLogIsAGapAndWhatIsLeftCompletesTheRest) {
   std::vector<Arrival> first(arrivals_.begin(), arrivals_.begin() + 1);
   catch_up_.Take(kPartition, own_, first, At(1), released_);

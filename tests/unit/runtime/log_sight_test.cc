@@ -30,7 +30,29 @@ TEST_F(LogSightTest, TheEndIsKnownFromTheAssignmentOnAndReachingItIsNoticed) {
   Send(0, 5);
   ASSERT_TRUE(Serving([&] { return Sight(0).read_to == 15; }));
   EXPECT_EQ(Sight(0).end, 15);
+  EXPECT_EQ(member_->ReadTo(IdOf(0)), 15);
+  EXPECT_EQ(member_->ReadTo(IdOf(1)), 0);
   EXPECT_TRUE(told_.incidents.empty());
+}
+
+// librdkafka goes on behind what it cannot read.
+TEST_F(LogSightTest, AnEndBehindAnErrorIsNotReached) {
+  Join();
+  ASSERT_TRUE(Serving([&] { return told_.assigned.size() == 2 && Sight(0).read_to == 0; }));
+  const QueuePtr queue(rd_kafka_queue_get_partition(client_, kTopic, 0));
+  const auto has = [&](size_t least) {
+    return Eventually(Patience(), [&] { return rd_kafka_queue_length(queue.get()) >= least; });
+  };
+  cluster_.AnswerNext(kFetch, std::vector<int>(4, RD_KAFKA_RESP_ERR_INVALID_MSG));
+  ASSERT_TRUE(has(1));
+  const size_t errors = rd_kafka_queue_length(queue.get());
+  Send(0, 10);
+  ASSERT_TRUE(has(errors + 10 + 1));
+  ReadAll();
+  EXPECT_FALSE(told_.incidents.empty());
+  EXPECT_EQ(read_[IdOf(0)], 0u);
+  EXPECT_EQ(member_->ReadTo(IdOf(0)), 0);
+  EXPECT_EQ(Sight(0).read_to, 0);
 }
 
 }  // namespace

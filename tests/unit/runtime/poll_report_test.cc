@@ -282,6 +282,28 @@ TEST_F(PollReportTest, HowFarTheCompletingOfAWindowIs) {
   ASSERT_TRUE(Works(loop));
 }
 
+TEST_F(PollReportTest, AHoleAtTheEndIsNoBacklogAndIsCommitted) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().SeeLog(0, {.end = 4, .read_to = 4});
+  loop.script().Assign(0);
+  ASSERT_TRUE(Says(loop, [](const PartitionReport& one) {
+    return one.lag == 0 && one.log_end == 4 && one.status.committed == 4;
+  }));
+  EXPECT_EQ(calls_, 1);
+  EXPECT_TRUE(loop.Stop().clean);
+}
+
+TEST_F(PollReportTest, AWindowIsCompleteAtAStartBehindAHole) {
+  RunningLoop loop(Options(), &window_, Count());
+  loop.script().Append(0, "a", "k");
+  loop.script().SeeLog(0, {.end = 3, .read_to = 3});
+  loop.script().Assign(0, 3, 0);
+  ASSERT_TRUE(Works(loop)) << "without a message at the start or behind it";
+  EXPECT_EQ(calls_, 0);
+  EXPECT_EQ(loop.Now().caught_up, 1);
+}
+
 TEST_F(PollReportTest, AStoppedPartitionSaysSoUntilItIsAssignedAnew) {
   RunningLoop loop(Options(), &window_, Count());
   loop.script().Assign(0);

@@ -120,6 +120,7 @@ class ScriptedSource final : public Source {
   void Close() override;
   bool closed() const override { return script_.seen().closed; }
   std::string Unreached() const override { return {}; }
+  int64_t ReadTo(PartitionId partition) const override { return LogOf(partition).read_to; }
   LogSight LogOf(PartitionId partition) const override;
   const std::map<PartitionId, NotBegun>& not_begun() const override { return not_begun_; }
   std::unique_ptr<MessageView> NewView() const override;

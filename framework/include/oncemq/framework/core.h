@@ -189,7 +189,7 @@ struct PartitionStatus {
   Own own = 0;
   int64_t frontier = 0;     // lowest unfinished offset
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
-  int64_t next_offset = 0;  // one above the highest offset admitted
+  int64_t next_offset = 0;  // the lowest that may still be admitted
   bool map_full = false;    // nothing is admitted until the frontier moves (map_alone)
   int64_t suspect_to = -1;  // below it an earlier owner may have begun something; -1: nowhere
   Totals totals;            // of the last snapshot
@@ -243,6 +243,9 @@ class Core {
   // How many messages of the size that they have had lately fill CoreOptions::in_flight_bytes.
   uint64_t MessagesThatFit() const;
   void Admit(PartitionId partition, std::span<const Arrival> arrivals);
+  // Every message below `end` is admitted. So the next commit passes what else lies there, once
+  // these are finished: aborted messages, markers of transactions, gaps of compaction.
+  void ReadTo(PartitionId partition, int64_t end);
   // Fills `run` with the heads of ready lanes, at most `limit` messages (and CoreOptions::run);
   // false when nothing may run now. Applied messages whose marker is owed come first, in runs of
   // their own: so no completion waits for the claims and handlers of other messages.

@@ -67,10 +67,19 @@ class Frontier {
     slot = slot == Verdict::kOpenCarried ? Verdict::kCarried : verdict;
   }
 
+  // No arrival below `end` is still to come: what is missing there is a hole. Whether that is news.
+  bool PassHole(int64_t end) {
+    if (end <= next_ || ONCEMQ_MUTANT("hole-at-the-end-stays")) {
+      return false;
+    }
+    next_ = end;
+    return true;
+  }
+
   // Moves over finished arrivals; returns the offset.
   int64_t Advance();
   int64_t offset() const { return offset_; }
-  int64_t next_offset() const { return next_; }  // one above the highest offset seen
+  int64_t next_offset() const { return next_; }  // the lowest that may still arrive
   uint32_t room() const { return span_ - (end_ - base_); }
   uint32_t arrivals() const { return end_ - base_; }  // finished or not, above the frontier
   const Totals& totals() const { return totals_; }  // of what lies below the frontier, and carried
