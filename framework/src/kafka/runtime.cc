@@ -259,7 +259,8 @@ Status CheckPromise(const RuntimeOptions& options, const Window* window) {
     if (Status durable = CheckDurable(can); !durable) {
       return durable;
     }
-    if (can.stores_claims && can.times.lease > milliseconds(0) && options.renew_every * 3 > can.times.lease) {
+    if (can.stores_claims && can.times.lease > milliseconds(0) &&
+        options.renew_every * 3 > can.times.lease) {
       return Invalid("renew_every, " + std::to_string(options.renew_every.count()) +
                      " ms, may be at most a third of the window's lease, which is " +
                      std::to_string(can.times.lease.count()) +

@@ -378,7 +378,8 @@ void PollLoop::LetGo(PartitionId partition) {
 
 BootTime PollLoop::HandlersMayActUntil() const {
   const WindowCapabilities& can = parts_.window->capabilities();
-  const milliseconds longer = can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
+  const milliseconds longer =
+      can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
   return now_ + std::max(options_.drain_deadline, longer);
 }
 

@@ -18,7 +18,8 @@ namespace {
 // Grants all, and refuses what handlers write.
 class RefusingWindow final : public Window {
  public:
-  explicit RefusingWindow(const WindowTimes& times = kTimesUnsaid) : capabilities_{.times = times} {}
+  explicit RefusingWindow(const WindowTimes& times = kTimesUnsaid)
+      : capabilities_{.times = times} {}
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor + 1; }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {

@@ -311,11 +311,11 @@ struct WindowCapabilities {
   // Of a durable window. False: a claim ends with its process, and the next owner of a partition,
   // on any host, knows the ids finished before the last Announce(), no others.
   bool keeps_claims = true;
-  bool keeps_rows = true;           // at the level atomic handlers write rows (Effects), else SQL
+  bool keeps_rows = true;  // at the level atomic handlers write rows (Effects), else SQL
   WindowTimes times = kTimesUnsaid;
-  bool timed = false;               // honours the `lease` and `keep` of requests
-  bool forgets_by_number = false;   // the oldest finished ids go, however long they were to stay
-  milliseconds longest_call{0};     // of a claim or a completion; 0: as long as the disk takes
+  bool timed = false;              // honours the `lease` and `keep` of requests
+  bool forgets_by_number = false;  // the oldest finished ids go, however long they were to stay
+  milliseconds longest_call{0};    // of a claim or a completion; 0: as long as the disk takes
   size_t max_id_bytes = 1024;
   size_t max_result_bytes = 65'536;
 };
