@@ -41,6 +41,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/window.h"
@@ -77,6 +78,9 @@ struct PostgresWindowOptions {
   bool expect_scope = false;
   // False: for a look by a role that may only read.
   bool check_rights = true;
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. Set it where the address comes from a file. The server stays.
+  ReadAddress read_address = {};
 };
 
 WindowCapabilities PostgresWindowCapabilities(bool partition_owned = false);

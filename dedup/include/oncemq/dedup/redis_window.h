@@ -45,6 +45,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/window.h"
@@ -83,6 +84,9 @@ struct RedisWindowOptions {
   // Tries each command of a service on a key that is gone at once. Off: the right to read
   // suffices for a look.
   bool check_rights = true;
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. Set it where the address comes from a file. The server stays.
+  ReadAddress read_address = {};
 };
 
 WindowCapabilities RedisWindowCapabilities(bool partition_owned = false);

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_engine.h"
@@ -24,6 +25,9 @@ struct RedisLockOptions {
   milliseconds call{2'000};  // one question and its answer
   size_t max_connections = 16;
   size_t max_waiters = 1'000;  // for one name; more are refused (kFull)
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. The server stays.
+  ReadAddress read_address = {};
 };
 
 LockCapabilities RedisLockCapabilities();
