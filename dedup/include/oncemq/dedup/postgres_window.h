@@ -26,9 +26,10 @@
 // Open() tells a process that had not opened the partition before the same (Known). Stop all
 // members before a restore, promote synchronous standbys only, or choose guarded.
 //
-// Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
-// how they are made), a missing right, shorter times than the scope has, and a scope that belongs
-// to another group or was made for ids of the other kind; kUnavailable and kTimeout for outages and
+// Failure: kInvalid for a wrong address, an older server, missing tables (the text says how they
+// are made), a missing right, shorter times than the scope has, and a scope that belongs to another
+// group or was made for ids of the other kind; kRefused for a user or password that the server does
+// not take, which is backed off from (store_login.h); kUnavailable and kTimeout for outages and
 // for locks of others; kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is
 // under way.
 //

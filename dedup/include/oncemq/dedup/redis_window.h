@@ -29,9 +29,10 @@
 // that was started again or replaced since the last announcement has lost changes (Known). An
 // opening within `remember` after such a change logs it, and counts it (losses()).
 //
-// Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
-// cluster, a version before 5, a missing right, shorter times than the scope has, and a scope that
-// belongs to another group, or was made for ids of the other kind; kUnavailable and kTimeout for
+// Failure: kInvalid for a wrong address, a server that may evict keys, a node of a cluster, a
+// version before 5, a missing right, shorter times than the scope has, and a scope that belongs to
+// another group, or was made for ids of the other kind; kRefused for a user or password that the
+// server does not take, which is backed off from (store_login.h); kUnavailable and kTimeout for
 // outages, and for a replica. Each new connection is judged like the first one: after a failover to
 // a server that would be refused, calls are kUnavailable until it is set up anew, or another one is
 // master. A setting that changes under a connection goes unseen.

@@ -41,8 +41,9 @@ LockCapabilities MariadbLockCapabilities();
 //
 // The address: mariadb://user[:password]@host[:port]/database, or with ?socket=/path instead of a
 // host. MariaDB 10.5 or newer.
-// Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
-// user who may not make the two tables where they are missing: it says how they are made.
+// Failures: kInvalid for wrong addresses and names, and for a user that may not make the two tables
+// where they are missing: it says how they are made. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,

@@ -39,8 +39,9 @@ LockCapabilities PostgresLockCapabilities();
 //
 // The address: postgres://user[:password]@host[:port]/database[?sslmode=...&sslrootcert=...], or
 // with ?host=/directory instead of a host.
-// Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
-// role that may not make the two tables where they are missing: it says how they are made.
+// Failures: kInvalid for wrong addresses and names, and for a role that may not make the two tables
+// where they are missing: it says how they are made. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,

@@ -39,7 +39,8 @@ LockCapabilities RedisLockCapabilities();
 // redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]. Over TLS:
 // rediss:// and rediss-sentinel://, with what redis_place.h knows behind a ?.
 // Failures: kInvalid for what can't be used: a cluster, a server older than 5.0, one that may evict
-// keys (maxmemory-policy); wrong addresses, names and passwords, which are never repeated.
+// keys (maxmemory-policy); wrong addresses and names. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
