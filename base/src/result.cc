@@ -12,6 +12,8 @@ std::string_view ToString(Code code) {
       return "invalid";
     case Code::kUnavailable:
       return "unavailable";
+    case Code::kRefused:
+      return "refused";
     case Code::kTimeout:
       return "timeout";
     case Code::kFenced:

@@ -43,6 +43,7 @@ int CodeOfAsked(const Error& error) {
     case Code::kTimeout:
       return kExitNoService;
     case Code::kInvalid:
+    case Code::kRefused:
       return kExitUsage;
     default:
       return kExitFailed;

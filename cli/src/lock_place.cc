@@ -33,6 +33,7 @@ Result<std::shared_ptr<LockEngine>> OpenByRecord(const LockArguments& arguments)
 int LockFailed(const Error& error) {
   std::cerr << "oncemq: " << SafeText(ToString(error)) << "\n";
   return error.code == Code::kInvalid       ? kExitUsage
+         : error.code == Code::kRefused     ? kExitUsage
          : error.code == Code::kUnavailable ? kExitNoService
          : error.code == Code::kTimeout     ? kExitNoService
                                             : kExitFailed;

@@ -87,6 +87,12 @@ std::vector<std::string> Standstills(const ordered_json& status, milliseconds af
                       InSeconds(time));
     }
   }
+  // At once: a rotation that went wrong, before the server locks the account.
+  for (const ordered_json& refusal : ListOf(status, "refused_logins")) {
+    if (refusal.is_string()) {
+      lines.push_back(SafeText(refusal.get<std::string>()));
+    }
+  }
   if (const int64_t time = NumberOf(status, "unreached_ms"); time >= least && time > 0) {
     lines.push_back("no broker has answered for " + InSeconds(time));
   }

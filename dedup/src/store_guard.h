@@ -40,7 +40,8 @@ class StoreGuard {
     if (!answer && answer.error().message == kAllInUse) {
       return answer;  // the server was not asked
     }
-    if (!answer && IsOutage(answer.error())) {
+    // StoreLogin spares a server that refuses us, and its error says more than ours.
+    if (!answer && IsOutage(answer.error()) && answer.error().code != Code::kRefused) {
       breaker_.Failed(BootNow());
       why_ = answer.error().message;
     } else {

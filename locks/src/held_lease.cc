@@ -25,6 +25,7 @@ std::errc AsErrc(Code code) {
     case Code::kNotFound:
       return std::errc::owner_dead;
     case Code::kUnavailable:
+    case Code::kRefused:
     case Code::kCorrupt:
     case Code::kRegressed:
     case Code::kInternal:

@@ -14,17 +14,20 @@ using Opened = Result<std::shared_ptr<LockEngine>>;
 
 struct Opener {
   std::string_view engine;
-  Opened (*open)(std::string_view address, const std::string& space);
+  Opened (*open)(std::string_view address, const std::string& space, const ReadAddress& again);
 };
 
 template <class Options, Opened (*kOpen)(std::string_view, const Options&)>
-Opened In(std::string_view address, const std::string& space) {
+Opened In(std::string_view address, const std::string& space, const ReadAddress& again) {
   Options options;
   options.space = space;
+  if constexpr (requires { options.read_address; }) {
+    options.read_address = again;
+  }
   return kOpen(address, options);
 }
 
-Opened Memory(std::string_view address, const std::string&) {
+Opened Memory(std::string_view address, const std::string&, const ReadAddress&) {
   if (address != "memory:") {
     return Error{Code::kInvalid, Effect::kNone, "nothing stands behind memory:"};
   }
@@ -57,7 +60,8 @@ constexpr Opener kOpeners[] = {
 }  // namespace
 
 Result<std::shared_ptr<LockEngine>> OpenLockEngine(std::string_view address,
-                                                   const std::string& space) {
+                                                   const std::string& space,
+                                                   const ReadAddress& read_address) {
   const auto can = CapabilitiesAt(address);
   if (!can) {
     return can.error();
@@ -65,7 +69,7 @@ Result<std::shared_ptr<LockEngine>> OpenLockEngine(std::string_view address,
   const auto opener = std::find_if(std::begin(kOpeners), std::end(kOpeners),
                                    [&](const Opener& one) { return one.engine == can->engine; });
   ONCEMQ_CHECK(opener != std::end(kOpeners), "each engine that an address can mean can be opened");
-  return opener->open(address, space);
+  return opener->open(address, space, read_address);
 }
 
 }  // namespace oncemq

@@ -117,7 +117,7 @@ TEST_F(MariadbClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
   url.replace(url.find("secret"), 6, "hunter2");
   const auto wrong = Open(url);
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(wrong.error().code, Code::kRefused);
   EXPECT_EQ(wrong.error().message.find("hunter2"), std::string::npos);
   const auto nowhere = Open(server_->url() + "x");
   ASSERT_FALSE(nowhere.has_value());

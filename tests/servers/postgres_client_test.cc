@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "oncemq/base/mutex.h"
 #include "postgres_fixture.h"
 #include "support/eventually.h"
 #include "support/tcp_proxy.h"
@@ -84,9 +85,56 @@ TEST_F(PostgresClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
   url.replace(url.find("secret"), 6, "hunter2");
   const auto wrong = Open(url);
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(wrong.error().code, Code::kRefused) << ToString(wrong.error());
   EXPECT_EQ(wrong.error().message.find("hunter2"), std::string::npos);
+  EXPECT_EQ(wrong.error().message.find("LOCATION"), std::string::npos) << wrong.error().message;
+  const auto nowhere = Open(server_->url() + "x");
+  ASSERT_FALSE(nowhere.has_value());
+  EXPECT_EQ(nowhere.error().code, Code::kInvalid) << "there is no such database";
   EXPECT_FALSE(Open(server_->url() + "?sslmode=require").has_value());
+}
+
+TEST_F(PostgresClientTest, APasswordThatIsRefusedIsTriedAFewTimesByAWholePool) {
+  Run({"CREATE ROLE rotated LOGIN PASSWORD 'old'"});
+  std::string file = "old";
+  Mutex mutex;
+  auto place = *ParsePostgresPlace(server_->url());
+  place.user = "rotated";
+  place.password = "old";
+  place.read_login = [&]() -> Result<UserAndPassword> {
+    MutexLock lock(mutex);
+    return UserAndPassword{"rotated", file};
+  };
+  const auto pool = *OpenPostgres(place, kPatient, 16);
+  Run({"ALTER ROLE rotated PASSWORD 'new'"});
+  Terminate("usename = 'rotated'");
+  const std::string words = "password authentication failed for user \"rotated\"";
+  const BootTime until = BootNow() + std::chrono::seconds(5);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> partitions;
+    for (int i = 0; i < 16; i++) {
+      partitions.emplace_back([&] {
+        while (BootNow() < until) {
+          const auto asked = pool->Run({"SELECT 1"});
+          ASSERT_FALSE(asked.has_value());
+          // The first ones may meet the end of their connection.
+          refused += asked.error().code == Code::kRefused ? 1 : 0;
+          SleepFor(milliseconds(10));
+        }
+      });
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LE(server_->Logged("FATAL:  " + words), 4u);
+  {
+    MutexLock lock(mutex);
+    file = "new";
+  }
+  EXPECT_TRUE(Eventually(std::chrono::seconds(10), [&] {
+    return pool->Run({"SELECT 1"}).has_value();
+  })) << "the next login by the old password would follow 7 s after the first one, or later";
+  EXPECT_LE(server_->Logged("FATAL:  " + words), 4u);
 }
 
 TEST_F(PostgresClientTest, AServerThatIsNotThereIsUnavailableAndNothingWasDone) {

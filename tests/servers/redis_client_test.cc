@@ -8,6 +8,8 @@
 #include <atomic>
 #include <thread>
 
+#include "oncemq/base/mutex.h"
+#include "redis_refusals.h"
 #include "support/eventually.h"
 #include "support/redis_server.h"
 #include "support/tcp_proxy.h"
@@ -70,21 +72,64 @@ TEST_F(RedisClientTest, AWrongPasswordShowsAtTheStartAndIsNotRepeated) {
   EXPECT_TRUE(Open("redis://:right@" + address).has_value());
   const auto wrong = Open("redis://:hunter2@" + address);
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(wrong.error().code, Code::kRefused);
   EXPECT_EQ(wrong.error().message.find("hunter2"), std::string::npos);
   const auto none = Open(server->url());
   ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code, Code::kRefused);
 }
 
-TEST_F(RedisClientTest, APasswordForNoneAndADatabaseThatIsNotThereAreWrongAddresses) {
+TEST_F(RedisClientTest, APasswordForNoneAndADatabaseThatIsNotThereAreToldApart) {
   const auto server = RedisServer::Start();
   const std::string address = server->url().substr(std::string("redis://").size());
-  for (const std::string& wrong : {"redis://:hunter2@" + address, "redis://" + address + "/99"}) {
+  for (const auto& [wrong, code] : {std::pair("redis://:hunter2@" + address, Code::kRefused),
+                                    std::pair("redis://" + address + "/99", Code::kInvalid)}) {
     const auto refused = Open(wrong);
     ASSERT_FALSE(refused.has_value()) << wrong;
-    EXPECT_EQ(refused.error().code, Code::kInvalid) << ToString(refused.error());
+    EXPECT_EQ(refused.error().code, code) << ToString(refused.error());
     EXPECT_EQ(refused.error().effect, Effect::kNone);
   }
+}
+
+TEST_F(RedisClientTest, APasswordThatIsRefusedIsTriedAFewTimesByAWholePool) {
+  StartAndOpen();
+  Run({"ACL", "SETUSER", "rotated", "on", ">old", "+@all"});
+  std::string file = "old";
+  Mutex mutex;
+  auto place = *ParseRedisPlace(server_->url());
+  place.user = "rotated";
+  place.password = "old";
+  place.read_login = [&]() -> Result<UserAndPassword> {
+    MutexLock lock(mutex);
+    return UserAndPassword{"rotated", file};
+  };
+  const auto pool = *RedisClient::Open(place, kPatient, 16);
+  Run({"ACL", "SETUSER", "rotated", "resetpass", ">new"});
+  Run({"CLIENT", "KILL", "USER", "rotated"});
+  const BootTime until = BootNow() + std::chrono::seconds(5);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> partitions;
+    for (int i = 0; i < 16; i++) {
+      partitions.emplace_back([&] {
+        while (BootNow() < until) {
+          const auto asked = pool->Run(RedisCommand{"PING"});
+          ASSERT_FALSE(asked.has_value());
+          refused += asked.error().code == Code::kRefused ? 1 : 0;
+          SleepFor(milliseconds(10));
+        }
+      });
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LE(RefusedLogins(Run({"ACL", "LOG"})), 4);
+  {
+    MutexLock lock(mutex);
+    file = "new";
+  }
+  EXPECT_TRUE(Eventually(std::chrono::seconds(10),
+                         [&] { return pool->Run(RedisCommand{"PING"}).has_value(); }));
+  EXPECT_LE(RefusedLogins(Run({"ACL", "LOG"})), 4);
 }
 
 TEST_F(RedisClientTest, AServerThatHasNoRoomForAConnectionIsUnavailable) {
@@ -165,7 +210,8 @@ TEST(RedisErrors, AnErrorWithinAScriptIsTheSameInEveryVersion) {
     EXPECT_EQ(error.code, Code::kUnavailable) << text;
     EXPECT_EQ(error.effect, Effect::kNone) << text;
   }
-  EXPECT_EQ(RedisError("ERR invalid password").code, Code::kInvalid);
+  EXPECT_EQ(RedisError("ERR invalid password").code, Code::kRefused);
+  EXPECT_EQ(RedisError("NOPERM no permissions").code, Code::kInvalid) << "it let us in";
   EXPECT_EQ(RedisError("ERR something else").effect, Effect::kUnknown);
 }
 

@@ -67,8 +67,9 @@ TEST_F(RedisGrants, TheSecondTimeTheyChangeNothing) {
 
 TEST_F(RedisGrants, AWrongPasswordIsRefusedByTheServer) {
   const std::string wrong = StorePassword(Reports(), "store");
-  CannotOpen(AddressAs(catalogue_, "payments", wrong, Payments()), "payments", wrong);
-  CannotOpen(server_->url(), "payments", "of-the-administrator");
+  CannotOpen(AddressAs(catalogue_, "payments", wrong, Payments()), "payments", wrong,
+             Code::kRefused);
+  CannotOpen(server_->url(), "payments", "of-the-administrator", Code::kRefused);
 }
 
 TEST_F(RedisGrants, TheNamesOfOthersAreRefusedByTheServer) {

@@ -388,7 +388,7 @@ TEST_F(RedlockTest, AMasterThatMayEvictIsRefusedAndNoPasswordIsRepeated) {
   const std::string hosts = masters_->url().substr(std::string("redlock://").size());
   const auto wrong = OpenRedlock("redlock://nobody:secret@" + hosts, Patient());
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().code, Code::kInvalid);
+  EXPECT_EQ(wrong.error().code, Code::kRefused);
   EXPECT_EQ(ToString(wrong.error()).find("secret"), std::string::npos);
 }
 

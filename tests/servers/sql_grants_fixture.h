@@ -55,8 +55,9 @@ class SqlGrantsTest : public GrantsTest {
   }
   void ExpectAWrongPasswordIsRefused() const {
     const std::string wrong = StorePassword(Reports(), "store");
-    CannotOpen(AddressAs(catalogue_, "payments", wrong, Payments()), "payments", wrong);
-    CannotOpen(AddressAs(catalogue_, "payments", wrong, {"nobody", ""}), "payments", wrong);
+    for (const StoreIdentity& who : {Payments(), StoreIdentity{"nobody", ""}}) {
+      CannotOpen(AddressAs(catalogue_, "payments", wrong, who), "payments", wrong, Code::kRefused);
+    }
   }
   void ExpectASwitchIsRecorded() const {
     const StoreCatalogue catalogue = WithRecord(catalogue_);

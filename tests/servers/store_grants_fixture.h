@@ -175,10 +175,10 @@ class GrantsTest : public ::testing::Test {
     }
   }
   static void CannotOpen(const std::string& address, const std::string& space,
-                         const std::string& password) {
+                         const std::string& password, Code code = Code::kInvalid) {
     const auto locks = OpenLockEngine(address, space);
     ASSERT_FALSE(locks.has_value());
-    EXPECT_EQ(locks.error().code, Code::kInvalid) << ToString(locks.error());
+    EXPECT_EQ(locks.error().code, code) << ToString(locks.error());
     EXPECT_EQ(locks.error().message.find(password), std::string::npos);
   }
 };

@@ -66,6 +66,15 @@ std::string PostgresServer::LogText() const {
   return text.str();
 }
 
+size_t PostgresServer::Logged(std::string_view words) const {
+  const std::string text = LogText();
+  size_t times = 0;
+  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    times++;
+  }
+  return times;
+}
+
 // It refuses to run as root.
 void PostgresServer::Initialise() {
   GiveToPlainUser(dir_.path());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loopback_port.h"
@@ -35,6 +36,8 @@ class PostgresServer {
   // The same by another way, as a proxy.
   static std::string UrlAt(uint16_t port);
 
+  // How often its log has these words.
+  size_t Logged(std::string_view words) const;
   // With all the processes that it has made.
   void Kill9();
   void Pause();

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "mariadb_line.h"
+#include "oncemq/base/store_login.h"
 
 namespace oncemq {
 
@@ -22,8 +23,11 @@ Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlT
   if (!deadlines) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
-  const auto open = [place, times, deadlines](BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = MariadbLine::Open(place, times, deadlines, until);
+  const auto open = [place, times, deadlines, login = StoreLogin::Of(place)](
+                        BootTime until) -> Result<std::unique_ptr<SqlLine>> {
+    auto line = login->Enter(place, until, [&](const SqlPlace& as) {
+      return MariadbLine::Open(as, times, deadlines, until);
+    });
     if (!line) {
       return line.error();
     }

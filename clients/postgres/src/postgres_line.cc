@@ -79,6 +79,25 @@ std::string FieldOf(const PGresult* result, int field) {
   return OneLine(PQresultErrorField(result, field));
 }
 
+// What the server said to a connection that failed: "FATAL:  28P01: ...". Such a connection has no
+// result with a SQLSTATE, but PQERRORS_VERBOSE puts it into the text. Empty: the server said
+// nothing.
+std::string_view StateOfFailure(std::string_view message) {
+  constexpr std::string_view kBefore = ":  ";
+  constexpr size_t kLength = 5;
+  const auto of_state = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  for (size_t end = message.rfind(kBefore); end != std::string_view::npos;
+       end = end == 0 ? end - 1 : message.rfind(kBefore, end - 1)) {
+    const std::string_view rest = message.substr(end + kBefore.size());
+    const std::string_view state = rest.substr(0, kLength);
+    if (std::all_of(state.begin(), state.end(), of_state) &&
+        rest.substr(state.size()).starts_with(": ")) {
+      return state;
+    }
+  }
+  return {};
+}
+
 void AppendBigEndian(std::string& out, uint64_t value, size_t bytes) {
   std::array<char, 8> text;
   for (size_t i = 0; i < bytes; i++) {
@@ -265,6 +284,7 @@ Status PostgresLine::Connect(BootTime until) {
   // libpq would write them to the standard error.
   PQsetNoticeReceiver(
       connection, [](void*, const PGresult*) {}, nullptr);
+  PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
   PostgresPollingStatusType wants = PGRES_POLLING_WRITING;
   while (PQstatus(connection) != CONNECTION_BAD && wants != PGRES_POLLING_OK &&
          wants != PGRES_POLLING_FAILED) {
@@ -276,17 +296,19 @@ Status PostgresLine::Connect(BootTime until) {
   }
   if (wants != PGRES_POLLING_OK) {
     Error error = Broken(Effect::kNone);
+    error.message.erase(std::min(error.message.find(" LOCATION:  "), error.message.size()));
     const std::string_view why = error.message;
-    // A connection that failed has no SQLSTATE. These are libpq's words, which are not translated
-    // without a catalogue, and a guess at worst: the code only says whether to try again.
-    for (const std::string_view wrong :
-         {"authentication failed", "no password supplied", "does not exist", "no pg_hba.conf"}) {
-      if (why.find(wrong) != std::string_view::npos) {
-        error.code = Code::kInvalid;
-      }
+    const std::string_view state = StateOfFailure(why);
+    // A pool in front of the server has states of its own, and libpq has none.
+    if (state.starts_with("28") || why.find("authentication failed") != std::string_view::npos ||
+        why.find("no password supplied") != std::string_view::npos) {
+      error.code = Code::kRefused;
+    } else if (state.starts_with("3D")) {
+      error.code = Code::kInvalid;  // no such database
     }
     return error;
   }
+  PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
   if (PQsetnonblocking(connection, 1) != 0 || PQenterPipelineMode(connection) != 1) {
     return Broken(Effect::kNone);
   }

@@ -3,6 +3,7 @@
 
 #include "oncemq/base/line_listener.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
 #include "postgres_line.h"
 
@@ -21,6 +22,7 @@ struct PostgresListener::Parts {
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
+  const std::shared_ptr<StoreLogin> login;
   std::optional<LineListener<PostgresLine>> listener;
 
   bool Listen(PostgresLine& on);
@@ -36,15 +38,17 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
       channel.find_first_not_of(kLetters) != std::string::npos) {
     return nullptr;
   }
-  std::unique_ptr<Parts> parts(
-      new Parts{place, times, channel, std::move(heard), std::move(connected), {}});
+  std::unique_ptr<Parts> parts(new Parts{
+      place, times, channel, std::move(heard), std::move(connected), StoreLogin::Of(place), {}});
   Parts* const raw = parts.get();
   parts->listener.emplace(LineListener<PostgresLine>::Calls{
       .area = "postgres",
       .open =
           [raw] {
-            return PostgresLine::Open(raw->place, raw->times,
-                                      SystemClock::Instance().Boot() + raw->times.connect);
+            const BootTime until = BootNow() + raw->times.connect;
+            return raw->login->Enter(raw->place, until, [&](const SqlPlace& as) {
+              return PostgresLine::Open(as, raw->times, until);
+            });
           },
       .listen = [raw](PostgresLine& on) { return raw->Listen(on); },
       .lost = [raw] { raw->connected(false); }});

@@ -10,6 +10,7 @@
 #include "oncemq/base/check.h"
 #include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/store_login.h"
 #include "redis_line.h"
 
 namespace oncemq {
@@ -61,8 +62,10 @@ Error RedisError(std::string_view text) {
       word == "MISCONF" || word == "NOREPLICAS") {
     error.code = Code::kUnavailable;
     error.effect = Effect::kNone;
-  } else if (word == "NOAUTH" || word == "WRONGPASS" || word == "NOPERM" ||
-             text.starts_with("ERR invalid password")) {
+  } else if (word == "NOAUTH" || word == "WRONGPASS" || text.starts_with("ERR invalid password")) {
+    error.code = Code::kRefused;
+    error.effect = Effect::kNone;
+  } else if (word == "NOPERM") {
     error.code = Code::kInvalid;
     error.effect = Effect::kNone;
   } else if (word == "ONCEMQ") {  // of our scripts, before they wrote anything
@@ -84,15 +87,17 @@ struct RedisClient::Parts {
   const RedisTimes times;
   const RedisJudge judge;
   LinePool<RedisLine> pool;
+  const std::shared_ptr<StoreLogin> login;
 
   Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
     return pool.Borrow(
         until,
         [](RedisLine& line) { return line.Fresh() || ONCEMQ_MUTANT("redis-dead-line-used"); },
         [&] {
-          return RedisLine::Open(
-              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect),
-              judge);
+          const BootTime connect_until = std::min<BootTime>(until, BootNow() + times.connect);
+          return login->Enter(place, connect_until, [&](const RedisPlace& as) {
+            return RedisLine::Open(as, connect_until, judge);
+          });
         });
   }
 };
@@ -107,8 +112,8 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
   if (place.hosts.empty() && place.socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
-  std::unique_ptr<Parts> parts(
-      new Parts{place, times, std::move(judge), LinePool<RedisLine>(max_connections)});
+  std::unique_ptr<Parts> parts(new Parts{
+      place, times, std::move(judge), LinePool<RedisLine>(max_connections), StoreLogin::Of(place)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();

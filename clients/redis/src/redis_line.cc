@@ -214,7 +214,8 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudg
     Error error = RedisError(answer.text);
     error.effect = Effect::kNone;
     if (&answer != &role && error.code == Code::kInternal) {
-      error.code = Code::kInvalid;  // a user, a password or a database that is not there
+      const bool of_login = commands.front().front() == "AUTH" && &answer == &answers->front();
+      error.code = of_login ? Code::kRefused : Code::kInvalid;  // no such database
     }
     // Some servers tell nobody what they are.
     const bool may_not_ask = &answer == &role && place.master.empty() && !IsOutage(error) &&

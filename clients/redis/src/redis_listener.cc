@@ -3,6 +3,7 @@
 
 #include "oncemq/base/line_listener.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/redis_client.h"
 #include "redis_line.h"
 
@@ -20,6 +21,7 @@ struct RedisListener::Parts {
   const std::string channel;
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
+  const std::shared_ptr<StoreLogin> login;
   std::optional<LineListener<RedisLine>> listener;
 
   bool Listen(RedisLine& on);
@@ -31,14 +33,22 @@ std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
                                                     const RedisTimes& times, std::string channel,
                                                     std::function<void(std::string_view)> heard,
                                                     std::function<void(bool)> connected) {
-  std::unique_ptr<Parts> parts(
-      new Parts{place, times, std::move(channel), std::move(heard), std::move(connected), {}});
+  std::unique_ptr<Parts> parts(new Parts{place,
+                                         times,
+                                         std::move(channel),
+                                         std::move(heard),
+                                         std::move(connected),
+                                         StoreLogin::Of(place),
+                                         {}});
   Parts* const raw = parts.get();
   parts->listener.emplace(LineListener<RedisLine>::Calls{
       .area = "redis",
       .open =
           [raw] {
-            return RedisLine::Open(raw->place, SystemClock::Instance().Boot() + raw->times.connect);
+            const BootTime until = BootNow() + raw->times.connect;
+            return raw->login->Enter(raw->place, until, [&](const RedisPlace& as) {
+              return RedisLine::Open(as, until);
+            });
           },
       .listen = [raw](RedisLine& on) { return raw->Listen(on); },
       .lost = [raw] { raw->connected(false); }});

@@ -25,6 +25,8 @@ enum : int {
   kMayNotOnTable = 1142,
   kNoTable = 1146,
   kLockWait = 1205,
+  kUserBlocked = 4150,  // after too many wrong passwords
+  kUserLocked = 4151,
   kReadOnlyTable = 1036,
   kReadOnlyOption = 1290,
   kReadOnlyTransaction = 1792,
@@ -69,10 +71,12 @@ Error SqlError(const SqlRefusal& refusal) {
     error.code = Code::kTimeout;
   } else if (Begins(refusal, "53") || refusal.number == kDiskFull) {
     error.code = Code::kFull;
-  } else if (Begins(refusal, "28") || Begins(refusal, "3D") || Begins(refusal, "42501") ||
-             Begins(refusal, "42P01") ||
-             IsOneOf(refusal.number, std::array{+kWrongDatabase, +kWrongPassword, +kNoDatabase,
-                                                +kMayNotOnTable, +kNoTable})) {
+  } else if (Begins(refusal, "28") ||
+             IsOneOf(refusal.number, std::array{+kWrongPassword, +kUserBlocked, +kUserLocked})) {
+    error.code = Code::kRefused;
+  } else if (Begins(refusal, "3D") || Begins(refusal, "42501") || Begins(refusal, "42P01") ||
+             IsOneOf(refusal.number,
+                     std::array{+kWrongDatabase, +kNoDatabase, +kMayNotOnTable, +kNoTable})) {
     error.code = Code::kInvalid;
   }
   return error;

@@ -9,6 +9,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
 #include "postgres_window_engine.h"
 #include "schema_sql.h"
@@ -121,7 +122,7 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
       options.skew < milliseconds(0)) {
     return InvalidRequest("a window needs a scope, remember > 0 and skew >= 0");
   }
-  const auto place = ParsePostgresPlace(address);
+  const auto place = ParseReadable(address, options.read_address, ParsePostgresPlace);
   if (!place) {
     return place.error();
   }

@@ -9,6 +9,7 @@
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
+#include "oncemq/base/store_login.h"
 #include "packed.h"
 #include "redis_owned_window.h"
 #include "redis_window_engine.h"
@@ -144,7 +145,7 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status fit = CheckOptions(options); !fit) {
     return fit.error();
   }
-  const auto place = ParseRedisPlace(address);
+  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
   if (!place) {
     return place.error();
   }

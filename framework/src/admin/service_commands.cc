@@ -9,6 +9,7 @@
 
 #include "holdups_json.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/store_login.h"
 #include "report_terms.h"
 #include "window_json.h"
 
@@ -70,6 +71,7 @@ ordered_json StatusOf(const AdminSubject& subject) {
   }
   out["stops"] = report.stops;
   out["unreached"] = report.unreached;
+  out["refused_logins"] = StoreLogin::Refusals();
   out["error"] = report.error;
   AddHoldups(report, out);
   return out;

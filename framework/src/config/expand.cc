@@ -85,6 +85,10 @@ Result<std::string> ExpandValue(std::string_view text, const ConfigSources& sour
   return out;
 }
 
+bool HoldsFile(std::string_view text) {
+  return text.find("${" + std::string(kFilePrefix)) != std::string_view::npos;
+}
+
 Result<std::string> ReadSecretFile(const std::string& path) {
   Result<std::string> content = ReadSmallFile(path, kLongestSecret, Readers::kOwnerOnly);
   if (content && content->ends_with('\n')) {

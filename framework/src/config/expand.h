@@ -18,6 +18,9 @@ enum class SecretPlace : unsigned char { kNo, kYes };
 Result<std::string> ExpandValue(std::string_view text, const ConfigSources& sources,
                                 SecretPlace place);
 
+// Whether a part of it is the content of a file, which may change.
+bool HoldsFile(std::string_view text);
+
 // Reads a file that holds one secret; one line feed at its end is not part of it. Refused: a file
 // that others may read or write, that is not an ordinary file, or that is larger than 64 KiB.
 Result<std::string> ReadSecretFile(const std::string& path);

@@ -10,7 +10,7 @@ namespace {
 
 Result<std::shared_ptr<LockEngine>> OpenEngine(const ServiceLocks& locks) {
   if (locks.catalogue.empty()) {
-    return OpenLockEngine(locks.at, locks.space);
+    return OpenLockEngine(locks.at, locks.space, locks.read_at);
   }
   const auto catalogue = LoadStores(locks.catalogue);
   if (!catalogue) {

@@ -192,8 +192,15 @@ bool Section::Text(std::string_view name, std::string& out) {
   return TextAt(name, out, SecretPlace::kNo);
 }
 
-bool Section::Secret(std::string_view name, std::string& out) {
-  return TextAt(name, out, SecretPlace::kYes);
+bool Section::Secret(std::string_view name, std::string& out, ReadAddress* again) {
+  if (!TextAt(name, out, SecretPlace::kYes)) {
+    return false;
+  }
+  const std::string& text = Find(name)->value.Scalar();
+  if (again != nullptr && HoldsFile(text)) {
+    *again = [text, sources = sources_] { return ExpandValue(text, sources, SecretPlace::kYes); };
+  }
+  return true;
 }
 
 bool Section::TextAt(std::string_view name, std::string& out, SecretPlace place) {

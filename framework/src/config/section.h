@@ -88,8 +88,8 @@ class Section {
 
   // Each reads the key if it is there. True: the option has a new value.
   bool Text(std::string_view name, std::string& out);
-  // One that is never shown, so it may come from a file.
-  bool Secret(std::string_view name, std::string& out);
+  // One that is never shown, so it may come from a file. `again` reads it again where it does.
+  bool Secret(std::string_view name, std::string& out, ReadAddress* again = nullptr);
   bool Texts(std::string_view name, std::vector<std::string>& out);  // one text, or a list
   // A text that names a file: a relative one lies in the folder of the service file.
   bool Path(std::string_view name, std::string& out);

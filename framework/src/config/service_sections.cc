@@ -157,7 +157,7 @@ void ReadLocks(Section section, ServiceOptions& options) {
   section.Text("application", locks.application);
   section.Text("scope", locks.scope);
   section.Secret("secret", locks.secret);
-  section.Secret("at", locks.at);  // it may hold a password
+  section.Secret("at", locks.at, &locks.read_at);  // it may hold a password
   section.Text("space", locks.space);
   section.Duration("lease", locks.lease, 100ms, 1h);
   section.Flags("needs", locks.needs, kLockNeeds);

@@ -171,7 +171,7 @@ void ReadServerWindow(Section& section, RuntimeOptions& runtime, std::string_vie
                       std::string& at, Options& window) {
   ReadAnyWindow(section, runtime, window.level, window.times);
   section.Require("at", form);
-  section.Secret("at", at);
+  section.Secret("at", at, &window.read_address);
   section.Duration("remember", window.remember, 1s, kLongestDuration);
   section.Duration("skew", window.skew, 0ms, kLongestDuration);
   section.Count("connections", window.max_connections, 1, 1'000);

@@ -37,7 +37,7 @@ class StoreErrors {
   std::atomic<int64_t> journal_{0};
   std::atomic<bool> window_fails_{false};  // whether a success is news
   Mutex mutex_;
-  // By the code of the error; an outage is kUnavailable.
+  // By the code of the error. A server that does not answer is kUnavailable.
   std::array<RepeatedFailures, static_cast<size_t>(Code::kInternal) + 1> of_window_
       GUARDED_BY(mutex_);
   RepeatedFailures of_journal_ GUARDED_BY(mutex_);

@@ -73,8 +73,10 @@ auto AwaitStore(const std::string& store, const std::stop_token& stop, const Ope
       return opened;
     }
     if (now >= say_at) {
+      const bool refused = opened.error().code == Code::kRefused;
       Log(LogLevel::kWarn, "oncemq",
-          store + " does not answer, or is full: nothing is consumed until then",
+          store + (refused ? " refuses the login: nothing is consumed until it does not"
+                           : " does not answer, or is full: nothing is consumed until then"),
           {{"error", opened.error().message}, {"seconds", seconds}});
       say_at = now + kSayEvery;
     }

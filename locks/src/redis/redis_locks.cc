@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/redis_client.h"
 #include "redis_forms.h"
 #include "redis_scripts.h"
@@ -206,7 +207,7 @@ class RedisLocks final : public LockEngine {
 
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
                                                    const RedisLockOptions& options) {
-  const auto place = ParseRedisPlace(address);
+  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
   if (!place) {
     return place.error();
   }

@@ -8,6 +8,7 @@
 #include "../redis/redis_forms.h"
 #include "../redis/redis_scripts.h"
 #include "oncemq/base/mutant.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/base/wait_until.h"
 #include "redlock_masters.h"
 #include "redlock_tries.h"
@@ -370,13 +371,23 @@ class RedlockLocks final : public LockEngine {
   const std::string seal_;
 };
 
+// All masters have the same user.
+Result<RedisPlace> ParseFirstMaster(std::string_view address) {
+  auto places = ParseRedlock(address);
+  return places ? Result<RedisPlace>(std::move(places->front())) : places.error();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,
                                                 const RedlockOptions& options) {
-  const auto places = ParseRedlock(address);
+  auto places = ParseRedlock(address);
   if (!places) {
     return places.error();
+  }
+  const auto first = ParseReadable(address, options.read_address, ParseFirstMaster);
+  for (RedisPlace& place : *places) {
+    place.read_login = first->read_login;
   }
   auto masters = RedlockMasters::Open(*places, {options.connect, options.call});
   if (!masters) {

@@ -165,7 +165,10 @@ void RedlockMaster::Reached(const Status& status) {
   up_ = status.has_value();
   if (!status) {
     // A wrong one is said once; one that is away may be so for long.
-    if (status.error().code == Code::kInvalid && why_.code != Code::kInvalid) {
+    const auto is_wrong = [](Code code) {
+      return code == Code::kInvalid || code == Code::kRefused;
+    };
+    if (is_wrong(status.error().code) && !is_wrong(why_.code)) {
       Log(LogLevel::kWarn, "redlock", "a master cannot be used",
           {{"master", ToString(place_)}, {"error", ToString(status.error())}});
     }

@@ -129,6 +129,7 @@ Error RedlockMasters::NoMajority(const RedlockAnswers& answers, Effect effect) c
     } else if (!*answer) {
       silent++;
       error.message = answer->error().message;
+      error.code = answer->error().code == Code::kRefused ? Code::kRefused : error.code;
     } else if (!(**answer).empty() && (**answer).front().kind == RedisReply::Kind::kError) {
       silent++;
       error.message = RedisError((**answer).front().text).message;

@@ -2,6 +2,7 @@
 #include "oncemq/locks/mariadb_locks.h"
 
 #include "mariadb_store.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/mariadb_client.h"
 #include "sql_locks.h"
 
@@ -9,7 +10,7 @@ namespace oncemq {
 
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,
                                                      const MariadbLockOptions& options) {
-  const auto place = ParseMariadbPlace(address);
+  const auto place = ParseReadable(address, options.read_address, ParseMariadbPlace);
   if (!place) {
     return place.error();
   }

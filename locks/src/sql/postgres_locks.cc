@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/locks/postgres_locks.h"
 
+#include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
 #include "postgres_store.h"
 #include "sql_locks.h"
@@ -9,7 +10,7 @@ namespace oncemq {
 
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,
                                                       const PostgresLockOptions& options) {
-  const auto place = ParsePostgresPlace(address);
+  const auto place = ParseReadable(address, options.read_address, ParsePostgresPlace);
   if (!place) {
     return place.error();
   }

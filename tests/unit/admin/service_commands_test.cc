@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "admin_client.h"
+#include "oncemq/base/store_login.h"
 #include "oncemq/dedup/memory_window.h"
 #include "oncemq/dedup/store_stat.h"
 #include "support/temp_dir.h"
@@ -29,6 +30,16 @@ class FixedRuntime final : public Runtime {
   RunReport report;
   std::string line = "guarded: once per id";
 };
+
+struct StorePlace {
+  std::string user = "app";
+  std::string password = "hunter2";
+  ReadLogin read_login = {};
+};
+
+std::string ToString(const StorePlace&) {
+  return "store://db1";
+}
 
 class ServiceCommandsTest : public ::testing::Test {
  protected:
@@ -98,6 +109,16 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
   EXPECT_THAT(status["stops"][0].get<std::string>(), StartsWith("payments [5] at 17: "));
   EXPECT_EQ(status["unreached"], "k1:9092 (refused)");
   EXPECT_EQ(status["error"], "");
+}
+
+TEST_F(ServiceCommandsTest, StatusNamesEachServerThatRefusesTheLogin) {
+  EXPECT_EQ(Ask("status")["result"]["refused_logins"], json::array());
+  const StorePlace place;
+  const Error refusal{Code::kRefused, Effect::kNone, "wrong password"};
+  EXPECT_FALSE(StoreLogin::Of(place)->Enter(
+      place, BootNow(), [&](const StorePlace&) { return Result<int>(refusal); }));
+  EXPECT_EQ(Ask("status")["result"]["refused_logins"],
+            json::array({"store://db1 refuses the login: wrong password"}));
 }
 
 TEST_F(ServiceCommandsTest, StatusSaysWhatDoesNotMove) {

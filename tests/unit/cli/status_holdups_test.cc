@@ -75,6 +75,15 @@ TEST(StatusHoldups, AProbePassesWhileAllMoves) {
   EXPECT_THAT(Standstills(ordered_json::object(), kStalledAfter), IsEmpty()) << "an older service";
 }
 
+TEST(StatusHoldups, AProbeFailsAtOnceWhileAServerRefusesTheLogin) {
+  ordered_json status = Working();
+  status["refused_logins"] = {"redis://h:6379/0 refuses the login: Redis: WRONGPASS\x1b"};
+  EXPECT_THAT(Standstills(status, kStalledAfter),
+              ElementsAre("redis://h:6379/0 refuses the login: Redis: WRONGPASS\\u001b"));
+  status["refused_logins"] = ordered_json::array();
+  EXPECT_THAT(Standstills(status, kStalledAfter), IsEmpty());
+}
+
 TEST(StatusHoldups, AProbeFailsWhileAPartitionIsStopped) {
   ordered_json status = Working();
   status["stops"] = {"payments/3 at offset 41: refused: no"};

@@ -181,6 +181,24 @@ TEST(PostgresWindowFile, TheAddressMayComeFromAFile) {
   EXPECT_EQ(options->postgres_at, "postgres://u:p@h/d");
 }
 
+TEST(PostgresWindowFile, AnAddressWithAFileInItCanBeReadAgain) {
+  std::string file = "postgres://u:old@h/d";
+  ConfigSources sources = NoSources();
+  sources.secret_file = [&file](const std::string&) { return file; };
+  const std::string address = "\"postgres://pay:hunter2@db1/payments\"";
+  const auto whole =
+      ParseService(SharedWith(address, "${file:/run/secrets/window}"), "service.yaml", sources);
+  ASSERT_TRUE(whole) << whole.error().message;
+  file = "new";
+  EXPECT_EQ(*whole->postgres.read_address(), "new");
+  const auto part = ParseService(SharedWith(address, "\"postgres://u:${file:/pw}@h/d\""),
+                                 "service.yaml", sources);
+  ASSERT_TRUE(part) << part.error().message;
+  file = "newer";
+  EXPECT_EQ(*part->postgres.read_address(), "postgres://u:newer@h/d");
+  EXPECT_FALSE(Parsed(kShared).postgres.read_address) << "there is nothing to read";
+}
+
 TEST(PostgresWindowFile, LimitsFitIntoEachOther) {
   EXPECT_THAT(ErrorsOf(kShared + "  connections: 1\n"),
               StartsWith("service.yaml:9:16: `window.connections` must be at least 6"));

@@ -118,6 +118,18 @@ TEST(ServiceLocks, NoSecretIsEverShown) {
   EXPECT_THAT(Wrong("{at: \"hunter1:hunter2@h\"}"), Not(HasSubstr("hunter")));
 }
 
+TEST(ServiceLocks, AnAddressWithAFileInItCanBeReadAgain) {
+  std::string file = "memory:";
+  ConfigSources sources = NoSources();
+  sources.secret_file = [&file](const std::string&) { return file; };
+  const auto options = ParseService(
+      kMinimalService + "locks: {at: \"${file:/run/secrets/store}\"}\n", "service.yaml", sources);
+  ASSERT_TRUE(options) << options.error().message;
+  file = "redis://:new@h";
+  EXPECT_EQ(*options->locks.read_at(), "redis://:new@h");
+  EXPECT_FALSE(Accepted("{at: \"memory:\"}").locks.read_at) << "there is nothing to read";
+}
+
 TEST(ServiceLocks, NothingIsOpenedWhereNothingIsSaid) {
   const auto none = OpenServiceLocks(*ParseService(kMinimalService, "x", NoSources()));
   ASSERT_TRUE(none.has_value());

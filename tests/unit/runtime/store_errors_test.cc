@@ -47,11 +47,13 @@ TEST_F(StoreErrorsTest, FailuresOfOneKindShareALineAndAnotherKindHasItsOwn) {
     EXPECT_TRUE(errors.Window("renew", 3, Status())) << "may have asked nobody";
   }
   EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kCorrupt, Effect::kNone, "damaged"}));
+  EXPECT_FALSE(errors.Window("claim", 3, Error{Code::kRefused, Effect::kNone, "wrong password"}));
   EXPECT_TRUE(errors.Window("claim", 3, Status()));
-  EXPECT_EQ(errors.window(), 101);
+  EXPECT_EQ(errors.window(), 102);
   const std::string log = log_.End();
-  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3) << log;
   EXPECT_THAT(log, HasSubstr("damaged"));
+  EXPECT_THAT(log, HasSubstr("wrong password"));
 }
 
 TEST_F(StoreErrorsTest, AWindowThatIsDownShowsInTheLogAndInTheReport) {

@@ -159,6 +159,21 @@ TEST_F(RunServiceTest, AWindowWhoseStoreDoesNotAnswerIsAskedForAgain) {
     EXPECT_TRUE(line.starts_with("{") && line.ends_with("}")) << "one format per stream: " << line;
   }
 }
+
+TEST_F(RunServiceTest, AWindowWhoseServerRefusesTheLoginIsWaitedFor) {
+  static int asked;
+  asked = 0;
+  const WindowOpener open = [](const ServiceOptions&) -> Result<std::unique_ptr<Window>> {
+    return ++asked < 3 ? Error{Code::kRefused, Effect::kNone, "wrong password"}
+                       : Error{Code::kInvalid, Effect::kNone, "no tables"};
+  };
+  const std::string file = dir_.path() / "shared.yaml";
+  std::ofstream(file) << kShared;
+  const Ended ended = Refusal({"-c", file}, {.open_window = open});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(asked, 3) << "a new password may be on its way";
+  EXPECT_THAT(ended.err, HasSubstr("the store of the window refuses the login"));
+}
 #endif
 
 #ifdef ONCEMQ_WITH_REDIS

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,13 @@ Result<HostAndPort> ParseHostAndPort(std::string_view text, uint16_t port);
 struct UserAndPassword {
   std::string user;
   std::string password;
+  friend bool operator==(const UserAndPassword&, const UserAndPassword&) = default;
 };
+// Read an address, or its user and password, again: those of a file that may have changed. Called
+// from any thread. It must not block for long.
+using ReadAddress = std::function<Result<std::string>()>;
+using ReadLogin = std::function<Result<UserAndPassword>()>;
+
 // Takes "user:password@" or "user@", percent-encoded, off the front of what stands before the first
 // '/'. Nothing: there is none. Failure: kInvalid, why.
 Result<std::optional<UserAndPassword>> CutUser(std::string_view& text);

@@ -5,10 +5,11 @@
 
 namespace oncemq {
 
-// Whoever was asked did not answer. That says nothing about what was asked, and asking again may
-// help.
+// The server did not answer, or did not let us in. That says nothing about the request, and asking
+// again may help.
 inline bool IsOutage(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout ||
+         error.code == Code::kRefused;
 }
 
 // An outage, or a store without room: it may have some later.

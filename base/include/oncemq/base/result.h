@@ -30,6 +30,7 @@ enum class Effect : unsigned char { kNone, kUnknown };
 enum class Code : unsigned char {
   kInvalid,      // the caller's argument or the configuration is wrong; repeating does not help
   kUnavailable,  // the other side is not there now; repeat later
+  kRefused,      // the server does not let us in; repeat seldom, or it may lock the account
   kTimeout,      // no reply in time
   kFenced,       // somebody with a newer right has taken over
   kFull,         // a stated limit is reached

@@ -26,9 +26,10 @@
 // Open() tells a process that had not opened the partition before the same (Known). Stop all
 // members before a restore, promote synchronous standbys only, or choose guarded.
 //
-// Failure: kInvalid for a wrong address or password, an older server, missing tables (the text says
-// how they are made), a missing right, shorter times than the scope has, and a scope that belongs
-// to another group or was made for ids of the other kind; kUnavailable and kTimeout for outages and
+// Failure: kInvalid for a wrong address, an older server, missing tables (the text says how they
+// are made), a missing right, shorter times than the scope has, and a scope that belongs to another
+// group or was made for ids of the other kind; kRefused for a user or password that the server does
+// not take, which is backed off from (store_login.h); kUnavailable and kTimeout for outages and
 // for locks of others; kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is
 // under way.
 //
@@ -41,6 +42,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/window.h"
@@ -77,6 +79,9 @@ struct PostgresWindowOptions {
   bool expect_scope = false;
   // False: for a look by a role that may only read.
   bool check_rights = true;
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. Set it where the address comes from a file. The server stays.
+  ReadAddress read_address = {};
 };
 
 WindowCapabilities PostgresWindowCapabilities(bool partition_owned = false);

@@ -29,9 +29,10 @@
 // that was started again or replaced since the last announcement has lost changes (Known). An
 // opening within `remember` after such a change logs it, and counts it (losses()).
 //
-// Failure: kInvalid for a wrong address or password, a server that may evict keys, a node of a
-// cluster, a version before 5, a missing right, shorter times than the scope has, and a scope that
-// belongs to another group, or was made for ids of the other kind; kUnavailable and kTimeout for
+// Failure: kInvalid for a wrong address, a server that may evict keys, a node of a cluster, a
+// version before 5, a missing right, shorter times than the scope has, and a scope that belongs to
+// another group, or was made for ids of the other kind; kRefused for a user or password that the
+// server does not take, which is backed off from (store_login.h); kUnavailable and kTimeout for
 // outages, and for a replica. Each new connection is judged like the first one: after a failover to
 // a server that would be refused, calls are kUnavailable until it is set up anew, or another one is
 // master. A setting that changes under a connection goes unseen.
@@ -45,6 +46,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/window.h"
@@ -83,6 +85,9 @@ struct RedisWindowOptions {
   // Tries each command of a service on a key that is gone at once. Off: the right to read
   // suffices for a look.
   bool check_rights = true;
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. Set it where the address comes from a file. The server stays.
+  ReadAddress read_address = {};
 };
 
 WindowCapabilities RedisWindowCapabilities(bool partition_owned = false);

@@ -6,6 +6,7 @@
 // "service.yaml:12:5: what is wrong", one a line. What is accepted means what it says.
 // `${NAME}` and `${NAME:default}` in a value are replaced by a variable of the environment, and
 // `${file:/path}`, where a secret may stand, by the content of a file that only its owner may read.
+// In the address of a store it is read again after the server has refused the login.
 // A value that came from outside is never read as YAML. A relative path in a value is taken from
 // the folder of the service file, and is absolute in the options; not so those of `${file:...}` and
 // of the client's own properties.

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/result.h"
 #include "oncemq/dedup/local_window.h"
@@ -26,6 +27,7 @@ struct ServiceLocks {
   std::string secret;  // never shown
   std::string at;      // the address of one store, with this one
   std::string space;
+  ReadAddress read_at = {};  // reads `at` again after a refused login; not of every engine
   milliseconds lease{30'000};
   LockNeeds needs;  // a store that cannot do all of them is refused
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_domain.h"
 #include "oncemq/locks/lock_engine.h"
@@ -51,9 +52,10 @@ static_assert(sizeof(LockNeeds) == std::size(kLockNeeds) * sizeof(bool), "each n
 Result<LockCapabilities> CapabilitiesAt(std::string_view address);
 
 // "memory:", or what the header of an engine says of its addresses (docs/lock_engines.md lists
-// them). Names of different spaces have nothing to do with each other. Failures: kInvalid (never
-// with a password in it), else the engine's.
+// them). Names of different spaces have nothing to do with each other. `read_address` is the option
+// of the engines that have it. Failures: kInvalid (never with a password in it), else the engine's.
 Result<std::shared_ptr<LockEngine>> OpenLockEngine(std::string_view address,
-                                                   const std::string& space = "");
+                                                   const std::string& space = "",
+                                                   const ReadAddress& read_address = {});
 
 }  // namespace oncemq

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_engine.h"
@@ -26,6 +27,9 @@ struct MariadbLockOptions {
   milliseconds call{2'000};  // one question and its answer
   size_t max_connections = 16;
   size_t max_waiters = 1'000;  // for one name; more are refused (kFull)
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. The server stays.
+  ReadAddress read_address = {};
 };
 
 LockCapabilities MariadbLockCapabilities();
@@ -37,8 +41,9 @@ LockCapabilities MariadbLockCapabilities();
 //
 // The address: mariadb://user[:password]@host[:port]/database, or with ?socket=/path instead of a
 // host. MariaDB 10.5 or newer.
-// Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
-// user who may not make the two tables where they are missing: it says how they are made.
+// Failures: kInvalid for wrong addresses and names, and for a user that may not make the two tables
+// where they are missing: it says how they are made. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenMariadbLocks(std::string_view address,

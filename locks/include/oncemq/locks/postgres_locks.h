@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_engine.h"
@@ -24,6 +25,9 @@ struct PostgresLockOptions {
   milliseconds call{2'000};  // one question and its answer
   size_t max_connections = 16;
   size_t max_waiters = 1'000;  // for one name; more are refused (kFull)
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. The server stays.
+  ReadAddress read_address = {};
 };
 
 LockCapabilities PostgresLockCapabilities();
@@ -35,8 +39,9 @@ LockCapabilities PostgresLockCapabilities();
 //
 // The address: postgres://user[:password]@host[:port]/database[?sslmode=...&sslrootcert=...], or
 // with ?host=/directory instead of a host.
-// Failures: kInvalid for wrong addresses, names and passwords, which are never repeated, and for a
-// role that may not make the two tables where they are missing: it says how they are made.
+// Failures: kInvalid for wrong addresses and names, and for a role that may not make the two tables
+// where they are missing: it says how they are made. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenPostgresLocks(std::string_view address,

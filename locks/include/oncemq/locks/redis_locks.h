@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_engine.h"
@@ -24,6 +25,9 @@ struct RedisLockOptions {
   milliseconds call{2'000};  // one question and its answer
   size_t max_connections = 16;
   size_t max_waiters = 1'000;  // for one name; more are refused (kFull)
+  // Reads the address again after the server has refused its user or password, so that a new
+  // password needs no restart. The server stays.
+  ReadAddress read_address = {};
 };
 
 LockCapabilities RedisLockCapabilities();
@@ -35,7 +39,8 @@ LockCapabilities RedisLockCapabilities();
 // redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]. Over TLS:
 // rediss:// and rediss-sentinel://, with what redis_place.h knows behind a ?.
 // Failures: kInvalid for what can't be used: a cluster, a server older than 5.0, one that may evict
-// keys (maxmemory-policy); wrong addresses, names and passwords, which are never repeated.
+// keys (maxmemory-policy); wrong addresses and names. kRefused for a user or password that the
+// server does not take. Passwords are never repeated.
 //
 // Thread safety: any thread.
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,

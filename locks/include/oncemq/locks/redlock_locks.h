@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_engine.h"
@@ -23,6 +24,9 @@ struct RedlockOptions {
   std::string space;  // names of different spaces have nothing to do with each other
   milliseconds connect{300};
   milliseconds call{500};  // one question to one master, and its answer
+  // Reads the address again after a server has refused its user or password, so that a new
+  // password needs no restart. The servers stay.
+  ReadAddress read_address = {};
 };
 
 LockCapabilities RedlockCapabilities();

@@ -59,7 +59,8 @@ class RedisScript {
 // Thread safety: any thread.
 class RedisClient {
  public:
-  // Connects once, so that a wrong place or password shows at the start. `judge` is asked about
+  // Connects once, so that a wrong place or password shows at the start. A login that the server
+  // refuses is kRefused, and is backed off from (store_login.h). `judge` is asked about
   // each connection, on any thread, before a call uses it: after a failover the server is another.
   static Result<std::unique_ptr<RedisClient>> Open(const RedisPlace& place,
                                                    const RedisTimes& times = {},

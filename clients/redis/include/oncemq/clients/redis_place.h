@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 
@@ -39,6 +40,9 @@ struct RedisPlace {
   std::string user;              // empty: the default user
   std::string password;          // empty: none is asked for
   int database = 0;
+  // Asked after the server has refused user and password. Set it where they change while the
+  // program runs.
+  ReadLogin read_login = {};
 };
 
 // Failures: kInvalid, which never repeats the password.

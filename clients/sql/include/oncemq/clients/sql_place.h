@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "oncemq/base/address.h"
 #include "oncemq/base/result.h"
 
 namespace oncemq {
@@ -25,6 +26,8 @@ struct SqlPlace {
   std::string password;  // empty: none is given
   std::string database;
   std::map<std::string, std::string, std::less<>> parameters;
+  // Asked after the server has refused them. Set it where they change while the program runs.
+  ReadLogin read_login = {};
 
   // Of a parameter; empty if it isn't there.
   std::string_view Parameter(std::string_view name) const;
