@@ -237,7 +237,14 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
 // Markers are inserted before handlers run; their results and later copies come after.
 TEST_F(PostgresWindowTest, MarkersOfARunKeepResultsAndLaterTimes) {
   const auto window = Open();
-  const std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
+  std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  const Progress progress{.partition = 3, .own = own, .watermark = kThen};
+  Change change{};
+  ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
+  for (ClaimRequest& claim : claims) {
+    claim.own = own;
+  }
   const auto effects = Effects(*window, claims);
   effects->Begin();
   ASSERT_TRUE(Move(*effects, 10));
