@@ -198,6 +198,31 @@ TEST_F(PostgresRefusalsTest, AProcedureCannotCommitTheMarkersOfItsRun) {
   EXPECT_EQ(Sql("SELECT cents FROM accounts"), "101") << "only the message after it";
 }
 
+TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
+  const auto window = Open();
+  const Own own = *window->RaiseOwn(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
+  std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
+  std::vector<CompleteRequest> done;
+  for (ClaimRequest& claim : claims) {
+    claim.own = own;
+    done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
+  }
+  done[1].result = "paid";
+  done[2].time += milliseconds(5);
+  const auto effects = *window->NewEffects(0, 3, claims);
+  effects->Begin();
+  ASSERT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = cents + 1"}));
+  ASSERT_TRUE(effects->Keep());
+  Change changes[3];
+  ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
+  EXPECT_EQ(Sql("SELECT string_agg(off || ':' || filed - 1600000000000 || ':' || "
+                "coalesce(convert_from(result, 'UTF8'), ''), ' ' ORDER BY off) "
+                "FROM oncemq.window_ids JOIN oncemq.window_scopes USING (scope) "
+                "WHERE name = 'MarkersOfARunKeepResultsAndLaterTimes'"),
+            "0:0: 1:0:paid 2:5:");
+}
+
 TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
   const auto window = Open(Level::kGuarded);
   const Own fast = *window->RaiseOwn(0, 3, 0);

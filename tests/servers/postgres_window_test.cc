@@ -235,33 +235,6 @@ TEST_F(PostgresWindowTest, ARefusedStatementCostsItsMessageAndNotTheRun) {
 }
 
 // Markers are inserted before handlers run; their results and later copies come after.
-TEST_F(PostgresWindowTest, MarkersOfARunKeepResultsAndLaterTimes) {
-  const auto window = Open();
-  std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  const Progress progress{.partition = 3, .own = own, .watermark = kThen};
-  Change change{};
-  ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
-  for (ClaimRequest& claim : claims) {
-    claim.own = own;
-  }
-  const auto effects = Effects(*window, claims);
-  effects->Begin();
-  ASSERT_TRUE(Move(*effects, 10));
-  ASSERT_TRUE(effects->Keep());
-  const CompleteRequest done[] = {
-      {.id = "x", .token = claims[0].token, .at = claims[0].at, .time = kThen},
-      {.id = "y", .token = claims[1].token, .at = claims[1].at, .result = "paid", .time = kThen},
-      {.id = "z", .token = claims[2].token, .at = claims[2].at, .time = kThen + milliseconds(5)}};
-  Change changes[3];
-  ASSERT_TRUE(window->CompleteWith(*effects, done, changes));
-  EXPECT_EQ(One("SELECT string_agg(off || ':' || filed - 1600000000000 || ':' || "
-                "coalesce(convert_from(result, 'UTF8'), ''), ' ' ORDER BY off) "
-                "FROM oncemq.window_ids JOIN oncemq.window_scopes USING (scope) "
-                "WHERE name = 'MarkersOfARunKeepResultsAndLaterTimes'"),
-            "0:0: 1:0:paid 2:5:");
-}
-
 TEST_F(PostgresWindowTest, AnAddedStatementThatIsRefusedIsNoReasonToAskAgain) {
   const auto window = Open();
   const std::vector<ClaimRequest> claims{Request("x")};
