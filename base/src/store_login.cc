@@ -141,8 +141,10 @@ bool StoreLogin::ReadsOthers() {
   const Result<UserAndPassword> read = read_again();
   mutex_.lock();
   if (!read) {
-    LogSeldom(LogLevel::kWarn, "login", "user and password cannot be read again",
-              {{"server", server_}, {"error", read.error().message}});
+    // With the reason: lines that differ in it are not alike.
+    LogSeldom(LogLevel::kWarn, "login",
+              "user and password cannot be read again: " + read.error().message,
+              {{"server", server_}});
     return false;
   }
   if (*read == who_) {

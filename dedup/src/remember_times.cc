@@ -33,7 +33,7 @@ Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_fo
   return InvalidRequest(std::string(keeper) + " has " + text(in_force) +
                         "; this process asks for " + text(asked) +
                         ", and would forget too early for the others; ask for as much, or let "
-                        "`oncemq window shorten` lower it for all");
+                        "`oncemq window shorten -c FILE --why TEXT` lower it for all");
 }
 
 }  // namespace oncemq

@@ -206,7 +206,7 @@ Status PostgresWindow::FindScope() {
     return InvalidRequest("the scope \"" + options_.scope + "\" was made at level " +
                           std::string(ToString(static_cast<Level>(NumberOf(found, 0, 3)))) +
                           ", not " + std::string(ToString(*options_.level)) +
-                          "; choose another scope for another level");
+                          "; choose another scope and another group for another level");
   }
   if (const Status fits = TakeKind(NumberOf(found, 0, 6)); !fits) {
     return fits;

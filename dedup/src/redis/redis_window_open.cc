@@ -329,7 +329,7 @@ Result<RedisWindow::FoundScope> RedisWindow::FindScope(std::string_view change, 
     return InvalidRequest("the scope \"" + options_.scope + "\" was made at level " +
                           std::string(ToString(other)) + ", not " +
                           std::string(ToString(*options_.level)) +
-                          "; choose another scope for another level");
+                          "; choose another scope and another group for another level");
   }
   auto scope = std::make_shared<Scope>();
   scope->incarnation = std::string(words[4]);

@@ -22,8 +22,11 @@ Terms TermsOf(const DeliveryCounts& counts);
 Terms TermsOf(const Totals& totals);
 // Below a count of uncertain ones that is not zero.
 inline constexpr char kUncertainMeans[] =
-    "uncertain is an upper bound: at most as many effects may have been made twice; `oncemq window "
-    "uncertain` lists those that ran, as long as the store of the window has its record\n";
+    "uncertain is an upper bound: at most as many messages may have had their effect again; "
+    "`oncemq "
+    "window uncertain` lists those that ran, with their attempts, as long as the store of the "
+    "window "
+    "has its record\n";
 
 // What is reported beside them.
 Terms AttributesOf(const RunReport& report);

@@ -113,8 +113,9 @@ void SayAge(milliseconds remember, milliseconds skew, GuaranteeText& text) {
       FormatDuration(skew) +
       " more for clocks that differ, of log time: by the time stamps of the records up to the "
       "committed offset, not by the clock (rule 22). It counts from the stamp of its record, or "
-      "from where its partition was then, whichever is later. The store keeps the longest times "
-      "that a process of this scope was started with, and `oncemq window stat` prints them. "
+      "from where its partition was then, whichever is later. In force are the times that the "
+      "store keeps: the longest that a process of this scope was started with, or those of a later "
+      "`oncemq window shorten`. `oncemq window stat` prints them. "
       "Then the id is forgotten. A copy that a "
       "producer sends later than that, with a fresh time stamp, is new: nobody can know (rule "
       "23). One with an old stamp below the highest commit is not run: its message is treated "
