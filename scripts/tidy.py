@@ -10,8 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest
 
 import tidy_citations
+import tidy_ratchet
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -332,6 +334,20 @@ def rule_citations():
     yield from tidy_citations.findings(of(*CODE, *SCRIPTS, ".md", ".txt"), text)
 
 
+def rule_ratchet():
+    yield from tidy_ratchet.check(FILES, text, code)
+
+
+def rule_own_tests():
+    """The rules that need tests of their own have them in tests/tidy."""
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.discover(str(ROOT / "tests/tidy"), "*_test.py").run(result)
+    if not result.testsRun:
+        yield "tests/tidy", 1, "no test has run"
+    for test, trace in result.failures + result.errors:
+        yield "tests/tidy", 1, f"{test.id()}: {trace.strip().splitlines()[-1]}"
+
+
 def rule_syntax():
     for name in of(".json"):
         try:
@@ -392,6 +408,9 @@ def main():
     found = globals().items()
     rules = {name[5:].replace("_", "-"): rule for name, rule in found if name[:5] == "rule_"}
     wanted = sys.argv[1:] or list(rules)
+    if wanted[0] == "--ratchet":
+        print(tidy_ratchet.write(FILES, text, code, anew=wanted[1:] == ["--anew"]))
+        wanted = ["ratchet"]
     passed = failed = skipped = 0
     for name in wanted:
         if name not in rules:
