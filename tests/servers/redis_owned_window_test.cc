@@ -339,7 +339,7 @@ TEST_F(RedisOwned, AScopeThatRemembersForLongerByNowLosesNothing) {
   options.skew = milliseconds(0);
   options.call = milliseconds(20'000);
   const Member owner = JoinAt("redis://127.0.0.1:" + std::to_string(network.port()), options);
-  Commit(owner, 0, kStamp);
+  Commit(owner, 0, kStamp - 200 * options.remember);  // the first watermark keeps nothing
   Finish(owner, 0, 10);
   ASSERT_TRUE(Announce(owner, 10));
   network.Set(TcpProxy::Mode::kHoldReplies);
