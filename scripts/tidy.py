@@ -13,6 +13,7 @@ import sys
 import unittest
 
 import tidy_citations
+import tidy_lua
 import tidy_ratchet
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -332,6 +333,10 @@ def rule_decisions():
 
 def rule_citations():
     yield from tidy_citations.findings(of(*CODE, *SCRIPTS, ".md", ".txt"), text)
+
+
+def rule_lua():
+    yield from tidy_lua.findings(of(".lua"), text)
 
 
 def rule_ratchet():

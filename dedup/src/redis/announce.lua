@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Keeps announcements, all or none. ARGV: 4 their number in the process; from 5, for each: the
 -- partition; the ownership, or 0; from; to; offset; metadata; 1: the window has all ids of the
 -- partition. One that comes after a later one of its owner changes nothing: its caller gave up.

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Takes the ids that the owner of a partition has finished, and its announcement. ARGV: 4 the
 -- partition; 5 its ownership; 6 how many entries of the stream; 7 from; 8 to; 9 offset; 10
 -- metadata; 11 1: the window has all ids of the partition; 12 parked ids; 13 the number of the

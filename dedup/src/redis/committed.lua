@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- How far commits have come. ARGV from 4, for each: the partition; the ownership; the frontier; the
 -- watermark in ms, or nothing: the known one stays then, unless the frontier has gone back. The
 -- answer: for how long ids are kept, in ms, and a 1 for each that was taken.

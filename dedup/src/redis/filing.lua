@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Files finished ids: by log time, and one without a partition for its own time. After
 -- preamble.lua, in scripts that finish ids. A stamp below the watermark of its partition counts as
 -- that (rule 22), and as the present while no watermark is known.

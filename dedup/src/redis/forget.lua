@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua filing.lua
 -- By an operator's hand: finished, parked and handed ids become new. ARGV: 4 ids in a bucket, then
 -- the digests. The answer has a 1 for each that went.
 local digests = {}

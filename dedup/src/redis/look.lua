@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Reads ids, and grants claims of new ones at once. ARGV: 4 the horizon that the offers rest on;
 -- 5 the lease in microseconds; 6 how many partitions; for each: its name, and the ownership that
 -- the caller has; then for each id: its digest, and the marker of a claim without its times, or

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Tells the history of a partition. ARGV: 4 topic; 5 number of the partition; 6 the owner of the
 -- scope. The answer: source; from; to; the offset that was announced; 1: the server was started
 -- again or replaced since it was told last that it has all ids; for how long, in us, changes have

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Raises an ownership. ARGV: 4 the partition; 5 the floor. The answer: it, and the server's time.
 local own = math.max(owner(ARGV[4]).own + 1, tonumber(ARGV[5]), now, 1)
 if own >= 9007199254740992 then

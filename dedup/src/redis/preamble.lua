@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua
 -- Begins each script of the window in Redis, after run.lua. Keys, all below the text `base`, which
 -- has the hash tag of the scope:
 --   scope              hash: v, inc, secret, level, span, made, owner, next, slices, horizon,

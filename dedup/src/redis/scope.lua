@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua
 -- Finds the scope, or makes it. KEYS[1]: the scope. ARGV: 1 version, 2 incarnation, 3 secret,
 -- 4 level, 5 and 6 for how long ids are to be kept (remember and skew, in ms), 7 the change:
 -- `make` and `extend` take over longer times, `replace` shorter ones too, `none` only looks. Only

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua filing.lua
 -- Completes or releases open ids by their tokens, and reads the others. ARGV: 4 ids in a bucket;
 -- then for each id: its digest; the token, or nothing: it is only read; flags of the record, or
 -- none: it is released; the record after the fingerprint; the result; its time in ms, or nothing;
@@ -20,8 +21,8 @@ for i, digest in ipairs(digests) do
   end
   if mine then
     local whole = flags .. marker:sub(19, 22) .. ARGV[at + 3]
-    local kept = flags ~= '' and ARGV[at + 6] == ''
-    if kept then
+    local alone = flags ~= '' and ARGV[at + 6] == ''
+    if alone then
       local time = tonumber(ARGV[at + 7])
       keep(digest, whole, time == 0 and 0 or now + time, ARGV[at + 4])
     elseif flags ~= '' then
@@ -33,7 +34,7 @@ for i, digest in ipairs(digests) do
       file(digest, whole, math.max(filed, math.min(claimed, wall)), ARGV[at + 4], ARGV[at + 6],
            ARGV[at + 7])
     end
-    if not kept then gone[#gone + 1] = base .. 'i:' .. digest end
+    if not alone then gone[#gone + 1] = base .. 'i:' .. digest end
     open = open - (marker:byte(2) > 0 and 1 or 0)
     parts[#parts + 1] = '\3'
   else

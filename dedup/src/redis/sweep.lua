@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- One step of forgetting: some buckets of a slice that has aged. ARGV: 4 how many buckets; 5 1:
 -- also where a step has lately found none. The answer: how many ids went with a slice that is
 -- through, and 1 if there may be more.

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Forgets entries of a partition's stream. ARGV: 4 the partition; 5 its ownership; 6 for how long
 -- ids are kept, as the caller was told; 7 the horizon in ms; then for each entry: its id; how many
 -- ids it has. A scope that keeps them for longer by now loses none.

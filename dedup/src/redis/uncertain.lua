@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua
 -- Records uncertain calls. ARGV: 4 for how long a record is kept, in ms; then for each call: the
 -- field; the id; its coordinates; the attempt. A record: length of the id 2, id, then for each
 -- message: coordinates 16, first and last call 8 each, in ms, attempt 4; the last 64 of an id.

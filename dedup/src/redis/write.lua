@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- After: run.lua preamble.lua filing.lua
 -- Writes ids that are still as they were read. ARGV: 4 ids in a bucket; 5 the horizon that was
 -- read; 6 how many partitions; for each: its name, and the ownership that was read; then for each
 -- id: its digest; its marker, or nothing; the slice and the record where it is finished, or
@@ -32,8 +33,8 @@ for i, digest in ipairs(digests) do
   end
   if same then
     if slice then unfile(slice, digest, found) end
-    local kept = record ~= '' and ARGV[at + 8] == ''
-    if kept then
+    local alone = record ~= '' and ARGV[at + 8] == ''
+    if alone then
       keep(digest, record, tonumber(ARGV[at + 9]), ARGV[at + 7])
     elseif record ~= '' then
       file(digest, record, tonumber(ARGV[at + 6]), ARGV[at + 7], ARGV[at + 8], ARGV[at + 9])
@@ -42,7 +43,7 @@ for i, digest in ipairs(digests) do
       redis.call('SET', base .. 'i:' .. digest, marker, 'PX', counts_for)
     elseif marker ~= '' then
       redis.call('SET', base .. 'i:' .. digest, marker)
-    elseif was ~= '' and not kept then
+    elseif was ~= '' and not alone then
       redis.call('DEL', base .. 'i:' .. digest)
     end
     local before, after = was:byte() or 0, marker:byte() or 0

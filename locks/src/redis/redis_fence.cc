@@ -4,26 +4,13 @@
 #include <array>
 #include <cstdio>
 
+#include "fence_begin_lua.h"
+#include "fence_write_lua.h"
 #include "oncemq/base/mutant.h"
 #include "oncemq/clients/redis_client.h"
 
 namespace oncemq {
 namespace {
-
-// The key holds the fence as text that is ordered as fences are.
-constexpr char kBegin[] = R"lua(
-local last = redis.call('GET', KEYS[1])
-if last and last > ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1])
-return 1
-)lua";
-
-constexpr char kFencedWrite[] = R"lua(
-local last = redis.call('GET', KEYS[1])
-if not last or last < ARGV[1] then return {2} end
-if last > ARGV[1] then return {0} end
-return {1, redis.call(unpack(ARGV, 2))}
-)lua";
 
 std::string TextOf(const Fence& fence) {
   std::array<char, 40> text{};
@@ -35,8 +22,8 @@ std::string TextOf(const Fence& fence) {
 }  // namespace
 
 struct RedisFence::Scripts {
-  const RedisScript begin{kBegin};
-  const RedisScript write{kFencedWrite};
+  const RedisScript begin{kLockFenceBeginLua};
+  const RedisScript write{kLockFenceWriteLua};
 };
 
 RedisFence::RedisFence(RedisClient& client, std::string key)
