@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the mutants of tests/mutants/mutants.txt against the build of preset `mutants`. With
-`--of NAME` those of tests/mutants/NAME.txt against build/NAME, which somebody else has built.
+"""Runs the mutants of tests/mutants/*.mutants against the build of the mirrored tree, for
+scripts/mutants. With `--of NAME` those with `build: NAME`, which another script has built.
 
-A line of the list is `name | command [; command] | what is broken`. A command is a test program
-and a filter, as in `test_sim --gtest_filter=Takeover.*`. A mutant is caught when one of its
-commands fails. Without a mutant all must pass, or catching would mean nothing: each program is run
-once for that with all of its filters, and once more for each set of other arguments.
+The verdicts:
+  KILLED           by a test that the entry names
+  KILLED BY OTHER  by another test of those programs: the entry should name that one (a warning)
+  SURVIVED         each test passed, LOOKS times: a race is met by chance on a busy machine
+  INVALID          it does not compile, no test reached its place, or a test did not end
 
-Whether a race is met is chance on a busy machine, so who survives is tried again, LOOKS times in
-all. One that is caught late is said at the end: its test wants to be sharper.
+An entry may expect another verdict: the controls do, which tell whether this script is blind. Each
+program passes without a mutant first, or a failure would mean nothing.
 """
 
 import argparse
 import collections
 import concurrent.futures
-import dataclasses
 import fnmatch
+import functools
 import os
-import pathlib
 import re
 import shlex
 import subprocess
@@ -25,94 +25,64 @@ import sys
 import textwrap
 import time
 
+import mutant_edit
+import mutant_table as table
 from changed_files import changed_files
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-LISTS = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
+ROOT = table.ROOT
 TIMEOUT = 120
 BASELINE_TIMEOUT = 900
 LOOKS = 3
 WORKERS = 6  # tests wait, mostly: two leave seven eighths of two cores idle
-PLACE = re.compile(r'ONCEMQ_MUTANT\("([^"]+)"\)')
-FILTER = "--gtest_filter="
 PASSED = re.compile(r"\[       OK \] (\S+)")
+FAILED = re.compile(r"\[  FAILED  \] ([^\s,]+)")
+BEGUN = re.compile(r"\[ RUN      \] (\S+)")
 
 
 def read_options():
     parser = argparse.ArgumentParser(prog="scripts/mutants")
-    parser.add_argument("--of", default="mutants", metavar="NAME", help="another list and build")
+    parser.add_argument("--of", default="mutants", metavar="NAME", help="those of another build")
     parser.add_argument("--changed", action="store_true",
-                        help="only those with a place in a file that differs from --base")
+                        help="only those whose file or entry differs from --base")
     parser.add_argument("--base", default="HEAD", metavar="REV", help="a revision (HEAD)")
     parser.add_argument("--programs", action="store_true",
                         help="only print the programs that are needed")
+    parser.add_argument("--edit", metavar="NAME", help="open one in a copy of its files")
+    parser.add_argument("--take", metavar="NAME", help="write its entry from that copy")
+    parser.add_argument("--refresh", action="store_true", help="find text again that has moved")
     parser.add_argument("names", nargs="*", help="only these")
     return parser.parse_args()
 
 
 OPTIONS = read_options()
-WHICH = OPTIONS.of
-BUILD = ROOT / "build" / WHICH
-LOGS = ROOT / "build" / "test-logs" / "mutants" / WHICH
+BUILD = table.MIRROR / "build" / OPTIONS.of
+LOGS = ROOT / "build" / "test-logs" / "mutants" / OPTIONS.of
 
 
-@dataclasses.dataclass(frozen=True)
-class Mutant:
-    name: str
-    commands: tuple
-    broken: str
+def command_of(program, tests, more=()):
+    return (program, f"--gtest_filter={tests}", *more)
 
 
-def read_list(path):
-    mutants = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        fields = [field.strip() for field in line.split("|", 2)]
-        if len(fields) != 3 or not all(fields):
-            sys.exit(f"{path}:{number}: expected `name | command | what is broken`")
-        commands = tuple(command.strip() for command in fields[1].split(" ; "))
-        mutants.append(Mutant(fields[0], commands, fields[2]))
-    return mutants
+def commands_of(mutant):
+    """(program, filter, further arguments) of each test of an entry."""
+    for test in mutant.tests:
+        program, tests, *more = shlex.split(test)
+        yield program, tests, tuple(more)
 
 
-def read_lists():
-    """Returns those of our list, and all of them; a name stands in one list, once."""
-    lists = {path.stem: read_list(path) for path in LISTS}
-    every = [mutant for mutants in lists.values() for mutant in mutants]
-    names = [mutant.name for mutant in every]
-    for name in {name for name in names if names.count(name) > 1}:
-        sys.exit(f"tests/mutants: mutant {name} is listed twice")
-    return lists[WHICH], every
-
-
-def compare_with_sources(mutants):
-    """Every place in the sources is listed, and every listed name has a place."""
-    places = set()
-    for folder in ("base", "ordering", "dedup", "gate", "locks", "clients", "framework", "tests"):
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in (".h", ".cc"):
-                places |= set(PLACE.findall(path.read_text(encoding="utf-8")))
-    names = {mutant.name for mutant in mutants}
-    places.discard("name")  # the example in the macro's own comment
-    places = {place for place in places if not place.startswith("test-only/")}
-    return ([f"mutant {name} is in the sources, but not listed" for name in places - names]
-            + [f"mutant {name} is listed, but has no place" for name in names - places])
-
-
-def find_programs():
+@functools.cache
+def programs():
     return {path.name: path for path in BUILD.rglob("test_*")
             if path.is_file() and os.access(path, os.X_OK)}
 
 
-def run(command, mutant, programs, timeout=TIMEOUT):
+def run(command, mutant, timeout=TIMEOUT):
     """Returns (exit code or None after the time limit, output, seconds)."""
-    words = shlex.split(command)
-    program = programs.get(words[0])
+    program = programs().get(command[0])
     if program is None:
-        return 127, f"{words[0]} is not built in {BUILD}", 0.0
-    env = {**os.environ, "ONCEMQ_MUTANT": mutant}
-    arguments = [str(program), *words[1:]]
+        return 127, f"{command[0]} is not built in {BUILD}", 0.0
+    env = {**os.environ, "ONCEMQ_MUTANT": mutant, "ONCEMQ_MUTANT_REACHED": str(reached(mutant))}
+    arguments = [str(program), *command[1:]]
     if mutant:
         arguments.append("--gtest_fail_fast")
     begin = time.monotonic()
@@ -124,108 +94,189 @@ def run(command, mutant, programs, timeout=TIMEOUT):
     except subprocess.TimeoutExpired as error:
         output = error.stdout or b""
         code, output = None, output.decode(errors="replace")
-    LOGS.mkdir(parents=True, exist_ok=True)
     with open(LOGS / f"{mutant or 'none'}.log", "a", encoding="utf-8") as log:
-        log.write(f"$ ONCEMQ_MUTANT={mutant} {command}\n{output}\nexit code {code}\n")
+        log.write(f"$ ONCEMQ_MUTANT={mutant} {shlex.join(command)}\n{output}\nexit code {code}\n")
     return code, output, time.monotonic() - begin
 
 
-def check_unbroken(asked, filters, programs):
-    """Without a mutant all must pass, and each filter must name a test. Returns what is wrong.
-    `asked`: a program and its arguments besides the filter."""
-    program, *others = asked
-    command = " ".join([program, FILTER + ":".join(filters), *others])
-    program = " ".join(asked)
-    code, output, took = run(command, "", programs, BASELINE_TIMEOUT)
+def reached(mutant):
+    """The file that a process writes once it comes to the place."""
+    return LOGS / f"{mutant or 'none'}.reached"
+
+
+# Without a mutant ---------------------------------------------------------------------------------
+
+
+def check_unbroken(asked, filters):
+    """All must pass, and each filter must name a test. Returns what is wrong. `asked`: a program
+    and its arguments besides the filter."""
+    program, *more = asked
+    code, output, took = run(command_of(program, ":".join(filters), more), "", BASELINE_TIMEOUT)
     if code != 0:
         said = textwrap.indent(output[-2000:], "  ")
-        return [f"{program} fails without a mutant (exit code {code})\n{said}"]
-    print(f"without a mutant: {program} passes in {took:.1f} s", flush=True)
+        return [f"{' '.join(asked)} fails without a mutant (exit code {code})\n{said}"]
+    print(f"without a mutant: {' '.join(asked)} passes in {took:.1f} s", flush=True)
     names = PASSED.findall(output)
-    patterns = {one: one.split(":") for one in filters}
-    return [f"{program} {FILTER}{one} runs no test" for one, parts in patterns.items()
-            if not any(fnmatch.filter(names, part) for part in parts)]
+    return [f"{program} {one} runs no test" for one in filters
+            if not any(fnmatch.filter(names, part) for part in one.split("-")[0].split(":"))]
 
 
-def try_mutant(mutant, programs):
-    """Returns (at which look it was caught or 0, what to say)."""
+@functools.cache
+def others_pass(program, others):
+    return run(command_of(program, others), "", BASELINE_TIMEOUT)[0] == 0
+
+
+# With one -----------------------------------------------------------------------------------------
+
+
+def judge(mutant):
+    """(verdict, at which look, how)."""
     for look in range(1, LOOKS + 1):
-        for command in mutant.commands:
-            code, output, took = run(command, mutant.name, programs)
+        for program, tests, more in commands_of(mutant):
+            code, output, took = run(command_of(program, tests, more), mutant.name)
+            if code == 127:
+                return "INVALID", look, output
             if code is None:
-                return 0, f"{command}: neither passed nor failed in {TIMEOUT} s"
-            if code not in (0, 127):
-                first = re.search(r"\[  FAILED  \] (\S+)", output)
-                where = first.group(1).rstrip(",") if first else f"exit code {code}"
-                return look, f"by {where} in {took:.1f} s"
-    return 0, f"every test passed, {LOOKS} times"
+                return "INVALID", look, f"{program} {tests} has not ended after {TIMEOUT} s"
+            if code != 0 and not reached(mutant.name).exists():
+                return "INVALID", look, f"{program} {tests} fails, and has not reached its place"
+            if code != 0:
+                return "KILLED", look, f"by {guilty(output, code)} in {took:.1f} s"
+    if not reached(mutant.name).exists():
+        return "INVALID", LOOKS, "its tests never reached its place"
+    other = killed_by_other(mutant) if mutant.expect == "KILLED" else None
+    if other:
+        return "KILLED BY OTHER", LOOKS, other
+    return "SURVIVED", LOOKS, f"every test passed, {LOOKS} times"
 
 
-def choose(listed):
-    """Those that were asked for."""
-    chosen = listed
+def guilty(output, code):
+    failed = FAILED.search(output)
+    begun = BEGUN.findall(output)
+    return failed.group(1) if failed else f"exit code {code} in {begun[-1] if begun else 'no test'}"
+
+
+def killed_by_other(mutant):
+    by_program = collections.defaultdict(list)
+    for program, tests, _ in commands_of(mutant):
+        by_program[program].append(tests.split("-")[0])
+    for program, named in by_program.items():
+        others = "-" + ":".join(named)
+        code, output, _ = run(command_of(program, others), mutant.name, BASELINE_TIMEOUT)
+        if code not in (0, 127, None) and others_pass(program, others):
+            return f"by {program} {guilty(output, code)}"
+    return None
+
+
+# What is asked for --------------------------------------------------------------------------------
+
+
+def entry_of(mutant):
+    return mutant_edit.paragraph(mutant)
+
+
+def changed(mutants, base):
+    """Those whose file differs from the revision, or whose entry."""
+    files = set(changed_files(base))
+    before = set()
+    for name in {mutant.table for mutant in mutants} & files:
+        done = subprocess.run(["git", "show", f"{base}:{name}"], cwd=ROOT, capture_output=True,
+                              text=True, check=False)
+        before |= {entry_of(one) for one in table.read_table(name, done.stdout)}
+    return [mutant for mutant in mutants
+            if files & {place.file for place in mutant.places}
+            or (mutant.table in files and entry_of(mutant) not in before)]
+
+
+def choose():
+    mutants = [mutant for mutant in table.read_tables() if mutant.build == OPTIONS.of]
+    chosen = mutants
     if OPTIONS.names:
-        chosen = [mutant for mutant in chosen if mutant.name in OPTIONS.names]
-        if not chosen:
-            sys.exit(f"no such mutant; tests/mutants/{WHICH}.txt names them all")
+        chosen = [mutant for mutant in mutants if mutant.name in OPTIONS.names]
+        for name in set(OPTIONS.names) - {mutant.name for mutant in chosen}:
+            sys.exit(f"no mutant {name}; {table.TABLES} has them all")
     if OPTIONS.changed:
-        places = set()
-        for path in changed_files(OPTIONS.base):
-            if path.endswith((".h", ".cc")):
-                places |= set(PLACE.findall((ROOT / path).read_text(encoding="utf-8")))
-        chosen = [mutant for mutant in chosen if mutant.name in places]
+        chosen = changed(chosen, OPTIONS.base)
+        # Next to others the controls are cheap.
+        controls = [mutant for mutant in mutants if mutant.table.endswith("/controls.mutants")]
+        chosen += [one for one in controls if chosen and one not in chosen]
     return chosen
 
 
 def by_program(mutants):
     """The filters that each program is asked with, by the program and its other arguments."""
     filters = collections.defaultdict(set)
-    for command in {command for mutant in mutants for command in mutant.commands}:
-        program, option, *others = shlex.split(command)
-        filters[(program, *others)].add(option.removeprefix(FILTER))
+    for mutant in mutants:
+        for program, tests, more in commands_of(mutant):
+            filters[(program, *more)].add(tests)
     return {asked: sorted(found) for asked, found in sorted(filters.items())}
 
 
-def main():
-    listed, every = read_lists()
-    mutants = choose(listed)
-    asked = by_program(mutants)
-    if OPTIONS.programs:
-        print(" ".join(sorted({program for program, *_ in asked})))
-        return 0
-    for old in LOGS.glob("*.log"):
+def left_out():
+    """Names that the build could not take."""
+    path = BUILD / "left_out"
+    return path.read_text(encoding="ascii").split() if path.exists() else []
+
+
+def run_all(mutants):
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for old in LOGS.iterdir():
         old.unlink()
-    programs = find_programs()
-    problems = sorted(compare_with_sources(every))
-    bad = []
-    late = []
+    asked = by_program(mutants)
+    bad, notes = [], []
 
     def complain(text):
         bad.append(text)
         print(text, flush=True)
 
-    for problem in problems:
-        complain(f"NOT VALID: {problem}")
+    for _, line, what in table.findings():
+        complain(f"INVALID: line {line}: {what}")
+    uncompiled = set(left_out())
+    for mutant in (one for one in mutants if one.name in uncompiled):
+        complain(f"INVALID {mutant.name}: {mutant.why} (it does not compile)")
+    judged = [mutant for mutant in mutants if mutant.name not in uncompiled]
     with concurrent.futures.ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for found in pool.map(lambda one: check_unbroken(*one, programs), asked.items()):
+        for found in pool.map(lambda one: check_unbroken(*one), asked.items()):
             for problem in found:
-                complain(f"NOT VALID: {problem}")
-        for mutant, (look, how) in zip(
-                mutants, pool.map(lambda mutant: try_mutant(mutant, programs), mutants)):
-            what = f"{mutant.name}: {mutant.broken} ({how})"
-            if look:
-                print(f"caught   {what}", flush=True)
+                complain(f"INVALID: {problem}")
+        for mutant, (verdict, look, how) in zip(judged, pool.map(judge, judged)):
+            text = f"{verdict} {mutant.name}: {mutant.why} ({how})"
+            if verdict in (mutant.expect, "KILLED BY OTHER"):
+                print(text, flush=True)
             else:
-                complain(f"SURVIVED {what}")
-            if look > 1:
-                late.append(f"caught late, at look {look}: {mutant.name}")
+                complain(text if mutant.expect == "KILLED" else
+                         f"INVALID: {mutant.expect} is expected of a control: {text}")
+            if verdict == "KILLED" and look > 1:
+                notes.append(f"killed late, at look {look}: {mutant.name}")
+            elif verdict == "KILLED BY OTHER":
+                notes.append(text)
     # Said once more where the reader of a long log looks first.
-    for text in bad + late:
+    for text in bad + notes:
         print(text)
-    passed = max(0, len(mutants) + len(asked) + len(problems) - len(bad))
+    passed = max(0, len(mutants) + len(asked) - len(bad))
     print(f"{passed} passed, {len(bad)} failed, 0 skipped")
     return 1 if bad else 0
 
 
+def main():
+    if OPTIONS.edit:
+        mutant_edit.edit(OPTIONS.edit)
+    elif OPTIONS.take:
+        mutant_edit.take(OPTIONS.take)
+    elif OPTIONS.refresh:
+        wrong = mutant_edit.refresh()
+        for file, line, what in wrong:
+            print(f"{file}:{line}: {what}")
+        return 1 if wrong else 0
+    elif OPTIONS.programs:
+        print(" ".join(sorted({program for program, *_ in by_program(choose())})))
+    else:
+        return run_all(choose())
+    return 0
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except table.Wrong as wrong:
+        sys.exit(f"INVALID: {wrong}")

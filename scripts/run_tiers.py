@@ -31,7 +31,7 @@ BUDGETS = {"gate": 600, "full": 4500}  # seconds, warm, on two quiet processors
 # What a program of GoogleTest says of each test, also behind what the test itself left on the line.
 SAID = re.compile(
     r"\[ +(RUN|OK|FAILED|SKIPPED) +\] ([\w./]+)(?:, .*?)?( \(\d+ ms\))?$", re.M)
-BAD = re.compile(r"^(?:SURVIVED|NOT VALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
+BAD = re.compile(r"^(?:SURVIVED|INVALID|FAILED).*(?:\n  .*)*", re.M)  # what a script tells of
 LAST_LINE = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped\b", re.M)
 ADD_TEST = re.compile(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", re.M)
 FLAKY = re.compile(r"^\| `(test_\w+)` \| `(\S+)` \|", re.M)  # a row of the list in docs/testing.md
@@ -112,7 +112,7 @@ def count_script(job):
         return count
     count.passed, failed, count.skipped = map(int, found[-1])
     count.notes += [line for line in job.output.splitlines()
-                    if "not covered" in line or line.startswith("caught late")]
+                    if "not covered" in line or line.startswith(("killed late", "KILLED BY OTHER"))]
     if failed or job.code != 0:
         count.failed = max(1, failed)
         told = "\n".join(BAD.findall(job.output))

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+import mutant_table
 import tidy_citations
 import tidy_lua
 import tidy_ratchet
@@ -119,7 +120,7 @@ def rule_line_length():
 
 
 def rule_white_space():
-    for name in of(*CODE, *SCRIPTS, ".md", ".txt", ".json", ".yml", ".yaml", ".xml"):
+    for name in of(*CODE, *SCRIPTS, ".md", ".txt", ".json", ".yml", ".yaml", ".xml", ".mutants"):
         for number, line in lines(name):
             if line != line.rstrip() or ("\t" in line and not name.endswith(".go")):  # gofmt's
                 yield name, number, "a tab, or a space at the end of the line"
@@ -332,7 +333,12 @@ def rule_decisions():
 
 
 def rule_citations():
-    yield from tidy_citations.findings(of(*CODE, *SCRIPTS, ".md", ".txt"), text)
+    yield from tidy_citations.findings(of(*CODE, *SCRIPTS, ".md", ".txt", ".mutants"), text)
+
+
+def rule_mutants():
+    """Each entry of the tables fits the tree."""
+    yield from mutant_table.findings()
 
 
 def rule_lua():
