@@ -88,7 +88,7 @@ inline void ExpectShorterTimesAreRefused(const OpenScope& open) {
     EXPECT_THAT(refused.error().message,
                 ::testing::AllOf(::testing::HasSubstr("has remember 168h, skew 1m; "),
                                  ::testing::HasSubstr("asks for remember "),
-                                 ::testing::HasSubstr("`oncemq window shorten`")));
+                                 ::testing::HasSubstr("`oncemq window shorten ")));
     const auto look = open(shorter, true);
     ASSERT_TRUE(look) << "it forgets nothing: " << ToString(look.error());
     EXPECT_EQ(*(*look)->Remember(RememberChange::kNone), week);

@@ -161,6 +161,24 @@ TEST_F(CoreOrder, ACopyOfARunningIdWaitsHoldsNoWorkerAndIsWokenByTheOutcome) {
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1}));
 }
 
+TEST_F(CoreOrder, AnotherIdWithTheSameHashDoesNotComeAlong) {
+  Give(0);
+  std::string ids[] = {"x", "y"};
+  for (std::string& id : ids) {
+    const Arrival arrival{.message = &id,
+                          .id = id,
+                          .id_hash = 77,
+                          .key_hash = ProcessHash("key"),
+                          .offset = &id - ids,
+                          .bytes = 10};
+    core_.Admit(0, {&arrival, 1});
+  }
+  const auto first = Take();
+  EXPECT_EQ(Offsets(first), (std::vector<int64_t>{0}));
+  SettleAll(first);
+  EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{1}));
+}
+
 TEST_F(CoreOrder, ACopyBehindItsOriginalInOneLaneComesAlongAndIsMarked) {
   Give(0);
   Admit(0, 0, "a", "x");
