@@ -8,7 +8,6 @@
 
 #include <functional>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -18,7 +17,7 @@ class AsideGate {
   void Run(const std::function<void()>& call) {
     {
       MutexLock lock(mutex_);
-      if (shut_ && !ONCEMQ_MUTANT("aside-begun-after-the-end")) {
+      if (shut_) {
         return;
       }
       inside_++;
@@ -29,9 +28,7 @@ class AsideGate {
   void Shut() {
     MutexLock lock(mutex_);
     shut_ = true;
-    if (!ONCEMQ_MUTANT("end-waits-for-nothing-aside")) {
-      left_.wait(mutex_, [&]() REQUIRES(mutex_) { return inside_ == 0; });
-    }
+    left_.wait(mutex_, [&]() REQUIRES(mutex_) { return inside_ == 0; });
   }
 
  private:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/base/circuit_breaker.h"
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 bool CircuitBreaker::Lets(BootTime now) {
@@ -25,8 +23,7 @@ void CircuitBreaker::Succeeded() {
 void CircuitBreaker::Failed(BootTime now) {
   failures_++;
   failing_since_ = failing_since_.value_or(now);
-  const bool long_enough =
-      now - *failing_since_ >= options_.span || ONCEMQ_MUTANT("breaker-opens-at-a-blink");
+  const bool long_enough = now - *failing_since_ >= options_.span;
   if (!open_ && failures_ >= options_.failures && long_enough) {
     open_ = true;
     probe_at_ = now + options_.probe;

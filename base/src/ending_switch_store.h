@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/switch_store.h"
 
 namespace oncemq {
@@ -42,7 +41,7 @@ class EndingSwitchStore final : public SwitchStore {
   }
 
  private:
-  bool Ended() const { return end_.stop_requested() && !ONCEMQ_MUTANT("record-asked-at-the-end"); }
+  bool Ended() const { return end_.stop_requested(); }
   static Error EndedError() {
     return {Code::kUnavailable, Effect::kNone, "whoever asks for the switch record ends"};
   }

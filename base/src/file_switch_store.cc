@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/switch_record.h"
 #include "oncemq/base/switch_store.h"
@@ -224,8 +223,7 @@ Result<std::shared_ptr<SwitchStore>> OpenFileSwitchStore(const std::string& dire
   if (!IsStoreName(name)) {
     return Error{Code::kInvalid, Effect::kNone, "a switchboard is called as stores are"};
   }
-  return std::shared_ptr<SwitchStore>(std::make_shared<FileSwitchStore>(
-      directory, ONCEMQ_MUTANT("one-record-for-a-directory") ? "locks" : name));
+  return std::shared_ptr<SwitchStore>(std::make_shared<FileSwitchStore>(directory, name));
 }
 
 }  // namespace oncemq

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -18,23 +16,20 @@ Error Invalid(const char* why) {
 // S2. A longer lease alone is a change, too.
 Result<SwitchRecord> Raised(const SwitchRecord& before, const RaiseOptions& least) {
   const milliseconds longest = std::max(before.longest, least.longest.value_or(before.longest));
-  if (before.epoch >= least.epoch && before.longest == longest &&
-      !ONCEMQ_MUTANT("record-lowered")) {
+  if (before.epoch >= least.epoch && before.longest == longest) {
     return before;
   }
   if (before.epoch == std::numeric_limits<uint32_t>::max()) {
     return Invalid("this was the last epoch");
   }
   const std::vector<std::string> names = StoresInForce(before);
-  if (least.seals && !std::all_of(names.begin(), names.end(), least.seals) &&
-      !ONCEMQ_MUTANT("the-unsealed-raised")) {
+  if (least.seals && !std::all_of(names.begin(), names.end(), least.seals)) {
     return Invalid(
         "a store in force cannot be sealed: what is held there would be held twice in another "
         "epoch");
   }
   SwitchRecord now = before;
-  now.epoch =
-      ONCEMQ_MUTANT("record-lowered") ? least.epoch : std::max(least.epoch, before.epoch + 1);
+  now.epoch = std::max(least.epoch, before.epoch + 1);
   now.longest = longest;
   now.why = least.why;
   return now;
@@ -43,7 +38,7 @@ Result<SwitchRecord> Raised(const SwitchRecord& before, const RaiseOptions& leas
 }  // namespace
 
 Result<RaisedRecord> RaiseRecord(SwitchStore& store, const RaiseOptions& least) {
-  if (least.epoch > kHighestRaise && !ONCEMQ_MUTANT("raised-to-the-last-epoch")) {
+  if (least.epoch > kHighestRaise) {
     return Invalid("behind such an epoch there would be too few for switches to come");
   }
   const auto text = store.Read();

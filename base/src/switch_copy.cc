@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -16,11 +14,10 @@ milliseconds Safe(milliseconds lease) {
 }  // namespace
 
 SwitchCopy::Seen SwitchCopy::Saw(const SwitchRecord& record, BootTime asked_at, BootTime now) {
-  if (record.epoch < record_.epoch && !ONCEMQ_MUTANT("record-goes-back")) {
+  if (record.epoch < record_.epoch) {
     return asked_at <= seen_at_ ? Seen::kOvertaken : Seen::kWentBack;
   }
-  const BootTime counted_from = ONCEMQ_MUTANT("copy-counted-from-the-reply") ? now : asked_at;
-  good_until_ = std::max(good_until_, counted_from + Safe(record.config_lease));
+  good_until_ = std::max(good_until_, asked_at + Safe(record.config_lease));
   if (record == record_) {
     return Seen::kSame;
   }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -75,7 +74,7 @@ Result<SwitchRecord> Next(SwitchRecord record, std::string_view why) {
   if (record.epoch == std::numeric_limits<uint32_t>::max()) {
     return Invalid("this was the last epoch");
   }
-  record.epoch += ONCEMQ_MUTANT("epoch-not-raised") ? 0 : 1;
+  record.epoch++;
   record.why = OneLine(why);
   return record;
 }
@@ -138,15 +137,11 @@ std::vector<std::string> StoresThatGrant(const SwitchRecord& record, bool fenced
     case SwitchMode::kSingle:
       return {record.from};
     case SwitchMode::kBoth:
-      if (ONCEMQ_MUTANT("both-asks-one")) {
-        return {record.to};
-      }
       return {record.from, record.to};
     case SwitchMode::kDrain:
       break;
   }
-  return fenced || ONCEMQ_MUTANT("drain-grants-to-all") ? std::vector{record.to}
-                                                        : std::vector<std::string>();
+  return fenced ? std::vector{record.to} : std::vector<std::string>();
 }
 
 std::vector<std::string> StoresInForce(const SwitchRecord& record) {
@@ -192,9 +187,6 @@ Result<SwitchRecord> CallOffSwitch(const SwitchRecord& now, std::string_view why
   if (now.mode == SwitchMode::kSingle) {
     return Invalid("no switch is under way");
   }
-  if (ONCEMQ_MUTANT("called-off-to-the-target")) {
-    return EndSwitch(now, why);
-  }
   SwitchRecord next = now;
   next.mode = SwitchMode::kSingle;
   next.to.clear();
@@ -202,9 +194,6 @@ Result<SwitchRecord> CallOffSwitch(const SwitchRecord& now, std::string_view why
 }
 
 milliseconds HowLongToEnd(const SwitchRecord& record) {
-  if (ONCEMQ_MUTANT("drain-not-waited-for")) {
-    return record.config_lease;
-  }
   return record.config_lease + record.longest;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 
 namespace oncemq {
@@ -11,7 +10,7 @@ namespace oncemq {
 Status SwitchStore::AwaitByLooking(uint64_t version, BootTime until, const std::stop_token& stop,
                                    milliseconds between_looks) {
   // Whoever stops it may wait for it, and not for one more look.
-  while (!stop.stop_requested() || ONCEMQ_MUTANT("looks-though-stopped")) {
+  while (!stop.stop_requested()) {
     const auto there = Read();
     const BootTime now = SystemClock::Instance().Boot();
     if (!there || there->version != version || now >= until) {

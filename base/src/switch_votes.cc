@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -35,8 +34,7 @@ Result<SwitchBeat> ParseSwitchBeat(std::string_view text) {
 void SwitchVotes::Heard(const std::map<std::string, SwitchBeat>& said, BootTime now) {
   std::erase_if(voters_, [&](const auto& voter) { return !said.contains(voter.first); });
   for (const auto& [who, beat] : said) {
-    const BootTime lives_from = ONCEMQ_MUTANT("silent-is-dead") ? now - lease_ : now;
-    const auto [at, fresh] = voters_.try_emplace(who, Voter{beat, lives_from});
+    const auto [at, fresh] = voters_.try_emplace(who, Voter{beat, now});
     if (!fresh && at->second.beat.beat != beat.beat) {
       at->second.moved_at = now;
     }
@@ -46,13 +44,8 @@ void SwitchVotes::Heard(const std::map<std::string, SwitchBeat>& said, BootTime 
 
 bool SwitchVotes::Quorum(uint32_t epoch, BootTime now) const {
   const auto votes = std::count_if(voters_.begin(), voters_.end(), [&](const auto& voter) {
-    const uint32_t leaves = voter.second.beat.leaves;
-    const bool meant = leaves == epoch || (leaves != 0 && ONCEMQ_MUTANT("vote-of-another-epoch"));
-    return meant && Lives(voter.second, now);
+    return voter.second.beat.leaves == epoch && Lives(voter.second, now);
   });
-  if (ONCEMQ_MUTANT("one-vote-switches")) {
-    return votes > 0;
-  }
   return static_cast<size_t>(votes) * 2 > living(now);
 }
 

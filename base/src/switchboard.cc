@@ -6,7 +6,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/start_thread.h"
 #include "switchboard_parts.h"
@@ -53,7 +52,7 @@ Status Switchboard::Parts::Read() {
     seen = copy.record().epoch;
   }
   auto text = store->Read();
-  if (text && text->text.empty() && seen > 0 && !ONCEMQ_MUTANT("lost-record-begun-anew")) {
+  if (text && text->text.empty() && seen > 0) {
     return WentBack(seen, "it is gone");
   }
   if (text && text->text.empty()) {
@@ -135,7 +134,7 @@ Result<SwitchRecord> Switchboard::Parts::Change(const Step& step) {
 // Whoever decided by an earlier record changes no later one.
 Result<SwitchRecord> Switchboard::Parts::ChangeFrom(const SwitchRecord& meant, const Step& step) {
   return Change([&](const SwitchRecord& now) -> Result<SwitchRecord> {
-    if (now != meant && !ONCEMQ_MUTANT("another-record-changed")) {
+    if (now != meant) {
       return Error{Code::kFenced, Effect::kNone, "it is another record by now"};
     }
     return step(now);
@@ -145,8 +144,7 @@ Result<SwitchRecord> Switchboard::Parts::ChangeFrom(const SwitchRecord& meant, c
 // S4.
 Result<SwitchRecord> Switchboard::Parts::CalledOff(const SwitchRecord& now,
                                                    std::string_view why) const {
-  if (now.mode == SwitchMode::kDrain && options.seals && !options.seals(now.from) &&
-      !ONCEMQ_MUTANT("drain-of-the-unsealed-called-off")) {
+  if (now.mode == SwitchMode::kDrain && options.seals && !options.seals(now.from)) {
     return Error{Code::kInvalid, Effect::kNone,
                  "the store " + now.from +
                      " cannot be sealed, and what was held there would be held twice: wait until " +
@@ -169,7 +167,7 @@ void Switchboard::Parts::RunAside(std::function<void()> call) {
 
 // A store that is left because it fails keeps nobody else waiting: it is the last.
 void Switchboard::Parts::ToSeal(const SwitchRecord& before, const SwitchRecord& now) {
-  if (before.epoch == 0 || !options.seal || ONCEMQ_MUTANT("news-not-sealed")) {
+  if (before.epoch == 0 || !options.seal) {
     return;
   }
   std::vector<std::string> names{now.to, now.from, before.from};
@@ -202,9 +200,7 @@ void Switchboard::Parts::Seal() {
       names = unsealed;
       record = copy.record();
     }
-    std::erase_if(names, [&](const std::string& name) {
-      return !SealOne(record, name) && !ONCEMQ_MUTANT("sealed-by-one-try");
-    });
+    std::erase_if(names, [&](const std::string& name) { return !SealOne(record, name); });
     MutexLock lock(mutex);
     if (copy.record().epoch == record.epoch) {
       std::erase_if(unsealed, [&](const std::string& name) {
@@ -282,7 +278,7 @@ Result<SwitchRecord> Switchboard::InForce() const {
   MutexLock lock(parts_->mutex);
   const SwitchRecord& record = parts_->copy.record();
   if (parts_->options.when_blind == WhenBlind::kStrict &&
-      !parts_->copy.good(parts_->clock.Boot()) && !ONCEMQ_MUTANT("blind-goes-on")) {
+      !parts_->copy.good(parts_->clock.Boot())) {
     return Error{Code::kUnavailable, Effect::kNone,
                  "nothing was heard of the switchboard for longer than its configuration lease"};
   }
@@ -359,7 +355,7 @@ void Switchboard::ReportTarget(const SwitchRecord& record, BootTime sent_at, con
 
 // None at the end, so of all that are to be asked or sealed one after another none is begun then.
 bool Switchboard::Parts::Lets(std::string_view name) {
-  if (Ended() && !ONCEMQ_MUTANT("stores-asked-at-the-end")) {
+  if (Ended()) {
     return false;
   }
   MutexLock lock(mutex);

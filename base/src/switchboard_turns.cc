@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 #include "switchboard_parts.h"
 
@@ -57,8 +56,7 @@ void Switchboard::Parts::EndWhatIsDue(BootTime now) {
     meant = copy.record();
     dead = now >= *copy.may_end_at() + meant.config_lease && in_vain == meant.epoch;
   }
-  const bool answers =
-      !options.probe || FirstToAnswer(meant, {meant.to}) || ONCEMQ_MUTANT("ends-with-the-unasked");
+  const bool answers = !options.probe || FirstToAnswer(meant, {meant.to});
   if (!answers && !dead) {
     return;
   }
@@ -81,7 +79,7 @@ void Switchboard::Parts::LookAtForce() {
     MutexLock lock(mutex);
     name = copy.record().from;
     if (std::exchange(in_use, false) || looking || !Knows(name) ||
-        copy.record().mode != SwitchMode::kSingle || ONCEMQ_MUTANT("idle-looks-at-nothing")) {
+        copy.record().mode != SwitchMode::kSingle) {
       return;
     }
     looking = true;
@@ -131,9 +129,7 @@ void Switchboard::Parts::TargetSaid(TargetWatch::By by, const SwitchRecord& reco
   if (record.mode != SwitchMode::kBoth || (!held && by == TargetWatch::By::kQuestion)) {
     return;
   }
-  const milliseconds shortest = ONCEMQ_MUTANT("target-judged-by-the-longest-lease")
-                                    ? record.longest
-                                    : std::min(record.longest, held.value_or(record.longest));
+  const milliseconds shortest = std::min(record.longest, held.value_or(record.longest));
   const BootTime now = clock.Boot();
   {
     MutexLock lock(mutex);
@@ -192,9 +188,6 @@ void Switchboard::Parts::Vote(BootTime now) {
 // V4. The stores are asked aside; an answer wakes this thread.
 std::optional<std::string> Switchboard::Parts::FirstToAnswer(
     const SwitchRecord& record, const std::vector<std::string>& names) {
-  if (ONCEMQ_MUTANT("switches-to-the-unasked")) {
-    return names.front();
-  }
   if (auto answers = TakeFound(record)) {
     return answers;
   }
@@ -233,7 +226,7 @@ void Switchboard::Parts::AskAround(const SwitchRecord& record,
     const Status said = options.probe(name);
     Report(name, said.has_value());
     const bool late = clock.Boot() - asked_at >= record.config_lease;
-    if (said && (!late || ONCEMQ_MUTANT("late-is-an-answer"))) {
+    if (said && !late) {
       answer = Found{record.epoch, name, asked_at};
     }
   }

@@ -9,7 +9,6 @@
 
 #include "marker_table.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -61,8 +60,7 @@ std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, Boot
       Head head;
       std::memcpy(&head, record, sizeof head);
       const char* bytes = record + sizeof head;
-      const bool same_id =
-          ONCEMQ_MUTANT("hash-decides") || std::string_view(bytes, head.id_bytes) == id;
+      const bool same_id = std::string_view(bytes, head.id_bytes) == id;
       if (same_id && IsWithin(within, head.source, head.partition)) {
         const auto offset = std::bit_cast<int64_t>(head.offset);
         DoneRecord done{{head.source, head.partition, offset},
@@ -72,7 +70,7 @@ std::optional<DoneRecord> DoneIds::Find(uint64_t hash, std::string_view id, Boot
         if (head.partition == kNoPartition) {
           std::memcpy(&done.ends, done.result.data() + done.result.size(), sizeof done.ends);
         }
-        if (done.ends > now || ONCEMQ_MUTANT("kept-for-ever")) {
+        if (done.ends > now) {
           return done;
         }
       }
@@ -155,10 +153,9 @@ char* DoneIds::Reserve(size_t bytes, uint32_t* offset) {
 
 // Forgets the slices without which enough ids are known.
 void DoneIds::ForgetOldest() {
-  const size_t enough = ONCEMQ_MUTANT("forgets-too-early") ? remember_ - 1 : remember_;
   while (live_ > 1) {
     Slice& oldest = slices_[static_cast<uint8_t>(newest_ - live_ + 1)];
-    if (known_ - oldest.ids < enough) {
+    if (known_ - oldest.ids < remember_) {
       return;
     }
     known_ -= oldest.ids;
@@ -174,7 +171,7 @@ void DoneIds::NextSlice() {
   live_++;
   ONCEMQ_CHECK(live_ < 128, "a slice is an eighth of the ids, or gigabytes");
   slices_[newest_].chunks = std::exchange(spare_, {});
-  for (size_t i = 0; i < buckets_ / 16 + 1 && !ONCEMQ_MUTANT("dead-not-buried"); i++) {
+  for (size_t i = 0; i < buckets_ / 16 + 1; i++) {
     Bury(table_[swept_]);
     swept_ = After(swept_);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "effect_overlay.h"
 
-#include "oncemq/base/mutant.h"
 #include "window_check.h"
 
 namespace oncemq {
@@ -177,7 +176,7 @@ Status EffectOverlay::Keep() {
 }
 
 void EffectOverlay::Undo() {
-  for (; !undo_.empty() && !ONCEMQ_MUTANT("effects-not-undone"); undo_.pop_back()) {
+  for (; !undo_.empty(); undo_.pop_back()) {
     auto& [key, before] = undo_.back();
     const auto found = changes_.find(key);
     bytes_ -= found->second.bytes();

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -41,8 +39,7 @@ std::string LoadedIds::DigestOf(std::string_view id, const Coordinates& at, IdDi
     partition[i] = static_cast<char>(at.source >> (24 - 8 * i));
     partition[4 + i] = static_cast<char>(static_cast<uint32_t>(at.partition) >> (24 - 8 * i));
   }
-  const std::string_view before(partition.data(),
-                                ONCEMQ_MUTANT("id-of-any-partition") ? 0 : partition.size());
+  const std::string_view before(partition.data(), partition.size());
   return std::string(digester.Of(id, before).data(), kDigestBytes);
 }
 

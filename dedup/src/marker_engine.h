@@ -25,7 +25,6 @@
 
 #include "marker_rules.h"
 #include "marker_table.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/dedup/window.h"
 #include "owners.h"
 
@@ -103,7 +102,7 @@ class MarkerEngine {
     while (open() + fresh.size() > limits_.max_open && !failed_.empty()) {
       DropOldestFailed();
     }
-    if (open() + fresh.size() <= limits_.max_open || ONCEMQ_MUTANT("max-open-not-kept")) {
+    if (open() + fresh.size() <= limits_.max_open) {
       return {};
     }
     return Error{Code::kFull, Effect::kNone,
@@ -126,7 +125,7 @@ class MarkerEngine {
         fresh.emplace(requests[i].id, at.hash);
       }
     }
-    if (parked_ + fresh.size() <= limits_.max_parked || ONCEMQ_MUTANT("max-parked-not-kept")) {
+    if (parked_ + fresh.size() <= limits_.max_parked) {
       return {};
     }
     return Error{Code::kFull, Effect::kNone,
@@ -157,42 +156,34 @@ class MarkerEngine {
       }
       finished_.Seen(at, *done, std::max(request.time, request.copies_until));
       answer.answer = Answer::kDuplicate;
-      answer.same_delivery = done->at == request.at || ONCEMQ_MUTANT("copy-is-own-redelivery");
-      answer.result = ONCEMQ_MUTANT("duplicate-loses-result") ? "" : done->result;
+      answer.same_delivery = done->at == request.at;
+      answer.result = done->result;
       return;
     }
-    const bool old = request.time != kNoLogTime && request.time < finished_.horizon() &&
-                     !ONCEMQ_MUTANT("horizon-ignored");
-    if (old && (!request.first || ONCEMQ_MUTANT("first-delivery-too-old"))) {
+    const bool old = request.time != kNoLogTime && request.time < finished_.horizon();
+    if (old && !request.first) {
       answer.answer = Answer::kOutsideWindow;
       return;
     }
     Marker* fresh = markers_.Insert(at.hash, at.id);
     rules_.Grant(*fresh, request, now_, answer);
-    if (ONCEMQ_MUTANT("marker-before-effect")) {
-      Finish(at, *fresh, {.at = request.at, .token = request.token, .time = request.time});
-      return;
-    }
     finished_.Keep(at, *fresh);
   }
 
   // Whether it would turn an open marker of the caller to done: not whether it has done so before.
   bool WouldComplete(const CompleteRequest& request, const Found& at) const {
     const Marker* marker = markers_.Find(at.hash, at.id, at.within);
-    return marker != nullptr && rules_.MayComplete(*marker, request, now_);
+    return marker != nullptr && rules_.MayComplete(*marker, request);
   }
 
   void One(const CompleteRequest& request, const Found& at, Change& answer) {
     Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker == nullptr) {
       const auto done = finished_.Find(at);
-      answer = Made(done && finished_.CompletedBy(*done, request.token) &&
-                    !ONCEMQ_MUTANT("done-forgets-token"));
+      answer = Made(done && finished_.CompletedBy(*done, request.token));
       return;
     }
-    const bool may = rules_.MayComplete(*marker, request, now_) &&
-                     (!ONCEMQ_MUTANT("completion-needs-own") ||
-                      OwnershipHolds(marker->own, owners_.Find(marker->at)));
+    const bool may = rules_.MayComplete(*marker, request);
     answer = Made(may);
     if (may) {
       Finish(at, *marker,
@@ -228,7 +219,7 @@ class MarkerEngine {
     const bool was_open = marker != nullptr && marker->state == MarkerState::kOpen;
     const bool made = marker != nullptr && rules_.Park(*marker, request);
     if (was_open && made) {
-      parked_ += ONCEMQ_MUTANT("parked-counts-as-open") ? 0 : 1;
+      parked_++;
       finished_.Keep(at, *marker);
     }
     answer = Made(made);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -23,16 +22,13 @@ bool TakesOverByOwnership(const Marker& marker, const ClaimRequest& request) {
   if (marker.at != request.at) {
     return false;
   }
-  if (ONCEMQ_MUTANT("takeover-by-coordinates")) {
-    return true;
-  }
-  return (marker.own != 0 || ONCEMQ_MUTANT("takeover-of-unowned")) && marker.own < request.own;
+  return marker.own != 0 && marker.own < request.own;
 }
 
 }  // namespace
 
 bool Conflicts(uint32_t known, uint32_t claimed) {
-  return known != 0 && claimed != 0 && known != claimed && !ONCEMQ_MUTANT("conflict-not-seen");
+  return known != 0 && claimed != 0 && known != claimed;
 }
 
 void MarkerRules::Grant(Marker& marker, const ClaimRequest& request, BootTime now,
@@ -63,7 +59,7 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     return;
   }
   const bool again = marker.held && marker.token == request.token && now < Longest(marker);
-  if (again && !ONCEMQ_MUTANT("retry-is-in-flight")) {
+  if (again) {
     marker.own = std::max(marker.own, request.own);
     marker.lease_end = std::max(marker.lease_end, LeaseEnd(marker, request.lease, now));
     answer.answer = Answer::kGranted;
@@ -76,15 +72,13 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
     return;
   }
   const BootTime ends = HolderEnds(marker, request, holder);
-  if (now < ends && !ONCEMQ_MUTANT("claim-overwrites-open")) {
-    answer.answer =
-        ONCEMQ_MUTANT("in-flight-is-duplicate") ? Answer::kDuplicate : Answer::kInFlight;
+  if (now < ends) {
+    answer.answer = Answer::kInFlight;
     answer.wait = ends - now;
     return;
   }
   const bool uncertain = TakeoverIsUncertain(marker);
-  const bool declines = request.not_if_uncertain && !ONCEMQ_MUTANT("doubt-taken-over-unasked");
-  if (uncertain && declines) {
+  if (uncertain && request.not_if_uncertain) {
     answer.answer = Answer::kInFlight;
     answer.uncertain = true;
     return;
@@ -94,9 +88,6 @@ void MarkerRules::Claim(Marker& marker, const ClaimRequest& request, const OwnRe
 }
 
 bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime now) const {
-  if (ONCEMQ_MUTANT("future-believed")) {
-    return false;
-  }
   if (marker.state != MarkerState::kOpen || !marker.held) {
     return false;
   }
@@ -127,7 +118,7 @@ bool MarkerRules::IsUncertain(const Marker& marker, const OwnRecord* holder, Boo
 }
 
 bool MarkerRules::TakeoverIsUncertain(const Marker& marker) const {
-  return marker.uncertain || (opaque_ && marker.held && !ONCEMQ_MUTANT("takeover-is-certain"));
+  return marker.uncertain || (opaque_ && marker.held);
 }
 
 // From when on nobody but the claimant can act for this id; at the guarded level, from when on it
@@ -138,7 +129,7 @@ BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& reque
     return BootTime::min();
   }
   const bool successor = TakesOverByOwnership(marker, request);
-  if (successor && (!opaque_ || ONCEMQ_MUTANT("opaque-does-not-wait"))) {
+  if (successor && !opaque_) {
     return BootTime::min();
   }
   // Once its partition has a newer owner, the holder can't renew any more, though its handler may
@@ -146,42 +137,31 @@ BootTime MarkerRules::HolderEnds(const Marker& marker, const ClaimRequest& reque
   // Only a holder that asks again itself is known not to act.
   const bool silenced = marker.own != 0 && holder != nullptr && holder->own > marker.own &&
                         marker.token != request.token && !marker.cut;
-  if (opaque_ && silenced && (successor || !ONCEMQ_MUTANT("only-the-successor-waits"))) {
+  if (opaque_ && silenced) {
     return std::max<BootTime>(marker.lease_end, holder->raised_at + times_.handler_timeout);
   }
-  return ONCEMQ_MUTANT("lease-never-ends") ? BootTime::max() : marker.lease_end;
+  return marker.lease_end;
 }
 
-bool MarkerRules::MayComplete(const Marker& marker, const CompleteRequest& request,
-                              [[maybe_unused]] BootTime now) const {
-  if (ONCEMQ_MUTANT("late-truth-lost") && now >= marker.lease_end) {
-    return false;
-  }
-  if (ONCEMQ_MUTANT("complete-without-token") && marker.state == MarkerState::kOpen) {
-    return true;
-  }
+bool MarkerRules::MayComplete(const Marker& marker, const CompleteRequest& request) const {
   return SameToken(marker, request.token);
 }
 
 MarkerRules::Released MarkerRules::Release(Marker& marker, const ReleaseRequest& request) const {
-  if (!SameToken(marker, request.token) && !ONCEMQ_MUTANT("release-without-token")) {
+  if (!SameToken(marker, request.token)) {
     return Released::kRefused;
   }
   // This attempt had no effect, yet an earlier one may have: that knowledge must not go with the
   // claim.
-  const bool uncertain =
-      request.uncertain || (marker.uncertain && !ONCEMQ_MUTANT("release-clears-uncertain"));
+  const bool uncertain = request.uncertain || marker.uncertain;
   // A handler that was not called, or did nothing, has spent no attempt. Once: a release may be
   // repeated.
   const bool spent = request.uncertain || request.failed;
   if (marker.held && !spent && marker.attempt > 0) {
     marker.attempt--;
   }
-  bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
-  if (ONCEMQ_MUTANT("failed-attempt-forgotten")) {
-    counts = false;
-  }
-  if ((!uncertain && !counts) || ONCEMQ_MUTANT("uncertain-release-is-plain")) {
+  const bool counts = marker.attempt > 0 && marker.at.partition != kNoPartition;
+  if (!uncertain && !counts) {
     return Released::kErase;
   }
   marker.held = false;
@@ -198,7 +178,7 @@ bool MarkerRules::Park(Marker& marker, const ParkRequest& request) const {
     return marker.entry == request.entry;
   }
   const bool mine = marker.held && SameToken(marker, request.token);
-  if (!mine && !ONCEMQ_MUTANT("park-without-token")) {
+  if (!mine) {
     return false;
   }
   marker.state = MarkerState::kParked;
@@ -209,20 +189,18 @@ bool MarkerRules::Park(Marker& marker, const ParkRequest& request) const {
 bool MarkerRules::Renew(Marker& marker, const RenewRequest& request, const OwnRecord* owned,
                         BootTime now) const {
   const bool mine = marker.held && SameToken(marker, request.token);
-  if (!mine && !ONCEMQ_MUTANT("renew-without-token")) {
+  if (!mine) {
     return false;
   }
   // Another owner may take it over at any moment: the old one must not believe that it still holds
   // it.
-  if (!OwnershipHolds(marker.own, owned) && !ONCEMQ_MUTANT("renew-ignores-own")) {
+  if (!OwnershipHolds(marker.own, owned)) {
     return false;
   }
-  if (now >= Longest(marker) && !ONCEMQ_MUTANT("renew-for-ever")) {
+  if (now >= Longest(marker)) {
     return false;
   }
-  if (!ONCEMQ_MUTANT("lease-from-claim-not-renewed")) {
-    marker.lease_end = std::max(marker.lease_end, RenewedEnd(marker, request.lease, now));
-  }
+  marker.lease_end = std::max(marker.lease_end, RenewedEnd(marker, request.lease, now));
   return true;
 }
 
@@ -235,21 +213,20 @@ bool MarkerRules::MayRestore(const Marker& marker, const RestoreRequest& request
     return false;
   }
   const bool deserted = !marker.held || now >= marker.lease_end;
-  if (deserted && !ONCEMQ_MUTANT("restore-waits-for-nobody")) {
+  if (deserted) {
     return true;
   }
-  return marker.at == request.at &&
-         (marker.own < request.own || ONCEMQ_MUTANT("restore-over-running"));
+  return marker.at == request.at && marker.own < request.own;
 }
 
 BootTime MarkerRules::LeaseEnd(const Marker& marker, milliseconds lease, BootTime now) const {
-  const bool own = lease > milliseconds(0) && !ONCEMQ_MUTANT("lease-of-the-claim-ignored");
+  const bool own = lease > milliseconds(0);
   const milliseconds its = own ? lease : times_.lease;
   return std::min<BootTime>(now + its, marker.granted_at + std::max(its, times_.max_lease));
 }
 
 BootTime MarkerRules::RenewedEnd(const Marker& marker, milliseconds lease, BootTime now) const {
-  const bool own = lease > milliseconds(0) && !ONCEMQ_MUTANT("lease-of-the-renewal-ignored");
+  const bool own = lease > milliseconds(0);
   return own ? std::min<BootTime>(now + lease, marker.granted_at + kLongestClaim)
              : LeaseEnd(marker, milliseconds(0), now);
 }

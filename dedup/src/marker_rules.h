@@ -36,7 +36,7 @@ class MarkerRules {
   bool IsUncertain(const Marker& marker, const OwnRecord* holder, BootTime now) const;
 
   // open -> done, judged by the token alone (rule 15).
-  bool MayComplete(const Marker& marker, const CompleteRequest& request, BootTime now) const;
+  bool MayComplete(const Marker& marker, const CompleteRequest& request) const;
 
   enum class Released { kRefused, kErase, kKept };
   Released Release(Marker& marker, const ReleaseRequest& request) const;

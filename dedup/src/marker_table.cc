@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -25,7 +24,7 @@ Marker* MarkerTable::Find(uint64_t hash, std::string_view id, const Coordinates*
     const Bucket& bucket = buckets_[at];
     for (uint64_t left = bucket.tags.Matches(tag); left != 0; left &= left - 1) {
       Place& place = At(bucket.places[Bucket::Tags::IndexOf(left)]);
-      const bool same_id = ONCEMQ_MUTANT("hash-decides") || place.id() == id;
+      const bool same_id = place.id() == id;
       if (same_id && IsWithin(within, place.marker.at.source, place.marker.at.partition)) {
         return &place.marker;
       }

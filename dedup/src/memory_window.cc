@@ -7,17 +7,12 @@
 #include <type_traits>
 
 #include "memory_window_engine.h"
-#include "oncemq/base/mutant.h"
 #include "window_check.h"
 
 namespace oncemq {
 namespace {
 
 constexpr uint32_t kMaxCount = 1'000'000'000;
-
-std::string_view KnownId(std::string_view id) {
-  return ONCEMQ_MUTANT("id-stops-at-nul") ? id.substr(0, id.find('\0')) : id;
-}
 
 }  // namespace
 
@@ -43,12 +38,11 @@ size_t MemoryWindow::memory_bytes() const {
 }
 
 Found MemoryWindow::Locate(std::string_view id, const Coordinates& at) const {
-  const std::string_view known = KnownId(id);
   if (!capabilities_.partition_owned) {
-    return {known, hash_(known), 0};
+    return {id, hash_(id), 0};
   }
   const uint64_t partition = uint64_t{at.source} << 32 | static_cast<uint32_t>(at.partition);
-  return {known, hash_(known) ^ MixBits(partition), 0, &at};
+  return {id, hash_(id) ^ MixBits(partition), 0, &at};
 }
 
 void MemoryWindow::NotePartition(const Coordinates& at) {
@@ -70,9 +64,7 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   constexpr size_t kBlock = 64;
   // What is completed is open, as a rule: its finished record is written, not read.
   constexpr bool kCompletes = std::is_same_v<Request, CompleteRequest>;
-  const BootTime now = ONCEMQ_MUTANT("lease-by-wall-clock")
-                           ? BootTime(microseconds(clock_.Wall().micros))
-                           : clock_.Boot();
+  const BootTime now = clock_.Boot();
   engine_.set_now(now);
   finished_.set_now(now);
   const MarkerTable& markers = engine_.markers();

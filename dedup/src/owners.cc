@@ -3,19 +3,11 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 Own Owners::Raise(uint32_t source, int32_t partition, Own floor, const Clock& clock) {
   OwnRecord& record = records_[Key(source, partition)];
-  if (ONCEMQ_MUTANT("own-not-raised") && record.own != 0) {
-    return record.own;
-  }
   const auto wall = static_cast<Own>(std::max<int64_t>(clock.Wall().micros, 1));
-  if (ONCEMQ_MUTANT("own-ignores-floor")) {
-    floor = 0;
-  }
   record = {std::max({record.own + 1, floor, wall}), clock.Boot()};
   return record.own;
 }
@@ -35,7 +27,7 @@ const OwnRecord* Owners::Find(const Coordinates& at) const {
 }
 
 bool OwnershipHolds(Own own, const OwnRecord* record) {
-  if (own == 0 || ONCEMQ_MUTANT("own-not-checked")) {
+  if (own == 0) {
     return true;
   }
   return record != nullptr && record->own == own;

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "window_check.h"
 
 namespace oncemq {
@@ -24,7 +23,7 @@ std::string DurationText(milliseconds duration) {
 Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
                           std::string_view keeper) {
   const bool shorter = asked.remember < in_force.remember || asked.skew < in_force.skew;
-  if (!shorter || ONCEMQ_MUTANT("shorter-remember-opens")) {
+  if (!shorter) {
     return {};
   }
   const auto text = [](const RememberTimes& times) {

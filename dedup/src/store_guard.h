@@ -12,7 +12,6 @@
 
 #include "oncemq/base/circuit_breaker.h"
 #include "oncemq/base/line_pool.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/result.h"
@@ -29,7 +28,7 @@ class StoreGuard {
   auto operator()(Call call) -> decltype(call()) {
     {
       MutexLock lock(mutex_);
-      if (!breaker_.Lets(BootNow()) && !ONCEMQ_MUTANT("dead-store-asked")) {
+      if (!breaker_.Lets(BootNow())) {
         return Error{
             Code::kUnavailable, Effect::kNone,
             store_ + " has not answered lately (" + why_ + "); it is asked again in a second"};

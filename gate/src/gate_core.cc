@@ -7,7 +7,6 @@
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/line_pool.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/random.h"
 #include "parts.h"
@@ -96,7 +95,7 @@ std::vector<GateCore::Version> GateCore::VersionsOf(const Contents& contents, ui
     return Version{number, uint32_t{number} << kRecipeShift | print,
                    std::max<uint64_t>(NumberIn(digest, 8, 8), 1)};
   };
-  if (options.key.empty() || ONCEMQ_MUTANT("gate-contents-not-compared")) {
+  if (options.key.empty()) {
     return {Version{.recipe = recipe}};
   }
   std::vector<Version> versions{version(recipe, contents)};
@@ -139,7 +138,7 @@ PreAnswer GateCore::Pre(const Contents& contents, const PreOptions& options) {
 // Asks each window that may decide.
 PreAnswer GateCore::Once(const Held& operation, std::span<const Version> versions, BootTime until,
                          const Window*& decider) {
-  const bool waits = decider != nullptr && !ONCEMQ_MUTANT("gate-waits-for-anybody");
+  const bool waits = decider != nullptr;
   const bool has_next = options_.fault == GateOptions::Fault::kNextEngine && !waits;
   Held other = operation;
   if (!waits || decider == window_.get()) {
@@ -208,12 +207,11 @@ Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
                        bool takes_uncertain, BootTime until, Claimed& claimed) {
   for (const Version& version : versions) {
     const std::array<ClaimRequest, 2> requests{
-        ClaimRequest{
-            .id = operation.ref,
-            .token = operation.token,
-            .fingerprint = version.fingerprint,
-            .lease = ONCEMQ_MUTANT("gate-lease-of-the-window") ? milliseconds(0) : options_.lease,
-            .not_if_uncertain = !takes_uncertain},
+        ClaimRequest{.id = operation.ref,
+                     .token = operation.token,
+                     .fingerprint = version.fingerprint,
+                     .lease = options_.lease,
+                     .not_if_uncertain = !takes_uncertain},
         ClaimRequest{.id = operation.index, .token = operation.token, .lease = options_.lease}};
     const size_t count = operation.index.empty() ? 1 : 2;
     std::array<ClaimAnswer, 2> answers;
@@ -387,9 +385,7 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
   }
   const std::string index = EncodeAnswer({.result = held.ref});
   // A repetition after a lost answer still finds it.
-  const milliseconds keep = ONCEMQ_MUTANT("gate-retention-of-the-window")
-                                ? milliseconds(0)
-                                : std::max(options_.retention.Keep(now), 2 * options_.within);
+  const milliseconds keep = std::max(options_.retention.Keep(now), 2 * options_.within);
   const std::array<CompleteRequest, 2> requests{
       CompleteRequest{.id = held.ref, .token = held.token, .result = bytes, .keep = keep},
       CompleteRequest{.id = held.index, .token = held.token, .result = index, .keep = keep}};
@@ -398,7 +394,7 @@ Status GateCore::Finish(Held& held, const std::string_view* result) {
   const Status done = Ask(*held.window, until, [&] {
     return held.window->Complete({requests.data(), count}, {changes.data(), count});
   });
-  if (done && changes[0] != Change::kMade && !ONCEMQ_MUTANT("gate-overtaken-final-is-done")) {
+  if (done && changes[0] != Change::kMade) {
     totals_.overtaken++;
     return Error{Code::kFenced, Effect::kNone,
                  held.ref + ": its lease had ended, and somebody else has taken it over"};
@@ -444,9 +440,6 @@ Status GateCore::Free(Held& held, bool uncertain) {
       return claimed;
     }
   }
-  if (ONCEMQ_MUTANT("gate-failure-frees-nothing")) {
-    return {};
-  }
   if (!uncertain || !opaque_) {
     return ReleaseOrAbandon(held, Until());
   }
@@ -480,7 +473,7 @@ void GateCore::Dropped(Held& held) {
   totals_.dropped += held.finished ? 0 : 1;
   const bool frees = options_.dropped == GateOptions::Dropped::kFailed && !held.finished;
   // A free operation runs again: never where its effect may be there.
-  if (frees || ONCEMQ_MUTANT("gate-drop-frees-what-may-have-happened")) {
+  if (frees) {
     static_cast<void>(Free(held, /*uncertain=*/false));
   }
 }

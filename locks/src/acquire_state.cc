@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 
 namespace oncemq {
@@ -26,8 +25,7 @@ AcquireState::AcquireState(const AcquirePlan& plan, BootTime now)
 
 bool AcquireState::TooLate(BootTime now) const {
   const BootTime ends = plan_.times.End(asked_at_).value_or(BootTime::max());
-  return (now >= asked_at_ + plan_.times.Safe() && !ONCEMQ_MUTANT("late-grant-taken")) ||
-         (now >= ends && !ONCEMQ_MUTANT("hold-given-behind-its-end"));
+  return now >= asked_at_ + plan_.times.Safe() || now >= ends;
 }
 
 AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
@@ -53,7 +51,7 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
     const bool waits = !one_try_ && !spins;
     return {Do::kAsk, waits && now >= spin_until_};
   }
-  const bool bound = spins && asked_ && !ONCEMQ_MUTANT("spins-beyond-its-bound");
+  const bool bound = spins && asked_;
   return {doing_, false,
           std::min({again_at_, ends, plan_.until.value_or(BootTime::max()),
                     bound ? spin_until_ : BootTime::max()})};
@@ -70,11 +68,10 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       doing_ = Do::kHold;
       owes_ = true;
       fence_ = answer.fence;
-      asked_at_ = ONCEMQ_MUTANT("grant-counted-from-the-reply") ? now : asked_at;
+      asked_at_ = asked_at;
       return;
     case LockAnswer::Kind::kQueued: {
-      const milliseconds refresh =
-          ONCEMQ_MUTANT("place-not-refreshed") ? plan_.place * 3 : plan_.place / 3;
+      const milliseconds refresh = plan_.place / 3;
       doing_ = Do::kAwait;
       owes_ = true;
       tries_ = 0;
@@ -87,18 +84,16 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       owes_ = in_doubt_;
       if (now < spin_until_) {
         const microseconds pause = kShortestSpin * (1u << std::min(tries_, kSpinDoublings));
-        PauseUntil(std::min(
-            spin_until_, now + (ONCEMQ_MUTANT("those-who-spin-in-step") ? pause : Spread(pause))));
+        PauseUntil(std::min(spin_until_, now + Spread(pause)));
       } else {
         // A store without a queue.
         const microseconds pause = kShortestPause * (1u << std::min(tries_, kPauseDoublings));
-        PauseUntil(now + (ONCEMQ_MUTANT("without-a-queue-in-step") ? pause : Spread(pause)));
+        PauseUntil(now + Spread(pause));
       }
       return;
     }
     case LockAnswer::Kind::kSealed:
       // Nothing was changed: a place, or a grant that came too late, is there still.
-      owes_ = owes_ && !ONCEMQ_MUTANT("sealed-store-is-owed-nothing");
       error_ = Error{Code::kFenced, Effect::kNone,
                      "this store grants names in epoch " + std::to_string(answer.fence.epoch) +
                          " only: its locks are under a switchboard"};
@@ -109,8 +104,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
 
 void AcquireState::Failed(const Error& error, BootTime now) {
   asked_ = true;
-  in_doubt_ =
-      in_doubt_ || (error.effect == Effect::kUnknown && !ONCEMQ_MUTANT("nothing-owed-for-unknown"));
+  in_doubt_ = in_doubt_ || error.effect == Effect::kUnknown;
   owes_ = owes_ || in_doubt_;
   error_ = error;
   if (!failing_since_) {

@@ -18,8 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 // One has a `bool suspect`, which is ours.
@@ -35,8 +33,7 @@ class Batches {
     Batch batch;
     while (!waiting_.empty()) {
       const bool suspect = waiting_.front()->suspect;
-      const bool other_kind = !batch.empty() && batch.front()->suspect != suspect &&
-                              !ONCEMQ_MUTANT("suspects-travel-with-others");
+      const bool other_kind = !batch.empty() && batch.front()->suspect != suspect;
       if (other_kind || batch.size() == (suspect ? suspects_together_ : kLargestBatch)) {
         break;
       }
@@ -50,17 +47,15 @@ class Batches {
   void Answered(const Batch& batch) {
     const bool suspects =
         std::any_of(batch.begin(), batch.end(), [](const auto& one) { return one->suspect; });
-    if (suspects && !ONCEMQ_MUTANT("company-never-grows")) {
+    if (suspects) {
       suspects_together_ = std::min(kLargestBatch, suspects_together_ + suspects_together_ / 8 + 1);
     }
     for (const auto& one : batch) {
-      one->suspect = ONCEMQ_MUTANT("once-suspect-for-ever") && one->suspect;
+      one->suspect = false;
     }
   }
   void Failed(const Batch& batch) {
-    if (!ONCEMQ_MUTANT("stuck-name-keeps-its-batch")) {
-      suspects_together_ = std::max<size_t>(1, batch.size() / 4);
-    }
+    suspects_together_ = std::max<size_t>(1, batch.size() / 4);
     for (const auto& one : batch) {
       one->suspect = true;
     }

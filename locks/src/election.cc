@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 
 namespace oncemq {
@@ -15,8 +14,7 @@ void Serve(const Lease& lease, const Lead& lead, const std::stop_token& stop) {
   std::stop_source ends;
   const auto end = [&ends] { ends.request_stop(); };
   const std::stop_callback on_stop(stop, end);
-  const std::stop_callback on_loss(ONCEMQ_MUTANT("leader-not-told-to-stop") ? stop : lease.stop(),
-                                   end);
+  const std::stop_callback on_loss(lease.stop(), end);
   const std::stop_callback on_ask(lease.asked_back(), end);
   try {
     lead(lease, ends.get_token());

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "giving_back.h"
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 
 namespace oncemq {
 namespace {
 
 bool Hopeless(const Error& error) {
-  return error.code == Code::kInvalid || error.code == Code::kCorrupt ||
-         (error.code == Code::kFull && ONCEMQ_MUTANT("owed-to-a-full-store-dropped"));
+  return error.code == Code::kInvalid || error.code == Code::kCorrupt;
 }
 
 void Add(GivenBack& sum, GivenBack part) {
@@ -35,7 +33,7 @@ GivenBack GiveBackTogether(LockEngine& engine, const OwedQueue::Batch& batch) {
   if (IsOutage(done.error())) {
     return {batch, done.error(), true};
   }
-  if (batch.size() == 1 || ONCEMQ_MUTANT("owed-beside-a-bad-name-dropped")) {
+  if (batch.size() == 1) {
     return {Hopeless(done.error()) ? OwedQueue::Batch() : batch, done.error()};
   }
   GivenBack all;  // G2
@@ -48,8 +46,7 @@ GivenBack GiveBackTogether(LockEngine& engine, const OwedQueue::Batch& batch) {
 GivenBack GiveBackAll(LockEngine& engine, OwedQueue owed, const Clock& clock, BootTime until) {
   GivenBack all;
   for (auto batch = owed.Pop(); !batch.empty(); batch = owed.Pop()) {
-    const bool ended =
-        (all.outage && !ONCEMQ_MUTANT("each-batch-meets-the-outage")) || clock.Boot() >= until;
+    const bool ended = all.outage || clock.Boot() >= until;
     Add(all, ended ? GivenBack{std::move(batch), {}} : GiveBackTogether(engine, batch));
   }
   return all;

@@ -5,7 +5,6 @@
 
 #include "hold.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -55,7 +54,7 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
   how.what = options.what;
   if (within) {
     how.until = domain.clock().Boot() + std::min(*within, kForEver);
-  } else if (how.wait.how == LockWait::How::kSpin && !ONCEMQ_MUTANT("lock-without-the-lease")) {
+  } else if (how.wait.how == LockWait::How::kSpin) {
     how.wait.how = LockWait::How::kSpinThenBlock;
   }
   auto lease = domain.Acquire(name, how);
@@ -68,7 +67,7 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
 // Not by a callback of stop(): one of the user's that blocks would keep it waiting.
 void HeldLease::Keep(Lease taken, OnLost on_lost) {
   lease = std::move(taken);
-  if (on_lost != OnLost::kTerminate || ONCEMQ_MUTANT("lost-lease-ends-no-process")) {
+  if (on_lost != OnLost::kTerminate) {
     return;
   }
   lease.hold_->ends_process.store(true);
@@ -91,7 +90,7 @@ void HeldLease::TellLost(const std::string& name) const {
 }
 
 Lease& HeldLease::Mine(const std::string& name, OnLost on_lost) {
-  if (on_lost == OnLost::kThrow && !lease.StillMine() && !ONCEMQ_MUTANT("lost-lease-not-thrown")) {
+  if (on_lost == OnLost::kThrow && !lease.StillMine()) {
     ThrowFromFacade(std::errc::owner_dead,
                     name + ": the lease was lost: " + std::string(ToString(lease.lost())));
   }

@@ -7,7 +7,6 @@
 
 #include "hold.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "watchdog.h"
 
 namespace oncemq {
@@ -51,12 +50,12 @@ Status CheckFenceOf(const Lease& lease) {
     return Error{Code::kInvalid, Effect::kNone,
                  "this lease has no fence, so nothing can be checked"};
   }
-  if (lease.mode() == LockMode::kCounted && !ONCEMQ_MUTANT("counted-lease-is-checked")) {
+  if (lease.mode() == LockMode::kCounted) {
     return Error{Code::kInvalid, Effect::kNone,
                  "several hold this name at a time, so no one fence can check what they do; take a "
                  "name for each of them"};
   }
-  if (lease.mode() == LockMode::kShared && !ONCEMQ_MUTANT("shared-lease-is-checked")) {
+  if (lease.mode() == LockMode::kShared) {
     return Error{Code::kInvalid, Effect::kNone,
                  "other readers hold this name, too, so no one fence can check what they do; take "
                  "it exclusively for effects"};
@@ -102,8 +101,7 @@ BootTime Lease::safe_until() const {
 
 bool Lease::StillMine() const {
   return hold_ && !hold_->watchdog->ForkedOff() &&
-         (hold_->watchdog->clock().Boot() < hold_->safe_until.load() ||
-          (ONCEMQ_MUTANT("still-mine-asks-no-clock") && lost() == Lost::kNot));
+         hold_->watchdog->clock().Boot() < hold_->safe_until.load();
 }
 
 Lost Lease::lost() const {
@@ -132,7 +130,7 @@ Released Lease::Release() {
 }
 
 void ReleaseAll(std::vector<Lease> leases) {
-  if (leases.size() < 2 || ONCEMQ_MUTANT("all-given-back-one-by-one")) {
+  if (leases.size() < 2) {
     return;  // each with its lease
   }
   std::vector<std::shared_ptr<Hold>> holds;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "held_lease.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -39,7 +38,7 @@ bool LeaseMutex::Take(LockMode mode, std::optional<microseconds> within) {
         ThrowFromFacade(std::errc::resource_deadlock_would_occur,
                         parts_->name + ": this thread holds it");
       }
-      if (!at->second.lease.StillMine() && !ONCEMQ_MUTANT("lost-lease-entered-again")) {
+      if (!at->second.lease.StillMine()) {
         ThrowFromFacade(std::errc::owner_dead, parts_->name + ": the lease was lost");
       }
       at->second.depth++;

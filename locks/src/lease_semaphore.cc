@@ -9,7 +9,6 @@
 
 #include "held_lease.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -34,9 +33,7 @@ void GiveBack(Permits& permits) {
   for (Permit& permit : permits) {
     leases.push_back(std::move(permit.held.lease));
   }
-  if (!ONCEMQ_MUTANT("permits-given-back-one-by-one")) {
-    ReleaseAll(std::move(leases));
-  }
+  ReleaseAll(std::move(leases));
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -18,11 +16,11 @@ constexpr milliseconds kShortestAnswer{50};
 
 milliseconds LeaseTimes::Safe() const {
   const milliseconds kept = margin + lease / kDriftParts + kGranularity;
-  return ONCEMQ_MUTANT("no-margin") ? lease : std::max(milliseconds(0), lease - kept);
+  return std::max(milliseconds(0), lease - kept);
 }
 
 std::optional<BootTime> LeaseTimes::End(BootTime asked_at) const {
-  if (max_hold == milliseconds(0) || ONCEMQ_MUTANT("max-hold-not-kept")) {
+  if (max_hold == milliseconds(0)) {
     return ends;
   }
   return std::min(asked_at + max_hold, ends.value_or(BootTime::max()));
@@ -38,7 +36,7 @@ LeaseState::Due LeaseState::At(BootTime now) {
   if (lost_ == Lost::kNot && now >= too_long_at()) {
     lost_ = Lost::kTooLong;
   }
-  if (lost_ == Lost::kNot && now >= safe_until_ && !ONCEMQ_MUTANT("deadline-not-kept")) {
+  if (lost_ == Lost::kNot && now >= safe_until_) {
     lost_ = Lost::kDeadline;
   }
   Due due;
@@ -71,8 +69,8 @@ BootTime LeaseState::safe_until() const {
 }
 
 void LeaseState::EndAt(BootTime end, BootTime now) {
-  if (now < safe_until() || ONCEMQ_MUTANT("moved-end-revives")) {  // seen or not, it is over then
-    end_ = ONCEMQ_MUTANT("end-moves-one-way") ? std::min(end_, end) : end;
+  if (now < safe_until()) {  // seen or not, it is over then
+    end_ = end;
   }
 }
 
@@ -85,34 +83,25 @@ milliseconds LeaseState::AnswerWithin(BootTime now) const {
 void LeaseState::Renewed(BootTime asked_at, BootTime now) {
   failed_ = false;
   RenewAt(asked_at + times_.lease / 3);
-  const bool late = now >= safe_until_ && !ONCEMQ_MUTANT("late-renewal-revives");
-  if (lost_ != Lost::kNot || late) {
+  if (lost_ != Lost::kNot || now >= safe_until_) {
     return;
   }
-  const BootTime counted = ONCEMQ_MUTANT("counted-from-the-reply") ? now : asked_at;
-  safe_until_ = std::max(safe_until_, counted + times_.Safe());
+  safe_until_ = std::max(safe_until_, asked_at + times_.Safe());
 }
 
 void LeaseState::RenewalFailed(BootTime now) {
   failed_ = true;
   RenewAt(now + times_.lease / 20);
-  if (ONCEMQ_MUTANT("failed-renewal-extends")) {
-    safe_until_ = now + times_.Safe();
-  }
 }
 
 // An answer came. Of what was doubted meanwhile it says nothing.
 void LeaseState::RenewAt(BootTime at) {
-  renew_at_ =
-      doubted_ && !ONCEMQ_MUTANT("doubt-settled-by-an-earlier-answer") ? BootTime::min() : at;
+  renew_at_ = doubted_ ? BootTime::min() : at;
   renewing_ = false;
   doubted_ = false;
 }
 
 void LeaseState::InDoubt() {
-  if (ONCEMQ_MUTANT("doubt-waits-for-its-renewal")) {
-    return;
-  }
   if (renewing_) {
     doubted_ = true;
   } else {

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/locks/lock_engines.h"
 
 namespace oncemq {
@@ -68,7 +67,7 @@ Status CheckLockTimes(const LeaseTimes& times, milliseconds place) {
 }
 
 Status CheckLease(milliseconds lease, const LockCapabilities& can) {
-  if (lease > can.longest_lease && !ONCEMQ_MUTANT("locks-any-lease")) {
+  if (lease > can.longest_lease) {
     return Cannot(can, "has leases of up to " + std::to_string(can.longest_lease.count()) + " ms");
   }
   return {};
@@ -122,8 +121,7 @@ Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.mode == LockMode::kShared && !can.shared) {
     return Cannot(can, "has no shared locks");
   }
-  if (how.mode == LockMode::kShared && how.fenced &&
-      !ONCEMQ_MUTANT("shared-lease-is-taken-for-fenced")) {
+  if (how.mode == LockMode::kShared && how.fenced) {
     return Invalid("one fence cannot check what several readers do, so no shared hold is `fenced`");
   }
   if (const Status fit = CheckLimit(how, can); !fit) {
@@ -132,7 +130,7 @@ Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can) {
   if (how.barge && !can.unfair) {
     return Cannot(can, "lets nobody pass those who wait");
   }
-  if (how.fenced && !how.fence && !can.fence && !ONCEMQ_MUTANT("fenced-without-fences")) {
+  if (how.fenced && !how.fence && !can.fence) {
     return Cannot(can, "has no fences that an effect could check");
   }
   if (how.wait.spin < milliseconds(0) || how.wait.spin > kLongestTime) {

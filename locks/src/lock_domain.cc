@@ -10,7 +10,6 @@
 #include "acquire_state.h"
 #include "hold.h"
 #include "lock_check.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/wait_until.h"
 #include "watchdog.h"
@@ -31,8 +30,7 @@ std::string HostAndProcess() {
 
 // Leads the tokens of a domain, so that no two domains of any two processes share one.
 uint64_t OfThisProcess() {
-  static std::atomic<uint64_t> domains{0};
-  return ONCEMQ_MUTANT("processes-share-their-tokens") ? ++domains : SecureRandom64();
+  return SecureRandom64();
 }
 
 LeaseTimes TimesOf(const LockOptions& options, const AcquireOptions& how) {
@@ -66,9 +64,6 @@ struct LockDomain::Parts {
   void TakeBack(const LockAsk& ask) const {
     const LockClaim claim{ask.name, ask.token};
     Freed freed = Freed::kNotHeld;
-    if (ONCEMQ_MUTANT("nothing-taken-back")) {
-      return;
-    }
     if (!engine->Free({&claim, 1}, {&freed, 1})) {
       watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.place));
     }
@@ -129,7 +124,7 @@ Result<std::optional<Lease>> LockDomain::AcquireOne(std::string_view name,
     }
   }
   // Two that ask by the same token are one to the store.
-  if (getpid() != parts_->pid && !ONCEMQ_MUTANT("fork-shares-its-tokens")) {
+  if (getpid() != parts_->pid) {
     return Error{Code::kInvalid, Effect::kNone, "a domain is of no use behind a fork"};
   }
   const Token token{parts_->process, ++parts_->attempts};
@@ -198,8 +193,7 @@ Result<std::optional<std::vector<Lease>>> LockDomain::TakeInTurn(
     const std::vector<std::string>& names, const AcquireOptions& how, BootTime began) {
   std::vector<Lease> leases;
   for (const std::string& name : names) {
-    auto lease =
-        ONCEMQ_MUTANT("each-name-spins-anew") ? Acquire(name, how) : AcquireOne(name, how, began);
+    auto lease = AcquireOne(name, how, began);
     if (!lease || !*lease) {
       ReleaseAll(std::move(leases));
       return lease ? Result(std::optional<std::vector<Lease>>()) : lease.error();
@@ -218,16 +212,14 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
   for (int round = 0; round < kMostRounds; round++) {
     auto all = TakeInTurn(ordered, how, began);
     const auto lost = [](const Lease& lease) { return !lease.StillMine(); };
-    if (!all || !*all || ONCEMQ_MUTANT("all-with-a-lost-one") ||
-        std::none_of((*all)->begin(), (*all)->end(), lost)) {
+    if (!all || !*all || std::none_of((*all)->begin(), (*all)->end(), lost)) {
       return all;
     }
     // One of them went while another one was waited for: none, and again.
     ReleaseAll(std::move(**all));
     const BootTime now = parts_->clock.Boot();
     const bool once = how.until && *how.until <= now;
-    const bool spun = how.wait.how == LockWait::How::kSpin && began + how.wait.spin <= now &&
-                      !ONCEMQ_MUTANT("spins-for-more-rounds");
+    const bool spun = how.wait.how == LockWait::How::kSpin && began + how.wait.spin <= now;
     if (once || spun || how.stop.stop_requested()) {
       return std::optional<std::vector<Lease>>();
     }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -39,19 +37,18 @@ bool LockEntry::MayGo(const Newcomer& one, BootTime now) const {
   size_t before = 0;
   uint32_t least = one.limit;
   for (const Holder& holder : holders_) {
-    if (holder.until <= now || ONCEMQ_MUTANT("granted-beside-its-holder")) {
+    if (holder.until <= now) {
       continue;
     }
-    if (holder.mode != one.mode && !(counted && ONCEMQ_MUTANT("counted-beside-others"))) {
+    if (holder.mode != one.mode) {
       return false;
     }
     before++;
   }
-  const bool passes_all = (writer && (one.barges || ONCEMQ_MUTANT("granted-past-who-waits"))) ||
-                          (one.mode == LockMode::kShared && ONCEMQ_MUTANT("reader-passes-writer"));
+  const bool passes_all = writer && one.barges;
   for (size_t i = 0; i < one.ahead && !passes_all; i++) {
     const Waiter& waiter = waiters_[i];
-    if (waiter.until <= now || (counted && ONCEMQ_MUTANT("counted-passes-waiters"))) {
+    if (waiter.until <= now) {
       continue;
     }
     if (waiter.mode != one.mode) {
@@ -59,11 +56,11 @@ bool LockEntry::MayGo(const Newcomer& one, BootTime now) const {
     }
     if (!one.barges) {
       before++;
-      least = ONCEMQ_MUTANT("counted-passes-a-lower-limit") ? least : std::min(least, waiter.limit);
+      least = std::min(least, waiter.limit);
     }
   }
   if (counted) {
-    return before < least || ONCEMQ_MUTANT("counted-without-a-limit");
+    return before < least;
   }
   return !writer || before == 0;
 }
@@ -113,7 +110,7 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
   // Only what has ended can have freed the way for others.
   const bool freed = DropEnded(now);
   for (Holder& holder : holders_) {
-    if (holder.token == ask.token && !ONCEMQ_MUTANT("repeated-ask-waits")) {
+    if (holder.token == ask.token) {
       holder.until = now + ask.lease;
       holder.lease = ask.lease;
       return {LockAnswer::Kind::kGranted, holder.fence, milliseconds(0)};
@@ -153,14 +150,14 @@ std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t place, const F
   }
   holders_.push_back(
       {ask.token, ask.mode, fence, now + ask.lease, ask.lease, false, std::string(ask.who)});
-  if (able == 0 || ONCEMQ_MUTANT("counted-grant-tells-nobody")) {
+  if (able == 0) {
     return std::nullopt;
   }
   return place < able ? able - 1 : able;
 }
 
 Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
-  if (!ONCEMQ_MUTANT("ended-hold-revived") && DropEnded(now)) {
+  if (DropEnded(now)) {
     AddTurns(turns, now);
   }
   for (Holder& holder : holders_) {
@@ -175,14 +172,10 @@ Extended LockEntry::Extend(const LockClaim& claim, BootTime now, Turns& turns) {
 
 Freed LockEntry::Free(const Token& token, BootTime now, Turns& turns) {
   DropEnded(now);
-  const auto ours = [&](const auto& party) {
-    return party.token == token || ONCEMQ_MUTANT("free-without-token");
-  };
+  const auto ours = [&](const auto& party) { return party.token == token; };
   const bool held = std::erase_if(holders_, ours) > 0;
   std::erase_if(waiters_, ours);
-  if (holders_.empty() || !ONCEMQ_MUTANT("freed-place-tells-nobody")) {
-    AddTurns(turns, now);
-  }
+  AddTurns(turns, now);
   return held ? Freed::kYes : Freed::kNotHeld;
 }
 
@@ -196,9 +189,7 @@ size_t LockEntry::AskBack(BootTime now) {
 
 Freed LockEntry::Evict(const Fence& fence, BootTime now, Turns& turns) {
   DropEnded(now);
-  const auto meant = [&](const Holder& holder) {
-    return holder.fence == fence || ONCEMQ_MUTANT("evicts-whoever-holds");
-  };
+  const auto meant = [&](const Holder& holder) { return holder.fence == fence; };
   const bool held = std::erase_if(holders_, meant) > 0;
   AddTurns(turns, now);
   return held ? Freed::kYes : Freed::kNotHeld;

@@ -3,19 +3,17 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
-  if (ask.epoch != epoch_ && !ONCEMQ_MUTANT("seal-not-looked-at")) {
+  if (ask.epoch != epoch_) {
     return {LockAnswer::Kind::kSealed, {epoch_, 0}, milliseconds(0)};
   }
   if (entries_.size() >= sweep_at_) {
     Sweep(now);
   }
   const auto at = entries_.try_emplace(std::string(ask.name)).first;
-  const Fence next{epoch_, last_fence_.token + (ONCEMQ_MUTANT("fence-not-raised") ? 0 : 1)};
+  const Fence next{epoch_, last_fence_.token + 1};
   const LockAnswer answer = at->second.Ask(ask, next, now, turns);
   last_fence_ = std::max(last_fence_, answer.fence);
   EraseIfIdle(at);

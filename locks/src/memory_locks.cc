@@ -5,7 +5,6 @@
 #include <map>
 
 #include "lock_table.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -23,9 +22,7 @@ constexpr LockCapabilities kMemoryCan{.engine = "memory",
 
 // Behind those of whoever ran before, as targets remember them.
 uint64_t FirstFence(const Clock& clock) {
-  return ONCEMQ_MUTANT("memory-fences-from-zero")
-             ? 0
-             : static_cast<uint64_t>(std::max<int64_t>(0, clock.Wall().micros));
+  return static_cast<uint64_t>(std::max<int64_t>(0, clock.Wall().micros));
 }
 
 class MemoryLocks final : public LockEngine {
@@ -122,7 +119,7 @@ class MemoryLocks final : public LockEngine {
   void Wake(const LockTable::Turns& turns) REQUIRES(mutex_) {
     for (const Token& token : turns) {
       const auto [begin, end] = sleepers_.equal_range(token);
-      for (auto at = begin; at != end && !ONCEMQ_MUTANT("nobody-woken"); ++at) {
+      for (auto at = begin; at != end; ++at) {
         at->second->woken = true;
         at->second->changed.notify_one();
       }

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 std::optional<SessionClaims::Claim> SessionClaims::Begin(const Token& token, std::string_view name,
                                                          uint32_t epoch, BootTime until) {
-  if (claims_.contains(token) && !ONCEMQ_MUTANT("claim-of-another-replaced")) {
+  if (claims_.contains(token)) {
     return std::nullopt;
   }
   Claim claim;
@@ -34,7 +32,7 @@ SessionClaims::Ending SessionClaims::Erase(std::map<Token, Claim>::iterator at) 
 
 // Of itself, or given up: it is left over, from the end of its call on.
 void SessionClaims::End(std::map<Token, Claim>::iterator at) {
-  const bool under_way = at->second.under_way && !ONCEMQ_MUTANT("claim-looked-for-too-early");
+  const bool under_way = at->second.under_way;
   Ending ending = Erase(at);
   (under_way ? asked_ : left_).emplace(ending.number, std::move(ending));
 }
@@ -51,7 +49,7 @@ const SessionClaims::Claim* SessionClaims::Find(const Token& token, BootTime now
   if (at == claims_.end()) {
     return nullptr;
   }
-  if (at->second.until <= now && !ONCEMQ_MUTANT("session-claim-revived")) {
+  if (at->second.until <= now) {
     End(at);
     return nullptr;
   }
@@ -129,7 +127,7 @@ void SessionClaims::Unanswered(const Token& token, uint64_t number) {
 
 std::optional<SessionClaims::Ending> SessionClaims::GiveUp(const Token& token, BootTime now) {
   if (const Claim* claim = Find(token, now)) {
-    if (claim->under_way && !ONCEMQ_MUTANT("claim-looked-for-too-early")) {
+    if (claim->under_way) {
       End(claims_.find(token));
       return std::nullopt;
     }
@@ -167,9 +165,7 @@ std::vector<SessionClaims::Ending> SessionClaims::Due(BootTime now) {
   std::vector<Ending> due;
   due.reserve(left_.size());
   for (const auto& [number, ending] : left_) {
-    if (!ending.node.empty() || !ONCEMQ_MUTANT("claim-without-a-node-forgotten")) {
-      due.push_back(ending);
-    }
+    due.push_back(ending);
   }
   deleting_.merge(left_);
   return due;
@@ -181,7 +177,7 @@ void SessionClaims::Gone(uint64_t number) {
 }
 
 void SessionClaims::Failed(uint64_t number) {
-  if (auto one = deleting_.extract(number); !one.empty() && !ONCEMQ_MUTANT("ending-tried-once")) {
+  if (auto one = deleting_.extract(number); !one.empty()) {
     left_.insert(std::move(one));
   }
 }

@@ -7,7 +7,6 @@
 
 #include "oncemq/base/fence_text.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -30,7 +29,7 @@ Watchdog::Watchdog(std::shared_ptr<LockEngine> engine, const Clock& clock)
     : engine_(std::move(engine)), clock_(clock), pid_(getpid()) {}
 
 bool Watchdog::ForkedOff() const {
-  return getpid() != pid_ && !ONCEMQ_MUTANT("forked-child-gives-back");
+  return getpid() != pid_;
 }
 
 bool Watchdog::Start() {
@@ -107,7 +106,7 @@ void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
       holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}}).first->second;
   hold->safe_until.store(watched.state.safe_until());
   // Whether it was granted before the doubt, nobody knows.
-  if (asked_at <= doubted_at_ && !ONCEMQ_MUTANT("grant-before-a-doubt-trusted")) {
+  if (asked_at <= doubted_at_) {
     watched.state.InDoubt();
   }
   Place(watched);
@@ -121,9 +120,7 @@ bool Watchdog::Unwatch(const std::shared_ptr<Hold>& hold) {
   if (at->second.due) {
     due_.erase({*at->second.due, hold.get()});
   }
-  if (!ONCEMQ_MUTANT("released-is-watched-on")) {
-    holds_.erase(at);
-  }
+  holds_.erase(at);
   hold->safe_until.store(BootTime::min());
   return true;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a watchdog that talks to the store, and may be kept waiting by it.
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "watchdog.h"
 
@@ -29,15 +28,14 @@ void Watchdog::TalkToStore() {
 void Watchdog::RenewSome(const Renewals::Batch& holds) {
   const Status done = Renew(holds);
   const bool of_one = !done && !IsOutage(done.error()) && holds.size() > 1;
-  if (!of_one || ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
+  if (!of_one) {
     return;
   }
   // What is wrong with one name is no matter of the others in its batch. An outage is one of all:
   // those behind it are not even asked for, so many cost as much time as one.
-  for (auto next = holds.begin();
-       next != holds.end() && !(Ending() && !ONCEMQ_MUTANT("renews-behind-the-end")); ++next) {
+  for (auto next = holds.begin(); next != holds.end() && !Ending(); ++next) {
     const Status alone = Renew({*next});
-    if (!alone && IsOutage(alone.error()) && !ONCEMQ_MUTANT("each-renewal-meets-the-outage")) {
+    if (!alone && IsOutage(alone.error())) {
       MutexLock lock(mutex_);
       TryLater({next + 1, holds.end()});
       return;
@@ -72,7 +70,7 @@ Status Watchdog::Renew(const Renewals::Batch& holds) {
     return done;
   }
   const bool outage = IsOutage(done.error());
-  if (outage || holds.size() == 1 || ONCEMQ_MUTANT("bad-name-infects-its-batch")) {
+  if (outage || holds.size() == 1) {
     Log(LogLevel::kWarn, "locks", "leases were not renewed",
         {{"holds", holds.size()}, {"error", ToString(done.error())}});
     MutexLock lock(mutex_);

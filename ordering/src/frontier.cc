@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -26,8 +25,8 @@ size_t EncodedSize(const OffsetMap& map, int64_t frontier) {
 }  // namespace
 
 void Frontier::Start(int64_t next, OffsetMap carried, OffsetMap not_done, const Totals& totals) {
-  carried_ = ONCEMQ_MUTANT("map-forgotten") ? OffsetMap{} : std::move(carried);
-  carried_not_done_ = ONCEMQ_MUTANT("not-done-is-done") ? OffsetMap{} : std::move(not_done);
+  carried_ = std::move(carried);
+  carried_not_done_ = std::move(not_done);
   totals_ = totals;
   base_ = end_ = 0;
   offset_ = next_ = next;
@@ -39,9 +38,6 @@ int64_t Frontier::Advance() {
     base_++;
   }
   offset_ = base_ == end_ ? next_ : offsets_[base_ & mask_];
-  if (ONCEMQ_MUTANT("commit-highest")) {
-    offset_ = next_;
-  }
   return offset_;
 }
 
@@ -88,9 +84,7 @@ OffsetMap Frontier::MapWithin(size_t max_bytes, uint32_t& limit) const {
     const int64_t from = offsets_[i & mask_];
     // A carried range may be delivered in part so far: what lies before this arrival stays in.
     while (carried != carried_end && carried->from < from) {
-      if (carried->to <= from || !ONCEMQ_MUTANT("carried-range-loses-its-start")) {
-        append(carried->from, std::min(carried->to, from));
-      }
+      append(carried->from, std::min(carried->to, from));
       if (carried->to > from) {
         break;
       }

@@ -206,7 +206,7 @@ TEST_F(LargeCore, FourThousandPartitionsAreCommittedGivenBackAndTakenAgain) {
     if (p % 2 == 0) {
       core_->Revoke(p, now_ + microseconds(1'000'000), now_);
     } else {
-      core_->Lost(p, now_);
+      core_->Lost(p);
     }
   }
   EXPECT_EQ(Only<CommitAction>(Acknowledge()).size(), kPartitions / 2);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 #include "sim_process.h"
 
 namespace oncemq::sim {
@@ -169,14 +168,7 @@ const LogRecord* SimProcess::NextIn(int32_t partition) const {
         [](const LogRecord& record, int64_t wanted) { return record.offset < wanted; });
     return found == records.end() ? nullptr : &*found;
   };
-  const LogRecord* record = next(log.records);
-  if (state.position < state.start && ONCEMQ_MUTANT("catch-up-reads-aborted")) {
-    const LogRecord* aborted = next(log.aborted);
-    if (aborted != nullptr && (record == nullptr || aborted->offset < record->offset)) {
-      return aborted;
-    }
-  }
-  return record;
+  return next(log.records);
 }
 
 // What is to be read below the start may go from the log meanwhile (rule 6). False: the partition

@@ -254,7 +254,7 @@ void SimProcess::Lose(int32_t partition) {
   if (stores_) {
     stores_->CloseLater(CoreId(partition), clock_.ToBoot(world_.loop.now() + world_.config.drain));
   }
-  core_.Lost(CoreId(partition), clock_.Boot());
+  core_.Lost(CoreId(partition));
 }
 
 void SimProcess::Rewind(int32_t partition, int64_t back) {

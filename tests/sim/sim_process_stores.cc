@@ -67,8 +67,7 @@ bool SimProcess::Announced(const CommitAction& action) {
   const int64_t known_to =
       catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
   const auto announcement = stores_->Plan(action, known_to);
-  if (!announcement || ONCEMQ_MUTANT("sim-commit-not-announced") ||
-      store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
+  if (!announcement || store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
     return true;
   }
   core_.CommitAnswered(action.partition, action.number, CommitReply::kNotSent, clock_.Boot());
@@ -84,8 +83,7 @@ bool SimProcess::InUse(int32_t partition) const {
 
 // Before the group hears of it.
 void SimProcess::CloseStore(int32_t partition) {
-  const bool runs_on = InUse(partition) && LevelOf(world_.config) == Level::kOpaque &&
-                       !ONCEMQ_MUTANT("sim-opaque-store-handed-on");
+  const bool runs_on = InUse(partition) && LevelOf(world_.config) == Level::kOpaque;
   if (runs_on) {
     const Micros until = world_.loop.now() + world_.config.handler_timeout;
     stores_->CloseLater(CoreId(partition), clock_.ToBoot(until));

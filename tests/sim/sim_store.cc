@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/dedup/effects.h"
 
 namespace oncemq::sim {
@@ -78,7 +77,7 @@ void OpenStore::Finished::Append(const Found& at, const Finishing& finishing) {
 
 void OpenStore::Finished::Seen(const Found& at, DoneRow row, LogTime time) {
   const LogTime filed = Filed(time);
-  if (filed > row.time && !ONCEMQ_MUTANT("copy-lets-age")) {
+  if (filed > row.time) {
     row.time = filed;
     Put(at.id, row);
   }
@@ -185,20 +184,15 @@ void OpenStore::EndForgetting() {
 // before any page goes: whatever dies in between, an id that is gone never looks new.
 void OpenStore::Forget() {
   // As in the product: the pages go last.
-  const ForgetStep step = ONCEMQ_MUTANT("pages-go-first") && step_ != ForgetStep::kEnd
-                              ? static_cast<ForgetStep>(1 - static_cast<int>(step_))
-                              : step_;
-  switch (step) {
+  switch (step_) {
     case ForgetStep::kRaise:
       Stage([aged = aged_, horizon = newest_ + milliseconds(1)](StoreState& state) {
-        if (!ONCEMQ_MUTANT("forgets-without-horizon")) {
-          state.horizon = std::max(state.horizon, horizon);
-        }
+        state.horizon = std::max(state.horizon, horizon);
         for (const uint32_t number : aged) {
           state.buckets.erase(number);
         }
       });
-      Write(/*sync=*/!ONCEMQ_MUTANT("horizon-left-unsynced"));
+      Write(/*sync=*/true);
       break;
     case ForgetStep::kDrop:
       file_.DropPages(aged_);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "effect_overlay.h"
-#include "oncemq/base/mutant.h"
 #include "sim_store.h"
 
 namespace oncemq::sim {
@@ -62,7 +61,7 @@ Result<Known> SimStores::Open(const StoreName& name) {
     return kBusy;
   }
   const std::string& owner = file.now().owner;
-  if (!owner.empty() && owner != name.owner && !ONCEMQ_MUTANT("another-isolation-opens")) {
+  if (!owner.empty() && owner != name.owner) {
     return Error{Code::kInvalid, Effect::kNone, "the directory belongs to \"" + owner + "\""};
   }
   std::unique_ptr<OpenStore>& store = open_[name.partition];

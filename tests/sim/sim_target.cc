@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "surroundings.h"
 
 namespace oncemq::sim {
@@ -21,7 +20,7 @@ SimTarget::Reply SimTarget::Effect(uint32_t delivery, uint64_t own) {
   if (config_.fence != 0 && !InstallFence(by, own)) {
     reply = Reply::kOldFence;
   } else if (LevelOf(config_) == Level::kGuarded && !Passes(config_, by.id) &&
-             !known_.insert(by.id).second && !ONCEMQ_MUTANT("target-checks-fence-only")) {
+             !known_.insert(by.id).second) {
     reply = Reply::kAlreadyDone;
   }
   history_.Append({.time = loop_.now(),

@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "oncemq/base/clock.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq::testing {
 namespace {
@@ -15,13 +14,11 @@ using std::chrono::milliseconds;
 // A mutant is often seen by something that never comes: there are many, and each waits in vain. The
 // same test has all of its patience where nothing is broken, and must pass.
 milliseconds PatienceOf(milliseconds timeout) {
-#ifdef ONCEMQ_MUTANTS
   constexpr milliseconds kEnough{10'000};
   const char* const mutant = std::getenv("ONCEMQ_MUTANT");
   if (mutant != nullptr && *mutant != '\0') {
     return std::min(timeout, std::max(kEnough, timeout / 3));
   }
-#endif
   return timeout;
 }
 

@@ -9,7 +9,6 @@
 #include "etcd_line.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/line_pool.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/outage.h"
 
@@ -142,8 +141,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
     if (failed) {
       Leave(member_asked);
     }
-    const bool safe = failed && (answer.error().effect == Effect::kNone ||
-                                 ONCEMQ_MUTANT("etcd-unknown-asked-elsewhere"));
+    const bool safe = failed && answer.error().effect == Effect::kNone;
     if (!safe || tries >= place.hosts.size() || BootNow() >= until) {
       return answer;
     }

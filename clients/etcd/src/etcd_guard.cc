@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "etcd_guard.h"
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -47,9 +46,7 @@ void EtcdGuard::Watch() {
   while (!ending_) {
     const BootTime now = SystemClock::Instance().Boot();
     while (!calls_.empty() && calls_.begin()->first <= now) {
-      if (!ONCEMQ_MUTANT("etcd-slow-server-kept")) {
-        calls_.begin()->second->Hang();
-      }
+      calls_.begin()->second->Hang();
       calls_.erase(calls_.begin());
     }
     sleeps_until_ = calls_.empty() ? BootTime::max() : calls_.begin()->first;

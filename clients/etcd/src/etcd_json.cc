@@ -248,9 +248,6 @@ std::string JsonOf(const EtcdWatch& watch) {
     if (!watch.end.empty()) {
       object.Bytes("range_end", watch.end);
     }
-    if (watch.from > 0) {
-      object.Number("start_revision", watch.from);
-    }
     object.Name("filters").append(watch.puts ? "[" : "[\"NOPUT\"");
     out.append(watch.puts || watch.deletions ? "" : ",")
         .append(watch.deletions ? "" : "\"NODELETE\"");

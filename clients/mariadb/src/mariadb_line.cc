@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -87,10 +85,7 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, co
   }
   std::unique_ptr<MariadbLine> line(new MariadbLine(std::move(connection), std::move(deadlines)));
   // Where others read without a lock, this level takes one: swaps rely on it.
-  const std::string_view isolation =
-      ONCEMQ_MUTANT("mariadb-read-committed")
-          ? "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
-          : "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+  const std::string_view isolation = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
   // Whoever waits for a row hears of it before the call is over, and nothing was done.
   std::string sets =
       "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
@@ -110,7 +105,7 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, co
       return error;
     }
     const auto& rows = done->answers.front().rows;
-    if (!rows.empty() && rows[0][0] != "0" && !ONCEMQ_MUTANT("mariadb-replica-taken")) {
+    if (!rows.empty() && rows[0][0] != "0") {
       return Error{Code::kUnavailable, Effect::kNone, "this MariaDB takes no writes"};
     }
   }

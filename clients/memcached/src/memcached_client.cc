@@ -7,7 +7,6 @@
 #include "memcached_line.h"
 #include "memcached_words.h"
 #include "oncemq/base/line_pool.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -21,10 +20,7 @@ struct MemcachedClient::Parts {
 
   Result<std::unique_ptr<MemcachedLine>> Borrow(BootTime until) {
     return pool.Borrow(
-        until,
-        [](const MemcachedLine& line) {
-          return line.Fresh() || ONCEMQ_MUTANT("memcached-dead-line-used");
-        },
+        until, [](const MemcachedLine& line) { return line.Fresh(); },
         [&] {
           return MemcachedLine::Open(
               place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
@@ -49,7 +45,7 @@ struct MemcachedClient::Parts {
     if (done) {
       done = read(**line, until);
     }
-    if (done || ONCEMQ_MUTANT("memcached-doubtful-line-used")) {
+    if (done) {
       pool.GiveBack(*std::move(line));
     } else {
       (*line)->Abandon();

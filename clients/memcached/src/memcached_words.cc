@@ -7,7 +7,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -77,19 +76,10 @@ void AppendCommand(std::string& out, const MemcachedCommand& command, uint64_t n
     case Kind::kAdd:
     case Kind::kSwap: {
       const bool add = command.kind == Kind::kAdd;
-      if (ONCEMQ_MUTANT("memcached-stores-by-ms")) {
-        out.append("ms ")
-            .append(command.key)
-            .append(" ")
-            .append(std::to_string(command.value.size()));
-        out.append(" T").append(std::to_string(command.kept.count()));
-        out.append(add ? " ME" : " C" + std::to_string(command.version));
-      } else {
-        out.append(add ? "add " : "cas ").append(command.key).append(" 0 ");
-        out.append(std::to_string(command.kept.count())).append(" ");
-        out.append(std::to_string(command.value.size()));
-        out.append(add ? "" : " " + std::to_string(command.version));
-      }
+      out.append(add ? "add " : "cas ").append(command.key).append(" 0 ");
+      out.append(std::to_string(command.kept.count())).append(" ");
+      out.append(std::to_string(command.value.size()));
+      out.append(add ? "" : " " + std::to_string(command.version));
       out.append("\r\n").append(command.value);
       break;
     }

@@ -10,7 +10,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/postgres_client.h"
 
@@ -236,9 +235,7 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
   add("sslrootcert", ca);
   add("application_name", own);
   add("client_encoding", utf8);  // of SqlText, whatever the server's is
-  if (!ONCEMQ_MUTANT("postgres-standby-taken")) {
-    add("target_session_attrs", writable);
-  }
+  add("target_session_attrs", writable);
   names.push_back(nullptr);
   values.push_back(nullptr);
   PGconn* connection = PQconnectStartParams(names.data(), values.data(), 0);
@@ -438,10 +435,6 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
                             Prepared{asked[at].types, NameOf(asked[at].prepares, asked[at].types)});
         } else {
           outcome.answers.push_back(AnswerOf(result));
-        }
-        if (ONCEMQ_MUTANT("postgres-answered-before-the-commit") &&
-            outcome.answers.size() == asked.size()) {
-          return outcome;
         }
         break;
       default: {

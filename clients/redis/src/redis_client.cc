@@ -9,7 +9,6 @@
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/line_pool.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/store_login.h"
 #include "redis_line.h"
 
@@ -48,8 +47,7 @@ bool SaysLater(std::string_view whole) {
 }
 
 bool UnknownScript(const RedisReply& reply) {
-  return reply.kind == RedisReply::Kind::kError && reply.text.starts_with("NOSCRIPT") &&
-         !ONCEMQ_MUTANT("redis-script-not-sent-again");
+  return reply.kind == RedisReply::Kind::kError && reply.text.starts_with("NOSCRIPT");
 }
 
 }  // namespace
@@ -91,8 +89,7 @@ struct RedisClient::Parts {
 
   Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
     return pool.Borrow(
-        until,
-        [](RedisLine& line) { return line.Fresh() || ONCEMQ_MUTANT("redis-dead-line-used"); },
+        until, [](RedisLine& line) { return line.Fresh(); },
         [&] {
           const BootTime connect_until = std::min<BootTime>(until, BootNow() + times.connect);
           return login->Enter(place, connect_until, [&](const RedisPlace& as) {
@@ -138,7 +135,7 @@ Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> c
       replies && std::none_of(replies->begin(), replies->end(), [](const RedisReply& reply) {
         return reply.kind == RedisReply::Kind::kError && SaysLater(reply.text);
       });
-  if (good || ONCEMQ_MUTANT("redis-doubtful-line-used")) {
+  if (good) {
     parts_->pool.GiveBack(*std::move(line));
   } else {
     (*line)->Abandon();

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/redis_client.h"
@@ -112,7 +111,7 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context, cons
     return Unavailable(Effect::kNone, where + context->errstr);
   }
   BoundLists(*context);
-  if (!place.tls || ONCEMQ_MUTANT("redis-tls-left-out")) {
+  if (!place.tls) {
     auto plain = PlainRedisWire(*context);
     return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), std::move(plain)));
   }
@@ -225,7 +224,7 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudg
     }
   }
   if (role.kind == RedisReply::Kind::kList && !role.list.empty() &&
-      role.list.front().text != "master" && !ONCEMQ_MUTANT("redis-replica-is-master")) {
+      role.list.front().text != "master") {
     return Unavailable(Effect::kNone, "this Redis is no master, but a " + role.list.front().text);
   }
   return judge ? judge(answers->back().text) : Status();

@@ -15,7 +15,6 @@
 #include <cstring>
 
 #include "no_pipe_signal.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_ready.h"
 #include "oncemq/clients/redis_client.h"
 
@@ -89,9 +88,7 @@ Result<ContextPtr> NewContext(const RedisPlace& place) {
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_default_passwd_cb(context.get(), NoPassword);
-  SSL_CTX_set_verify(context.get(),
-                     ONCEMQ_MUTANT("redis-tls-any-authority") ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
-                     nullptr);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   const int known = place.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context.get())
                                           : SSL_CTX_load_verify_locations(
                                                 context.get(), place.ca_file.c_str(), nullptr);
@@ -112,9 +109,6 @@ Status Expect(SSL* session, const std::string& who) {
   X509_VERIFY_PARAM* rules = SSL_get0_param(session);
   X509_VERIFY_PARAM_set_hostflags(
       rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  if (ONCEMQ_MUTANT("redis-tls-any-host")) {
-    return {};
-  }
   if (X509_VERIFY_PARAM_set1_ip_asc(rules, who.c_str()) == 1) {
     return {};  // no name is told: addresses have no place in that field
   }
@@ -153,8 +147,7 @@ Status ShakeHands(redisContext& connection, SSL* session, const std::string& who
   }
   const bool known =
       SSL_get0_peer_certificate(session) != nullptr && SSL_get_verify_result(session) == X509_V_OK;
-  return known || ONCEMQ_MUTANT("redis-tls-any-authority") ? Status()
-                                                           : Status(Refused(session, who));
+  return known ? Status() : Status(Refused(session, who));
 }
 
 class Tls final : public RedisWire {

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "rocks_names.h"
 
 namespace oncemq {
@@ -102,9 +101,6 @@ void CarefulFiles::NoteFailedManifest() {
 }
 
 void CarefulFiles::NoteFailedLog() {
-  if (ONCEMQ_MUTANT("failed-log-synced")) {
-    return;
-  }
   const std::unique_lock gate(log_gate_);
   log_failed_ = true;
 }
@@ -114,7 +110,7 @@ void CarefulFiles::NoteUnreadDraft() {
 }
 
 void CarefulFiles::NoteUnreadEnd() {
-  end_unread_ = !ONCEMQ_MUTANT("unread-end-passed-over");
+  end_unread_ = true;
 }
 
 rocksdb::Status CarefulFiles::SyncLog(rocksdb::DB& database) {
@@ -160,7 +156,7 @@ IOStatus CarefulFiles::NewRandomAccessFile(const std::string& path,
 
 IOStatus CarefulFiles::LinkFile(const std::string& from, const std::string& to,
                                 const IOOptions& options, IODebugContext* debug) {
-  if (IsDraft(from) && draft_unread_ && !ONCEMQ_MUTANT("unread-draft-taken-in")) {
+  if (IsDraft(from) && draft_unread_) {
     return IOStatus::IOError(from, "could not be read");
   }
   return FileSystemWrapper::LinkFile(from, to, options, debug);
@@ -177,15 +173,13 @@ IOStatus CarefulFiles::RenameFile(const std::string& from, const std::string& to
 
 IOStatus CarefulFiles::DeleteFile(const std::string& path, const IOOptions& options,
                                   IODebugContext* debug) {
-  return in_doubt_ && !ONCEMQ_MUTANT("removed-in-doubt")
-             ? IOStatus::OK()
-             : FileSystemWrapper::DeleteFile(path, options, debug);
+  return in_doubt_ ? IOStatus::OK() : FileSystemWrapper::DeleteFile(path, options, debug);
 }
 
 // The last that an opening which has failed does with the store, while it is still its own.
 IOStatus CarefulFiles::UnlockFile(rocksdb::FileLock* lock, const IOOptions& options,
                                   IODebugContext* debug) {
-  if (!opened_ && !current_named_ && !ONCEMQ_MUTANT("failed-opening-leaves-files")) {
+  if (!opened_ && !current_named_) {
     RemoveLeftovers();
   }
   return FileSystemWrapper::UnlockFile(lock, options, debug);

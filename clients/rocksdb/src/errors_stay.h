@@ -9,8 +9,6 @@
 
 #include <rocksdb/listener.h>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 class ErrorsStay final : public rocksdb::EventListener {
@@ -21,7 +19,7 @@ class ErrorsStay final : public rocksdb::EventListener {
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* automatic) override {
-    *automatic = *automatic && ONCEMQ_MUTANT("errors-mend-themselves");
+    *automatic = false;
   }
 };
 

@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "careful_files.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -33,8 +32,7 @@ class LogOrder final : public rocksdb::EventListener {
   // Whoever writes or flushes waits for it; RocksDB's own lock is not held.
   void OnMemTableSealed(const rocksdb::MemTableInfo&) override {
     rocksdb::DB* const database = database_;
-    if (database != nullptr && !ONCEMQ_MUTANT("log-left-unsynced") &&
-        !files_->SyncLog(*database).ok()) {
+    if (database != nullptr && !files_->SyncLog(*database).ok()) {
       failed_ = true;
     }
   }

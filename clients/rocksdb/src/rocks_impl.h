@@ -19,7 +19,6 @@
 #include "careful_files.h"
 #include "log_order.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/rocks_store.h"
 #include "rocks_names.h"
@@ -40,7 +39,7 @@ inline Code CodeOf(const rocksdb::Status& status, const std::string& text) {
   const auto says = [&](const char* words) { return text.find(words) != text.npos; };
   if (status.IsCorruption() || status.IsPathNotFound()) {  // a file of the store is gone
     const bool passes = says("IO error") && !says("No such file");
-    return passes && !ONCEMQ_MUTANT("failing-disk-is-damage") ? Code::kUnavailable : Code::kCorrupt;
+    return passes ? Code::kUnavailable : Code::kCorrupt;
   }
   if (status.IsInvalidArgument() || status.IsNotSupported()) {
     // It tries them out on CURRENT, which may not be opened at the moment.

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "oncemq/base/mutant.h"
 #include "rocks_impl.h"
 #include "rocks_setup.h"
 
@@ -33,7 +32,7 @@ void RemoveNames(const std::string& directory) {
        entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     const bool options = name.starts_with("OPTIONS-") && name.ends_with(".dbtmp");
-    if ((name.starts_with(kIngestPrefix) || options) && !ONCEMQ_MUTANT("ingest-name-reused")) {
+    if (name.starts_with(kIngestPrefix) || options) {
       std::error_code failed;
       std::filesystem::remove(entry->path(), failed);
     }
@@ -51,8 +50,7 @@ std::error_code MakeFolders(const std::filesystem::path& directory) {
     if (std::filesystem::is_directory(folder, failed)) {
       continue;
     }
-    const mode_t mode = ONCEMQ_MUTANT("store-open-to-others") ? 0755 : 0700;
-    if (mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) {
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
       return {errno, std::system_category()};
     }
   }
@@ -135,12 +133,11 @@ rocksdb::Status RocksStore::Impl::OpenDatabase(const RocksOptions& options,
 Status RocksStore::Impl::CheckComplete() {
   MutexLock lock(mark_mutex);
   // Now that the store is ours: its former holder may have synced on since it was looked at.
-  if (Status marked = held && !ONCEMQ_MUTANT("old-mark-believed") ? mark.Reread() : Status();
-      !marked) {
+  if (Status marked = held ? mark.Reread() : Status(); !marked) {
     return marked;
   }
   const uint64_t last = database->GetLatestSequenceNumber();
-  if (last < mark.number() && !ONCEMQ_MUTANT("short-store-opens")) {
+  if (last < mark.number()) {
     return Error{Code::kCorrupt, Effect::kNone,
                  directory + ": changes " + std::to_string(last + 1) + " to " +
                      std::to_string(mark.number()) +
@@ -191,8 +188,7 @@ Result<std::unique_ptr<RocksStore>> RocksStore::Open(const RocksOptions& options
   }
   rocksdb::DBOptions database = ToDatabase(options);
   // What is missing in a store that was there before is damage, and must not be made anew, empty.
-  database.create_if_missing = database.create_missing_column_families =
-      *fresh || ONCEMQ_MUTANT("missing-family-made-anew");
+  database.create_if_missing = database.create_missing_column_families = *fresh;
   database.listeners.push_back(impl->log_order);
   impl->held = true;
   const rocksdb::Status status = impl->OpenDatabase(options, database);

@@ -5,7 +5,6 @@
 #include <sys/vfs.h>
 
 #include "errors_stay.h"
-#include "oncemq/base/mutant.h"
 #include "rocks_log.h"
 
 namespace oncemq {
@@ -75,7 +74,7 @@ rocksdb::DBOptions ToDatabase(const RocksOptions& options) {
   // RocksDB's list of the logs that must be there names those of one life only: with older ones
   // still in use, one that is gone would not be missed. And it syncs those that it writes: a power
   // loss could take the end of an older one from under a newer one.
-  database.avoid_flush_during_recovery = ONCEMQ_MUTANT("recovered-log-stays");
+  database.avoid_flush_during_recovery = false;
   database.max_total_wal_size = options.max_wal_bytes;
   database.max_background_jobs = options.background_threads;
   // A prefix of what was written, whatever a power loss has left of it: never a log with a hole.

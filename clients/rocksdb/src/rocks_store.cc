@@ -7,7 +7,6 @@
 
 #include <filesystem>
 
-#include "oncemq/base/mutant.h"
 #include "rocks_impl.h"
 
 namespace oncemq {
@@ -108,9 +107,6 @@ Status RocksStore::Impl::SyncLog() {
   }
   // Taken before: surely covered.
   const uint64_t number = database->GetLatestSequenceNumber();
-  if (ONCEMQ_MUTANT("mark-before-sync")) {
-    static_cast<void>(MarkSynced(number));
-  }
   if (const rocksdb::Status status = careful->SyncLog(*database); !status.ok()) {
     return Broken(status);
   }
@@ -197,9 +193,7 @@ Status RocksStore::IngestDraft(size_t family, const DraftRows& next) {
   const std::string path = impl_->directory + "/" + std::string(kIngestPrefix) +
                            std::to_string(impl_->next_file.fetch_add(1));
   std::error_code failed;
-  if (!ONCEMQ_MUTANT("ingest-name-reused")) {
-    std::filesystem::remove(path, failed);
-  }
+  std::filesystem::remove(path, failed);
   if (failed) {  // it may be another name of a file that the store has
     return Error{Code::kUnavailable, Effect::kNone, path + ": " + failed.message()};
   }
@@ -327,7 +321,7 @@ Status RocksStore::Impl::VerifyFiles(size_t family) const {
     if (status.ok()) {
       status = reader.VerifyChecksum();
     }
-    if (!status.ok() && !ONCEMQ_MUTANT("damage-scanned-over")) {
+    if (!status.ok()) {
       return Failed(status, Effect::kNone);
     }
   }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "oncemq/base/line_pool.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -91,7 +90,7 @@ struct SqlClient::Parts {
   milliseconds Within(milliseconds within) const { return std::min(within, times.call); }
   Result<std::unique_ptr<SqlLine>> Borrow(BootTime until) {
     return pool.Borrow(
-        until, [](SqlLine& line) { return line.Fresh() || ONCEMQ_MUTANT("sql-dead-line-used"); },
+        until, [](SqlLine& line) { return line.Fresh(); },
         [&] { return open_line(std::min<BootTime>(until, BootNow() + times.connect)); });
   }
   Result<SqlOutcome> Run(std::unique_ptr<SqlLine> line, std::span<const SqlStatement> statements,
@@ -99,7 +98,7 @@ struct SqlClient::Parts {
     auto outcome = line->Run(statements, until);
     const bool good = outcome && !(outcome->refusal &&
                                    (SaysLater(*outcome->refusal) || HasOldPlan(*outcome->refusal)));
-    if (good || ONCEMQ_MUTANT("sql-doubtful-line-used")) {
+    if (good) {
       pool.GiveBack(std::move(line));
     } else {
       line.reset();
@@ -110,8 +109,7 @@ struct SqlClient::Parts {
   }
   // After a call without an answer the idle connections may be dead too.
   void Doubt(const Result<SqlOutcome>& outcome) {
-    if (!outcome && outcome.error().code == Code::kTimeout &&
-        !ONCEMQ_MUTANT("sql-dead-lines-kept")) {
+    if (!outcome && outcome.error().code == Code::kTimeout) {
       pool.DropUnusedSince(BootNow() - times.call);
     }
   }

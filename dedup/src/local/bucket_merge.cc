@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "bucket_pages.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/rocks_store.h"
 #include "sealed_row.h"
 
@@ -175,9 +174,8 @@ class PageMerge {
   // Of equal hashes the one of the youngest bucket, so that its record is taken.
   BucketCursor* Least() {
     BucketCursor* least = nullptr;
-    const bool oldest = ONCEMQ_MUTANT("merge-keeps-oldest");
-    for (size_t i = 0; i < cursors_.size(); i++) {
-      BucketCursor& cursor = cursors_[oldest ? i : cursors_.size() - 1 - i];
+    for (size_t i = cursors_.size(); i-- > 0;) {
+      BucketCursor& cursor = cursors_[i];
       if (!cursor.ended() && (least == nullptr || cursor.hash() < least->hash())) {
         least = &cursor;
       }
@@ -205,7 +203,7 @@ bool IdsOfOneHash::Take(uint64_t hash, const IdRecord& record) {
   }
   for (size_t i = 0; i < count_; i++) {
     const auto& [id, digest] = ids_[i];
-    if ((id == record.id && digest == record.digest) || ONCEMQ_MUTANT("merge-by-hash-alone")) {
+    if (id == record.id && digest == record.digest) {
       return false;
     }
   }

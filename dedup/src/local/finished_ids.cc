@@ -7,7 +7,6 @@
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -201,9 +200,7 @@ void FinishedIds::Freeze() {
     batch.DeleteRange(kJournal, RowKey(frozen_->first_row), RowKey(frozen_->last_row + 1));
     // Above all rows. RocksDB 7.8, as Debian builds it, ends the process where a compaction fails
     // that would leave nothing: with this one there is always something left.
-    if (!ONCEMQ_MUTANT("journal-left-empty")) {
-      batch.Put(kJournal, RowKey(UINT64_MAX), "");
-    }
+    batch.Put(kJournal, RowKey(UINT64_MAX), "");
     known = history_.WriteFacts(*bucket, batch);
   }
   {

@@ -8,7 +8,6 @@
 #include "bucket_pages.h"
 #include "families.h"
 #include "id_page.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -225,7 +224,7 @@ Status History::ForgetFacts(const Aged& aged, RocksBatch& with) const {
   for (const uint32_t number : aged.buckets) {
     with.Delete(kFacts, FactsKey(number));
   }
-  return store_->Write(with, /*sync=*/!ONCEMQ_MUTANT("dropped-before-horizon"));
+  return store_->Write(with, /*sync=*/true);
 }
 
 void History::ForgetBuckets(const Aged& aged) {

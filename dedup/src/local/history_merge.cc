@@ -5,7 +5,6 @@
 
 #include "bucket_pages.h"
 #include "history.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -73,7 +72,7 @@ Result<Bucket> History::WriteMerged(const Merge& merge, const KeyedHash& hasher,
 
 bool History::Whole(const Merge& merge) const {
   const auto whole = std::count_if(buckets_.begin(), buckets_.end(), [&](const Bucket& bucket) {
-    const bool stays = bucket.going == Bucket::Going::kNo || ONCEMQ_MUTANT("merge-revives-aged");
+    const bool stays = bucket.going == Bucket::Going::kNo;
     return stays && IsPart(merge, bucket.number);
   });
   return static_cast<size_t>(whole) == merge.parts.size();
@@ -92,17 +91,9 @@ bool History::TakeFor(const Merge& merge) {
 }
 
 Status History::WriteMergedFacts(const Merge& merge, const Bucket& merged) const {
-  if (ONCEMQ_MUTANT("merge-drops-first")) {
-    static_cast<void>(DropPages(merge));
-  }
   RocksBatch batch = store_->NewBatch();
   for (const BucketPart& part : merge.parts) {
     batch.Delete(kFacts, FactsKey(part.number));
-  }
-  if (ONCEMQ_MUTANT("merge-in-two-batches")) {
-    if (Status gone = store_->Write(batch, /*sync=*/true); !gone) {
-      return gone;
-    }
   }
   return WriteFacts(merged, batch);
 }

@@ -6,7 +6,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -140,7 +139,7 @@ PageLook FindInPage(std::string_view page, int64_t base, uint64_t hash, std::str
     if (!record) {
       return PageLook::kDamaged;
     }
-    const bool same = record->id == id || ONCEMQ_MUTANT("tag-decides-on-disk");
+    const bool same = record->id == id;
     if (tags[i] == TagOf(hash) && same && record->digest == digest) {
       *found = *record;
       return PageLook::kFound;

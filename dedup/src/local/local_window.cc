@@ -8,7 +8,6 @@
 #include "families.h"
 #include "local_window_engine.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -81,8 +80,7 @@ Status LocalWindow::Write() {
   }
   // At the opaque level a claim that a power loss takes would let its effect come twice, uncounted.
   const bool sync = options_.sync == SyncWhen::kEachBatch ||
-                    (options_.sync == SyncWhen::kEachCommit && finished_.kept() &&
-                     !ONCEMQ_MUTANT("claim-not-synced"));
+                    (options_.sync == SyncWhen::kEachCommit && finished_.kept());
   if (Status written = WriteNow(sync); !written) {
     return written;
   }
@@ -166,8 +164,7 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
                                  std::span<const Found> found, std::span<Change> answers,
                                  EffectOverlay& effects, bool& fenced) {
   for (size_t i = 0; i < requests.size(); i++) {
-    fenced = fenced || (!engine_.WouldComplete(requests[i], found[i]) &&
-                        !ONCEMQ_MUTANT("effect-without-marker"));
+    fenced = fenced || !engine_.WouldComplete(requests[i], found[i]);
   }
   const auto read = [this](std::string_view key) { return ReadEffect(key); };
   if (!fenced) {
@@ -175,7 +172,7 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
     if (!holds) {
       return holds.error();
     }
-    fenced = !*holds && !ONCEMQ_MUTANT("watched-row-not-asked");
+    fenced = !*holds;
   }
   if (fenced) {
     std::fill_n(answers.begin(), requests.size(), Change::kFenced);
@@ -184,9 +181,6 @@ Status LocalWindow::StageEffects(std::span<const CompleteRequest> requests,
   const auto rows = effects.Rows(read);
   if (!rows) {
     return rows.error();
-  }
-  if (ONCEMQ_MUTANT("marker-without-effect")) {
-    return {};
   }
   for (const EffectOverlay::Row& row : *rows) {
     row.value ? batch_.Put(kEffects, row.key, *row.value) : batch_.Delete(kEffects, row.key);
@@ -237,7 +231,7 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   const Own own = engine_.owners().Raise(source, partition, floor, clock_);
   batch_.Put(kFacts, PartitionKey(kOwnPrefix, source, partition), SealNumbers({own}));
   // A fence that is forgotten could be issued again, so it is on disk before it is used.
-  if (Status written = WriteNow(/*sync=*/!ONCEMQ_MUTANT("own-not-synced")); !written) {
+  if (Status written = WriteNow(/*sync=*/true); !written) {
     return written.error();
   }
   progress_.Register(source, partition);

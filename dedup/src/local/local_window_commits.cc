@@ -8,7 +8,6 @@
 #include "families.h"
 #include "known_row.h"
 #include "local_window_engine.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -29,11 +28,11 @@ Status LocalWindow::Announce(std::span<const Announcement> announcements) {
       return written;
     }
   }
-  const bool waits = options_.sync != SyncWhen::kNever && !ONCEMQ_MUTANT("commit-before-sync");
+  const bool waits = options_.sync != SyncWhen::kNever;
   // Claims go on meanwhile. Who reads the row before it is synced is of this process, and each of
   // its own commits is announced, and so synced, behind it.
   Status kept = waits ? store_->Sync() : Status();
-  if (kept && !ONCEMQ_MUTANT("moved-store-unnoticed")) {
+  if (kept) {
     kept = store_->CheckPlace();
   }
   if (!kept) {
@@ -133,15 +132,12 @@ void LocalWindow::ForgetAged() {
 // it is unknown.
 void LocalWindow::Forget(FinishedIds& ids, const History::Aged& aged, LogTime horizon) {
   RocksBatch batch = store_->NewBatch();
-  const bool raises = !ONCEMQ_MUTANT("horizon-not-raised");
-  if (raises) {
-    batch.Put(kFacts, kHorizonKey,
-              SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
-  }
+  batch.Put(kFacts, kHorizonKey,
+            SealNumbers({static_cast<uint64_t>(horizon.time_since_epoch().count())}));
   Status gone = ids.ForgetFacts(aged, batch);
   if (gone) {
     MutexLock lock(mutex_);
-    finished_.set_horizon(raises ? horizon : finished_.horizon());
+    finished_.set_horizon(horizon);
     ids.ForgetBuckets(aged);
   }
   gone = gone ? ids.DropPages(aged) : gone;

@@ -7,7 +7,6 @@
 #include "families.h"
 #include "kept_marker.h"
 #include "local_window_engine.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -60,7 +59,7 @@ void LocalWindow::Finished::Seen(const Found& at, const IdRecord& record, LogTim
   const HistoryLook& look = looks_[at.index];
   const LogTime filed = Filed(time);
   const LogTime so_far = look.record ? look.filed : ids_.newest();
-  if (filed - allows_ > so_far && !ONCEMQ_MUTANT("copy-not-filed-anew")) {
+  if (filed - allows_ > so_far) {
     ids_.Append(record, look.hash, filed);
   }
 }
@@ -80,7 +79,6 @@ void LocalWindow::Finished::Append(const Found& at, const Finishing& finishing) 
     // yet is no later than the clock.
     LogTime least = progress_.LatestWatermarkOf(record.at.source, record.at.partition);
     least = least == kNoLogTime ? wall_ : least;
-    least = ONCEMQ_MUTANT("filed-by-stamp-alone") ? kNoLogTime : least;
     ids_.Append(record, look.hash, std::max(Filed(finishing.time), least));
     return;
   }

@@ -180,7 +180,7 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
                                                          const StoreMemory& memory,
                                                          const FormerOpening& former) {
   RocksOptions asked = StoreOptions(options, memory.rocks);
-  asked.exists = former.incarnation != 0 && !ONCEMQ_MUTANT("vanished-store-made-anew");
+  asked.exists = former.incarnation != 0;
   auto store = RocksStore::Open(asked);
   if (!store) {
     return store.error();
@@ -203,9 +203,6 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::OpenAt(const LocalWindowOption
   }
   auto window = std::make_unique<LocalWindow>(options, clock, *std::move(store), *manifest,
                                               memory.generations);
-  if (ONCEMQ_MUTANT("failed-opening-counts")) {
-    (void)window->WriteManifest();
-  }
   Status loaded = window->Load(/*look=*/false);
   if (loaded) {
     loaded = window->WriteManifest();

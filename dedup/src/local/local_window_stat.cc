@@ -8,7 +8,6 @@
 #include "families.h"
 #include "known_row.h"
 #include "local_window_engine.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/dedup/store_look.h"
 
 namespace oncemq {
@@ -89,7 +88,7 @@ Status NobodyHolds(const std::string& directory) {
   if (!holder) {
     return holder.error();
   }
-  if (*holder == 0 || ONCEMQ_MUTANT("held-store-read")) {
+  if (*holder == 0) {
     return {};
   }
   return Error{Code::kUnavailable, Effect::kNone,

@@ -5,7 +5,6 @@
 
 #include "families.h"
 #include "local_window_engine.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -114,7 +113,7 @@ Status LocalWindow::RecordUncertain(std::span<const UncertainCall> calls) {
 
 Status LocalWindow::MarkUncertain(std::span<const std::string_view> ids,
                                   std::span<MarkerView> views) {
-  for (size_t i = 0; i < ids.size() && !ONCEMQ_MUTANT("finished-id-not-marked"); i++) {
+  for (size_t i = 0; i < ids.size(); i++) {
     if (views[i].state == MarkerState::kNone) {
       continue;
     }

@@ -7,7 +7,6 @@
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "sealed_row.h"
 
@@ -190,7 +189,7 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
   if (!manifest) {
     return manifest;
   }
-  if (manifest->identity != identity && !ONCEMQ_MUTANT("foreign-store-opens")) {
+  if (manifest->identity != identity) {
     return OfAnother(manifest->identity, identity);
   }
   if (manifest->level != level) {
@@ -205,7 +204,7 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
     if (manifest->earlier.size() > kMostEarlier) {
       // Not the first: the last acknowledged commit names it.
       // Nor the one that this process goes on from.
-      const bool its = manifest->earlier[1] == former && !ONCEMQ_MUTANT("former-opening-trimmed");
+      const bool its = manifest->earlier[1] == former;
       manifest->earlier.erase(manifest->earlier.begin() + (its ? 2 : 1));
     }
   }

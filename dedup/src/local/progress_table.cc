@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "families.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -19,14 +18,9 @@ void ProgressTable::Update() {
   std::optional<LogTime> lowest;
   for (const auto& [partition, position] : partitions_) {
     if (position.watermark == kNoLogTime) {
-      if (ONCEMQ_MUTANT("silent-partition-pins-nothing")) {
-        continue;
-      }
       return;
     }
-    const bool lower = ONCEMQ_MUTANT("fastest-partition-decides")
-                           ? lowest && position.watermark > *lowest
-                           : lowest && position.watermark < *lowest;
+    const bool lower = lowest && position.watermark < *lowest;
     if (!lowest || lower) {
       lowest = position.watermark;
     }
@@ -42,8 +36,7 @@ LogTime ProgressTable::LatestWatermarkOf(uint32_t source, int32_t partition) con
 bool ProgressTable::Passed(const Reach& reach) const {
   return std::all_of(reach.tops().begin(), reach.tops().end(), [&](const Coordinates& top) {
     const auto found = partitions_.find({top.source, top.partition});
-    return (found != partitions_.end() && top.offset < found->second.frontier) ||
-           ONCEMQ_MUTANT("forgets-above-frontier");
+    return found != partitions_.end() && top.offset < found->second.frontier;
   });
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -46,7 +45,7 @@ std::optional<IdRecord> RecentIds::Find(uint64_t hash, std::string_view id, bool
       continue;
     }
     const IdRecord record = At(PlaceOf(table_[i]));
-    const bool same = record.id == id || ONCEMQ_MUTANT("tag-decides-in-generation");
+    const bool same = record.id == id;
     if (same && record.digest == digest) {
       return record;
     }

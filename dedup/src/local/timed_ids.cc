@@ -5,7 +5,6 @@
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -97,7 +96,7 @@ Status TimedIds::Load(std::string_view id, bool digest) {
 std::optional<IdRecord> TimedIds::Find(std::string_view id, bool digest, LogTime now) const {
   const auto found = rows_.empty() ? rows_.end() : rows_.find(TimedKey(id, digest));
   const auto row = found == rows_.end() ? std::nullopt : DecodeTimed(found->second);
-  const bool known = row && (row->until > now || ONCEMQ_MUTANT("local-kept-for-ever"));
+  const bool known = row && row->until > now;
   return known ? std::optional(row->record) : std::nullopt;
 }
 
@@ -124,7 +123,7 @@ Status TimedIds::Sweep(LogTime now, RocksBatch& batch) {
           return false;
         }
         const auto row = DecodeTimed(value);
-        const bool ended = row && (row->until <= now || ONCEMQ_MUTANT("local-kept-id-swept"));
+        const bool ended = row && row->until <= now;
         if (ended) {
           batch.Delete(kFacts, key);
         }

@@ -6,7 +6,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -157,7 +156,7 @@ Status IdRows::Load(const SqlAnswer& ids) {
     const BootTime ends(microseconds(Number(cells, kEnds)));
     const bool alone = state == kDoneRow && at.partition == kNoPartition;
     const bool ended = alone && cells[kEnds] && ends <= now();
-    if (ended && !ONCEMQ_MUTANT("postgres-kept-for-ever")) {
+    if (ended) {
       continue;
     }
     if (state == kDoneRow) {

@@ -9,7 +9,6 @@
 
 #include "../window_check.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "postgres_window_engine.h"
 
 namespace oncemq {
@@ -131,8 +130,7 @@ void PostgresWindow::NotePlace(const Place& place, const Place& before) {
   const bool same = place.timeline == before.timeline && place.started == before.started;
   const bool lost = before.started != 0 && (!same || place.position < before.position);
   const bool first = place_.timeline == before.timeline && place_.started == before.started;
-  const bool counts = ONCEMQ_MUTANT("postgres-loss-unnoticed") ? false : lost && first;
-  if (counts) {
+  if (lost && first) {
     losses_++;
     Log(LogLevel::kWarn, "window",
         "PostgreSQL was started again, or another server answers: commits may be lost",
@@ -482,7 +480,7 @@ Status PostgresWindow::WriteRun(SqlRun& run, std::span<const CompleteRequest> re
     }
   }
   std::vector<SqlStatement> first;
-  if (!live && !ONCEMQ_MUTANT("postgres-effect-without-marker")) {
+  if (!live) {
     first = run.Opens(done);
   }
   if (live && !done.empty()) {

@@ -7,7 +7,6 @@
 #include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
@@ -187,8 +186,7 @@ Status PostgresWindow::FindScope() {
                           missing.rows[0][0].value_or("?") + " in the schema \"" + options_.schema +
                           "\"; grant it");
   }
-  const bool expected = options_.expect_scope && !ONCEMQ_MUTANT("expected-scope-made");
-  if (answers->back().rows.empty() && (options_.look_only || expected)) {
+  if (answers->back().rows.empty() && (options_.look_only || options_.expect_scope)) {
     return NoSuchScope(options_.scope, options_.expect_scope);
   }
   if (answers->back().rows.empty()) {
@@ -224,8 +222,7 @@ Status PostgresWindow::FindScope() {
 Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
   const std::string_view name = options_.scope;
   const RememberTimes asked = Asked();
-  const bool extends =
-      change == RememberChange::kExtend && !ONCEMQ_MUTANT("postgres-shorter-times-replace");
+  const bool extends = change == RememberChange::kExtend;
   std::vector<SqlStatement> statements;
   if (change == RememberChange::kExtend || change == RememberChange::kReplace) {
     statements.push_back(
@@ -314,8 +311,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   const auto [opened, fresh] = opened_.try_emplace({known.source, name.partition}, losses_);
   const bool noticed = !fresh && opened->second < losses_;
   // Elsewhere the log has all that a process may have to be told.
-  const bool other_run =
-      ONCEMQ_MUTANT("postgres-restart-believed") ? false : NumberOf(row, 0, 5) != 0;
+  const bool other_run = NumberOf(row, 0, 5) != 0;
   known.regressed = noticed || (other_run && *options_.level == Level::kOpaque);
   if (row.rows[0][6]) {
     known.lost_since = asked - microseconds(NumberOf(row, 0, 6));
@@ -428,7 +424,7 @@ Result<uint64_t> PostgresWindow::Sweep(int steps, BootTime until, bool alone) {
     const int64_t blocks = sweep_blocks_;
     const SqlStatement mark = Text("mark", {scope_.number, blocks});
     const SqlStatement sweep = Text("sweep", {scope_.number, blocks});
-    const auto marked = SweepOnce(ONCEMQ_MUTANT("postgres-horizon-not-raised") ? begin : mark);
+    const auto marked = SweepOnce(mark);
     const auto swept = marked ? SweepOnce(sweep) : marked;
     if (!swept) {
       return swept.error();

@@ -7,7 +7,6 @@
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/clients/postgres_client.h"
 
@@ -73,7 +72,7 @@ bool IsOfServer(const SqlRefusal& refusal) {
 
 // A missing right, table or column, or a typo: after a deployment each message would be refused.
 bool IsOfProgram(const SqlRefusal& refusal) {
-  return refusal.state.starts_with("42") && !ONCEMQ_MUTANT("postgres-missing-right-is-content");
+  return refusal.state.starts_with("42");
 }
 
 // The content that was refused is not of the message that is told so.

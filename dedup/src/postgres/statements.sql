@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The statements of the window in PostgreSQL, each after its name. @schema@ is the schema of the
--- application, @clock@ the time in microseconds, @slowest@ the watermark that decides, @least_filed@
--- the least time in ms that a finished id `v` is filed under (rule 22): window_statements.cc.
+-- application, @clock@ the time in microseconds, @least_filed@ the least time in ms that a finished
+-- id `v` is filed under (rule 22): window_statements.cc.
 
 -- name: version
 SELECT version, current_setting('server_version_num') FROM @schema@.window_version
@@ -302,7 +302,7 @@ WHERE scope = $1 AND source = $2 AND part = $3 AND own = $4 AND own > 0
 -- Where none was, only ids without a partition age: by the clock. How long ids are kept is the
 -- scope's to say, not the caller's: here and below.
 UPDATE @schema@.window_scopes AS s SET sweeps = slowest.mark - (s.remember + s.skew), swept = 0
-FROM (SELECT coalesce(@slowest@, @clock@ / 1000) AS mark,
+FROM (SELECT coalesce(min(watermark), @clock@ / 1000) AS mark,
         count(*) FILTER (WHERE watermark IS NULL) AS unknown
       FROM @schema@.window_partitions WHERE scope = $1 AND own > 0) AS slowest
 WHERE s.scope = $1 AND s.swept IS NULL AND slowest.unknown = 0

@@ -9,7 +9,6 @@
 
 #include "../id_digest.h"
 #include "../window_check.h"
-#include "oncemq/base/mutant.h"
 #include "packed.h"
 #include "redis_ids.h"
 
@@ -79,7 +78,7 @@ void PartitionMemory::Finished::Append(const Found& at, const Finishing& finishi
 // A copy must be known as long as it may come again, so its time counts as well as the original's
 // (rule 26).
 void PartitionMemory::Finished::Seen(const Found& at, const Record& done, LogTime time) {
-  if (TimeOf(time) > done.kept_to && !ONCEMQ_MUTANT("redis-owned-copy-not-filed-anew")) {
+  if (TimeOf(time) > done.kept_to) {
     ids_.Append(at.id, {.offset = done.at.offset,
                         .fingerprint = done.fingerprint,
                         .completer = done.completer,

@@ -10,7 +10,6 @@
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "packed.h"
 #include "redis_ids.h"
 
@@ -68,9 +67,7 @@ void RedisOwnedWindow::NoteServerTime(int64_t micros) {
 }
 
 LogTime RedisOwnedWindow::Wall() const {
-  const auto wall = ONCEMQ_MUTANT("redis-owned-clock-of-the-process")
-                        ? microseconds(clock_.Wall().micros)
-                        : clock_.Boot().time_since_epoch() + server_ahead_.load();
+  const auto wall = clock_.Boot().time_since_epoch() + server_ahead_.load();
   return LogTime(std::chrono::duration_cast<milliseconds>(wall));
 }
 
@@ -142,7 +139,7 @@ Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own f
     return own;
   }
   NoteServerTime(scope_->server_micros());
-  const Status loaded = ONCEMQ_MUTANT("redis-owned-rest-not-read") ? Status() : Load(*open, *own);
+  const Status loaded = Load(*open, *own);
   if (!loaded) {
     return Error{loaded.error().code, Effect::kUnknown, loaded.error().message};
   }

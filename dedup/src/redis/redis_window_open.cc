@@ -7,7 +7,6 @@
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/store_login.h"
 #include "packed.h"
@@ -514,17 +513,14 @@ Result<std::string_view> RedisWindow::TakeWritten(const Belief& belief, std::str
 
 Result<std::unique_ptr<Window>> OpenRedisWindow(std::string_view address,
                                                 const RedisWindowOptions& options) {
-  const std::string clock = ONCEMQ_MUTANT("redis-clock-of-the-process")
-                                ? std::to_string(SystemClock::Instance().Wall().micros)
-                                : std::string(kRedisClock);
   if (options.partition_owned) {
-    auto owned = RedisOwnedWindow::OpenAt(address, options, clock, SystemClock::Instance());
+    auto owned = RedisOwnedWindow::OpenAt(address, options, kRedisClock, SystemClock::Instance());
     if (!owned) {
       return owned.error();
     }
     return std::unique_ptr<Window>(*std::move(owned));
   }
-  auto window = RedisWindow::OpenAt(address, options, clock);
+  auto window = RedisWindow::OpenAt(address, options, kRedisClock);
   if (!window) {
     return window.error();
   }

@@ -8,7 +8,6 @@
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "packed.h"
 #include "redis_window_engine.h"
 
@@ -60,7 +59,7 @@ Result<Known> ReadKnown(std::string_view answer, BootTime asked,
   known.to = numbers[2];
   known.offset = numbers[3];
   known.regressed = numbers[4] != 0;
-  const microseconds since(ONCEMQ_MUTANT("redis-unprotected-begins-late") ? 0 : numbers[5]);
+  const microseconds since(numbers[5]);
   known.lost_since = asked - since;
   server_micros = numbers[6];
   known.metadata = std::string(rest);

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/redis_client.h"
 
 namespace oncemq {
@@ -12,9 +11,6 @@ namespace oncemq {
 Status ServerJudge::operator()(std::string_view info) {
   Status fit = CheckRedisKeeps(info, "a window");
   MutexLock lock(mutex_);
-  if (opened_ && ONCEMQ_MUTANT("redis-judged-once")) {
-    return {};
-  }
   if (!fit) {
     if (opened_) {
       fit.error().code = Code::kUnavailable;

@@ -8,7 +8,6 @@
 #include "forget_lua.h"
 #include "look_lua.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 #include "open_lua.h"
 #include "own_lua.h"
 #include "preamble_lua.h"
@@ -34,99 +33,30 @@ void ReplaceOnce(std::string& text, std::string_view old, std::string_view by) {
 std::string RunPart(std::string_view clock) {
   std::string text(kRunLua);
   ReplaceOnce(text, "@clock@", clock);
-  if (ONCEMQ_MUTANT("redis-failback-believed")) {
-    ReplaceOnce(text, "'master_replid:(%x+)'", "'no such field'");
-  }
-  if (ONCEMQ_MUTANT("redis-other-run-unnoticed")) {
-    ReplaceOnce(text, "kept[1] and kept[1] ~= run", "false");
-  }
   return text;
 }
 
 std::string WholeScript(std::string_view clock, std::string_view body, bool files = false) {
   std::string text = RunPart(clock).append(kPreambleLua);
-  if (ONCEMQ_MUTANT("redis-loss-unnoticed")) {
-    ReplaceOnce(text, "or count < tonumber(ARGV[2])", "");
-  }
-  if (ONCEMQ_MUTANT("redis-late-announcement-counts")) {
-    ReplaceOnce(text, "return tonumber(own) == 0 or", "return true or");
-  }
-  if (ONCEMQ_MUTANT("redis-kept-for-ever")) {
-    ReplaceOnce(text, "ends ~= 0 and ends <= now", "false");
-  }
   text.append(files ? kFilingLua : "").append(body);
-  if (files && ONCEMQ_MUTANT("redis-filed-by-stamp-alone")) {
-    ReplaceOnce(text, "math.max(filed, watermark(partition))", "filed");
-  }
-  return text;
-}
-
-std::string WriteBody() {
-  std::string text(kWriteLua);
-  if (ONCEMQ_MUTANT("redis-window-look-decides")) {
-    ReplaceOnce(text, "  if same then\n    if slice", "  if true then\n    if slice");
-  }
-  return text;
-}
-
-std::string LookBody() {
-  std::string text(kLookLua);
-  if (ONCEMQ_MUTANT("redis-lease-of-the-claim-ignored")) {
-    ReplaceOnce(text, "#offer > 66 and", "false and");
-  }
-  return text;
-}
-
-std::string OpenBody() {
-  std::string text(kOpenLua);
-  if (ONCEMQ_MUTANT("redis-restart-believed")) {
-    ReplaceOnce(text, "known[5] ~= server_run()", "false");
-  }
-  return text;
-}
-
-std::string SweepBody() {
-  std::string text(kSweepLua);
-  if (ONCEMQ_MUTANT("redis-horizon-not-raised")) {
-    ReplaceOnce(text, "redis.call('HSET', KEYS[1], 'horizon', text(horizon))", "");
-  }
-  return text;
-}
-
-std::string AppendBody() {
-  std::string text(kAppendLua);
-  if (ONCEMQ_MUTANT("redis-owned-append-not-fenced")) {
-    ReplaceOnce(text, "or owner(ARGV[4]).own ~= tonumber(ARGV[5])", "");
-  }
-  if (ONCEMQ_MUTANT("redis-owned-answer-lost-for-ever")) {
-    ReplaceOnce(text, "tonumber(ARGV[i + 1]) > number", "true");
-  }
-  return text;
-}
-
-std::string TrimBody() {
-  std::string text(kTrimLua);
-  if (ONCEMQ_MUTANT("redis-owned-trims-by-an-earlier-answer")) {
-    ReplaceOnce(text, "or kept > tonumber(ARGV[6])", "");
-  }
   return text;
 }
 
 }  // namespace
 
 WindowScripts::WindowScripts(std::string_view clock)
-    : look(WholeScript(clock, LookBody())),
+    : look(WholeScript(clock, kLookLua)),
       settle(WholeScript(clock, kSettleLua, /*files=*/true)),
-      write(WholeScript(clock, WriteBody(), /*files=*/true)),
+      write(WholeScript(clock, kWriteLua, /*files=*/true)),
       forget(WholeScript(clock, kForgetLua, /*files=*/true)),
       own(WholeScript(clock, kOwnLua)),
-      open(WholeScript(clock, OpenBody())),
+      open(WholeScript(clock, kOpenLua)),
       announce(WholeScript(clock, kAnnounceLua)),
       committed(WholeScript(clock, kCommittedLua)),
-      sweep(WholeScript(clock, SweepBody())),
+      sweep(WholeScript(clock, kSweepLua)),
       uncertain(WholeScript(clock, kUncertainLua)),
-      append(WholeScript(clock, AppendBody())),
-      trim(WholeScript(clock, TrimBody())),
+      append(WholeScript(clock, kAppendLua)),
+      trim(WholeScript(clock, kTrimLua)),
       scope(RunPart(clock).append(kScopeLua)),
       rights(kRightsLua) {}
 

@@ -7,7 +7,6 @@
 #include "frame.h"
 #include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -179,14 +178,12 @@ Result<ordered_json> AdminCommands::Run(const AdminCommand& command, const Admin
   }
   const std::string arguments = Shortened(request.arguments, kLongestOnRecord);
   const auto put_on_record = [&](std::string_view result) {
-    if (!ONCEMQ_MUTANT("admin-audit-missing")) {
-      Log(kLevel, "admin", "change " + std::to_string(++changes_),
-          {{"command", command.name},
-           {"uid", peer.uid},
-           {"pid", peer.pid},
-           {"arguments", arguments},
-           {"result", result}});
-    }
+    Log(kLevel, "admin", "change " + std::to_string(++changes_),
+        {{"command", command.name},
+         {"uid", peer.uid},
+         {"pid", peer.pid},
+         {"arguments", arguments},
+         {"result", result}});
   };
   try {
     Result<ordered_json> result = command.run(request.arguments);

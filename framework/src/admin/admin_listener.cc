@@ -10,7 +10,6 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/framework/admin.h"
 #include "socket_name.h"
 #include "socket_trust.h"
@@ -49,7 +48,7 @@ Status CheckFolder(const std::string& path) {
   if (stat(folder.c_str(), &facts) != 0) {
     return Failed(path, "lies in a directory that cannot be looked at", errno);
   }
-  if (OthersMayReplaceIn(facts, geteuid()) && !ONCEMQ_MUTANT("admin-folder-not-looked-at")) {
+  if (OthersMayReplaceIn(facts, geteuid())) {
     return Invalid(path, "lies in a directory that others may write to (" + folder +
                              "): they could put a socket of theirs in its place; take one of your "
                              "own, `chmod go-w`");
@@ -157,7 +156,7 @@ Status Place(const std::string& born, const std::string& path) {
 // which it looks dead.
 Status MakeSocket(const OwnedFd& fd, const std::string& born, const std::string& path,
                   struct stat& file) {
-  const mode_t mode = ONCEMQ_MUTANT("admin-mode-not-restricted") ? 0644 : 0600;
+  const mode_t mode = 0600;
   const sockaddr_un address = UnixAddress(born);
   if (fchmod(fd.get(), mode) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -9,7 +9,6 @@
 #include <exception>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -109,8 +108,7 @@ int AdminServer::Patience() const {
 void AdminServer::DropTheLate() {
   const BootTime now = clock_.Boot();
   std::erase_if(connections_, [now](const AdminConnection& connection) {
-    return connection.over() ||
-           (now >= connection.deadline() && !ONCEMQ_MUTANT("admin-no-deadline"));
+    return connection.over() || now >= connection.deadline();
   });
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -37,7 +36,7 @@ FrameReader::State FrameReader::Take(std::string_view bytes) {
     return State::kPartial;
   }
   const size_t whole = kFrameHead + announced();
-  if (whole > kFrameHead + most_ && !ONCEMQ_MUTANT("admin-frame-unbounded")) {
+  if (whole > kFrameHead + most_) {
     return State::kTooLong;
   }
   bytes_.append(bytes.substr(0, whole - bytes_.size()));

@@ -7,7 +7,6 @@
 
 #include "kafka_names.h"
 #include "kafka_properties.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/topic_name.h"
 #include "oncemq/clients/redis_place.h"
 #include "oncemq/clients/sql_place.h"
@@ -150,7 +149,7 @@ void CheckDiskWindow(const ServiceOptions& options, Rules& rules) {
   CheckAtomicIds(options, rules);
   rules.Demand(!options.local.directory.empty(), "window.directory",
                "must be said: where the stores of the partitions lie, on a local disk");
-  rules.Demand(!atomic || runtime.one_host || ONCEMQ_MUTANT("atomic-anywhere"), "window.one_host",
+  rules.Demand(!atomic || runtime.one_host, "window.one_host",
                "must be `true` at the level atomic: the effects live in this host's directory, so "
                "all members of the group have to run here (rule 49)");
   rules.Demand(options.local.max_open >= runtime.core.partition_credit, "window.max_open",

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -67,9 +65,7 @@ int64_t Skip(int64_t from, int64_t to, CommitMetadata& metadata) {
     finished += std::min(range.to, to) - range.from;
     start = std::max(start, range.to);
   }
-  if (!ONCEMQ_MUTANT("skip-not-counted")) {
-    metadata.totals.skipped += to - from - finished;
-  }
+  metadata.totals.skipped += to - from - finished;
   ListSkipped(from, to, metadata.skipped);
   OffsetMap not_done;
   for (const OffsetMap::Range& range : metadata.not_done.ranges()) {
@@ -161,12 +157,7 @@ Result<Assignment> ResolveAssignment(const CommittedPosition& committed, const L
   if (!metadata) {
     // How far anybody has come is not known, but not beyond what is in the log by now: what follows
     // is a first delivery, however old its stamp (rule 23).
-    const int64_t top =
-        ONCEMQ_MUTANT("foreign-top-unbounded") ? std::numeric_limits<int64_t>::max() : log.end;
-    assignment.facts.metadata = NewHistory(assignment.facts.start, top, rules);
-    if (ONCEMQ_MUTANT("foreign-commit-believed")) {
-      assignment.facts.metadata.since = log.start;
-    }
+    assignment.facts.metadata = NewHistory(assignment.facts.start, log.end, rules);
     assignment.notice = metadata.error().message + ": taken as an operator's reset to offset " +
                         std::to_string(offset) + "; what lies below it is not known to be finished";
     if (rules.suspects) {
@@ -217,22 +208,20 @@ CatchUpPlan PlanCatchUp(const AssignFacts& facts, const LogBounds& log, int64_t 
   if (metadata.since >= facts.start) {
     return {facts.start, {}};  // a history that begins here has no past
   }
-  if ((totals.rejected > 0 || totals.parked > 0) && !ONCEMQ_MUTANT("refused-is-done")) {
+  if (totals.rejected > 0 || totals.parked > 0) {
     return {facts.start,
             "messages were refused or parked, and which ones only a journal could tell"};
   }
   CatchUpPlan plan{std::max(metadata.since, log.start), {}};
-  if (log.compacted && !ONCEMQ_MUTANT("compacted-is-whole")) {
+  if (log.compacted) {
     plan.gap = "the topic is compacted, and ids that it has lost are not seen";
   }
-  if (log.start > metadata.since && !ONCEMQ_MUTANT("retention-gap-unsaid")) {
+  if (log.start > metadata.since) {
     plan.gap = "the log begins at " + std::to_string(log.start);
   }
-  if (facts.start - plan.from > most && !ONCEMQ_MUTANT("budget-not-kept")) {
+  if (facts.start - plan.from > most) {
     plan.from = facts.start - most;
-    if (!ONCEMQ_MUTANT("budget-gap-unsaid")) {
-      plan.gap = "the budget is " + std::to_string(most) + " offsets";
-    }
+    plan.gap = "the budget is " + std::to_string(most) + " offsets";
   }
   return plan;
 }

@@ -10,7 +10,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -218,7 +217,7 @@ bool Within(const OffsetMap& part, const OffsetMap& whole) {
 
 // Of an unknown field: no version without it may go on from the commit.
 bool IsRequired(std::string_view name) {
-  return ONCEMQ_MUTANT("required-field-carried") ? false : name[0] >= 'A' && name[0] <= 'Z';
+  return name[0] >= 'A' && name[0] <= 'Z';
 }
 
 std::string Checksum(std::string_view body) {

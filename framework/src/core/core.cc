@@ -5,7 +5,6 @@
 
 #include "core_impl.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -78,11 +77,7 @@ void Core::Revoke(PartitionId partition, BootTime deadline, BootTime now) {
   impl_->HandBackQueued(partition);
 }
 
-void Core::Lost(PartitionId partition, BootTime now) {
-  if (ONCEMQ_MUTANT("commit-after-lost")) {
-    Revoke(partition, now, now);
-    return;
-  }
+void Core::Lost(PartitionId partition) {
   impl_->At(partition).Lost();
   impl_->HandBackQueued(partition);
 }

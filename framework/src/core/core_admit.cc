@@ -3,28 +3,22 @@
 
 #include "core_impl.h"
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
 uint32_t Core::Impl::Credit(PartitionState& partition) {
-  const bool bytes_used = bytes_ >= options_.in_flight_bytes && !ONCEMQ_MUTANT("bytes-not-bounded");
+  const bool bytes_used = bytes_ >= options_.in_flight_bytes;
   if (!partition.MayAdmit() || bytes_used || partition.unfinished >= options_.partition_credit) {
     return 0;
   }
-  if (partition.MapFull() && !ONCEMQ_MUTANT("admits-past-a-full-map")) {
+  if (partition.MapFull()) {
     return 0;
   }
   // Advance here and not only at commits, or a full span would wait for a commit that waits for
   // credit.
   partition.frontier().Advance();
-  if (ONCEMQ_MUTANT("credit-not-bounded")) {
-    return std::min(free_, partition.frontier().room());
-  }
   const uint64_t left = bytes_ < options_.in_flight_bytes ? options_.in_flight_bytes - bytes_ : 0;
-  const uint64_t fitting = ONCEMQ_MUTANT("sizes-not-learnt")
-                               ? UINT32_MAX
-                               : std::clamp<uint64_t>(left / usual_bytes_, 1, UINT32_MAX);
+  const uint64_t fitting = std::clamp<uint64_t>(left / usual_bytes_, 1, UINT32_MAX);
   return std::min({free_, options_.partition_credit - partition.unfinished,
                    partition.frontier().room(), static_cast<uint32_t>(fitting)});
 }
@@ -45,8 +39,7 @@ uint64_t Core::Impl::LaneHash(PartitionId id, const Arrival& arrival) {
   switch (options_.order) {
     case Order::kKey:
       if (arrival.key_hash != 0) {
-        const uint32_t epoch = ONCEMQ_MUTANT("lanes-end-with-assignment") ? At(id).epoch() : 0;
-        return arrival.key_hash ^ MixBits(id) ^ epoch;
+        return arrival.key_hash ^ MixBits(id);
       }
       break;
     case Order::kPartition:
@@ -113,7 +106,7 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
     }
     const bool has_id = !arrival.id.empty() || arrival.refusal != nullptr;  // or needs none
     const bool suspect = partition.Suspects(arrival.offset, has_id) && !place.finished;
-    if (suspect && !ONCEMQ_MUTANT("suspects-untold")) [[unlikely]] {
+    if (suspect) [[unlikely]] {
       delivery.touched = true;
       delivery.attempt = 1;  // by that owner, as far as anybody knows
     }
@@ -178,7 +171,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     // A handler that has run is owed its marker, whoever owns the partition by now (rule 15).
-    const bool owed = delivery.stage == Stage::kApplied && !ONCEMQ_MUTANT("owed-marker-forgotten");
+    const bool owed = delivery.stage == Stage::kApplied;
     if (delivery.partition != id || delivery.running || delivery.finished || owed) {
       return false;
     }
@@ -196,9 +189,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
     lanes_.Filter(lane, gone);  // `gone` itself spares what a run still has
   }
   lanes_.WakeAll(partition.held);
-  if (!ONCEMQ_MUTANT("empty-lanes-stay")) {
-    EraseEmptyLanes();
-  }
+  EraseEmptyLanes();
 }
 
 // Of lanes that are not with a worker; those end with their run.
@@ -221,9 +212,7 @@ void Core::Impl::Free(uint32_t slot) {
   if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
     copied_bytes_ -= delivery.bytes;
   }
-  if (!ONCEMQ_MUTANT("credit-not-released")) {
-    At(delivery.partition).unfinished--;
-  }
+  At(delivery.partition).unfinished--;
   kept_outcomes_.erase(slot);
   retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;

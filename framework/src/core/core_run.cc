@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core_impl.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -25,9 +24,6 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
 
 // Whether the delivery may join the run: one of owed completions takes nothing else along.
 bool Core::Impl::FitsRun(const Delivery& delivery, const Run& run) {
-  if (ONCEMQ_MUTANT("completions-wait-for-claims")) {
-    return true;
-  }
   const bool only_owed = !run.items.empty() && run.items.front().stage == Stage::kApplied;
   return !only_owed || delivery.stage == Stage::kApplied;
 }
@@ -35,9 +31,6 @@ bool Core::Impl::FitsRun(const Delivery& delivery, const Run& run) {
 // No completion waits for claims or handlers of other messages: their claims might end meanwhile.
 // Every other run at most, so that a partition whose store fails does not hold up the others.
 void Core::Impl::TakeOwed(uint32_t most, Run& run, BootTime now) {
-  if (ONCEMQ_MUTANT("claims-before-completions")) {
-    return;
-  }
   owed_last_ = !owed_last_ && !owing_.empty();
   while (owed_last_ && run.items.empty() && !owing_.empty()) {
     const PartitionId partition = owing_.front();
@@ -56,7 +49,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     if (index == kNoIndex) {
       return;
     }
-    const bool alone = slab_[lanes_[index].head].alone && !ONCEMQ_MUTANT("alone-with-others");
+    const bool alone = slab_[lanes_[index].head].alone;
     const bool apart = alone || !FitsRun(slab_[lanes_[index].head], run);
     if (apart && !run.items.empty()) {
       lanes_.MakeReadyFirst(index);
@@ -68,10 +61,6 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
       Lane& lane = lanes_[index];
       lane.taken = lane.outstanding = taken;
       lane.state = LaneState::kBusy;
-      if (ONCEMQ_MUTANT("two-takers-of-a-lane")) {
-        lanes_.MakeReady(index);
-        return;
-      }
       if (alone) {
         return;
       }
@@ -89,14 +78,14 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     if (!FitsRun(delivery, run)) {
       break;
     }
-    if (delivery.alone && slot != lane.head && !ONCEMQ_MUTANT("alone-behind-others")) {
+    if (delivery.alone && slot != lane.head) {
       break;
     }
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.
     const bool owed = delivery.stage == Stage::kApplied;
-    const bool may = owed || partition.MayRun(now) || ONCEMQ_MUTANT("runs-without-ownership");
+    const bool may = owed || partition.MayRun(now);
     const bool reserved = owed || partition.Reserves(delivery.offset);
     if (may && !reserved) [[unlikely]] {
       partition.KeptBack(delivery.offset);
@@ -156,7 +145,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
 // it follows the original's outcome.
 bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& run, bool& copy) {
   Delivery& delivery = slab_[slot];
-  if (delivery.holds_id || ONCEMQ_MUTANT("running-ids-ignored")) {
+  if (delivery.holds_id) {
     return true;  // kept through a pause, because its outcome is owed
   }
   const RunningIds::Entry* entry = ids_.Find(delivery.id_hash);
@@ -165,15 +154,10 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
     delivery.holds_id = true;
     return true;
   }
-  if (ONCEMQ_MUTANT("running-ids-end-with-assignment") &&
-      slab_[entry->holder].epoch != delivery.epoch) {
-    return true;
-  }
   // Only equal bytes are a copy: what has another one's hash waits, or it would run without a hold.
   const Delivery& holder = slab_[entry->holder];
-  const bool in_this_run =
-      run.items.size() > begin && holder.lane == index && holder.running &&
-      (holder.id_view() == delivery.id_view() || ONCEMQ_MUTANT("hash-comes-along"));
+  const bool in_this_run = run.items.size() > begin && holder.lane == index && holder.running &&
+                           holder.id_view() == delivery.id_view();
   copy = in_this_run;
   return in_this_run;
 }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core_impl.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/framework/outcome.h"
 
 namespace oncemq {
@@ -42,7 +41,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     ONCEMQ_CHECK(delivery.ticket == settlement.ticket && delivery.running,
                  "a delivery is settled once for each time it is taken");
     PartitionState& partition = At(delivery.partition);
-    const bool current = partition.Current(delivery.epoch) || ONCEMQ_MUTANT("stale-counts");
+    const bool current = partition.Current(delivery.epoch);
     delivery.running = false;
     running_--;
     // A handler that is through without its marker counts as running: a drain waits for it too.
@@ -54,9 +53,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     if (IsFinal(settlement.fate)) {
       Account(partition, settlement, current);
       if (current && !delivery.again) {
-        const bool uncertain =
-            ONCEMQ_MUTANT("uncertain-not-committed") ? false : settlement.uncertain;
-        partition.Finish(delivery.arrival, VerdictOf(settlement), uncertain);
+        partition.Finish(delivery.arrival, VerdictOf(settlement), settlement.uncertain);
       }
       delivery.finished = true;
       retries_.Forget(settlement.slot, delivery.partition, delivery.offset);
@@ -67,7 +64,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       NoteDoubt(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
       partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
-      if (current && settlement.fate == Fate::kOwnLost && !ONCEMQ_MUTANT("own-lost-goes-on")) {
+      if (current && settlement.fate == Fate::kOwnLost) {
         partition.OwnLost(delivery.raise, now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
@@ -83,9 +80,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
   }
   // A stopped partition must not hold the credit that the others live on.
   for (const PartitionId id : halted_) {
-    if (!ONCEMQ_MUTANT("stopped-keeps-credit")) {
-      HandBackQueued(id);
-    }
+    HandBackQueued(id);
   }
   halted_.clear();
 }
@@ -203,7 +198,7 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
     }
     if (!delivery.finished) {
       NoteDoubt(partition, delivery);
-      partition.counts.handed_back += ONCEMQ_MUTANT("handed-back-not-counted") ? 0 : 1;
+      partition.counts.handed_back++;
       partition.counts.open--;
       ReleaseId(delivery);
     }

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <deque>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/dedup/window.h"
 
 namespace oncemq {
@@ -40,8 +39,7 @@ class LogTimes {
 
   // Of everything below the frontier; never falls.
   LogTime At(int64_t frontier) {
-    while (!blocks_.empty() &&
-           (blocks_.front().last < frontier || ONCEMQ_MUTANT("watermark-above-frontier"))) {
+    while (!blocks_.empty() && blocks_.front().last < frontier) {
       passed_ = std::max(passed_, blocks_.front().oldest);
       blocks_.pop_front();
     }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -120,18 +119,13 @@ void PartitionState::OwnRaised(uint32_t epoch, const Result<Own>& own, BootTime 
   raise_++;
   phase_ = PartitionPhase::kConfirming;
   retry_at_ = now;
-  if (ONCEMQ_MUTANT("admit-before-confirm")) {
-    phase_ = PartitionPhase::kActive;
-    safe_until_ = now + options_.session_timeout;
-  }
   if (!commit_) {
     SendCommit(false, now, actions);
   }
 }
 
 void PartitionState::OwnLost(uint16_t raise, BootTime now, Actions& actions) {
-  const bool present = raise == raise_ || ONCEMQ_MUTANT("late-own-lost-raises");
-  if (phase_ == PartitionPhase::kActive && present) {
+  if (phase_ == PartitionPhase::kActive && raise == raise_) {
     phase_ = PartitionPhase::kRaising;
     retry_at_ = now + options_.session_timeout;
     AskForOwn(actions);
@@ -140,22 +134,15 @@ void PartitionState::OwnLost(uint16_t raise, BootTime now, Actions& actions) {
 
 void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime now,
                                     Actions& actions) {
-  if (!commit_ || (commit_->number != number && !ONCEMQ_MUTANT("reply-of-another-commit"))) {
+  if (!commit_ || commit_->number != number) {
     return;
-  }
-  if (ONCEMQ_MUTANT("refused-is-acknowledged") && reply == CommitReply::kRefused) {
-    reply = CommitReply::kAcknowledged;
-  }
-  if (ONCEMQ_MUTANT("unknown-is-acknowledged") && reply == CommitReply::kUnknown) {
-    reply = CommitReply::kAcknowledged;
   }
   const InFlight sent = *commit_;
   commit_.reset();
   if (reply == CommitReply::kAcknowledged) {
     committed_ = sent.offset;
   }
-  if (const auto why = WhyNeverStored(reply);
-      !why.empty() && !ONCEMQ_MUTANT("stops-without-a-word")) {
+  if (const auto why = WhyNeverStored(reply); !why.empty()) {
     Halt(sent.offset, std::string(why), actions);
   }
   if (phase_ == PartitionPhase::kDraining) {
@@ -166,7 +153,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     if (sent.last && !again) {
       GiveBack(reply == CommitReply::kUnknown, actions);
     } else if (again) {
-      retry_at_ = ONCEMQ_MUTANT("commit-tried-again-at-once") ? now : now + options_.store_retry;
+      retry_at_ = now + options_.store_retry;
     } else if (running == 0 || now >= deadline_) {
       EndOfDrain(now, actions);
     }
@@ -178,11 +165,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       // (rule 10).
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
       reserve_.Acknowledged(sent.reserved);
-      if (ONCEMQ_MUTANT("safe-until-from-reply")) {
-        safe_until_ = now + options_.session_timeout - options_.session_margin;
-      }
-      if (phase_ == PartitionPhase::kConfirming &&
-          (sent.confirms || ONCEMQ_MUTANT("older-commit-confirms"))) {
+      if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
         phase_ = PartitionPhase::kActive;
         confirmed_own_ = own_;
       }
@@ -212,7 +195,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
 // members may both think so until the group has told one of them.
 void PartitionState::Fenced(uint16_t raise) {
   const bool at_work = phase_ == PartitionPhase::kConfirming || phase_ == PartitionPhase::kActive;
-  if (at_work && raise == raise_ && !ONCEMQ_MUTANT("fenced-commit-is-repeated")) {
+  if (at_work && raise == raise_) {
     phase_ = PartitionPhase::kRaising;  // asks at retry_at_
   }
 }
@@ -225,18 +208,14 @@ void PartitionState::Revoke(BootTime deadline, BootTime now, Actions& actions) {
   // be committed and named as ever (rule 21). Not the owner any more: nothing would be stored.
   const bool stopped = phase_ == PartitionPhase::kStopped;
   const bool owes = running > 0 || dirty_;
-  const bool worked = phase_ == PartitionPhase::kActive ||
-                      (owes && !stopped && !ONCEMQ_MUTANT("re-raise-skips-drain"));
+  const bool worked = phase_ == PartitionPhase::kActive || (owes && !stopped);
   phase_ = PartitionPhase::kDraining;
   deadline_ = deadline;
   retry_at_ = now;
   if (!worked && !commit_) {
     GiveBack(false, actions);
-  } else if (!commit_ && (running == 0 || ONCEMQ_MUTANT("drain-does-not-wait"))) {
+  } else if (!commit_ && running == 0) {
     EndOfDrain(now, actions);
-  }
-  if (ONCEMQ_MUTANT("give-back-with-commit-outstanding") && phase_ != PartitionPhase::kNone) {
-    GiveBack(false, actions);
   }
 }
 
@@ -348,12 +327,9 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
   }
   FrontierSnapshot& snapshot = *fitting;
   map_cut_ = snapshot.cut;
-  if (!ONCEMQ_MUTANT("map-of-another-moment")) {
-    metadata.map = std::move(snapshot.map);
-    metadata.not_done = std::move(snapshot.not_done);
-  }
-  metadata.totals =
-      ONCEMQ_MUTANT("totals-of-another-moment") ? frontier_.totals() : snapshot.totals;
+  metadata.map = std::move(snapshot.map);
+  metadata.not_done = std::move(snapshot.not_done);
+  metadata.totals = snapshot.totals;
   metadata.top = std::max(metadata.top, snapshot.offset);
   const bool confirms = phase_ == PartitionPhase::kConfirming;
   commit_ = InFlight{.number = next_number_++,
@@ -374,7 +350,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
 // 11, 21): running deliveries, those handed back in doubt, and unsettled suspects of owners before.
 void PartitionState::NameUnfinished() {
   std::vector<int64_t>& begun = WithoutBegun(facts_.metadata, true).abandoned;
-  begun = ONCEMQ_MUTANT("abandoned-not-named") ? std::vector<int64_t>{} : running_offsets();
+  begun = running_offsets();
   begun_to_ = 0;
   if (!options_.suspects) {
     return;
@@ -449,9 +425,6 @@ void PartitionState::EndOfDrain(BootTime now, Actions& actions) {
 
 void PartitionState::GiveBack(bool leave_group, Actions& actions) {
   actions.emplace_back(GiveBackAction{id_, epoch_, leave_group});
-  if (ONCEMQ_MUTANT("commit-after-give-back")) {
-    SendCommit(true, last_commit_, actions);
-  }
   End();
 }
 

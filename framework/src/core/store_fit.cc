@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -17,8 +15,7 @@ Error Incident(std::string text) {
 // Whether the commit was made on top of this very store. A copy of it that has gone its own way,
 // one that was restored, or another host's: their commits say nothing about ours.
 bool IsContinuation(const Known& known, const CommitMetadata& metadata) {
-  return metadata.incarnation != 0 && (ONCEMQ_MUTANT("any-store-continues") ||
-                                       std::find(known.earlier.begin(), known.earlier.end(),
+  return metadata.incarnation != 0 && (std::find(known.earlier.begin(), known.earlier.end(),
                                                  metadata.incarnation) != known.earlier.end() ||
                                        metadata.incarnation == known.incarnation);
 }
@@ -37,8 +34,7 @@ bool NothingDone(const Known& known, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   auto first = Used(known) ? DecodeCommit(known.metadata, known.offset)
                            : Error{Code::kNotFound, Effect::kNone, "not used"};
-  if (ONCEMQ_MUTANT("begun-is-an-incident") || !first || first->totals.sum() > 0 ||
-      known.offset < assignment.log.start) {
+  if (!first || first->totals.sum() > 0 || known.offset < assignment.log.start) {
     return false;
   }
   facts.start = facts.read_from = facts.known_from = known.offset;
@@ -51,8 +47,7 @@ bool NothingDone(const Known& known, Assignment& assignment) {
 // count as skipped.
 void FollowAnnouncement(const Known& known, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
-  if (facts.start >= assignment.log.start || known.offset <= facts.start ||
-      ONCEMQ_MUTANT("announced-counts-as-skipped")) {
+  if (facts.start >= assignment.log.start || known.offset <= facts.start) {
     return;
   }
   auto announced = DecodeCommit(known.metadata, known.offset);
@@ -81,7 +76,7 @@ Status FitReset(const Known& known, const StoreRules& rules, Assignment& assignm
 
 // What is to be read or handled again may not come: compaction keeps the last record of each key.
 bool CompactedAway(const Assignment& assignment) {
-  return assignment.log.compacted && !ONCEMQ_MUTANT("compacted-is-whole");
+  return assignment.log.compacted;
 }
 
 // The very store that the commit rests on has lost all that was announced in this history: its disk
@@ -109,8 +104,7 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
   // A commit that counts nothing may follow an operator's reset, and then its store has the effects
   // of what came before.
-  const bool its_store = continues || facts.metadata.incarnation == 0 ||
-                         ONCEMQ_MUTANT("empty-store-for-an-empty-commit");
+  const bool its_store = continues || facts.metadata.incarnation == 0;
   const bool nothing_done = facts.metadata.totals.sum() == 0 && its_store;
   if (!Used(known) && continues && !nothing_done) {
     return BeginAgain(assignment);
@@ -132,12 +126,11 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
     return Incident("what the store says of its last commit cannot be read: " +
                     metadata.error().message);
   }
-  if (metadata->since != facts.metadata.since && !nothing_done &&
-      !ONCEMQ_MUTANT("announced-before-the-reset")) {
+  if (metadata->since != facts.metadata.since && !nothing_done) {
     return BeginAgain(assignment);  // it has lost what was announced since an operator's reset
   }
   facts.known_from = known.from;
-  if (known.offset > facts.start || ONCEMQ_MUTANT("commit-over-store")) {
+  if (known.offset > facts.start) {
     return {};  // announced, but its commit never landed: what comes again is recognised
   }
   if (known.offset < facts.start && CompactedAway(assignment)) {
@@ -165,7 +158,7 @@ Status FitAtomic(const Known& known, bool continues, Assignment& assignment) {
 // of it is older than what the window remembers by now, so it is said, and stops nothing.
 void TellMissing(const Known& known, Assignment& assignment) {
   const int64_t since = assignment.facts.metadata.since;
-  if (known.from > since && !ONCEMQ_MUTANT("known-gap-unsaid")) {
+  if (known.from > since) {
     assignment.AddNotice("the window does not know what lies in [" + std::to_string(since) + ", " +
                          std::to_string(known.from) +
                          "): an earlier assignment went on without it; copies of it run again");
@@ -176,12 +169,11 @@ void TellMissing(const Known& known, Assignment& assignment) {
 Status FitFromLog(const Known& known, bool continues, const StoreRules& rules,
                   Assignment& assignment) {
   AssignFacts& facts = assignment.facts;
-  const bool has_all = continues && (known.to >= facts.start || ONCEMQ_MUTANT("store-is-complete"));
+  const bool has_all = continues && known.to >= facts.start;
   assignment.window_lacks = !has_all || assignment.store_regressed;
   if (has_all) {
     // Else claims of handlers that ran are gone.
-    if (!assignment.store_regressed &&
-        (rules.keeps_claims || ONCEMQ_MUTANT("claims-of-the-dead-believed"))) {
+    if (!assignment.store_regressed && rules.keeps_claims) {
       WindowKnowsSuspects(facts);
     }
     facts.known_from = std::min(known.from, facts.start);
@@ -221,7 +213,7 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
   AssignFacts& facts = assignment.facts;
   facts.incarnation = known.incarnation;
   const int64_t reach = std::max(known.to, known.offset);
-  if (reach > assignment.log.end && !ONCEMQ_MUTANT("store-beyond-log")) {
+  if (reach > assignment.log.end) {
     return Incident("the store knows the partition up to " + Position(reach) +
                     ", and its log ends at " + Position(assignment.log.end) +
                     ": the topic was re-created or truncated");
@@ -230,7 +222,7 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
     if (NothingDone(known, assignment)) {
       return {};
     }
-    if (Used(known) && !ONCEMQ_MUTANT("no-commit-is-fresh")) {
+    if (Used(known)) {
       return Incident("the group has no commit for this partition, and the store knows it up to " +
                       Position(known.to) +
                       ": set the group's offset, or take the store away to begin anew");
@@ -242,7 +234,7 @@ Status FitStore(const Known& known, const StoreRules& rules, Assignment& assignm
     return FitReset(known, rules, assignment);
   }
   const bool continues = IsContinuation(known, facts.metadata);
-  if (continues && !ONCEMQ_MUTANT("announced-is-first")) {
+  if (continues) {
     // An older commit may land late. What this store calls finished is no first delivery: it may
     // have forgotten it, which a commit that was acknowledged allowed (rule 23).
     facts.metadata.top = std::max(facts.metadata.top, known.offset);

@@ -12,13 +12,11 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 inline void AwaitStops(rd_kafka_t* client) {
   constexpr int kQuestions = 2;
-  for (int i = 0; i < kQuestions && !ONCEMQ_MUTANT("stops-not-awaited"); i++) {
+  for (int i = 0; i < kQuestions; i++) {
     rd_kafka_topic_partition_list_t* assigned = nullptr;
     if (rd_kafka_assignment(client, &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR) {
       rd_kafka_topic_partition_list_destroy(assigned);

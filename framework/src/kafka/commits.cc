@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -37,9 +36,6 @@ void Commits::Send(std::span<const CommitAction> commits) {
 
 void Commits::Forget(PartitionId partition) {
   acknowledged_.erase(partition);
-  if (ONCEMQ_MUTANT("look-outlives-assignment")) {
-    return;
-  }
   for (auto& [number, batch] : looking_) {
     std::erase_if(batch, [&](const CommitAction& one) { return one.partition == partition; });
   }
@@ -190,11 +186,11 @@ void Commits::InRevocation(bool revoking) {
 
 // Once for an answer, however many partitions it names: one rebalance refuses them together.
 void Commits::CountRefusal(const Batch& batch, const CommitAnswers& answers) {
-  const auto refused = std::count_if(batch.begin(), batch.end(), [&](const CommitAction& one) {
+  const bool refused = std::any_of(batch.begin(), batch.end(), [&](const CommitAction& one) {
     return answers.Of(table_.Name(one.partition)) == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS;
   });
-  if (revoking_ && refused > 0) {
-    refusals_ += ONCEMQ_MUTANT("refusals-by-partition") ? static_cast<uint32_t>(refused) : 1;
+  if (revoking_ && refused) {
+    refusals_++;
   }
 }
 

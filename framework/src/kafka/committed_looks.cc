@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/start_thread.h"
 #include "wake_ring.h"
@@ -52,9 +51,6 @@ CommittedLooks::~CommittedLooks() {
   {
     MutexLock lock(shared_->mutex);
     const auto over = [this]() REQUIRES(shared_->mutex) { return shared_->ended; };
-    if (ONCEMQ_MUTANT("look-holds-up-the-end")) {
-      shared_->changed.wait(shared_->mutex, over);
-    }
     ended = shared_->changed.wait_for(shared_->mutex, kAtMost, over);
     if (!ended) {
       shared_->owned = std::move(client_);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "broker_error.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -79,14 +78,10 @@ Status GroupBeginning::Look(rd_kafka_t* client, const std::vector<std::string>& 
 
 bool GroupBeginning::Covers(const std::string& topic, int32_t partition) const {
   const auto size = sizes_.find(topic);
-  const bool fresh = !has_commits_ || ONCEMQ_MUTANT("start-policy-for-any-group");
-  return known_ && fresh && size != sizes_.end() && partition < size->second;
+  return known_ && !has_commits_ && size != sizes_.end() && partition < size->second;
 }
 
 bool GroupBeginning::AddedLater(const std::string& topic, int32_t partition) const {
-  if (ONCEMQ_MUTANT("growth-unsaid")) {
-    return false;
-  }
   const auto size = sizes_.find(topic);
   return known_ && size != sizes_.end() && (partition >= size->second || begun_.contains(topic));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -164,9 +163,9 @@ void MessageReader::ReadNullKey(Arrival& arrival) const {
   // Any number but 0 makes one lane of them. A key with this hash would share it: slower, not
   // wrong.
   constexpr uint64_t kLane = 1;
-  if (null_key_ == NullKey::kOneLane && !ONCEMQ_MUTANT("null-keys-apart")) {
+  if (null_key_ == NullKey::kOneLane) {
     arrival.key_hash = kLane;
-  } else if (null_key_ == NullKey::kRefuse && !ONCEMQ_MUTANT("null-key-taken")) {
+  } else if (null_key_ == NullKey::kRefuse) {
     arrival.refusal = "the message has no key";
   }
 }
@@ -212,12 +211,12 @@ void MessageReader::ReadHeaderId(rd_kafka_message_t* message, Arrival& arrival) 
 void MessageReader::TakeId(rd_kafka_message_t* message, std::string_view id, NoId if_empty,
                            Arrival& arrival) {
   std::string place;
-  const bool stands_in = missing_ == MissingId::kCoordinates && !ONCEMQ_MUTANT("no-stand-in-id");
+  const bool stands_in = missing_ == MissingId::kCoordinates;
   if (from_ == IdFrom::kCoordinates || (id.empty() && stands_in)) {
     place = CoordinateId(*message);
     id = place;
   }
-  const bool passes = missing_ == MissingId::kPass || ONCEMQ_MUTANT("missing-id-passes");
+  const bool passes = missing_ == MissingId::kPass;
   if (arrival.refusal == nullptr && id.empty() && !passes) {
     arrival.refusal = no_id_[static_cast<size_t>(if_empty)].c_str();
   } else if (arrival.refusal == nullptr && id.size() > max_bytes_) {

@@ -5,7 +5,6 @@
 
 #include "broker_error.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "wake_ring.h"
 
 namespace oncemq {
@@ -66,9 +65,6 @@ void Member::Serve(SourceEvents& events) {
   NoteLoss();
   if (!overtaken_.empty() && !revoking_) {
     FollowLog(events);
-  }
-  if (ONCEMQ_MUTANT("commit-after-early-answer")) {
-    TakeLooks(events);
   }
   for (const EventPtr& event : TakeEvents()) {
     OnEvent(event.get(), events);
@@ -136,9 +132,6 @@ void Member::OnEvent(rd_kafka_event_t* event, SourceEvents& events) {
       break;
     case RD_KAFKA_EVENT_FETCH:
       // It would be destroyed here unread, and the frontier would take the gap for a hole.
-      if (ONCEMQ_MUTANT("records-past-their-queue")) {
-        break;
-      }
       events.Failed("records have come by the common queue, past the queue of their partition");
       break;
     default:
@@ -231,7 +224,7 @@ uint32_t Member::Read(PartitionId id, uint32_t most, std::vector<Arrival>& arriv
 bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEvents& events) {
   const PartitionName& name = table_.Name(id);
   const char* const text = rd_kafka_message_errstr(message);
-  if (FetchGoesOn(message->err) || ONCEMQ_MUTANT("error-record-passed-over")) {
+  if (FetchGoesOn(message->err)) {
     Log(LogLevel::kWarn, "kafka", text,
         {{"topic", name.topic},
          {"partition", name.partition},

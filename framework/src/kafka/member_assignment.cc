@@ -8,7 +8,6 @@
 #include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "wake_ring.h"
 
@@ -73,18 +72,17 @@ std::vector<Result<Assignment>> Member::Ask(std::span<const PartitionName> names
     answers = starts_.Ask(names);
   }
   const BootTime ended = clock_.Boot();
-  resolve_at_ = ONCEMQ_MUTANT("silent-broker-asked-at-once") ? ended : AskAgainAt(began, ended);
+  resolve_at_ = AskAgainAt(began, ended);
   return answers;
 }
 
 bool Member::MayAnswerLater(PartitionId id, const Error& error) {
   if (error.code != Code::kNotFound) {
     unknown_since_.erase(id);
-    return MayPass(error) || ONCEMQ_MUTANT("denied-asked-for-ever");
+    return MayPass(error);
   }
   const BootTime now = clock_.Boot();
-  return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor ||
-         ONCEMQ_MUTANT("unknown-topic-asked-for-ever");
+  return now < unknown_since_.try_emplace(id, now).first->second + kUnknownFor;
 }
 
 // Finds out where the partitions start, and starts those whose answer is there. The others follow
@@ -175,9 +173,7 @@ void Member::PutBack(PartitionId id, const PartitionName& name, const Error& err
 // What has no start yet will get none: it would be drained by nobody.
 void Member::Refuse() {
   refusing_ = true;
-  if (!ONCEMQ_MUTANT("refusing-member-starts-more")) {
-    unresolved_.clear();
-  }
+  unresolved_.clear();
   overtaken_.clear();
 }
 
@@ -229,7 +225,7 @@ Status Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
   NoteLoss();
-  const bool lost = lost_ || (answered_early_ && !ONCEMQ_MUTANT("early-answer-is-no-loss"));
+  const bool lost = lost_ || answered_early_;
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
   revoking_ = true;
@@ -291,9 +287,7 @@ void Member::Unassign() {
   draining_.clear();
   if (cooperative_) {
     // One that it does not have makes librdkafka refuse the whole call.
-    std::erase_if(revoked_, [this](PartitionId id) {
-      return taken_out_.erase(id) > 0 && !ONCEMQ_MUTANT("taken-out-is-unassigned-again");
-    });
+    std::erase_if(revoked_, [this](PartitionId id) { return taken_out_.erase(id) > 0; });
     const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));
     LogCall("the revocation was not taken", error.get());
   } else {
@@ -306,7 +300,7 @@ void Member::Unassign() {
 // Once the group is being left no further call follows. And librdkafka's thread ends right behind
 // the last one: it throws away what was asked meanwhile, and whoever asked waits for ever.
 void Member::AwaitStopped() {
-  if (close_queue_ == nullptr || ONCEMQ_MUTANT("closing-member-asks")) {
+  if (close_queue_ == nullptr) {
     AwaitStops(client_.get());
   }
 }

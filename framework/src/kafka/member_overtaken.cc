@@ -16,7 +16,6 @@
 #include "broker_error.h"
 #include "member.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -86,7 +85,7 @@ bool Member::TakeOut() {
 // Whether librdkafka would assign the partition anew. Otherwise it refuses the call and goes on
 // where it was, and commits would count all records before that place as handled.
 bool Member::IsOut(PartitionId id) const {
-  return !cooperative_ || taken_out_.contains(id) || ONCEMQ_MUTANT("anew-though-not-taken-out");
+  return !cooperative_ || taken_out_.contains(id);
 }
 
 // Blocks as long as a broker is silent.
@@ -140,11 +139,9 @@ void Member::GoOnThere(PartitionId id, const LogBounds& log, SourceEvents& event
   Reader& reader = readers_.at(id);
   reader.unexplained = reader.broken_at == reader.next ? reader.unexplained + 1 : 1;
   reader.broken_at = reader.next;
-  const bool cut = log.end < reader.next ||
-                   (reader.next != reader.begun && !ONCEMQ_MUTANT("regrown-log-goes-on"));
-  const bool often =
-      reader.unexplained > kMostUnexplained || ONCEMQ_MUTANT("late-range-error-stops");
-  if ((cut || often) && !ONCEMQ_MUTANT("any-range-error-goes-on")) {
+  const bool cut = log.end < reader.next || reader.next != reader.begun;
+  const bool often = reader.unexplained > kMostUnexplained;
+  if (cut || often) {
     StopOvertaken(id, overtaken_.at(id).why, events);
     return;
   }

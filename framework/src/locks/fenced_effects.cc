@@ -2,7 +2,6 @@
 #include "oncemq/framework/fenced_effects.h"
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -32,24 +31,22 @@ Result<std::optional<FencedEffects>> FencedEffects::Begin(Effects& effects, cons
   }
   const std::string row = std::string(kRowsOfFences) + std::string(lease.name());
   const std::string mine = TextOf(lease.fence());
-  const auto found =
-      ONCEMQ_MUTANT("effects-fence-not-watched") ? effects.Get(row) : effects.Watch(row);
+  const auto found = effects.Watch(row);
   if (!found) {
     return found.error();
   }
   const std::string last = found->value_or("");
-  if (last.substr(0, kTextOfFence) > mine && !ONCEMQ_MUTANT("effects-fence-lets-all-in")) {
+  if (last.substr(0, kTextOfFence) > mine) {
     return std::optional<FencedEffects>();
   }
-  const std::string count = ONCEMQ_MUTANT("effects-fence-not-counted") ? "" : CountBehind(last);
-  if (const Status put = effects.Put(row, mine + count); !put) {
+  if (const Status put = effects.Put(row, mine + CountBehind(last)); !put) {
     return put.error();
   }
   return std::optional(FencedEffects(effects, lease));
 }
 
 Status FencedEffects::May(std::string_view key) const {
-  if (key.starts_with(kRowsOfFences) && !ONCEMQ_MUTANT("effects-fence-can-be-written")) {
+  if (key.starts_with(kRowsOfFences)) {
     return Error{Code::kInvalid, Effect::kNone, "rows with such keys remember fences"};
   }
   if (!lease_->StillMine()) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/framework/handler.h"
 
 namespace oncemq {
@@ -42,7 +41,7 @@ void MessageLocks::Prepare(AcquireOptions& how, std::string& what) const {
 
 // Behind the grant: what was known when it was asked for may be long ago.
 bool MessageLocks::Follow(Lease& lease, const Clock& clock) {
-  if (source_->kind != LockSource::Kind::kAssignment || ONCEMQ_MUTANT("elided-lease-without-end")) {
+  if (source_->kind != LockSource::Kind::kAssignment) {
     return true;
   }
   MutexLock lock(mutex_);
@@ -70,17 +69,14 @@ void MessageLocks::Release() {
     MutexLock lock(mutex_);
     elided_.clear();
   }
-  if (!ONCEMQ_MUTANT("names-of-a-handler-one-by-one")) {
-    ReleaseAll({std::make_move_iterator(leases_.begin()), std::make_move_iterator(leases_.end())});
-  }
+  ReleaseAll({std::make_move_iterator(leases_.begin()), std::make_move_iterator(leases_.end())});
   leases_.clear();
 }
 
 Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions how) {
   for (const Lease& lease : leases_) {
     if (lease.name() == name && lease.StillMine()) {
-      const bool enough = lease.mode() == how.mode || lease.mode() == LockMode::kExclusive ||
-                          ONCEMQ_MUTANT("shared-lease-taken-for-exclusive");
+      const bool enough = lease.mode() == how.mode || lease.mode() == LockMode::kExclusive;
       return enough ? Result<const Lease*>(&lease)
                     : Invalid(
                           "this handler has the name in another mode: two that wait for each "

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/framework/run_machine.h"
 
 namespace oncemq {
 namespace {
 
 bool OtherPayload(const RunItem& one, const RunItem& other) {
-  return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint &&
-         !ONCEMQ_MUTANT("copy-with-other-payload-follows");
+  return one.fingerprint != 0 && other.fingerprint != 0 && one.fingerprint != other.fingerprint;
 }
 
 // Doubled per attempt, up to the bound; compared by division, which cannot overflow.
@@ -43,11 +41,11 @@ RunMachine::Part RunMachine::Plan(size_t i) {
     case Stage::kRecorded:
       progress_[i].claimed = true;
       progress_[i].entry = item.entry;
-      return ONCEMQ_MUTANT("recorded-is-appended-again") ? Part::kJournal : Part::kPark;
+      return Part::kPark;
     case Stage::kReleasing:
       return Part::kRelease;
     case Stage::kCarried:
-      if (policy_.window && !item.id.empty() && !ONCEMQ_MUTANT("map-skip-without-marker")) {
+      if (policy_.window && !item.id.empty()) {
         return Part::kRestore;
       }
       Settle(i, Fate::kRestored);
@@ -78,17 +76,13 @@ RunMachine::Part RunMachine::Plan(size_t i) {
 // time: the id must not age before its last copy (rule 26).
 bool RunMachine::FollowsEarlier(size_t i) {
   for (size_t j = i; j-- > 0 && items_[j].lane == items_[i].lane;) {
-    const bool carried =
-        (items_[j].stage == Stage::kCarried && !ONCEMQ_MUTANT("copy-follows-carried")) ||
-        (items_[j].stage == Stage::kNotDone && !ONCEMQ_MUTANT("copy-follows-refused"));
-    const bool same_id = items_[j].id == items_[i].id || ONCEMQ_MUTANT("hash-makes-a-copy");
+    const bool carried = items_[j].stage == Stage::kCarried || items_[j].stage == Stage::kNotDone;
+    const bool same_id = items_[j].id == items_[i].id;
     if (!carried && same_id && !OtherPayload(items_[j], items_[i])) {
       const size_t original = progress_[j].part == Part::kCopy ? progress_[j].original : j;
       progress_[i].original = static_cast<uint32_t>(original);
-      if (!ONCEMQ_MUTANT("copy-unknown-to-window")) {
-        LogTime& until = items_[original].copies_until;
-        until = std::max(until, items_[i].time);
-      }
+      LogTime& until = items_[original].copies_until;
+      until = std::max(until, items_[i].time);
       return true;
     }
   }
@@ -112,7 +106,7 @@ void RunMachine::JudgeLane(size_t begin, size_t end) {
       const Fate fate = settlements_[i].fate;
       goes_on = fate == Fate::kRestored || fate == Fate::kSuppressed || fate == Fate::kRejected;
     }
-    if (!goes_on && !ONCEMQ_MUTANT("claims-kept-behind-wait")) {
+    if (!goes_on) {
       WithdrawFrom(i + 1, end);
       return;
     }
@@ -129,28 +123,16 @@ bool RunMachine::Judge(size_t i) {
       progress_[i].uncertain = answer.uncertain;
       return true;
     case Answer::kDuplicate:
-      if (ONCEMQ_MUTANT("duplicate-runs")) {
-        progress_[i].part = Part::kRun;
-        return true;
-      }
       Settle(i, Fate::kSuppressed);
       settlements_[i].same_delivery = answer.same_delivery;
       settlements_[i].text = answer.result;
       return true;
     case Answer::kAttached:
-      if (ONCEMQ_MUTANT("attached-runs")) {
-        progress_[i].part = Part::kRun;
-        return true;
-      }
       // Until messages can be parked, a parked marker stands for a refusal in the journal.
       Settle(i, Fate::kRejected);
       settlements_[i].attached = true;
       return true;
     case Answer::kInFlight:
-      if (ONCEMQ_MUTANT("in-flight-runs")) {
-        progress_[i].part = Part::kRun;
-        return true;
-      }
       Settle(i, Fate::kWait, std::max(answer.wait, policy_.store_retry));
       return false;
     case Answer::kConflict:
@@ -196,8 +178,8 @@ void RunMachine::WithdrawFrom(size_t begin, size_t end) {
 // Its handler is through, and no marker will ever say so. What a marker can't tell is on record
 // before the frontier passes it, where there is a record (rule 4).
 void RunMachine::Pass(size_t i) {
-  settlements_[i].unprotected = !ONCEMQ_MUTANT("passed-not-counted");
-  if (policy_.reject == RejectPolicy::kJournal && !ONCEMQ_MUTANT("passed-not-on-record")) {
+  settlements_[i].unprotected = true;
+  if (policy_.reject == RejectPolicy::kJournal) {
     settlements_[i].text = "it has no id";
     progress_[i].part = Part::kPassed;
   } else {
@@ -267,7 +249,7 @@ void RunMachine::SetAside(size_t i) {
 // Decides the settlement and has the claim released; a waiting message holds none (rule 17).
 void RunMachine::GiveUpClaim(size_t i, Fate fate, microseconds wait) {
   Settle(i, fate, wait);
-  progress_[i].part = ONCEMQ_MUTANT("claims-not-released") ? Part::kSettled : Part::kUndo;
+  progress_[i].part = Part::kUndo;
 }
 
 void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
@@ -285,7 +267,7 @@ void RunMachine::Settle(size_t i, Fate fate, microseconds wait) {
 // to be released, or the message would wait behind itself (rule 17).
 void RunMachine::SettleFenced(size_t i, Fate fate) {
   Settle(i, fate);
-  if (items_[i].stage == Stage::kClaiming && !ONCEMQ_MUTANT("fenced-claim-forgotten")) {
+  if (items_[i].stage == Stage::kClaiming) {
     settlements_[i].stage = Stage::kReleasing;
     settlements_[i].token = items_[i].token;
   }
@@ -296,10 +278,7 @@ void RunMachine::SettleFenced(size_t i, Fate fate) {
 void RunMachine::Unanswered(size_t i, Stage stage) {
   Settle(i, Fate::kPending, policy_.store_retry);
   // The window will not tell it again: the claim's doubt has to live on in the delivery.
-  settlements_[i].touched |= progress_[i].uncertain && !ONCEMQ_MUTANT("doubt-lost-with-reply");
-  if (stage == Stage::kClaiming && ONCEMQ_MUTANT("unanswered-claim-forgotten")) {
-    return;
-  }
+  settlements_[i].touched |= progress_[i].uncertain;
   settlements_[i].stage = stage;
   settlements_[i].entry = progress_[i].entry;
   const bool never_claimed = stage == Stage::kRejecting && !progress_[i].claimed;

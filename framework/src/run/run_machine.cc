@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -43,7 +42,7 @@ void RunMachine::CollectReleases(Part part) {
     if (progress_[i].part == part) {
       // A release that is repeated is as uncertain as the first one was.
       const bool touched = part == Part::kRelease
-                               ? items_[i].touched && !ONCEMQ_MUTANT("repeated-release-is-plain")
+                               ? items_[i].touched
                                : settlements_[i].touched && settlements_[i].handled;
       const bool uncertain = touched && policy_.level == Level::kOpaque;
       const bool failed = part == Part::kRelease ? touched : progress_[i].failed;
@@ -65,10 +64,8 @@ void RunMachine::Released(const Status& status) {
         Unanswered(i, Stage::kReleasing);
       } else {
         // The settlement stands; only the release has to be repeated before the next claim.
-        if (!ONCEMQ_MUTANT("unanswered-release-forgotten")) {
-          settlements_[i].stage = Stage::kReleasing;
-          settlements_[i].token = items_[i].token;
-        }
+        settlements_[i].stage = Stage::kReleasing;
+        settlements_[i].token = items_[i].token;
         progress_[i].part = Part::kSettled;
         progress_[i].claimed = false;  // perhaps; a renewal would only be told that it is gone
       }
@@ -76,9 +73,7 @@ void RunMachine::Released(const Status& status) {
     }
     progress_[i].claimed = false;
     if (part == Part::kRelease) {
-      if (!ONCEMQ_MUTANT("token-reused")) {
-        items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
-      }
+      items_[i].token = tokens_.Next();  // a token is never used for a second grant (rule 53)
       progress_[i].part = Part::kClaim;
     } else {
       progress_[i].part = Part::kSettled;
@@ -121,7 +116,7 @@ void RunMachine::Restored(const Status& status) {
       Settle(i, Fate::kRestored);
       continue;
     }
-    const bool fenced = change == Change::kFenced && !ONCEMQ_MUTANT("fenced-restore-waits");
+    const bool fenced = change == Change::kFenced;
     // Another's claim ends in time; a lost ownership has to be raised again.
     fenced ? Settle(i, Fate::kOwnLost) : Settle(i, Fate::kWait, policy_.store_retry);
     settlements_[i].stage = Stage::kCarried;
@@ -134,14 +129,12 @@ void RunMachine::ClaimAll() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kClaim) {
       progress_[i].request = static_cast<uint32_t>(claims_.size());
-      const uint32_t fingerprint =
-          ONCEMQ_MUTANT("fingerprint-not-claimed") ? 0 : items_[i].fingerprint;
       ClaimRequest& claim = claims_.emplace_back();
       claim.id = items_[i].id;
       claim.token = items_[i].token;
       claim.at = items_[i].at;
       claim.own = items_[i].own;
-      claim.fingerprint = fingerprint;
+      claim.fingerprint = items_[i].fingerprint;
       claim.time = items_[i].time;
       claim.first = items_[i].first;
       claim.copies_until = items_[i].copies_until;
@@ -154,12 +147,7 @@ void RunMachine::ClaimAll() {
 }
 
 void RunMachine::Claimed(const Status& status) {
-  const bool granted = ONCEMQ_MUTANT("error-is-granted");
-  if (!status && (granted || ONCEMQ_MUTANT("error-is-duplicate"))) {
-    for (size_t i = 0; i < claims_.size(); i++) {
-      answers_[i].answer = granted ? Answer::kGranted : Answer::kDuplicate;
-    }
-  } else if (!status) {
+  if (!status) {
     for (size_t i = 0; i < items_.size(); i++) {
       if (progress_[i].part == Part::kClaim) {
         Unanswered(i, Stage::kClaiming);
@@ -192,9 +180,6 @@ void RunMachine::RecordDoubts() {
 
 void RunMachine::Recorded(const Status& status) {
   step_ = RunStep::kHandle;
-  if (ONCEMQ_MUTANT("unrecorded-call-is-made")) {
-    return;
-  }
   for (size_t i = 0; i < items_.size() && !status; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {
       progress_[i].claimed ? GiveUpClaim(i, Fate::kPending, policy_.store_retry)
@@ -207,20 +192,19 @@ void RunMachine::Recorded(const Status& status) {
 // A window may forget a claim that was released; the delivery remembers its own calls. The window
 // knows of earlier owners. The higher count is right, and either may have doubts.
 uint32_t RunMachine::AttemptOf(size_t i) const {
-  const uint32_t own = ONCEMQ_MUTANT("own-attempts-forgotten") ? 1 : items_[i].attempt + 1;
+  const uint32_t own = items_[i].attempt + 1;
   return std::max(progress_[i].attempt, own);
 }
 
 bool RunMachine::IsUncertain(size_t i) const {
-  const bool touched = items_[i].touched && !ONCEMQ_MUTANT("own-doubt-not-told");
-  return progress_[i].uncertain || touched;
+  return progress_[i].uncertain || items_[i].touched;
 }
 
 const Grant* RunMachine::Next(BootTime now) {
   while (at_ < items_.size() && progress_[at_].part != Part::kRun) {
     at_++;
   }
-  if (at_ < items_.size() && now >= safe_until_ && !ONCEMQ_MUTANT("no-safe-until")) {
+  if (at_ < items_.size() && now >= safe_until_) {
     StopHandling();
   }
   if (at_ == items_.size()) {
@@ -258,7 +242,7 @@ bool RunMachine::Handled(Outcome&& outcome) {
       Pass(i);
     } else if (policy_.window) {
       progress_[i].part = Part::kComplete;
-      kept = done->result.size() <= policy_.max_result_bytes || ONCEMQ_MUTANT("long-result-sent");
+      kept = done->result.size() <= policy_.max_result_bytes;
       if (kept) {
         settlements_[i].text = std::move(done->result);
       } else {
@@ -269,7 +253,7 @@ bool RunMachine::Handled(Outcome&& outcome) {
     }
   } else if (const auto* retry = std::get_if<Retry>(&outcome)) {
     Failed(i, *retry);
-    goes_on = ONCEMQ_MUTANT("followers-go-on");
+    goes_on = false;
   } else {
     goes_on = Refuse(i, std::move(std::get<Reject>(outcome).why));
   }
@@ -283,10 +267,10 @@ void RunMachine::SettleOthers(std::vector<Settlement>& settled) {
   ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "a handler is being called");
   const size_t kept = at_;
   // At the level atomic its effects stand on those of the messages before it, which go now.
-  spoiled_ = Atomic() && !ONCEMQ_MUTANT("spoiled-effects-kept") &&
-             std::any_of(progress_.begin(), progress_.end(), [](const Progress& progress) {
-               return progress.part == Part::kComplete || progress.part == Part::kJournal;
-             });
+  spoiled_ =
+      Atomic() && std::any_of(progress_.begin(), progress_.end(), [](const Progress& progress) {
+        return progress.part == Part::kComplete || progress.part == Part::kJournal;
+      });
   for (size_t i = 0; i < items_.size(); i++) {
     if (i != kept) {
       SetAside(i);
@@ -327,7 +311,7 @@ void RunMachine::FollowOriginals() {
         settlements_[i].attached = true;
         break;
       default:
-        Settle(i, ONCEMQ_MUTANT("copy-follows-blindly") ? Fate::kSuppressed : Fate::kWithdrawn);
+        Settle(i, Fate::kWithdrawn);
         break;
     }
   }
@@ -337,7 +321,7 @@ void RunMachine::FollowOriginals() {
 std::vector<RenewRequest> RunMachine::ClaimsToRenew() const {
   std::vector<RenewRequest> held;
   for (size_t i = 0; i < items_.size(); i++) {
-    if (progress_[i].claimed && !ONCEMQ_MUTANT("claims-not-renewed")) {
+    if (progress_[i].claimed) {
       held.push_back({items_[i].id, items_[i].token, items_[i].at});
     }
   }

@@ -2,7 +2,6 @@
 // The steps that put on record what came of a message: completion, journal, park.
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/framework/run_machine.h"
 
 namespace oncemq {
@@ -44,7 +43,7 @@ void RunMachine::Completed(const Status& status) {
     return CompleteNext(alone_ + 1);
   }
   // One request that the window does not take must not keep the others from their markers.
-  if (invalid && !ONCEMQ_MUTANT("bad-completion-infects")) {
+  if (invalid) {
     singly_ = true;
     return CompleteNext(0);
   }
@@ -70,7 +69,7 @@ void RunMachine::CompletedTogether(const Status& status) {
     }
     if (status && changes_[progress_[i].request] == Change::kMade) {
       Settle(i, Fate::kApplied);
-    } else if (invalid && (items_[i].alone || ONCEMQ_MUTANT("bad-effect-infects"))) {
+    } else if (invalid && items_[i].alone) {
       settlements_[i].text = status.error().message;
       GiveUpClaim(i, Fate::kStop);
     } else if (invalid) {
@@ -88,7 +87,7 @@ void RunMachine::CompletedTogether(const Status& status) {
 bool RunMachine::WasRefused(size_t i) const {
   return (progress_[i].part == Part::kJournal && progress_[i].claimed) ||
          (progress_[i].part == Part::kUndo && settlements_[i].fate == Fate::kStop &&
-          settlements_[i].handled && !ONCEMQ_MUTANT("stop-rests-on-lost-effects"));
+          settlements_[i].handled);
 }
 
 // What the handler wrote is gone with its run. The claim may be: it is released before the next.
@@ -111,9 +110,9 @@ void RunMachine::CompleteNext(size_t from) {
 }
 
 void RunMachine::CompletedOne(size_t i, const Status& status, Change change) {
-  if (!status && !ONCEMQ_MUTANT("completion-error-is-done")) {
+  if (!status) {
     Unanswered(i, Stage::kApplied);
-  } else if (change == Change::kMade || ONCEMQ_MUTANT("fenced-counts-as-done")) {
+  } else if (change == Change::kMade) {
     Settle(i, Fate::kApplied);
   } else {
     settlements_[i].touched = true;
@@ -147,7 +146,7 @@ void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
     if (progress_[i].part != Part::kJournal && !passed) {
       continue;
     }
-    if (!status && !ONCEMQ_MUTANT("journal-not-awaited")) {
+    if (!status) {
       Unanswered(i, passed ? Stage::kApplied : Stage::kRejecting);
     } else if (progress_[i].claimed) {
       progress_[i].part = Part::kPark;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -125,7 +124,7 @@ void CatchUp::Take(PartitionId partition, Own own, std::vector<Arrival>& arrival
   } else if (last) {
     Finish(progress, now);
   }
-  if (!progress.pending.empty() && !ONCEMQ_MUTANT("catch-up-lets-pass")) {
+  if (!progress.pending.empty()) {
     progress.behind.swap(arrivals);
     arrivals.clear();
   }
@@ -138,10 +137,8 @@ void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void
     if (!arrival.id.empty()) {
       // With refusals in its range there is no catch-up. So the first copy of an id is the one that
       // ran, and the window takes the first.
-      const uint32_t fingerprint =
-          ONCEMQ_MUTANT("catch-up-without-fingerprint") ? 0 : arrival.fingerprint;
       const Coordinates at{progress.source, progress.partition, arrival.offset};
-      requests_.push_back({arrival.id, at, own, arrival.time, fingerprint});
+      requests_.push_back({arrival.id, at, own, arrival.time, arrival.fingerprint});
     }
   }
   changes_.assign(requests_.size(), Change::kMade);
@@ -157,10 +154,7 @@ void CatchUp::Put(PartitionId partition, Own own, BootTime now, std::vector<void
     desk_->Add(std::move(job));
     return;
   }
-  Take(progress,
-       ONCEMQ_MUTANT("catch-up-forgets")
-           ? Status()
-           : errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
+  Take(progress, errors_.Window("restore", requests_.size(), window_->Restore(requests_, changes_)),
        now, released);
 }
 
@@ -208,7 +202,7 @@ size_t CatchUp::KeepRefused(Progress& progress, std::vector<void*>& released) {
   size_t request = 0;
   for (const Arrival& arrival : progress.pending) {
     const bool sent = !arrival.id.empty();
-    if (sent && changes_[request++] != Change::kMade && !ONCEMQ_MUTANT("catch-up-fenced-is-made")) {
+    if (sent && changes_[request++] != Change::kMade) {
       progress.pending[kept++] = arrival;
     } else {
       released.push_back(arrival.message);
@@ -244,7 +238,7 @@ void CatchUp::Gap(PartitionId partition, int64_t from, int64_t to, BootTime now)
       "records below the start went from the log while they were read: the window stays incomplete "
       "there, copies of their ids will run again",
       {{"partition", progress.partition}, {"from", from}, {"to", to}});
-  progress.gap = !ONCEMQ_MUTANT("catch-up-gap-not-noted");
+  progress.gap = true;
   progress.busy = to < progress.start;
   if (!progress.busy && progress.pending.empty()) {
     Finish(progress, now);
@@ -259,8 +253,7 @@ void CatchUp::NoteBegin(Progress& progress, BootTime now) {
 }
 
 bool CatchUp::Overdue(PartitionId partition, BootTime now, milliseconds most) const {
-  if (most == milliseconds(0) || partition >= partitions_.size() ||
-      ONCEMQ_MUTANT("catch-up-without-end")) {
+  if (most == milliseconds(0) || partition >= partitions_.size()) {
     return false;
   }
   const Progress& progress = partitions_[partition];
@@ -284,9 +277,7 @@ void CatchUp::Finish(Progress& progress, BootTime now) {
 }
 
 int64_t CatchUp::KnownTo(PartitionId partition, int64_t offset) const {
-  return Busy(partition) && !ONCEMQ_MUTANT("reading-is-complete")
-             ? std::min(partitions_[partition].to, offset)
-             : offset;
+  return Busy(partition) ? std::min(partitions_[partition].to, offset) : offset;
 }
 
 int64_t CatchUp::KnownUpTo(PartitionId partition, int64_t frontier) const {

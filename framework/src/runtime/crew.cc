@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -107,7 +106,7 @@ void Crew::Work(Shared& shared) {
     bool superfluous = false;
     {
       MutexLock lock(shared.mutex);
-      superfluous = job->stood_in && !ONCEMQ_MUTANT("replaced-worker-stays");
+      superfluous = job->stood_in;
       shared.stood_in -= superfluous ? 1 : 0;
       shared.back.push_back(std::move(job));
     }

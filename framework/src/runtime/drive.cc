@@ -7,7 +7,6 @@
 
 #include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -87,8 +86,7 @@ bool OpenEffects(Job& job, const RunItem& item, const DriveTools& tools) {
 // An answer that was found under a lease that is lost stands for nothing.
 Outcome CallUnderLocks(Job& job, const Handler& handler, const Message& message, Context& context) {
   Outcome outcome = CallHandler(handler, message, context);
-  if (job.locks.any() && !job.locks.AllMine() && !ONCEMQ_MUTANT("done-under-a-lost-lease"))
-      [[unlikely]] {
+  if (job.locks.any() && !job.locks.AllMine()) [[unlikely]] {
     Log(LogLevel::kWarn, "handler", "a lease of the handler was lost; the message is retried",
         {{"topic", message.topic()},
          {"partition", message.partition()},
@@ -125,7 +123,7 @@ void GiveNamesBack(Job& job, bool done) {
   if (!job.locks.any()) {
     return;
   }
-  if (done && job.machine.Atomic() && !ONCEMQ_MUTANT("names-free-before-the-write")) {
+  if (done && job.machine.Atomic()) {
     job.machine.StopHandling();
   } else {
     job.locks.Release();
@@ -207,7 +205,7 @@ Status Complete(Job& job, const DriveTools& tools) {
   if (!job.machine.Atomic()) {
     return tools.window->Complete(requests, changes);
   }
-  if (!job.locks.AllMine() && !ONCEMQ_MUTANT("written-under-a-lost-lease")) [[unlikely]] {
+  if (!job.locks.AllMine()) [[unlikely]] {
     Log(LogLevel::kWarn, "handler",
         "a lease was lost before the effects under it were written; the messages are retried",
         {{"partition", job.partition}, {"messages", requests.size()}});

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
@@ -136,9 +135,6 @@ void Keeper::AskForRenewals() {
 }
 
 void Keeper::RenewOwed(std::vector<HeldClaim> claims) {
-  if (ONCEMQ_MUTANT("owed-claims-not-renewed")) {
-    return;
-  }
   if (claims.empty() || !renewer_) {
     return;
   }
@@ -167,12 +163,6 @@ void Keeper::RunRenewals() {
       }
       renewals.swap(renewals_);
     }
-    if (ONCEMQ_MUTANT("renewals-one-by-one")) {
-      for (const Renewal& renewal : renewals) {
-        Renew({&renewal, 1});
-      }
-      continue;
-    }
     Renew(renewals);
   }
 }
@@ -188,8 +178,7 @@ void Keeper::Renew(std::span<const Renewal> renewals) {
 // and a half that fails is split again if the other one did not: an outage costs two calls more,
 // one such row among 16 runs eight. Locked rows in both halves pass for an outage.
 void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
-  const size_t enough = ONCEMQ_MUTANT("one-loss-stops-all-runs") ? renewals.size() : 1;
-  if (renewals.size() <= enough) {
+  if (renewals.size() <= 1) {
     return NotRenewed(renewals, why);
   }
   if (!IsOutage(why)) {
@@ -237,8 +226,7 @@ Status Keeper::Ask(std::span<const Renewal> renewals) {
 
 // Also told to stop where the store has lost its claims, which may belong to somebody else soon.
 void Keeper::NotRenewed(std::span<const Renewal> renewals, const Error& why) {
-  const bool lost =
-      why.code == Code::kRegressed && !ONCEMQ_MUTANT("regressed-renewal-is-tried-again");
+  const bool lost = why.code == Code::kRegressed;
   for (const Renewal& renewal : renewals) {
     if (renewal.job && lost) {
       TellStop(*renewal.job, renewal.stop);

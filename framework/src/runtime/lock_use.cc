@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/locks/memory_locks.h"
 
 namespace oncemq {
@@ -25,9 +24,8 @@ Result<OpenedLocks> OpenLocks(LockUse use, const std::optional<Level>& level) {
         "locks can be elided only if whoever takes a name does so in one partition: say "
         "names_partition_owned");
   }
-  const bool checked = level == Level::kAtomic ||
-                       (level == Level::kGuarded && use.effects_check_fences) ||
-                       ONCEMQ_MUTANT("elided-for-anybody");
+  const bool checked =
+      level == Level::kAtomic || (level == Level::kGuarded && use.effects_check_fences);
   if (!checked) {
     return refuse(
         "locks can be elided only if effects are checked: at the level atomic, or at guarded with "

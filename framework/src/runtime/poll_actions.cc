@@ -6,7 +6,6 @@
 
 #include "longest_reason.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "poll_loop.h"
 
 namespace oncemq {
@@ -41,7 +40,7 @@ void PollLoop::Do(RaiseOwnAction& action) {
   Owned& owned = owned_[id];
   if (by_desk_) {
     // A second one would refuse the ownership that the first one has issued.
-    if (owned.raising != action.epoch || ONCEMQ_MUTANT("own-is-asked-for-twice")) {
+    if (owned.raising != action.epoch) {
       owned.raising = action.epoch;
       desk_->Add(WindowDesk::RaiseOwn{
           .action = action, .source = owned.source, .partition = owned.partition});
@@ -91,8 +90,7 @@ void PollLoop::Answer(WindowDesk::Restore& job) {
 // answers nothing more to this assignment.
 void PollLoop::Answered(PartitionId partition, const std::optional<Error>& failure) {
   owned_[partition].failed = failure ? failure->message : "";
-  if (failure && failure->code == Code::kCorrupt && Owns(partition) &&
-      !ONCEMQ_MUTANT("damage-is-asked-again")) {
+  if (failure && failure->code == Code::kCorrupt && Owns(partition)) {
     core_.Halt(partition, failure->message);
   }
   if (failure && failure->code == Code::kRegressed) {
@@ -133,7 +131,7 @@ void PollLoop::Do(GiveBackAction& action) {
     return;
   }
   const bool runs_on = InUse(action.partition);
-  if (runs_on && !ONCEMQ_MUTANT("given-back-under-a-handler")) {
+  if (runs_on) {
     StopRunsOf(action.partition, now_);  // another member may own it at once
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
@@ -149,10 +147,9 @@ void PollLoop::Do(GiveBackAction& action) {
   // been, and have got no answer.
   const Owned& owned = owned_[action.partition];
   const bool unsent = Unsend(action.partition) || owned.waits_for_disk;
-  const bool in_doubt = action.leave_group && (!unsent || owned.unknown ||
-                                               ONCEMQ_MUTANT("stalled-disk-leaves-the-group"));
+  const bool in_doubt = action.leave_group && (!unsent || owned.unknown);
   owned_[action.partition].in_doubt = in_doubt;
-  if (!in_doubt || ONCEMQ_MUTANT("give-back-in-doubt")) {
+  if (!in_doubt) {
     source_->GiveBack(action.partition);
   }
   if (in_doubt && !rejoining_) {
@@ -171,7 +168,7 @@ void PollLoop::Do(GiveBackAction& action) {
 // (rule 13).
 void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
   const WindowCapabilities& can = parts_.window->capabilities();
-  if (runs_on && can.level == Level::kOpaque && !ONCEMQ_MUTANT("opaque-store-handed-on")) {
+  if (runs_on && can.level == Level::kOpaque) {
     stores_->CloseLater(partition, now_ + can.times.handler_timeout);
   } else {
     stores_->Close(partition);
@@ -373,7 +370,7 @@ void PollLoop::LetGo(PartitionId partition) {
   if (stores_) {
     stores_->CloseLater(partition, HandlersMayActUntil());
   }
-  core_.Lost(partition, now_);
+  core_.Lost(partition);
 }
 
 BootTime PollLoop::HandlersMayActUntil() const {
@@ -414,8 +411,7 @@ void PollLoop::LookAfterSlowRuns() {
   if (stores_) {
     // What is open of a lost partition runs, or is finished and owes its marker.
     stores_->CloseDue(now_, [this](PartitionId partition) {
-      return InUse(partition) || (core_.Status(partition).counts.open > 0 &&
-                                  !ONCEMQ_MUTANT("store-closed-on-owed-marker"));
+      return InUse(partition) || core_.Status(partition).counts.open > 0;
     });
   }
 }
@@ -518,10 +514,7 @@ bool PollLoop::Finished(PartitionId partition) const {
     return true;
   }
   const PartitionStatus status = core_.Status(partition);
-  if (ONCEMQ_MUTANT("handed-back-is-finished")) {
-    return status.counts.open == 0;
-  }
-  if (status.phase == PartitionPhase::kStopped && !ONCEMQ_MUTANT("stopped-is-finished")) {
+  if (status.phase == PartitionPhase::kStopped) {
     return false;
   }
   return status.frontier >= status.next_offset && !(catch_up_ && catch_up_->Busy(partition));
@@ -529,7 +522,7 @@ bool PollLoop::Finished(PartitionId partition) const {
 
 // Made later, it would refuse the next owner.
 void PollLoop::ForgetRaise(PartitionId partition) {
-  if (by_desk_ && !ONCEMQ_MUTANT("own-raised-after-the-end")) {
+  if (by_desk_) {
     desk_->ForgetRaise(partition);
   }
 }

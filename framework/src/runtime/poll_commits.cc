@@ -3,7 +3,6 @@
 // be, it is sent, and answered (rule 27).
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "poll_loop.h"
 
 namespace oncemq {
@@ -25,7 +24,7 @@ void PollLoop::SendCommits() {
       if (announcement) {
         announcement->own = core_.Status(commit.partition).own;
         const std::optional<Lack>& lack = owned_[commit.partition].lack;
-        announcement->whole = !lack || lack->until || ONCEMQ_MUTANT("lacking-window-is-whole");
+        announcement->whole = !lack || lack->until;
         owned_[commit.partition].waits_for_disk = true;
         owned_[commit.partition].disk_since = now_;
         owned_[commit.partition].announcing++;
@@ -80,8 +79,7 @@ void PollLoop::Answer(WindowDesk::Announce& job) {
 // A commit from the same batch of actions as the give-back: its store is closed, so that it could
 // not be announced any more. True: there was one.
 bool PollLoop::Unsend(PartitionId partition) {
-  return !ONCEMQ_MUTANT("unannounced-commit-sent") &&
-         std::erase_if(commits_, [partition](const CommitAction& commit) {
+  return std::erase_if(commits_, [partition](const CommitAction& commit) {
            return commit.partition == partition;
          }) > 0;
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -325,10 +324,9 @@ bool PollLoop::SettleReturned() {
 // asked for in vain. Whether their effects count is then for the next owner to find out.
 void PollLoop::GiveUpLostMarkers(Job& job) const {
   const bool lost = job.failed && job.failed->code == Code::kRegressed;
-  const bool open = Owns(job.partition) || (stores_ && stores_->IsOpen(job.partition) &&
-                                            (!stopping_ || ONCEMQ_MUTANT("stop-awaits-a-loss")) &&
-                                            !ONCEMQ_MUTANT("lost-marker-given-up-at-once"));
-  if (!lost || open || ONCEMQ_MUTANT("lost-marker-owed-for-ever")) {
+  const bool open =
+      Owns(job.partition) || (stores_ && stores_->IsOpen(job.partition) && !stopping_);
+  if (!lost || open) {
     return;
   }
   for (Settlement& settlement : job.machine.settlements()) {

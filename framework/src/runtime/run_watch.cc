@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_watch.h"
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 void RunWatch::Reset(bool on_poll_thread, BootTime stop_at) {
@@ -53,9 +51,6 @@ RunWatch::Ended RunWatch::EndHandling() {
 
 void RunWatch::BeginCompleting(RunMachine& machine) {
   MutexLock lock(mutex_);
-  if (ONCEMQ_MUTANT("slow-completion-not-renewed")) {
-    return;
-  }
   phase_ = Phase::kCompleting;
   machine_ = &machine;
 }
@@ -74,9 +69,7 @@ bool RunWatch::TellStop(const std::stop_source& source) {
   StopHandling();
   stop_told_ = true;
   // Perhaps it is somebody else's by now.
-  if (!ONCEMQ_MUTANT("elided-lease-outlives-its-claim")) {
-    EndNamesAt(BootTime::min());
-  }
+  EndNamesAt(BootTime::min());
   return true;
 }
 
@@ -90,7 +83,7 @@ void RunWatch::NotTold(const std::stop_source& source) {
 void RunWatch::SetStopAt(BootTime stop_at) {
   MutexLock lock(mutex_);
   stop_at_ = stop_at;
-  if (!stop_told_ && !ONCEMQ_MUTANT("elided-lease-by-a-snapshot")) {
+  if (!stop_told_) {
     EndNamesAt(stop_at);
   }
 }
@@ -164,7 +157,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
   Look look;
   MutexLock lock(mutex_);
   const bool handling = phase_ == Phase::kHandling;
-  look.under_way = handling || (under_way_ && !ONCEMQ_MUTANT("slow-claim-unwatched"));
+  look.under_way = handling || under_way_;
   if (!handling && phase_ != Phase::kCompleting) {
     return look;
   }
@@ -185,7 +178,7 @@ RunWatch::Look RunWatch::Tick(BootTime now, microseconds renew_every) {
 
 void RunWatch::NotRenewed(microseconds sooner) {
   MutexLock lock(mutex_);
-  renewed_ -= ONCEMQ_MUTANT("failed-renewal-waits-its-turn") ? microseconds(0) : sooner;
+  renewed_ -= sooner;
 }
 
 }  // namespace oncemq

@@ -4,16 +4,14 @@
 #include <string>
 
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
 uint64_t ScopeOf(const ScopeNames& names) {
-  const std::string_view group = ONCEMQ_MUTANT("scope-without-group") ? "" : names.group;
   std::string text;
-  for (const std::string_view name : {names.app, names.name_space, group, names.handler}) {
+  for (const std::string_view name : {names.app, names.name_space, names.group, names.handler}) {
     // With its length in front: joined by a mark alone, "a:b" and "c" would be "a" and "b:c".
-    text += ONCEMQ_MUTANT("scope-joined-by-a-mark") ? "" : std::to_string(name.size());
+    text += std::to_string(name.size());
     text += ":";
     text += name;
   }
@@ -26,8 +24,7 @@ std::string StoreOwner(const RuntimeOptions& options) {
                                                             : "coordinates";
   return "group " + options.kafka.group + ", app " + options.app + ", namespace " +
          options.name_space + ", handler " + options.handler + ", recipe " +
-         std::to_string(options.core.recipe) + ", id from " + id +
-         (ONCEMQ_MUTANT("isolation-not-named") ? "" : ", read_committed");
+         std::to_string(options.core.recipe) + ", id from " + id + ", read_committed";
 }
 
 }  // namespace oncemq

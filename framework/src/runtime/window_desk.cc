@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -39,8 +38,7 @@ void WindowDesk::Add(Job job) {
   }
   MutexLock lock(mutex_);
   if (thread_) {
-    if (auto* committed = std::get_if<Committed>(&job);
-        committed != nullptr && !ONCEMQ_MUTANT("space-before-commits")) {
+    if (auto* committed = std::get_if<Committed>(&job); committed != nullptr) {
       Keep(std::move(*committed));
     } else {
       waiting_.push_back(std::move(job));
@@ -111,9 +109,7 @@ void WindowDesk::Call(Open& job) {
 
 void WindowDesk::Call(Announce& job) {
   job.announcement.metadata = job.commit.metadata;  // where it lies now
-  if (!ONCEMQ_MUTANT("commit-not-announced")) {
-    job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
-  }
+  job.made = errors_.Window("announce", 1, window_->Announce({&job.announcement, 1}));
 }
 
 void WindowDesk::Call(Committed& job) {

@@ -6,7 +6,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -66,24 +65,12 @@ std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64
                     .frontier = commit.offset,
                     .watermark = commit.watermark,
                     .incarnation = store.incarnation};
-  if (ONCEMQ_MUTANT("forgets-before-acknowledged")) {
-    const Own own = DecodeCommit(commit.metadata, commit.offset).value_or(CommitMetadata{}).own;
-    if (const auto progress = Acknowledged(commit.partition, commit.number, own)) {
-      Tell(*progress);
-    }
-  }
-  if (ONCEMQ_MUTANT("high-water-of-applied-only")) {
-    const auto metadata = DecodeCommit(commit.metadata, commit.offset);
-    known_to = metadata && metadata->totals.suppressed > 0 ? store.known_from : known_to;
-  }
   // While what can be read is not read yet, less is known than will be: or a reading that breaks
   // off would count as one that has ended.
-  const int64_t to =
-      ONCEMQ_MUTANT("broken-off-is-read") ? std::max(store.known_from, known_to) : known_to;
   return Announcement{.source = store.source,
                       .partition = store.partition,
-                      .from = std::min(store.known_from, to),
-                      .to = to,
+                      .from = std::min(store.known_from, known_to),
+                      .to = known_to,
                       .offset = commit.offset,
                       .metadata = commit.metadata};
 }
@@ -108,7 +95,7 @@ void WindowStores::Tell(const Progress& progress) {
 
 void WindowStores::RaiseFrom(PartitionId partition, int64_t from) {
   const auto found = stores_.find(partition);
-  if (found != stores_.end() && !ONCEMQ_MUTANT("passed-over-is-known")) {
+  if (found != stores_.end()) {
     found->second.known_from = std::max(found->second.known_from, from);
   }
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/store_secret.h"
 #include "store_statements.h"
 
@@ -13,9 +12,6 @@ std::vector<std::string> RedisStatements(const GrantOrder& order) {
     const std::string sized = std::to_string(space.size()) + ":" + space + ":*";
     keys.append(" ~oncemq:lock:").append(sized).append(" ~oncemq:lock:seal:").append(space);
     channels.append(" &oncemq:lock:wake:").append(sized);
-  }
-  if (ONCEMQ_MUTANT("grants-all-keys")) {
-    keys = " ~*";
   }
   // A new connection chooses a database only where the address names one.
   const bool database =

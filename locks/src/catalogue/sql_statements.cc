@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <span>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/store_secret.h"
 #include "sql/sql_tables.h"
 #include "store_statements.h"
@@ -62,13 +61,12 @@ std::vector<std::string> PostgresStatements(const GrantOrder& order) {
       "ALTER ROLE " + role + " IN DATABASE " + database + " SET search_path = " + role + ";",
       "GRANT CONNECT ON DATABASE " + database + " TO " + role + ";",
       "CREATE SCHEMA IF NOT EXISTS " + role + ";",
-      "GRANT USAGE ON SCHEMA " + role + " TO " +
-          (ONCEMQ_MUTANT("grants-to-everybody") ? "PUBLIC" : role) + ";",
+      "GRANT USAGE ON SCHEMA " + role + " TO " + role + ";",
       "SET search_path = " + role + ";"};
   for (const Table& table : TablesOf(order, kPostgres)) {
     lines.push_back(std::string(table.made_by) + ";");
     lines.push_back("GRANT " + std::string(kRights) + " ON " + std::string(table.name) + " TO " +
-                    (ONCEMQ_MUTANT("grants-to-everybody") ? "PUBLIC" : role) + ";");
+                    role + ";");
   }
   lines.emplace_back("RESET search_path;");
   return lines;
@@ -87,8 +85,7 @@ std::vector<std::string> MariadbStatements(const GrantOrder& order) {
       "USE " + database + ";"};
   for (const Table& table : TablesOf(order, kMariadb)) {
     lines.push_back(std::string(table.made_by) + ";");
-    const std::string where =
-        ONCEMQ_MUTANT("grants-all-tables") ? "*.*" : database + "." + std::string(table.name);
+    const std::string where = database + "." + std::string(table.name);
     lines.push_back("GRANT " + std::string(kRights) + " ON " + where + " TO " + user + ";");
   }
   return lines;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/store_secret.h"
 #include "store_statements.h"
 
@@ -23,7 +22,7 @@ std::vector<std::string> ZooKeeperStatements(const GrantOrder& order) {
   // In one step: nobody finds it open.
   const std::string acl =
       " \"\" digest:" + ZooKeeperVerifier(order.user, order.password) + ":cdrwa";
-  lines.push_back("create " + path + (ONCEMQ_MUTANT("grants-open-node") ? "" : acl));
+  lines.push_back("create " + path + acl);
   return lines;
 }
 

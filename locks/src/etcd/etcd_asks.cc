@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -51,14 +50,10 @@ EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::stri
       .kind = EtcdOp::Kind::kPut, .key = key, .value = BytesOf(asked), .lease = ticket.lease};
   EtcdTxn txn{.if_all = {Generation(ticket)},
               .otherwise = {RangeOf(keys.seal()), RangeOf(ticket.key)}};
-  if (!ONCEMQ_MUTANT("etcd-seal-not-looked-at")) {
-    txn.if_all.push_back(Sealed(keys, ask.epoch));
-  }
+  txn.if_all.push_back(Sealed(keys, ask.epoch));
   if (way == EtcdWay::kStay) {
     txn.if_all.push_back(EtcdSame(has.key, has.created));
-    if (!ONCEMQ_MUTANT("etcd-stays-behind-nobody")) {
-      txn.if_all.push_back(EtcdSame(has.ahead, has.ahead_created));
-    }
+    txn.if_all.push_back(EtcdSame(has.ahead, has.ahead_created));
     return txn;
   }
   if (way == EtcdWay::kShort) {
@@ -136,11 +131,6 @@ EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
     const EtcdClaim& claim = claims.front().second;
     txn.if_all = {EtcdSame(claim.key, claim.created)};
     txn.then = {{.kind = EtcdOp::Kind::kDelete, .key = claim.key}};
-    if (ONCEMQ_MUTANT("etcd-free-takes-the-line")) {
-      txn.if_all.clear();
-      txn.then.front().key.resize(claim.key.size() - 17);
-      txn.then.front().end = EtcdEndOf(txn.then.front().key);
-    }
     return txn;
   }
   if (ticket) {

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 
 void EtcdClaims::Pin(const All::iterator& at) {
-  if (!ONCEMQ_MUTANT("etcd-removed-under-a-call")) {
-    by_time_.erase({at->second.until, at->first});
-  }
+  by_time_.erase({at->second.until, at->first});
   at->second.calls++;
 }
 
@@ -84,8 +80,7 @@ void EtcdClaims::Unknown(const Token& token, BootTime until) {
 
 bool EtcdClaims::Extending(const Token& token, BootTime now) {
   const auto at = all_.find(token);
-  if (at == all_.end() || !at->second.claim.granted ||
-      (at->second.until <= now && !ONCEMQ_MUTANT("etcd-ended-hold-revived"))) {
+  if (at == all_.end() || !at->second.claim.granted || at->second.until <= now) {
     return false;
   }
   Pin(at);

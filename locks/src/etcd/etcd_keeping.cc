@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "etcd_locks.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -104,7 +103,6 @@ Status EtcdLocks::RemoveOverdue() {
 Result<std::vector<bool>> EtcdLocks::Remove(
     const std::vector<std::pair<Token, EtcdClaim>>& claims) {
   const bool voids =
-      !ONCEMQ_MUTANT("etcd-late-ask-not-void") &&
       std::any_of(claims.begin(), claims.end(), [](const auto& one) { return one.second.doubt; });
   for (int tries = 0; tries < kTries; tries++) {
     const auto known = session_.Known();

@@ -5,7 +5,6 @@
 
 #include "lock_check.h"
 #include "lock_line.h"
-#include "oncemq/base/mutant.h"
 #include "renewal_time.h"
 
 namespace oncemq {
@@ -130,7 +129,7 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
     return answer.error();
   }
   if (!answer || answer->kind == EtcdAskAnswer::Kind::kSealed) {
-    if (answer && answer->fresh && !ONCEMQ_MUTANT("etcd-sealed-key-left")) {
+    if (answer && answer->fresh) {
       claims_.Unknown(ask.token, BootNow());  // made before it was sealed: to be removed, at once
       Changed();
     } else {
@@ -217,15 +216,12 @@ Status EtcdLocks::Await(const LockAsk& ask, BootTime until, const std::stop_toke
   if (!claim || claim->ahead.empty()) {
     return {};  // it waits for nobody
   }
-  EtcdWatch what{.key = claim->ahead, .puts = false};
-  if (ONCEMQ_MUTANT("etcd-watch-from-the-past")) {
-    what.from = claim->ahead_created;
-  }
+  const EtcdWatch what{.key = claim->ahead, .puts = false};
   Status looked;
   bool there = true;
   const Status watched = client_->Watch(what, until, stop, [&](const EtcdEvent& event) {
     there = event.kind == EtcdEvent::Kind::kBegun;
-    if (there && !ONCEMQ_MUTANT("etcd-watch-without-a-look")) {
+    if (there) {
       const auto still = StillThere(claim->ahead, claim->ahead_created);
       looked = still ? Status() : Status(still.error());
       there = still.value_or(false);

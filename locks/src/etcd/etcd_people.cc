@@ -6,7 +6,6 @@
 #include "etcd_locks.h"
 #include "kept_who.h"
 #include "lock_line.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -130,7 +129,7 @@ BootTime EtcdSession::NextKeepAlive() const {
 
 void EtcdSession::IsGone() {
   const bool was_there = std::exchange(ticket_.lease, 0) != 0;
-  if (was_there && !ONCEMQ_MUTANT("etcd-session-end-not-told")) {
+  if (was_there) {
     doubts_.HoldsAreInDoubt();
   }
 }
@@ -156,7 +155,7 @@ void EtcdSession::End() {
 bool EtcdSession::Proves(const EtcdHeader& header, const Ticket& ticket) {
   MutexLock lock(mutex_);
   Saw(header, ticket.seen);
-  if (header.term != ticket.term && !ONCEMQ_MUTANT("etcd-any-term")) {
+  if (header.term != ticket.term) {
     if (ticket_.term == ticket.term) {
       until_ = BootTime::min();
     }
@@ -196,7 +195,7 @@ void EtcdSession::Saw(const EtcdHeader& header, int64_t seen) {
 bool EtcdSession::Allows(uint32_t epoch) {
   MutexLock lock(mutex_);
   highest_epoch_ = std::max(highest_epoch_, int64_t{epoch});
-  return int64_t{epoch} > dead_epoch_ || ONCEMQ_MUTANT("etcd-store-may-go-back");
+  return int64_t{epoch} > dead_epoch_;
 }
 
 }  // namespace oncemq

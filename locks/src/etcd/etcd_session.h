@@ -13,7 +13,6 @@
 #include <optional>
 
 #include "etcd_keys.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/etcd_client.h"
 #include "oncemq/locks/lock_doubts.h"
@@ -24,7 +23,7 @@ namespace oncemq {
 // Until when a session is sure to live that was acknowledged for that long, in answer to what was
 // sent then: less what two clocks may differ in.
 inline BootTime EtcdLivesUntil(BootTime sent, std::chrono::seconds ttl) {
-  return sent + milliseconds(ttl) * (ONCEMQ_MUTANT("etcd-no-drift") ? 100 : 99) / 100;
+  return sent + milliseconds(ttl) * 99 / 100;
 }
 
 class EtcdSession {

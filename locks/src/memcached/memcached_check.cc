@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 
@@ -35,7 +34,7 @@ Status CheckMemcachedForLocks(MemcachedClient& client, bool may_evict) {
   if (!is("cas_enabled", "yes")) {
     return MemcachedCannot("needs a server with versions (started without -C)");
   }
-  if (!is("evictions", "off") && !may_evict && !ONCEMQ_MUTANT("memcached-any-server")) {
+  if (!is("evictions", "off") && !may_evict) {
     return MemcachedCannot(
         "needs a server that evicts nothing that is held: started with -M, or allowed by "
         "?evicts=allowed in its address");

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "oncemq/base/clock.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/token.h"
 
@@ -67,7 +66,7 @@ class MemcachedClaims {
   }
   // The server had the name for somebody else. Whoever tries often leaves nothing behind here.
   void Refused(const Token& token, bool had_some) {
-    if (!had_some && !ONCEMQ_MUTANT("memcached-refused-ones-kept")) {
+    if (!had_some) {
       Forget(token);
     }
   }

@@ -8,7 +8,6 @@
 #include "memcached_clock.h"
 #include "memcached_hold.h"
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/wait_until.h"
 #include "oncemq/clients/memcached_client.h"
@@ -28,8 +27,7 @@ constexpr milliseconds kLongestKept = kMemcachedLongest - seconds(5);
 
 // The server's clock has whole seconds, and may be behind by what MemcachedClock lets pass.
 seconds Kept(milliseconds lease) {
-  return std::chrono::ceil<seconds>(lease) +
-         seconds(ONCEMQ_MUTANT("memcached-kept-too-short") ? 0 : 3);
+  return std::chrono::ceil<seconds>(lease) + seconds(3);
 }
 
 Error Restless(Effect effect) {
@@ -61,8 +59,7 @@ class MemcachedLocks final : public LockEngine {
     MemcachedCommand change{CommandKind::kAdd, key, value, Kept(ask.lease)};
     bool stored = false;  // in this round or an earlier one
     const auto failed = [&stored](Error error) {
-      const bool unknown = stored && !ONCEMQ_MUTANT("memcached-error-of-one-round");
-      error.effect = unknown ? Effect::kUnknown : error.effect;
+      error.effect = stored ? Effect::kUnknown : error.effect;
       return error;
     };
     for (int round = 0; round < kRounds; round++) {
@@ -124,7 +121,7 @@ class MemcachedLocks final : public LockEngine {
       }
       answers[i] = Extended::kGone;
       const auto claim = claims_.Find(claims[i].token);
-      if (claim && (claim->until > sent || ONCEMQ_MUTANT("memcached-ended-hold-revived"))) {
+      if (claim && claim->until > sent) {
         claims_.Sent(claims[i].token, claim->epoch, sent + claims[i].lease, sent);
         open.push_back(OpenFor(i, claims[i], *claim));
       }
@@ -266,7 +263,7 @@ class MemcachedLocks final : public LockEngine {
       return std::optional<There>();
     }
     auto hold = DecodeMemcachedHold(reply.value);
-    if (!hold || (hold->name != name && !ONCEMQ_MUTANT("memcached-name-not-compared"))) {
+    if (!hold || hold->name != name) {
       return Error{Code::kCorrupt, Effect::kNone,
                    hold ? "memcached: another name with the same digest is held"
                         : "memcached: the key of this name holds something that is not ours"};
@@ -348,9 +345,7 @@ class MemcachedLocks final : public LockEngine {
       std::optional<There> now = seen ? *std::move(seen) : std::nullopt;
       if (changed == ReplyKind::kDone && right) {
         done(one, *one.there, now);
-      } else if (changed != ReplyKind::kMissing && now &&
-                 (now->hold.token == claim.token ||
-                  ONCEMQ_MUTANT("memcached-free-without-token"))) {
+      } else if (changed != ReplyKind::kMissing && now && now->hold.token == claim.token) {
         one.there = std::move(now);
         again.push_back(std::move(one));
       }

@@ -6,7 +6,6 @@
 
 #include "fence_begin_lua.h"
 #include "fence_write_lua.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/redis_client.h"
 
 namespace oncemq {
@@ -43,7 +42,7 @@ Result<bool> RedisFence::Begin(const Lease& lease) const {
   if (reply.kind == RedisReply::Kind::kError) {
     return RedisError(reply.text);
   }
-  return reply.integer == 1 || ONCEMQ_MUTANT("redis-fence-lets-all-in");
+  return reply.integer == 1;
 }
 
 Result<std::optional<RedisReply>> RedisFence::Write(

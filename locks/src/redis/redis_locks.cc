@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/clients/redis_client.h"
 #include "redis_forms.h"
@@ -219,8 +218,7 @@ Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
   if (!info) {
     return info.error();
   }
-  if (const Status fit = CheckRedisKeeps(info->text, "locks");
-      !fit && !ONCEMQ_MUTANT("redis-any-server")) {
+  if (const Status fit = CheckRedisKeeps(info->text, "locks"); !fit) {
     return fit.error();
   }
   return std::shared_ptr<LockEngine>(std::make_shared<RedisLocks>(*std::move(client), options));

@@ -7,7 +7,6 @@
 
 #include "../redis/redis_forms.h"
 #include "../redis/redis_scripts.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/base/wait_until.h"
 #include "redlock_masters.h"
@@ -24,7 +23,7 @@ constexpr milliseconds kTold{900'000};
 // For so long the masters are asked, so that a holder may count on all of its lease though their
 // clocks run faster than its own.
 milliseconds WithDrift(milliseconds lease) {
-  return ONCEMQ_MUTANT("redlock-no-drift") ? lease : lease + lease / 100 + milliseconds(2);
+  return lease + lease / 100 + milliseconds(2);
 }
 
 class RedlockLocks final : public LockEngine {
@@ -48,7 +47,7 @@ class RedlockLocks final : public LockEngine {
           return RedlockTally(now).Decided(masters_->majority());
         });
     const RedlockSaid said = RedlockTally(answers);
-    const bool late = BootNow() >= sent + ask.lease && !ONCEMQ_MUTANT("redlock-late-grant");
+    const bool late = BootNow() >= sent + ask.lease;
     if (said.granted >= masters_->majority() && !late) {
       tries_.Lasts(ask.token, mine.token, sent + ask.lease);
       TellSeal(answers, ask.epoch);
@@ -81,8 +80,7 @@ class RedlockLocks final : public LockEngine {
     std::vector<std::optional<RedlockTry>> tries;
     for (const LockClaim& claim : claims) {
       auto mine = tries_.Find(claim.token);
-      const bool ended =
-          mine && mine->until <= sent && !ONCEMQ_MUTANT("redlock-ended-hold-revived");
+      const bool ended = mine && mine->until <= sent;
       if (ended || (mine && mine->given_back)) {
         mine.reset();
       }
@@ -263,9 +261,7 @@ class RedlockLocks final : public LockEngine {
       const RedisReply* reply = RedlockReply(answer, 0);
       const bool granted =
           reply != nullptr && reply->list.size() == 4 && reply->list[0].integer == kRedisGranted;
-      which.push_back(
-          (granted && !ONCEMQ_MUTANT("redlock-loser-keeps-its-part")) ||
-          (RedlockMayHaveDone(answer) && !ONCEMQ_MUTANT("redlock-lost-reply-not-undone")));
+      which.push_back(granted || RedlockMayHaveDone(answer));
     }
     if (std::find(which.begin(), which.end(), true) == which.end()) {
       return true;
@@ -294,8 +290,7 @@ class RedlockLocks final : public LockEngine {
 
   // Whether no majority can have it any more.
   bool Gone(const RedlockVotes& votes) const {
-    return votes.no > masters_->count() - masters_->majority() ||
-           ONCEMQ_MUTANT("redlock-doubt-is-loss");
+    return votes.no > masters_->count() - masters_->majority();
   }
 
   Extended Extension(const LockClaim& claim, const RedlockTry& mine, const RedlockAnswers& said,
@@ -321,7 +316,7 @@ class RedlockLocks final : public LockEngine {
       // One that lost it, or has not said whether, is asked anew: it grants it if nobody has it
       // there.
       const bool lost = !said[i] || (reply != nullptr && reply->integer == 0);
-      if (lost && !ONCEMQ_MUTANT("redlock-hold-does-not-return")) {
+      if (lost) {
         tries_.UnlessGivenBack(claim.token, mine.token, [&] {
           masters_->Tell(i, AskFor(claim.name, mine, claim.lease), std::nullopt);
         });

@@ -6,7 +6,6 @@
 
 #include "../redis/redis_forms.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -26,7 +25,7 @@ bool RedlockServers::Take(size_t master, std::string_view id) {
   MutexLock lock(mutex_);
   for (size_t other = 0; other < ids_.size(); other++) {
     if (other != master && ids_[other] == id && !id.empty()) {
-      return ONCEMQ_MUTANT("redlock-one-server-votes-twice");
+      return false;
     }
   }
   ids_[master] = id;
@@ -82,7 +81,7 @@ void RedlockMaster::Ask(std::shared_ptr<const RedlockQuestion> question,
 }
 
 void RedlockMaster::Keep(Job job) {
-  if (job.keep && !ONCEMQ_MUTANT("redlock-undo-not-kept")) {
+  if (job.keep) {
     job.round = nullptr;
     jobs_.push_back(std::move(job));
   }

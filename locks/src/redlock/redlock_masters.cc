@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -53,7 +51,7 @@ Result<std::vector<RedisPlace>> ParseRedlock(std::string_view address) {
 }
 
 size_t RedlockMasters::majority() const {
-  return ONCEMQ_MUTANT("redlock-two-of-five") ? count() / 2 : count() / 2 + 1;
+  return count() / 2 + 1;
 }
 
 Result<std::unique_ptr<RedlockMasters>> RedlockMasters::Open(const std::vector<RedisPlace>& places,

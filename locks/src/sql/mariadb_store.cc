@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/mariadb_client.h"
 #include "sql_numbers.h"
 #include "sql_tables.h"
@@ -163,8 +162,7 @@ class MariadbStore final : public SqlStore {
   }
 
   SqlStatement StatementOf(const SqlSwap& swap) const {
-    const int64_t epoch =
-        swap.epoch && !ONCEMQ_MUTANT("mariadb-seal-not-in-the-swap") ? int64_t{*swap.epoch} : -1;
+    const int64_t epoch = swap.epoch ? int64_t{*swap.epoch} : -1;
     SqlStatement statement{
         swap.from == 0 ? texts_.insert : texts_.update,
         {swap.to, static_cast<int64_t>(swap.fence), MicrosOf(swap.ends),

@@ -7,7 +7,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/hash.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/postgres_client.h"
 #include "sql_numbers.h"
 #include "sql_tables.h"
@@ -203,7 +202,7 @@ class PostgresStore final : public SqlStore {
 
   // No seal comes between this and the end of the transaction (S2).
   void AddShare(std::vector<SqlStatement>& statements, bool sealed) const {
-    if (sealed && !ONCEMQ_MUTANT("postgres-seal-not-waited-for")) {
+    if (sealed) {
       statements.push_back({kShare, {seal_lock_}});
     }
   }

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/sql_client.h"
 
 namespace oncemq {
@@ -50,13 +49,13 @@ Status MakeFenceTable(SqlSession& session) {
 
 Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease) {
   const Fence fence = lease.fence();
-  if (!lease.StillMine() && !ONCEMQ_MUTANT("sql-fence-of-a-lost-lease")) {
+  if (!lease.StillMine()) {
     return FenceInstalled::kLost;
   }
   if (const Status fit = CheckFenceOf(lease); !fit) {
     return fit.error();
   }
-  if (fence.token > kGreatestToken && !ONCEMQ_MUTANT("sql-fence-wraps-around")) {
+  if (fence.token > kGreatestToken) {
     return Error{Code::kInvalid, Effect::kNone,
                  "the column of this fence has signed numbers of 64 bits, and it needs more"};
   }
@@ -75,8 +74,7 @@ Result<FenceInstalled> InstallFence(SqlSession& transaction, const Lease& lease)
     return Error{Code::kCorrupt, Effect::kNone, "the row of a fence is not ours"};
   }
   const Fence there{static_cast<uint32_t>(NumberOf(now->rows[0][0])), NumberOf(now->rows[0][1])};
-  return there == fence || ONCEMQ_MUTANT("sql-lower-fence-installed") ? FenceInstalled::kYes
-                                                                      : FenceInstalled::kOvertaken;
+  return there == fence ? FenceInstalled::kYes : FenceInstalled::kOvertaken;
 }
 
 Result<std::unique_ptr<SqlTransaction>> BeginFenced(SqlClient& client, const Lease& lease) {
@@ -88,8 +86,7 @@ Result<std::unique_ptr<SqlTransaction>> BeginFenced(SqlClient& client, const Lea
   if (!installed) {
     return installed.error();
   }
-  const bool ours =
-      *installed == FenceInstalled::kYes || ONCEMQ_MUTANT("fenced-transaction-of-the-overtaken");
+  const bool ours = *installed == FenceInstalled::kYes;
   return ours ? std::move(transaction) : std::unique_ptr<SqlTransaction>();
 }
 

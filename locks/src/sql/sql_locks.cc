@@ -13,7 +13,6 @@
 #include "name_turn.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/random.h"
 #include "renewal_time.h"
@@ -192,9 +191,6 @@ class SqlLocks final : public LockEngine {
   static Fence NextFence(const Draft& draft, uint32_t epoch) {
     const auto micros =
         static_cast<uint64_t>(std::max<int64_t>(0, draft.now.time_since_epoch().count()));
-    if (ONCEMQ_MUTANT("sql-fence-is-a-counter")) {
-      return {epoch, draft.fence + 1};
-    }
     return {epoch, std::max(draft.fence + 1, micros)};
   }
 
@@ -292,7 +288,7 @@ class SqlLocks final : public LockEngine {
       if (tries > 0 && BootNow() >= until) {
         break;
       }
-      const bool due = tries >= work.swaps && !ONCEMQ_MUTANT("sql-no-locked-round");
+      const bool due = tries >= work.swaps;
       std::optional<LockedAsk> ask;
       if (due && work.swaps == kSwapsOfAsks) {
         ask.emplace(locked_asks_, most_locked_asks_);
@@ -313,8 +309,7 @@ class SqlLocks final : public LockEngine {
   // Where those of the same name end, which follow each other.
   static size_t EndOfName(const Work& work, const std::vector<size_t>& which, size_t first) {
     size_t end = first + 1;
-    while (end < which.size() && work.names[which[end]] == work.names[which[first]] &&
-           !ONCEMQ_MUTANT("sql-claims-of-a-name-one-by-one")) {
+    while (end < which.size() && work.names[which[end]] == work.names[which[first]]) {
       end++;
     }
     return end;
@@ -357,9 +352,9 @@ class SqlLocks final : public LockEngine {
     }
     std::vector<size_t> again;
     for (size_t k = 0; k < swaps.size(); k++) {
-      if (!(*done)[k] && !ONCEMQ_MUTANT("sql-lost-swap-is-done")) {
+      if (!(*done)[k]) {
         again.insert(again.end(), swapped[k].begin(), swapped[k].end());
-      } else if (swaps[k].from == 0 || !ONCEMQ_MUTANT("sql-swept-behind-new-rows-only")) {
+      } else {
         SweepInTurn(swaps[k].from == 0 ? kNewRow : 1);
       }
     }
@@ -462,7 +457,7 @@ class SqlLocks final : public LockEngine {
       const uint64_t home = draft.entry.HomeOf(token);
       if (home == home_) {
         ours.push_back(token);
-      } else if (home != 0 && can_.wakes && !ONCEMQ_MUTANT("sql-told-nobody")) {
+      } else if (home != 0 && can_.wakes) {
         swap.told.push_back({home, token});
       }
     }
@@ -483,7 +478,7 @@ class SqlLocks final : public LockEngine {
     {
       MutexLock lock(mutex_);
       changed_ += weight;
-      if (changed_ < kSweepEach || ONCEMQ_MUTANT("sql-never-swept")) {
+      if (changed_ < kSweepEach) {
         return;
       }
       changed_ = 0;

@@ -4,7 +4,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/clock.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/clients/sql_session.h"
 #include "sql_store.h"
 
@@ -16,7 +15,7 @@ inline int64_t MicrosOf(BootTime time) {
 
 // Until when a swap may be done (S3).
 inline int64_t FreshUntil(const SqlSwap& swap) {
-  return MicrosOf(swap.judged + kSqlFresh * (ONCEMQ_MUTANT("sql-stale-swap-done") ? 1'000 : 1));
+  return MicrosOf(swap.judged + kSqlFresh);
 }
 
 // 0 for what is not there.

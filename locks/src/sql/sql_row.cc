@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -40,7 +38,7 @@ class Words {
     const char quote = postgres_ ? '"' : '`';
     text_ += quote;
     for (const char c : name) {
-      text_.append(c == quote && !ONCEMQ_MUTANT("sql-name-ends-at-a-quote") ? 2 : 1, c);
+      text_.append(c == quote ? 2 : 1, c);
     }
     text_ += quote;
     return *this;
@@ -130,9 +128,7 @@ Result<RowLocked> LockRow(SqlSession& transaction, const SqlRowOf& row, RowWait 
     return *std::move(wrong);
   }
   // Skipped and not refused: a refusal would end the transaction, and look like other troubles.
-  const std::string_view how = ONCEMQ_MUTANT("sql-row-not-locked") ? ""
-                               : wait == RowWait::kNo              ? " FOR UPDATE SKIP LOCKED"
-                                                                   : " FOR UPDATE";
+  const std::string_view how = wait == RowWait::kNo ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE";
   auto found = Found(transaction, row, how);
   if (!found || *found) {
     return found ? Result<RowLocked>(RowLocked::kYes) : found.error();
@@ -164,9 +160,7 @@ Result<RowUpdated> UpdateIfVersion(SqlSession& session, const SqlRowOf& row,
     update.Name(assignment.column).Plain(" = ").Value(assignment.value).Plain(", ");
   }
   update.Name(version.column).Plain(" = ").Name(version.column).Plain(" + 1").Where(row);
-  if (!ONCEMQ_MUTANT("sql-version-not-checked")) {
-    update.WhereVersion(version);
-  }
+  update.WhereVersion(version);
   const auto updated = update.Run(session);
   if (!updated) {
     return updated.error();

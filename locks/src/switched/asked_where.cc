@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -41,8 +39,7 @@ std::optional<AskedWhere::Entry> AskedWhere::Moves(const LockClaim& claim, const
                                                    uint32_t epoch, BootTime now) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(claim.token);
-  if (at == entries_.end() || at->second.given_back ||
-      (at->second.moving && !ONCEMQ_MUTANT("two-move-one-hold"))) {
+  if (at == entries_.end() || at->second.given_back || at->second.moving) {
     return std::nullopt;
   }
   Entry& entry = at->second;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "oncemq/base/either_stop.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/wait_until.h"
 #include "switched_parts.h"
 
@@ -51,7 +50,7 @@ Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const Lock
     }
     // A grant whose reply was lost before a switch: its fence may be less than one given since.
     if (answer->kind == Kind::kGranted && gives_fence && store.can().fence &&
-        answer->fence.epoch != ask.epoch && !ONCEMQ_MUTANT("earlier-epoch-taken")) {
+        answer->fence.epoch != ask.epoch) {
       if (const Status undone = Undo({store.name()}, 1, ask); !undone) {
         return undone.error();
       }
@@ -64,7 +63,7 @@ Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const Lock
 
 Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted, const LockAsk& ask) {
   const LockClaim claim{ask.name, ask.token};
-  for (size_t i = 0; i < granted && !ONCEMQ_MUTANT("first-store-not-given-back"); i++) {
+  for (size_t i = 0; i < granted; i++) {
     Freed freed{};
     if (const Status done = Store(grants[i]).Do(*board,
                                                 [&](LockEngine& engine) {
@@ -104,7 +103,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
     }
     if (!answer) {
       // What the first store has granted is to be given back by whoever gives up.
-      const bool owed = i > 0 && !ONCEMQ_MUTANT("half-a-grant-forgotten");
+      const bool owed = i > 0;
       return Error{answer.error().code, owed ? Effect::kUnknown : answer.error().effect,
                    answer.error().message};
     }
@@ -127,7 +126,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
   // The first store may have let it end by then, by a clock that is a little faster, and both may
   // have granted it to somebody else in between.
   const bool ended = parts_->clock.Boot() >= began + ask.lease - microseconds(ask.lease) / 1'000;
-  if (grants.size() > 1 && ended && !ONCEMQ_MUTANT("half-of-a-grant-has-ended")) {
+  if (grants.size() > 1 && ended) {
     return Error{Code::kTimeout, Effect::kUnknown,
                  "what the store " + grants.front() + " granted may have ended before the store " +
                      grants.back() + " did"};

@@ -2,7 +2,6 @@
 // Extending, moving and giving back, in the stores that may know a hold.
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
 #include "switched_parts.h"
 
 namespace oncemq {
@@ -27,8 +26,7 @@ struct Some {
 
 // It counts where both have extended it, and is asked back where one of them says so.
 Extended OfBoth(Extended here, Extended there) {
-  if ((here == Extended::kLater || there == Extended::kLater) &&
-      !ONCEMQ_MUTANT("later-in-one-counts")) {
+  if (here == Extended::kLater || there == Extended::kLater) {
     return Extended::kLater;
   }
   const bool asked = here == Extended::kAskedBack || there == Extended::kAskedBack;
@@ -47,20 +45,20 @@ Status SwitchedLocks::Parts::ExtendAt(SwitchedStore& store, std::span<const Lock
 Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& record,
                                         const LockClaim& claim) {
   const auto entry = where.Moves(claim, to.name(), record.epoch, clock.Boot());
-  if (!entry || ONCEMQ_MUTANT("hold-not-moved")) {
-    return ONCEMQ_MUTANT("hold-not-moved");
+  if (!entry) {
+    return false;
   }
   LockAsk ask{claim.name,  claim.token, entry->mode, false,        false,
               claim.lease, claim.lease, entry->who,  record.epoch, entry->fenced};
   // It was counted where it is held, and nobody is granted in one of the two stores alone. By its
   // own limit one with a low limit would stay behind if others with higher ones moved before it.
   if (entry->mode == LockMode::kCounted) {
-    ask.limit = ONCEMQ_MUTANT("counted-moves-by-a-limit") ? 1 : kMostCounted;
+    ask.limit = kMostCounted;
   }
   const auto answer = AskOne(to, ask, false);
   // Whoever gave it back meanwhile may have told this store before it was asked.
   const auto now = where.Moved(claim.token);
-  if ((!now || now->given_back) && !ONCEMQ_MUTANT("moved-though-given-back")) {
+  if (!now || now->given_back) {
     static_cast<void>(Undo({to.name()}, 1, ask));
     return false;
   }
@@ -72,7 +70,7 @@ Result<bool> SwitchedLocks::Parts::Move(SwitchedStore& to, const SwitchRecord& r
 std::vector<size_t> SwitchedLocks::Parts::InTurn(std::span<const LockClaim> claims) const {
   std::vector<std::pair<uint64_t, size_t>> turns;
   for (size_t i = 0; i < claims.size(); i++) {
-    turns.emplace_back(ONCEMQ_MUTANT("moves-from-the-first") ? 0 : where.Tried(claims[i].token), i);
+    turns.emplace_back(where.Tried(claims[i].token), i);
   }
   std::sort(turns.begin(), turns.end());
   std::vector<size_t> order;
@@ -91,7 +89,7 @@ std::vector<bool> SwitchedLocks::Parts::MoveSome(SwitchedStore& to, const Switch
   const BootTime sent_at = clock.Boot();
   const BootTime until = sent_at + kLongestMoves;
   for (const size_t i : InTurn(claims)) {
-    if (clock.Boot() >= until && !ONCEMQ_MUTANT("moves-without-end")) {
+    if (clock.Boot() >= until) {
       break;
     }
     const auto done = Move(to, record, claims[i]);
@@ -117,7 +115,7 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
   Some held;
   const milliseconds within = TargetAnswersWithin(record);
   for (size_t i = 0; i < claims.size(); i++) {
-    if (answers[i] != Extended::kGone || ONCEMQ_MUTANT("moved-though-lost")) {
+    if (answers[i] != Extended::kGone) {
       held.Add(claims[i], i);
       held.claims.back().answer_within = std::min(claims[i].answer_within, within);
     }
@@ -132,7 +130,7 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
     for (const size_t i : held.at) {
       answers[i] = Extended::kLater;
     }
-    const bool all = held.at.size() == claims.size() && !ONCEMQ_MUTANT("target-fails-in-silence");
+    const bool all = held.at.size() == claims.size();
     return all ? Status(Error{done.error().code, Effect::kUnknown, done.error().message})
                : Status();
   }
@@ -160,12 +158,7 @@ Status SwitchedLocks::Parts::ExtendAlsoAt(SwitchedStore& to, const SwitchRecord&
 // A refusal counts as a failure. That the target answers questions does not make up for it.
 void SwitchedLocks::Parts::WatchTarget(const SwitchRecord& record, BootTime sent_at,
                                        const Status& taken) {
-  const bool answered = taken || !IsOutage(taken.error());
-  if (taken && ONCEMQ_MUTANT("answers-of-the-target-not-counted")) {
-    return;
-  }
-  const bool as_taken = answered && ONCEMQ_MUTANT("refusal-of-the-target-is-an-answer");
-  board->ReportTarget(record, sent_at, as_taken ? Status() : taken);
+  board->ReportTarget(record, sent_at, taken);
 }
 
 // Only what is fenced goes on. A hold that had moved to the target in an earlier switch must not
@@ -177,7 +170,7 @@ Status SwitchedLocks::Parts::ExtendDrained(const SwitchRecord& record,
   Some held;
   for (size_t i = 0; i < claims.size(); i++) {
     const auto entry = where.Find(claims[i].token);
-    const bool goes_on = entry && (entry->fenced || ONCEMQ_MUTANT("drain-extends-all"));
+    const bool goes_on = entry && entry->fenced;
     if (goes_on && entry->stores.contains(record.to)) {
       held.Add(claims[i], i);
     }
@@ -203,7 +196,7 @@ bool SwitchedLocks::Parts::SealedSince(const SwitchRecord& record) {
   const StoreNames names = StoresInForce(record);
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     SwitchedStore& store = Store(name);
-    if (!store.can().seals || ONCEMQ_MUTANT("blind-looks-at-no-seal")) {
+    if (!store.can().seals) {
       return false;
     }
     const auto sealed = store.Do(*board, [](LockEngine& engine) { return engine.Seal(0); });
@@ -240,8 +233,7 @@ Status SwitchedLocks::Extend(std::span<const LockClaim> claims, std::span<Extend
     return record.error();
   }
   const auto too_long = [&](const LockClaim& claim) { return claim.lease > record->longest; };
-  if (std::any_of(claims.begin(), claims.end(), too_long) &&
-      !ONCEMQ_MUTANT("extends-what-nobody-waits-for")) {
+  if (std::any_of(claims.begin(), claims.end(), too_long)) {
     return ExtendTheRest(claims, answers, too_long);
   }
   if (record->mode == SwitchMode::kDrain) {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "oncemq/base/log.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/locks/lock_engines.h"
 #include "switched_parts.h"
 
@@ -209,7 +208,7 @@ Result<size_t> SwitchedLocks::AskBack(std::string_view name) {
     return engine.AskBack(name);
   };
   const auto asked = parts_->Front(*record).Do(*parts_->board, ask);
-  if (!asked || record->mode != SwitchMode::kBoth || ONCEMQ_MUTANT("asked-back-in-one-store")) {
+  if (!asked || record->mode != SwitchMode::kBoth) {
     return asked;
   }
   const auto there = parts_->Store(record->to).Do(*parts_->board, ask);
@@ -246,9 +245,8 @@ Result<Freed> SwitchedLocks::Parts::EvictInBoth(const SwitchRecord& record, std:
   const std::set<std::string> evicted = WhoHolds(*here, [&](const Fence& f) { return f == fence; });
   const std::set<std::string> others = WhoHolds(*here, [&](const Fence& f) { return f != fence; });
   for (const LockView::Party& party : there->parties) {
-    const bool known = (evicted.contains(party.who) && !others.contains(party.who)) ||
-                       ONCEMQ_MUTANT("evicts-whoever-shares");
-    const bool since = party.fence.epoch > record.epoch && !ONCEMQ_MUTANT("evicts-what-came-since");
+    const bool known = evicted.contains(party.who) && !others.contains(party.who);
+    const bool since = party.fence.epoch > record.epoch;
     if (party.holds && known && !since) {
       static_cast<void>(
           to.Do(*board, [&](LockEngine& engine) { return engine.Evict(name, party.fence); }));

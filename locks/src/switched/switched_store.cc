@@ -3,8 +3,6 @@
 
 #include <exception>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -69,8 +67,6 @@ Status SwitchedStore::Await(Switchboard& board, const LockAsk& ask, BootTime unt
   const Status done = engine ? (*engine)->Await(ask, until, stop) : Status(engine.error());
   if (!done && IsOutage(done.error())) {
     board.Report(name(), false);
-  } else if (ONCEMQ_MUTANT("a-wait-is-an-answer")) {
-    board.Report(name(), true);
   }
   return done;
 }
@@ -87,19 +83,12 @@ Status SwitchedStore::Answers() {
 
 // An engine need not cope with two asks of one token at a time.
 Status SwitchedStore::Grants(LockEngine& engine) {
-  if (ONCEMQ_MUTANT("questions-cross")) {
-    return Question(engine);
-  }
   MutexLock alone(questions_);
   return Question(engine);
 }
 
 // In whichever epoch the store is: nothing rests on who has that name.
 Status SwitchedStore::Question(LockEngine& engine) {
-  if (ONCEMQ_MUTANT("question-writes-nothing")) {
-    const auto seen = engine.Look(kNameOfQuestions);
-    return seen ? Status() : Status(seen.error());
-  }
   LockAsk ask{.name = kNameOfQuestions,
               .token = asks_as_,
               .queue = false,

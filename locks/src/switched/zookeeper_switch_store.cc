@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/zookeeper_session.h"
 
@@ -44,9 +43,6 @@ class ZooKeeperSwitchStore final : public SwitchStore {
   Result<Text> Read() override {
     Call check{.kind = Call::Kind::kMulti};
     check.steps.push_back({.kind = Call::Kind::kCheck, .path = parents_.back()});
-    if (ONCEMQ_MUTANT("zookeeper-record-by-sync")) {
-      check = {.kind = Call::Kind::kSync, .path = record_};
-    }
     const auto read = Run({check, {.kind = Call::Kind::kGet, .path = record_}});
     if (!read) {
       return read.error();

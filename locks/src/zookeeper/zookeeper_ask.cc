@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "lock_line.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -41,7 +40,7 @@ Result<LockAnswer> ZooKeeperAsk::Run() {
 // It says what came of one flight. What an earlier one made may be there all the same.
 Error ZooKeeperAsk::OfAll(Error error) {
   const bool left = life_.With([&](SessionClaims& claims) { return claims.MayHave(ask_.token); });
-  if (left && !ONCEMQ_MUTANT("zookeeper-error-of-one-flight")) {
+  if (left) {
     error.effect = Effect::kUnknown;
   }
   return error;
@@ -55,7 +54,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
   if (!claim) {
     return TakePlace();
   }
-  if (claim->under_way && !ONCEMQ_MUTANT("zookeeper-asked-twice-at-once")) {
+  if (claim->under_way) {
     return Error{Code::kUnavailable, Effect::kUnknown, "somebody asks by this token just now"};
   }
   if (claim->node.empty()) {
@@ -121,10 +120,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
   const Call mark{.kind = Call::Kind::kSet, .path = path_};
   std::vector<Call> calls;
   if (no_container_) {
-    calls.push_back({.kind = Call::Kind::kCreate,
-                     .path = path_,
-                     .mode = ONCEMQ_MUTANT("zookeeper-names-stay") ? Call::Mode::kPersistent
-                                                                   : Call::Mode::kContainer});
+    calls.push_back({.kind = Call::Kind::kCreate, .path = path_, .mode = Call::Mode::kContainer});
   }
   calls.push_back({.kind = Call::Kind::kMulti, .steps = {check, make, mark}});
   const auto replies = life_.Run(calls);
@@ -162,7 +158,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
     life_.EndDue(false);  // before the next node of this ask, which would be behind it
     return std::optional<LockAnswer>();
   }
-  if (multi.stat.children == 1 || ONCEMQ_MUTANT("zookeeper-alone-among-many")) {
+  if (multi.stat.children == 1) {
     return Granted(placed, multi.stat.changed);
   }
   const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
@@ -186,8 +182,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::FindNode(const Claim& claim) {
     return line.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) {
-    return node.session == life_.id() && node.number == claim.number &&
-           !ONCEMQ_MUTANT("zookeeper-lost-node-made-again");
+    return node.session == life_.id() && node.number == claim.number;
   };
   const auto at = std::find_if(line->begin(), line->end(), mine);
   life_.With([&](SessionClaims& claims) {
@@ -250,7 +245,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
   const auto place =
       static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
   const auto ahead = WaitsFor(modes, place);
-  if (!ahead || ONCEMQ_MUTANT("zookeeper-granted-behind-others")) {
+  if (!ahead) {
     return made_last ? Granted(claim, *made_last) : Confirm(claim);
   }
   if (!ask_.queue) {
@@ -282,8 +277,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Confirmed(const Claim& claim, const Reply& check,
                                              const Reply& node) {
-  const bool checked =
-      check.kind == Reply::Kind::kDone || ONCEMQ_MUTANT("zookeeper-grant-unchecked");
+  const bool checked = check.kind == Reply::Kind::kDone;
   if (checked && node.kind == Reply::Kind::kDone) {
     return Granted(claim, node.stat.created);
   }
@@ -316,7 +310,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
     life_.waits().Forget(ask_.token);
     return reply.error();
   }
-  if (reply->kind != Reply::Kind::kDone && !ONCEMQ_MUTANT("zookeeper-watches-nobody")) {
+  if (reply->kind != Reply::Kind::kDone) {
     return std::optional<LockAnswer>();  // Z4
   }
   const auto words = ParseWords(reply->data);

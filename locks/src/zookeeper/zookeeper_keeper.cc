@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -87,9 +86,7 @@ void ZooKeeperKeeper::Keep() {
       life->Beat();
       beats_at = now + life->Heartbeat();
     }
-    if (!ONCEMQ_MUTANT("zookeeper-leases-not-kept")) {
-      life->EndDue(true);
-    }
+    life->EndDue(true);
     MutexLock lock(mutex_);
     if (ends_) {
       return;

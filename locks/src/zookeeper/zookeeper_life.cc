@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -35,18 +33,13 @@ ZooKeeperLife::~ZooKeeperLife() = default;
 // are told before, as they may be passed by then.
 void ZooKeeperLife::Ended() {
   With([](SessionClaims& claims) { claims.Clear(); });
-  if (ONCEMQ_MUTANT("zookeeper-waiters-told-first")) {
-    waits_.WakeAll();
-  }
-  if (!ONCEMQ_MUTANT("zookeeper-session-end-not-told")) {
-    doubts_.HoldsAreInDoubt();
-  }
+  doubts_.HoldsAreInDoubt();
   waits_.WakeAll();
 }
 
 Status ZooKeeperLife::Fits(milliseconds lease) const {
   const milliseconds longest = LongestLease();
-  if (lease <= longest || ONCEMQ_MUTANT("zookeeper-any-lease")) {
+  if (lease <= longest) {
     return {};
   }
   return Error{Code::kInvalid, Effect::kNone,

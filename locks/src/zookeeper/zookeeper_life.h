@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/zookeeper_session.h"
 #include "oncemq/locks/lock_doubts.h"
@@ -25,7 +24,7 @@ namespace oncemq {
 
 // How long we are silent at most.
 inline milliseconds HeartbeatIn(milliseconds session) {
-  return session / (ONCEMQ_MUTANT("zookeeper-beats-seldom") ? 5 : 10);
+  return session / 10;
 }
 
 class ZooKeeperLife {
@@ -55,9 +54,6 @@ class ZooKeeperLife {
   // It may get another length than it was asked for, so until that is known it is looked at often.
   milliseconds Heartbeat() const {
     const milliseconds timeout = session_->timeout();
-    if (ONCEMQ_MUTANT("zookeeper-beats-as-asked-for") && timeout == milliseconds(0)) {
-      return HeartbeatIn(times_.session);
-    }
     return timeout > milliseconds(0) ? std::max(milliseconds(1), HeartbeatIn(timeout))
                                      : milliseconds(200);
   }

@@ -5,7 +5,6 @@
 
 #include "lock_check.h"
 #include "lock_line.h"
-#include "oncemq/base/mutant.h"
 #include "zookeeper_ask.h"
 #include "zookeeper_keeper.h"
 #include "zookeeper_renewal.h"
@@ -135,9 +134,7 @@ class ZooKeeperLocks final : public LockEngine {
     if (!askers) {
       return askers.error();
     }
-    const auto meant = [&](const Asker& asker) {
-      return asker.holds && (asker.fence() == fence || ONCEMQ_MUTANT("zookeeper-evicts-whoever"));
-    };
+    const auto meant = [&](const Asker& asker) { return asker.holds && asker.fence() == fence; };
     const auto at = std::find_if(askers->begin(), askers->end(), meant);
     if (at == askers->end()) {
       return Freed::kNotHeld;

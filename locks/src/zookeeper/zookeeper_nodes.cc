@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "oncemq/base/bytes.h"
-#include "oncemq/base/mutant.h"
 
 namespace oncemq {
 namespace {
@@ -137,8 +136,7 @@ std::vector<LockMode> ModesOf(const std::vector<ZooKeeperNode>& line) {
 
 // A parent that was deleted and made again counts from 0.
 bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat& behind) {
-  return before.created == behind.created && (before.children_changes == behind.children_changes ||
-                                              ONCEMQ_MUTANT("zookeeper-others-not-counted"));
+  return before.created == behind.created && before.children_changes == behind.children_changes;
 }
 
 std::string ToText(const ZooKeeperWords& words) {

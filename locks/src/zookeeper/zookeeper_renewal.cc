@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "oncemq/base/mutant.h"
-
 namespace oncemq {
 namespace {
 
@@ -28,7 +26,7 @@ Status ZooKeeperRenewal::Extend() {
     for (size_t i = 0; i < claims_.size(); i++) {
       const auto* claim = claims.Find(claims_[i].token, now);
       const bool holds = claim != nullptr && claim->holds;
-      if (holds || ONCEMQ_MUTANT("zookeeper-lease-of-the-gone-refused")) {
+      if (holds) {
         if (const Status fit = life_.Fits(claims_[i].lease); !fit) {
           return fit;
         }
@@ -46,9 +44,6 @@ Status ZooKeeperRenewal::Extend() {
 
 // Its holder made the node, and whoever asks it back writes there: so the version tells.
 Call ZooKeeperRenewal::Check(std::span<const Held> some) const {
-  if (ONCEMQ_MUTANT("zookeeper-renewed-by-a-read")) {
-    return {.path = some.front().node};
-  }
   Call call{.kind = Call::Kind::kMulti};
   for (const Held& held : some) {
     call.steps.push_back(
@@ -69,9 +64,6 @@ Status ZooKeeperRenewal::Run() {
   }
   for (const Held& held : held_) {
     answers_[held.at] = held.asked_back ? Extended::kAskedBack : Extended::kYes;
-  }
-  if (ONCEMQ_MUTANT("zookeeper-renewed-by-memory")) {
-    return {};
   }
   const auto replies = life_.Run(calls);
   if (!replies) {

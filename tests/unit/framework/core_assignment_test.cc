@@ -26,7 +26,7 @@ TEST_F(CoreAssignment, AnOwnershipIsAskedForAboveThatOfTheLastCommitAndOfThisPro
   ASSERT_EQ(raises.size(), 1u);
   EXPECT_EQ(raises[0].floor, 42u);
   core_.OwnRaised(0, 1, Own{100}, now_);
-  core_.Lost(0, now_);
+  core_.Lost(0);
   core_.Assign(0, facts, now_);
   raises = Only<RaiseOwnAction>();
   ASSERT_EQ(raises.size(), 1u);
@@ -63,7 +63,7 @@ TEST_F(CoreAssignment, AStoreThatDoesNotAnswerIsAskedAgain) {
 
 TEST_F(CoreAssignment, AnAnswerForAnEarlierAssignmentChangesNothing) {
   core_.Assign(0, {}, now_);
-  core_.Lost(0, now_);
+  core_.Lost(0);
   core_.Assign(0, {}, now_);
   core_.OwnRaised(0, 1, Own{7}, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
@@ -310,7 +310,7 @@ TEST_F(CoreAssignment, ALostPartitionCommitsNothing) {
   Give(0);
   Admit(0, 0, "a");
   const auto running = Take();
-  core_.Lost(0, now_);
+  core_.Lost(0);
   SettleAll(running);
   After(1'000'000);
   EXPECT_TRUE(Actions().empty());
@@ -320,7 +320,7 @@ TEST_F(CoreAssignment, AStaleSettlementMovesNeitherFrontierNorCommit) {
   Give(0);
   Admit(0, 0, "a");
   const auto running = Take();
-  core_.Lost(0, now_);
+  core_.Lost(0);
   Give(0);
   Settle(running[0], Fate::kApplied);
   EXPECT_EQ(core_.Status(0).frontier, 0);
@@ -331,7 +331,7 @@ TEST_F(CoreAssignment, AKeyThatStillRunsFromBeforeIsWaitedFor) {
   Give(0);
   Admit(0, 0, "a");
   const auto running = Take();
-  core_.Lost(0, now_);
+  core_.Lost(0);
   Give(0);
   Admit(0, 0, "a");
   EXPECT_TRUE(Take().empty()) << "the partition left and returned, the old handler runs on";

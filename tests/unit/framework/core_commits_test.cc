@@ -251,7 +251,7 @@ TEST_F(CoreCommits, TheLastCommitPassesAHoleAtTheEnd) {
 
 TEST_F(CoreCommits, APartitionThatIsNotOursPassesNoHole) {
   Give(0, 5);
-  core_.Lost(0, now_);
+  core_.Lost(0);
   core_.ReadTo(0, 9);
   EXPECT_EQ(core_.Status(0).frontier, 5);
 }

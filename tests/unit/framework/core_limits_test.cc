@@ -131,7 +131,7 @@ TEST_F(CoreLimits, EveryMessageIsReleasedExactlyOnce) {
     Admit(0, offset, "k" + std::to_string(offset % 3));
   }
   SettleAll(Take());
-  core_.Lost(0, now_);
+  core_.Lost(0);
   std::vector<void*> released;
   core_.TakeReleased(released);
   std::sort(released.begin(), released.end());

@@ -123,7 +123,7 @@ TEST_F(CoreOldestTest, ARetryThatIsHandedBackIsNotCountedAnyMore) {
   Give(0);
   Admit(0, 0, "a", "id");
   SettleRetry(Take().at(0), "later");
-  core_.Lost(0, now_);
+  core_.Lost(0);
   EXPECT_EQ(core_.Status(0).retrying, 0u);
   EXPECT_EQ(Oldest(0).offset, -1);
   Give(0);

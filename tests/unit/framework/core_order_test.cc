@@ -193,7 +193,7 @@ TEST_F(CoreUnordered, AnIdThatRunsFromBeforeIsWaitedForWithoutLanesToo) {
   Give(0);
   Admit(0, 5, "a", "x");
   const auto running = Take();
-  core_.Lost(0, now_);
+  core_.Lost(0);
   Give(0, 5);
   Admit(0, 5, "a", "x");
   EXPECT_TRUE(Take().empty());
@@ -271,7 +271,7 @@ TEST_F(CoreOrder, WhatHasRunIsNeverRunAgainWhileItsMarkerIsOwed) {
   Settle(settlement);
   Admit(0, 1, "b", "x");
   EXPECT_TRUE(Take().empty()) << "its copy waits for the marker";
-  core_.Lost(0, now_);
+  core_.Lost(0);
   After(500);
   const auto again = Take();
   ASSERT_EQ(again.size(), 1u) << "owed also after the assignment";

@@ -180,7 +180,7 @@ TEST_F(CoreSuspects, AMarkerThatIsOwedNeedsNoReserve) {
   owed.handled = true;
   owed.wait = microseconds(10);
   Settle(owed);
-  core_.Lost(0, now_);
+  core_.Lost(0);
   core_.Assign(0, From(0), now_);
   After(10);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0})) << "of the assignment before";
@@ -283,7 +283,7 @@ TEST_F(CoreSuspects, OnlyACommitOfAConfirmedOwnershipOfOursIsOurOwn) {
   CommitMetadata other = ours;
   other.own++;
   EXPECT_FALSE(core_.Made(0, other));
-  core_.Lost(0, now_);
+  core_.Lost(0);
   core_.Assign(0, From(0), now_);
   core_.OwnRaised(0, core_.Status(0).epoch, Own{99}, now_);
   other.own = 99;

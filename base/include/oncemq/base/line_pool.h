@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "oncemq/base/clock.h"
-#include "oncemq/base/mutant.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/result.h"
 
@@ -114,9 +113,8 @@ class LinePool {
   };
 
   void Serve(std::unique_ptr<Line> line) REQUIRES(mutex_) {
-    const size_t next = ONCEMQ_MUTANT("last-comer-served-first") ? waiting_.size() - 1 : 0;
-    Waiter& first = *waiting_[next];
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(next));
+    Waiter& first = *waiting_.front();
+    waiting_.pop_front();
     first.line = std::move(line);
     first.served = true;
     first.changed.notify_one();

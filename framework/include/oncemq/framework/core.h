@@ -232,7 +232,7 @@ class Core {
   // and gives back.
   void Revoke(PartitionId partition, BootTime deadline, BootTime now);
   // Somebody else may own it already: no commit. Running deliveries end by their tokens.
-  void Lost(PartitionId partition, BootTime now);
+  void Lost(PartitionId partition);
 
   // Nothing more of it is handled under this assignment; what is finished is still committed.
   void Halt(PartitionId partition, std::string why);

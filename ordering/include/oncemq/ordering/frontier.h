@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "oncemq/base/mutant.h"
 #include "oncemq/ordering/offset_map.h"
 #include "oncemq/ordering/verdict.h"
 
@@ -49,7 +48,7 @@ class Frontier {
     const bool finished = !carried_.empty() && carried_.Contains(offset);
     const bool not_done =
         finished && !carried_not_done_.empty() && carried_not_done_.Contains(offset);
-    if (offset < next_ && !ONCEMQ_MUTANT("rewind-is-new")) {
+    if (offset < next_) {
       return {0, finished, not_done, true};
     }
     if (end_ - base_ == offsets_.size()) {
@@ -69,7 +68,7 @@ class Frontier {
 
   // No arrival below `end` is still to come: what is missing there is a hole. Whether that is news.
   bool PassHole(int64_t end) {
-    if (end <= next_ || ONCEMQ_MUTANT("hole-at-the-end-stays")) {
+    if (end <= next_) {
       return false;
     }
     next_ = end;

@@ -105,7 +105,6 @@ struct EtcdLease {
 struct EtcdWatch {
   std::string key;
   std::string end = {};
-  int64_t from = 0;  // a revision; 0: from now on
   bool puts = true;
   bool deletions = true;
 };
