@@ -182,7 +182,7 @@ void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& ac
   gc->add_flag("--json", change.json, "As one JSON object");
   CLI::App* shorten = window.add_subcommand(
       "shorten",
-      "Keep ids for as long as the file says, in all processes, also if that is shorter");
+      "Keep ids only for as long as the file says, in all processes; a longer time is refused");
   shorten->add_option("-c,--config", change.config, "The service file")->required();
   shorten->add_option("--why", change.why, "The reason, for the log")->required();
   shorten->footer(

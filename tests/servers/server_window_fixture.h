@@ -159,6 +159,14 @@ class ServerWindowFixture : public Command {
     EXPECT_THAT(Run("doctor " + file_of("  remember: 200h\n")).out,
                 ::testing::HasSubstr("remembers: 200h, and 1m of skew"));
     EXPECT_EQ(Run("window shorten --why ' ' -c " + file_of(shorter)).code, 2);
+    const Ended longer = Run("window shorten --why x -c " + file_of("  remember: 300h\n"));
+    EXPECT_EQ(longer.code, 2);
+    EXPECT_EQ(longer.out, "");
+    EXPECT_THAT(longer.err,
+                ::testing::AllOf(::testing::HasSubstr("has remember 200h, skew 1m; "),
+                                 ::testing::HasSubstr("asks for remember 300h, skew 1m, "),
+                                 ::testing::HasSubstr("a start with a longer time raises it")));
+    EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
     const Ended shortened = Run("window shorten --why 'disk full' -c " + file_of(shorter));
     EXPECT_EQ(shortened.code, 0) << shortened.err;
     EXPECT_EQ(shortened.out, "in force from now on: remember 10s, skew 1s\n");

@@ -237,9 +237,7 @@ Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
     return answers.error();
   }
   const RememberTimes in_force = TimesIn(answers->back());
-  const Status fits = change == RememberChange::kNone
-                          ? Status()
-                          : CheckRememberTimes(asked, in_force, ScopeText(options_.scope));
+  const Status fits = CheckRememberTimes(asked, in_force, ScopeText(options_.scope), change);
   return fits ? Result<RememberTimes>(in_force) : fits.error();
 }
 
