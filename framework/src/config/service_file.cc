@@ -24,6 +24,14 @@ std::set<std::string> AllPaths(const ConfigSources& sources) {
   return asked.asked();
 }
 
+Result<std::string> TextOf(const std::string& path) {
+  Result<std::string> yaml = ReadSmallFile(path, kLongestFile, Readers::kAnybody);
+  if (!yaml) {
+    yaml.error().message.insert(0, path + ": ");
+  }
+  return yaml;
+}
+
 }  // namespace
 
 Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file_name,
@@ -47,11 +55,20 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
 }
 
 Result<ServiceOptions> LoadService(const std::string& path) {
-  const Result<std::string> yaml = ReadSmallFile(path, kLongestFile, Readers::kAnybody);
+  const Result<std::string> yaml = TextOf(path);
+  return yaml ? ParseService(*yaml, path) : yaml.error();
+}
+
+Result<AdminOptions> LoadAdmin(const std::string& path) {
+  const Result<std::string> yaml = TextOf(path);
   if (!yaml) {
-    return Error{yaml.error().code, Effect::kNone, path + ": " + yaml.error().message};
+    return yaml.error();
   }
-  return ParseService(*yaml, path);
+  Findings findings(path);
+  AdminOptions options;
+  ReadDocument(*yaml, ProcessSources(), findings,
+               [&](Section& file) { ReadAdmin(file.Sub("admin"), options); });
+  return findings.empty() ? Result<AdminOptions>(options) : findings.ToError();
 }
 
 }  // namespace oncemq

@@ -41,4 +41,7 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
 // kNotFound when there is no such file.
 Result<ServiceOptions> LoadService(const std::string& path);
 
+// Only `admin:`. Secrets and variables of other sections need not be there, nor be right.
+Result<AdminOptions> LoadAdmin(const std::string& path);
+
 }  // namespace oncemq
