@@ -157,7 +157,7 @@ class ServerWindowFixture : public Command {
         << "nothing more is raised";
     EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
     EXPECT_THAT(Run("doctor " + file_of("  remember: 200h\n")).out,
-                ::testing::HasSubstr("remembers: 200h, and 1m of skew"));
+                ::testing::HasSubstr("\n  remember: 200h\n  skew: 1m\n"));
     EXPECT_EQ(Run("window shorten --why ' ' -c " + file_of(shorter)).code, 2);
     const Ended longer = Run("window shorten --why x -c " + file_of("  remember: 300h\n"));
     EXPECT_EQ(longer.code, 2);
