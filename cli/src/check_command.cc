@@ -22,13 +22,13 @@ namespace oncemq {
 namespace {
 
 constexpr char kNotAsked[] =
-    "# Nothing else was looked at. A start also compares the commits of the group and the stores on\n"
-    "# disk, which may be of another scope; `oncemq doctor` asks brokers and servers.\n";
+    "# Nothing else was looked at. A start also compares the commits of the group and the stores\n"
+    "# on disk, which may be of another scope; `oncemq doctor` asks brokers and servers.\n";
 
-// The options that a file has, or why it is refused.
+// The options of a file, or the reason to refuse it.
 struct Checked {
   Result<ServiceOptions> options;
-  std::string key;  // of the option that this host or a server refuses; empty: the file is wrong
+  std::string key;  // of an option refused by this host or a server, empty for one by the file
 
   void Refuse(std::string of, Code code, const std::string& why) {
     key = std::move(of);

@@ -36,12 +36,12 @@ std::string_view StateWord(int code) {
 constexpr std::string_view kBytes = "_bytes";
 constexpr std::string_view kMillis = "_ms";
 
-// Of a fact; the text of its value has its unit.
+// Without its unit, which FactText() adds to the value.
 std::string Label(std::string_view name) {
   for (const std::string_view unit : {kBytes, kMillis}) {
     name.remove_suffix(name.ends_with(unit) ? unit.size() : 0);
   }
-  return SafeText(name);
+  return SafeText(std::string(name));
 }
 
 std::string FactText(std::string_view name, const ordered_json& fact) {

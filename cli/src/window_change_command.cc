@@ -136,7 +136,7 @@ Result<RememberTimes> ShortenStores(const ServiceOptions& options) {
     }
     if (*in_force == times) {
       shortened = times;
-    } else if (!shortened) {  // nor is a store refused that has less than the others
+    } else if (!shortened) {  // the others may have longer times than this store
       shortened.error().message = store + " has " + TimesText(*in_force) + "; the file asks for " +
                                   TimesText(times) +
                                   ", and nothing is changed: this only lowers; a start with a "

@@ -8,8 +8,8 @@
 namespace oncemq {
 namespace {
 
-// The first field of the two in which they differ: fields have ", " between them. Equal to the
-// whole where one of them has no such field.
+// The first fields to differ, between two lists with ", " between the fields. Both lists whole, if
+// one is the beginning of the other.
 std::pair<std::string_view, std::string_view> FirstDifference(std::string_view one,
                                                               std::string_view other) {
   constexpr std::string_view kBetween = ", ";
@@ -30,7 +30,7 @@ std::pair<std::string_view, std::string_view> FirstDifference(std::string_view o
 
 }  // namespace
 
-// Two long names that are alike but for a word are hard to tell apart: that word comes first.
+// A difference of one word is hard to find in two long names, so it comes first.
 Error OtherOwner(std::string_view store, std::string_view kept, std::string_view asked) {
   const auto [its, ours] = FirstDifference(kept, asked);
   std::string text = std::string(store) + " belongs to \"" + std::string(its) + "\", not to \"" +

@@ -24,8 +24,8 @@ inline bool IsLonger(const RememberTimes& asked, const RememberTimes& in_force) 
          (asked.remember > in_force.remember || asked.skew > in_force.skew);
 }
 
-// After the change. kInvalid: one of the asked times is shorter than the one in force, or longer at
-// kReplace, which only lowers. `keeper`: of those in force, in the text.
+// After the change. kInvalid: an asked time is shorter than in force, or longer at kReplace.
+// `keeper` names the store in the text.
 Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
                           std::string_view keeper, RememberChange change = RememberChange::kCheck);
 

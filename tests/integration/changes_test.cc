@@ -56,7 +56,7 @@ std::string Trimmed(std::string text) {
   return from == text.npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
 }
 
-// One row for each engine that a row of the table names: "| change | a, b | outcome | `words` | then |".
+// One row for each engine in a row of the table: "| change | a, b | outcome | `words` | then |".
 std::vector<Row> RowsOf(const std::filesystem::path& page) {
   std::vector<Row> rows;
   std::ifstream text(page);

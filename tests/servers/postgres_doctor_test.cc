@@ -52,8 +52,8 @@ class PostgresDoctor : public DoctorFixture {
 
 TEST_F(PostgresDoctor, NamesTheServerAndLeavesNothingThere) {
   EXPECT_THAT(ExpectDoctor(File(), 2),
-              AllOf(HasSubstr("`oncemq store migrate` makes them"), HasSubstr("\n  claims: made 0, why "),
-                    HasSubstr("\n  server: PostgreSQL\n")));
+              AllOf(HasSubstr("`oncemq store migrate` makes them"),
+                    HasSubstr("\n  claims: made 0, why "), HasSubstr("\n  server: PostgreSQL\n")));
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), "payments"));
   const std::string told = ExpectDoctor(File(), 0);
   EXPECT_THAT(told, HasSubstr(", ok\n  schema: payments\n"));
@@ -77,10 +77,11 @@ TEST_F(PostgresDoctor, ARoleThatMayNotWriteMakesNoClaims) {
               AllOf(HasSubstr("lacks the right INSERT"), HasSubstr("\n  claims: made 0, why ")));
   Sql("GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA payments TO app");
   Sql("GRANT DELETE ON payments.window_ids, payments.window_uncertain TO app");
-  EXPECT_THAT(ExpectDoctor(file, 0),
-              AllOf(HasSubstr("\n  claims: made 0, why the role of the address lacks the right DELETE "
-                              "on window_scopes"),
-                    Not(HasSubstr("p50_us"))));
+  EXPECT_THAT(
+      ExpectDoctor(file, 0),
+      AllOf(HasSubstr("\n  claims: made 0, why the role of the address lacks the right DELETE "
+                      "on window_scopes"),
+            Not(HasSubstr("p50_us"))));
   EXPECT_EQ(Rows(), "0");
 }
 

@@ -79,8 +79,10 @@ TEST_F(RedisDoctor, LeavesTheWindowOfTheServiceAsItIs) {
   const int64_t keys = Keys();
   const std::string told = ExpectDoctor(File(), 0);
   EXPECT_EQ(Keys(), keys);
-  EXPECT_THAT(told, HasSubstr(std::string("\n  scope: ") + kCommandScope + "\n  scope_opened: yes\n"));
-  EXPECT_THAT(told, HasSubstr("\n  persistence: append_only_file yes, fsync everysec, snapshots none\n"));
+  EXPECT_THAT(told,
+              HasSubstr(std::string("\n  scope: ") + kCommandScope + "\n  scope_opened: yes\n"));
+  EXPECT_THAT(told,
+              HasSubstr("\n  persistence: append_only_file yes, fsync everysec, snapshots none\n"));
   EXPECT_THAT(told, HasSubstr("takes about the last second (appendfsync everysec)\n"));
 }
 
@@ -90,7 +92,8 @@ TEST_F(RedisDoctor, AUserWithoutRightsMakesNoClaims) {
       "~payments:*");
   const std::string told = ExpectDoctor(FileAt(UrlOf("reader:secret")), 2);
   EXPECT_THAT(told, HasSubstr(", refused: the user of the address may not run SET"));
-  EXPECT_THAT(told, AllOf(HasSubstr("\n  persistence: append_only_file "), Not(HasSubstr("snapshots"))));
+  EXPECT_THAT(told,
+              AllOf(HasSubstr("\n  persistence: append_only_file "), Not(HasSubstr("snapshots"))));
   EXPECT_THAT(told, AllOf(HasSubstr("\n  claims: made 0, why "), Not(HasSubstr("p50_us"))));
   EXPECT_EQ(Keys(), 0);
 }

@@ -91,6 +91,9 @@ class ServerWindowFixture : public Command {
     const Ended shown = Run("gate show shop/" + std::string(64, '0') + " " + place);
     EXPECT_EQ(shown.code, 1) << shown.err;
     EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
+    const auto json = nlohmann::json::parse(
+        Run("gate show --json shop/" + std::string(64, '0') + " " + place).out);
+    EXPECT_EQ(json["id"], "shop/" + std::string(64, '0')) << "a text is given as one";
     EXPECT_EQ(Run("gate show shop/abc " + place).code, 2) << "no gate made it";
   }
   // A caller was killed while it held an operation: nobody has asked for it since.

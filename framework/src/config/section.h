@@ -40,7 +40,7 @@ class Findings {
     std::error_code failed;
     return std::filesystem::absolute(file_name_, failed).parent_path();
   }
-  // `key`: the path of the one key that it is about, if there is one.
+  // `key` is the path of a single key, where the text is about one.
   void Add(const YAML::Mark& mark, std::string text, std::string key = {});
   // Remembers where an option stands, for AddAt.
   void Place(std::string path, const YAML::Mark& mark) { places_[std::move(path)] = mark; }
@@ -54,7 +54,7 @@ class Findings {
   void Learn(std::set<std::string> known) { known_ = std::move(known); }
   // "; it belongs under `window:`" of a key that is unknown where it stands, or nothing.
   std::string Elsewhere(std::string_view name) const;
-  // In the order of the file; at most 50, and how many more.
+  // In the order of the file, at most 50 and the number of the others.
   std::vector<FileMistake> Sorted() const;
   // One line each.
   Error ToError() const;
@@ -128,7 +128,7 @@ class Section {
   const Entry* Find(std::string_view name) const;
   Entry* Ask(std::string_view name);
   std::string PathOf(std::string_view name) const;
-  // For people: a name may hold any bytes.
+  // For people, as a name may hold any bytes.
   std::string Shown(std::string_view name) const;
   std::optional<std::string> Scalar(const YAML::Node& node, std::string_view name,
                                     SecretPlace place);

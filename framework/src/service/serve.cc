@@ -28,7 +28,7 @@ constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
     "RunService OpenServiceLocks (RunServiceOptions::open_locks)";
 
-// Before the window is opened, which raises `remember` in its scope also for a start that fails.
+// Runs before the window is opened. The opening raises `remember`, even if the start fails later.
 Status CheckAdmin(const ServiceOptions& options) {
   return options.admin.socket.empty() ? Status() : AdminListener::CheckFree(options.admin.socket);
 }

@@ -31,11 +31,11 @@ struct ConfigSources {
   std::function<Result<std::string>(const std::string& path)> secret_file;
 };
 
-// What one line of an error says, in fields.
+// One line of an error, in fields.
 struct FileMistake {
-  int line = 0;  // 0: of the file as a whole
+  int line = 0;  // 0 for the file as a whole
   int column = 0;
-  std::string key{};  // "kafka.group"; empty: of no one key
+  std::string key{};  // "kafka.group", or empty for no single key
   std::string text{};
 };
 
@@ -50,7 +50,7 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
 // kNotFound when there is no such file.
 Result<ServiceOptions> LoadService(const std::string& path);
 
-// Why LoadService() refuses its text, in the same order. Empty: it does not, or cannot read it.
+// The reasons of LoadService() to refuse the text of a file, in the same order.
 std::vector<FileMistake> MistakesIn(const std::string& path);
 
 // Only `admin:`. Secrets and variables of other sections need not be there, nor be right.
