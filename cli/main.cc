@@ -97,7 +97,10 @@ void AddCheck(CLI::App& app, CheckArguments& arguments, CommandActions& actions)
   check->add_flag("--json", arguments.json, "The findings as one JSON object");
   check->add_flag("--offline", arguments.offline,
                   "Do not ask the server of a window in PostgreSQL or Redis");
-  check->footer("Exit codes: 1 the server of the window failed, 2 refused, 6 it does not answer.");
+  check->footer(
+      "Only the file is looked at, and the server of its window. A start also compares the group's "
+      "commits and the stores on disk; `oncemq doctor` asks brokers and servers.\n"
+      "Exit codes: 1 the server of the window failed, 2 refused, 6 it does not answer.");
   actions.push_back({check, [&] { return CheckCommand(arguments); }});
 }
 
@@ -182,7 +185,7 @@ void AddWindowChanges(CLI::App& window, Arguments& arguments, CommandActions& ac
   gc->add_flag("--json", change.json, "As one JSON object");
   CLI::App* shorten = window.add_subcommand(
       "shorten",
-      "Keep ids for as long as the file says, in all processes, also if that is shorter");
+      "Keep ids only for as long as the file says, in all processes; a longer time is refused");
   shorten->add_option("-c,--config", change.config, "The service file")->required();
   shorten->add_option("--why", change.why, "The reason, for the log")->required();
   shorten->footer(

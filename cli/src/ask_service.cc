@@ -18,15 +18,15 @@ Result<std::string> SocketOf(const ServicePlace& place) {
   if (place.config.empty()) {
     return place.socket;
   }
-  const Result<ServiceOptions> options = LoadService(place.config);
-  if (!options) {
-    return options.error();
+  const Result<AdminOptions> admin = LoadAdmin(place.config);
+  if (!admin) {
+    return admin.error();
   }
-  if (options->admin.socket.empty()) {
+  if (admin->socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone,
                  place.config + ": `admin.socket` is not set, so the service cannot be asked"};
   }
-  return options->admin.socket;
+  return admin->socket;
 }
 
 Asked Told(std::string why, int code) {

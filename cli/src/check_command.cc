@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check_command.h"
 
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,54 +21,75 @@
 namespace oncemq {
 namespace {
 
-// A mistake of the file: FILE:LINE:COLUMN: TEXT. Another one has its text alone.
-nlohmann::ordered_json MistakeOf(const std::string& line, const std::string& file) {
-  nlohmann::ordered_json mistake;
-  int row = 0;
-  int column = 0;
-  int read = 0;
-  const bool of_file = line.starts_with(file + ":");
-  const std::string rest = of_file ? line.substr(file.size() + 1) : line;
-  if (of_file && std::sscanf(rest.c_str(), "%d:%d: %n", &row, &column, &read) == 2 && read > 0) {
-    mistake["line"] = row;
-    mistake["column"] = column;
+constexpr char kNotAsked[] =
+    "# Nothing else was looked at. A start also compares the commits of the group and the stores\n"
+    "# on disk, which may be of another scope; `oncemq doctor` asks brokers and servers.\n";
+
+// The options of a file, or the reason to refuse it.
+struct Checked {
+  Result<ServiceOptions> options;
+  std::string key;  // of an option refused by this host or a server, empty for one by the file
+
+  void Refuse(std::string of, Code code, const std::string& why) {
+    key = std::move(of);
+    options = Error{code, Effect::kNone, "`" + key + "`: " + why};
   }
-  mistake["text"] = rest.substr(static_cast<size_t>(read));
-  return mistake;
+};
+
+// One object for each line of the error.
+nlohmann::ordered_json MistakesAsJson(const std::string& config, const Checked& checked) {
+  std::vector<FileMistake> mistakes =
+      checked.key.empty() ? MistakesIn(config) : std::vector<FileMistake>();
+  if (mistakes.empty()) {
+    std::istringstream lines(checked.options.error().message);
+    for (std::string line; std::getline(lines, line);) {
+      mistakes.push_back({.key = checked.key, .text = line});
+    }
+  }
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const FileMistake& mistake : mistakes) {
+    nlohmann::ordered_json one{{"file", config}};
+    if (mistake.line > 0) {
+      one["line"] = mistake.line;
+      one["column"] = mistake.column;
+    }
+    if (!mistake.key.empty()) {
+      one["key"] = mistake.key;
+    }
+    one["message"] = mistake.text;
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 // `guarantee`: in one line, of a file that is accepted, as the warnings.
-void PrintJson(const std::string& config, const Result<ServiceOptions>& options,
-               const std::string& guarantee, const std::vector<std::string>& warnings) {
+void PrintJson(const std::string& config, const Checked& checked, const std::string& guarantee,
+               const std::vector<std::string>& warnings) {
   nlohmann::ordered_json out;
   out["file"] = config;
-  out["valid"] = options.has_value();
+  out["valid"] = checked.options.has_value();
   out["errors"] = nlohmann::ordered_json::array();
-  if (options) {
+  if (checked.options) {
     out["guarantee"] = guarantee;
     out["warnings"] = warnings;
   } else {
-    std::istringstream errors(options.error().message);
-    for (std::string line; std::getline(errors, line);) {
-      out["errors"].push_back(MistakeOf(line, config));
-    }
+    out["errors"] = MistakesAsJson(config, checked);
   }
   std::cout << SafeJson(out) << "\n";
 }
 
 // The file first, then the places on this host that it names.
-Result<ServiceOptions> Checked(const std::string& config) {
-  Result<ServiceOptions> options = LoadService(config);
-  if (!options) {
-    return options;
+Checked CheckFile(const std::string& config) {
+  Checked checked{LoadService(config), {}};
+  if (!checked.options) {
+    return checked;
   }
-  if (const Status locks = CheckServiceLocks(*options); !locks) {
-    return Error{Code::kInvalid, Effect::kNone, "`locks`: " + locks.error().message};
+  if (const Status locks = CheckServiceLocks(*checked.options); !locks) {
+    checked.Refuse("locks", Code::kInvalid, locks.error().message);
+  } else if (const Status window = CheckServiceWindow(*checked.options); !window) {
+    checked.Refuse("window.directory", Code::kInvalid, window.error().message);
   }
-  if (const Status window = CheckServiceWindow(*options); !window) {
-    return Error{Code::kInvalid, Effect::kNone, "`window.directory`: " + window.error().message};
-  }
-  return options;
+  return checked;
 }
 
 // The part of the first line about the server of the window. `window`: as it was opened, if it was.
@@ -134,7 +154,8 @@ int CheckCommand(const CheckArguments& arguments) {
     std::cerr << "which service file? Say oncemq check FILE\n";
     return kExitUsage;
   }
-  Result<ServiceOptions> options = Checked(arguments.config);
+  Checked checked = CheckFile(arguments.config);
+  const Result<ServiceOptions>& options = checked.options;
   int code = options ? kExitDone : kExitUsage;
   std::unique_ptr<Window> window;
   if (options) {
@@ -143,12 +164,11 @@ int CheckCommand(const CheckArguments& arguments) {
       window = *std::move(asked);
     } else {
       code = CodeOfAsked(asked.error());
-      options =
-          Error{asked.error().code, Effect::kNone, "`window`: " + SafeText(asked.error().message)};
+      checked.Refuse("window", asked.error().code, SafeText(asked.error().message));
     }
   }
   if (arguments.json) {
-    PrintJson(arguments.config, options, options ? LineOf(*options, window.get()) : "",
+    PrintJson(arguments.config, checked, options ? LineOf(*options, window.get()) : "",
               options ? WarningsOf(*options, window.get()) : std::vector<std::string>());
     return code;
   }
@@ -157,7 +177,8 @@ int CheckCommand(const CheckArguments& arguments) {
     return code;
   }
   std::cout << "# " << arguments.config << " is accepted"
-            << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n";
+            << CheckedServerText(*options, arguments.offline, window.get()) << ". In force:\n"
+            << kNotAsked;
   for (const std::string& warning : WarningsOf(*options, window.get())) {
     std::cout << "# Warning: " << warning << "\n";
   }

@@ -22,13 +22,17 @@ namespace {
 constexpr milliseconds kBrokersWithin{5'000};
 
 // Of the directory, or of the next one above that is there.
-std::string FreeSpace(std::filesystem::path directory) {
+void AddFreeSpace(std::filesystem::path directory, DoctorPart& part) {
   std::error_code failed;
   while (!std::filesystem::exists(directory, failed) && directory.has_relative_path()) {
     directory = directory.parent_path();
   }
   const auto space = std::filesystem::space(directory, failed);
-  return failed ? failed.message() : RoundSize(space.available);
+  if (failed) {
+    part.facts["free"] = {{"why", failed.message()}};
+  } else {
+    part.facts["free_bytes"] = space.available;
+  }
 }
 
 // No claims: its stores are for the process that holds them.
@@ -39,14 +43,11 @@ void DescribeDirectory(const ServiceOptions& options, DoctorPart& part) {
     FailPart(part, usable.error());
   }
   std::error_code failed;
-  if (std::filesystem::exists(local.directory, failed)) {
+  part.facts["directory_made"] = std::filesystem::exists(local.directory, failed);
 #ifdef ONCEMQ_WITH_ROCKSDB
-    part.facts["stores"] = FindStores(local.directory).size();
+  part.facts["stores"] = FindStores(local.directory).size();
 #endif
-  } else {
-    part.facts["stores"] = "none, the directory is not made yet";
-  }
-  part.facts["free"] = FreeSpace(local.directory);
+  AddFreeSpace(local.directory, part);
   if (local.sync == SyncWhen::kNever) {
     part.lowers.emplace_back("a loss of power takes what is not on the disk yet (`sync: never`)");
   }
@@ -75,7 +76,7 @@ DoctorPart LookAtWindow(const ServiceOptions& options) {
       part.lowers.emplace_back("nothing is suppressed: each delivery runs");
       break;
     case ServiceOptions::Engine::kMemory:
-      part.facts["remembers"] = options.memory.remember;
+      part.facts["remember_ids"] = options.memory.remember;
       part.lowers.emplace_back("the window ends with its process");
       break;
     case ServiceOptions::Engine::kRocksDb:
@@ -117,21 +118,24 @@ DoctorPart LookAtKafka(const RuntimeOptions& options) {
 // Opening a store may make its tables, or begin a switch record: so none is asked.
 DoctorPart LookAtLocks(const ServiceOptions& options) {
   const ServiceLocks& locks = options.locks;
-  DoctorPart part{.name = "locks", .at = "none"};
-  if (options.runtime.locks.elided) {
-    part.at = "the assignment of the partition";
-  }
+  DoctorPart part{.name = "locks"};
+  part.facts["elided"] = options.runtime.locks.elided;
   if (!locks.any()) {
     return part;
   }
-  part.at = locks.catalogue.empty() ? HostsOf(locks.at) + ", space " + locks.space
-                                    : locks.catalogue + ", application " + locks.application;
+  if (locks.catalogue.empty()) {
+    part.at = HostsOf(locks.at);
+    part.facts["space"] = locks.space;
+  } else {
+    part.at = locks.catalogue;
+    part.facts["application"] = locks.application;
+  }
   if (const Status usable = CheckServiceLocks(options); !usable) {
     FailPart(part, usable.error());
     return part;
   }
   const auto can = ServiceLockCapabilities(locks);
-  part.facts["asked"] = "no: `oncemq lock ls` asks a store";
+  part.facts["asked"] = false;
   if (can && !can->fence) {
     part.lowers.emplace_back("holds have no fences");
   }

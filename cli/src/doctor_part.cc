@@ -33,26 +33,45 @@ std::string_view StateWord(int code) {
   }
 }
 
-std::string FactText(const ordered_json& fact) {
+constexpr std::string_view kBytes = "_bytes";
+constexpr std::string_view kMillis = "_ms";
+
+// Without its unit, which FactText() adds to the value.
+std::string Label(std::string_view name) {
+  for (const std::string_view unit : {kBytes, kMillis}) {
+    name.remove_suffix(name.ends_with(unit) ? unit.size() : 0);
+  }
+  return SafeText(std::string(name));
+}
+
+std::string FactText(std::string_view name, const ordered_json& fact) {
   if (fact.is_string()) {
     return SafeText(fact.get<std::string>());
   }
+  if (fact.is_boolean()) {
+    return fact.get<bool>() ? "yes" : "no";
+  }
+  if (fact.is_null()) {
+    return "none";
+  }
   if (!fact.is_object()) {
-    return SafeJson(fact);
+    return name.ends_with(kBytes)    ? RoundSize(fact.get<uint64_t>())
+           : name.ends_with(kMillis) ? FormatDuration(milliseconds(fact.get<int64_t>()))
+                                     : SafeJson(fact);
   }
   std::string text;
-  for (const auto& [name, value] : fact.items()) {
-    text += (text.empty() ? "" : ", ") + SafeText(name) + " " + FactText(value);
+  for (const auto& [part, value] : fact.items()) {
+    text += (text.empty() ? "" : ", ") + Label(part) + " " + FactText(part, value);
   }
   return text;
 }
 
 std::string PartText(const DoctorPart& part) {
-  std::string text = part.name + ": " + SafeText(part.at) + ", " +
+  std::string text = part.name + ": " + (part.at.empty() ? "none" : SafeText(part.at)) + ", " +
                      std::string(StateWord(part.code)) +
                      (part.code == kExitDone ? std::string() : ": " + SafeText(part.why)) + "\n";
   for (const auto& [name, fact] : part.facts.items()) {
-    text += "  " + name + ": " + FactText(fact) + "\n";
+    text += "  " + Label(name) + ": " + FactText(name, fact) + "\n";
   }
   for (const std::string& sentence : part.lowers) {
     text += "  lowers the guarantee: " + SafeText(sentence) + "\n";
@@ -61,7 +80,9 @@ std::string PartText(const DoctorPart& part) {
 }
 
 ordered_json PartJson(const DoctorPart& part) {
-  ordered_json json{{"part", part.name}, {"at", part.at}, {"state", StateWord(part.code)}};
+  ordered_json json{{"part", part.name},
+                    {"at", part.at.empty() ? ordered_json() : ordered_json(part.at)},
+                    {"state", StateWord(part.code)}};
   if (part.code != kExitDone) {
     json["why"] = part.why;
   }
@@ -85,7 +106,7 @@ void FailPart(DoctorPart& part, int code, std::string why) {
 
 void AddClaims(DoctorPart& part, Result<std::vector<microseconds>> times) {
   if (!times) {
-    part.facts["claims"] = "none: " + times.error().message;
+    part.facts["claims"] = {{"made", 0}, {"why", times.error().message}};
     if (times.error().code != Code::kInvalid) {
       FailPart(part, times.error());
     }
@@ -115,17 +136,17 @@ bool AddScope(DoctorPart& part, const ServiceOptions& options) {
   const auto window = OpenToCheck(options);
   if (!window && window.error().code != Code::kNotFound) {
     FailPart(part, window.error());
-    part.facts["claims"] = "none: a service could not start";
+    part.facts["claims"] = {{"made", 0}, {"why", "a service could not start"}};
     return false;
   }
-  part.facts["scope"] =
-      WindowScope(options.runtime) + (window ? "" : ", which no process has opened yet");
+  part.facts["scope"] = WindowScope(options.runtime);
+  part.facts["scope_opened"] = window.has_value();
   if (!window) {
     return true;
   }
   if (const auto times = (*window)->Remember(RememberChange::kNone)) {
-    part.facts["remembers"] =
-        FormatDuration(times->remember) + ", and " + FormatDuration(times->skew) + " of skew";
+    part.facts["remember_ms"] = times->remember.count();
+    part.facts["skew_ms"] = times->skew.count();
   }
   if (const auto fits = (*window)->Remember(RememberChange::kCheck); !fits) {
     FailPart(part, fits.error());

@@ -20,10 +20,11 @@ namespace oncemq {
 
 struct DoctorPart {
   std::string name;  // "window"
-  std::string at;    // without user and password
+  std::string at;    // without user and password, empty for none
   int code = kExitDone;
   std::string why;  // of any other code
-  // By name: a text, a number, or an object of numbers.
+  // A setting, a number, a switch, null for none, or an object of these. Only `why` is a sentence.
+  // Names of sizes end in `_bytes`, names of times in `_ms` or `_us`.
   nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   // Sentences about settings that lower the guarantee.
   std::vector<std::string> lowers;

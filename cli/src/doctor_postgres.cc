@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PostgreSQL of a window, as `oncemq doctor` finds it.
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "doctor_part.h"
@@ -10,27 +11,37 @@
 namespace oncemq {
 
 void DescribePostgres(const SqlRow& settings, DoctorPart& part) {
+  using nlohmann::ordered_json;
   const auto cell = [&](size_t column) {
-    return column < settings.size() ? settings[column].value_or("?") : std::string("?");
+    return column < settings.size() ? settings[column] : std::optional<std::string>();
   };
-  const std::string names = cell(4);
-  part.facts["server"] = "PostgreSQL " + cell(0);
-  part.facts["synchronous_commit"] =
-      cell(1) == "off" ? "off, and the window waits for the disk all the same" : cell(1);
-  part.facts["fsync"] = cell(2);
-  part.facts["standbys"] = {{"attached", std::atoi(cell(5).c_str())},
-                            {"synchronous", names.empty() ? "none" : names}};
+  const auto text = [&](size_t column) {
+    return cell(column) ? ordered_json(*cell(column)) : ordered_json();
+  };
+  const auto is_on = [&](size_t column) {
+    return cell(column) ? ordered_json(cell(column) == "on") : ordered_json();
+  };
+  const std::optional<std::string> names = cell(4);
+  part.facts["server"] = "PostgreSQL";
+  part.facts["version"] = text(0);
+  part.facts["synchronous_commit"] = text(1);
+  part.facts["window_synchronous_commit"] = cell(1) == "off" ? ordered_json("on") : text(1);
+  part.facts["fsync"] = is_on(2);
+  part.facts["full_page_writes"] = is_on(3);
+  part.facts["standbys"] = {{"attached", std::atoi(cell(5).value_or("0").c_str())},
+                            {"synchronous", names ? ordered_json(*names != "") : ordered_json()},
+                            {"names", names && *names != "" ? text(4) : ordered_json()}};
   if (cell(2) == "off") {
     part.lowers.emplace_back("the crash of its host may take or damage anything (fsync off)");
   }
   if (cell(3) == "off") {
     part.lowers.emplace_back("the crash of its host may damage pages (full_page_writes off)");
   }
-  if (names.empty()) {
+  if (names == "") {
     part.lowers.emplace_back(
         "the loss of this server takes the commits that no standby had: none is synchronous");
   } else if (cell(1) == "off" || cell(1) == "local") {
-    part.lowers.emplace_back("no commit waits for a standby (synchronous_commit " + cell(1) + ")");
+    part.lowers.emplace_back("no commit waits for a standby (synchronous_commit " + *cell(1) + ")");
   }
 }
 
@@ -39,7 +50,8 @@ void AskPostgres(const ServiceOptions& options, DoctorPart& part) {
   if (!place) {
     return FailPart(part, place.error());
   }
-  part.at = ToString(*place) + ", schema " + options.postgres.schema;
+  part.at = ToString(*place);
+  part.facts["schema"] = options.postgres.schema;
   const auto client = OpenPostgres(*place, {options.postgres.connect, options.postgres.call}, 1);
   if (!client) {
     return FailPart(part, client.error());

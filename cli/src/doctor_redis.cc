@@ -11,8 +11,6 @@
 namespace oncemq {
 namespace {
 
-constexpr char kNotShown[] = "not shown to this user";
-
 uint64_t NumberIn(std::string_view info, std::string_view name) {
   return static_cast<uint64_t>(
       std::max<int64_t>(ParseDecimal(RedisInfo(info, name)).value_or(0), 0));
@@ -38,12 +36,15 @@ std::optional<std::string> SettingOf(const RedisReply& reply) {
 void DescribePersistence(std::string_view info, const RedisSettings& settings, DoctorPart& part) {
   const bool keeps = RedisInfo(info, "aof_enabled") == "1";
   const bool snapshots = settings.save && !settings.save->empty();
-  part.facts["persistence"] =
-      (keeps ? "append-only file, fsync " + settings.fsync.value_or(kNotShown)
-             : std::string("no append-only file")) +
-      (snapshots       ? "; snapshots (save " + *settings.save + ")"
-       : settings.save ? std::string("; no snapshots")
-                       : std::string("; snapshots ") + kNotShown);
+  nlohmann::ordered_json& persistence = part.facts["persistence"];
+  persistence["append_only_file"] = keeps;
+  if (keeps && settings.fsync) {
+    persistence["fsync"] = *settings.fsync;
+  }
+  if (settings.save) {
+    persistence["snapshots"] =
+        snapshots ? nlohmann::ordered_json(*settings.save) : nlohmann::ordered_json();
+  }
   if (!keeps) {
     part.lowers.push_back(snapshots ? "a restart takes all changes since the last snapshot "
                                       "(appendonly no)"
@@ -78,11 +79,14 @@ void DescribeReplicas(uint64_t online, int wanted, DoctorPart& part) {
 
 void DescribeRedis(std::string_view info, const RedisSettings& settings, int wanted_replicas,
                    DoctorPart& part) {
-  part.facts["server"] = RedisServerOf(info);
+  const std::string server = RedisServerOf(info);  // "Valkey 8.0.1"
+  part.facts["server"] = server.substr(0, server.find(' '));
+  part.facts["version"] = server.substr(server.find(' ') + 1);
   const uint64_t most = NumberIn(info, "maxmemory");
-  part.facts["memory"] = "maxmemory-policy " + std::string(RedisInfo(info, "maxmemory_policy")) +
-                         ", " + RoundSize(NumberIn(info, "used_memory")) + " of " +
-                         (most == 0 ? "no limit" : RoundSize(most));
+  part.facts["memory"] = {
+      {"policy", RedisInfo(info, "maxmemory_policy")},
+      {"used_bytes", NumberIn(info, "used_memory")},
+      {"max_bytes", most == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(most)}};
   if (const Status fit = CheckRedisKeeps(info, "a window"); !fit) {
     FailPart(part, fit.error());
   }
@@ -95,7 +99,8 @@ void AskRedis(const ServiceOptions& options, DoctorPart& part) {
   if (!place) {
     return FailPart(part, place.error());
   }
-  part.at = ToString(*place) + ", prefix " + options.redis.prefix;
+  part.at = ToString(*place);
+  part.facts["prefix"] = options.redis.prefix;
   const auto client = RedisClient::Open(*place, {options.redis.connect, options.redis.call}, 1);
   if (!client) {
     return FailPart(part, client.error());

@@ -127,16 +127,23 @@ nlohmann::ordered_json TimesJson(const RememberTimes& times) {
 // Those that lie on this host.
 Result<RememberTimes> ShortenStores(const ServiceOptions& options) {
   const RememberTimes times{options.local.remember, options.local.skew};
-  const std::vector<std::string> stores = FindStores(options.local.directory);
-  for (const std::string& store : stores) {
-    if (const Status replaced = ReplaceRememberTimes(store, times); !replaced) {
-      return replaced.error();
+  Result<RememberTimes> shortened = Error{
+      Code::kInvalid, Effect::kNone, options.local.directory + ": no store of a window lies there"};
+  for (const std::string& store : FindStores(options.local.directory)) {
+    const auto in_force = ReplaceRememberTimes(store, times);
+    if (!in_force) {
+      return in_force.error();
+    }
+    if (*in_force == times) {
+      shortened = times;
+    } else if (!shortened) {  // the others may have longer times than this store
+      shortened.error().message = store + " has " + TimesText(*in_force) + "; the file asks for " +
+                                  TimesText(times) +
+                                  ", and nothing is changed: this only lowers; a start with a "
+                                  "longer time raises it";
     }
   }
-  return stores.empty() ? Result<RememberTimes>(
-                              Error{Code::kInvalid, Effect::kNone,
-                                    options.local.directory + ": no store of a window lies there"})
-                        : times;
+  return shortened;
 }
 #else
 Result<RememberTimes> ShortenStores(const ServiceOptions&) {

@@ -21,17 +21,23 @@ std::string DurationText(milliseconds duration) {
 }
 
 Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
-                          std::string_view keeper) {
-  const bool shorter = asked.remember < in_force.remember || asked.skew < in_force.skew;
-  if (!shorter) {
-    return {};
-  }
+                          std::string_view keeper, RememberChange change) {
   const auto text = [](const RememberTimes& times) {
     return "remember " + DurationText(times.remember) + ", skew " + DurationText(times.skew);
   };
-  return InvalidRequest(std::string(keeper) + " has " + text(in_force) +
-                        "; this process asks for " + text(asked) +
-                        ", and would forget too early for the others; ask for as much, or let "
+  const std::string both = std::string(keeper) + " has " + text(in_force) +
+                           "; this process asks for " + text(asked) + ", and ";
+  if (change == RememberChange::kReplace && IsLonger(asked, in_force)) {
+    return InvalidRequest(both +
+                          "nothing is changed: this only lowers; a start with a longer time "
+                          "raises it");
+  }
+  const bool shorter = asked.remember < in_force.remember || asked.skew < in_force.skew;
+  if (change == RememberChange::kNone || !shorter) {
+    return {};
+  }
+  return InvalidRequest(both +
+                        "would forget too early for the others; ask for as much, or let "
                         "`oncemq window shorten -c FILE --why TEXT` lower it for all");
 }
 

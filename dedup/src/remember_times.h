@@ -18,9 +18,15 @@ inline std::string ScopeText(std::string_view scope) {
   return "the scope \"" + std::string(scope) + "\"";
 }
 
-// kInvalid: one of the asked times is shorter than the one in force. `keeper`: of these, in the
-// text.
+// Whether one of the times would be raised. Before the first opening none is in force.
+inline bool IsLonger(const RememberTimes& asked, const RememberTimes& in_force) {
+  return in_force.remember > milliseconds(0) &&
+         (asked.remember > in_force.remember || asked.skew > in_force.skew);
+}
+
+// After the change. kInvalid: an asked time is shorter than in force, or longer at kReplace.
+// `keeper` names the store in the text.
 Status CheckRememberTimes(const RememberTimes& asked, const RememberTimes& in_force,
-                          std::string_view keeper);
+                          std::string_view keeper, RememberChange change = RememberChange::kCheck);
 
 }  // namespace oncemq

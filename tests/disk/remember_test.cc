@@ -56,7 +56,10 @@ TEST_F(DiskRemember, AnOperatorShortensAStoreThatNobodyHolds) {
   ASSERT_TRUE(held);
   EXPECT_EQ(ReplaceRememberTimes(store_, hour_).error().code, Code::kUnavailable);
   held->reset();
-  ASSERT_TRUE(ReplaceRememberTimes(store_, hour_));
+  EXPECT_EQ(*ReplaceRememberTimes(store_, hour_), hour_);
+  EXPECT_EQ(InForce(), hour_);
+  EXPECT_EQ(*ReplaceRememberTimes(store_, week_), hour_) << "it only lowers";
+  EXPECT_EQ(*ReplaceRememberTimes(store_, {hour_.remember, week_.skew}), hour_);
   EXPECT_EQ(InForce(), hour_);
   EXPECT_TRUE(Open(hour_));
   EXPECT_FALSE(ReplaceRememberTimes(directory_.path() / "nothing", hour_));

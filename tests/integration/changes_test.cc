@@ -38,6 +38,7 @@ struct Row {
   std::string engine;
   std::string outcome;  // keeps, refused, told
   std::string words;    // that the log, or the command, says; may be empty
+  std::string then;     // for the operator
 };
 
 std::ostream& operator<<(std::ostream& out, const Row& row) {
@@ -55,7 +56,7 @@ std::string Trimmed(std::string text) {
   return from == text.npos ? "" : text.substr(from, text.find_last_not_of(' ') + 1 - from);
 }
 
-// One row for each engine that a row of the table names: "| change | a, b | outcome | `words` |".
+// One row for each engine in a row of the table: "| change | a, b | outcome | `words` | then |".
 std::vector<Row> RowsOf(const std::filesystem::path& page) {
   std::vector<Row> rows;
   std::ifstream text(page);
@@ -66,12 +67,12 @@ std::vector<Row> RowsOf(const std::filesystem::path& page) {
       cells.push_back(Trimmed(cell));
     }
     const bool row =
-        cells.size() == 5 && (cells[3] == "keeps" || cells[3] == "refused" || cells[3] == "told");
+        cells.size() == 6 && (cells[3] == "keeps" || cells[3] == "refused" || cells[3] == "told");
     std::istringstream engines(row ? cells[2] : "");
     for (std::string engine; std::getline(engines, engine, ',');) {
       std::string words = cells[4];
       std::erase(words, '`');
-      rows.push_back({cells[1], Trimmed(engine), cells[3], words});
+      rows.push_back({cells[1], Trimmed(engine), cells[3], words, cells[5]});
     }
   }
   return rows;
@@ -366,6 +367,12 @@ std::string NameOf(const ::testing::TestParamInfo<Row>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Page, Changes, ::testing::ValuesIn(RowsOf(ONCEMQ_CHANGES_PAGE)), NameOf);
+
+TEST(ChangesPage, SaysWhatToDoWhereAChangeIsNotJustKept) {
+  for (const Row& row : RowsOf(ONCEMQ_CHANGES_PAGE)) {
+    EXPECT_EQ(row.then.empty(), row.outcome == "keeps") << row;
+  }
+}
 
 // "| change | `Suite.Name` |", of changes that a run of three steps cannot make.
 TEST(ChangesPage, NamesTestsThatAreThere) {

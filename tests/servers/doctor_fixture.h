@@ -42,6 +42,8 @@ class DoctorFixture : public ServerWindowFixture {
     EXPECT_EQ(window["part"], "window");
     EXPECT_EQ(window["claims"]["made"], 100);
     EXPECT_GT(window["claims"]["p50_us"], 0);
+    EXPECT_EQ(window["scope_opened"], false);
+    EXPECT_TRUE(json["parts"][2]["at"].is_null()) << "no locks";
     EXPECT_GE(window["claims"]["p99_us"], window["claims"]["p50_us"]);
     EXPECT_EQ(json["parts"][1]["partitions"]["payments"], 4);
   }

@@ -52,13 +52,14 @@ class PostgresDoctor : public DoctorFixture {
 
 TEST_F(PostgresDoctor, NamesTheServerAndLeavesNothingThere) {
   EXPECT_THAT(ExpectDoctor(File(), 2),
-              AllOf(HasSubstr("`oncemq store migrate` makes them"), HasSubstr("\n  claims: none: "),
-                    HasSubstr("\n  server: PostgreSQL ")));
+              AllOf(HasSubstr("`oncemq store migrate` makes them"),
+                    HasSubstr("\n  claims: made 0, why "), HasSubstr("\n  server: PostgreSQL\n")));
   ASSERT_TRUE(MigratePostgresWindow(server_->url(), "payments"));
   const std::string told = ExpectDoctor(File(), 0);
-  EXPECT_THAT(told, HasSubstr(", schema payments, ok\n"));
+  EXPECT_THAT(told, HasSubstr(", ok\n  schema: payments\n"));
   EXPECT_THAT(told, HasSubstr("\n  synchronous_commit: " + Sql("SHOW synchronous_commit")));
-  EXPECT_THAT(told, HasSubstr("\n  fsync: " + Sql("SHOW fsync") + "\n"));
+  EXPECT_THAT(told, HasSubstr(Sql("SHOW fsync") == "on" ? "\n  fsync: yes\n" : "\n  fsync: no\n"));
+  EXPECT_THAT(told, HasSubstr("\n  standbys: attached 0, synchronous no, names none\n"));
   EXPECT_THAT(told, HasSubstr("\n  claims: made 100, p50_us "));
   EXPECT_THAT(told, HasSubstr("none is synchronous\n"));
   EXPECT_EQ(Rows(), "0");
@@ -73,13 +74,14 @@ TEST_F(PostgresDoctor, ARoleThatMayNotWriteMakesNoClaims) {
   Sql("GRANT SELECT ON ALL TABLES IN SCHEMA payments TO app");
   const std::string file = FileAt(UrlOf("app"));
   EXPECT_THAT(ExpectDoctor(file, 2),
-              AllOf(HasSubstr("lacks the right INSERT"), HasSubstr("\n  claims: none: ")));
+              AllOf(HasSubstr("lacks the right INSERT"), HasSubstr("\n  claims: made 0, why ")));
   Sql("GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA payments TO app");
   Sql("GRANT DELETE ON payments.window_ids, payments.window_uncertain TO app");
-  EXPECT_THAT(ExpectDoctor(file, 0),
-              AllOf(HasSubstr("\n  claims: none: the role of the address lacks the right DELETE on "
-                              "window_scopes"),
-                    Not(HasSubstr("p50_us"))));
+  EXPECT_THAT(
+      ExpectDoctor(file, 0),
+      AllOf(HasSubstr("\n  claims: made 0, why the role of the address lacks the right DELETE "
+                      "on window_scopes"),
+            Not(HasSubstr("p50_us"))));
   EXPECT_EQ(Rows(), "0");
 }
 

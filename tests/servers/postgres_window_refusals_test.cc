@@ -411,6 +411,18 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "it says that ids are missing";
 }
 
+TEST_F(PostgresRefusalsTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {
+  const auto window = Open();
+  ASSERT_TRUE(window->Open({.partition = 3, .topic = "t", .owner = "group g, id from header a"}));
+  const auto other = window->Open({.partition = 4, .topic = "t", .owner = "group g, id from key"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInvalid);
+  EXPECT_TRUE(other.error().message.ends_with(
+      " belongs to \"id from header a\", not to \"id from key\"; it was written for \"group g, id "
+      "from header a\" and is opened for \"group g, id from key\""))
+      << other.error().message;
+}
+
 // Its claims were judged before the loss, and the place of the server is of after it.
 TEST_F(PostgresRefusalsTest, ARunBeginsOnlyWhereItsPartitionWasOpenedAfterTheLoss) {
   StartOwn();

@@ -38,6 +38,19 @@ TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
   EXPECT_EQ(AnswerTo(*other, Request("y", 1)), Answer::kInFlight) << "the secret is the new one";
 }
 
+TEST_F(RedisWindowTest, AScopeOfAnotherServiceNamesBothAndTheirDifferenceFirst) {
+  Start();
+  const auto window = Open();
+  ASSERT_TRUE(window->Open({.partition = 3, .topic = "t", .owner = "group g, id from header a"}));
+  const auto other = window->Open({.partition = 4, .topic = "t", .owner = "group g, id from key"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInvalid);
+  EXPECT_TRUE(other.error().message.ends_with(
+      " belongs to \"id from header a\", not to \"id from key\"; it was written for \"group g, id "
+      "from header a\" and is opened for \"group g, id from key\""))
+      << other.error().message;
+}
+
 TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   Start();
   const auto window = Open();

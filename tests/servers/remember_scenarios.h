@@ -112,6 +112,18 @@ inline void ExpectLongerTimesHoldForAll(const OpenScope& open) {
   EXPECT_EQ(InForce(member.window()), longer);
   member.Commit(4, hours(50));
   EXPECT_EQ(member.Claim("x", 1), Answer::kDuplicate) << "it forgot by its own hour";
+  for (const RememberTimes& raised :
+       {RememberTimes{hours(200), hours(1)}, RememberTimes{hours(100), hours(2)},
+        RememberTimes{hours(1), hours(2)}}) {
+    const auto refused = (*open(raised, true))->Remember(RememberChange::kReplace);
+    ASSERT_FALSE(refused) << "an operator who lowers would raise it";
+    EXPECT_EQ(refused.error().code, Code::kInvalid);
+    EXPECT_THAT(refused.error().message,
+                ::testing::AllOf(::testing::HasSubstr("has remember 100h, skew 1h; "),
+                                 ::testing::HasSubstr("asks for remember "),
+                                 ::testing::HasSubstr("a start with a longer time raises it")));
+    EXPECT_EQ(InForce(member.window()), longer);
+  }
   const auto look = *open(hour, true);
   EXPECT_EQ(*look->Remember(RememberChange::kReplace), hour) << "an operator lowers it for all";
   EXPECT_EQ(InForce(member.window()), hour);

@@ -91,6 +91,9 @@ class ServerWindowFixture : public Command {
     const Ended shown = Run("gate show shop/" + std::string(64, '0') + " " + place);
     EXPECT_EQ(shown.code, 1) << shown.err;
     EXPECT_EQ(shown.out, "none: the window keeps nothing of this operation\n") << place;
+    const auto json = nlohmann::json::parse(
+        Run("gate show --json shop/" + std::string(64, '0') + " " + place).out);
+    EXPECT_EQ(json["id"], "shop/" + std::string(64, '0')) << "a text is given as one";
     EXPECT_EQ(Run("gate show shop/abc " + place).code, 2) << "no gate made it";
   }
   // A caller was killed while it held an operation: nobody has asked for it since.
@@ -157,8 +160,16 @@ class ServerWindowFixture : public Command {
         << "nothing more is raised";
     EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
     EXPECT_THAT(Run("doctor " + file_of("  remember: 200h\n")).out,
-                ::testing::HasSubstr("remembers: 200h, and 1m of skew"));
+                ::testing::HasSubstr("\n  remember: 200h\n  skew: 1m\n"));
     EXPECT_EQ(Run("window shorten --why ' ' -c " + file_of(shorter)).code, 2);
+    const Ended longer = Run("window shorten --why x -c " + file_of("  remember: 300h\n"));
+    EXPECT_EQ(longer.code, 2);
+    EXPECT_EQ(longer.out, "");
+    EXPECT_THAT(longer.err,
+                ::testing::AllOf(::testing::HasSubstr("has remember 200h, skew 1m; "),
+                                 ::testing::HasSubstr("asks for remember 300h, skew 1m, "),
+                                 ::testing::HasSubstr("a start with a longer time raises it")));
+    EXPECT_EQ(member.Remember(RememberChange::kNone)->remember, std::chrono::hours(200));
     const Ended shortened = Run("window shorten --why 'disk full' -c " + file_of(shorter));
     EXPECT_EQ(shortened.code, 0) << shortened.err;
     EXPECT_EQ(shortened.out, "in force from now on: remember 10s, skew 1s\n");

@@ -258,7 +258,8 @@ Result<std::unique_ptr<LocalWindow>> LocalWindow::LookAt(const std::string& dire
   return window;
 }
 
-Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& times) {
+Result<RememberTimes> ReplaceRememberTimes(const std::string& directory,
+                                           const RememberTimes& times) {
   LocalWindowOptions options;
   options.directory = directory;
   RocksOptions asked = StoreOptions(options);
@@ -270,9 +271,17 @@ Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& t
   if (const auto manifest = ReadManifest(**store); !manifest) {
     return InStore(directory, manifest.error());
   }
+  const auto in_force = ReadRememberTimes(**store);
+  if (!in_force) {
+    return InStore(directory, in_force.error());
+  }
+  if (IsLonger(times, *in_force)) {
+    return in_force;
+  }
   RocksBatch batch = (*store)->NewBatch();
   PutRememberTimes(times, batch);
-  return (*store)->Write(batch, /*sync=*/true);
+  const Status written = (*store)->Write(batch, /*sync=*/true);
+  return written ? Result<RememberTimes>(times) : written.error();
 }
 
 Result<std::unique_ptr<Window>> OpenLocalWindow(const LocalWindowOptions& options,

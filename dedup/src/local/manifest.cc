@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "../other_owner.h"
 #include "families.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/random.h"
@@ -27,38 +28,6 @@ Manifest NewManifest(std::string_view identity, Level level) {
     std::memcpy(manifest.secret.data() + i, &word, sizeof word);
   }
   return manifest;
-}
-
-// The first field of the two in which they differ: fields have ", " between them. Equal to the
-// whole where one of them has no such field.
-std::pair<std::string_view, std::string_view> FirstDifference(std::string_view one,
-                                                              std::string_view other) {
-  constexpr std::string_view kBetween = ", ";
-  std::string_view rest = one;
-  std::string_view its_rest = other;
-  while (!rest.empty() && !its_rest.empty()) {
-    const std::string_view field = rest.substr(0, rest.find(kBetween));
-    const std::string_view its_field = its_rest.substr(0, its_rest.find(kBetween));
-    if (field != its_field) {
-      return {field, its_field};
-    }
-    const size_t begun = field.size() + kBetween.size();
-    rest.remove_prefix(std::min(begun, rest.size()));
-    its_rest.remove_prefix(std::min(begun, its_rest.size()));
-  }
-  return {one, other};
-}
-
-// Two long names that are alike but for a word are hard to tell apart: that word comes first.
-Error OfAnother(std::string_view kept, std::string_view asked) {
-  const auto [its, ours] = FirstDifference(kept, asked);
-  std::string text =
-      "the directory belongs to \"" + std::string(its) + "\", not to \"" + std::string(ours) + "\"";
-  if (its != kept || ours != asked) {
-    text += "; it was written for \"" + std::string(kept) + "\" and is opened for \"" +
-            std::string(asked) + "\"";
-  }
-  return {Code::kInvalid, Effect::kNone, std::move(text)};
 }
 
 Result<bool> HasRows(RocksStore& store) {
@@ -190,7 +159,7 @@ Result<Manifest> OpenManifest(RocksStore& store, std::string_view identity, Leve
     return manifest;
   }
   if (manifest->identity != identity) {
-    return OfAnother(manifest->identity, identity);
+    return OtherOwner("the directory", manifest->identity, identity);
   }
   if (manifest->level != level) {
     // What one level may forget the other has to know.

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "../other_owner.h"
 #include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/log.h"
@@ -234,9 +235,7 @@ Result<RememberTimes> PostgresWindow::Remember(RememberChange change) {
     return answers.error();
   }
   const RememberTimes in_force = TimesIn(answers->back());
-  const Status fits = change == RememberChange::kNone
-                          ? Status()
-                          : CheckRememberTimes(asked, in_force, ScopeText(options_.scope));
+  const Status fits = CheckRememberTimes(asked, in_force, ScopeText(options_.scope), change);
   return fits ? Result<RememberTimes>(in_force) : fits.error();
 }
 
@@ -281,8 +280,8 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
   }
   const SqlAnswer& owner = answers->front();
   if (owner.rows.size() != 1 || owner.rows[0][0] != std::string(name.owner)) {
-    return InvalidRequest("the scope \"" + options_.scope + "\" belongs to another group: " +
-                          (owner.rows.empty() ? "" : owner.rows[0][0].value_or("")));
+    return OtherOwner(ScopeText(options_.scope),
+                      owner.rows.empty() ? "" : owner.rows[0][0].value_or(""), name.owner);
   }
   const SqlAnswer& scope = (*answers)[4];
   const std::string_view secret(reinterpret_cast<const char*>(scope_.secret.data()),

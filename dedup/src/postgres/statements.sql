@@ -33,7 +33,8 @@ UPDATE @schema@.window_scopes SET remember = $2, skew = $3
 WHERE name = $1 AND coalesce(remember, 0) <= $2 AND coalesce(skew, 0) <= $3
 
 -- name: replace
-UPDATE @schema@.window_scopes SET remember = $2, skew = $3 WHERE name = $1
+UPDATE @schema@.window_scopes SET remember = $2, skew = $3
+WHERE name = $1 AND coalesce(remember, $2) >= $2 AND coalesce(skew, $3) >= $3
 
 -- name: share
 -- Nobody raises these ownerships before the end of the transaction.

@@ -350,9 +350,7 @@ Result<RememberTimes> RedisWindow::Remember(RememberChange change) {
     return found.error();
   }
   const Status fits =
-      change == RememberChange::kNone
-          ? Status()
-          : CheckRememberTimes(Asked(), found->remembers, ScopeText(options_.scope));
+      CheckRememberTimes(Asked(), found->remembers, ScopeText(options_.scope), change);
   return fits ? Result<RememberTimes>(found->remembers) : fits.error();
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <limits>
 
+#include "../other_owner.h"
+#include "../remember_times.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/log.h"
@@ -98,8 +100,7 @@ Result<Known> RedisWindow::Open(const StoreName& name) {
     return answer.error();
   }
   if (answer->starts_with('O')) {
-    return InvalidRequest("the scope \"" + options_.scope +
-                          "\" belongs to another group: " + answer->substr(1));
+    return OtherOwner(ScopeText(options_.scope), answer->substr(1), name.owner);
   }
   auto known = ReadKnown(*answer, asked, server_micros_);
   if (!known) {

@@ -2,7 +2,7 @@
 -- After: run.lua
 -- Finds the scope, or makes it. KEYS[1]: the scope. ARGV: 1 version, 2 incarnation, 3 secret,
 -- 4 level, 5 and 6 for how long ids are to be kept (remember and skew, in ms), 7 the change:
--- `make` and `extend` take over longer times, `replace` shorter ones too, `none` only looks. Only
+-- `make` and `extend` take over longer times, `replace` shorter ones, `none` only looks. Only
 -- `make` makes a scope. 8 1: this process had opened another one. The answer: 1: it was made now;
 -- the server's time; when the scope was found last before; when another run of the server was
 -- found, or 0; since when changes may be gone then; then version, level, remember, skew,
@@ -33,8 +33,11 @@ local seen = redis.call('HGET', KEYS[1], 'seen')
 if ARGV[7] ~= 'none' then note_run() end
 local ours = scope[1] == ARGV[1] and scope[2] == ARGV[4]
 -- One of an earlier version has no times: it takes those of its first opening.
-local longer = remember >= tonumber(scope[6] or 0) and skew >= tonumber(scope[7] or 0)
-if ours and ARGV[7] ~= 'none' and (longer or ARGV[7] == 'replace') then
+local fits = remember >= tonumber(scope[6] or 0) and skew >= tonumber(scope[7] or 0)
+if ARGV[7] == 'replace' then
+  fits = remember <= tonumber(scope[6] or remember) and skew <= tonumber(scope[7] or skew)
+end
+if ours and ARGV[7] ~= 'none' and fits then
   -- Generations have numbers by their span. A slice keeps its end, or gets a later one.
   local old = tonumber(scope[3])
   local slices = span ~= old and redis.call('HGETALL', base .. 's') or {}

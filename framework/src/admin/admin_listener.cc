@@ -80,6 +80,22 @@ Found LookAt(const std::string& path) {
   }
 }
 
+// Why a name cannot become ours. A dead process gives its own back.
+Status RefusalOf(const std::string& path, Found found) {
+  switch (found) {
+    case Found::kNothing:
+    case Found::kDead:
+      break;
+    case Found::kNoSocket:
+      return Invalid(path, "cannot be made: a file that is no socket has its name");
+    case Found::kTaken:
+      return Taken(path);
+    case Found::kUnknown:
+      return Failed(path, "is there and cannot be asked whether it is in use", errno);
+  }
+  return {};
+}
+
 // One process at a time clears names of a directory, or two would take away what the other has just
 // put there.
 Result<OwnedFd> LockFolder(const std::string& path) {
@@ -108,17 +124,8 @@ Status Clear(const std::string& path) {
   if (!lock) {
     return lock.error();
   }
-  switch (LookAt(path)) {
-    case Found::kNothing:
-      return {};
-    case Found::kNoSocket:
-      return Invalid(path, "cannot be made: a file that is no socket has its name");
-    case Found::kTaken:
-      return Taken(path);
-    case Found::kUnknown:
-      return Failed(path, "is there and cannot be asked whether it is in use", errno);
-    case Found::kDead:
-      break;
+  if (const Found found = LookAt(path); found != Found::kDead) {
+    return RefusalOf(path, found);
   }
   const std::string aside = NameBeside(path);
   if (const int failed = Move(path, aside); failed != 0) {
@@ -178,14 +185,19 @@ Status MakeSocket(const OwnedFd& fd, const std::string& born, const std::string&
 
 }  // namespace
 
-Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& path) {
+Status AdminListener::CheckFree(const std::string& path) {
   if (const Status fits = CheckAdminSocket(path); !fits) {
     return Invalid("`" + path + "`", fits.error().message);
   }
   // Where its folder is missing, it is made for us alone. If that fails, the next look says why.
   static_cast<void>(mkdir(FolderOrHere(path).c_str(), 0700));
-  if (const Status safe = CheckFolder(path); !safe) {
-    return safe.error();
+  const Status safe = CheckFolder(path);
+  return safe ? RefusalOf(path, LookAt(path)) : safe;
+}
+
+Result<std::unique_ptr<AdminListener>> AdminListener::Open(const std::string& path) {
+  if (const Status free = CheckFree(path); !free) {
+    return free.error();
   }
   OwnedFd fd = NewUnixSocket();
   if (!fd) {

@@ -22,6 +22,8 @@ namespace oncemq {
 class AdminListener {
  public:
   static Result<std::unique_ptr<AdminListener>> Open(const std::string& path);
+  // Whether Open() could succeed now. Makes its folder, and no socket.
+  static Status CheckFree(const std::string& path);
   // Removes the file if it is still the one that was made.
   ~AdminListener();
   AdminListener(const AdminListener&) = delete;

@@ -30,8 +30,8 @@ bool HasForeignTag(const YAML::Node& node) {
 
 }  // namespace
 
-void Findings::Add(const YAML::Mark& mark, std::string text) {
-  found_.push_back({mark.line, mark.column, std::move(text)});
+void Findings::Add(const YAML::Mark& mark, std::string text, std::string key) {
+  found_.push_back({mark.line + 1, mark.column + 1, std::move(key), std::move(text)});
 }
 
 void Findings::AddAt(const std::string& path, const std::string& text) {
@@ -39,7 +39,7 @@ void Findings::AddAt(const std::string& path, const std::string& text) {
     const auto found = places_.find(place);
     if (found != places_.end() || place.empty()) {
       Add(found != places_.end() ? found->second : YAML::Mark::null_mark(),
-          (path.empty() ? "" : "`" + path + "` ") + text);
+          (path.empty() ? "" : "`" + path + "` ") + text, path);
       return;
     }
     const size_t dot = place.rfind('.');
@@ -63,24 +63,26 @@ std::string Findings::Elsewhere(std::string_view name) const {
   return places;
 }
 
-Error Findings::ToError() const {
-  std::vector<Finding> sorted = found_;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Finding& a, const Finding& b) {
+std::vector<FileMistake> Findings::Sorted() const {
+  std::vector<FileMistake> sorted = found_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const FileMistake& a, const FileMistake& b) {
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
   });
-  Error error{Code::kInvalid, Effect::kNone, {}};
-  for (size_t i = 0; i < std::min(sorted.size(), kMostFindings); i++) {
-    const Finding& finding = sorted[i];
-    error.message += (i > 0 ? "\n" : "") + file_name_;
-    if (finding.line >= 0) {
-      error.message +=
-          ":" + std::to_string(finding.line + 1) + ":" + std::to_string(finding.column + 1);
-    }
-    error.message += ": " + finding.text;
-  }
   if (sorted.size() > kMostFindings) {
-    error.message +=
-        "\n" + file_name_ + ": and " + std::to_string(sorted.size() - kMostFindings) + " more";
+    sorted.resize(kMostFindings);
+    sorted.push_back({.text = "and " + std::to_string(found_.size() - kMostFindings) + " more"});
+  }
+  return sorted;
+}
+
+Error Findings::ToError() const {
+  Error error{Code::kInvalid, Effect::kNone, {}};
+  for (const FileMistake& one : Sorted()) {
+    error.message += (error.message.empty() ? "" : "\n") + file_name_;
+    if (one.line > 0) {
+      error.message += ":" + std::to_string(one.line) + ":" + std::to_string(one.column);
+    }
+    error.message += ": " + one.text;
   }
   return error;
 }
@@ -96,8 +98,10 @@ Section::Section(const YAML::Node& node, std::string path, const ConfigSources& 
   }
   if (!node.IsMap()) {
     is_map_ = false;
-    findings_.Add(mark_, (path_.empty() ? "the file" : "`" + path_ + "`") +
-                             " must be a mapping of keys to values");
+    findings_.Add(
+        mark_,
+        (path_.empty() ? "the file" : "`" + path_ + "`") + " must be a mapping of keys to values",
+        path_);
     return;
   }
   for (const auto& pair : node) {
@@ -108,7 +112,7 @@ Section::Section(const YAML::Node& node, std::string path, const ConfigSources& 
     }
     std::string name = pair.first.Scalar();
     if (Find(name) != nullptr) {
-      findings_.Add(mark, "the key " + Quoted(name) + " stands here twice");
+      findings_.Add(mark, "the key " + Quoted(name) + " stands here twice", PathOf(name));
       continue;
     }
     entries_.push_back({std::move(name), mark, pair.second});
@@ -148,15 +152,19 @@ std::string Section::PathOf(std::string_view name) const {
   return (path_.empty() ? "" : path_ + ".") + std::string(name);
 }
 
+std::string Section::Shown(std::string_view name) const {
+  return "`" + (path_.empty() ? "" : path_ + ".") + Quoted(name).substr(1);
+}
+
 void Section::Require(std::string_view name, std::string_view why) {
   if (Ask(name) == nullptr && is_map_) {
-    findings_.Add(mark_, Shown(name) + " is missing: " + std::string(why));
+    findings_.Add(mark_, Shown(name) + " is missing: " + std::string(why), PathOf(name));
   }
 }
 
 void Section::Blame(std::string_view name, const std::string& text) {
   const Entry* entry = Find(name);
-  findings_.Add(entry != nullptr ? entry->place() : mark_, Shown(name) + " " + text);
+  findings_.Add(entry != nullptr ? entry->place() : mark_, Shown(name) + " " + text, PathOf(name));
 }
 
 void Section::Forbid(std::string_view name, std::string_view why) {
@@ -165,27 +173,28 @@ void Section::Forbid(std::string_view name, std::string_view why) {
   }
 }
 
-std::optional<std::string> Section::Scalar(const YAML::Node& node, const std::string& what,
+std::optional<std::string> Section::Scalar(const YAML::Node& node, std::string_view name,
                                            SecretPlace place) {
-  if (!node.IsScalar()) {
-    findings_.Add(node.Mark(), what + (node.IsNull() ? " has no value" : " must be one value"));
+  const auto refuse = [&](const std::string& text) {
+    findings_.Add(node.Mark(), Shown(name) + text, PathOf(name));
     return std::nullopt;
+  };
+  if (!node.IsScalar()) {
+    return refuse(node.IsNull() ? " has no value" : " must be one value");
   }
   if (HasForeignTag(node)) {
-    findings_.Add(node.Mark(), what + " carries a YAML tag; write a plain value");
-    return std::nullopt;
+    return refuse(" carries a YAML tag; write a plain value");
   }
   Result<std::string> value = ExpandValue(node.Scalar(), sources_, place);
   if (!value) {
-    findings_.Add(node.Mark(), what + ": " + value.error().message);
-    return std::nullopt;
+    return refuse(": " + value.error().message);
   }
   return *std::move(value);
 }
 
 std::optional<std::string> Section::ScalarOf(std::string_view name, SecretPlace place) {
   const Entry* entry = Ask(name);
-  return entry != nullptr ? Scalar(entry->value, Shown(name), place) : std::nullopt;
+  return entry != nullptr ? Scalar(entry->value, name, place) : std::nullopt;
 }
 
 bool Section::Text(std::string_view name, std::string& out) {
@@ -247,12 +256,12 @@ bool Section::Texts(std::string_view name, std::vector<std::string>& out) {
   Ask(name);
   std::vector<std::string> list;
   for (const auto& node : entry->value) {
-    const std::optional<std::string> value = Scalar(node, Shown(name), SecretPlace::kNo);
+    const std::optional<std::string> value = Scalar(node, name, SecretPlace::kNo);
     if (value && value->empty()) {
-      findings_.Add(node.Mark(), Shown(name) + " holds an empty text");
+      findings_.Add(node.Mark(), Shown(name) + " holds an empty text", PathOf(name));
     }
     if (value && value->find('\0') != std::string::npos) {
-      findings_.Add(node.Mark(), Shown(name) + " holds a zero byte");
+      findings_.Add(node.Mark(), Shown(name) + " holds a zero byte", PathOf(name));
     }
     list.push_back(value.value_or(""));
   }
@@ -344,16 +353,15 @@ std::vector<size_t> Section::ChoicesOf(std::string_view name,
 
 void Section::FreePairs(std::string_view name, Pairs& out, bool (*secret)(std::string_view key),
                         Status (*check)(std::string_view key, std::string_view value)) {
-  const Section pairs = Sub(name);
+  Section pairs = Sub(name);
   for (const Entry& entry : pairs.entries_) {
     const SecretPlace place = secret(entry.name) ? SecretPlace::kYes : SecretPlace::kNo;
-    const std::string path = "`" + pairs.path_ + "." + Quoted(entry.name).substr(1);
-    std::optional<std::string> value = Scalar(entry.value, path, place);
+    std::optional<std::string> value = pairs.Scalar(entry.value, entry.name, place);
     if (!value) {
       continue;
     }
     if (const Status fine = check(entry.name, *value); !fine) {
-      findings_.Add(entry.mark, fine.error().message);
+      findings_.Add(entry.mark, fine.error().message, pairs.PathOf(entry.name));
     } else {
       out.emplace_back(entry.name, *std::move(value));
     }
@@ -387,7 +395,7 @@ void Section::Finish(std::string_view (*hint)(std::string_view key)) {
     text += !known.empty()       ? "; " + std::string(known)
             : !elsewhere.empty() ? elsewhere
                                  : DidYouMean(entry.name, asked_);
-    findings_.Add(entry.mark, std::move(text));
+    findings_.Add(entry.mark, std::move(text), PathOf(entry.name));
   }
 }
 

@@ -40,7 +40,8 @@ class Findings {
     std::error_code failed;
     return std::filesystem::absolute(file_name_, failed).parent_path();
   }
-  void Add(const YAML::Mark& mark, std::string text);
+  // `key` is the path of a single key, where the text is about one.
+  void Add(const YAML::Mark& mark, std::string text, std::string key = {});
   // Remembers where an option stands, for AddAt.
   void Place(std::string path, const YAML::Mark& mark) { places_[std::move(path)] = mark; }
   // At the option's place, or at that of the section in which it is missing.
@@ -53,17 +54,14 @@ class Findings {
   void Learn(std::set<std::string> known) { known_ = std::move(known); }
   // "; it belongs under `window:`" of a key that is unknown where it stands, or nothing.
   std::string Elsewhere(std::string_view name) const;
-  // In the order of the file, one line each.
+  // In the order of the file, at most 50 and the number of the others.
+  std::vector<FileMistake> Sorted() const;
+  // One line each.
   Error ToError() const;
 
  private:
-  struct Finding {
-    int line;
-    int column;
-    std::string text;
-  };
   std::string file_name_;
-  std::vector<Finding> found_;
+  std::vector<FileMistake> found_;
   std::map<std::string, YAML::Mark> places_;
   std::set<std::string> asked_;
   std::set<std::string> known_;
@@ -130,8 +128,9 @@ class Section {
   const Entry* Find(std::string_view name) const;
   Entry* Ask(std::string_view name);
   std::string PathOf(std::string_view name) const;
-  std::string Shown(std::string_view name) const { return "`" + PathOf(name) + "`"; }
-  std::optional<std::string> Scalar(const YAML::Node& node, const std::string& what,
+  // For people, as a name may hold any bytes.
+  std::string Shown(std::string_view name) const;
+  std::optional<std::string> Scalar(const YAML::Node& node, std::string_view name,
                                     SecretPlace place);
   std::optional<std::string> ScalarOf(std::string_view name, SecretPlace place = SecretPlace::kNo);
   bool TextAt(std::string_view name, std::string& out, SecretPlace place);

@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <set>
+#include <utility>
 
 #include "document.h"
 #include "section.h"
@@ -24,12 +25,17 @@ std::set<std::string> AllPaths(const ConfigSources& sources) {
   return asked.asked();
 }
 
-}  // namespace
+Result<std::string> TextOf(const std::string& path) {
+  Result<std::string> yaml = ReadSmallFile(path, kLongestFile, Readers::kAnybody);
+  if (!yaml) {
+    yaml.error().message.insert(0, path + ": ");
+  }
+  return yaml;
+}
 
-Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file_name,
-                                    const ConfigSources& sources) {
+Findings ReadOptions(std::string_view yaml, std::string_view file_name,
+                     const ConfigSources& sources, ServiceOptions& options) {
   Findings findings(file_name);
-  ServiceOptions options;
   ReadDocument(yaml, sources, findings, [&](Section& file) {
     findings.Learn(AllPaths(sources));
     ReadService(file, options);
@@ -40,18 +46,40 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
       findings.AddAt(rule.path, rule.text);
     }
   }
-  if (!findings.empty()) {
-    return findings.ToError();
-  }
-  return options;
+  return findings;
+}
+
+}  // namespace
+
+Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file_name,
+                                    const ConfigSources& sources) {
+  ServiceOptions options;
+  const Findings findings = ReadOptions(yaml, file_name, sources, options);
+  return findings.empty() ? Result<ServiceOptions>(std::move(options)) : findings.ToError();
 }
 
 Result<ServiceOptions> LoadService(const std::string& path) {
-  const Result<std::string> yaml = ReadSmallFile(path, kLongestFile, Readers::kAnybody);
+  const Result<std::string> yaml = TextOf(path);
+  return yaml ? ParseService(*yaml, path) : yaml.error();
+}
+
+std::vector<FileMistake> MistakesIn(const std::string& path) {
+  const Result<std::string> yaml = TextOf(path);
+  ServiceOptions unused;
+  return yaml ? ReadOptions(*yaml, path, ProcessSources(), unused).Sorted()
+              : std::vector<FileMistake>();
+}
+
+Result<AdminOptions> LoadAdmin(const std::string& path) {
+  const Result<std::string> yaml = TextOf(path);
   if (!yaml) {
-    return Error{yaml.error().code, Effect::kNone, path + ": " + yaml.error().message};
+    return yaml.error();
   }
-  return ParseService(*yaml, path);
+  Findings findings(path);
+  AdminOptions options;
+  ReadDocument(*yaml, ProcessSources(), findings,
+               [&](Section& file) { ReadAdmin(file.Sub("admin"), options); });
+  return findings.empty() ? Result<AdminOptions>(options) : findings.ToError();
 }
 
 }  // namespace oncemq

@@ -174,12 +174,12 @@ void ReadLog(Section log, LogOptions& options) {
   log.Finish();
 }
 
+}  // namespace
+
 void ReadAdmin(Section admin, AdminOptions& options) {
   admin.Path("socket", options.socket);
   admin.Finish();
 }
-
-}  // namespace
 
 void ReadService(Section& file, ServiceOptions& options) {
   file.Require("kafka", "where messages come from");

@@ -12,4 +12,6 @@ namespace oncemq {
 // Reads the whole file. What is wrong with single values goes into the section's findings.
 void ReadService(Section& file, ServiceOptions& options);
 
+void ReadAdmin(Section admin, AdminOptions& options);
+
 }  // namespace oncemq

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "admin_listener.h"
 #include "exit_code.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/outage.h"
@@ -26,6 +27,11 @@ constexpr milliseconds kSayEvery{10'000};
 constexpr char kNoOpener[] =
     "`locks` names a store, and this program opens none: link oncemq::service_locks, and give "
     "RunService OpenServiceLocks (RunServiceOptions::open_locks)";
+
+// Runs before the window is opened. The opening raises `remember`, even if the start fails later.
+Status CheckAdmin(const ServiceOptions& options) {
+  return options.admin.socket.empty() ? Status() : AdminListener::CheckFree(options.admin.socket);
+}
 
 // nullptr: the service offers no socket.
 Result<std::unique_ptr<AdminSocket>> OpenAdmin(const ServiceOptions& options,
@@ -120,6 +126,9 @@ int CodeOf(const RunReport& report, const StopSignals& signals) {
 int RunOpened(const ServiceOptions& options, const ServeRequest& request, StopSignals& signals) {
   Log(LogLevel::kInfo, "oncemq", "starting",
       {{"version", ONCEMQ_VERSION}, {"group", options.runtime.kafka.group}});
+  if (const Status free = CheckAdmin(options); !free) {
+    return Refuse(options, free.error());
+  }
   const auto window = AwaitStore("the store of the window", signals.token(),
                                  [&] { return OpenWindow(options, request); });
   if (!window) {

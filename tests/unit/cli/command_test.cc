@@ -130,8 +130,52 @@ TEST_F(Command, CheckSpeaksJson) {
   EXPECT_EQ(bad["valid"], false);
   EXPECT_EQ(bad["errors"].size(), 2u);
   EXPECT_EQ(bad["errors"][0]["line"], 1);
-  EXPECT_GT(bad["errors"][0]["column"], 0);
-  EXPECT_THAT(bad["errors"][0]["text"].get<std::string>(), HasSubstr("`window` is missing"));
+  EXPECT_EQ(bad["errors"][0]["column"], 1);
+  EXPECT_EQ(bad["errors"][0]["key"], "window");
+  EXPECT_THAT(bad["errors"][0]["message"].get<std::string>(), StartsWith("`window` is missing"));
+}
+
+TEST_F(Command, CheckSaysInFieldsWhereAMistakeIs) {
+  const std::string file = Write(
+      "kafka:\n  gruop: x\n  start: soon\n  group: [a]\n"
+      "  properties: {sasl.password: '${file:/no/such}', client.id: 5}\n"
+      "topics: [a, '']\nwindow: {engine: memory, level: guarded, ids: partition_owned, id: key}\n");
+  const auto errors = nlohmann::json::parse(Run("check --json " + file).out)["errors"];
+  const auto at = [&](const std::string& key) {
+    for (const auto& one : errors) {
+      if (one.value("key", "") == key) {
+        EXPECT_EQ(one["file"], file_.string());
+        return std::pair(one["line"].get<int>(), one["column"].get<int>());
+      }
+    }
+    return std::pair(0, 0);
+  };
+  EXPECT_EQ(at("kafka.gruop"), std::pair(2, 3)) << errors;
+  EXPECT_EQ(at("kafka.start"), std::pair(3, 10)) << errors;
+  EXPECT_EQ(at("kafka.group"), std::pair(4, 10)) << errors;
+  EXPECT_EQ(at("kafka.properties.sasl.password").first, 5) << errors;
+  EXPECT_EQ(at("topics").first, 6) << errors;
+}
+
+TEST_F(Command, CheckSaysInFieldsWhatIsNotOfTheFile) {
+  const auto of = [&](const std::string& file) {
+    return nlohmann::json::parse(Run("check --json " + file).out)["errors"][0];
+  };
+  const auto locks = of(Write(std::string(kService) +
+                              "locks: {catalogue: /no/such, application: payments, secret: x}\n"));
+  EXPECT_EQ(locks["key"], "locks");
+  EXPECT_FALSE(locks.contains("line"));
+  const auto missing = of("/no/such/file.yaml");
+  EXPECT_EQ(missing["file"], "/no/such/file.yaml");
+  EXPECT_THAT(missing["message"].get<std::string>(), HasSubstr("No such file"));
+  const auto tab = of(Write("kafka:\n\tgroup: x\n"));
+  EXPECT_EQ(tab["line"], 2);
+  EXPECT_FALSE(tab.contains("key"));
+}
+
+TEST_F(Command, CheckSaysWhatItDoesNotLookAt) {
+  EXPECT_THAT(Run("check " + Write(kService)).out,
+              HasSubstr("\n# Nothing else was looked at. A start also compares "));
 }
 
 TEST_F(Command, AMissingFileIsAUsageError) {

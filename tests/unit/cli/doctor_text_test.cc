@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "doctor_part.h"
+#include "support/temp_dir.h"
 
 namespace oncemq {
 namespace {
@@ -16,16 +17,24 @@ using ::testing::HasSubstr;
 
 TEST(DoctorText, EachPartHasALineAndALineForEachFact) {
   DoctorPart window{.name = "window", .at = "redis://h/0"};
-  window.facts = {{"server", "Valkey 8.0.1"}, {"replicas", 1}, {"claims", {{"made", 100}}}};
+  window.facts = {{"server", "Valkey"},
+                  {"replicas", 1},
+                  {"fsync", false},
+                  {"skew_ms", 60'000},
+                  {"claims", {{"made", 100}, {"p50_us", 7}}},
+                  {"memory", {{"used_bytes", 1 << 20}, {"max_bytes", nullptr}}}};
   window.lowers = {"a restart empties it"};
   DoctorPart kafka{.name = "kafka", .at = "b:9092"};
   FailPart(kafka, Error{Code::kTimeout, Effect::kNone, "no broker answers\x1b"});
   FailPart(kafka, kExitUsage, "later");
   EXPECT_EQ(DoctorText({window, kafka}),
             "window: redis://h/0, ok\n"
-            "  server: Valkey 8.0.1\n"
+            "  server: Valkey\n"
             "  replicas: 1\n"
-            "  claims: made 100\n"
+            "  fsync: no\n"
+            "  skew: 1m\n"
+            "  claims: made 100, p50_us 7\n"
+            "  memory: used 1024 KiB, max none\n"
             "  lowers the guarantee: a restart empties it\n"
             "kafka: b:9092, does not answer: no broker answers\\u001b\n");
   EXPECT_EQ(CodeOfParts({window, kafka}), kExitNoService);
@@ -33,6 +42,8 @@ TEST(DoctorText, EachPartHasALineAndALineForEachFact) {
   const auto json = DoctorJson("f.yaml", {window, kafka});
   EXPECT_EQ(json["state"], "does not answer");
   EXPECT_EQ(json["parts"][0]["claims"]["made"], 100);
+  EXPECT_EQ(json["parts"][0]["fsync"], false);
+  EXPECT_EQ(json["parts"][0]["skew_ms"], 60'000);
   EXPECT_EQ(json["parts"][0]["lowers"][0], "a restart empties it");
   EXPECT_EQ(json["parts"][1]["state"], "does not answer");
 }
@@ -47,10 +58,28 @@ TEST(DoctorText, ClaimsAreToldByTheirRank) {
   EXPECT_EQ(part.facts["claims"]["p50_us"], 50);
   EXPECT_EQ(part.facts["claims"]["p99_us"], 99);
   AddClaims(part, Error{Code::kInvalid, Effect::kNone, "may not"});
-  EXPECT_EQ(part.facts["claims"], "none: may not");
+  EXPECT_EQ(part.facts["claims"]["made"], 0);
+  EXPECT_EQ(part.facts["claims"]["why"], "may not");
   EXPECT_EQ(part.code, kExitDone);
   AddClaims(part, Error{Code::kTimeout, Effect::kNone, "silence"});
   EXPECT_EQ(part.code, kExitNoService);
+}
+
+TEST(DoctorText, PlacesWithoutAServerAreFieldsToo) {
+  const testing::TempDir dir;
+  ServiceOptions options;
+  options.engine = ServiceOptions::Engine::kRocksDb;
+  options.local.directory = dir.path() / "stores";
+  const auto disk = LookAtWindow(options).facts;
+  EXPECT_EQ(disk["directory_made"], false);
+  EXPECT_TRUE(disk["free_bytes"].is_number());
+  options.engine = ServiceOptions::Engine::kMemory;
+  EXPECT_TRUE(LookAtWindow(options).facts["remember_ids"].is_number());
+  const DoctorPart locks = LookAtLocks(options);
+  EXPECT_EQ(locks.at, "");
+  EXPECT_EQ(locks.facts["elided"], false);
+  EXPECT_EQ(DoctorText({locks}), "locks: none, ok\n  elided: no\n");
+  EXPECT_TRUE(DoctorJson("f.yaml", {locks})["parts"][0]["at"].is_null());
 }
 
 TEST(DoctorText, SizesAreRoundedDown) {
@@ -74,9 +103,14 @@ TEST(DoctorRedis, AValkeyIsNamedAsOne) {
                          "slave0:ip=h,port=1,state=online,offset=5,lag=0\r\n"
                          "slave1:ip=h,port=2,state=wait_bgsave,offset=0,lag=0\r\n"),
                 {.fsync = "always", .save = "3600 1"}, 0, part);
-  EXPECT_EQ(part.facts["server"], "Valkey 8.0.1");
-  EXPECT_EQ(part.facts["persistence"], "append-only file, fsync always; snapshots (save 3600 1)");
-  EXPECT_EQ(part.facts["memory"], "maxmemory-policy noeviction, 1024 KiB of 100 MiB");
+  EXPECT_EQ(part.facts["server"], "Valkey");
+  EXPECT_EQ(part.facts["version"], "8.0.1");
+  EXPECT_EQ(part.facts["persistence"]["append_only_file"], true);
+  EXPECT_EQ(part.facts["persistence"]["fsync"], "always");
+  EXPECT_EQ(part.facts["persistence"]["snapshots"], "3600 1");
+  EXPECT_EQ(part.facts["memory"]["policy"], "noeviction");
+  EXPECT_EQ(part.facts["memory"]["used_bytes"], 1 << 20);
+  EXPECT_EQ(part.facts["memory"]["max_bytes"], 100 << 20);
   EXPECT_EQ(part.facts["replicas"], 1);
   EXPECT_THAT(part.lowers, ElementsAre(HasSubstr("`window.replicas` is 0")));
   EXPECT_EQ(part.code, kExitDone);
@@ -103,8 +137,12 @@ TEST(DoctorRedis, AServerThatCannotCarryAWindowIsNotWell) {
   DoctorPart cluster;
   DescribeRedis(InfoWith("aof_enabled:1\r\nserver_mode:cluster\r\n"), {}, 0, cluster);
   EXPECT_EQ(cluster.code, kExitUsage);
-  EXPECT_EQ(cluster.facts["persistence"],
-            "append-only file, fsync not shown to this user; snapshots not shown to this user");
+  EXPECT_EQ(cluster.facts["persistence"].size(), 1u) << "the rest is not shown to this user";
+  DoctorPart bare;
+  DescribeRedis("redis_version:7.2.4\r\nmaxmemory:0\r\n", {.save = ""}, 0, bare);
+  EXPECT_EQ(bare.facts["server"], "Redis");
+  EXPECT_TRUE(bare.facts["memory"]["max_bytes"].is_null());
+  EXPECT_TRUE(bare.facts["persistence"]["snapshots"].is_null());
   DoctorPart broken;
   DescribeRedis(InfoWith("aof_enabled:1\r\naof_last_write_status:err\r\n"), {}, 0, broken);
   EXPECT_EQ(broken.code, kExitFailed);
@@ -116,16 +154,21 @@ TEST(DoctorRedis, AServerThatCannotCarryAWindowIsNotWell) {
 TEST(DoctorPostgres, SettingsThatLowerTheGuaranteeAreTold) {
   DoctorPart sound;
   DescribePostgres({"15.8", "on", "on", "on", "ANY 1 (b)", "1"}, sound);
-  EXPECT_EQ(sound.facts["server"], "PostgreSQL 15.8");
+  EXPECT_EQ(sound.facts["server"], "PostgreSQL");
+  EXPECT_EQ(sound.facts["version"], "15.8");
+  EXPECT_EQ(sound.facts["fsync"], true);
   EXPECT_EQ(sound.facts["standbys"]["attached"], 1);
-  EXPECT_EQ(sound.facts["standbys"]["synchronous"], "ANY 1 (b)");
+  EXPECT_EQ(sound.facts["standbys"]["synchronous"], true);
+  EXPECT_EQ(sound.facts["standbys"]["names"], "ANY 1 (b)");
   EXPECT_THAT(sound.lowers, ElementsAre());
   DoctorPart loose;
   DescribePostgres({"15.8", "off", "off", "off", "", "0"}, loose);
-  EXPECT_EQ(loose.facts["synchronous_commit"],
-            "off, and the window waits for the disk all the same");
+  EXPECT_EQ(loose.facts["synchronous_commit"], "off");
+  EXPECT_EQ(loose.facts["window_synchronous_commit"], "on");
+  EXPECT_EQ(loose.facts["full_page_writes"], false);
   EXPECT_EQ(loose.facts["standbys"]["attached"], 0);
-  EXPECT_EQ(loose.facts["standbys"]["synchronous"], "none");
+  EXPECT_EQ(loose.facts["standbys"]["synchronous"], false);
+  EXPECT_TRUE(loose.facts["standbys"]["names"].is_null());
   EXPECT_THAT(loose.lowers, ElementsAre(HasSubstr("fsync off"), HasSubstr("full_page_writes off"),
                                         HasSubstr("none is synchronous")));
   DoctorPart local;
@@ -133,7 +176,10 @@ TEST(DoctorPostgres, SettingsThatLowerTheGuaranteeAreTold) {
   EXPECT_THAT(local.lowers, ElementsAre(HasSubstr("synchronous_commit local")));
   DoctorPart strange;
   DescribePostgres({}, strange);
-  EXPECT_EQ(strange.facts["server"], "PostgreSQL ?");
+  EXPECT_TRUE(strange.facts["version"].is_null());
+  EXPECT_TRUE(strange.facts["fsync"].is_null());
+  EXPECT_TRUE(strange.facts["standbys"]["synchronous"].is_null());
+  EXPECT_THAT(strange.lowers, ElementsAre());
 }
 
 #endif

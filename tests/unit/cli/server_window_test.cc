@@ -75,7 +75,8 @@ TEST_P(ServerWindowCommand, CheckTellsThatTheServerDoesNotAnswer) {
   EXPECT_EQ(spoken.code, 6);
   const auto json = nlohmann::json::parse(spoken.out);
   EXPECT_EQ(json["valid"], false);
-  EXPECT_EQ(json["errors"].size(), 1u);
+  ASSERT_EQ(json["errors"].size(), 1u);
+  EXPECT_EQ(json["errors"][0]["key"], "window");
 }
 
 // Nor do the brokers.

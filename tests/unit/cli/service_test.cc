@@ -196,6 +196,24 @@ TEST_F(AskedService, WithoutAPlaceNobodyIsAsked) {
   EXPECT_EQ(Run("window show" + At()).code, 2);
 }
 
+// Its secrets are not for every user who may ask, and it goes on without them.
+TEST_F(AskedService, IsFoundByAFileWhoseSecretsAreGone) {
+  Offer();
+  const std::string file = Write(
+      "kafka: {brokers: '${NO_SUCH_VARIABLE}', group: payments,\n"
+      "        properties: {sasl.password: '${file:/no/such/secret}'}}\n"
+      "topics: payments\n"
+      "window: {engine: memory, level: guarded, ids: partition_owned, id: key}\n"
+      "admin: {socket: '" +
+      Socket() + "'}\n");
+  const Ended status = Run("status " + file);
+  EXPECT_EQ(status.code, 0) << status.err;
+  EXPECT_THAT(status.out, StartsWith("group shop, process "));
+  EXPECT_EQ(Run("check " + file).code, 2);
+  EXPECT_EQ(Run("status " + Write("admin: {socket: '${NO_SUCH_VARIABLE}'}\n")).code, 2);
+  EXPECT_EQ(Run("status " + Write("admin: {sockte: x}\n")).code, 2);
+}
+
 TEST_F(AskedService, ARunningServiceAnswersAndTakesItsSocketAlong) {
   const std::string file = ServiceFile();
   Process process(

@@ -370,6 +370,11 @@ TEST_F(WindowStat, StoresThatNobodyHoldsAreShortenedByAnOperator) {
   const Ended shortened = Run("window shorten --why test -c " + file);
   EXPECT_EQ(shortened.code, 0) << shortened.err;
   EXPECT_EQ(shortened.out, "in force from now on: remember 2h, skew 1s\n");
+  const std::string longer = ServiceFile("  remember: 3h\n  skew: 1s\n");
+  const Ended refused = Run("window shorten --why test -c " + longer);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("has remember 2h, skew 1s; the file asks for remember 3h, "
+                                     "skew 1s, and nothing is changed"));
   EXPECT_THAT(Run("window stat" + InDirectory()).out,
               HasSubstr("\n  remembers 2h, and 1s of skew\n"));
 }

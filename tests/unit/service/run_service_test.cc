@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "admin_listener.h"
 #include "oncemq/framework/service_options.h"
 #include "oncemq/locks/memory_locks.h"
 #include "support/temp_dir.h"
@@ -111,6 +112,23 @@ TEST_F(RunServiceTest, TheOpenerOfLocksGetsTheOptionsOfTheFile) {
   const Ended ended = Refusal({"-c", Write("locks: {at: \"memory:\"}\n")}, {.open_locks = open});
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.err, HasSubstr("nobody is at memory:"));
+}
+
+// An opening raises `remember` in the scope, for all its members.
+TEST_F(RunServiceTest, ATakenSocketIsToldBeforeTheWindowIsOpened) {
+  const std::string path = dir_.path() / "admin.sock";
+  const auto other = AdminListener::Open(path);
+  ASSERT_TRUE(other) << ToString(other.error());
+  static bool opened = false;
+  const WindowOpener open = [](const ServiceOptions&) -> Result<std::unique_ptr<Window>> {
+    opened = true;
+    return Error{Code::kInternal, Effect::kNone, "it was opened"};
+  };
+  const std::string file = Write("admin: {socket: '" + path + "'}\n");
+  const Ended ended = Refusal({"-c", file}, {.open_window = open});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr(path + " is taken: another process answers there"));
+  EXPECT_FALSE(opened);
 }
 
 #ifdef ONCEMQ_WITH_POSTGRES

@@ -99,10 +99,11 @@ Result<std::unique_ptr<Window>> OpenPartitionWindows(const LocalWindowOptions& o
 // check of a configuration. Makes nothing, so a later opening may still fail.
 Status CheckWindowDirectory(const std::string& directory);
 
-// By an operator's hand: a store that nobody holds keeps ids for as long as this says from now on,
-// also where that is shorter than any window asked for. kUnavailable: somebody holds it; kCorrupt:
-// no store lies there, or it is damaged.
-Status ReplaceRememberTimes(const std::string& directory, const RememberTimes& times);
+// Lowers, for an operator, the times for which a store without a holder keeps its ids. The answer:
+// the times in force then. Where one of `times` is longer, the store is left as it is.
+// kUnavailable: a process holds it; kCorrupt: no store lies there, or it is damaged.
+Result<RememberTimes> ReplaceRememberTimes(const std::string& directory,
+                                           const RememberTimes& times);
 
 // Shows what handlers have written into one store (level atomic), in the order of keys, until
 // `visit` says false. For whoever looks when the work is over. kInvalid: there is no store in that

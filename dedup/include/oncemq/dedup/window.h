@@ -256,7 +256,7 @@ enum class RememberChange : uint8_t {
   kNone,     // nothing: it looks
   kCheck,    // refuses shorter ones, and changes nothing
   kExtend,   // refuses shorter ones, and puts longer ones in force: as an opening does
-  kReplace,  // puts them in force, shorter ones too: an operator's word for all processes
+  kReplace,  // refuses longer ones, and puts shorter ones in force: an operator's word for all
 };
 
 struct MarkerView {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "oncemq/base/result.h"
 #include "oncemq/framework/service_options.h"
@@ -30,6 +31,14 @@ struct ConfigSources {
   std::function<Result<std::string>(const std::string& path)> secret_file;
 };
 
+// One line of an error, in fields.
+struct FileMistake {
+  int line = 0;  // 0 for the file as a whole
+  int column = 0;
+  std::string key{};  // "kafka.group", or empty for no single key
+  std::string text{};
+};
+
 // This process's environment and files.
 ConfigSources ProcessSources();
 
@@ -40,5 +49,11 @@ Result<ServiceOptions> ParseService(std::string_view yaml, std::string_view file
 
 // kNotFound when there is no such file.
 Result<ServiceOptions> LoadService(const std::string& path);
+
+// The reasons of LoadService() to refuse the text of a file, in the same order.
+std::vector<FileMistake> MistakesIn(const std::string& path);
+
+// Only `admin:`. Secrets and variables of other sections need not be there, nor be right.
+Result<AdminOptions> LoadAdmin(const std::string& path);
 
 }  // namespace oncemq
