@@ -8,6 +8,7 @@
 
 #include <functional>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/mutex.h"
 
 namespace oncemq {
@@ -36,6 +37,7 @@ class AsideGate {
     AsideGate& gate;
     ~Leaving() {
       MutexLock lock(gate.mutex_);
+      ONCEMQ_CHECK(gate.inside_ > 0, "a call leaves the gate once");
       gate.inside_--;
       gate.left_.notify_all();
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 namespace {
 
@@ -30,6 +32,7 @@ Result<SwitchRecord> Raised(const SwitchRecord& before, const RaiseOptions& leas
   }
   SwitchRecord now = before;
   now.epoch = std::max(least.epoch, before.epoch + 1);
+  ONCEMQ_CHECK(now.epoch > before.epoch, "a raised record has a later epoch (S2)");
   now.longest = longest;
   now.why = least.why;
   return now;

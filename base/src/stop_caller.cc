@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -15,6 +16,7 @@ thread_local const void* t_calls_for = nullptr;
 
 bool StopCaller::Request(std::stop_source source) {
   MutexLock lock(shared_->mutex);
+  ONCEMQ_CHECK(shared_->inside <= shared_->alive, "each callback has a thread of its own");
   // Whoever waits has a thread that is not in a callback yet, so a hang delays nobody else.
   if (shared_->waiting.size() >= shared_->alive - shared_->inside) {
     auto thread = StartThread("oncemq-stop", [shared = shared_] { Call(*shared); });
@@ -36,6 +38,7 @@ void StopCaller::Call(Shared& shared) {
       MutexLock lock(shared.mutex);
       shared.inside -= inside ? 1 : 0;
       if (shared.waiting.empty()) {
+        ONCEMQ_CHECK(shared.alive > shared.inside, "each callback has a thread of its own");
         shared.alive--;
         shared.changed.notify_all();
         return;

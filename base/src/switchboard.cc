@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/random.h"
 #include "oncemq/base/start_thread.h"
@@ -120,6 +121,7 @@ Result<SwitchRecord> Switchboard::Parts::Change(const Step& step) {
   if (!next) {
     return next.error();
   }
+  ONCEMQ_CHECK(next->epoch > before->epoch, "each step of a switch has a later epoch (S2)");
   const auto swapped = store->Swap(Format(*next), text->version);
   if (!swapped) {
     return swapped.error();

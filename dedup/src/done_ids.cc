@@ -158,6 +158,7 @@ void DoneIds::ForgetOldest() {
     if (known_ - oldest.ids < remember_) {
       return;
     }
+    ONCEMQ_CHECK(known_ >= oldest.ids, "the slices hold what is known");
     known_ -= oldest.ids;
     live_--;
     spare_ = std::exchange(oldest, Slice{}).chunks;

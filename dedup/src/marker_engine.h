@@ -25,6 +25,7 @@
 
 #include "marker_rules.h"
 #include "marker_table.h"
+#include "oncemq/base/check.h"
 #include "oncemq/dedup/window.h"
 #include "owners.h"
 
@@ -78,7 +79,9 @@ class MarkerEngine {
   void Unload(const Found& at) {
     const Marker* marker = markers_.Find(at.hash, at.id, at.within);
     if (marker != nullptr && !(marker->state == MarkerState::kOpen && marker->held)) {
-      parked_ -= marker->state == MarkerState::kParked ? 1 : 0;
+      const bool parks = marker->state == MarkerState::kParked;
+      ONCEMQ_CHECK(!parks || parked_ > 0, "each parked id is counted");
+      parked_ -= parks ? 1 : 0;
       markers_.Erase(at.hash, marker);
     }
   }
@@ -277,7 +280,10 @@ class MarkerEngine {
     }
   }
 
-  size_t open() const { return markers_.size() - parked_; }
+  size_t open() const {
+    ONCEMQ_CHECK(parked_ <= markers_.size(), "each parked id has a marker");
+    return markers_.size() - parked_;
+  }
   size_t parked() const { return parked_; }
 
  private:
@@ -321,6 +327,7 @@ class MarkerEngine {
   }
 
   void Finish(const Found& at, Marker& marker, Finishing finishing) {
+    ONCEMQ_CHECK(marker.state == MarkerState::kOpen, "only an open id is finished (transition 5)");
     finishing.fingerprint = marker.fingerprint;
     finished_.Append(at, finishing);
     finished_.Forget(at, marker);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -100,6 +101,7 @@ bool MarkerRules::CutToClock(Marker& marker, const OwnRecord* holder, BootTime n
     return false;
   }
   marker.granted_at -= back;
+  ONCEMQ_CHECK(marker.granted_at <= now, "a claim that was cut counts from now at the latest");
   marker.lease_end -= back;
   if (raised >= kSetBack) {
     marker.lease_end = std::max<BootTime>(marker.lease_end, now + times_.handler_timeout);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/line_pool.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/outage.h"
@@ -167,6 +168,7 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
     }
     totals_.next_engine++;
   }
+  ONCEMQ_CHECK(options_.next != nullptr, "only a policy with a next window asks it");
   decider = other.window = options_.next.get();
   other.token = NewToken();
   ReleaseAbandoned(*other.window, until);
@@ -205,6 +207,7 @@ Status GateCore::Ask(const Window& window, BootTime until, const std::function<S
 // Under each version in turn, until the record does not object.
 Status GateCore::Claim(const Held& operation, std::span<const Version> versions,
                        bool takes_uncertain, BootTime until, Claimed& claimed) {
+  ONCEMQ_CHECK(!versions.empty(), "each operation has its contents in one version at least");
   for (const Version& version : versions) {
     const std::array<ClaimRequest, 2> requests{
         ClaimRequest{.id = operation.ref,
@@ -337,6 +340,8 @@ PreAnswer GateCore::Failed(const Held& operation, const Error& error) {
 }
 
 void GateCore::Count(const PreAnswer& answer) {
+  ONCEMQ_CHECK(static_cast<bool>(answer.ticket) == (answer.state == PreState::kPermitted),
+               "a permit has a ticket, and nothing else has");
   totals_.twins += answer.twin.empty() ? 0 : 1;
   switch (answer.state) {
     case PreState::kPermitted:

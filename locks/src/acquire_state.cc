@@ -36,6 +36,7 @@ AcquireState::Step AcquireState::Next(BootTime now, bool stopped) {
     error_ = Error{Code::kTimeout, Effect::kUnknown,
                    "what the store grants has ended before one hears of it"};
   }
+  ONCEMQ_CHECK(doing_ != Do::kHold || owes_, "a hold is owed a release (A2)");
   if (doing_ == Do::kHold || doing_ == Do::kFail) {
     return {doing_};
   }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "lease_state.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/locks/lock_domain.h"
@@ -59,7 +60,10 @@ class AcquireState {
   bool owes() const { return owes_; }
   const Fence& fence() const { return fence_; }
   BootTime asked_at() const { return asked_at_; }
-  const Error& error() const { return *error_; }
+  const Error& error() const {
+    ONCEMQ_CHECK(error_.has_value(), "an attempt that fails says why");
+    return *error_;
+  }
 
  private:
   bool TooLate(BootTime now) const;

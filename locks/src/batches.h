@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 // One has a `bool suspect`, which is ours.
@@ -30,6 +32,7 @@ class Batches {
 
   // The next ones for one call; none when nothing waits.
   Batch Pop() {
+    ONCEMQ_CHECK(suspects_together_ > 0, "a suspect goes alone at last (Q2)");
     Batch batch;
     while (!waiting_.empty()) {
       const bool suspect = waiting_.front()->suspect;

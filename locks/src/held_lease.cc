@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hold.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -67,6 +68,7 @@ std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
 // Not by a callback of stop(): one of the user's that blocks would keep it waiting.
 void HeldLease::Keep(Lease taken, OnLost on_lost) {
   lease = std::move(taken);
+  ONCEMQ_CHECK(lease.hold_ != nullptr, "a facade keeps a lease that was granted");
   if (on_lost != OnLost::kTerminate) {
     return;
   }

@@ -26,6 +26,7 @@ struct HeldLease {
   Lease lease;
   uint32_t depth = 1;
 
+  // Precondition: `taken` was granted.
   void Keep(Lease taken, OnLost on_lost);
   // Says in the log if it was lost.
   void GiveBack(const std::string& name);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 namespace {
 
@@ -56,6 +58,7 @@ LeaseState::Due LeaseState::At(BootTime now) {
 
 std::optional<BootTime> LeaseState::next() const {
   if (told_) {
+    ONCEMQ_CHECK(lost_ != Lost::kNot, "only a lost hold is told as lost (L3)");
     return std::nullopt;
   }
   if (lost_ != Lost::kNot) {
@@ -96,6 +99,7 @@ void LeaseState::RenewalFailed(BootTime now) {
 
 // An answer came. Of what was doubted meanwhile it says nothing.
 void LeaseState::RenewAt(BootTime at) {
+  ONCEMQ_CHECK(renewing_ || !doubted_, "a doubt is kept for a renewal on its way (L6)");
   renew_at_ = doubted_ ? BootTime::min() : at;
   renewing_ = false;
   doubted_ = false;

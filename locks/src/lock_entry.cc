@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 namespace {
 
@@ -98,6 +100,7 @@ milliseconds LockEntry::Again(size_t place, BootTime now) const {
   if (place > 0) {
     return Left(waiters_[place - 1].until, now);
   }
+  ONCEMQ_CHECK(!holders_.empty(), "the first waiter waits for a holder (T1)");
   BootTime first = holders_.front().until;
   for (const Holder& holder : holders_) {
     first = std::min(first, holder.until);
@@ -148,6 +151,10 @@ std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t place, const F
   if (waited) {
     waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(place));
   }
+  ONCEMQ_CHECK(holders_.empty() || ask.mode != LockMode::kExclusive,
+               "an exclusive holder is alone (T2)");
+  ONCEMQ_CHECK(holders_.empty() || holders_.front().mode == ask.mode,
+               "those who hold a name together hold it in one mode (T2)");
   holders_.push_back(
       {ask.token, ask.mode, fence, now + ask.lease, ask.lease, false, std::string(ask.who)});
   if (able == 0) {

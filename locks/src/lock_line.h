@@ -14,7 +14,7 @@
 
 namespace oncemq {
 
-// The place of the one that `me` has to watch; none: it holds the name.
+// The place of the one that `me` has to watch; none: it holds the name. `me` stands in the line.
 std::optional<size_t> WaitsFor(std::span<const LockMode> line, size_t me);
 
 }  // namespace oncemq

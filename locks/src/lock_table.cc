@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
@@ -14,7 +16,9 @@ LockAnswer LockTable::Ask(const LockAsk& ask, BootTime now, Turns& turns) {
   }
   const auto at = entries_.try_emplace(std::string(ask.name)).first;
   const Fence next{epoch_, last_fence_.token + 1};
+  ONCEMQ_CHECK(last_fence_ < next, "a later grant has a greater fence (T5)");
   const LockAnswer answer = at->second.Ask(ask, next, now, turns);
+  ONCEMQ_CHECK(answer.fence <= next, "no hold has a greater fence than the next grant (T5)");
   last_fence_ = std::max(last_fence_, answer.fence);
   EraseIfIdle(at);
   return answer;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 std::optional<SessionClaims::Claim> SessionClaims::Begin(const Token& token, std::string_view name,
@@ -16,12 +18,15 @@ std::optional<SessionClaims::Claim> SessionClaims::Begin(const Token& token, std
   claim.epoch = epoch;
   claim.until = until;
   claims_.insert_or_assign(token, claim);
-  numbers_[claim.number] = token;
+  const bool fresh = numbers_.emplace(claim.number, token).second;
+  ONCEMQ_CHECK(fresh, "a number is of one claim of the session");
   ends_.insert({until, token});
   return claim;
 }
 
 SessionClaims::Ending SessionClaims::Erase(std::map<Token, Claim>::iterator at) {
+  ONCEMQ_CHECK(numbers_.size() == claims_.size() && ends_.size() == claims_.size(),
+               "each claim has one number and one end");
   const auto& [token, claim] = *at;
   Ending ending{claim.number, token, claim.name, claim.node, false};
   numbers_.erase(claim.number);
@@ -34,7 +39,9 @@ SessionClaims::Ending SessionClaims::Erase(std::map<Token, Claim>::iterator at) 
 void SessionClaims::End(std::map<Token, Claim>::iterator at) {
   const bool under_way = at->second.under_way;
   Ending ending = Erase(at);
-  (under_way ? asked_ : left_).emplace(ending.number, std::move(ending));
+  const uint64_t number = ending.number;
+  const bool added = (under_way ? asked_ : left_).emplace(number, std::move(ending)).second;
+  ONCEMQ_CHECK(added, "a claim ends once (C1)");
 }
 
 void SessionClaims::CallEnded(uint64_t number, std::string_view node) {
@@ -168,6 +175,7 @@ std::vector<SessionClaims::Ending> SessionClaims::Due(BootTime now) {
     due.push_back(ending);
   }
   deleting_.merge(left_);
+  ONCEMQ_CHECK(left_.empty(), "each ending is handed out to one at a time (C2)");
   return due;
 }
 

@@ -96,6 +96,7 @@ class SessionClaims {
 
   uint64_t last_number_ = 0;
   std::map<Token, Claim> claims_;
+  // Each claim has one number and one end. An ended one stands in one of the last three maps.
   std::map<uint64_t, Token> numbers_;          // of claims_
   std::set<std::pair<BootTime, Token>> ends_;  // of claims_
   std::map<uint64_t, Ending> asked_;           // by number: ended, its call under way

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/fence_text.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/start_thread.h"
@@ -102,8 +103,10 @@ void Watchdog::GiveBack(const std::vector<std::shared_ptr<Hold>>& held) {
 void Watchdog::Watch(const std::shared_ptr<Hold>& hold, const LeaseTimes& times,
                      BootTime asked_at) {
   MutexLock lock(mutex_);
-  Watched& watched =
-      holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}}).first->second;
+  const auto [at, added] =
+      holds_.emplace(hold->token, Watched{hold, LeaseState(times, asked_at), {}});
+  ONCEMQ_CHECK(added, "no two holds have one token");
+  Watched& watched = at->second;
   hold->safe_until.store(watched.state.safe_until());
   // Whether it was granted before the doubt, nobody knows.
   if (asked_at <= doubted_at_) {
@@ -117,6 +120,7 @@ bool Watchdog::Unwatch(const std::shared_ptr<Hold>& hold) {
   if (at == holds_.end()) {
     return false;
   }
+  ONCEMQ_CHECK(at->second.hold == hold, "no two holds have one token");
   if (at->second.due) {
     due_.erase({*at->second.due, hold.get()});
   }
@@ -223,6 +227,7 @@ void Watchdog::WatchTime() {
     const BootTime now = clock_.Boot();
     while (!due_.empty() && due_.begin()->first <= now) {
       Watched& watched = holds_.at(due_.begin()->second->token);
+      ONCEMQ_CHECK(watched.due == due_.begin()->first, "a hold stands in due_ where it says");
       due_.erase(due_.begin());
       watched.due.reset();
       LookAt(watched, now);
@@ -271,7 +276,8 @@ void Watchdog::Place(Watched& watched) {
   }
   watched.due = watched.state.next();
   if (watched.due) {
-    due_.insert({*watched.due, watched.hold.get()});
+    const bool filed = due_.insert({*watched.due, watched.hold.get()}).second;
+    ONCEMQ_CHECK(filed, "a hold stands in due_ once");
     if (*watched.due < sleeps_until_) {
       time_changed_.notify_all();
     }
@@ -283,6 +289,7 @@ void Watchdog::TellLost(Hold& hold, Lost why) {
     Log(LogLevel::kWarn, "locks", "a lease was lost",
         {{"name", hold.name}, {"fence", ToString(hold.fence)}, {"why", ToString(why)}});
   }
+  ONCEMQ_CHECK(hold.lost.load() == Lost::kNot, "a hold is lost once and for ever (L3)");
   hold.lost.store(why);
   hold.safe_until.store(BootTime::min());
   if (hold.ends_process.load()) {  // here: nothing of the user's may come before it

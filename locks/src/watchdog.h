@@ -86,8 +86,8 @@ class Watchdog final : private DoubtListener {
   Mutex mutex_;
   ConditionVariable time_changed_;
   ConditionVariable work_changed_;
-  Holds holds_ GUARDED_BY(mutex_);
-  std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);
+  Holds holds_ GUARDED_BY(mutex_);                               // no two have one token
+  std::set<std::pair<BootTime, Hold*>> due_ GUARDED_BY(mutex_);  // each of holds_ at most once
   Renewals to_renew_ GUARDED_BY(mutex_);
   std::vector<std::stop_source> untold_ GUARDED_BY(mutex_);  // the system had no thread for them
   OwedQueue owed_ GUARDED_BY(mutex_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a watchdog that talks to the store, and may be kept waiting by it.
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/outage.h"
 #include "watchdog.h"
@@ -59,6 +60,7 @@ std::vector<LockClaim> Watchdog::ClaimsOf(const Renewals::Batch& holds, BootTime
 Status Watchdog::Renew(const Renewals::Batch& holds) {
   const BootTime asked_at = clock_.Boot();
   const std::vector<LockClaim> claims = ClaimsOf(holds, asked_at);
+  ONCEMQ_CHECK(claims.size() == holds.size(), "a claim for each hold, in their order");
   std::vector<Extended> answers(claims.size());
   Status done = engine_->Extend(claims, answers);
   if (done) {

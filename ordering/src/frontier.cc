@@ -37,7 +37,10 @@ int64_t Frontier::Advance() {
     totals_.Count(verdicts_[base_ & mask_]);
     base_++;
   }
-  offset_ = base_ == end_ ? next_ : offsets_[base_ & mask_];
+  const int64_t reached = base_ == end_ ? next_ : offsets_[base_ & mask_];
+  ONCEMQ_CHECK(reached >= offset_, "the frontier never falls within one Start()");
+  ONCEMQ_CHECK(reached <= next_, "the frontier passes no offset that may still arrive");
+  offset_ = reached;
   return offset_;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oncemq/ordering/running_ids.h"
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 RunningIds::RunningIds() : table_(kFirstEntries), mask_(kFirstEntries - 1) {}
@@ -15,6 +17,7 @@ RunningIds::Entry* RunningIds::Find(uint64_t hash) {
 }
 
 void RunningIds::Hold(uint64_t hash, uint32_t holder) {
+  ONCEMQ_CHECK(holder != kNoIndex, "kNoIndex marks a free place");
   if (size_ * 4 >= table_.size()) {
     Grow();
   }

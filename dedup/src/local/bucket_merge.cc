@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bucket_pages.h"
+#include "oncemq/base/check.h"
 #include "oncemq/clients/rocks_store.h"
 #include "sealed_row.h"
 
@@ -197,6 +198,7 @@ class PageMerge {
 }  // namespace
 
 bool IdsOfOneHash::Take(uint64_t hash, const IdRecord& record) {
+  ONCEMQ_CHECK(hash >= hash_, "hashes come in order");
   if (hash != hash_) {
     hash_ = hash;
     count_ = 0;

@@ -7,6 +7,7 @@
 
 #include "families.h"
 #include "oncemq/base/bytes.h"
+#include "oncemq/base/check.h"
 
 namespace oncemq {
 namespace {
@@ -139,6 +140,7 @@ void FinishedIds::Stage(RocksBatch& batch) {
   AppendVarint(row, static_cast<uint64_t>(newest_.time_since_epoch().count()));
   row += records_;
   records_.clear();
+  ONCEMQ_CHECK(next_row_ > recent_->last_row, "rows of the journal rise");
   batch.Put(kJournal, RowKey(next_row_), row);
   NoteRow(std::exchange(newest_, LogTime(milliseconds(0))));
 }
@@ -157,6 +159,7 @@ Status FinishedIds::Written() {
 }
 
 Status FinishedIds::PutAwayExcess() {
+  ONCEMQ_CHECK(!staged(), "a generation is put away with all that was appended");
   return frozen_ == nullptr && Full() ? Roll() : Status();
 }
 
@@ -178,6 +181,7 @@ Status FinishedIds::Roll() {
   if (freezer_.joinable()) {
     freezer_.join();
   }
+  ONCEMQ_CHECK(frozen_ == nullptr, "at most one generation is frozen");
   frozen_ = std::exchange(recent_, std::make_unique<Generation>(hasher_));
   frozen_->bucket = history_.TakeNumber();
   try {
@@ -191,6 +195,8 @@ Status FinishedIds::Roll() {
 }
 
 void FinishedIds::Freeze() {
+  ONCEMQ_CHECK(frozen_ != nullptr && frozen_->first_row <= frozen_->last_row,
+               "a frozen generation has rows in the journal");
   // Nobody changes a frozen generation, so it is read without the lock.
   Result<Bucket> bucket =
       history_.Write(frozen_->bucket, frozen_->ids, frozen_->newest, frozen_->reach);

@@ -122,7 +122,7 @@ class FinishedIds {
   History history_;
   std::unique_ptr<Generation> recent_;
   std::unique_ptr<Generation> frozen_;
-  uint64_t next_row_ = 1;
+  uint64_t next_row_ = 1;                      // above all rows of both generations
   std::string records_;                        // of the present batch
   LogTime newest_ = LogTime(milliseconds(0));  // among them
   Status failure_;                             // of the last freezing; the journal still has all

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "finished_ids.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
@@ -72,6 +73,7 @@ bool FinishedIds::MergeInTurn() {
   pause_ = last == Merged::kFailed ? std::clamp(pause_ * 2, 1u, kLongestPause) : 0;
   pause_left_ = pause_;
   failed_merges_ += last == Merged::kFailed ? 1 : 0;
+  ONCEMQ_CHECK(merging_, "one merge is under way at a time");
   merging_ = false;
   frozen_gone_.notify_all();
   return true;

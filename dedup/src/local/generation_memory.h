@@ -19,6 +19,8 @@
 #include <memory>
 #include <utility>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 class GenerationMemory {
@@ -44,7 +46,8 @@ class GenerationMemory {
     }
     ~Share() {
       if (memory_ != nullptr) {
-        memory_->stores_--;
+        const uint32_t were = memory_->stores_--;
+        ONCEMQ_CHECK(were > 0, "each store takes its share once, and gives it back once");
       }
     }
     Share(const Share&) = delete;

@@ -8,6 +8,7 @@
 #include "bucket_pages.h"
 #include "families.h"
 #include "id_page.h"
+#include "oncemq/base/check.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -228,9 +229,10 @@ Status History::ForgetFacts(const Aged& aged, RocksBatch& with) const {
 }
 
 void History::ForgetBuckets(const Aged& aged) {
-  std::erase_if(buckets_, [&](const Bucket& bucket) {
+  const size_t gone = std::erase_if(buckets_, [&](const Bucket& bucket) {
     return std::find(aged.buckets.begin(), aged.buckets.end(), bucket.number) != aged.buckets.end();
   });
+  ONCEMQ_CHECK(gone == aged.buckets.size(), "a bucket that is being forgotten is not merged");
 }
 
 Status History::DropPages(const Aged& aged) const {

@@ -5,6 +5,7 @@
 
 #include "bucket_pages.h"
 #include "history.h"
+#include "oncemq/base/check.h"
 
 namespace oncemq {
 namespace {
@@ -99,7 +100,9 @@ Status History::WriteMergedFacts(const Merge& merge, const Bucket& merged) const
 }
 
 void History::Replace(const Merge& merge, Bucket merged) {
-  std::erase_if(buckets_, [&](const Bucket& bucket) { return IsPart(merge, bucket.number); });
+  const size_t gone =
+      std::erase_if(buckets_, [&](const Bucket& bucket) { return IsPart(merge, bucket.number); });
+  ONCEMQ_CHECK(gone == merge.parts.size(), "a bucket that is being merged is not forgotten");
   Add(std::move(merged));
   merges_++;
 }

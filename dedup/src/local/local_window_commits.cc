@@ -8,6 +8,7 @@
 #include "families.h"
 #include "known_row.h"
 #include "local_window_engine.h"
+#include "oncemq/base/check.h"
 #include "sealed_row.h"
 
 namespace oncemq {
@@ -145,6 +146,7 @@ void LocalWindow::Forget(FinishedIds& ids, const History::Aged& aged, LogTime ho
   if (!gone) {
     Fail(gone);
   }
+  ONCEMQ_CHECK(forgetting_, "one thread forgets at a time");
   forgetting_ = false;
   forgotten_.notify_all();
 }

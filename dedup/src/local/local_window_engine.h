@@ -23,6 +23,7 @@
 #include "../marker_engine.h"
 #include "finished_ids.h"
 #include "manifest.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/clients/rocks_store.h"
 #include "oncemq/dedup/local_window.h"
@@ -115,7 +116,11 @@ class LocalWindow final : public Window {
     void Append(const Found& at, const Finishing& finishing);
     void Seen(const Found& at, const IdRecord& record, LogTime time);
     LogTime horizon() const { return horizon_; }
-    void set_horizon(LogTime horizon) { horizon_ = horizon; }
+    // Never falls.
+    void set_horizon(LogTime horizon) {
+      ONCEMQ_CHECK(horizon >= horizon_, "a horizon never falls (rule 26)");
+      horizon_ = horizon;
+    }
     void Keep(const Found& at, Marker& marker);
     void Forget(const Found& at, const Marker& marker);
 

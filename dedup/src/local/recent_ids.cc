@@ -114,7 +114,9 @@ IdRecord RecentIds::At(uint32_t place) const {
   const size_t at = size_t{place} * kRecordUnit;
   const std::string_view rest(Address(place), used_[at / kChunkBytes] - at % kChunkBytes);
   size_t taken = 0;
-  return *ReadRecord(rest, &taken);  // it was read before it was taken over
+  const auto record = ReadRecord(rest, &taken);
+  ONCEMQ_CHECK(record.has_value(), "a record was read before it was taken over");
+  return *record;
 }
 
 std::vector<RecentIds::Sorted> RecentIds::Sort() const {

@@ -212,6 +212,7 @@ void OwnedIds::Seal() {
     entry.bytes.shrink_to_fit();
     entry.completers.shrink_to_fit();
   }
+  ONCEMQ_CHECK(stored_ <= sealed_, "only a sealed entry is stored");
 }
 
 std::vector<const OwnedIds::Entry*> OwnedIds::Unstored() const {
@@ -226,6 +227,7 @@ void OwnedIds::StoredTo(const StreamPlace& place) {
   while (stored_ < sealed_ && entries_[stored_].place <= place) {
     stored_++;
   }
+  ONCEMQ_CHECK(sealed_ <= entries_.size(), "each sealed entry is in memory");
   stored_to_ = std::max(stored_to_, place);
 }
 
@@ -272,6 +274,7 @@ void OwnedIds::LoadOne(Loaded loaded) {
 
 // The loaded ids may be the same, by a request of ours without an answer.
 void OwnedIds::AppendAgain(const Entry& entry) {
+  ONCEMQ_CHECK(entry.completers.size() == entry.ids(), "an unstored entry was made here");
   for (size_t i = 0; i < entry.ids(); i++) {
     const std::string_view digest = IdBytes(entry.bytes, i).substr(0, kDigestBytes);
     const auto known = Find(digest);
@@ -299,6 +302,7 @@ size_t OwnedIds::Aged(LogTime limit, int64_t frontier, size_t most) const {
 }
 
 void OwnedIds::Drop(size_t entries) {
+  ONCEMQ_CHECK(entries <= stored_, "only a stored entry is forgotten");
   for (size_t i = 0; i < entries; i++) {
     UnlinkAll(0);
     bytes_ -= entries_.front().bytes.size();

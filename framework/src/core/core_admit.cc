@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core_impl.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/hash.h"
 
 namespace oncemq {
@@ -188,6 +189,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   for (const uint32_t lane : live) {
     lanes_.Filter(lane, gone);  // `gone` itself spares what a run still has
   }
+  ONCEMQ_CHECK(partition.counts.Balanced(), "each delivery is in exactly one count (rule 51)");
   lanes_.WakeAll(partition.held);
   EraseEmptyLanes();
 }
@@ -208,11 +210,14 @@ void Core::Impl::EraseEmptyLanes() {
 void Core::Impl::Free(uint32_t slot) {
   Delivery& delivery = slab_[slot];
   released_.push_back(delivery.message);
+  ONCEMQ_CHECK(bytes_ >= delivery.bytes, "the bytes of each admitted delivery are counted");
   bytes_ -= delivery.bytes;
   if (copied_bytes_ > 0 && stamps_[slot] == kCopied) {
     copied_bytes_ -= delivery.bytes;
   }
-  At(delivery.partition).unfinished--;
+  PartitionState& partition = At(delivery.partition);
+  ONCEMQ_CHECK(partition.unfinished > 0, "an admitted delivery is freed once");
+  partition.unfinished--;
   kept_outcomes_.erase(slot);
   retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;

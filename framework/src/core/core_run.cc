@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core_impl.h"
+#include "oncemq/base/check.h"
 
 namespace oncemq {
 
@@ -59,6 +60,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     const uint32_t taken = TakeLane(index, room, run, now);
     if (taken > 0) {
       Lane& lane = lanes_[index];
+      ONCEMQ_CHECK(lane.outstanding == 0, "a lane is with one worker at a time");
       lane.taken = lane.outstanding = taken;
       lane.state = LaneState::kBusy;
       if (alone) {
@@ -163,7 +165,9 @@ bool Core::Impl::HoldId(uint32_t index, uint32_t slot, size_t begin, const Run& 
 }
 
 void Core::Impl::SetAsideForId(uint32_t index, uint64_t id_hash) {
-  lanes_.PutAside(ids_.Find(id_hash)->waiting, index);
+  RunningIds::Entry* entry = ids_.Find(id_hash);
+  ONCEMQ_CHECK(entry != nullptr, "a lane waits for an id that is held");
+  lanes_.PutAside(entry->waiting, index);
 }
 
 }  // namespace oncemq

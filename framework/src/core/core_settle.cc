@@ -74,6 +74,7 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
     if (current) {
       partition.RunEnded(now, actions_);
     }
+    ONCEMQ_CHECK(lanes_[delivery.lane].outstanding > 0, "a lane waits for what it gave out");
     if (--lanes_[delivery.lane].outstanding == 0) {
       EndRun(delivery.lane, now);
     }
@@ -184,6 +185,8 @@ void Core::Impl::ReleaseId(Delivery& delivery) {
 // All of the lane's run is settled: what is final leaves, the rest stays at the head, in order.
 void Core::Impl::EndRun(uint32_t index, BootTime now) {
   Lane& lane = lanes_[index];
+  ONCEMQ_CHECK(lane.state == LaneState::kBusy && lane.head != kNoIndex,
+               "a run ends in the lane that it was taken from");
   const bool moved = slab_[lane.head].finished;
   // What was queued behind the run when an assignment ended is gone already: a long lane must not
   // cost its whole length after each run.

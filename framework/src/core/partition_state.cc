@@ -138,6 +138,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
     return;
   }
   const InFlight sent = *commit_;
+  ONCEMQ_CHECK(sent.offset >= committed_, "a commit is never below an acknowledged one");
   commit_.reset();
   if (reply == CommitReply::kAcknowledged) {
     committed_ = sent.offset;
@@ -166,6 +167,7 @@ void PartitionState::CommitAnswered(uint64_t number, CommitReply reply, BootTime
       safe_until_ = sent.sent + options_.session_timeout - options_.session_margin;
       reserve_.Acknowledged(sent.reserved);
       if (phase_ == PartitionPhase::kConfirming && sent.confirms) {
+        ONCEMQ_CHECK(sent.raise == raise_, "a commit confirms what it names (rule 9)");
         phase_ = PartitionPhase::kActive;
         confirmed_own_ = own_;
       }
@@ -310,6 +312,10 @@ void PartitionState::CommitIfShort(BootTime now, Actions& actions) {
 }
 
 void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
+  ONCEMQ_CHECK(!commit_, "at most one commit of a partition is in flight");
+  ONCEMQ_CHECK(phase_ != PartitionPhase::kNone && phase_ != PartitionPhase::kStopped,
+               "a partition commits only while it is assigned");
+  ONCEMQ_CHECK(counts.Balanced(), "each delivery is in exactly one count (rule 51)");
   CommitMetadata& metadata = facts_.metadata;
   metadata.scope = options_.scope;
   metadata.recipe = options_.recipe;
@@ -326,6 +332,7 @@ void PartitionState::SendCommit(bool last, BootTime now, Actions& actions) {
     return StopUncommitted(frontier_.offset(), actions);
   }
   FrontierSnapshot& snapshot = *fitting;
+  ONCEMQ_CHECK(snapshot.offset >= committed_, "a commit is never below an acknowledged one");
   map_cut_ = snapshot.cut;
   metadata.map = std::move(snapshot.map);
   metadata.not_done = std::move(snapshot.not_done);
@@ -424,6 +431,7 @@ void PartitionState::EndOfDrain(BootTime now, Actions& actions) {
 }
 
 void PartitionState::GiveBack(bool leave_group, Actions& actions) {
+  ONCEMQ_CHECK(phase_ != PartitionPhase::kNone, "an assignment is given back once");
   actions.emplace_back(GiveBackAction{id_, epoch_, leave_group});
   End();
 }

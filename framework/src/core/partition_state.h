@@ -130,12 +130,12 @@ class PartitionState {
   Own confirmed_own_ = 0;  // the last one that an acknowledged commit has confirmed
   uint16_t raise_ = 0;     // counts what own_ has been
   BootTime safe_until_{};
-  BootTime retry_at_{};     // of a raise or a confirmation that was not answered
-  BootTime last_commit_{};  // when the last one was sent
-  BootTime deadline_{};     // of the drain
-  std::optional<InFlight> commit_;
+  BootTime retry_at_{};             // of a raise or a confirmation that was not answered
+  BootTime last_commit_{};          // when the last one was sent
+  BootTime deadline_{};             // of the drain
+  std::optional<InFlight> commit_;  // at most one
   uint64_t next_number_ = 1;
-  int64_t committed_ = -1;
+  int64_t committed_ = -1;  // never falls within an assignment
   bool dirty_ = false;
   bool map_cut_ = false;  // of the last commit
   bool halted_ = false;

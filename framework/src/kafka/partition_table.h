@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "oncemq/base/check.h"
 #include "source.h"
 
 namespace oncemq {
@@ -28,7 +29,11 @@ class PartitionTable {
     }
     return place->second;
   }
-  const PartitionName& Name(PartitionId id) const { return names_[id]; }
+  // Precondition: Number() gave it.
+  const PartitionName& Name(PartitionId id) const {
+    ONCEMQ_CHECK(id < names_.size(), "Number() gives each number with its name");
+    return names_[id];
+  }
 
   // Number of the topic in the scope, as Coordinates::source.
   uint32_t Source(std::string_view topic) const {

@@ -54,6 +54,7 @@ void RunMachine::CollectReleases(Part part) {
 }
 
 void RunMachine::Released(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kRelease, "an answer follows its step");
   const Part part = round_ == ReleaseRound::kEarlier ? Part::kRelease : Part::kUndo;
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != part) {
@@ -103,6 +104,7 @@ void RunMachine::RestoreCarried() {
 }
 
 void RunMachine::Restored(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kRestore, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != Part::kRestore) {
       continue;
@@ -147,6 +149,7 @@ void RunMachine::ClaimAll() {
 }
 
 void RunMachine::Claimed(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kClaim, "an answer follows its step");
   if (!status) {
     for (size_t i = 0; i < items_.size(); i++) {
       if (progress_[i].part == Part::kClaim) {
@@ -179,6 +182,7 @@ void RunMachine::RecordDoubts() {
 }
 
 void RunMachine::Recorded(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kRecord, "an answer follows its step");
   step_ = RunStep::kHandle;
   for (size_t i = 0; i < items_.size() && !status; i++) {
     if (progress_[i].part == Part::kRun && IsUncertain(i)) {
@@ -228,6 +232,7 @@ void RunMachine::StopHandling() {
 }
 
 bool RunMachine::Handled(Outcome&& outcome) {
+  ONCEMQ_CHECK(step_ == RunStep::kHandle && at_ < items_.size(), "an outcome follows its Next()");
   const size_t i = at_++;
   settlements_[i].handled = true;
   bool goes_on = true;

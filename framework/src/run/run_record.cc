@@ -2,6 +2,7 @@
 // The steps that put on record what came of a message: completion, journal, park.
 #include <algorithm>
 
+#include "oncemq/base/check.h"
 #include "oncemq/framework/run_machine.h"
 
 namespace oncemq {
@@ -29,6 +30,7 @@ void RunMachine::AskToComplete(size_t i) {
 }
 
 void RunMachine::Completed(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kComplete, "an answer follows its step");
   if (Atomic()) {
     return CompletedTogether(status);
   }
@@ -141,6 +143,7 @@ void RunMachine::JournalRefused() {
 }
 
 void RunMachine::Journaled(const Status& status, uint64_t first_entry) {
+  ONCEMQ_CHECK(step_ == RunStep::kJournal, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     const bool passed = progress_[i].part == Part::kPassed;
     if (progress_[i].part != Part::kJournal && !passed) {
@@ -171,6 +174,7 @@ void RunMachine::ParkRefused() {
 }
 
 void RunMachine::Parked(const Status& status) {
+  ONCEMQ_CHECK(step_ == RunStep::kPark, "an answer follows its step");
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part != Part::kPark) {
       continue;

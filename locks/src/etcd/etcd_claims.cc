@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 void EtcdClaims::Pin(const All::iterator& at) {
@@ -11,6 +13,7 @@ void EtcdClaims::Pin(const All::iterator& at) {
 }
 
 void EtcdClaims::Unpin(const All::iterator& at, BootTime until) {
+  ONCEMQ_CHECK(at->second.calls > 0, "a call ends that has begun");
   at->second.until = until;
   if (--at->second.calls == 0) {
     by_time_.insert({until, at->first});
@@ -18,6 +21,7 @@ void EtcdClaims::Unpin(const All::iterator& at, BootTime until) {
 }
 
 void EtcdClaims::Erase(const All::iterator& at) {
+  ONCEMQ_CHECK(at->second.calls == 0, "a claim outlives the calls under way for it (E2)");
   by_time_.erase({at->second.until, at->first});
   by_key_.erase(at->second.claim.key);
   all_.erase(at);

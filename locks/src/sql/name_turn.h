@@ -3,6 +3,7 @@
 // in vain at the database. Nothing rests on it: who waits for too long goes on.
 #pragma once
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
 
@@ -27,6 +28,7 @@ class NameTurn {
   ~NameTurn() {
     if (mine_) {
       MutexLock lock(door_.mutex);
+      ONCEMQ_CHECK(door_.shut, "a turn keeps its door shut until it ends");
       door_.shut = false;
       door_.opens.notify_one();
     }

@@ -11,6 +11,7 @@
 #include "../lock_entry.h"
 #include "../lock_entry_codec.h"
 #include "name_turn.h"
+#include "oncemq/base/check.h"
 #include "oncemq/base/hash.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/mutex.h"
@@ -47,7 +48,8 @@ class LockedAsk {
   }
   ~LockedAsk() {
     if (in_) {
-      now_.fetch_sub(1, std::memory_order_relaxed);
+      const size_t were = now_.fetch_sub(1, std::memory_order_relaxed);
+      ONCEMQ_CHECK(were > 0, "a locked round is counted from its begin to its end");
     }
   }
   LockedAsk(const LockedAsk&) = delete;

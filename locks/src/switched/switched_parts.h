@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "asked_where.h"
+#include "oncemq/base/check.h"
 #include "switched_store.h"
 
 namespace oncemq {
@@ -28,8 +29,10 @@ struct SwitchedLocks::Parts {
   }
   // Precondition: there is one.
   SwitchedStore& Store(std::string_view name) {
-    return **std::find_if(stores.begin(), stores.end(),
-                          [&](const auto& store) { return store->name() == name; });
+    const auto at = std::find_if(stores.begin(), stores.end(),
+                                 [&](const auto& store) { return store->name() == name; });
+    ONCEMQ_CHECK(at != stores.end(), "only a record of known stores is in force");
+    return **at;
   }
   SwitchedStore& Front(const SwitchRecord& record) {
     return Store(record.mode == SwitchMode::kDrain ? record.to : record.from);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zookeeper_waits.h"
 
+#include <algorithm>
+
+#include "oncemq/base/check.h"
+
 namespace oncemq {
 
 void ZooKeeperWaits::Expect(const Token& token, const std::string& node) {
@@ -36,12 +40,10 @@ void ZooKeeperWaits::Drop(const Token& token) {
 
 void ZooKeeperWaits::Unfile(const std::shared_ptr<Waiter>& waiter) {
   const auto [begin, end] = nodes_.equal_range(waiter->node);
-  for (auto at = begin; at != end; ++at) {
-    if (at->second == waiter) {
-      nodes_.erase(at);
-      return;
-    }
-  }
+  const auto at =
+      std::find_if(begin, end, [&](const auto& filed) { return filed.second == waiter; });
+  ONCEMQ_CHECK(at != end, "each waiter is filed under its node");
+  nodes_.erase(at);
 }
 
 bool ZooKeeperWaits::Woken(const Token& token) {

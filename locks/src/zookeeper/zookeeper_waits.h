@@ -42,6 +42,7 @@ class ZooKeeperWaits {
 
   Mutex mutex_;
   std::map<Token, std::shared_ptr<Waiter>> waiters_ GUARDED_BY(mutex_);
+  // Each waiter, under its node.
   std::multimap<std::string, std::shared_ptr<Waiter>, std::less<>> nodes_ GUARDED_BY(mutex_);
   void Unfile(const std::shared_ptr<Waiter>& waiter) REQUIRES(mutex_);
 };

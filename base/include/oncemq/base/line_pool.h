@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "oncemq/base/check.h"
 #include "oncemq/base/clock.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/result.h"
@@ -44,6 +45,7 @@ class LinePool {
         }
         open_--;
       }
+      ONCEMQ_CHECK(open_ <= most_, "no more connections are open than allowed");
       if (open_ < most_) {
         open_++;
       } else {
@@ -69,6 +71,7 @@ class LinePool {
 
   void GiveBack(std::unique_ptr<Line> line) {
     MutexLock lock(mutex_);
+    ONCEMQ_CHECK(open_ > idle_.size(), "only a borrowed connection is given back");
     if (waiting_.empty()) {
       idle_.push_back({std::move(line), BootNow()});
     } else {
@@ -77,6 +80,7 @@ class LinePool {
   }
   void Dropped() {
     MutexLock lock(mutex_);
+    ONCEMQ_CHECK(open_ > idle_.size(), "only a borrowed connection is dropped");
     if (waiting_.empty()) {
       open_--;
     } else {
@@ -93,6 +97,7 @@ class LinePool {
                                    [&](const Idle& one) { return one.since >= since; });
     std::move(idle_.begin(), keep, std::back_inserter(dropped));
     idle_.erase(idle_.begin(), keep);
+    ONCEMQ_CHECK(open_ >= dropped.size(), "idle connections are counted as open");
     open_ -= dropped.size();
   }
 
@@ -124,7 +129,7 @@ class LinePool {
   Mutex mutex_;
   std::vector<Idle> idle_ GUARDED_BY(mutex_);  // the longest first
   std::deque<Waiter*> waiting_ GUARDED_BY(mutex_);
-  size_t open_ GUARDED_BY(mutex_) = 0;  // or being opened
+  size_t open_ GUARDED_BY(mutex_) = 0;  // or being opened, idle ones included
 };
 
 }  // namespace oncemq

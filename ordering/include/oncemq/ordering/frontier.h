@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "oncemq/base/check.h"
 #include "oncemq/ordering/offset_map.h"
 #include "oncemq/ordering/verdict.h"
 
@@ -61,8 +62,10 @@ class Frontier {
     next_ = offset + 1;
     return {end_++, finished, not_done, false};
   }
+  // Precondition: it is open.
   void Finish(uint32_t number, Verdict verdict) {
     Verdict& slot = verdicts_[number & mask_];
+    ONCEMQ_CHECK(IsOpen(slot), "an arrival is finished once");
     slot = slot == Verdict::kOpenCarried ? Verdict::kCarried : verdict;
   }
 

@@ -94,7 +94,9 @@ class LaneTable {
     }
     return kNoIndex;
   }
+  // Precondition: a group has its turn.
   void EndTurn() {
+    ONCEMQ_CHECK(!turns_.empty(), "a turn ends that has begun");
     const uint32_t group = turns_.front();
     turns_.pop_front();
     groups_[group].waits = groups_[group].ready.head != kNoIndex;
@@ -198,6 +200,7 @@ class LaneTable {
     ONCEMQ_CHECK(lanes_[index].head == kNoIndex, "only an empty lane may go");
     size_t hole = lanes_[index].hash & mask_;
     while (table_[hole].lane != index) {
+      ONCEMQ_CHECK(table_[hole].lane != kNoIndex, "each live lane is in the table");
       hole = (hole + 1) & mask_;
     }
     for (size_t i = (hole + 1) & mask_; table_[i].lane != kNoIndex; i = (i + 1) & mask_) {
