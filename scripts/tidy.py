@@ -313,6 +313,16 @@ def rule_samples():
                 yield name, number, f"the sample differs from {links[-1]}"
 
 
+def rule_headers():
+    """The README.md of a module names each of its public headers."""
+    for name in of(".h"):
+        module, public, _ = name.partition("/include/oncemq/")
+        readme = f"{module.split('/')[0]}/README.md"
+        header = pathlib.PurePath(name).name
+        if public and not re.search(rf"(?<![\w.]){re.escape(header)}(?!\w)", text(readme)):
+            yield name, 1, f"{readme} does not name {header}"
+
+
 def rule_registered():
     """Every source file is listed in a CMakeLists.txt above it, so none is silently left out."""
     for name in of(".cc"):
