@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window on a local disk, in RocksDB: it knows after a restart what it knew before.
 //
-// Promise: the full contract of Window for one process at a time; the directory is held
-// exclusively. A finished id is known for at least `remember` of log time: from its record's stamp
-// on, or from its partition's watermark if that is later. Ids are forgotten in whole buckets: of
-// `generation` ids, or of several generations that were merged, which cover at most an eighth of
-// `remember`. What was answered survives the process; what `sync` says survives the machine. A
-// claim of a process that is gone is dead: the next claim gets it, at the opaque level marked
-// uncertain. Open() gives all that was synced, or says what is damaged: it never starts short in
-// silence.
+// Promise: the contract of Window for one process at a time; the directory is held
+// exclusively. A finished id is known for at least `remember` of log time. Answers survive the
+// process, by `sync` also the machine. A claim of a process that is gone is dead: the next claim
+// gets it, at the opaque level marked uncertain. Open() gives all synced changes, or says which are
+// damaged.
 //
-// An id without a partition is known until its own time ends by the clock of this machine
-// (CompleteRequest::keep). It is a row of its own, which statistics do not count.
+// Limits: memory as in docs/policies.md, care of directories as in docs/operations.md.
 //
 // Failure: kUnavailable while another process holds the directory, when the disk is full, and after
-// any failed write: then the window must be opened again, and only that tells what was written.
-// kCorrupt says what is damaged. kInvalid: options that promise nothing, a directory that belongs
-// to another identity or lies on a network file system.
-//
-// Memory: `memory_bytes` for the ids of the present generation and of one that is being put away:
-// for each id 24 bytes, id and result, up to 24 for its table, and 16 while it is put away. For
-// each older id 2 bytes, and 2 more and some MB while old buckets are merged, for the ids of those;
-// for open ids as much as the memory window needs; `cache_bytes` and `buffer_bytes`. Pages of older
-// ids come from their files, which the system keeps in free memory.
+// any failed write: then the window must be opened again. kCorrupt says which part is damaged.
+// kInvalid: options without a promise, a directory of another identity or a network file system.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
