@@ -42,11 +42,13 @@ struct LocalWindowOptions {
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
   WindowTimes times;
+  // kEachBatch where a loss of power must take nothing, kNever where it may take commits.
   SyncWhen sync = SyncWhen::kEachCommit;
-  // How long a finished id is surely known, in log time. A store keeps it, and refuses a later
-  // opening with a shorter one (kInvalid), likewise for `skew`. ReplaceRememberTimes() lowers both.
+  // How long a finished id is surely known, in log time. Raise it where copies come later, lower it
+  // to save room. A store keeps it, and refuses a later opening with a shorter one (kInvalid),
+  // likewise for `skew`. ReplaceRememberTimes() lowers both.
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
   // Finished ids in memory before they go to the history; they are forgotten by as many at a time,
   // or by as many generations as were merged. Fewer, where their share of `memory_bytes` is full.
@@ -55,11 +57,12 @@ struct LocalWindowOptions {
   // away, of all stores of partitions together. The open stores have equal shares of it, but 512
   // KiB each at least; with more stores generations are smaller.
   uint64_t memory_bytes = uint64_t{512} << 20;
-  // Open and parked ids at a time; a batch that needs more is refused with kFull.
+  // Open and parked ids at a time; a batch beyond it is refused with kFull. Raise them with
+  // in_flight, and where refused ids are many.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of effects and open ids on the disk, and for what RocksDB has not put into files yet: each of
-  // them one for all stores of partitions together.
+  // For effects and open ids on the disk, and for RocksDB's changes outside of files: each for all
+  // stores of partitions together. Raise the cache where handlers read many rows.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
   // The admin socket of this process, absolute: each store that it holds names it, so that a look

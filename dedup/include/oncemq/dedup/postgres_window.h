@@ -43,18 +43,20 @@ struct PostgresWindowOptions {
   // partition. Otherwise it names one over all of them. A scope keeps its kind.
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time. The scope keeps the longest
-  // `remember` and the longest `skew` of all its openings, and ids age by these. An opening with a
-  // shorter one is kInvalid. An operator lowers them for all (RememberChange::kReplace).
+  // How long a finished id is surely known, in log time. Raise it where copies come later, lower it
+  // to save room. The scope keeps the longest `remember` and the longest `skew` of all its
+  // openings, and ids age by these. An opening with a shorter one is kInvalid. An operator lowers
+  // them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
+  // Raise both for a server far away. A gate needs them short (GateOptions::within).
   milliseconds connect{1'000};
   milliseconds call{2'000};  // one statement and its answer
-  // Of a handler between two statements in the run's transaction; after it the server ends it.
+  // Between two statements of a run's transaction; then the server ends it. Raise it for handlers
+  // that compute longer, and lower it where their rows must be free soon.
   milliseconds idle{10'000};
-  // One for each worker, whose run may keep it while handlers work, and two that keep partitions
-  // and leases.
+  // One for each worker, and two for partitions and leases: raise it with the workers.
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;

@@ -45,16 +45,17 @@ struct RedisWindowOptions {
   // kFenced, and so is an id without one. Results are not kept. A scope keeps its kind.
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time. A century at most, as skew. The
-  // scope keeps the longest `remember` and the longest `skew` of all its openings, and ids age by
-  // these. An opening with a shorter one is kInvalid. An operator lowers them for all
-  // (RememberChange::kReplace).
+  // How long a finished id is surely known, in log time: a century at most, as skew. Raise it where
+  // copies come later, lower it to save memory. The scope keeps the longest `remember` and the
+  // longest `skew` of all its openings, and ids age by these. An opening with a shorter one is
+  // kInvalid. An operator lowers them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
+  // Raise both for a server far away. A gate needs them short (GateOptions::within).
   milliseconds connect{1'000};
   milliseconds call{2'000};     // one script and its answer
-  size_t max_connections = 16;  // one for each worker, and two that keep partitions and leases
+  size_t max_connections = 16;  // two more than workers: raise it with them
   // Number of replicas to wait for in Announce(), and in a change of an id without a partition.
   // Raise it where a failover may pick a lagging replica. New claims and releases do not wait.
   int replicas = 0;

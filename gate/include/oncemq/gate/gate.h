@@ -61,13 +61,15 @@ class Retention {
 struct GateOptions {
   // The first part of every key: a-z, 0-9, `.`, `_` and `-`, at most 64.
   std::string application;
-  // How long a holder may be silent (Ticket::Renew): at most a year.
+  // How long a holder may be silent (Ticket::Renew): at most a year. Lower it to a little more than
+  // the operation takes, so that a dead holder is known soon.
   milliseconds lease = std::chrono::hours(1);
   Retention retention = Retention::For(std::chrono::hours(24 * 7));
   // How long a result is given to duplicates; 0: as long as the operation is known. By the clocks
   // of the callers: where they differ, it ends so much earlier or later.
   milliseconds keep_result{0};
-  // A whole call, Pre() or Final(), with its retries. The window's longest call must fit in.
+  // A whole call, Pre() or Final(), with its retries. Raise it for a window far away, whose longest
+  // call must fit in.
   milliseconds within{200};
 
   // Of Pre(), when the window does not answer in time.

@@ -41,11 +41,16 @@ struct LockNeeds {
 
 struct LockOptions {
   LockNeeds needs;
-  milliseconds lease{30'000};     // how long a hold outlives its holder; renewed at every third
-  milliseconds margin{0};         // kept for those who must stop; 0: a tenth of the lease
-  milliseconds place{5'000};      // how long a place in the queue outlives its waiter
-  milliseconds patience{10'000};  // how long a store that fails is asked again, in one Acquire
-  std::string who;                // for people, behind host and process
+  // How long a hold outlives its holder; renewed at every third. Lower it for a sooner take-over,
+  // raise it where processes or the store pause.
+  milliseconds lease{30'000};
+  // Time to stop in, before the lease ends; 0: a tenth of it. Raise it for work that stops slowly.
+  milliseconds margin{0};
+  // How long a place in the queue outlives its waiter.
+  milliseconds place{5'000};
+  // How long a failing store is asked again, in one Acquire. Lower it for callers in a hurry.
+  milliseconds patience{10'000};
+  std::string who;  // for people, after host and process
 };
 
 // How to wait for a name that others have.
