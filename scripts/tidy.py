@@ -297,17 +297,30 @@ def list_like(path):
 
 
 def rule_samples():
-    """C++ in a document is cut from a file that is compiled: the link before it names the file."""
+    """C++ in a document, and each file in a page of docs/tasks, is cut from a file that is compiled
+    or tested: the link before it names the file."""
     for name in of(".md"):
         page = text(name)
-        for block in re.finditer(r"```cpp\n(.*?)```", page, re.DOTALL):
-            links = re.findall(r"\]\(([^)]+\.(?:cc|h))\)", page[:block.start()])
+        languages = "cpp|sql|yaml" if name.startswith("docs/tasks/") else "cpp"
+        for block in re.finditer(rf"```({languages})\n(.*?)```", page, re.DOTALL):
+            suffix = {"cpp": "cc|h"}.get(block.group(1), block.group(1))
+            links = re.findall(rf"\]\(([^)]+\.(?:{suffix}))\)", page[:block.start()])
             number = page[:block.start()].count("\n") + 1
             source = (ROOT / name).parent / links[-1] if links else None
             if source is None or not source.exists():
                 yield name, number, "a sample needs a link to the file that it is cut from"
-            elif block.group(1).strip() not in source.read_text(encoding="utf-8"):
+            elif block.group(2).strip() not in source.read_text(encoding="utf-8"):
                 yield name, number, f"the sample differs from {links[-1]}"
+
+
+def rule_headers():
+    """The README.md of a module names each of its public headers."""
+    for name in of(".h"):
+        module, public, _ = name.partition("/include/oncemq/")
+        readme = f"{module.split('/')[0]}/README.md"
+        header = pathlib.PurePath(name).name
+        if public and not re.search(rf"(?<![\w.]){re.escape(header)}(?!\w)", text(readme)):
+            yield name, 1, f"{readme} does not name {header}"
 
 
 def rule_registered():

@@ -4,6 +4,7 @@
 //
 //   atomic_sql -c examples/atomic_sql/service.yaml
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "oncemq/dedup/sql_effects.h"
@@ -12,35 +13,41 @@
 
 namespace {
 
-bool IsPayment(const nlohmann::json& payment) {
-  return payment.is_object() && payment.contains("account") && payment["account"].is_string() &&
-         payment.contains("amount") && payment["amount"].is_string();
+struct Payment {
+  std::string account;
+  std::string amount;
+};
+
+std::optional<Payment> ParsePayment(const oncemq::Message& message) {
+  const auto json = nlohmann::json::parse(message.value().value_or(""), nullptr, false);
+  if (json.is_object() && json.contains("account") && json["account"].is_string() &&
+      json.contains("amount") && json["amount"].is_string()) {
+    return Payment{json["account"], json["amount"]};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-// No id in the table: the statement and the marker of its message are one transaction.
+// The table needs no id: the statement and the marker of its message are one transaction.
 constexpr char kBook[] =
     "INSERT INTO accounts (name, balance) VALUES ($1, $2) "
     "ON CONFLICT (name) DO UPDATE SET balance = accounts.balance + excluded.balance";
 
 oncemq::Outcome OnPayment(const oncemq::Message& message, oncemq::Context& context) {
-  const auto payment = nlohmann::json::parse(message.value().value_or(""), nullptr, false);
-  if (!IsPayment(payment)) {
+  const std::optional<Payment> payment = ParsePayment(message);
+  if (!payment) {
     return oncemq::Reject{R"(no payment: {"account": TEXT, "amount": "12.50"} is expected)"};
   }
-  const std::string account = payment["account"];
-  const std::string amount = payment["amount"];
-  const auto booked =
-      context.sql()->Run({kBook, {oncemq::SqlText{account}, oncemq::SqlText{amount}}});
+  const auto booked = context.sql()->Run(
+      {kBook, {oncemq::SqlText{payment->account}, oncemq::SqlText{payment->amount}}});
   if (booked) {
     return oncemq::Done{};
   }
-  // The amount is no number, or the CHECK of the table refuses it.
-  if (booked.error().code == oncemq::Code::kInvalid) {
-    return oncemq::Reject{booked.error().message};
-  }
-  return oncemq::Retry{.why = booked.error().message};
+  // kInvalid: the amount is no number, or the CHECK of the table refuses it.
+  return booked.error().code == oncemq::Code::kInvalid
+             ? oncemq::Outcome(oncemq::Reject{booked.error().message})
+             : oncemq::Retry{.why = booked.error().message};
 }
 
 int main(int argc, char** argv) {

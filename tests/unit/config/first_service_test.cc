@@ -41,6 +41,14 @@ TEST(ExampleService, AtomicSqlIsAcceptedWithItsDatabase) {
   EXPECT_EQ(LevelOf(*options), Level::kAtomic);
   EXPECT_EQ(options->runtime.journal, "/home/me/oncemq/build/atomic_sql.refused");
 }
+
+TEST(ExampleService, CallOnceIsAcceptedWithItsDatabase) {
+  const auto options =
+      ParsedExample("call_once", {{"PWD", "/home/me/oncemq"}, {"PARCELS_DB", "postgres://u@h/d"}});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_EQ(LevelOf(*options), Level::kOpaque);
+  EXPECT_EQ(options->runtime.journal, "/home/me/oncemq/build/call_once.refused");
+}
 #endif
 
 #ifdef ONCEMQ_WITH_ROCKSDB

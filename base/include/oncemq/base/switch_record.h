@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchRecord: which store is in force, for everybody who uses the same names; and the steps by
-// which another one comes into force. One linearizable record, kept in a SwitchStore. Without clock
-// or I/O.
+// SwitchRecord: the store in force for all users of the same names, and the steps to another one.
+// One linearizable record, kept in a SwitchStore. Without clock or I/O. docs/locks.md says how a
+// switch looks from outside.
 //
-// S1  A copy of the record is good for the configuration lease, from the *sending* of the question
-//     that brought it. Without a good copy nobody asks a store for a grant or for an extension.
-// S2  The record changes by compare and swap only, and every change has a later epoch: the next
-//     one, but behind a loss (raise_record.h). Fences begin with it, and stores are sealed with it.
-//     The asks of a store that cannot be sealed meet only those of their own epoch, so a record
-//     is not raised while such a one is in force.
-// S3  kSingle: `from` grants. kBoth: `from` grants and then `to`, and only both together count.
-//     kDrain: `to` grants, and only what is fenced to its effects; nothing else is granted.
-// S4  `to` alone comes into force when the configuration lease and the longest lease have passed
-//     since the record was seen to be kBoth or kDrain. Until then it can be called off at any time;
-//     but for a drain of a store that cannot be sealed: its asks meet only those of their own
-//     epoch, and what is held there is held still. That one ends, and can be switched back.
-// S5  So any two records by which somebody may act at a time have a store in common that both ask;
-//     but for what is fenced, which the epoch orders.
+// S1  A copy of the record is good for the configuration lease, from *sending* its question.
+//     Without a good copy a process asks no store for a grant or an extension.
+// S2  The record changes by compare and swap only, each time to a later epoch: the next one, or
+//     after a loss a greater one (raise_record.h). Fences begin with it, and stores are sealed with
+//     it. A store that cannot be sealed keeps names by epoch, so no record is raised while such a
+//     store is in force.
+// S3, S4 stand below.
+// S5  So any two records in use at a time share a store that both ask, or the epoch orders their
+//     fenced effects.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +24,8 @@
 
 namespace oncemq {
 
+// S3  kSingle: `from` grants. kBoth: `from` grants and then `to`, and only both together count.
+//     kDrain: `to` grants, and only requests whose effects check their fence.
 enum class SwitchMode : unsigned char { kSingle, kBoth, kDrain };
 std::string_view ToString(SwitchMode mode);
 
@@ -56,7 +53,11 @@ std::vector<std::string> StoresThatGrant(const SwitchRecord& record, bool fenced
 // Those that may hold something that is in force.
 std::vector<std::string> StoresInForce(const SwitchRecord& record);
 
-// The steps, each the next epoch (S2). kInvalid for a step that there is not.
+// The steps, each the next epoch (S2). kInvalid for a step out of turn.
+//
+// S4  `to` alone comes into force when the configuration lease and the longest lease have passed
+//     since the record was seen to be kBoth or kDrain. Until then it can be called off. A drain of
+//     a store that cannot be sealed only ends, since its names are held still under their epoch.
 Result<SwitchRecord> BeginSwitch(const SwitchRecord& now, std::string_view to, SwitchMode mode,
                                  std::string_view why);
 Result<SwitchRecord> EndSwitch(const SwitchRecord& now, std::string_view why);

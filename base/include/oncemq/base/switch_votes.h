@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// SwitchVotes: who lives, and how many of them want to leave the store in force. Every process says
-// of itself a beat that it raises, and its vote. Whether another one lives is judged by one's own
-// clock: it does as long as its beat moves. Without clock or I/O.
+// SwitchVotes: the living processes, and their votes to leave the store in force. Every process
+// raises a beat of its own, and says its vote. Another one lives while its beat moves. Without I/O.
 //
-// V1  A switch that nobody ordered takes the votes of more than half of those who live.
+// V1  A switch without an order takes the votes of more than half of the living.
 // V2  A vote is for leaving the store of one epoch, and counts in no other.
-// V3  Whoever was never seen to move lives, until it was watched for a configuration lease: what
-//     the dead left behind makes a quorum harder to reach, never easier.
-// V4  It leads to a store that has just answered whoever begins it. Who has an answer from none
-//     begins nothing: a store that may come back is better than one that nobody reaches either. So
-//     whichever switch it is, it is ended by somebody whom its target has just answered; if there
-//     is nobody for a configuration lease, it is called off.
-// V5  Who lives has an opinion: who makes no calls to the store in force asks it a question in each
-//     turn, so that a process that has nothing to do keeps no quorum from those who have.
+// V3  A process that was never seen to move lives, until it was watched for a configuration lease:
+//     the dead make a quorum harder to reach, never easier.
+// V4  A switch leads to a store that has just answered its beginner. Without such a store none
+//     begins. It is ended by a process that its target has just answered. If there is none for a
+//     configuration lease, it is called off.
+// V5  A process without calls asks the store in force a question in each turn.
 #pragma once
 
 #include <cstdint>

@@ -2,26 +2,25 @@
 // Effects: rows of a handler's own, kept in the store of its partition and written in one batch
 // with the marker of the message (level atomic). Either both are there after a crash, or neither.
 //
-//   Outcome OnPayment(const Message& message, Context& context) {
-//     Effects& ledger = *context.effects();
-//     const Payment payment = Read(message);  // yours
-//     Status booked = ledger.Add("balance/" + payment.payer, -payment.amount);
-//     if (booked) booked = ledger.Put("posting/" + std::string(context.id()), payment.details);
-//     if (booked) return Done{};  // anything else, a throw too, and none of it is written
-//     if (booked.error().code == Code::kInvalid) return Reject{booked.error().message};
-//     return Retry{};
-//   }
+//   Effects& ledger = *context.effects();
+//   Status booked = ledger.Add("balance/" + payment.payer, -payment.amount);
+//   if (booked) booked = ledger.Put("posting/" + std::string(context.id()), payment.details);
+//   if (booked) return Done{};  // any other answer, and none of it is written
+//   if (booked.error().code == Code::kInvalid) return Reject{booked.error().message};
+//   return Retry{};
 //
-// Promise: a handler reads what it wrote itself, and what messages before it in the same run wrote.
-// Rows belong to one partition: another partition's handlers do not see them. Two runs of one
-// partition may be at work at the same time, with different keys: a row that messages of different
-// keys change by reading and writing it would lose a change. Add() loses none; of two that Watch()
-// the same row and change it the later one is not written, and its messages come again.
-// Failure: Status, with nothing changed. kFull: more than max_effect_bytes in one run; kInvalid: a
-// key that is empty or longer than max_key_bytes, or a sum that leaves int64_t.
-// Who else wants to read them: ScanEffects() (local_window.h), once nobody holds the store.
+// Promise: a handler reads its own writes and those of earlier messages in the same run. Rows
+// belong to one partition.
 //
-// Thread safety: none; belongs to the handler's call.
+// Limits: two runs of one partition may be at work at the same time, with different keys. Change a
+// row that messages of different keys share by Add(), or Watch() it: the later run is not written
+// then, and its messages come again.
+//
+// Failure: Status, with nothing changed. kFull: too many bytes in one run. kInvalid: a key that is
+// empty or too long, or a sum that leaves int64_t.
+//
+// Thread safety: none; belongs to the handler's call. ScanEffects() (local_window.h) reads them
+// from outside, once no process holds the store.
 #pragma once
 
 #include <cstdint>

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window on a local disk, in RocksDB: it knows after a restart what it knew before.
 //
-// Promise: the full contract of Window for one process at a time; the directory is held
-// exclusively. A finished id is known for at least `remember` of log time: from its record's stamp
-// on, or from its partition's watermark if that is later. Ids are forgotten in whole buckets: of
-// `generation` ids, or of several generations that were merged, which cover at most an eighth of
-// `remember`. What was answered survives the process; what `sync` says survives the machine. A
-// claim of a process that is gone is dead: the next claim gets it, at the opaque level marked
-// uncertain. Open() gives all that was synced, or says what is damaged: it never starts short in
-// silence.
+// Promise: the contract of Window for one process at a time; the directory is held
+// exclusively. A finished id is known for at least `remember` of log time. Answers survive the
+// process, by `sync` also the machine. A claim of a process that is gone is dead: the next claim
+// gets it, at the opaque level marked uncertain. Open() gives all synced changes, or says which are
+// damaged.
 //
-// An id without a partition is known until its own time ends by the clock of this machine
-// (CompleteRequest::keep). It is a row of its own, which statistics do not count.
+// Limits: memory as in docs/policies.md, care of directories as in docs/operations.md.
 //
 // Failure: kUnavailable while another process holds the directory, when the disk is full, and after
-// any failed write: then the window must be opened again, and only that tells what was written.
-// kCorrupt says what is damaged. kInvalid: options that promise nothing, a directory that belongs
-// to another identity or lies on a network file system.
-//
-// Memory: `memory_bytes` for the ids of the present generation and of one that is being put away:
-// for each id 24 bytes, id and result, up to 24 for its table, and 16 while it is put away. For
-// each older id 2 bytes, and 2 more and some MB while old buckets are merged, for the ids of those;
-// for open ids as much as the memory window needs; `cache_bytes` and `buffer_bytes`. Pages of older
-// ids come from their files, which the system keeps in free memory.
+// any failed write: then the window must be opened again. kCorrupt says which part is damaged.
+// kInvalid: options without a promise, a directory of another identity or a network file system.
 //
 // Thread safety: any thread; one lock around each batch. Blocks: for the disk.
 #pragma once
@@ -53,11 +42,13 @@ struct LocalWindowOptions {
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
   WindowTimes times;
+  // kEachBatch where a loss of power must take nothing, kNever where it may take commits.
   SyncWhen sync = SyncWhen::kEachCommit;
-  // How long a finished id is surely known, in log time. A store keeps it, and refuses a later
-  // opening with a shorter one (kInvalid), likewise for `skew`. ReplaceRememberTimes() lowers both.
+  // How long a finished id is surely known, in log time. Raise it where copies come later, lower it
+  // to save room. A store keeps it, and refuses a later opening with a shorter one (kInvalid),
+  // likewise for `skew`. ReplaceRememberTimes() lowers both.
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
   // Finished ids in memory before they go to the history; they are forgotten by as many at a time,
   // or by as many generations as were merged. Fewer, where their share of `memory_bytes` is full.
@@ -66,11 +57,12 @@ struct LocalWindowOptions {
   // away, of all stores of partitions together. The open stores have equal shares of it, but 512
   // KiB each at least; with more stores generations are smaller.
   uint64_t memory_bytes = uint64_t{512} << 20;
-  // Open and parked ids at a time; a batch that needs more is refused with kFull.
+  // Open and parked ids at a time; a batch beyond it is refused with kFull. Raise them with
+  // in_flight, and where refused ids are many.
   uint32_t max_open = 1'000'000;
   uint32_t max_parked = 1'000'000;
-  // Of effects and open ids on the disk, and for what RocksDB has not put into files yet: each of
-  // them one for all stores of partitions together.
+  // For effects and open ids on the disk, and for RocksDB's changes outside of files: each for all
+  // stores of partitions together. Raise the cache where handlers read many rows.
   size_t cache_bytes = size_t{64} << 20;
   size_t buffer_bytes = size_t{512} << 20;
   // The admin socket of this process, absolute: each store that it holds names it, so that a look

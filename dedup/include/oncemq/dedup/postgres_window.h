@@ -4,34 +4,17 @@
 //   auto window = OpenPostgresWindow("postgres://payments:secret@db.internal/payments",
 //                                    {.scope = "payments/settle", .level = Level::kGuarded});
 //
-// Promise: the full contract of Window for any number of processes. Every answer was committed
-// before it is given. Leases and ownerships follow the server's clock. A finished id is known for
-// at least `remember` of log time, measured at the slowest partition of the scope. The time counts
-// from its record's stamp, or from its partition's watermark if that is later. An id without a
-// partition is known for its own time (CompleteRequest::keep), by the server's clock. At the level
-// atomic the effects of a run and its markers are one transaction (sql_effects.h): claims are not
-// stored, and of concurrent copies the one that commits first counts.
+// Promise: the contract of Window. Answers are committed. A finished
+// id is known for at least `remember` of log time, at the slowest partition of the scope. At the
+// level atomic the effects of a run and its markers are one transaction (sql_effects.h).
 //
-// Ids: one id names one operation over all topics and partitions of the scope. With
-// `partition_owned` it names one within its topic and partition, as in the other engines. A scope
-// keeps what it was made for. One of an earlier version keeps one id over all partitions; the log
-// and WindowCapabilities::still_crossing say so.
+// Limits: PostgreSQL 14 or later. synchronous_commit decides how much a commit survives. After a
+// restart of the server calls for partitions opened before answer kRegressed until Open().
+// docs/windows.md has roles, costs and limits.
 //
-// Limits: PostgreSQL 14 or later. A call costs one or two round trips; a claim or a completion of
-// one id without a partition costs one, and up to three where another row is in its place. How much
-// a commit survives is the server's synchronous_commit. A pool in front of the server must keep a
-// session for a client. A server that may have lost commits (a promoted standby, a restored backup,
-// any restart) is recognised by its start, timeline and log position: calls for partitions that
-// were opened before answer kRegressed until Open() is called for them again. At the level opaque
-// Open() tells a process that had not opened the partition before the same (Known). Stop all
-// members before a restore, promote synchronous standbys only, or choose guarded.
-//
-// Failure: kInvalid for a wrong address, an older server, missing tables (the text says how they
-// are made), a missing right, shorter times than the scope has, and a scope that belongs to another
-// group or was made for ids of the other kind; kRefused for a user or password that the server does
-// not take, which is backed off from (store_login.h); kUnavailable and kTimeout for outages and
-// for locks of others; kUnavailable of RaiseOwn(), at once, while a run of the earlier owner is
-// under way.
+// Failure: kInvalid for a wrong address, an older server, missing tables or rights, and a scope
+// of another group, kind of ids or times. kRefused for a login. kUnavailable and kTimeout for
+// outages and locks of others, and for RaiseOwn() during a run of the earlier owner.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -56,21 +39,24 @@ struct PostgresWindowOptions {
   std::string scope;
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
-  // All copies of an id come through one partition (see above).
+  // All copies of an id come through one partition: an id names one operation within its topic and
+  // partition. Otherwise it names one over all of them. A scope keeps its kind.
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time. The scope keeps the longest
-  // `remember` and the longest `skew` of all its openings, and ids age by these. An opening with a
-  // shorter one is kInvalid. An operator lowers them for all (RememberChange::kReplace).
+  // How long a finished id is surely known, in log time. Raise it where copies come later, lower it
+  // to save room. The scope keeps the longest `remember` and the longest `skew` of all its
+  // openings, and ids age by these. An opening with a shorter one is kInvalid. An operator lowers
+  // them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
+  // Raise both for a server far away. A gate needs them short (GateOptions::within).
   milliseconds connect{1'000};
   milliseconds call{2'000};  // one statement and its answer
-  // Of a handler between two statements in the run's transaction; after it the server ends it.
+  // Between two statements of a run's transaction; then the server ends it. Raise it for handlers
+  // that compute longer, and lower it where their rows must be free soon.
   milliseconds idle{10'000};
-  // One for each worker, whose run may keep it while handlers work, and two that keep partitions
-  // and leases.
+  // One for each worker, and two for partitions and leases: raise it with the workers.
   size_t max_connections = 16;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;

@@ -4,38 +4,17 @@
 //   auto window = OpenRedisWindow("redis://payments:secret@cache.internal",
 //                                 {.scope = "payments/settle", .level = Level::kGuarded});
 //
-// Promise: the contract of Window at the levels guarded and opaque, for any number of processes.
-// Each change is one script, so it is made as a whole. Leases and ownerships follow the server's
-// clock. A finished id is known for at least `remember` of log time, measured at the slowest
-// partition of the scope, and has no TTL (rule 25). The time counts from its record's stamp, or
-// from its partition's watermark if that is later. An id without a partition is known for its own
-// time (CompleteRequest::keep), by the server's clock; statistics do not count it.
+// Promise: the contract of Window at the levels guarded and opaque. A finished id is known for at
+// least `remember` of log time, at the slowest partition of the scope. Leases and ownerships follow
+// the server's clock.
 //
-// Ids that their partition owns (`partition_owned`): all copies of an id come through one
-// partition, so its owner decides in memory. Claims, completions and releases cost no round trip.
-// Announce(), before each commit, appends the ids finished since to a stream of the partition;
-// only the newest owner may. Open() and RaiseOwn() read the stream, so the next owner knows all
-// that was announced. The rest is uncertain (WindowCapabilities::keeps_claims). A partition that is
-// not open here is answered kFenced, and so is an id without one. Results are not kept, nothing is
-// forgotten by hand, and leases follow this process's clock. A finished id takes about 25 bytes in
-// Redis and up to 50 here where commits finish a hundred ids and more, else up to 41 and 177.
+// Limits: the server's configuration decides how much a restart or a failover takes. A loss is
+// recognised: calls for partitions opened before answer kRegressed until Open() (rule 31), and
+// losses() counts it. docs/windows.md has costs, settings and limits.
 //
-// Limits: claims of new ids, completions and plain releases cost one round trip, anything else two.
-// How much a restart or a failover of the server takes is the server's configuration: append-only
-// file, fsync, replicas. A server that has lost changes (an older replica, a restart, FLUSHALL) is
-// recognised by a count of each process's changes: calls for partitions that were opened before
-// answer kRegressed until Open() is called for them again (rule 31). The same is answered to a
-// process that has asked nothing for a week. A dead owner counts nothing: for the next one a server
-// that was started again or replaced since the last announcement has lost changes (Known). An
-// opening within `remember` after such a change logs it, and counts it (losses()).
-//
-// Failure: kInvalid for a wrong address, a server that may evict keys, a node of a cluster, a
-// version before 5, a missing right, shorter times than the scope has, and a scope that belongs to
-// another group, or was made for ids of the other kind; kRefused for a user or password that the
-// server does not take, which is backed off from (store_login.h); kUnavailable and kTimeout for
-// outages, and for a replica. Each new connection is judged like the first one: after a failover to
-// a server that would be refused, calls are kUnavailable until it is set up anew, or another one is
-// master. A setting that changes under a connection goes unseen.
+// Failure: kInvalid for a server that cannot keep the promise, a missing right, and a scope of
+// another group, kind of ids or times. kRefused for a login. kUnavailable and kTimeout for
+// outages, for a replica, and after a failover to a server that would be kInvalid.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once
@@ -61,21 +40,24 @@ struct RedisWindowOptions {
   std::string scope;
   // Decides how a claim may be taken over. Must be said.
   std::optional<Level> level;
-  // All copies of an id come through one partition (see above).
+  // Set it where all copies of an id come through one partition: claims cost no round trip then,
+  // and each commit stores the ids finished since. A partition that is not open here is answered
+  // kFenced, and so is an id without one. Results are not kept. A scope keeps its kind.
   bool partition_owned = false;
   WindowTimes times;
-  // How long a finished id is surely known, in log time. A century at most, as skew. The
-  // scope keeps the longest `remember` and the longest `skew` of all its openings, and ids age by
-  // these. An opening with a shorter one is kInvalid. An operator lowers them for all
-  // (RememberChange::kReplace).
+  // How long a finished id is surely known, in log time: a century at most, as skew. Raise it where
+  // copies come later, lower it to save memory. The scope keeps the longest `remember` and the
+  // longest `skew` of all its openings, and ids age by these. An opening with a shorter one is
+  // kInvalid. An operator lowers them for all (RememberChange::kReplace).
   milliseconds remember = std::chrono::hours(24 * 7);
-  // How far the time stamps of different producers may differ; kept in addition.
+  // Kept in addition. Raise it where time stamps of different producers differ by more.
   milliseconds skew = std::chrono::minutes(1);
+  // Raise both for a server far away. A gate needs them short (GateOptions::within).
   milliseconds connect{1'000};
   milliseconds call{2'000};     // one script and its answer
-  size_t max_connections = 16;  // one for each worker, and two that keep partitions and leases
-  // So many replicas must have all changes before Announce() is answered, and before a change of an
-  // id without a partition is; else it is kUnavailable. New claims and plain releases do not wait.
+  size_t max_connections = 16;  // two more than workers: raise it with them
+  // Number of replicas to wait for in Announce(), and in a change of an id without a partition.
+  // Raise it where a failover may pick a lagging replica. New claims and releases do not wait.
   int replicas = 0;
   // For a look from outside: makes no scope. One that is missing is kNotFound.
   bool look_only = false;

@@ -2,33 +2,22 @@
 // SqlEffects: the transaction that a run of messages shares with the markers of their ids, at the
 // level atomic in a SQL database. Either all of it is there after a crash, or nothing.
 //
-//   Outcome OnTransfer(const Message& message, Context& context) {
-//     const Transfer transfer = Read(message);  // yours
-//     const auto moved = context.sql()->Run({
-//         "UPDATE accounts SET balance = balance - $1 WHERE name = $2",
-//         {transfer.cents, SqlText{transfer.from}}});
-//     if (!moved && moved.error().code == Code::kInvalid) return Reject{moved.error().message};
-//     if (!moved) return Retry{};
-//     return Done{};
-//   }
+//   const auto moved = context.sql()->Run({
+//       "UPDATE accounts SET balance = balance - $1 WHERE name = $2",
+//       {transfer.cents, SqlText{transfer.from}}});
+//   if (moved) return Done{};
+//   if (moved.error().code == Code::kInvalid) return Reject{moved.error().message};
+//   return Retry{};
 //
-// Promise: a statement that the database refuses costs its message: all its writes are
-// taken back, and the run goes on with the next one. Procedures and DO blocks cannot end the
-// transaction: the database refuses their COMMIT.
+// Promise: a statement that the database refuses costs its message alone: all its writes are taken
+// back, and the run goes on with the next one.
 //
 // Limits: statements that begin or end a transaction are refused. At most 50 messages with Run()
-// share a transaction. Rows that they lock are locked until the run ends, so handlers that wait for
-// something else in between hold up others; after `idle` (PostgresWindowOptions) the server ends
-// the transaction.
+// share a transaction, and their rows stay locked until it ends (docs/windows.md).
 //
-// Failure: kInvalid: the database refuses the statement for its content (a constraint, a value,
-// text that is no UTF-8, an error that a function raises), so repeating it does not help.
-// kInternal: the statement does not fit the database (class 42 of SQLSTATE: no such table, no
-// right, text = bytea), or begins or ends a transaction. That says nothing of the message: answer
-// Retry, and it waits for the remedy. kFenced: another process is at work on an id of the run, or
-// has finished it. kUnavailable, kTimeout: the transaction is gone, or a statement that an earlier
-// message of the run added is refused: the text names that message, and the run comes again. After
-// any failure the message cannot be Done; answer Reject to kInvalid alone, else Retry.
+// Failure: kInvalid is about the content of the statement; answer Reject to it alone. kInternal:
+// the statement does not fit the database. kFenced: another process has the id. kUnavailable,
+// kTimeout: the run comes again. After any failure the message cannot be Done.
 //
 // Thread safety: none; belongs to the handler's call.
 #pragma once

@@ -2,14 +2,13 @@
 // Window: the contract of every engine that remembers ids, and decides whether an effect still has
 // to happen.
 //
-// One window belongs to one scope (app / namespace / group / handler). Each call is a batch; each
+// One window belongs to one scope (app / namespace / group / handler). Each call is a batch. Each
 // request of a batch is one atomic step of the store, judged by its guards (docs/guarantees.md,
 // transitions 1-10), in the order given. Answers are values. An Error means that the call failed as
-// a whole: with Effect::kNone nothing happened, with Effect::kUnknown any part of it may have, and
-// the caller repeats it with the same tokens: a repeated request recognises itself. An error is
-// never an answer. A malformed request (an id that is empty or too long, a result too long, an
-// empty token, too few places for answers) makes the whole call kInvalid before any of it is
-// applied.
+// a whole. With Effect::kNone nothing happened. With Effect::kUnknown any part of it may have, and
+// the caller repeats it with the same tokens: it recognises itself. A malformed
+// request (an id that is empty or too long, a result too long, an empty token, too few places for
+// answers) makes the whole call kInvalid before any of it is applied.
 //
 // Thread safety: implementations may be used from any thread. Blocks: for at most the engine's own
 // time-out; on disk for the disk, which has none.

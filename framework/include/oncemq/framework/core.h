@@ -10,16 +10,13 @@
 //   at the end of an assignment (rule 21):
 //     Revoke -> running deliveries end or the deadline passes -> Commit (last) -> GiveBack
 //
-// Promise: one key runs in one place at a time, in order, also through retries and reassignment;
-// one id runs in one place at a time; a commit never passes an unfinished delivery, and is one
-// snapshot of offset, map and totals; what is unfinished is bounded in messages, bytes and span. A
-// settlement of an earlier assignment changes nothing in frontier, map or commit.
+// Promise: one key runs in one place at a time, in order, also through retries and reassignment.
+// One id runs in one place at a time. A commit never passes an unfinished delivery, and is one
+// snapshot of offset, map and totals. A settlement of an earlier assignment changes nothing in
+// them.
 //
-// Memory: deliveries, lanes and running ids have their places from construction on. With use grow,
-// and are kept: a partition's frontier (9 bytes for each arrival above it), the timers of lanes
-// that wait (one for each lane), the lists that the Take* calls empty. So a message that is applied
-// allocates nothing once these have their size. A delivery that keeps a text (applied but its
-// marker not written yet, or being refused) allocates, and so does each commit.
+// Memory: deliveries, lanes and running ids have their places from construction on; other lists
+// grow with use and are kept. So an applied message allocates nothing. Each commit does.
 //
 // Thread safety: none; one thread owns it.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FencedEffects: the rows of a handler at the level atomic (context.effects()), written under a
-// lock: what an earlier holder of the name has read or written counts for nothing.
+// lock. Writes of an earlier holder of the name count for nothing.
 //
 //   const auto lease = context.Lock("account/42");
 //   if (!lease || *lease == nullptr) return Retry{};      // the store did not answer; not granted
@@ -9,15 +9,13 @@
 //   if (!*rows) return Retry{};                           // a later holder was here
 //   const auto balance = (*rows)->Get("account/42");
 //
-// A row remembers the greatest fence of each name, and changes with each run that is written under
-// it. Begin() raises it in the batch of the effects and watches it (Effects::Watch), before
-// anything is read. Nobody else sees that before the batch is written; so two holders may both have
-// begun, also under one fence where names are elided. Whichever run is written first wins. The
-// other one finds the row changed: nothing of it is written, and its messages come again and read
-// what the first has written, or are refused by Begin(). The row is kept for ever; it belongs to
-// the partition, as all rows do: it orders the holders that this partition has seen. Its key begins
-// with NUL and `oncemq/fence/`; such keys are refused here, and context.effects(), which asks for
-// no lease, must leave them alone.
+// Promise: a row of the partition remembers the greatest fence of each name. Begin() raises it in
+// the batch of the effects, before anything is read. If two holders have both begun, the first run
+// to be written wins. Nothing of the other is written, and its messages come again.
+//
+// Limits: the row is kept for ever, and orders the holders of this partition only. Its key begins
+// with NUL and `oncemq/fence/`. Such keys are refused here; with context.effects() leave them
+// alone.
 //
 // Thread safety: as Effects.
 #pragma once

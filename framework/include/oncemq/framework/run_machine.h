@@ -2,8 +2,8 @@
 // RunMachine: the way of one run through window, handler and journal, as a state machine without
 // I/O.
 //
-// The shell asks step(), does what it says with the public request lists, reports back, and asks
-// again. The simulator does the same, and loses replies or dies between any two steps.
+// The shell asks step(), does it with the public request lists, reports back, and asks again. The
+// simulator does the same, and loses replies or dies between any two steps.
 //
 //   kRelease0 -> kRestore -> kClaim -> kRelease -> kRecord -> kHandle -> kComplete -> kJournal
 //     -> kPark -> kRelease -> kSettled

@@ -7,20 +7,16 @@
 //
 //   ./payments -c payments.yaml
 //
-// Link oncemq::service. cli/service.yaml has every key of the file, and
-// `oncemq check -c payments.yaml` tells its mistakes, or else its promise.
+// Link oncemq::service. cli/service.yaml has every key of the file.
 //
 // **Promise:** opens log, window, runtime and admin socket by the file, and runs until SIGTERM or
 // SIGINT. Then it drains, writes the closing report to standard error, and returns the exit code
-// for main(). A file that cannot keep its promise is refused with the reason, before the broker is
-// asked. It waits for a server of the window that does not answer, and joins the group afterwards.
-// Workers call the handler at the same time, for messages of different keys: a connection that a
-// call must have for itself is thread_local (examples/guarded_sql).
+// for main(). It waits for a server of the window that does not answer, and joins the group after
+// that. Workers call the handler at the same time, for messages of different keys.
 //
-// **Limits:** signals and log belong to the process, so one service runs at a time, and no thread
-// is started before it. SIGPIPE is ignored from then on. A handler that has not returned within
-// `drain_deadline` ends the process inside this call: its exit code is right, and no destructor
-// runs.
+// **Limits:** one service runs at a time, and no thread is started before it. SIGPIPE is ignored
+// from then on. A handler that has not returned within `drain_deadline` ends the process here, and
+// no destructor runs.
 //
 // **Failure:** it throws nothing; the reason is written to standard error.
 //

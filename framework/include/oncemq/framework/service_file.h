@@ -2,14 +2,14 @@
 // Reads a service's options from a YAML file (cli/service.yaml shows every key).
 //
 // Promise: strict. Unknown and repeated keys, wrong types, values out of range and combinations
-// that cannot keep their promise are errors; all of them are told at once, each as
-// "service.yaml:12:5: what is wrong", one a line. What is accepted means what it says.
-// `${NAME}` and `${NAME:default}` in a value are replaced by a variable of the environment, and
-// `${file:/path}`, where a secret may stand, by the content of a file that only its owner may read.
-// In the address of a store it is read again after the server has refused the login.
-// A value that came from outside is never read as YAML. A relative path in a value is taken from
-// the folder of the service file, and is absolute in the options; not so those of `${file:...}` and
-// of the client's own properties.
+// that cannot keep their promise are errors. All are told at once, each as "service.yaml:12:5: what
+// is wrong", one a line.
+//
+// `${NAME}` and `${NAME:default}` in a value are variables of the environment. `${file:/path}`,
+// where a secret may stand, is the content of a file that only its owner may read; in the address
+// of a store it is read again after the server has refused the login. A value from outside is never
+// read as YAML. A relative path is taken from the folder of the service file; not so those of
+// `${file:...}` and of the client's own properties.
 //
 // Thread safety: any thread; the environment must not change meanwhile.
 #pragma once

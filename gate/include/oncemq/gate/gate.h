@@ -1,39 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gate: an operation happens once, however often it is asked for. Over any window that several
-// callers share; without Kafka.
+// Gate: an operation happens once, however often it is asked for. Over any window, without Kafka.
 //
-//   auto gate = Gate::Open(window, {.application = "shop"});
-//   PreAnswer pre = (*gate)->Pre(Contents::OfFields({{"order", "17"}, {"cents", 1250}}));
-//   if (pre.state == PreState::kDuplicate) {
-//     return pre.result;  // of the first run
-//   }
-//   if (pre.state == PreState::kPermitted) {
-//     const std::string receipt = Charge();
-//     pre.ticket.Final(receipt);
-//   }
+//   PreAnswer pre = gate.Pre(Contents::OfFields({{"order", "17"}, {"cents", 1250}}));
+//   if (pre.state == PreState::kDuplicate) return pre.result;  // of the first run
+//   if (pre.state == PreState::kPermitted) pre.ticket.Final(Charge());
 //
-// Promise: of all calls for one operation exactly one is permitted at a time, and none after its
-// Final() for as long as the retention says. Each call looks anew: the store decides in one step. A
-// call takes at most `within`, retries included; over RocksDB as long as the disk takes. The first
-// one after an outage, one with earlier contents and one that finds a conflict need several calls
-// of the window, none of which begins after `within`. In PostgreSQL one Final() in 256 sweeps ended
-// operations after its own, in three or four more.
+// Promise: of all calls for one operation one is permitted at a time, and none after its Final()
+// for as long as the retention says. A call takes at most `within`, retries included; over RocksDB
+// as long as the disk takes.
 //
-// Limits: at the window's level guarded, an operation whose holder is gone is permitted again; its
-// effect must be one that its target recognises. At the level opaque it is uncertain then: nobody
-// knows whether the effect happened, also where the holder died before it. That is told, and by
-// default nothing runs before an operator has resolved it; it is on record until then. A ref comes
-// from the log, where its holder was unsure, or from the next call. A server that loses
-// acknowledged changes, as by a failover to a replica that lags, loses operations with them. Over
-// Redis the log and GateCounts tell of it, also to a gate that is opened after the loss; over
-// PostgreSQL they tell of each restart of the server, to a gate that lives through it.
+// Limits: an operation whose holder is gone is permitted again at the level guarded, so its target
+// must recognise it. At opaque it is uncertain: told, and on record until an operator has resolved
+// it. A server that loses acknowledged changes loses operations with them (docs/gate.md).
 //
-// Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated;
-// its operation is never freed any more, since its effect has happened. A Fail() that fails is made
-// up for before a later Pre() of this gate; of more than 10,000 the rest ends by its lease, and the
-// log says so.
+// Failure: PreState::kError with an Error, as `fault` says. A Final() that fails may be repeated,
+// and its operation is never freed any more. A Fail() that fails is repeated before a later Pre().
 //
-// Thread safety: any thread; a Ticket belongs to one at a time. Tickets may outlive the gate.
+// Thread safety: any thread; a Ticket belongs to one at a time. Tickets may outlive it.
 #pragma once
 
 #include <cstdint>
@@ -78,13 +61,15 @@ class Retention {
 struct GateOptions {
   // The first part of every key: a-z, 0-9, `.`, `_` and `-`, at most 64.
   std::string application;
-  // How long a holder may be silent (Ticket::Renew): at most a year.
+  // How long a holder may be silent (Ticket::Renew): at most a year. Lower it to a little more than
+  // the operation takes, so that a dead holder is known soon.
   milliseconds lease = std::chrono::hours(1);
   Retention retention = Retention::For(std::chrono::hours(24 * 7));
   // How long a result is given to duplicates; 0: as long as the operation is known. By the clocks
   // of the callers: where they differ, it ends so much earlier or later.
   milliseconds keep_result{0};
-  // A whole call, Pre() or Final(), with its retries. The window's longest call must fit in.
+  // A whole call, Pre() or Final(), with its retries. Raise it for a window far away, whose longest
+  // call must fit in.
   milliseconds within{200};
 
   // Of Pre(), when the window does not answer in time.

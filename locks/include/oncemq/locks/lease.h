@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lease: one hold of a name. Move-only, tied to no thread.
 //
-// Promise: StillMine() turns false, and stop() is requested, before the store may grant the name to
-// anybody else, even if the store hangs, because the time is counted from the *sending* of the last
-// renewal that was acknowledged, on a clock that runs on in suspend. A process that was paused
-// finds StillMine() right at once, and stop() within half a second. Neither stops code that does
-// not look: an effect that must not come from an earlier holder carries fence() and is checked at
-// its target.
-// It holds as long as the store keeps what it granted. One that forgets grants the name again while
-// its former holder believes, until its next renewal, a third of the lease at most: a Redis that
-// fails over or restarts without its last writes, a database that lost its last commits, a
-// memcached that restarts, masters of redlock that forget. (Where a hold ends with a session, its
-// holder is told when that does.) Grants that engines with fences make then still carry greater
-// ones.
+// Promise: StillMine() turns false, and stop() is requested, before the store may grant the name
+// again, even if the store hangs. The time counts from the *sending* of the last acknowledged
+// renewal, on a clock that runs on in suspend. After a pause of the process StillMine() is right at
+// once, and stop() within half a second.
+//
+// Limits: neither stops code that does not look. An effect that must not come from an earlier
+// holder carries fence() and is checked at its target. A store that forgets its grants grants the
+// name again while the former holder believes, for a third of the lease at most; greater fences
+// tell the two apart (docs/locks.md).
 #pragma once
 
 #include <memory>

@@ -41,11 +41,16 @@ struct LockNeeds {
 
 struct LockOptions {
   LockNeeds needs;
-  milliseconds lease{30'000};     // how long a hold outlives its holder; renewed at every third
-  milliseconds margin{0};         // kept for those who must stop; 0: a tenth of the lease
-  milliseconds place{5'000};      // how long a place in the queue outlives its waiter
-  milliseconds patience{10'000};  // how long a store that fails is asked again, in one Acquire
-  std::string who;                // for people, behind host and process
+  // How long a hold outlives its holder; renewed at every third. Lower it for a sooner take-over,
+  // raise it where processes or the store pause.
+  milliseconds lease{30'000};
+  // Time to stop in, before the lease ends; 0: a tenth of it. Raise it for work that stops slowly.
+  milliseconds margin{0};
+  // How long a place in the queue outlives its waiter.
+  milliseconds place{5'000};
+  // How long a failing store is asked again, in one Acquire. Lower it for callers in a hurry.
+  milliseconds patience{10'000};
+  std::string who;  // for people, after host and process
 };
 
 // How to wait for a name that others have.
@@ -84,22 +89,20 @@ struct AcquireOptions {
 // Whether a domain of these options could be opened over such an engine: kInvalid, what is wrong.
 Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can);
 
-// Counted: each ask is judged by its own limit against all who hold and all who wait before it,
-// whatever limits those came with; of the limit nothing is kept but with those who wait. So asks of
-// a name should agree on it. While they differ, an ask with a low limit waits until so few hold,
-// and those behind it wait for it, also where their limits are higher.
+// **Promise:** a lease is returned only while it is safe, and before max_hold and `ends`. A store
+// whose grants come too late for that is a failure: kTimeout, after `patience`. An Acquire that
+// gave up takes its request back, at once or as soon as the store answers.
 //
-// Promise: a lease is returned only while it is safe, and before max_hold and `ends`; a store whose
-// grants come too late for that is a failure: kTimeout, after `patience`. What an Acquire that gave
-// up had asked for is taken back, at once or as soon as the store answers.
-// Failures: kInvalid (name, options, or what the engine cannot do), else the engine's, after
+// **Limits:** a counted request is judged by its own limit, so requests of a name should agree on
+// it (docs/locks.md). A process that was forked off can use no domain of its parent: its leases
+// hold nothing there, and say nothing to the store.
+//
+// **Failure:** kInvalid (name, options, or an inability of the engine), else the engine's, after
 // `patience`.
-// A process that was forked off can use no domain of its parent: there its leases hold nothing, and
-// neither they nor the domain say anything to the store when they end.
 //
-// Thread safety: any thread; one that waits must not be cancelled (pthread_cancel), but asked by
-// `stop`. No call may be under way when it is destroyed. Destruction ends its holds (Lost::kClosed)
-// in bounded time; leases may outlive it and hold nothing then.
+// **Thread safety:** any thread. End a wait by `stop`, never by pthread_cancel. No call may be
+// under way at the destruction. It ends its holds (Lost::kClosed) in bounded time; leases may
+// outlive it and hold nothing then.
 class LockDomain {
  public:
   static Result<std::unique_ptr<LockDomain>> Open(std::shared_ptr<LockEngine> engine,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // RocksStore: one RocksDB directory, held by this process alone, with its column families by
-// number. RocksDB's own types stay behind it.
+// number. RocksDB's own types stay inside.
 //
-// Promise: Open() either gives the store with everything that was synced, or says what is wrong; it
-// never starts short. RocksDB itself takes damage in the middle of its log for a torn tail and
-// opens without the rest; a small file beside the store (SYNCED) keeps the number of the last
-// change that was synced, so that this is noticed. After the first failed write every later one
-// fails: what a store acknowledges after an I/O error cannot be trusted; the owner opens it again.
-// A draft that fails is no such write: nothing rests on it.
-// Failure: kUnavailable while another process holds the directory, while the disk is full or fails,
-// or while no file can be opened: later it may go on. kCorrupt says what is damaged or missing;
-// kInvalid for a directory that cannot hold a store, or lies on a network file system, whose locks
-// and syncs promise less.
+// Promise: Open() either gives the store with all synced changes, or says which are missing.
+// RocksDB itself takes damage in the middle of its log for a torn tail and opens without the rest.
+// So the file SYNCED next to the store keeps the number of the last synced change. After the first
+// failed write every later one fails, and the owner opens the store again. A draft that fails is no
+// such write.
+//
+// Failure: kUnavailable while another process holds the directory, or the disk is full or fails.
+// kCorrupt says which part is damaged or missing. kInvalid for a directory that cannot hold a
+// store, or lies on a network file system, whose locks and syncs promise less.
 //
 // Thread safety: any thread; batches and iterators belong to one.
 #pragma once
