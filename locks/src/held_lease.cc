@@ -18,6 +18,8 @@ std::errc AsErrc(Code code) {
       return std::errc::invalid_argument;
     case Code::kTimeout:
       return std::errc::timed_out;
+    case Code::kBusy:
+      return std::errc::resource_unavailable_try_again;
     case Code::kFull:
       return std::errc::no_buffer_space;
     case Code::kFenced:

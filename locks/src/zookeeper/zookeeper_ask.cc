@@ -34,7 +34,7 @@ Result<LockAnswer> ZooKeeperAsk::Run() {
       return **answer;
     }
   }
-  return Error{Code::kUnavailable, Effect::kUnknown, "those who ask for this name change too fast"};
+  return Error{Code::kBusy, Effect::kUnknown, "those who ask for this name change too fast"};
 }
 
 // It says what came of one flight. What an earlier one made may be there all the same.

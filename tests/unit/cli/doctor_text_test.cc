@@ -53,6 +53,12 @@ TEST(DoctorText, ClaimsAreToldByTheirRank) {
   EXPECT_EQ(part.code, kExitNoService);
 }
 
+TEST(DoctorText, ABusyServerHasTheExitCodeOfASilentOne) {
+  DoctorPart part;
+  FailPart(part, Error{Code::kBusy, Effect::kNone, "all connections are in use"});
+  EXPECT_EQ(part.code, kExitNoService);
+}
+
 TEST(DoctorText, SizesAreRoundedDown) {
   EXPECT_EQ(RoundSize(0), "0 B");
   EXPECT_EQ(RoundSize(10'240), "10 KiB");

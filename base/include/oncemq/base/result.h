@@ -32,6 +32,7 @@ enum class Code : unsigned char {
   kUnavailable,  // the other side is not there now; repeat later
   kRefused,      // the server does not let us in; repeat seldom, or it may lock the account
   kTimeout,      // no reply in time
+  kBusy,         // too many ask at once, and the same call may succeed when repeated
   kFenced,       // somebody with a newer right has taken over
   kFull,         // a stated limit is reached
   kCorrupt,      // bytes that should be ours cannot be read
