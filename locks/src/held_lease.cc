@@ -46,9 +46,9 @@ void ThrowFromFacade(std::errc code, const std::string& what) {
   throw std::system_error(std::make_error_code(code), what);
 }
 
-std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
-                                   const LeaseMutexOptions& options, AcquireOptions how,
-                                   std::optional<microseconds> within) {
+Granted<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
+                             const LeaseMutexOptions& options, AcquireOptions how,
+                             std::optional<microseconds> within) {
   how.wait = options.wait;
   how.barge = options.barge;
   how.lease = options.lease;

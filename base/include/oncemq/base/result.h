@@ -6,11 +6,11 @@
 // reply" an error. Every error says whether the failed call may have taken effect; a caller that
 // may not repeat blindly asks that.
 //
-//   Result<Lease> lease = locks.TryAcquire("account/17");
+//   Result<EtcdLease> lease = client.Grant(seconds(30));
 //   if (!lease) {
 //     return lease.error();
 //   }
-//   lease->Renew();
+//   Use(lease->id);
 //
 // Access to the half that is not there ends the process and prints the error, in every build.
 #pragma once
