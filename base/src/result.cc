@@ -16,6 +16,8 @@ std::string_view ToString(Code code) {
       return "refused";
     case Code::kTimeout:
       return "timeout";
+    case Code::kBusy:
+      return "busy";
     case Code::kFenced:
       return "fenced";
     case Code::kFull:

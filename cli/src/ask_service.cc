@@ -6,6 +6,7 @@
 
 #include "admin_client.h"
 #include "exit_code.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/framework/service_file.h"
 #include "safe_json.h"
 
@@ -37,17 +38,8 @@ Asked Told(std::string why, int code) {
 }  // namespace
 
 int CodeOfAsked(const Error& error) {
-  switch (error.code) {
-    case Code::kNotFound:
-    case Code::kUnavailable:
-    case Code::kTimeout:
-      return kExitNoService;
-    case Code::kInvalid:
-    case Code::kRefused:
-      return kExitUsage;
-    default:
-      return kExitFailed;
-  }
+  const bool no_service = IsTransient(error) || error.code == Code::kNotFound;
+  return IsMisconfigured(error) ? kExitUsage : no_service ? kExitNoService : kExitFailed;
 }
 
 Asked AskSocket(const std::string& socket, const AdminRequest& request) {

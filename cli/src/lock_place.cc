@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "exit_code.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/locks/catalogue_locks.h"
 #include "oncemq/locks/lock_engines.h"
 #include "safe_json.h"
@@ -32,11 +33,7 @@ Result<std::shared_ptr<LockEngine>> OpenByRecord(const LockArguments& arguments)
 
 int LockFailed(const Error& error) {
   std::cerr << "oncemq: " << SafeText(ToString(error)) << "\n";
-  return error.code == Code::kInvalid       ? kExitUsage
-         : error.code == Code::kRefused     ? kExitUsage
-         : error.code == Code::kUnavailable ? kExitNoService
-         : error.code == Code::kTimeout     ? kExitNoService
-                                            : kExitFailed;
+  return IsMisconfigured(error) ? kExitUsage : IsTransient(error) ? kExitNoService : kExitFailed;
 }
 
 Status NoPasswordIn(std::string_view address, std::string_view variable) {

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "oncemq/base/circuit_breaker.h"
-#include "oncemq/base/line_pool.h"
 #include "oncemq/base/mutex.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/result.h"
@@ -36,11 +35,11 @@ class StoreGuard {
     }
     auto answer = call();
     MutexLock lock(mutex_);
-    if (!answer && answer.error().message == kAllInUse) {
+    if (!answer && answer.error().code == Code::kBusy) {
       return answer;  // the server was not asked
     }
     // StoreLogin spares a server that refuses us, and its error says more than ours.
-    if (!answer && IsOutage(answer.error()) && answer.error().code != Code::kRefused) {
+    if (!answer && IsSilent(answer.error())) {
       breaker_.Failed(BootNow());
       why_ = answer.error().message;
     } else {

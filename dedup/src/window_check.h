@@ -21,6 +21,11 @@ inline Error InvalidRequest(std::string message) {
   return {Code::kInvalid, Effect::kNone, std::move(message)};
 }
 
+// Others changed the ids of a call in each try.
+inline Error ChangedEachTime(Effect effect) {
+  return {Code::kBusy, effect, "other processes changed these ids each time; ask again"};
+}
+
 // `expected`: the caller says that it was made before.
 inline Error NoSuchScope(std::string_view scope, bool expected) {
   const std::string name(scope);

@@ -93,7 +93,7 @@ Result<Closing> CloseAsLeader(std::string_view address, const CloseDay& close,
   // An outage ends the term, and the campaign goes on; any other answer ends the campaign.
   const auto lead = [&](const oncemq::Lease&, const std::stop_token&) {
     result = CloseOnce(**client, close, closed_by);
-    if (result || !oncemq::IsOutage(result.error())) {
+    if (result || !oncemq::IsTransient(result.error())) {
       done.request_stop();
     }
   };

@@ -6,7 +6,6 @@
 
 #include "oncemq/base/bytes.h"
 #include "oncemq/base/check.h"
-#include "oncemq/base/line_pool.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/outage.h"
 #include "oncemq/base/random.h"
@@ -47,11 +46,6 @@ std::string IdFor(std::string_view application, char kind, std::span<const std::
   const ContentsDigest digest = Sha256(parts);
   return std::string(application) + "/" +
          HexOfBytes({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-// The store answers: it only has too many callers at once.
-bool IsContention(const Error& error) {
-  return error.message == kAllInUse || error.message == kChangedEachTime;
 }
 
 PreAnswer AnswerOf(PreState state, const std::string& ref) {
@@ -152,8 +146,8 @@ PreAnswer GateCore::Once(const Held& operation, std::span<const Version> version
       decider = window_.get();
       return Judge(operation, versions, std::move(claimed), until);
     }
-    const bool away = IsOutage(asked.error()) && !IsContention(asked.error()) &&
-                      claimed.answer.answer != Answer::kConflict && !waits;
+    const bool away =
+        IsOutage(asked.error()) && claimed.answer.answer != Answer::kConflict && !waits;
     if (away && options_.fault == GateOptions::Fault::kPermitUnprotected) {
       other.unprotected = true;
       other.digest = versions.front().digest;
@@ -196,7 +190,7 @@ Status GateCore::Ask(const Window& window, BootTime until, const std::function<S
       return done;
     }
     unknown = unknown || done.error().effect == Effect::kUnknown;
-    if (!IsOutage(done.error()) || BootNow() + pause + longest > until) {
+    if (!IsTransient(done.error()) || BootNow() + pause + longest > until) {
       done.error().effect = unknown ? Effect::kUnknown : Effect::kNone;
       return done;
     }

@@ -112,7 +112,7 @@ void AcquireState::Failed(const Error& error, BootTime now) {
     failing_since_ = now;
     tries_ = 0;
   }
-  if (!IsOutage(error) || now >= *failing_since_ + plan_.patience) {
+  if (!IsTransient(error) || now >= *failing_since_ + plan_.patience) {
     doing_ = Do::kFail;
     return;
   }

@@ -30,7 +30,7 @@ GivenBack GiveBackTogether(LockEngine& engine, const OwedQueue::Batch& batch) {
   if (done) {
     return {};
   }
-  if (IsOutage(done.error())) {
+  if (IsTransient(done.error())) {
     return {batch, done.error(), true};
   }
   if (batch.size() == 1) {

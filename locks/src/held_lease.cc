@@ -19,6 +19,8 @@ std::errc AsErrc(Code code) {
       return std::errc::invalid_argument;
     case Code::kTimeout:
       return std::errc::timed_out;
+    case Code::kBusy:
+      return std::errc::resource_unavailable_try_again;
     case Code::kFull:
       return std::errc::no_buffer_space;
     case Code::kFenced:
@@ -45,9 +47,9 @@ void ThrowFromFacade(std::errc code, const std::string& what) {
   throw std::system_error(std::make_error_code(code), what);
 }
 
-std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
-                                   const LeaseMutexOptions& options, AcquireOptions how,
-                                   std::optional<microseconds> within) {
+Granted<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
+                             const LeaseMutexOptions& options, AcquireOptions how,
+                             std::optional<microseconds> within) {
   how.wait = options.wait;
   how.barge = options.barge;
   how.lease = options.lease;

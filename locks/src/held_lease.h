@@ -13,11 +13,11 @@ namespace oncemq {
 
 [[noreturn]] void ThrowFromFacade(std::errc code, const std::string& what);
 
-// None: not granted `within` that time. Without it none never comes, whatever options.wait says of
+// Not granted: not `within` that time. Without one it is granted, whatever options.wait says of
 // giving up. Throws.
-std::optional<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
-                                   const LeaseMutexOptions& options, AcquireOptions how,
-                                   std::optional<microseconds> within);
+Granted<Lease> TakeForFacade(LockDomain& domain, const std::string& name,
+                             const LeaseMutexOptions& options, AcquireOptions how,
+                             std::optional<microseconds> within);
 
 // Stays where it is.
 //

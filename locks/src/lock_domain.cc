@@ -68,8 +68,8 @@ struct LockDomain::Parts {
       watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.place));
     }
   }
-  Result<std::optional<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
-                                     const AcquireOptions& how) const;
+  Result<Granted<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
+                               const AcquireOptions& how) const;
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -109,12 +109,12 @@ Result<std::unique_ptr<LockDomain>> LockDomain::Open(std::shared_ptr<LockEngine>
   return std::unique_ptr<LockDomain>(new LockDomain(std::move(parts)));
 }
 
-Result<std::optional<Lease>> LockDomain::Acquire(std::string_view name, const AcquireOptions& how) {
+Result<Granted<Lease>> LockDomain::Acquire(std::string_view name, const AcquireOptions& how) {
   return AcquireOne(name, how, parts_->clock.Boot());
 }
 
-Result<std::optional<Lease>> LockDomain::AcquireOne(std::string_view name,
-                                                    const AcquireOptions& how, BootTime began) {
+Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const AcquireOptions& how,
+                                              BootTime began) {
   const LeaseTimes times = parts_->Times(how);
   for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
                             CheckLease(times.lease, parts_->engine->capabilities()),
@@ -138,9 +138,9 @@ Result<std::optional<Lease>> LockDomain::AcquireOne(std::string_view name,
   return parts_->Drive(state, ask, times, how);
 }
 
-Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
-                                                      const LeaseTimes& times,
-                                                      const AcquireOptions& how) const {
+Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
+                                                const LeaseTimes& times,
+                                                const AcquireOptions& how) const {
   using Do = AcquireState::Do;
   for (;;) {
     const BootTime now = clock.Boot();
@@ -168,7 +168,7 @@ Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockA
         auto hold = std::make_shared<Hold>(watchdog, ask.name, ask.token, ask.mode,
                                            how.fence.value_or(state.fence()), times.lease);
         watchdog->Watch(hold, times, state.asked_at());
-        return std::optional<Lease>(Lease(std::move(hold)));
+        return {Lease(std::move(hold))};
       }
       case Do::kGiveUp:
       case Do::kFail:
@@ -178,33 +178,34 @@ Result<std::optional<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockA
         if (step.what == Do::kFail) {
           return state.error();
         }
-        return std::optional<Lease>();
+        return {kNotGranted};
     }
   }
 }
 
-Result<std::optional<Lease>> LockDomain::TryAcquire(std::string_view name, AcquireOptions how) {
+Result<Granted<Lease>> LockDomain::TryAcquire(std::string_view name, AcquireOptions how) {
   how.until = parts_->clock.Boot();
   return Acquire(name, how);
 }
 
 // What was taken goes again, together, if one of them cannot be had.
-Result<std::optional<std::vector<Lease>>> LockDomain::TakeInTurn(
-    const std::vector<std::string>& names, const AcquireOptions& how, BootTime began) {
+Result<Granted<std::vector<Lease>>> LockDomain::TakeInTurn(const std::vector<std::string>& names,
+                                                           const AcquireOptions& how,
+                                                           BootTime began) {
   std::vector<Lease> leases;
   for (const std::string& name : names) {
     auto lease = AcquireOne(name, how, began);
     if (!lease || !*lease) {
       ReleaseAll(std::move(leases));
-      return lease ? Result(std::optional<std::vector<Lease>>()) : lease.error();
+      return lease ? Result<Granted<std::vector<Lease>>>(kNotGranted) : lease.error();
     }
     leases.push_back(std::move(**lease));
   }
-  return std::optional(std::move(leases));
+  return {std::move(leases)};
 }
 
-Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::string> names,
-                                                                 const AcquireOptions& how) {
+Result<Granted<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const std::string> names,
+                                                           const AcquireOptions& how) {
   std::vector<std::string> ordered(names.begin(), names.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
@@ -221,7 +222,7 @@ Result<std::optional<std::vector<Lease>>> LockDomain::AcquireAll(std::span<const
     const bool once = how.until && *how.until <= now;
     const bool spun = how.wait.how == LockWait::How::kSpin && began + how.wait.spin <= now;
     if (once || spun || how.stop.stop_requested()) {
-      return std::optional<std::vector<Lease>>();
+      return {kNotGranted};
     }
   }
   return Error{Code::kTimeout, Effect::kNone,

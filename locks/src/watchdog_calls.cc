@@ -28,7 +28,7 @@ void Watchdog::TalkToStore() {
 
 void Watchdog::RenewSome(const Renewals::Batch& holds) {
   const Status done = Renew(holds);
-  const bool of_one = !done && !IsOutage(done.error()) && holds.size() > 1;
+  const bool of_one = !done && !IsTransient(done.error()) && holds.size() > 1;
   if (!of_one) {
     return;
   }
@@ -36,7 +36,7 @@ void Watchdog::RenewSome(const Renewals::Batch& holds) {
   // those behind it are not even asked for, so many cost as much time as one.
   for (auto next = holds.begin(); next != holds.end() && !Ending(); ++next) {
     const Status alone = Renew({*next});
-    if (!alone && IsOutage(alone.error())) {
+    if (!alone && IsTransient(alone.error())) {
       MutexLock lock(mutex_);
       TryLater({next + 1, holds.end()});
       return;
@@ -71,7 +71,7 @@ Status Watchdog::Renew(const Renewals::Batch& holds) {
     to_renew_.Answered(holds);
     return done;
   }
-  const bool outage = IsOutage(done.error());
+  const bool outage = IsTransient(done.error());
   if (outage || holds.size() == 1) {
     Log(LogLevel::kWarn, "locks", "leases were not renewed",
         {{"holds", holds.size()}, {"error", ToString(done.error())}});

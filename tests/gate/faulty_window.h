@@ -23,7 +23,7 @@ class FaultyWindow final : public Window {
   std::atomic<bool> lose_answers{false};  // it arrives and is done, and no answer comes
   std::atomic<int> fails{0};              // so many calls, and then it works again
   std::atomic<bool> blind{false};         // no look is answered
-  std::string_view words = "down";        // of the error
+  Code code = Code::kUnavailable;         // of the error
   // Called with what came of it, which they may change.
   std::function<void(Status&)> after_claim = [](Status&) {};
   std::function<void(Status&)> after_complete = [](Status&) {};
@@ -68,7 +68,7 @@ class FaultyWindow final : public Window {
   Status Through(Call call) {
     if (down || fails > 0) {
       fails -= fails > 0 ? 1 : 0;
-      return Error{Code::kUnavailable, Effect::kNone, std::string(words)};
+      return Error{code, Effect::kNone, "down"};
     }
     Status done = call();
     return lose_answers ? Status(Error{Code::kTimeout, Effect::kUnknown, "no answer"}) : done;

@@ -67,7 +67,7 @@ TEST_F(KafkaHandlerLeases, AMessageWhoseLeaseWasEndedByAPersonComesAgainAndIsDon
   CreateTopic(1);
   Send(0, kIds, /*keys=*/1);
   const auto others = Domain();
-  std::optional<Lease> other;  // of somebody who is let in meanwhile
+  Granted<Lease> other;  // of somebody who is let in meanwhile
   std::latch let_in(1);
   std::atomic<uint32_t> calls{0};
   const auto lose = [&](const Lease& lease) {
@@ -83,7 +83,7 @@ TEST_F(KafkaHandlerLeases, AMessageWhoseLeaseWasEndedByAPersonComesAgainAndIsDon
   const auto handler = [&](const Message&, Context& context) -> Outcome {
     const uint32_t id = NumberOf(context);
     const auto lease = context.Lock(kAccount);
-    if (!lease || *lease == nullptr) {
+    if (!lease || !*lease) {
       return Retry{};
     }
     target_.Raise(0, id, **lease);
@@ -135,7 +135,7 @@ TEST_F(KafkaHandlerLeases, AFormerOwnersNameKeepsTheNewOneWaitingAndItsWordCount
       FencedTarget& target = targets[message.partition()];
       owns[member][message.partition()] = context.fence();
       const auto lease = context.Lock(NameOf(message.partition()));
-      if (!lease || *lease == nullptr) {
+      if (!lease || !*lease) {
         return Retry{};
       }
       target.Raise(member, NumberOf(context), **lease);

@@ -27,7 +27,7 @@ class LockingMember {
   Outcome Handle(Context& context) {
     const auto id = static_cast<uint32_t>(std::stoul(std::string(context.id())));
     const auto lease = context.Lock("account/42");
-    if (!lease || *lease == nullptr) {
+    if (!lease || !*lease) {
       return Retry{};
     }
     target_.Raise(number_, id, **lease);

@@ -5,7 +5,7 @@
 
 oncemq::Outcome OnPayment(const oncemq::Message&, oncemq::Context& context) {
   const auto lease = context.Lock("ledger");
-  return lease && *lease != nullptr ? oncemq::Outcome(oncemq::Done{}) : oncemq::Retry{};
+  return lease && *lease ? oncemq::Outcome(oncemq::Done{}) : oncemq::Retry{};
 }
 
 int main(int argc, char** argv) {

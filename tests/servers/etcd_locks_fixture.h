@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "oncemq/clients/etcd_client.h"
@@ -63,10 +62,10 @@ class EtcdLocksTest : public ::testing::Test {
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer.value_or(LockAnswer{});
   }
-  std::optional<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
+  Granted<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
     auto lease = domain_->Acquire(name, how);
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
   static void UntilTold(const std::stop_token& stop) {
     std::atomic<bool> told{false};

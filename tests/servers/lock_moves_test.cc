@@ -43,10 +43,10 @@ class LockMoves : public ::testing::TestWithParam<StormEngine> {
     EXPECT_TRUE(locks.has_value()) << ToString(locks.error());
     return *std::move(locks);
   }
-  static std::optional<Lease> Take(LockDomain& domain, std::string_view name) {
+  static Granted<Lease> Take(LockDomain& domain, std::string_view name) {
     auto lease = domain.Acquire(name, {.until = SystemClock::Instance().Boot() + kPatience});
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
   // By either process, in the store or the stores that are asked now.
   void ExpectAGreaterFence() {

@@ -45,10 +45,10 @@ class RedisLocksTest : public ::testing::Test {
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());
     return reply->kind == RedisReply::Kind::kInteger ? std::to_string(reply->integer) : reply->text;
   }
-  std::optional<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
+  Granted<Lease> Acquired(std::string_view name = "x", const AcquireOptions& how = {}) {
     auto lease = domain_->Acquire(name, how);
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
   bool UntilTwoAreThere() {
     return Eventually(kPatience, [&] {

@@ -22,11 +22,11 @@ class SqlLocksTest : public SqlTest {
     EXPECT_TRUE(domain.has_value()) << ToString(domain.error());
     return domain ? *std::move(domain) : nullptr;
   }
-  static std::optional<Lease> Acquired(LockDomain& domain, std::string_view name = "x",
-                                       const AcquireOptions& how = {}) {
+  static Granted<Lease> Acquired(LockDomain& domain, std::string_view name = "x",
+                                 const AcquireOptions& how = {}) {
     auto lease = domain.Acquire(name, how);
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
   static void UntilTold(const std::stop_token& stop) {
     std::atomic<bool> told{false};

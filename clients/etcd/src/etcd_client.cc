@@ -25,11 +25,6 @@ bool FitsIntoHeader(std::string_view token) {
          std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-bool TokenRefused(const Error& error) {
-  return error.message.find("invalid auth token") != std::string::npos ||
-         error.message.find("revision of auth store is old") != std::string::npos;
-}
-
 // The members of a stream have their value in "result".
 Result<json> Read(const EtcdText& text) {
   auto parsed = ParseJson(text.body);
@@ -130,7 +125,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
       return (*line)->line.Post({path, body, as, times.connect, until});
     }();
     auto answer = text ? Read(*text) : Result<json>(text.error());
-    const bool failed = !answer && IsOutage(answer.error());
+    const bool failed = !answer && IsSilent(answer.error());
     const size_t member_asked = (*line)->member;
     if (text && !text->broken) {
       pool.GiveBack(*std::move(line));
@@ -186,7 +181,7 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
     }
     auto answer = Ask(path, body, *as, until);
     // Tokens end by themselves; what comes with one is looked at behind it only.
-    if (answer || again || as->empty() || !TokenRefused(answer.error())) {
+    if (answer || again || as->empty() || answer.error().code != Code::kRefused) {
       return answer;
     }
     MutexLock lock(mutex);
@@ -285,7 +280,8 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
   const Status done =
       line.Stream({"/v3/watch", JsonOf(what), *as, parts_->times.connect, until}, take);
   if (!heard) {
-    if (TokenRefused(heard.error())) {
+    if (heard.error().code == Code::kRefused) {
+      heard.error().code = Code::kInvalid;  // no outage: the next call has another token
       MutexLock lock(parts_->mutex);
       parts_->token.clear();
     }

@@ -330,6 +330,9 @@ Error EtcdError(const json& object) {
     error.code = code;
     error.effect = Effect::kNone;
   };
+  // The token has ended, and a new one is let in.
+  const bool old_token = text.find("invalid auth token") != text.npos ||
+                         text.find("revision of auth store is old") != text.npos;
   switch (number) {  // google.golang.org/grpc/codes
     case 3:          // invalid argument
     case 7:          // permission denied
@@ -337,7 +340,7 @@ Error EtcdError(const json& object) {
     case 11:         // out of range: a revision that is compacted, or not there yet
     case 12:         // not implemented
     case 16:         // unauthenticated
-      none(Code::kInvalid);
+      none(old_token ? Code::kRefused : Code::kInvalid);
       break;
     case 5:
       none(Code::kNotFound);

@@ -28,7 +28,8 @@ Result<bool> HearLine(std::string_view line, const std::function<bool(const Etcd
 // A member of an object; none if it is something else, or not there.
 std::string_view TextOf(const nlohmann::json& json, const char* name);
 
-// What a refusal is as an Error; `json` is the body, or the "error" in a stream.
+// What a refusal is as an Error; `json` is the body, or the "error" in a stream. kRefused
+// if the token has ended.
 Error EtcdError(const nlohmann::json& json);
 
 }  // namespace oncemq

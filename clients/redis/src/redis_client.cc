@@ -46,11 +46,11 @@ bool SaysLater(std::string_view whole) {
          text.starts_with("ERR max number of clients");
 }
 
-bool UnknownScript(const RedisReply& reply) {
+}  // namespace
+
+bool RedisLacksScript(const RedisReply& reply) {
   return reply.kind == RedisReply::Kind::kError && reply.text.starts_with("NOSCRIPT");
 }
-
-}  // namespace
 
 Error RedisError(std::string_view text) {
   Error error{Code::kInternal, Effect::kUnknown, "Redis: " + std::string(text)};
@@ -167,14 +167,14 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
     command.insert(command.end(), arguments.begin(), arguments.end());
   }
   auto replies = Run(commands, within);
-  if (!replies || std::none_of(replies->begin(), replies->end(), UnknownScript)) {
+  if (!replies || std::none_of(replies->begin(), replies->end(), RedisLacksScript)) {
     return replies;
   }
   // A server that was started again has forgotten its scripts. Calls that found it stay.
   std::vector<size_t> which;
   std::vector<RedisCommand> whole;
   for (size_t i = 0; i < commands.size(); i++) {
-    if (UnknownScript((*replies)[i])) {
+    if (RedisLacksScript((*replies)[i])) {
       which.push_back(i);
       whole.push_back(std::move(commands[i]));
       whole.back()[0] = "EVAL";

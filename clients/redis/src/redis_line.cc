@@ -217,8 +217,7 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudg
       error.code = of_login ? Code::kRefused : Code::kInvalid;  // no such database
     }
     // Some servers tell nobody what they are.
-    const bool may_not_ask = &answer == &role && place.master.empty() && !IsOutage(error) &&
-                             !answer.text.starts_with("NOAUTH");
+    const bool may_not_ask = &answer == &role && place.master.empty() && !IsOutage(error);
     if (!may_not_ask) {
       return error;
     }

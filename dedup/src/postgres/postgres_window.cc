@@ -297,7 +297,7 @@ Status PostgresWindow::Apply(std::span<const Request> requests, std::span<Reply>
       return SqlError(refusal);
     }
   }
-  return Error{Code::kUnavailable, Effect::kNone, std::string(kChangedEachTime)};
+  return ChangedEachTime(Effect::kNone);
 }
 
 template <class Request, class Reply>

@@ -277,9 +277,7 @@ Status RedisWindow::ApplyChunk(std::span<const Request> requests, std::span<Repl
       break;  // a try takes up to two calls (WindowCapabilities::longest_call)
     }
   }
-  return left.empty() ? Status()
-                      : Error{Code::kUnavailable, wrote ? Effect::kUnknown : Effect::kNone,
-                              std::string(kChangedEachTime)};
+  return left.empty() ? Status() : ChangedEachTime(wrote ? Effect::kUnknown : Effect::kNone);
 }
 
 template <class Request, class Reply>

@@ -192,7 +192,7 @@ Status RedisWindow::CheckRights() {
     if (!waited) {
       return waited.error();
     }
-    if (waited->front().text.starts_with("NOPERM")) {
+    if (RedisError(waited->front().text).code == Code::kInvalid) {
       *lacks += lacks->empty() ? "WAIT" : ", WAIT";
     }
   }
@@ -230,7 +230,7 @@ Result<std::vector<RedisReply>> RedisWindow::RunAndWait(const RedisScript& scrip
                       RedisCommand{"WAIT", wanted, within}};
   commands[0].insert(commands[0].end(), arguments.begin(), arguments.end());
   auto replies = client_->Run(commands);
-  if (replies && replies->front().text.starts_with("NOSCRIPT")) {
+  if (replies && RedisLacksScript(replies->front())) {
     commands[0][0] = "EVAL";
     commands[0][1] = script.source();
     replies = client_->Run(commands);

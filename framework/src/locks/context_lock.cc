@@ -10,7 +10,7 @@ const Error kNoLocks{Code::kInvalid, Effect::kNone, "this call of the handler ha
 
 }  // namespace
 
-Result<const Lease*> Context::Lock(std::string_view name, AcquireOptions how) {
+Result<Granted<const Lease&>> Context::Lock(std::string_view name, AcquireOptions how) {
   if (locks_ == nullptr) {
     return kNoLocks;
   }
@@ -19,8 +19,8 @@ Result<const Lease*> Context::Lock(std::string_view name, AcquireOptions how) {
   return locks_->Take(name, how);
 }
 
-Result<std::vector<const Lease*>> Context::LockAll(std::span<const std::string> names,
-                                                   AcquireOptions how) {
+Result<Granted<std::vector<const Lease*>>> Context::LockAll(std::span<const std::string> names,
+                                                            AcquireOptions how) {
   if (locks_ == nullptr) {
     return kNoLocks;
   }

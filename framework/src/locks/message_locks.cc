@@ -73,11 +73,11 @@ void MessageLocks::Release() {
   leases_.clear();
 }
 
-Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions how) {
+Result<Granted<const Lease&>> MessageLocks::Take(std::string_view name, AcquireOptions how) {
   for (const Lease& lease : leases_) {
     if (lease.name() == name && lease.StillMine()) {
       const bool enough = lease.mode() == how.mode || lease.mode() == LockMode::kExclusive;
-      return enough ? Result<const Lease*>(&lease)
+      return enough ? Result<Granted<const Lease&>>(lease)
                     : Invalid(
                           "this handler has the name in another mode: two that wait for each "
                           "other to let go would wait for ever");
@@ -94,19 +94,18 @@ Result<const Lease*> MessageLocks::Take(std::string_view name, AcquireOptions ho
     return lease.error();
   }
   if (!*lease) {
-    return nullptr;
+    return {kNotGranted};
   }
   Lease& kept = leases_.emplace_back(std::move(**lease));
   if (!Follow(kept, (*domain)->clock())) {
     leases_.pop_back();
-    return nullptr;
+    return {kNotGranted};
   }
-  return &kept;
+  return {kept};
 }
 
-Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::string> names,
-                                                        AcquireOptions how) {
-  std::vector<const Lease*> taken;
+Result<Granted<std::vector<const Lease*>>> MessageLocks::TakeAll(std::span<const std::string> names,
+                                                                 AcquireOptions how) {
   if (any()) {
     return Invalid("LockAll comes before any other lock of a handler, or two wait for each other");
   }
@@ -121,17 +120,18 @@ Result<std::vector<const Lease*>> MessageLocks::TakeAll(std::span<const std::str
     return leases.error();
   }
   if (!*leases) {
-    return taken;
+    return {kNotGranted};
   }
+  std::vector<const Lease*> taken;
   for (Lease& lease : **leases) {
     Lease& kept = leases_.emplace_back(std::move(lease));
     if (!Follow(kept, (*domain)->clock())) {
       Release();
-      return std::vector<const Lease*>();
+      return {kNotGranted};
     }
     taken.push_back(&kept);
   }
-  return taken;
+  return {std::move(taken)};
 }
 
 bool MessageLocks::AllMine() const {

@@ -43,8 +43,9 @@ class MessageLocks {
     own_ = own;
   }
 
-  Result<const Lease*> Take(std::string_view name, AcquireOptions how);
-  Result<std::vector<const Lease*>> TakeAll(std::span<const std::string> names, AcquireOptions how);
+  Result<Granted<const Lease&>> Take(std::string_view name, AcquireOptions how);
+  Result<Granted<std::vector<const Lease*>>> TakeAll(std::span<const std::string> names,
+                                                     AcquireOptions how);
   bool any() const { return !leases_.empty(); }
   bool AllMine() const;
   void Release();

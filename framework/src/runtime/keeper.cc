@@ -181,7 +181,7 @@ void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
   if (renewals.size() <= 1) {
     return NotRenewed(renewals, why);
   }
-  if (!IsOutage(why)) {
+  if (!IsTransient(why)) {
     for (const Renewal& renewal : renewals) {
       Renew({&renewal, 1});
     }
@@ -190,8 +190,9 @@ void Keeper::Split(std::span<const Renewal> renewals, const Error& why) {
   const size_t half = renewals.size() / 2;
   const std::array halves{renewals.first(half), renewals.subspan(half)};
   const std::array asked{Ask(halves[0]), Ask(halves[1])};
-  const bool outage = std::all_of(asked.begin(), asked.end(),
-                                  [](const Status& one) { return !one && IsOutage(one.error()); });
+  const bool outage = std::all_of(asked.begin(), asked.end(), [](const Status& one) {
+    return !one && IsTransient(one.error());
+  });
   for (size_t i = 0; i < halves.size(); i++) {
     if (!asked[i]) {
       outage ? NotRenewed(halves[i], asked[i].error()) : Split(halves[i], asked[i].error());

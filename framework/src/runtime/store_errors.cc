@@ -27,8 +27,7 @@ Status StoreErrors::Window(std::string_view call, size_t requests, Status status
 }
 
 void StoreErrors::WindowFailed(std::string_view call, size_t requests, const Error& error) {
-  const bool away = IsOutage(error) && error.code != Code::kRefused;
-  const Code kind = away ? Code::kUnavailable : error.code;
+  const Code kind = IsSilent(error) ? Code::kUnavailable : error.code;
   std::optional<RepeatedFailures::Told> told;
   {
     MutexLock lock(mutex_);

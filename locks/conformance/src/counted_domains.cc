@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counted leases over the engine, as a service uses them.
 #include <atomic>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,11 +16,11 @@ std::unique_ptr<LockDomain> OpenCounted(const std::shared_ptr<LockEngine>& engin
   return domain ? *std::move(domain) : nullptr;
 }
 
-std::optional<Lease> Acquired(LockDomain& domain, AcquireOptions how) {
+Granted<Lease> Acquired(LockDomain& domain, AcquireOptions how) {
   how.mode = LockMode::kCounted;
   auto lease = domain.Acquire("x", how);
   EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-  return lease ? *std::move(lease) : std::nullopt;
+  return lease ? *std::move(lease) : kNotGranted;
 }
 
 // Two domains are two processes for the store.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases over the engine, as a service uses them: threads, waits that are given up, losses.
 #include <atomic>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,11 +20,10 @@ std::unique_ptr<LockDomain> OpenDomain(const std::shared_ptr<LockEngine>& engine
   return domain ? *std::move(domain) : nullptr;
 }
 
-std::optional<Lease> Acquired(LockDomain& domain, std::string_view name,
-                              const AcquireOptions& how = {}) {
+Granted<Lease> Acquired(LockDomain& domain, std::string_view name, const AcquireOptions& how = {}) {
   auto lease = domain.Acquire(name, how);
   EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-  return lease ? *std::move(lease) : std::nullopt;
+  return lease ? *std::move(lease) : kNotGranted;
 }
 
 AcquireOptions OneTry() {
@@ -206,7 +204,7 @@ LOCK_TEST(Always, TheCallbackOfALossMayReleaseTheLease) {
   ASSERT_TRUE(lease);
   std::atomic<bool> released{false};
   std::stop_callback on_stop(lease->stop(), [&] {
-    lease.reset();
+    lease = kNotGranted;
     released = true;
     released.notify_all();
   });

@@ -3,7 +3,6 @@
 // the wake, behind the grant. Whatever came of it, nothing is left behind.
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -25,10 +24,10 @@ class GivingUp {
     domain_ = domain ? *std::move(domain) : nullptr;
   }
 
-  std::optional<Lease> Acquired(const AcquireOptions& how) {
+  Granted<Lease> Acquired(const AcquireOptions& how) {
     auto lease = domain_->Acquire("x", how);
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
 
   // One round, and what it took: the ask is given up so long after its begin, by a stop token or by

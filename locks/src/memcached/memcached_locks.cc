@@ -31,7 +31,7 @@ seconds Kept(milliseconds lease) {
 }
 
 Error Restless(Effect effect) {
-  return {Code::kUnavailable, effect, "memcached: the key changes all the time"};
+  return {Code::kBusy, effect, "memcached: the key changes all the time"};
 }
 
 class MemcachedLocks final : public LockEngine {

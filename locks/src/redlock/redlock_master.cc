@@ -6,6 +6,7 @@
 
 #include "../redis/redis_forms.h"
 #include "oncemq/base/log.h"
+#include "oncemq/base/outage.h"
 #include "oncemq/base/start_thread.h"
 
 namespace oncemq {
@@ -164,10 +165,7 @@ void RedlockMaster::Reached(const Status& status) {
   up_ = status.has_value();
   if (!status) {
     // A wrong one is said once; one that is away may be so for long.
-    const auto is_wrong = [](Code code) {
-      return code == Code::kInvalid || code == Code::kRefused;
-    };
-    if (is_wrong(status.error().code) && !is_wrong(why_.code)) {
+    if (IsMisconfigured(status.error()) && !IsMisconfigured(why_)) {
       Log(LogLevel::kWarn, "redlock", "a master cannot be used",
           {{"master", ToString(place_)}, {"error", ToString(status.error())}});
     }

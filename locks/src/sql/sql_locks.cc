@@ -240,7 +240,7 @@ class SqlLocks final : public LockEngine {
     if (left->empty()) {
       return {};
     }
-    return Error{Code::kUnavailable, left->size() < all ? Effect::kUnknown : Effect::kNone,
+    return Error{Code::kBusy, left->size() < all ? Effect::kUnknown : Effect::kNone,
                  "others change this lock all the time"};
   }
 

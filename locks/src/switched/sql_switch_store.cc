@@ -69,7 +69,7 @@ class SqlSwitchStore final : public SwitchStore {
       return {};
     }
     const Error& error = record ? words.error() : record.error();
-    return Error{IsOutage(error) ? error.code : Code::kInvalid, Effect::kNone,
+    return Error{IsTransient(error) ? error.code : Code::kInvalid, Effect::kNone,
                  error.message + "; the tables are made by: " + std::string(texts_.make_records) +
                      "; " + std::string(texts_.make_words)};
   }

@@ -65,7 +65,7 @@ Status SwitchedStore::Await(Switchboard& board, const LockAsk& ask, BootTime unt
                             const std::stop_token& stop) {
   const auto engine = Engine();
   const Status done = engine ? (*engine)->Await(ask, until, stop) : Status(engine.error());
-  if (!done && IsOutage(done.error())) {
+  if (!done && IsTransient(done.error())) {
     board.Report(name(), false);
   }
   return done;

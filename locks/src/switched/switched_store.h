@@ -40,11 +40,11 @@ class SwitchedStore {
     }
     const auto engine = Engine();
     if (!engine) {
-      board.Report(name(), !IsOutage(engine.error()));
+      board.Report(name(), !IsTransient(engine.error()));
       return engine.error();
     }
     auto answer = call(**engine);
-    board.Report(name(), answer.has_value() || !IsOutage(answer.error()));
+    board.Report(name(), answer.has_value() || !IsTransient(answer.error()));
     return answer;
   }
   // That a wait is over says nothing of the store: it may not have been asked.

@@ -27,14 +27,14 @@ ZooKeeperAsk::ZooKeeperAsk(ZooKeeperLife& life, const LockAsk& ask, size_t max_w
 Result<LockAnswer> ZooKeeperAsk::Run() {
   for (int look = 0; look < kMostLooks; look++) {
     const Answer answer = Once();
-    if (!answer) {
-      return OfAll(answer.error());
+    if (const auto* error = std::get_if<Error>(&answer)) {
+      return OfAll(*error);
     }
-    if (*answer) {
-      return **answer;
+    if (const auto* found = std::get_if<LockAnswer>(&answer)) {
+      return *found;
     }
   }
-  return Error{Code::kUnavailable, Effect::kUnknown, "those who ask for this name change too fast"};
+  return Error{Code::kBusy, Effect::kUnknown, "those who ask for this name change too fast"};
 }
 
 // It says what came of one flight. What an earlier one made may be there all the same.
@@ -64,7 +64,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
 }
 
 // What we know may be old, so it is read again before anybody is refused.
-ZooKeeperAsk::Answer ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& seal) const {
+std::optional<ZooKeeperAsk::Answer> ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& seal) const {
   auto known = life_.KnownSeal();
   if (known && known->epoch != ask_.epoch) {
     known = life_.ReadSeal();
@@ -74,9 +74,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& seal) const {
   }
   seal = *known;
   if (seal.epoch == ask_.epoch) {
-    return std::optional<LockAnswer>();
+    return std::nullopt;
   }
-  return std::optional(LockAnswer{Kind::kSealed, Fence{seal.epoch, 0}, milliseconds(0)});
+  return LockAnswer{Kind::kSealed, Fence{seal.epoch, 0}, milliseconds(0)};
 }
 
 // The store's word that the seal is as we know it, and our node there. As it is written, no server
@@ -89,8 +89,8 @@ Call ZooKeeperAsk::Check(const Claim& claim, int32_t seal_version) const {
 
 ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
   ZooKeeperLife::Seal seal;
-  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
-    return sealed;
+  if (const auto sealed = Sealed(seal)) {
+    return *sealed;
   }
   if (!ask_.queue && !looked_) {
     // Most who do not queue are refused: without a write, and without standing in anybody's way.
@@ -101,7 +101,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
     std::vector<LockMode> modes = ModesOf(*line);
     modes.push_back(ask_.mode);
     if (WaitsFor(modes, modes.size() - 1)) {
-      return std::optional(LockAnswer{});
+      return LockAnswer{};
     }
     looked_ = true;
   }
@@ -109,7 +109,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
   const auto claim = life_.With(
       [&](SessionClaims& claims) { return claims.Begin(ask_.token, ask_.name, ask_.epoch, ends); });
   if (!claim) {
-    return std::optional<LockAnswer>();  // somebody else asks by this token
+    return Look::kAgain;  // somebody else asks by this token
   }
   const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
   const Call make{.kind = Call::Kind::kCreate,
@@ -148,7 +148,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
       }
     }
     no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
-    return std::optional<LockAnswer>();
+    return Look::kAgain;
   }
   Claim placed = claim;
   placed.node = multi.made;
@@ -156,7 +156,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
       [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
   if (!lives) {
     life_.EndDue(false);  // before the next node of this ask, which would be behind it
-    return std::optional<LockAnswer>();
+    return Look::kAgain;
   }
   if (multi.stat.children == 1) {
     return Granted(placed, multi.stat.changed);
@@ -169,7 +169,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == placed.node; };
   if (std::none_of(line->begin(), line->end(), mine)) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
-    return std::optional<LockAnswer>();  // somebody deleted it already
+    return Look::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
   return Decide(placed, *line, since ? std::nullopt : std::optional(multi.stat.changed));
@@ -192,15 +192,15 @@ ZooKeeperAsk::Answer ZooKeeperAsk::FindNode(const Claim& claim) {
       claims.LiesAt(ask_.token, claim.number, PathOf(*at));
     }
   });
-  return std::optional<LockAnswer>();
+  return Look::kAgain;
 }
 
 // Whoever was woken expects its turn, so the check travels with the look.
 ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
   const bool woken = life_.waits().Woken(ask_.token);
   ZooKeeperLife::Seal seal;
-  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
-    return sealed;
+  if (const auto sealed = Sealed(seal)) {
+    return *sealed;
   }
   std::vector<Call> calls{{.kind = Call::Kind::kChildren, .path = path_}};
   if (woken) {
@@ -219,13 +219,13 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
   }
   if (!woken && ParseEpoch((*replies)[1].data) != ask_.epoch) {
     life_.ForgetSeal();
-    return std::optional<LockAnswer>();
+    return Look::kAgain;
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto at = std::find_if(line->begin(), line->end(), mine);
   if (at == line->end()) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
-    return std::optional<LockAnswer>();  // deleted by somebody: a new place
+    return Look::kAgain;  // deleted by somebody: a new place
   }
   if (claim.epoch != ask_.epoch) {
     return GiveUp(std::nullopt);  // of another epoch than its fence would be
@@ -264,8 +264,8 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {
   ZooKeeperLife::Seal seal;
-  if (Answer sealed = Sealed(seal); !sealed || *sealed) {
-    return sealed;
+  if (const auto sealed = Sealed(seal)) {
+    return *sealed;
   }
   const Call calls[] = {Check(claim, seal.version), {.path = claim.node}};
   const auto replies = life_.Run(calls);
@@ -286,7 +286,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Confirmed(const Claim& claim, const Reply& ch
   } else {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
   }
-  return std::optional<LockAnswer>();
+  return Look::kAgain;
 }
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Granted(const Claim& claim, uint64_t created) {
@@ -296,9 +296,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Granted(const Claim& claim, uint64_t created)
   const bool lives = life_.With(
       [&](SessionClaims& claims) { return claims.Holds(ask_.token, claim.number, fence, until); });
   if (!lives) {
-    return std::optional<LockAnswer>();  // it took longer than it was to last
+    return Look::kAgain;  // it took longer than it was to last
   }
-  return std::optional(LockAnswer{Kind::kGranted, fence, milliseconds(0)});
+  return LockAnswer{Kind::kGranted, fence, milliseconds(0)};
 }
 
 ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line,
@@ -311,7 +311,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
     return reply.error();
   }
   if (reply->kind != Reply::Kind::kDone) {
-    return std::optional<LockAnswer>();  // Z4
+    return Look::kAgain;  // Z4
   }
   const auto words = ParseWords(reply->data);
   const bool holds = !WaitsFor(ModesOf(line), ahead);
@@ -320,9 +320,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
     return claims.Keep(ask_.token, claim.number, began_ + ask_.place);
   });
   if (!lives) {
-    return std::optional<LockAnswer>();
+    return Look::kAgain;
   }
-  return std::optional(LockAnswer{Kind::kQueued, {}, std::max(milliseconds(1), lasts)});
+  return LockAnswer{Kind::kQueued, {}, std::max(milliseconds(1), lasts)};
 }
 
 // Busy, or the error, once nothing is left behind.
@@ -337,7 +337,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::GiveUp(std::optional<Error> why) {
   if (why) {
     return *why;
   }
-  return ask_.queue ? std::optional<LockAnswer>() : std::optional(LockAnswer{});
+  return ask_.queue ? Answer(Look::kAgain) : LockAnswer{};
 }
 
 }  // namespace oncemq

@@ -16,6 +16,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "zookeeper_life.h"
@@ -28,8 +29,9 @@ class ZooKeeperAsk {
   Result<LockAnswer> Run();
 
  private:
-  // None: what was found has changed meanwhile; look again.
-  using Answer = Result<std::optional<LockAnswer>>;
+  // kAgain: what was found has changed meanwhile.
+  enum class Look : unsigned char { kAgain };
+  using Answer = std::variant<LockAnswer, Look, Error>;
   using Claim = SessionClaims::Claim;
 
   Error OfAll(Error error);
@@ -46,7 +48,8 @@ class ZooKeeperAsk {
   Answer GiveUp(std::optional<Error> why);
   Answer Granted(const Claim& claim, uint64_t created);
 
-  Answer Sealed(ZooKeeperLife::Seal& seal) const;
+  // None if the store grants in the epoch of the ask, by this seal.
+  std::optional<Answer> Sealed(ZooKeeperLife::Seal& seal) const;
   ZooKeeperCall Check(const Claim& claim, int32_t seal_version) const;
   std::string PathOf(const ZooKeeperNode& node) const { return path_ + "/" + node.child; }
 

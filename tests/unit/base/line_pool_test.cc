@@ -48,7 +48,7 @@ TEST_F(LinePoolTest, WhoFindsNoneInItsTimeIsToldSoAndTakesNothing) {
   auto two = *Borrow();
   const auto none = Borrow(milliseconds(1));
   ASSERT_FALSE(none.has_value());
-  EXPECT_EQ(none.error().code, Code::kTimeout);
+  EXPECT_EQ(none.error().code, Code::kBusy);
   EXPECT_EQ(none.error().effect, Effect::kNone);
   pool_.GiveBack(std::move(one));
   EXPECT_EQ((*Borrow())->number, 1);

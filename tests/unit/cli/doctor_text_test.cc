@@ -82,6 +82,12 @@ TEST(DoctorText, PlacesWithoutAServerAreFieldsToo) {
   EXPECT_TRUE(DoctorJson("f.yaml", {locks})["parts"][0]["at"].is_null());
 }
 
+TEST(DoctorText, ABusyServerHasTheExitCodeOfASilentOne) {
+  DoctorPart part;
+  FailPart(part, Error{Code::kBusy, Effect::kNone, "all connections are in use"});
+  EXPECT_EQ(part.code, kExitNoService);
+}
+
 TEST(DoctorText, SizesAreRoundedDown) {
   EXPECT_EQ(RoundSize(0), "0 B");
   EXPECT_EQ(RoundSize(10'240), "10 KiB");

@@ -102,6 +102,15 @@ TEST(EtcdJson, AnErrorSaysWhetherTheStoreMayHaveActed) {
   EXPECT_EQ(error(2, "x").effect, Effect::kUnknown);
 }
 
+TEST(EtcdJson, ATokenThatHasEndedIsARefusedLogin) {
+  const auto code = [](int number, const char* text) {
+    return EtcdError({{"code", number}, {"message", text}}).code;
+  };
+  EXPECT_EQ(code(16, "etcdserver: invalid auth token"), Code::kRefused);
+  EXPECT_EQ(code(3, "etcdserver: revision of auth store is old"), Code::kRefused);
+  EXPECT_EQ(code(16, "etcdserver: user name is empty"), Code::kInvalid);
+}
+
 TEST(EtcdJson, AWatchIsHeardLineByLine) {
   std::vector<EtcdEvent> heard;
   const auto hear = [&](const std::string& line, size_t enough) {

@@ -230,6 +230,12 @@ TEST(AcquireState, WhatRepeatingCannotHelpFailsAtOnce) {
   EXPECT_EQ(state.Next(kStart, false).what, Do::kFail);
 }
 
+TEST(AcquireState, ABusyStoreIsAskedAgain) {
+  AcquireState state(Plan(), kStart);
+  state.Failed({Code::kBusy, Effect::kNone, "all connections are in use"}, kStart);
+  EXPECT_EQ(state.Next(kStart, false).what, Do::kPause);
+}
+
 TEST(AcquireState, SpinsWithoutAPlaceForItsTimeAndThenWaits) {
   AcquirePlan plan = Plan();
   plan.wait = {LockWait::How::kSpinThenBlock, milliseconds(5)};

@@ -225,6 +225,21 @@ TEST_F(LeaseMutexTest, AStoreThatIsDownIsThrown) {
   EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::io_error);
 }
 
+class BusyLocks final : public ForwardingLocks {
+ public:
+  BusyLocks() : ForwardingLocks(MakeMemoryLocks()) {}
+  Result<LockAnswer> Ask(const LockAsk&) override {
+    return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
+  }
+};
+
+TEST_F(LeaseMutexTest, AStoreThatIsBusyIsThrownAsOneToAskAgain) {
+  const auto busy =
+      *LockDomain::Open(std::make_shared<BusyLocks>(), {.patience = milliseconds(20)});
+  LeaseMutex mutex(*busy, "x");
+  EXPECT_EQ(Thrown([&] { mutex.lock(); }), std::errc::resource_unavailable_try_again);
+}
+
 TEST_F(LeaseMutexTest, WhatIsNotHeldHasNoLease) {
   LeaseMutex mutex(*domain_, "x");
   EXPECT_EQ(Thrown([&] { mutex.lease(); }), std::errc::operation_not_permitted);

@@ -25,10 +25,10 @@ class LockDomainTest : public ::testing::Test {
     ASSERT_TRUE(domain.has_value()) << ToString(domain.error());
     domain_ = *std::move(domain);
   }
-  std::optional<Lease> Acquired(const AcquireOptions& how = {}) {
+  Granted<Lease> Acquired(const AcquireOptions& how = {}) {
     auto lease = domain_->Acquire("x", how);
     EXPECT_TRUE(lease.has_value()) << ToString(lease.error());
-    return lease ? *std::move(lease) : std::nullopt;
+    return lease ? *std::move(lease) : kNotGranted;
   }
   size_t Parties() { return locks_->Look("x")->parties.size(); }
   // Of our own threads: ends when the watchdog has done it.
@@ -86,7 +86,7 @@ TEST_F(LockDomainTest, WithoutThreadsItDoesNotOpen) {
 TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
   Open({});
   locks_->on_ask = Fault::kLostReply;
-  std::optional<Lease> lease;
+  Granted<Lease> lease;
   std::jthread acquires([&] { lease = Acquired(); });
   while (locks_->asks < 2) {
     std::this_thread::yield();
@@ -100,7 +100,7 @@ TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
 
 TEST_F(LockDomainTest, WhatWasReleasedIsNotToldAsLost) {
   Open({});
-  std::optional<Lease> lease = Acquired();
+  Granted<Lease> lease = Acquired();
   ASSERT_TRUE(lease);
   const std::stop_token stop = lease->stop();
   EXPECT_EQ(lease->Release(), Released::kYes);
@@ -308,7 +308,7 @@ TEST_F(LockDomainTest, AHoldIsNotSafeBeyondTheMomentThatEndsItHoweverLongItWasWa
   AcquireOptions how;
   how.ends = domain_->clock().Boot() + milliseconds(2'000);
   auto holder = Acquired();
-  std::optional<Lease> waited;
+  Granted<Lease> waited;
   std::jthread waits([&] { waited = Acquired(how); });
   while (Parties() < 2) {
     std::this_thread::yield();

@@ -98,6 +98,17 @@ TEST_F(SqlLockedRounds, ARowThatOthersHaveLockedIsAskedForAgain) {
   EXPECT_EQ(rows_.locked.size(), 3u);
 }
 
+TEST_F(SqlLockedRounds, ANameThatOthersChangeAllTheTimeIsBusy) {
+  locks_ = MakeSqlLocks(std::make_unique<SqlRowsStore>(rows_), {.engine = "test"},
+                        {.call = milliseconds(20)});
+  rows_.overtaken["a"] = kAlways;
+  rows_.busy = kAlways;
+  const auto answer = locks_->Ask({.name = "a", .token = {7, 2}, .lease = kLease, .place = kLease});
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, Code::kBusy);
+  EXPECT_EQ(answer.error().effect, Effect::kNone);
+}
+
 // Each of them keeps a connection while it waits, and a renewal that finds none is a lost hold.
 TEST_F(SqlLockedRounds, AsksThatLockTheirRowsLeaveConnectionsToHolders) {
   locks_ = MakeSqlLocks(std::make_unique<SqlRowsStore>(rows_), {.engine = "test"},

@@ -29,11 +29,11 @@ class FencedEffectsTest : public HandlerLocksTest {
   Fate Drive(std::string_view id, const Work& work) {
     const auto handler = [&](const Message&, Context& context) -> Outcome {
       const auto lease = context.Lock(kAccount, {.until = BootTime::min()});
-      if (!lease || *lease == nullptr) {
+      if (!lease || !*lease) {
         ADD_FAILURE() << "nobody else has it";
         return Retry{};
       }
-      holder_ = *lease;
+      holder_ = &**lease;
       auto rows = FencedEffects::Begin(*context.effects(), **lease);
       EXPECT_TRUE(rows.has_value());
       if (!rows || !*rows) {

@@ -51,7 +51,7 @@ class HandlerLocksEndTest : public HandlerLocksTest {
 
 TEST_F(HandlerLocksEndTest, AHandlerThatOutlivesTheRuntimeIsToldThatItsLocksAreGone) {
   ExpectOutlives([](Context& context, const std::function<void()>& hang) {
-    const Lease* lease = *context.Lock("x");
+    const Lease* lease = &**context.Lock("x");
     EXPECT_TRUE(lease->StillMine());
     hang();
     EXPECT_FALSE(lease->StillMine());
@@ -80,7 +80,7 @@ TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilI
     EXPECT_EQ(Drive(*run,
                     [&](const Message&, Context& context) -> Outcome {
                       const auto lease = context.Lock("x", {.stop = stop.get_token()});
-                      EXPECT_TRUE(lease.has_value() && *lease == nullptr);
+                      EXPECT_TRUE(lease.has_value() && !*lease);
                       return Done{};
                     }),
               Driven::kAbandoned);
@@ -95,12 +95,13 @@ TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilI
 
 TEST_F(HandlerLocksEndTest, AWaitEndsWithTheRightToRunAndWithWhatTheHandlerSays) {
   using Lock = std::function<bool(Context&, const AcquireOptions&)>;
-  const Lock ways[] = {[](Context& context, const AcquireOptions& how) {
-                         return *context.Lock("x", how) != nullptr;
-                       },
-                       [](Context& context, const AcquireOptions& how) {
-                         return !context.LockAll(std::vector<std::string>{"x", "y"}, how)->empty();
-                       }};
+  const Lock ways[] = {
+      [](Context& context, const AcquireOptions& how) {
+        return context.Lock("x", how)->has_value();
+      },
+      [](Context& context, const AcquireOptions& how) {
+        return context.LockAll(std::vector<std::string>{"x", "y"}, how)->has_value();
+      }};
   for (const Lock& lock : ways) {
     for (const bool by_its_own : {false, true}) {
       auto other = *domain_->Acquire("x");
@@ -127,14 +128,14 @@ TEST_F(HandlerLocksEndTest, AnElidedNameFollowsTheAssignmentForAsLongAsItIsHeld)
   const BootTime now = SystemClock::Instance().Boot();
   const auto run = Prepare(1, nullptr, now + milliseconds(10'000));
   Drive(*run, [&](const Message&, Context& context) -> Outcome {
-    const Lease* lease = *context.Lock("x");
+    const Lease* lease = &**context.Lock("x");
     EXPECT_LE(lease->safe_until(), now + milliseconds(10'000));
     run->job->watch.SetStopAt(now + milliseconds(20'000));
     EXPECT_GT(lease->safe_until(), now + milliseconds(10'000)) << "a commit was acknowledged";
     EXPECT_GT((*context.Lock("y"))->safe_until(), now + milliseconds(10'000)) << "later ones too";
     run->job->watch.SetStopAt(now);
     EXPECT_FALSE(lease->StillMine()) << "the partition is given back";
-    EXPECT_EQ(*context.Lock("z"), nullptr);
+    EXPECT_FALSE(*context.Lock("z"));
     run->job->watch.SetStopAt(now + milliseconds(20'000));
     EXPECT_FALSE(lease->StillMine()) << "what is lost stays lost";
     return Done{};
@@ -146,12 +147,12 @@ TEST_F(HandlerLocksEndTest, AnElidedNameEndsWhenItsClaimIsSomebodyElses) {
   const BootTime now = SystemClock::Instance().Boot();
   const auto run = Prepare();
   Drive(*run, [&](const Message&, Context& context) -> Outcome {
-    const Lease* lease = *context.Lock("x");
+    const Lease* lease = &**context.Lock("x");
     EXPECT_TRUE(lease->StillMine());
     EXPECT_TRUE(run->job->watch.TellStop(run->job->watch.Tick(now, std::chrono::hours(1)).stop));
     EXPECT_FALSE(lease->StillMine());
     run->job->watch.SetStopAt(now + milliseconds(20'000));
-    EXPECT_EQ(*context.Lock("y"), nullptr) << "what commits say of the partition is no matter";
+    EXPECT_FALSE(*context.Lock("y")) << "what commits say of the partition is no matter";
     return Done{};
   });
 }
@@ -161,7 +162,7 @@ TEST_F(HandlerLocksEndTest, OfSeveralElidedNamesNoneIsHadBehindTheEndOfTheAssign
   const auto run = Prepare();
   Drive(*run, [&](const Message&, Context& context) -> Outcome {
     run->job->watch.SetStopAt(SystemClock::Instance().Boot());
-    EXPECT_TRUE(context.LockAll(std::vector<std::string>{"x", "y"})->empty());
+    EXPECT_FALSE(*context.LockAll(std::vector<std::string>{"x", "y"}));
     for (const char* name : {"x", "y"}) {
       EXPECT_TRUE(elided_.domain->engine().Look(name)->parties.empty());
     }

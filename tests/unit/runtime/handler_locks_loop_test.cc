@@ -37,7 +37,7 @@ class HandlerLocksLoopTest : public PollLoopTest {
    private:
     Outcome Hold(Context& context) {
       if (!held_.try_wait()) {
-        lease_ = *context.Lock("x");
+        lease_ = &**context.Lock("x");
         held_.count_down();
         free_.wait();
       }
@@ -67,7 +67,7 @@ TEST_F(HandlerLocksLoopTest, HandlersOfDifferentKeysTakeTurnsAtOneName) {
   RunningLoop loop(options, &window_,
                    [&](const Message&, Context& context) -> Outcome {
                      const auto lease = context.Lock("the same");
-                     if (!lease || *lease == nullptr) {
+                     if (!lease || !*lease) {
                        return Retry{};
                      }
                      most = std::max(most.load(), ++inside);
@@ -95,7 +95,7 @@ TEST_F(HandlerLocksLoopTest, WhatCameAgainIsDoneInTheEnd) {
   RunningLoop loop(options, &window_,
                    [&](const Message&, Context& context) -> Outcome {
                      const auto lease = context.Lock("x");
-                     if (!lease || *lease == nullptr) {
+                     if (!lease || !*lease) {
                        return Retry{};
                      }
                      if (context.attempt() < 3) {

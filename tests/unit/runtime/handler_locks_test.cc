@@ -81,7 +81,7 @@ class AtomicWindow final : public Window {
 TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
   const auto fates = Drive([&](const Message&, Context& context) -> Outcome {
     const auto lease = context.Lock("account/42");
-    EXPECT_TRUE(lease.has_value() && *lease != nullptr);
+    EXPECT_TRUE(lease.has_value() && *lease);
     EXPECT_TRUE((*lease)->StillMine());
     EXPECT_NE(engine_->Look("account/42")->parties.at(0).who.find("topic/0@0"), std::string::npos)
         << "people see which delivery holds it";
@@ -93,7 +93,7 @@ TEST_F(HandlerLocksTest, ANameIsHeldWhileTheHandlerRunsAndNotBehindIt) {
 
 TEST_F(HandlerLocksTest, AMessageWhoseLeaseWasLostIsNotDoneAndComesAgain) {
   const auto fates = Drive([&](const Message&, Context& context) -> Outcome {
-    const Lease* lease = *context.Lock("x");
+    const Lease* lease = &**context.Lock("x");
     Evict(*lease);
     EXPECT_FALSE(*lease->Confirm());
     return Done{};
@@ -103,7 +103,7 @@ TEST_F(HandlerLocksTest, AMessageWhoseLeaseWasLostIsNotDoneAndComesAgain) {
 
 TEST_F(HandlerLocksTest, ARefusalUnderALostLeaseStandsForNothingEither) {
   const auto fates = Drive([&](const Message&, Context& context) -> Outcome {
-    const Lease* lease = *context.Lock("x");
+    const Lease* lease = &**context.Lock("x");
     Evict(*lease);
     EXPECT_FALSE(*lease->Confirm());
     return Reject{"found under a lock that was not ours"};
@@ -121,9 +121,9 @@ TEST_F(HandlerLocksTest, AHandlerThatThrowsGivesItsNamesBack) {
 
 TEST_F(HandlerLocksTest, TheSameNameTwiceIsOneLease) {
   Drive([&](const Message&, Context& context) -> Outcome {
-    const Lease* first = *context.Lock("x");
-    EXPECT_EQ(*context.Lock("x"), first);
-    EXPECT_NE(*context.Lock("y"), first);
+    const Lease* first = &**context.Lock("x");
+    EXPECT_EQ(&**context.Lock("x"), first);
+    EXPECT_NE(&**context.Lock("y"), first);
     EXPECT_TRUE(first->StillMine()) << "it stays where it is";
     return Done{};
   });
@@ -136,8 +136,8 @@ TEST_F(HandlerLocksTest, ASharedLeaseIsNotTakenForAnExclusiveOne) {
     EXPECT_TRUE(context.Lock("x", shared).has_value());
     EXPECT_TRUE(context.Lock("x", shared).has_value());
     EXPECT_EQ(context.Lock("x").error().code, Code::kInvalid);
-    const Lease* exclusive = *context.Lock("y");
-    EXPECT_EQ(*context.Lock("y", shared), exclusive);
+    const Lease* exclusive = &**context.Lock("y");
+    EXPECT_EQ(&**context.Lock("y", shared), exclusive);
     return Done{};
   });
 }
@@ -148,9 +148,9 @@ TEST_F(HandlerLocksTest, SeveralNamesAreTakenTogetherOrNotAtAll) {
   Drive([&](const Message&, Context& context) -> Outcome {
     AcquireOptions once;
     once.until = BootTime::min();
-    EXPECT_TRUE(context.LockAll(names, once)->empty());
+    EXPECT_FALSE(*context.LockAll(names, once));
     EXPECT_FALSE(Held("a"));
-    EXPECT_EQ(context.LockAll(std::vector<std::string>{"c", "a"})->size(), 2u);
+    EXPECT_EQ((*context.LockAll(std::vector<std::string>{"c", "a"}))->size(), 2u);
     EXPECT_EQ(context.LockAll(names, once).error().code, Code::kInvalid)
         << "it would wait while it holds";
     return Done{};
@@ -168,7 +168,7 @@ TEST_F(HandlerLocksTest, OverAStoreThatHangsManyNamesAreGivenBackInTheTimeOfOne)
     names.push_back(std::to_string(i));
   }
   Drive([&](const Message&, Context& context) -> Outcome {
-    EXPECT_EQ(context.LockAll(names)->size(), names.size());
+    EXPECT_EQ((*context.LockAll(names))->size(), names.size());
     hangs->on_free = ShakyLocks::Fault::kRefused;
     return Done{};
   });
@@ -183,7 +183,7 @@ TEST_F(HandlerLocksTest, ANameThatIsNotGrantedIsNoFailure) {
     once.until = BootTime::min();
     const auto lease = context.Lock("x", once);
     EXPECT_TRUE(lease.has_value());
-    EXPECT_EQ(*lease, nullptr);
+    EXPECT_FALSE(*lease);
     return Done{};
   });
 }
@@ -224,7 +224,7 @@ TEST_F(HandlerLocksTest, NothingIsWrittenUnderALeaseThatWasLostBehindTheHandler)
   };
   const auto fates = Drive(
       [&](const Message&, Context& context) -> Outcome {
-        lease = *context.Lock("x");
+        lease = &**context.Lock("x");
         return Done{};
       },
       1, &window);
@@ -240,7 +240,7 @@ TEST_F(HandlerLocksTest, ALeaseWhoseHandlerWasNotDoneKeepsNoOtherMessageFromBein
         if (message.offset() != 1) {
           return Done{};
         }
-        const Lease* lease = *context.Lock("x");
+        const Lease* lease = &**context.Lock("x");
         Evict(*lease);
         EXPECT_FALSE(*lease->Confirm());
         return Done{};
@@ -255,7 +255,7 @@ TEST_F(HandlerLocksTest, AnElidedNameHasTheOwnershipFenceAndEndsWithTheAssignmen
   const BootTime safe_until = SystemClock::Instance().Boot() + milliseconds(10'000);
   Drive(
       [&](const Message&, Context& context) -> Outcome {
-        const Lease* lease = *context.Lock("x");
+        const Lease* lease = &**context.Lock("x");
         EXPECT_EQ(lease->fence(), (Fence{0, 77}));
         EXPECT_TRUE(lease->StillMine());
         EXPECT_LE(lease->safe_until(), safe_until);
@@ -278,7 +278,7 @@ TEST_F(HandlerLocksTest, AnElidedNameThatWasWaitedForEndsWithTheAssignmentToo) {
   });
   Drive(
       [&](const Message&, Context& context) -> Outcome {
-        const Lease* lease = *context.Lock("x");
+        const Lease* lease = &**context.Lock("x");
         EXPECT_LE(lease->safe_until(), safe_until);
         return Done{};
       },
@@ -291,7 +291,7 @@ TEST_F(HandlerLocksTest, AnElidedNameStillKeepsHandlersOfThisProcessApart) {
   Drive([&](const Message&, Context& context) -> Outcome {
     AcquireOptions once;
     once.until = BootTime::min();
-    EXPECT_EQ(*context.Lock("x", once), nullptr);
+    EXPECT_FALSE(*context.Lock("x", once));
     return Done{};
   });
 }

@@ -21,9 +21,6 @@
 
 namespace oncemq {
 
-// The words of an error that says nothing of the server.
-inline constexpr std::string_view kAllInUse = "all connections are in use";
-
 template <class Line>
 class LinePool {
  public:
@@ -32,7 +29,7 @@ class LinePool {
   LinePool& operator=(const LinePool&) = delete;
 
   // One that is `fresh`, or what `open` makes. Whoever has it gives it back, or says that it was
-  // dropped. Failure: of `open`, or kTimeout: others have all of them until then.
+  // dropped. Failure: of `open`, or kBusy if others have all of them until then.
   template <class Fresh, class Open>
   Result<std::unique_ptr<Line>> Borrow(BootTime until, const Fresh& fresh, const Open& open) {
     {
@@ -55,7 +52,7 @@ class LinePool {
                               [&] { return mine.served; });
         if (!mine.served) {
           waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &mine));
-          return Error{Code::kTimeout, Effect::kNone, std::string(kAllInUse)};
+          return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
         }
         if (mine.line && fresh(*mine.line)) {
           return std::move(mine.line);

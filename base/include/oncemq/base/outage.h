@@ -5,16 +5,29 @@
 
 namespace oncemq {
 
-// The server did not answer, or did not let us in. That says nothing about the request, and asking
-// again may help.
-inline bool IsOutage(const Error& error) {
-  return error.code == Code::kUnavailable || error.code == Code::kTimeout ||
-         error.code == Code::kRefused;
+// The server gave no answer.
+inline bool IsSilent(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
 }
 
-// An outage, or a store without room: it may have some later.
+// The address, the login or the request is wrong, and asking again does not help.
+inline bool IsMisconfigured(const Error& error) {
+  return error.code == Code::kInvalid || error.code == Code::kRefused;
+}
+
+// The server did not answer, or did not let us in.
+inline bool IsOutage(const Error& error) {
+  return IsSilent(error) || error.code == Code::kRefused;
+}
+
+// An outage, or contention. It says nothing about the request, and asking again may help.
+inline bool IsTransient(const Error& error) {
+  return IsOutage(error) || error.code == Code::kBusy;
+}
+
+// Transient, or a store without room. It may have some later.
 inline bool MayPass(const Error& error) {
-  return IsOutage(error) || error.code == Code::kFull;
+  return IsTransient(error) || error.code == Code::kFull;
 }
 
 }  // namespace oncemq

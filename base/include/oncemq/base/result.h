@@ -6,11 +6,11 @@
 // reply" an error. Every error says whether the failed call may have taken effect; a caller that
 // may not repeat blindly asks that.
 //
-//   Result<Lease> lease = locks.TryAcquire("account/17");
+//   Result<EtcdLease> lease = client.Grant(seconds(30));
 //   if (!lease) {
 //     return lease.error();
 //   }
-//   lease->Renew();
+//   Use(lease->id);
 //
 // Access to the half that is not there ends the process and prints the error, in every build.
 #pragma once
@@ -32,6 +32,7 @@ enum class Code : unsigned char {
   kUnavailable,  // the other side is not there now; repeat later
   kRefused,      // the server does not let us in; repeat seldom, or it may lock the account
   kTimeout,      // no reply in time
+  kBusy,         // too many ask at once, and the same call may succeed when repeated
   kFenced,       // somebody with a newer right has taken over
   kFull,         // a stated limit is reached
   kCorrupt,      // bytes that should be ours cannot be read

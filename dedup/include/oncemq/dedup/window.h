@@ -59,9 +59,6 @@ inline constexpr milliseconds kForEver = milliseconds::max();
 // not for ever.
 inline constexpr milliseconds kLongestClaim = std::chrono::hours(24 * 365);
 inline constexpr milliseconds kLongestKeep = 100 * kLongestClaim;
-// The words of a kUnavailable from a store that does answer: the ids of the call are contended.
-inline constexpr std::string_view kChangedEachTime =
-    "other processes changed these ids each time; ask again";
 
 enum class MarkerState : uint8_t { kNone, kOpen, kDone, kParked, kHanded };
 std::string_view ToString(MarkerState state);

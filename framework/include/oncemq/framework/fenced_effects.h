@@ -3,7 +3,7 @@
 // lock. Writes of an earlier holder of the name count for nothing.
 //
 //   const auto lease = context.Lock("account/42");
-//   if (!lease || *lease == nullptr) return Retry{};      // the store did not answer; not granted
+//   if (!lease || !*lease) return Retry{};                // the store did not answer; not granted
 //   auto rows = FencedEffects::Begin(*context.effects(), **lease);
 //   if (!rows) return Retry{};                            // the store did not answer
 //   if (!*rows) return Retry{};                           // a later holder was here

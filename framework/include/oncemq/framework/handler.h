@@ -102,7 +102,7 @@ class Context {
   SqlEffects* sql() const { return effects_ != nullptr ? effects_->sql() : nullptr; }
 
   // Waits for the name and holds it until the handler has returned; at the level atomic until its
-  // effects are written. nullptr: not granted, because stop() was requested or as `how` says. A
+  // effects are written. Not granted: stop() was requested, or as `how` says. A
   // name that this call holds already is the same lease. Effects that must not come from an earlier
   // holder carry the lease's fence (docs/locks.md).
   // A lease that is lost before the handler returns: whatever it answers, the message is not
@@ -110,12 +110,12 @@ class Context {
   // is lost by then either; what a pause between that look and the write lets through is refused to
   // FencedEffects only. Failures: kInvalid (no locks in RuntimeOptions), kUnavailable (the runtime
   // has ended without this call, and the locks with it), else LockDomain's.
-  Result<const Lease*> Lock(std::string_view name, AcquireOptions how = {});
-  // All of them or, if one is not granted, none: an empty list. Handlers that take several names
+  Result<Granted<const Lease&>> Lock(std::string_view name, AcquireOptions how = {});
+  // All of them or, if one is not granted, none. Handlers that take several names
   // one by one may wait for each other for ever; this takes them in one order for all. kInvalid if
   // this call holds any lease already.
-  Result<std::vector<const Lease*>> LockAll(std::span<const std::string> names,
-                                            AcquireOptions how = {});
+  Result<Granted<std::vector<const Lease*>>> LockAll(std::span<const std::string> names,
+                                                     AcquireOptions how = {});
 
  private:
   std::string_view id_;

@@ -77,7 +77,7 @@ struct GateOptions {
     kReturnError,
     // The operation runs without protection, and is counted. Its Final() writes it down if the
     // window answers by then; otherwise a later copy runs too (rule 34). Neither this nor the next
-    // where the window answers and is only too busy, or has answered a call that waits: that is an
+    // where the window is only too busy (kBusy), or has answered a call that waits: that is an
     // error.
     kPermitUnprotected,
     // `next` decides. Neither window knows the finished operations of the other one: a copy

@@ -18,6 +18,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
+#include "oncemq/locks/granted.h"
 #include "oncemq/locks/lease.h"
 #include "oncemq/locks/lock_engine.h"
 
@@ -112,18 +113,18 @@ class LockDomain {
   LockDomain(const LockDomain&) = delete;
   LockDomain& operator=(const LockDomain&) = delete;
 
-  // No lease: not granted by `until` or `ends`, or `stop` was requested.
-  Result<std::optional<Lease>> Acquire(std::string_view name, const AcquireOptions& how = {});
+  // Not granted: not by `until` or `ends`, or `stop` was requested.
+  Result<Granted<Lease>> Acquire(std::string_view name, const AcquireOptions& how = {});
   // One try.
-  Result<std::optional<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
+  Result<Granted<Lease>> TryAcquire(std::string_view name, AcquireOptions how = {});
   // All of them or none, taken in the order of their bytes, so two callers never wait for each
   // other. A name that is given twice is taken once. In the order of `names`' bytes, too.
   // What is lost while others are waited for is taken again, with all of them. `spin` is for all of
   // them together: with kSpin the rest is tried once each behind it. What is given up is given back
   // together: over a store that hangs that is one call more, for any number of names.
   // Failure: kTimeout, if names are lost again and again: max_hold, say, is too short for so many.
-  Result<std::optional<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
-                                                       const AcquireOptions& how = {});
+  Result<Granted<std::vector<Lease>>> AcquireAll(std::span<const std::string> names,
+                                                 const AcquireOptions& how = {});
 
   LockEngine& engine() const;
   const Clock& clock() const;
@@ -133,10 +134,10 @@ class LockDomain {
   explicit LockDomain(std::unique_ptr<Parts> parts);
 
   // Whoever spins has done so since `began`.
-  Result<std::optional<Lease>> AcquireOne(std::string_view name, const AcquireOptions& how,
-                                          BootTime began);
-  Result<std::optional<std::vector<Lease>>> TakeInTurn(const std::vector<std::string>& names,
-                                                       const AcquireOptions& how, BootTime began);
+  Result<Granted<Lease>> AcquireOne(std::string_view name, const AcquireOptions& how,
+                                    BootTime began);
+  Result<Granted<std::vector<Lease>>> TakeInTurn(const std::vector<std::string>& names,
+                                                 const AcquireOptions& how, BootTime began);
 
   std::unique_ptr<Parts> parts_;
 };

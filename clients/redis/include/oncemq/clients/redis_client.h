@@ -120,6 +120,8 @@ Status RedisTlsIsBuilt();
 
 // What an answer of kind kError is as an Error.
 Error RedisError(std::string_view text);
+// The server has forgotten a script, and wants its source.
+bool RedisLacksScript(const RedisReply& reply);
 
 // The value of a line "name:value" of the server's INFO.
 std::string_view RedisInfo(std::string_view info, std::string_view name);
