@@ -12,7 +12,8 @@ namespace oncemq::sim {
 bool SimProcess::Prepare(int32_t partition, Assignment& assignment) {
   assignment.cluster = "c";
   const AssignFacts before = assignment.facts;
-  const Status ready = stores_->Prepare(CoreId(partition), {"t", partition}, assignment);
+  const Status ready =
+      *stores_->Prepare(CoreId(partition), {"t", partition}, assignment, clock_.Boot());
   if (ready) {
     NoteFit(before, assignment);
     return true;

@@ -75,7 +75,7 @@ void PollLoop::Answer(WindowDesk::RaiseOwn& job) {
 }
 
 void PollLoop::Answer(WindowDesk::Open& job) {
-  opened_[job.partition] = {std::move(job.known), now_};
+  stores_->Opened(job, now_);
   source_->AskAgain();
 }
 
@@ -444,35 +444,12 @@ void PollLoop::Incident(const PartitionName& partition, int64_t offset, const st
   NoteStop(partition, offset, why);
 }
 
-// Nothing: it is with the desk. An answer that nobody fetched in time is of an assignment that did
-// not begin.
-std::optional<Status> PollLoop::PrepareByDesk(PartitionId partition, const PartitionName& name,
-                                              Assignment& assignment) {
-  constexpr milliseconds kGoodFor{2'000};
-  const auto found = opened_.find(partition);
-  if (found != opened_.end() && !found->second.known) {
-    return std::nullopt;
-  }
-  if (found != opened_.end() && now_ < found->second.at + kGoodFor) {
-    const Result<Known> known = *std::move(found->second.known);
-    opened_.erase(found);
-    return stores_->Fit(partition, name, known, assignment);
-  }
-  opened_[partition] = {};
-  desk_->Add(WindowDesk::Open{.partition = partition,
-                              .name = name,
-                              .source = assignment.facts.source,
-                              .owner = stores_->OwnerText(assignment)});
-  return std::nullopt;
-}
-
 std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionName& name,
                                         Assignment& assignment) {
   if (stores_) {
     Owned& owned = At(partition);
     assignment.store_regressed = owned.regressed;
-    const auto ready = by_desk_ ? PrepareByDesk(partition, name, assignment)
-                                : stores_->Prepare(partition, name, assignment);
+    const auto ready = stores_->Prepare(partition, name, assignment, now_);
     owned.regressed = assignment.store_regressed;  // the store says so once
     if (ready && *ready) {
       BeginUnprotected(partition, name, assignment);

@@ -87,9 +87,7 @@ bool PollLoop::Unsend(PartitionId partition) {
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
   if (stores_ && reply == CommitReply::kAcknowledged) {
     const auto progress = stores_->Acknowledged(partition, number, core_.Status(partition).own);
-    if (progress && by_desk_) {
-      desk_->Add(WindowDesk::Committed{*progress});
-    } else if (progress) {
+    if (progress) {
       stores_->Tell(*progress);
     }
   }

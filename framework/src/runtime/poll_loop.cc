@@ -56,7 +56,8 @@ void PollLoop::Connect(const Parts& parts) {
                            .catch_up = options_.catch_up,
                            .run_incomplete = options_.incomplete == IncompletePolicy::kRun,
                            .keeps_claims = can.keeps_claims};
-    stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_);
+    stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_,
+                    by_desk_ ? &*desk_ : nullptr);
   }
 }
 

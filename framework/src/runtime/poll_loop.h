@@ -102,8 +102,6 @@ class PollLoop final : private SourceEvents {
   void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
   std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
                                 Assignment& assignment) override;
-  std::optional<Status> PrepareByDesk(PartitionId partition, const PartitionName& name,
-                                      Assignment& assignment);
   bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
   bool Finished(PartitionId partition) const override;
   void Failed(const std::string& why) override;
@@ -184,12 +182,6 @@ class PollLoop final : private SourceEvents {
   bool by_desk_ = false;                // all calls of this thread: a server is far away
   std::optional<CatchUp> catch_up_;     // where the window may forget
   std::optional<WindowStores> stores_;  // where it keeps the history of commits
-  // With the desk; those that are answered wait for Prepare().
-  struct Opened {
-    std::optional<Result<Known>> known;
-    BootTime at{};
-  };
-  std::map<PartitionId, Opened> opened_;
   Holdups holdups_;
   std::vector<PartitionId> told_;  // those of the last report, in its order
   size_t held_ = 0;                // partitions that the core has

@@ -9,16 +9,30 @@
 
 namespace oncemq {
 
-Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
-                             Assignment& assignment) {
+// Nothing: it is with the desk. An answer that nobody fetched in time is of an assignment that did
+// not begin.
+std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
+                                            Assignment& assignment, BootTime now) {
+  constexpr milliseconds kGoodFor{2'000};
   const AssignFacts& facts = assignment.facts;
-  const std::string owner = OwnerText(assignment);
-  return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
-             assignment);
-}
-
-std::string WindowStores::OwnerText(const Assignment& assignment) const {
-  return "cluster " + assignment.cluster + ", " + options_.owner;
+  const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
+  if (desk_ == nullptr) {
+    return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
+               assignment);
+  }
+  const auto found = opened_.find(partition);
+  if (found != opened_.end() && !found->second.known) {
+    return std::nullopt;
+  }
+  if (found != opened_.end() && now < found->second.at + kGoodFor) {
+    const Result<Known> known = *std::move(found->second.known);
+    opened_.erase(found);
+    return Fit(partition, name, known, assignment);
+  }
+  opened_[partition] = {};
+  desk_->Add(WindowDesk::Open{
+      .partition = partition, .name = name, .source = facts.source, .owner = owner});
+  return std::nullopt;
 }
 
 Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
@@ -86,8 +100,10 @@ std::optional<Progress> WindowStores::Acknowledged(PartitionId partition, uint64
   return progress;
 }
 
-// Only the space depends on it: a later commit forgets the rest.
 void WindowStores::Tell(const Progress& progress) {
+  if (desk_ != nullptr) {
+    return desk_->Add(WindowDesk::Committed{progress});
+  }
   Change change;
   static_cast<void>(
       errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));

@@ -18,6 +18,7 @@
 #include "oncemq/framework/store_fit.h"
 #include "source.h"
 #include "store_errors.h"
+#include "window_desk.h"
 
 namespace oncemq {
 
@@ -27,18 +28,20 @@ class WindowStores {
     std::string owner;  // group, scope and recipe, as text
     StoreRules rules;
   };
-  WindowStores(Window* window, Options options, StoreErrors& errors)
-      : window_(window), options_(std::move(options)), errors_(errors) {}
+  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
+  WindowStores(Window* window, Options options, StoreErrors& errors, WindowDesk* desk = nullptr)
+      : window_(window), options_(std::move(options)), errors_(errors), desk_(desk) {}
 
-  // Tells it now.
+  // Only the space depends on it: a later commit forgets the rest.
   void Tell(const Progress& progress);
 
-  // See SourceEvents::Prepare(). The calls of the window are made here and now.
-  Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
-  // The same in two steps, with Window::Open() between them.
-  std::string OwnerText(const Assignment& assignment) const;
-  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
-             Assignment& assignment);
+  // See SourceEvents::Prepare().
+  std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
+                                Assignment& assignment, BootTime now);
+  // An answer of the desk.
+  void Opened(WindowDesk::Open& job, BootTime now) {
+    opened_[job.partition] = {std::move(job.known), now};
+  }
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
   void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
   void Assigned(PartitionId partition) { unbegun_.erase(partition); }
@@ -60,6 +63,10 @@ class WindowStores {
   void CloseAll();
 
  private:
+  struct OpenedStore {
+    std::optional<Result<Known>> known;
+    BootTime at{};
+  };
   struct Store {
     uint32_t source = 0;
     int32_t partition = 0;
@@ -68,10 +75,14 @@ class WindowStores {
     uint64_t number = 0;  // of the commit that was announced last
     Progress progress;    // that it makes
   };
+  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
+             Assignment& assignment);
 
   Window* const window_;
   const Options options_;
   StoreErrors& errors_;
+  WindowDesk* const desk_;
+  std::map<PartitionId, OpenedStore> opened_;  // with the desk; the answered wait for Prepare()
   std::map<PartitionId, Store> stores_;
   std::map<PartitionId, BootTime> closing_;
   std::map<PartitionId, BootTime> unbegun_;
