@@ -9,26 +9,27 @@ namespace oncemq {
 
 void PollLoop::Do(CommitAction& action) {
   // An assignment that was lost after the core asked must not be committed any more.
-  if (Owns(action.partition) && core_.Status(action.partition).epoch == action.epoch) {
+  if (partitions_.Owns(action.partition) &&
+      poll_.core.Status(action.partition).epoch == action.epoch) {
     commits_.push_back(std::move(action));
   }
 }
 
 void PollLoop::SendCommits() {
-  if (stores_) {
+  if (poll_.stores) {
     std::vector<CommitAction> unannounced;
     for (CommitAction& commit : commits_) {
       const int64_t known_to =
-          catch_up_ ? catch_up_->KnownTo(commit.partition, commit.offset) : commit.offset;
-      auto announcement = stores_->Plan(commit, known_to);
+          poll_.catch_up ? poll_.catch_up->KnownTo(commit.partition, commit.offset) : commit.offset;
+      auto announcement = poll_.stores->Plan(commit, known_to);
       if (announcement) {
-        announcement->own = core_.Status(commit.partition).own;
-        const std::optional<Lack>& lack = owned_[commit.partition].lack;
+        announcement->own = poll_.core.Status(commit.partition).own;
+        const std::optional<WindowLack>& lack = partitions_[commit.partition].lack;
         announcement->whole = !lack || lack->until;
-        owned_[commit.partition].waits_for_disk = true;
-        owned_[commit.partition].disk_since = now_;
-        owned_[commit.partition].announcing++;
-        desk_->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
+        partitions_[commit.partition].waits_for_disk = true;
+        partitions_[commit.partition].disk_since = poll_.now;
+        partitions_[commit.partition].announcing++;
+        poll_.desk->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
       } else {
         unannounced.push_back(std::move(commit));
       }
@@ -36,13 +37,13 @@ void PollLoop::SendCommits() {
     commits_.swap(unannounced);
   }
   if (!commits_.empty()) {
-    source_->Commit(commits_);
+    poll_.source->Commit(commits_);
   }
 }
 
 bool PollLoop::TakeAnswers() {
   answers_.clear();
-  if (!desk_ || !desk_->Take(answers_)) {
+  if (!poll_.desk || !poll_.desk->Take(answers_)) {
     return false;
   }
   commits_.clear();
@@ -50,7 +51,7 @@ bool PollLoop::TakeAnswers() {
     std::visit([this](auto& one) { Answer(one); }, job);
   }
   if (!commits_.empty()) {
-    source_->Commit(commits_);
+    poll_.source->Commit(commits_);
   }
   return true;
 }
@@ -59,20 +60,21 @@ bool PollLoop::TakeAnswers() {
 // under a new ownership.
 void PollLoop::Answer(WindowDesk::Announce& job) {
   const CommitAction& commit = job.commit;
-  owned_[commit.partition].announcing--;
+  partitions_[commit.partition].announcing--;
   // Announced or not, it must not be sent for an assignment that has ended meanwhile.
-  if (!Owns(commit.partition) || core_.Status(commit.partition).epoch != commit.epoch) {
+  if (!partitions_.Owns(commit.partition) ||
+      poll_.core.Status(commit.partition).epoch != commit.epoch) {
     return;
   }
-  owned_[commit.partition].waits_for_disk = false;
+  partitions_[commit.partition].waits_for_disk = false;
   if (job.made) {
-    Answered(commit.partition, std::nullopt);
+    partitions_.Answered(commit.partition, std::nullopt);
     commits_.push_back(std::move(job.commit));
   } else {
-    Answered(commit.partition, job.made.error());
+    partitions_.Answered(commit.partition, job.made.error());
     const bool fenced = job.made.error().code == Code::kFenced;
-    core_.CommitAnswered(commit.partition, commit.number,
-                         fenced ? CommitReply::kFenced : CommitReply::kNotSent, now_);
+    poll_.core.CommitAnswered(commit.partition, commit.number,
+                              fenced ? CommitReply::kFenced : CommitReply::kNotSent, poll_.now);
   }
 }
 
@@ -85,16 +87,17 @@ bool PollLoop::Unsend(PartitionId partition) {
 }
 
 void PollLoop::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
-  if (stores_ && reply == CommitReply::kAcknowledged) {
-    const auto progress = stores_->Acknowledged(partition, number, core_.Status(partition).own);
+  if (poll_.stores && reply == CommitReply::kAcknowledged) {
+    const auto progress =
+        poll_.stores->Acknowledged(partition, number, poll_.core.Status(partition).own);
     if (progress) {
-      stores_->Tell(*progress);
+      poll_.stores->Tell(*progress);
     }
   }
-  if (Owns(partition)) {
-    owned_[partition].unknown = reply == CommitReply::kUnknown;
+  if (partitions_.Owns(partition)) {
+    partitions_[partition].unknown = reply == CommitReply::kUnknown;
   }
-  core_.CommitAnswered(partition, number, reply, now_);
+  poll_.core.CommitAnswered(partition, number, reply, poll_.now);
 }
 
 }  // namespace oncemq

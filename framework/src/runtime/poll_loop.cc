@@ -28,13 +28,10 @@ uint32_t UsefulCredit(const CoreOptions& core) {
 }  // namespace
 
 PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source)
-    : options_(options),
-      source_(std::move(source)),
-      core_(options.core),
-      useful_credit_(UsefulCredit(options.core)) {}
+    : poll_{options, std::move(source)}, useful_credit_(UsefulCredit(options.core)) {}
 
-void PollLoop::Connect(const Parts& parts) {
-  parts_ = parts;
+void PollLoop::Connect(const PollParts& parts) {
+  poll_.parts = parts;
   {
     MutexLock lock(mutex_);
     report_clock_ = parts.clock;
@@ -44,20 +41,20 @@ void PollLoop::Connect(const Parts& parts) {
     return;
   }
   const WindowCapabilities& can = parts.window->capabilities();
-  by_desk_ = can.remote;
+  poll_.remote = can.remote;
   if (can.keeps_history || can.remote) {
-    desk_.emplace(parts.window, errors_, *parts.wake);
+    poll_.desk.emplace(parts.window, poll_.errors, *parts.wake);
   }
-  if (options_.catch_up > 0) {
-    catch_up_.emplace(parts.window, errors_, by_desk_ ? &*desk_ : nullptr);
+  if (poll_.options.catch_up > 0) {
+    poll_.catch_up.emplace(parts.window, poll_.errors, poll_.remote ? &*poll_.desk : nullptr);
   }
   if (can.keeps_history) {
     const StoreRules rules{.level = can.level,
-                           .catch_up = options_.catch_up,
-                           .run_incomplete = options_.incomplete == IncompletePolicy::kRun,
+                           .catch_up = poll_.options.catch_up,
+                           .run_incomplete = poll_.options.incomplete == IncompletePolicy::kRun,
                            .keeps_claims = can.keeps_claims};
-    stores_.emplace(parts.window, WindowStores::Options{parts.owner, rules}, errors_,
-                    by_desk_ ? &*desk_ : nullptr);
+    poll_.stores.emplace(parts.window, WindowStores::Options{parts.owner, rules}, poll_.errors,
+                         poll_.remote ? &*poll_.desk : nullptr);
   }
 }
 
@@ -65,8 +62,9 @@ void PollLoop::Poll() {
   if (here_ != nullptr) {
     TakeOver();
   }
-  if (!std::exchange(begun_, true) && (options_.workers > 0 || by_desk_)) {
-    Employ(options_.workers > 0 ? options_.workers : std::max(1u, options_.workers_when_blocking));
+  if (!std::exchange(begun_, true) && (poll_.options.workers > 0 || poll_.remote)) {
+    Employ(poll_.options.workers > 0 ? poll_.options.workers
+                                     : std::max(1u, poll_.options.workers_when_blocking));
   }
   do {
     if (!Round()) {
@@ -80,7 +78,7 @@ void PollLoop::Poll() {
 
 // Without any thread for them, handlers stay where they are: on the poll thread.
 void PollLoop::Employ(uint32_t workers) {
-  workers_ = parts_.crew->StartWorkers(workers);
+  workers_ = poll_.parts.crew->StartWorkers(workers);
   if (workers_ < workers) {
     Log(LogLevel::kError, "runtime", "there are fewer workers than were asked for",
         {{"workers", workers_}, {"asked", workers}});
@@ -93,27 +91,28 @@ void PollLoop::TakeOver() {
   out_.push_back(std::move(here_));
   here_ = nullptr;
   const BootTime before = demoted_at_.value_or(BootTime::min());
-  demoted_at_ = Now();
+  demoted_at_ = poll_.Now();
   // Each hang costs the thread that polled: not one thread more for each of them.
   const bool again =
-      another_hangs || (before != BootTime::min() && now_ < before + kDemotionMemory);
+      another_hangs || (before != BootTime::min() && poll_.now < before + kDemotionMemory);
   if (again) {
-    Employ(std::max(1u, options_.workers_when_blocking));
+    Employ(std::max(1u, poll_.options.workers_when_blocking));
   }
   Log(LogLevel::kWarn, "runtime",
       again ? "handlers block: from now on they run on workers"
             : "handlers kept the poll thread beyond its budget; another thread polls",
-      {{"budget_ms", options_.poll_budget.count()}, {"workers", workers_}});
+      {{"budget_ms", poll_.options.poll_budget.count()}, {"workers", workers_}});
 }
 
 // False: another thread polls now, and nothing of this object may be touched.
 bool PollLoop::Round() {
-  Now();
-  if (stop_asked_.load(std::memory_order_relaxed) && !stopping_) {
+  poll_.Now();
+  if (poll_.stop_asked.load(std::memory_order_relaxed) && !stopping_) {
     BeginStop();
   }
-  source_->Serve(*this);
-  round_began_ = Now();  // the budget is the handlers', and asking a silent broker takes longer
+  poll_.source->Serve(*this);
+  round_began_ =
+      poll_.Now();  // the budget is the handlers', and asking a silent broker takes longer
   bool busy = SettleReturned();
   busy |= TakeAnswers();
   Act();
@@ -123,21 +122,21 @@ bool PollLoop::Round() {
       return false;
     }
   } else {
-    for (const PartitionId partition : source_->readable()) {
+    for (const PartitionId partition : poll_.source->readable()) {
       busy |= ReadFrom(partition);
     }
     busy |= HandOverRuns();
   }
-  core_.Tick(Now());
+  poll_.core.Tick(poll_.Now());
   Act();
   ReleaseMessages();
-  if (now_ >= slow_runs_at_) {
+  if (poll_.now >= slow_runs_at_) {
     LookAfterSlowRuns();
-    EndUnprotected();
+    partitions_.EndUnprotected();
     RenewOwedClaims();
-    slow_runs_at_ = now_ + kSlowRunsEvery;
+    slow_runs_at_ = poll_.now + kSlowRunsEvery;
   }
-  if (!busy || now_ >= published_at_ + kPublishEvery) {
+  if (!busy || poll_.now >= published_at_ + kPublishEvery) {
     Publish();
   }
   if (!busy) {
@@ -156,7 +155,7 @@ bool PollLoop::HandleHere(bool& busy) {
         return ran != Ran::kDemoted;
       }
       busy = true;
-      if (now_ >= round_began_ + options_.poll_budget / 2) {
+      if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
         return true;  // the group wants to be served too
       }
     }
@@ -164,10 +163,10 @@ bool PollLoop::HandleHere(bool& busy) {
   if (!run_all()) {
     return false;
   }
-  const std::span<const PartitionId> readable = source_->readable();
+  const std::span<const PartitionId> readable = poll_.source->readable();
   first_ = readable.empty() ? 0 : (first_ + 1) % readable.size();
   for (size_t i = 0; i < readable.size(); i++) {
-    if (now_ >= round_began_ + options_.poll_budget / 2) {
+    if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
       break;
     }
     if (ReadFrom(readable[(first_ + i) % readable.size()])) {
@@ -181,79 +180,81 @@ bool PollLoop::HandleHere(bool& busy) {
 }
 
 bool PollLoop::ReadFrom(PartitionId partition) {
-  const uint32_t credit = core_.Credit(partition);
+  const uint32_t credit = poll_.core.Credit(partition);
   // Where large messages fill the bytes, few of them are worth a read.
-  const uint64_t useful = std::clamp<uint64_t>(core_.MessagesThatFit() / 8, 1, useful_credit_);
+  const uint64_t useful = std::clamp<uint64_t>(poll_.core.MessagesThatFit() / 8, 1, useful_credit_);
   if (credit < useful) {
     return false;  // an unread queue costs nothing
   }
-  const bool behind = catch_up_ && catch_up_->Busy(partition);
-  if (behind && catch_up_->Waits(partition, core_.Status(partition).own, now_, released_)) {
-    Answered(partition, catch_up_->FailureOf(partition));
+  const bool behind = poll_.catch_up && poll_.catch_up->Busy(partition);
+  if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).own, poll_.now,
+                                      poll_.released)) {
+    partitions_.Answered(partition, poll_.catch_up->FailureOf(partition));
     return false;
   }
-  if (behind && catch_up_->Overdue(partition, now_, options_.catch_up_time)) {
+  if (behind && poll_.catch_up->Overdue(partition, poll_.now, poll_.options.catch_up_time)) {
     CatchUpOverdue(partition);
     return false;
   }
   arrivals_.clear();
   const uint32_t most = std::min(credit, kReadAtOnce);
   if (behind) {
-    catch_up_->GiveBehind(partition, most, arrivals_);
+    poll_.catch_up->GiveBehind(partition, most, arrivals_);
   }
-  if (arrivals_.empty() && source_->Read(partition, most, arrivals_, *this) == 0) {
-    const int64_t end = source_->ReadTo(partition);
+  if (arrivals_.empty() && poll_.source->Read(partition, most, arrivals_, *this) == 0) {
+    const int64_t end = poll_.source->ReadTo(partition);
     if (behind) {
-      catch_up_->ReadTo(partition, end, now_);
+      poll_.catch_up->ReadTo(partition, end, poll_.now);
     }
-    core_.ReadTo(partition, end);
+    poll_.core.ReadTo(partition, end);
     return false;
   }
   if (behind) {
-    catch_up_->Take(partition, core_.Status(partition).own, arrivals_, now_, released_);
+    poll_.catch_up->Take(partition, poll_.core.Status(partition).own, arrivals_, poll_.now,
+                         poll_.released);
   }
-  core_.Admit(partition, arrivals_);
+  poll_.core.Admit(partition, arrivals_);
   CopyLeftBehind();
   return true;
 }
 
 void PollLoop::CopyLeftBehind() {
   left_behind_.clear();
-  core_.TakeLeftBehind(left_behind_);
+  poll_.core.TakeLeftBehind(left_behind_);
   if (!left_behind_.empty()) {
-    source_->Detach(left_behind_);
-    core_.Replace(left_behind_);
+    poll_.source->Detach(left_behind_);
+    poll_.core.Replace(left_behind_);
   }
 }
 
 void PollLoop::CatchUpOverdue(PartitionId partition) {
-  const PartitionName name = source_->Name(partition);
+  const PartitionName name = poll_.source->Name(partition);
   const std::string why = "completing the window from the log takes longer than catch_up_time";
-  if (options_.incomplete != IncompletePolicy::kRun) {
-    catch_up_->Halt(partition);
+  if (poll_.options.incomplete != IncompletePolicy::kRun) {
+    poll_.catch_up->Halt(partition);
     NoteStop(name, -1, why + " (incomplete: run goes on without)");
     return;
   }
-  const auto [from, to] = catch_up_->PassOver(partition);
+  const auto [from, to] = poll_.catch_up->PassOver(partition);
   Log(LogLevel::kWarn, "runtime", why + ": copies of what is passed over will run again",
       {{"topic", name.topic}, {"partition", name.partition}, {"from", from}, {"to", to}});
-  NoteGap(partition, from, to);
+  partitions_.NoteGap(partition, from, to);
 }
 
 PollLoop::Ran PollLoop::RunOnce() {
   JobPtr job = TakeJob();
-  if (!core_.TakeRun(job->run, Now(), kRunHere)) {
+  if (!poll_.core.TakeRun(job->run, poll_.Now(), kRunHere)) {
     idle_jobs_.push_back(std::move(job));
     return Ran::kNothing;
   }
   job->partition = job->run.items.front().partition;
-  job->assignment = owned_[job->partition].assignments;
+  job->assignment = partitions_[job->partition].assignments;
   job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
   job->drain_by = BootTime::max();
   job->on_worker = false;
-  parts_.keeper->Nudge();
+  poll_.parts.keeper->Nudge();
   here_ = job;
-  Crew& crew = *parts_.crew;
+  Crew& crew = *poll_.parts.crew;
   if (crew.Drive(*job) == Driven::kAbandoned) {
     return Ran::kDemoted;
   }
@@ -271,20 +272,20 @@ bool PollLoop::HandOverRuns() {
   bool any = false;
   while (with_workers_ < uint64_t{workers_} * kRunsPerWorker) {
     JobPtr job = TakeJob();
-    if (!core_.TakeRun(job->run, Now(), FittingRun())) {
+    if (!poll_.core.TakeRun(job->run, poll_.Now(), FittingRun())) {
       idle_jobs_.push_back(std::move(job));
       break;
     }
     job->size = static_cast<uint32_t>(job->run.items.size());
     job->partition = job->run.items.front().partition;
-    job->assignment = owned_[job->partition].assignments;
+    job->assignment = partitions_[job->partition].assignments;
     job->watch.Reset(/*on_poll_thread=*/false, job->run.safe_until);
     job->drain_by = BootTime::max();
     job->on_worker = true;
     with_workers_++;
     out_.push_back(job);
-    parts_.keeper->Nudge();
-    parts_.crew->HandOver(std::move(job));
+    poll_.parts.keeper->Nudge();
+    poll_.parts.crew->HandOver(std::move(job));
     any = true;
   }
   return any;
@@ -295,7 +296,7 @@ bool PollLoop::HandOverRuns() {
 uint32_t PollLoop::FittingRun() const {
   const double cost = std::max(cost_, 0.01);
   const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
-  const double ready = core_.unfinished() - core_.running();
+  const double ready = poll_.core.unfinished() - poll_.core.running();
   const double share = std::ceil(ready / static_cast<double>(idle));
   return static_cast<uint32_t>(
       std::clamp(share, std::max(1.0, kLeastRunMicros / cost), std::max(1.0, kRunMicros / cost)));
@@ -303,7 +304,7 @@ uint32_t PollLoop::FittingRun() const {
 
 bool PollLoop::SettleReturned() {
   returned_.clear();
-  if (!parts_.crew->TakeBack(returned_)) {
+  if (!poll_.parts.crew->TakeBack(returned_)) {
     return false;
   }
   for (JobPtr& job : returned_) {
@@ -325,8 +326,8 @@ bool PollLoop::SettleReturned() {
 // asked for in vain. Whether their effects count is then for the next owner to find out.
 void PollLoop::GiveUpLostMarkers(Job& job) const {
   const bool lost = job.failed && job.failed->code == Code::kRegressed;
-  const bool open =
-      Owns(job.partition) || (stores_ && stores_->IsOpen(job.partition) && !stopping_);
+  const bool open = partitions_.Owns(job.partition) ||
+                    (poll_.stores && poll_.stores->IsOpen(job.partition) && !stopping_);
   if (!lost || open) {
     return;
   }
@@ -341,12 +342,12 @@ void PollLoop::GiveUpLostMarkers(Job& job) const {
 
 void PollLoop::EndRun(JobPtr job) {
   GiveUpLostMarkers(*job);
-  core_.Settle(job->machine.settlements(), Now());
+  poll_.core.Settle(job->machine.settlements(), poll_.Now());
   // The present assignment was opened after the loss that a late run of an earlier one has met.
   const bool late = job->failed && job->failed->code == Code::kRegressed &&
-                    job->assignment != owned_[job->partition].assignments;
+                    job->assignment != partitions_[job->partition].assignments;
   if (!late) {
-    Answered(job->partition, job->failed);
+    partitions_.Answered(job->partition, job->failed);
   }
   idle_jobs_.push_back(std::move(job));
 }
@@ -355,10 +356,10 @@ JobPtr PollLoop::TakeJob() {
   if (idle_jobs_.empty()) {
     // Machines share the process half of their tokens; the attempts are told apart by the job's
     // number.
-    const TokenSource tokens(parts_.process, (uint64_t{all_jobs_.size()} << 40) + 1);
-    auto job = std::make_shared<Job>(options_.policy, tokens, source_->NewView());
+    const TokenSource tokens(poll_.parts.process, (uint64_t{all_jobs_.size()} << 40) + 1);
+    auto job = std::make_shared<Job>(poll_.options.policy, tokens, poll_.source->NewView());
     all_jobs_.push_back(job);
-    parts_.keeper->Watch(job);
+    poll_.parts.keeper->Watch(job);
     return job;
   }
   JobPtr job = std::move(idle_jobs_.back());
@@ -368,61 +369,61 @@ JobPtr PollLoop::TakeJob() {
 
 // Twice as often as those of a run: part of the lease had passed before they were set aside.
 void PollLoop::RenewOwedClaims() {
-  if (!by_desk_ || now_ < owed_renewed_at_ + options_.renew_every / 2) {
+  if (!poll_.remote || poll_.now < owed_renewed_at_ + poll_.options.renew_every / 2) {
     return;
   }
-  owed_renewed_at_ = now_;
+  owed_renewed_at_ = poll_.now;
   std::vector<HeldClaim> claims;
-  core_.FindOwedClaims(claims);
+  poll_.core.FindOwedClaims(claims);
   for (HeldClaim& claim : claims) {
-    claim.token.process = parts_.process;
+    claim.token.process = poll_.parts.process;
   }
-  parts_.keeper->RenewOwed(std::move(claims));
+  poll_.parts.keeper->RenewOwed(std::move(claims));
 }
 
 void PollLoop::ReleaseMessages() {
-  core_.TakeReleased(released_);
-  if (!released_.empty()) {
-    source_->Release(released_);
-    released_.clear();
+  poll_.core.TakeReleased(poll_.released);
+  if (!poll_.released.empty()) {
+    poll_.source->Release(poll_.released);
+    poll_.released.clear();
   }
 }
 
 void PollLoop::Sleep() {
   milliseconds most = kLongestSleep;
-  if (const auto timer = core_.NextTimer()) {
-    const auto left = std::chrono::ceil<milliseconds>(*timer - now_);
+  if (const auto timer = poll_.core.NextTimer()) {
+    const auto left = std::chrono::ceil<milliseconds>(*timer - poll_.now);
     most = std::clamp(left, milliseconds(1), most);
   }
-  parts_.wake->Wait(most);
+  poll_.parts.wake->Wait(most);
 }
 
 void PollLoop::Publish() {
-  published_at_ = now_;
+  published_at_ = poll_.now;
   RunReport report = MakeReport(&told_);
   NoteHoldups(report);
   MutexLock lock(mutex_);
   report_ = std::move(report);
-  reported_at_ = now_;
+  reported_at_ = poll_.now;
 }
 
 // `told`: the number of each of its partitions.
 RunReport PollLoop::MakeReport(std::vector<PartitionId>* told) const {
   RunReport report;
-  report.counts = core_.Counts();
+  report.counts = poll_.core.Counts();
   std::vector<PartitionId> unused;
   TellPartitions(report, told != nullptr ? *told : unused);
-  report.caught_up = catch_up_ ? catch_up_->restored() : 0;
+  report.caught_up = poll_.catch_up ? poll_.catch_up->restored() : 0;
   report.stood_in = stood_in_;
-  report.window_errors = errors_.window();
-  report.journal_errors = errors_.journal();
+  report.window_errors = poll_.errors.window();
+  report.journal_errors = poll_.errors.journal();
   for (const auto& [partition, stop] : stops_) {
     report.stops.push_back(stop);
   }
   report.error = error_;
-  report.unreached = source_->Unreached();
-  report.unreached_for = source_->UnreachedFor();
-  report.missing = source_->Missing();
+  report.unreached = poll_.source->Unreached();
+  report.unreached_for = poll_.source->UnreachedFor();
+  report.missing = poll_.source->Missing();
   return report;
 }
 
@@ -436,8 +437,8 @@ RunReport PollLoop::Report() const {
 }
 
 void PollLoop::AskToStop() {
-  stop_asked_.store(true);
-  parts_.wake->Notify();
+  poll_.stop_asked.store(true);
+  poll_.parts.wake->Notify();
 }
 
 void PollLoop::WaitUntilEnded() {
@@ -449,17 +450,18 @@ void PollLoop::WaitUntilEnded() {
 
 RunReport PollLoop::Finish(bool handlers_ended) {
   RunReport report = MakeReport();
-  catch_up_.reset();
-  desk_.reset();
-  if (stores_) {
-    stores_->CloseAll();
+  poll_.catch_up.reset();
+  poll_.desk.reset();
+  if (poll_.stores) {
+    poll_.stores->CloseAll();
   }
-  report.clean = handlers_ended && !disorder_ && source_->closed() && core_.unfinished() == 0;
+  report.clean =
+      handlers_ended && !disorder_ && poll_.source->closed() && poll_.core.unfinished() == 0;
   ReleaseMessages();
-  source_.reset();  // now: a thread that hangs may keep this object for long
+  poll_.source.reset();  // now: a thread that hangs may keep this object for long
   MutexLock lock(mutex_);
   report_ = report;
-  reported_at_ = parts_.clock->Boot();
+  reported_at_ = poll_.parts.clock->Boot();
   return report;
 }
 

@@ -16,10 +16,10 @@ constexpr milliseconds kSlowDisk{1'000};
 
 // An incident names the partition as the log does.
 void PollLoop::MarkStopped(const PartitionName& partition, const std::string& why) {
-  for (PartitionId id = 0; id < owned_.size(); id++) {
-    if (owned_[id].held && owned_[id].partition == partition.partition &&
-        source_->Name(id).topic == partition.topic) {
-      owned_[id].stopped = why.substr(0, kLongestReason);
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    if (partitions_[id].held && partitions_[id].partition == partition.partition &&
+        poll_.source->Name(id).topic == partition.topic) {
+      partitions_[id].stopped = why.substr(0, kLongestReason);
     }
   }
 }
@@ -27,7 +27,7 @@ void PollLoop::MarkStopped(const PartitionName& partition, const std::string& wh
 std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
   switch (status.phase) {
     case PartitionPhase::kRaising: {
-      const std::string& why = owned_[partition].unowned;
+      const std::string& why = partitions_[partition].unowned;
       return why.empty() ? "the window has not answered yet" : why.substr(0, kLongestReason);
     }
     case PartitionPhase::kConfirming:
@@ -45,12 +45,12 @@ std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& sta
 
 // A partition that has begun, and would work.
 std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
-  const Owned& owned = owned_[partition];
+  const AssignedPartition& owned = partitions_[partition];
   if (!owned.failed.empty()) {
     return owned.failed.substr(0, kLongestReason);
   }
-  if (owned.waits_for_disk && now_ - owned.disk_since >= kSlowDisk) {
-    return by_desk_ && parts_.window->capabilities().remote
+  if (owned.waits_for_disk && poll_.now - owned.disk_since >= kSlowDisk) {
+    return poll_.remote && poll_.parts.window->capabilities().remote
                ? "its commit waits for the store of the window"
                : "its commit waits for the disk";
   }
@@ -61,7 +61,7 @@ std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& 
     return "its commit has no room for more that is finished above offset " +
            std::to_string(status.frontier) + ", which is not";
   }
-  const auto left = catch_up_ ? catch_up_->LeftOf(partition) : std::nullopt;
+  const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(partition) : std::nullopt;
   return !left
              ? ""
              : "its window is completed from the log: at offset " + std::to_string(left->at) +
@@ -69,24 +69,24 @@ std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& 
 }
 
 void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told) const {
-  const std::map<PartitionId, NotBegun>& not_begun = source_->not_begun();
+  const std::map<PartitionId, NotBegun>& not_begun = poll_.source->not_begun();
   told.clear();
   const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
     (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
     report.partitions.push_back(std::move(one));
   };
-  for (PartitionId id = 0; id < owned_.size(); id++) {
-    const Owned& owned = owned_[id];
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    const AssignedPartition& owned = partitions_[id];
     if (!owned.seen) {
       continue;
     }
     told.push_back(id);
-    PartitionName name = source_->Name(id);
-    PartitionReport one{std::move(name.topic), name.partition, core_.Status(id), owned.source};
+    PartitionName name = poll_.source->Name(id);
+    PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
     if (const auto& lack = owned.lack) {
-      one.unprotected = UnprotectedTime{WallAt(lack->since), std::nullopt};
+      one.unprotected = UnprotectedTime{poll_.WallAt(lack->since), std::nullopt};
       if (lack->until) {
-        one.unprotected->until = WallAt(*lack->until);
+        one.unprotected->until = poll_.WallAt(*lack->until);
       }
     }
     if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
@@ -100,7 +100,7 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
     report.partitions.push_back(std::move(one));
   }
   for (const auto& [id, waits] : not_begun) {
-    if (id >= owned_.size() || !owned_[id].seen) {
+    if (id >= partitions_.size() || !partitions_[id].seen) {
       told.push_back(id);
       PartitionReport one{waits.name.topic, waits.name.partition};
       one.begun = false;
@@ -110,24 +110,25 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
 }
 
 void PollLoop::NoteHoldups(RunReport& report) {
-  const bool logs_due = holdups_.LogsDue(now_);
+  const bool logs_due = holdups_.LogsDue(poll_.now);
   for (size_t i = 0; i < told_.size(); i++) {
     const PartitionId id = told_[i];
     if (logs_due) {
-      holdups_.SeeLog(id, Owns(id) ? source_->LogOf(id) : LogSight{});
+      holdups_.SeeLog(id, partitions_.Owns(id) ? poll_.source->LogOf(id) : LogSight{});
     }
-    const auto left = catch_up_ ? catch_up_->LeftOf(id) : std::nullopt;
-    holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i], now_);
+    const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt;
+    holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
+                  poll_.now);
   }
-  std::vector<OpenMessage> stuck = holdups_.ToLookUp(now_);
+  std::vector<OpenMessage> stuck = holdups_.ToLookUp(poll_.now);
   if (!stuck.empty()) {
-    core_.FindOldest(stuck);
+    poll_.core.FindOldest(stuck);
     holdups_.Keep(std::move(stuck));
   }
   for (size_t i = 0; i < told_.size(); i++) {
-    holdups_.Describe(told_[i], report.partitions[i], now_);
+    holdups_.Describe(told_[i], report.partitions[i], poll_.now);
   }
-  holdups_.Tell(report, now_);
+  holdups_.Tell(report, poll_.now);
 }
 
 }  // namespace oncemq

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// AssignedPartitions: the partitions of this process beside the core: whether they are ours, under
+// which ownership, what their store has answered last, which ids it lacks.
+//
+//   partitions.Begin(id, facts);        // the group has given it
+//   partitions.Answered(id, failure);   // after each call of window or journal
+//   partitions.End(id);                 // the group has it again
+//
+// Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "poll_state.h"
+
+namespace oncemq {
+
+// The window lacks ids of the partition: their copies may run in other ones (rule 31).
+struct WindowLack {
+  BootTime since{};
+  int64_t to = 0;  // it has them all once the frontier is here
+  std::optional<BootTime> until;
+  // All accepted gaps of the catch-up lie in [gap_from, gap_to); equal: there is none.
+  int64_t gap_from = 0;
+  int64_t gap_to = 0;
+};
+
+struct AssignedPartition {
+  bool held = false;
+  bool seen = false;
+  bool in_doubt = false;        // drained, but a commit of it may still be under way
+  bool unknown = false;         // an earlier commit has got no answer, and may still land
+  bool waits_for_disk = false;  // its commit is with the desk, nothing of it has been sent
+  uint32_t announcing = 0;      // commits with the desk, of any assignment
+  bool regressed = false;       // its store has, and it was not assigned since
+  uint32_t raising = 0;         // epoch whose ownership the desk is to raise; 0: of none
+  uint32_t assignments = 0;     // so far
+  uint32_t source = 0;          // coordinates for the window
+  int32_t partition = 0;
+  Own local_own = 0;               // issued here where there is no window
+  BootTime disk_since{};           // since when it waits for the disk
+  std::string unowned;             // why no ownership could be raised
+  std::string failed;              // why window or journal did not do what was asked last
+  std::string stopped;             // why nothing more of it is handled in this assignment
+  std::optional<WindowLack> lack;  // the last one
+};
+
+class AssignedPartitions {
+ public:
+  explicit AssignedPartitions(PollState& poll) : poll_(poll) {}
+
+  PartitionId size() const { return static_cast<PartitionId>(partitions_.size()); }
+  AssignedPartition& operator[](PartitionId id) { return partitions_[id]; }
+  const AssignedPartition& operator[](PartitionId id) const { return partitions_[id]; }
+  AssignedPartition& At(PartitionId id);  // makes it where it is new
+  bool Owns(PartitionId id) const { return id < partitions_.size() && partitions_[id].held; }
+  size_t held() const { return held_; }
+
+  void Begin(PartitionId id, const AssignFacts& facts);
+  void End(PartitionId id);
+
+  void Raise(const RaiseOwnAction& action);
+  // An answer of the desk.
+  void Raised(const WindowDesk::RaiseOwn& job);
+
+  void Answered(PartitionId id, const std::optional<Error>& failure);
+  // Their stores have; told since the last call.
+  std::vector<PartitionId> TakeRegressed() { return std::exchange(regressed_, {}); }
+  void KeepRegressed(PartitionId id) { regressed_.push_back(id); }
+
+  // At the level opaque, where other partitions ask the same store for the same ids.
+  void BeginUnprotected(PartitionId id, const PartitionName& name, const Assignment& assignment);
+  void EndUnprotected();
+  // The catch-up goes on without these offsets.
+  void NoteGap(PartitionId id, int64_t from, int64_t to);
+
+ private:
+  void Raised(const RaiseOwnAction& action, const Result<Own>& own);
+
+  PollState& poll_;
+  std::vector<AssignedPartition> partitions_;
+  size_t held_ = 0;
+  std::vector<PartitionId> regressed_;
+};
+
+}  // namespace oncemq
