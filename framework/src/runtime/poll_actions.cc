@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "longest_reason.h"
 #include "oncemq/base/log.h"
 #include "poll_loop.h"
 
@@ -72,9 +71,9 @@ void PollLoop::Do(GiveBackAction& action) {
   if (!partitions_.Owns(action.partition)) {
     return;
   }
-  const bool runs_on = InUse(action.partition);
+  const bool runs_on = pool_.InUse(action.partition);
   if (runs_on) {
-    StopRunsOf(action.partition, poll_.now);  // another member may own it at once
+    pool_.StopRunsOf(action.partition, poll_.now);  // another member may own it at once
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
@@ -115,17 +114,7 @@ void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
 }
 
 void PollLoop::Do(StopAction& action) {
-  NoteStop(poll_.source->Name(action.partition), action.offset, action.why);
-}
-
-void PollLoop::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
-  Log(LogLevel::kError, "runtime", "the partition is stopped",
-      {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
-  const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
-  const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
-  stops_[{name.topic, name.partition}] =
-      name.topic + where + at + ": " + why.substr(0, kLongestReason);
-  MarkStopped(name, why);
+  reporter_.NoteStop(poll_.source->Name(action.partition), action.offset, action.why);
 }
 
 void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
@@ -172,7 +161,7 @@ void PollLoop::Revoked(PartitionId partition) {
 
 void PollLoop::Drain(PartitionId partition) {
   const BootTime deadline = poll_.now + poll_.options.drain_deadline;
-  StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
+  pool_.StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
   poll_.core.Revoke(partition, deadline, poll_.now);
 }
 
@@ -198,7 +187,7 @@ void PollLoop::Lost(PartitionId partition) {
 // At once and without a commit. Runs that are under way end by their tokens.
 void PollLoop::LetGo(PartitionId partition) {
   partitions_.End(partition);
-  StopRunsOf(partition, poll_.now);
+  pool_.StopRunsOf(partition, poll_.now);
   if (poll_.stores) {
     poll_.stores->CloseLater(partition, HandlersMayActUntil());
   }
@@ -212,68 +201,8 @@ BootTime PollLoop::HandlersMayActUntil() const {
   return poll_.now + std::max(poll_.options.drain_deadline, longer);
 }
 
-// Runs with messages of the partition: no further handler starts; the present one is asked to stop
-// at `stop_at`.
-void PollLoop::StopRunsOf(PartitionId partition, BootTime stop_at) {
-  for (const JobPtr& job : out_) {
-    if (job->partition == partition) {
-      job->drain_by = std::min(job->drain_by, stop_at);
-      job->watch.SetStopAt(job->drain_by);
-      job->watch.StopHandling();
-    }
-  }
-}
-
-// A long handler keeps its right to run for as long as commits keep the partition ours; the other
-// messages of its run do not wait for it.
-void PollLoop::LookAfterSlowRuns() {
-  std::vector<Settlement> settled;
-  for (const JobPtr& job : out_) {
-    if (job->watch.SettleOthers(poll_.now, poll_.options.poll_budget, settled)) {
-      job->size = 1;
-    }
-    StandIn(job);
-    // One that is not confirmed yet runs nothing: what concerns it is of an assignment that has
-    // ended, and drain_by says until when.
-    const BootTime safe = poll_.core.SafeUntil(job->partition);
-    const bool ours = partitions_.Owns(job->partition) && safe != BootTime{};
-    job->watch.SetStopAt(ours ? std::min(job->drain_by, safe) : job->drain_by);
-  }
-  poll_.core.Settle(settled, poll_.now);
-  if (poll_.stores) {
-    // What is open of a lost partition runs, or is finished and owes its marker.
-    poll_.stores->CloseDue(poll_.now, [this](PartitionId partition) {
-      return InUse(partition) || poll_.core.Status(partition).counts.open > 0;
-    });
-  }
-}
-
-// A worker whose handler hangs is no worker any more; the other keys need one.
-void PollLoop::StandIn(const JobPtr& job) {
-  if (!job->on_worker || !job->watch.Hangs(poll_.now, poll_.options.hang_after)) {
-    return;
-  }
-  switch (poll_.parts.crew->StandInFor(job)) {
-    case Crew::Stand::kIn:
-      with_workers_--;
-      stood_in_++;
-      Log(LogLevel::kWarn, "runtime", "a handler hangs; another worker stands in for its thread",
-          {{"hang_after_ms", poll_.options.hang_after.count()}, {"in_total", stood_in_}});
-      break;
-    case Crew::Stand::kNotNeeded:
-      break;
-    case Crew::Stand::kNobodyLeft:
-      if (!std::exchange(job->alone_told, true)) {
-        Log(LogLevel::kError, "runtime", "a handler hangs, and no worker is left to stand in",
-            {{"hang_after_ms", poll_.options.hang_after.count()},
-             {"spare_workers", poll_.options.spare_workers}});
-      }
-      break;
-  }
-}
-
 void PollLoop::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {
-  NoteStop(partition, offset, why);
+  reporter_.NoteStop(partition, offset, why);
 }
 
 std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionName& name,
@@ -304,11 +233,6 @@ std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionNa
                                  poll_.options.incomplete == IncompletePolicy::kStop, assignment);
 }
 
-bool PollLoop::InUse(PartitionId partition) const {
-  return std::any_of(out_.begin(), out_.end(),
-                     [&](const JobPtr& job) { return job->partition == partition; });
-}
-
 bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   if (poll_.catch_up) {
     poll_.catch_up->Gap(partition, from, to, poll_.now);
@@ -333,14 +257,20 @@ bool PollLoop::Finished(PartitionId partition) const {
 }
 
 void PollLoop::Failed(const std::string& why) {
-  if (error_.empty()) {
-    error_ = why;
-    Log(LogLevel::kError, "runtime", "the source has failed", {{"why", why}});
-  }
+  reporter_.NoteFailure(why);
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     Lost(id);
   }
   poll_.stop_asked.store(true);
+}
+
+void PollLoop::CloseStores() {
+  if (poll_.stores) {
+    // What is open of a lost partition runs, or is finished and owes its marker.
+    poll_.stores->CloseDue(poll_.now, [this](PartitionId partition) {
+      return pool_.InUse(partition) || poll_.core.Status(partition).counts.open > 0;
+    });
+  }
 }
 
 void PollLoop::BeginStop() {

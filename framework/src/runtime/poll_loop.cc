@@ -2,24 +2,17 @@
 #include "poll_loop.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "keeper.h"
 #include "oncemq/base/log.h"
 
 namespace oncemq {
 namespace {
 
 constexpr uint32_t kReadAtOnce = 1000;
-constexpr uint32_t kRunHere = 128;          // fits a cache; no hand-off has to be paid for
-constexpr uint32_t kRunsPerWorker = 2;      // one at work, one waiting
 constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
-constexpr double kRunMicros = 5'000;        // the most that a run of slow handlers should take
-constexpr double kLeastRunMicros = 100;     // less is not worth the way to another thread
-constexpr microseconds kPublishEvery{50'000};
 constexpr microseconds kSlowRunsEvery{50'000};
-constexpr microseconds kDemotionMemory{
-    60'000'000};  // one demotion a minute may be the machine's fault
 
 uint32_t UsefulCredit(const CoreOptions& core) {
   return std::max(1u, std::min({250u, core.partition_credit / 4, core.in_flight / 8}));
@@ -32,11 +25,7 @@ PollLoop::PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source
 
 void PollLoop::Connect(const PollParts& parts) {
   poll_.parts = parts;
-  {
-    MutexLock lock(mutex_);
-    report_clock_ = parts.clock;
-    reported_at_ = parts.clock->Boot();
-  }
+  reporter_.Begin();
   if (parts.window == nullptr) {
     return;
   }
@@ -59,49 +48,17 @@ void PollLoop::Connect(const PollParts& parts) {
 }
 
 void PollLoop::Poll() {
-  if (here_ != nullptr) {
-    TakeOver();
-  }
+  pool_.TakeOver();
   if (!std::exchange(begun_, true) && (poll_.options.workers > 0 || poll_.remote)) {
-    Employ(poll_.options.workers > 0 ? poll_.options.workers
-                                     : std::max(1u, poll_.options.workers_when_blocking));
+    pool_.Employ(poll_.options.workers > 0 ? poll_.options.workers
+                                           : std::max(1u, poll_.options.workers_when_blocking));
   }
   do {
     if (!Round()) {
       return;
     }
   } while (!AtEnd());
-  MutexLock lock(mutex_);
-  ended_ = true;
-  changed_.notify_all();
-}
-
-// Without any thread for them, handlers stay where they are: on the poll thread.
-void PollLoop::Employ(uint32_t workers) {
-  workers_ = poll_.parts.crew->StartWorkers(workers);
-  if (workers_ < workers) {
-    Log(LogLevel::kError, "runtime", "there are fewer workers than were asked for",
-        {{"workers", workers_}, {"asked", workers}});
-  }
-}
-
-// The thread that polled before us still drives a run.
-void PollLoop::TakeOver() {
-  const bool another_hangs = !out_.empty();
-  out_.push_back(std::move(here_));
-  here_ = nullptr;
-  const BootTime before = demoted_at_.value_or(BootTime::min());
-  demoted_at_ = poll_.Now();
-  // Each hang costs the thread that polled: not one thread more for each of them.
-  const bool again =
-      another_hangs || (before != BootTime::min() && poll_.now < before + kDemotionMemory);
-  if (again) {
-    Employ(std::max(1u, poll_.options.workers_when_blocking));
-  }
-  Log(LogLevel::kWarn, "runtime",
-      again ? "handlers block: from now on they run on workers"
-            : "handlers kept the poll thread beyond its budget; another thread polls",
-      {{"budget_ms", poll_.options.poll_budget.count()}, {"workers", workers_}});
+  reporter_.End();
 }
 
 // False: another thread polls now, and nothing of this object may be touched.
@@ -111,13 +68,13 @@ bool PollLoop::Round() {
     BeginStop();
   }
   poll_.source->Serve(*this);
-  round_began_ =
-      poll_.Now();  // the budget is the handlers', and asking a silent broker takes longer
+  // The budget is the handlers', and asking a silent broker takes longer.
+  round_began_ = poll_.Now();
   bool busy = SettleReturned();
   busy |= TakeAnswers();
   Act();
   AssignRegressedAnew();
-  if (workers_ == 0) {
+  if (pool_.workers() == 0) {
     if (!HandleHere(busy)) {
       return false;
     }
@@ -125,20 +82,19 @@ bool PollLoop::Round() {
     for (const PartitionId partition : poll_.source->readable()) {
       busy |= ReadFrom(partition);
     }
-    busy |= HandOverRuns();
+    busy |= pool_.HandOver();
   }
   poll_.core.Tick(poll_.Now());
   Act();
   ReleaseMessages();
   if (poll_.now >= slow_runs_at_) {
-    LookAfterSlowRuns();
+    pool_.LookAfterSlowRuns();
+    CloseStores();
     partitions_.EndUnprotected();
     RenewOwedClaims();
     slow_runs_at_ = poll_.now + kSlowRunsEvery;
   }
-  if (!busy || poll_.now >= published_at_ + kPublishEvery) {
-    Publish();
-  }
+  reporter_.Publish(busy);
   if (!busy) {
     Sleep();
   }
@@ -150,10 +106,13 @@ bool PollLoop::Round() {
 bool PollLoop::HandleHere(bool& busy) {
   const auto run_all = [&] {
     for (;;) {
-      const Ran ran = RunOnce();
-      if (ran != Ran::kSomething) {
-        return ran != Ran::kDemoted;
+      JobPtr ended;
+      const WorkerPool::Ran ran = pool_.RunHere(ended);
+      if (ran != WorkerPool::Ran::kSomething) {
+        return ran != WorkerPool::Ran::kDemoted;
       }
+      EndRun(std::move(ended));
+      ReleaseMessages();
       busy = true;
       if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {
         return true;  // the group wants to be served too
@@ -232,93 +191,13 @@ void PollLoop::CatchUpOverdue(PartitionId partition) {
   const std::string why = "completing the window from the log takes longer than catch_up_time";
   if (poll_.options.incomplete != IncompletePolicy::kRun) {
     poll_.catch_up->Halt(partition);
-    NoteStop(name, -1, why + " (incomplete: run goes on without)");
+    reporter_.NoteStop(name, -1, why + " (incomplete: run goes on without)");
     return;
   }
   const auto [from, to] = poll_.catch_up->PassOver(partition);
   Log(LogLevel::kWarn, "runtime", why + ": copies of what is passed over will run again",
       {{"topic", name.topic}, {"partition", name.partition}, {"from", from}, {"to", to}});
   partitions_.NoteGap(partition, from, to);
-}
-
-PollLoop::Ran PollLoop::RunOnce() {
-  JobPtr job = TakeJob();
-  if (!poll_.core.TakeRun(job->run, poll_.Now(), kRunHere)) {
-    idle_jobs_.push_back(std::move(job));
-    return Ran::kNothing;
-  }
-  job->partition = job->run.items.front().partition;
-  job->assignment = partitions_[job->partition].assignments;
-  job->watch.Reset(/*on_poll_thread=*/true, job->run.safe_until);
-  job->drain_by = BootTime::max();
-  job->on_worker = false;
-  poll_.parts.keeper->Nudge();
-  here_ = job;
-  Crew& crew = *poll_.parts.crew;
-  if (crew.Drive(*job) == Driven::kAbandoned) {
-    return Ran::kDemoted;
-  }
-  if (job->watch.demoted()) {
-    crew.PutBack(std::move(job));
-    return Ran::kDemoted;
-  }
-  here_ = nullptr;
-  EndRun(std::move(job));
-  ReleaseMessages();
-  return Ran::kSomething;
-}
-
-bool PollLoop::HandOverRuns() {
-  bool any = false;
-  while (with_workers_ < uint64_t{workers_} * kRunsPerWorker) {
-    JobPtr job = TakeJob();
-    if (!poll_.core.TakeRun(job->run, poll_.Now(), FittingRun())) {
-      idle_jobs_.push_back(std::move(job));
-      break;
-    }
-    job->size = static_cast<uint32_t>(job->run.items.size());
-    job->partition = job->run.items.front().partition;
-    job->assignment = partitions_[job->partition].assignments;
-    job->watch.Reset(/*on_poll_thread=*/false, job->run.safe_until);
-    job->drain_by = BootTime::max();
-    job->on_worker = true;
-    with_workers_++;
-    out_.push_back(job);
-    poll_.parts.keeper->Nudge();
-    poll_.parts.crew->HandOver(std::move(job));
-    any = true;
-  }
-  return any;
-}
-
-// How many messages to hand over at once: so many that the hand-off is worth it, so few that slow
-// handlers share the work among all workers.
-uint32_t PollLoop::FittingRun() const {
-  const double cost = std::max(cost_, 0.01);
-  const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
-  const double ready = poll_.core.unfinished() - poll_.core.running();
-  const double share = std::ceil(ready / static_cast<double>(idle));
-  return static_cast<uint32_t>(
-      std::clamp(share, std::max(1.0, kLeastRunMicros / cost), std::max(1.0, kRunMicros / cost)));
-}
-
-bool PollLoop::SettleReturned() {
-  returned_.clear();
-  if (!poll_.parts.crew->TakeBack(returned_)) {
-    return false;
-  }
-  for (JobPtr& job : returned_) {
-    std::erase(out_, job);
-    with_workers_ -= job->on_worker && !job->stood_in ? 1 : 0;
-    job->stood_in = job->alone_told = false;
-    if (job->size > 0) {
-      cost_ = 0.75 * cost_ + 0.25 * static_cast<double>(job->took.count()) / job->size;
-      job->size = 0;
-    }
-    EndRun(std::move(job));
-  }
-  ReleaseMessages();
-  return true;
 }
 
 // A store that has regressed answers once it is opened again. That of a partition that has gone was
@@ -340,6 +219,17 @@ void PollLoop::GiveUpLostMarkers(Job& job) const {
   }
 }
 
+bool PollLoop::SettleReturned() {
+  std::vector<JobPtr>& returned = pool_.TakeBack();
+  for (JobPtr& job : returned) {
+    EndRun(std::move(job));
+  }
+  if (!returned.empty()) {
+    ReleaseMessages();
+  }
+  return !returned.empty();
+}
+
 void PollLoop::EndRun(JobPtr job) {
   GiveUpLostMarkers(*job);
   poll_.core.Settle(job->machine.settlements(), poll_.Now());
@@ -349,22 +239,7 @@ void PollLoop::EndRun(JobPtr job) {
   if (!late) {
     partitions_.Answered(job->partition, job->failed);
   }
-  idle_jobs_.push_back(std::move(job));
-}
-
-JobPtr PollLoop::TakeJob() {
-  if (idle_jobs_.empty()) {
-    // Machines share the process half of their tokens; the attempts are told apart by the job's
-    // number.
-    const TokenSource tokens(poll_.parts.process, (uint64_t{all_jobs_.size()} << 40) + 1);
-    auto job = std::make_shared<Job>(poll_.options.policy, tokens, poll_.source->NewView());
-    all_jobs_.push_back(job);
-    poll_.parts.keeper->Watch(job);
-    return job;
-  }
-  JobPtr job = std::move(idle_jobs_.back());
-  idle_jobs_.pop_back();
-  return job;
+  pool_.Idle(std::move(job));
 }
 
 // Twice as often as those of a run: part of the lease had passed before they were set aside.
@@ -398,58 +273,13 @@ void PollLoop::Sleep() {
   poll_.parts.wake->Wait(most);
 }
 
-void PollLoop::Publish() {
-  published_at_ = poll_.now;
-  RunReport report = MakeReport(&told_);
-  NoteHoldups(report);
-  MutexLock lock(mutex_);
-  report_ = std::move(report);
-  reported_at_ = poll_.now;
-}
-
-// `told`: the number of each of its partitions.
-RunReport PollLoop::MakeReport(std::vector<PartitionId>* told) const {
-  RunReport report;
-  report.counts = poll_.core.Counts();
-  std::vector<PartitionId> unused;
-  TellPartitions(report, told != nullptr ? *told : unused);
-  report.caught_up = poll_.catch_up ? poll_.catch_up->restored() : 0;
-  report.stood_in = stood_in_;
-  report.window_errors = poll_.errors.window();
-  report.journal_errors = poll_.errors.journal();
-  for (const auto& [partition, stop] : stops_) {
-    report.stops.push_back(stop);
-  }
-  report.error = error_;
-  report.unreached = poll_.source->Unreached();
-  report.unreached_for = poll_.source->UnreachedFor();
-  report.missing = poll_.source->Missing();
-  return report;
-}
-
-RunReport PollLoop::Report() const {
-  MutexLock lock(mutex_);
-  RunReport report = report_;
-  if (report_clock_ != nullptr) {
-    report.age = std::chrono::duration_cast<milliseconds>(report_clock_->Boot() - reported_at_);
-  }
-  return report;
-}
-
 void PollLoop::AskToStop() {
   poll_.stop_asked.store(true);
   poll_.parts.wake->Notify();
 }
 
-void PollLoop::WaitUntilEnded() {
-  MutexLock lock(mutex_);
-  while (!ended_) {
-    changed_.wait(mutex_);
-  }
-}
-
 RunReport PollLoop::Finish(bool handlers_ended) {
-  RunReport report = MakeReport();
+  RunReport report = reporter_.Make();
   poll_.catch_up.reset();
   poll_.desk.reset();
   if (poll_.stores) {
@@ -459,9 +289,7 @@ RunReport PollLoop::Finish(bool handlers_ended) {
       handlers_ended && !disorder_ && poll_.source->closed() && poll_.core.unfinished() == 0;
   ReleaseMessages();
   poll_.source.reset();  // now: a thread that hangs may keep this object for long
-  MutexLock lock(mutex_);
-  report_ = report;
-  reported_at_ = poll_.parts.clock->Boot();
+  reporter_.Keep(report, poll_.parts.clock->Boot());
   return report;
 }
 

@@ -9,19 +9,15 @@
 // Thread safety: Poll() on one thread at a time; the rest from any.
 #pragma once
 
-#include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "assigned_partitions.h"
-#include "crew.h"
-#include "holdups.h"
-#include "journal.h"
-#include "keeper.h"
 #include "oncemq/framework/runtime.h"
+#include "run_reporter.h"
+#include "worker_pool.h"
 
 namespace oncemq {
 
@@ -35,27 +31,20 @@ class PollLoop final : private SourceEvents {
   // that calls Poll() while our run is demoted.
   void Poll();
   void AskToStop();
-  void WaitUntilEnded();
-  RunReport Report() const;
+  void WaitUntilEnded() { reporter_.WaitUntilEnded(); }
+  RunReport Report() const { return reporter_.Report(); }
   StoreErrors& errors() { return poll_.errors; }
 
   // After the end, with no other thread left: what every run used, and the last report.
-  const std::vector<JobPtr>& jobs() const { return all_jobs_; }
+  const std::vector<JobPtr>& jobs() const { return pool_.jobs(); }
   RunReport Finish(bool handlers_ended);
 
  private:
-  enum class Ran : uint8_t { kNothing, kSomething, kDemoted };
-
-  // poll_loop.cc: one round. poll_report.cc: what is told of the partitions
+  // poll_loop.cc: one round
   bool Round();
   bool HandleHere(bool& busy);
-  Ran RunOnce();
   bool ReadFrom(PartitionId partition);
   void CopyLeftBehind();
-  bool HandOverRuns();
-  uint32_t FittingRun() const;
-  void Employ(uint32_t workers);
-  void StandIn(const JobPtr& job);
   bool SettleReturned();
   void EndRun(JobPtr job);
   void GiveUpLostMarkers(Job& job) const;
@@ -63,14 +52,6 @@ class PollLoop final : private SourceEvents {
   void RenewOwedClaims();
   void ReleaseMessages();
   void Sleep();
-  JobPtr TakeJob();
-  void TakeOver();
-  void Publish();
-  RunReport MakeReport(std::vector<PartitionId>* told = nullptr) const;
-  void TellPartitions(RunReport& report, std::vector<PartitionId>& told) const;
-  void NoteHoldups(RunReport& report);
-  std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
-  std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
 
   // poll_actions.cc: what core and source say
   void Act();
@@ -104,31 +85,16 @@ class PollLoop final : private SourceEvents {
   void Answer(WindowDesk::Announce& job);
   void Answer(WindowDesk::Committed&) {}
   void Answer(WindowDesk::Restore& job);
-  bool InUse(PartitionId partition) const;
-  void StopRunsOf(PartitionId partition, BootTime stop_at);
-  void LookAfterSlowRuns();
+  void CloseStores();
   bool AtEnd();
   void BeginStop();
-  void NoteStop(const PartitionName& partition, int64_t offset, const std::string& why);
-  void MarkStopped(const PartitionName& partition, const std::string& why);
 
   PollState poll_;
   const uint32_t useful_credit_;  // fewer messages are not worth a read
   AssignedPartitions partitions_{poll_};
-  Holdups holdups_;
-  std::vector<PartitionId> told_;  // those of the last report, in its order
-  size_t first_ = 0;               // where the next round begins to read
-
-  std::vector<JobPtr> all_jobs_;
-  std::vector<JobPtr> idle_jobs_;
-  std::vector<JobPtr> returned_;
-  std::vector<JobPtr> out_;             // runs that another thread drives
-  JobPtr here_;                         // the run that the poll thread drives
-  uint32_t workers_ = 0;                // 0: handlers run on the poll thread
-  uint32_t with_workers_ = 0;           // runs of out_ that a worker drives or will drive
-  int64_t stood_in_ = 0;                // workers that hung and were replaced, in total
-  double cost_ = 100;                   // microseconds of one message with its handler, lately
-  std::optional<BootTime> demoted_at_;  // the last time
+  WorkerPool pool_{poll_, partitions_};
+  RunReporter reporter_{poll_, partitions_, pool_};
+  size_t first_ = 0;  // where the next round begins to read
 
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
@@ -139,7 +105,6 @@ class PollLoop final : private SourceEvents {
   BootTime round_began_{};
   BootTime slow_runs_at_{};
   BootTime owed_renewed_at_{};
-  BootTime published_at_{};
   bool begun_ = false;
   bool stopping_ = false;
   bool rejoining_ = false;
@@ -147,15 +112,6 @@ class PollLoop final : private SourceEvents {
   bool disorder_ = false;  // at the end a partition was given back with work open, or lost
   BootTime drain_by_{};
   BootTime end_by_{};
-  std::string error_;
-  std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition
-
-  mutable Mutex mutex_;
-  ConditionVariable changed_;
-  bool ended_ GUARDED_BY(mutex_) = false;
-  RunReport report_ GUARDED_BY(mutex_);
-  const Clock* report_clock_ GUARDED_BY(mutex_) = nullptr;  // from Connect() on
-  BootTime reported_at_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace oncemq

@@ -1,21 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of the poll loop on each partition: how far it is, why it waits, which message holds
-// it up, why it is stopped.
-#include <utility>
+#include "run_reporter.h"
 
 #include "longest_reason.h"
-#include "poll_loop.h"
+#include "oncemq/base/log.h"
 
 namespace oncemq {
 namespace {
 
 // Each commit waits for the disk, mostly some milliseconds: no reason to alarm anybody.
 constexpr milliseconds kSlowDisk{1'000};
+constexpr microseconds kPublishEvery{50'000};
 
 }  // namespace
 
+void RunReporter::Begin() {
+  MutexLock lock(mutex_);
+  clock_ = poll_.parts.clock;
+  reported_at_ = clock_->Boot();
+}
+
+void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
+  Log(LogLevel::kError, "runtime", "the partition is stopped",
+      {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
+  const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
+  const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
+  stops_[{name.topic, name.partition}] =
+      name.topic + where + at + ": " + why.substr(0, kLongestReason);
+  MarkStopped(name, why);
+}
+
+void RunReporter::NoteFailure(const std::string& why) {
+  if (error_.empty()) {
+    error_ = why;
+    Log(LogLevel::kError, "runtime", "the source has failed", {{"why", why}});
+  }
+}
+
+void RunReporter::Publish(bool busy) {
+  if (busy && poll_.now < published_at_ + kPublishEvery) {
+    return;
+  }
+  published_at_ = poll_.now;
+  RunReport report = Make();
+  NoteHoldups(report);
+  Keep(std::move(report), poll_.now);
+}
+
+RunReport RunReporter::Make() {
+  RunReport report;
+  report.counts = poll_.core.Counts();
+  TellPartitions(report);
+  report.caught_up = poll_.catch_up ? poll_.catch_up->restored() : 0;
+  report.stood_in = pool_.stood_in();
+  report.window_errors = poll_.errors.window();
+  report.journal_errors = poll_.errors.journal();
+  for (const auto& [partition, stop] : stops_) {
+    report.stops.push_back(stop);
+  }
+  report.error = error_;
+  report.unreached = poll_.source->Unreached();
+  report.unreached_for = poll_.source->UnreachedFor();
+  report.missing = poll_.source->Missing();
+  return report;
+}
+
+void RunReporter::Keep(RunReport report, BootTime at) {
+  MutexLock lock(mutex_);
+  report_ = std::move(report);
+  reported_at_ = at;
+}
+
+void RunReporter::End() {
+  MutexLock lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+RunReport RunReporter::Report() const {
+  MutexLock lock(mutex_);
+  RunReport report = report_;
+  if (clock_ != nullptr) {
+    report.age = std::chrono::duration_cast<milliseconds>(clock_->Boot() - reported_at_);
+  }
+  return report;
+}
+
+void RunReporter::WaitUntilEnded() {
+  MutexLock lock(mutex_);
+  while (!ended_) {
+    changed_.wait(mutex_);
+  }
+}
+
 // An incident names the partition as the log does.
-void PollLoop::MarkStopped(const PartitionName& partition, const std::string& why) {
+void RunReporter::MarkStopped(const PartitionName& partition, const std::string& why) {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     if (partitions_[id].held && partitions_[id].partition == partition.partition &&
         poll_.source->Name(id).topic == partition.topic) {
@@ -24,7 +102,7 @@ void PollLoop::MarkStopped(const PartitionName& partition, const std::string& wh
   }
 }
 
-std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
+std::string RunReporter::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
   switch (status.phase) {
     case PartitionPhase::kRaising: {
       const std::string& why = partitions_[partition].unowned;
@@ -44,7 +122,7 @@ std::string PollLoop::WaitsFor(PartitionId partition, const PartitionStatus& sta
 }
 
 // A partition that has begun, and would work.
-std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
+std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
   const AssignedPartition& owned = partitions_[partition];
   if (!owned.failed.empty()) {
     return owned.failed.substr(0, kLongestReason);
@@ -68,9 +146,9 @@ std::string PollLoop::WhatHinders(PartitionId partition, const PartitionStatus& 
                    " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
 }
 
-void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told) const {
+void RunReporter::TellPartitions(RunReport& report) {
   const std::map<PartitionId, NotBegun>& not_begun = poll_.source->not_begun();
-  told.clear();
+  told_.clear();
   const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
     (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
     report.partitions.push_back(std::move(one));
@@ -80,7 +158,7 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
     if (!owned.seen) {
       continue;
     }
-    told.push_back(id);
+    told_.push_back(id);
     PartitionName name = poll_.source->Name(id);
     PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
     if (const auto& lack = owned.lack) {
@@ -101,7 +179,7 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
   }
   for (const auto& [id, waits] : not_begun) {
     if (id >= partitions_.size() || !partitions_[id].seen) {
-      told.push_back(id);
+      told_.push_back(id);
       PartitionReport one{waits.name.topic, waits.name.partition};
       one.begun = false;
       tell(std::move(one), waits);
@@ -109,7 +187,7 @@ void PollLoop::TellPartitions(RunReport& report, std::vector<PartitionId>& told)
   }
 }
 
-void PollLoop::NoteHoldups(RunReport& report) {
+void RunReporter::NoteHoldups(RunReport& report) {
   const bool logs_due = holdups_.LogsDue(poll_.now);
   for (size_t i = 0; i < told_.size(); i++) {
     const PartitionId id = told_[i];
