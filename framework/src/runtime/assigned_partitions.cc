@@ -18,7 +18,8 @@ AssignedPartition& AssignedPartitions::At(PartitionId id) {
 void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
   AssignedPartition& owned = At(id);
   owned.held = owned.seen = true;
-  owned.in_doubt = owned.waits_for_disk = owned.unknown = owned.regressed = false;
+  owned.regressed = false;
+  owned.flight.Begin();
   owned.assignments++;
   std::erase(regressed_, id);
   owned.unowned.clear();
@@ -81,7 +82,7 @@ void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
   const PartitionId id = job.action.partition;
   AssignedPartition& owned = partitions_[id];
   owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
-  if (Owns(id) && poll_.core.Status(id).epoch == job.action.epoch) {
+  if (Runs(id, job.action.epoch)) {
     Raised(job.action, job.own);
   }
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "commit_flight.h"
 #include "poll_state.h"
 
 namespace oncemq {
@@ -31,21 +32,17 @@ struct WindowLack {
 struct AssignedPartition {
   bool held = false;
   bool seen = false;
-  bool in_doubt = false;        // drained, but a commit of it may still be under way
-  bool unknown = false;         // an earlier commit has got no answer, and may still land
-  bool waits_for_disk = false;  // its commit is with the desk, nothing of it has been sent
-  uint32_t announcing = 0;      // commits with the desk, of any assignment
-  bool regressed = false;       // its store has, and it was not assigned since
-  uint32_t raising = 0;         // epoch whose ownership the desk is to raise; 0: of none
-  uint32_t assignments = 0;     // so far
-  uint32_t source = 0;          // coordinates for the window
+  bool regressed = false;    // its store has, and it was not assigned since
+  uint32_t raising = 0;      // epoch whose ownership the desk is to raise; 0: of none
+  uint32_t assignments = 0;  // so far
+  uint32_t source = 0;       // coordinates for the window
   int32_t partition = 0;
   Own local_own = 0;               // issued here where there is no window
-  BootTime disk_since{};           // since when it waits for the disk
   std::string unowned;             // why no ownership could be raised
   std::string failed;              // why window or journal did not do what was asked last
   std::string stopped;             // why nothing more of it is handled in this assignment
   std::optional<WindowLack> lack;  // the last one
+  CommitFlight flight;
 };
 
 class AssignedPartitions {
@@ -57,6 +54,10 @@ class AssignedPartitions {
   const AssignedPartition& operator[](PartitionId id) const { return partitions_[id]; }
   AssignedPartition& At(PartitionId id);  // makes it where it is new
   bool Owns(PartitionId id) const { return id < partitions_.size() && partitions_[id].held; }
+  // The assignment that the core counts as `epoch` goes on.
+  bool Runs(PartitionId id, uint32_t epoch) const {
+    return Owns(id) && poll_.core.Status(id).epoch == epoch;
+  }
   size_t held() const { return held_; }
 
   void Begin(PartitionId id, const AssignFacts& facts);

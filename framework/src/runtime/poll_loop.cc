@@ -13,6 +13,7 @@ namespace {
 constexpr uint32_t kReadAtOnce = 1000;
 constexpr milliseconds kLongestSleep{100};  // a wake-up of librdkafka's queues may be lost
 constexpr microseconds kSlowRunsEvery{50'000};
+constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
 
 uint32_t UsefulCredit(const CoreOptions& core) {
   return std::max(1u, std::min({250u, core.partition_credit / 4, core.in_flight / 8}));
@@ -64,16 +65,16 @@ void PollLoop::Poll() {
 // False: another thread polls now, and nothing of this object may be touched.
 bool PollLoop::Round() {
   poll_.Now();
-  if (poll_.stop_asked.load(std::memory_order_relaxed) && !stopping_) {
+  if (poll_.stop_asked.load(std::memory_order_relaxed) && !group_.stopping()) {
     BeginStop();
   }
-  poll_.source->Serve(*this);
+  poll_.source->Serve(group_);
   // The budget is the handlers', and asking a silent broker takes longer.
   round_began_ = poll_.Now();
   bool busy = SettleReturned();
   busy |= TakeAnswers();
   Act();
-  AssignRegressedAnew();
+  group_.AssignRegressedAnew();
   if (pool_.workers() == 0) {
     if (!HandleHere(busy)) {
       return false;
@@ -89,7 +90,7 @@ bool PollLoop::Round() {
   ReleaseMessages();
   if (poll_.now >= slow_runs_at_) {
     pool_.LookAfterSlowRuns();
-    CloseStores();
+    group_.CloseStores();
     partitions_.EndUnprotected();
     RenewOwedClaims();
     slow_runs_at_ = poll_.now + kSlowRunsEvery;
@@ -160,7 +161,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
   if (behind) {
     poll_.catch_up->GiveBehind(partition, most, arrivals_);
   }
-  if (arrivals_.empty() && poll_.source->Read(partition, most, arrivals_, *this) == 0) {
+  if (arrivals_.empty() && poll_.source->Read(partition, most, arrivals_, group_) == 0) {
     const int64_t end = poll_.source->ReadTo(partition);
     if (behind) {
       poll_.catch_up->ReadTo(partition, end, poll_.now);
@@ -200,13 +201,58 @@ void PollLoop::CatchUpOverdue(PartitionId partition) {
   partitions_.NoteGap(partition, from, to);
 }
 
+void PollLoop::Act() {
+  for (;;) {
+    actions_.clear();
+    poll_.core.TakeActions(actions_);
+    if (actions_.empty()) {
+      return;
+    }
+    for (Action& action : actions_) {
+      if (const auto* raise = std::get_if<RaiseOwnAction>(&action)) {
+        partitions_.Raise(*raise);
+      } else if (auto* commit = std::get_if<CommitAction>(&action)) {
+        flights_.Ask(std::move(*commit));
+      } else if (const auto* give_back = std::get_if<GiveBackAction>(&action)) {
+        group_.GiveBack(*give_back);
+      } else if (const auto* stop = std::get_if<StopAction>(&action)) {
+        reporter_.NoteStop(poll_.source->Name(stop->partition), stop->offset, stop->why);
+      }
+    }
+    flights_.Send();
+  }
+}
+
+// Answers of the desk.
+bool PollLoop::TakeAnswers() {
+  answers_.clear();
+  if (!poll_.desk || !poll_.desk->Take(answers_)) {
+    return false;
+  }
+  for (WindowDesk::Job& job : answers_) {
+    if (const auto* raise = std::get_if<WindowDesk::RaiseOwn>(&job)) {
+      partitions_.Raised(*raise);
+    } else if (auto* open = std::get_if<WindowDesk::Open>(&job)) {
+      poll_.stores->Opened(*open, poll_.now);
+      poll_.source->AskAgain();
+    } else if (auto* announce = std::get_if<WindowDesk::Announce>(&job)) {
+      flights_.Announced(*announce);
+    } else if (const auto* restore = std::get_if<WindowDesk::Restore>(&job)) {
+      poll_.catch_up->Restored(*restore, poll_.now, poll_.released);
+    }
+  }
+  flights_.Send();
+  return true;
+}
+
 // A store that has regressed answers once it is opened again. That of a partition that has gone was
 // left open for the markers as long as they are owed; after it, and during a stop, they would be
 // asked for in vain. Whether their effects count is then for the next owner to find out.
-void PollLoop::GiveUpLostMarkers(Job& job) const {
+void PollLoop::GiveUpLostMarkers(Job& job) {
   const bool lost = job.failed && job.failed->code == Code::kRegressed;
-  const bool open = partitions_.Owns(job.partition) ||
-                    (poll_.stores && poll_.stores->IsOpen(job.partition) && !stopping_);
+  const bool open =
+      partitions_.Owns(job.partition) ||
+      (poll_.stores && poll_.stores->Find(job.partition) != nullptr && !group_.stopping());
   if (!lost || open) {
     return;
   }
@@ -273,6 +319,29 @@ void PollLoop::Sleep() {
   poll_.parts.wake->Wait(most);
 }
 
+void PollLoop::BeginStop() {
+  drain_by_ = poll_.now + poll_.options.drain_deadline;
+  // By then the core has given everything back, whatever happened.
+  end_by_ = drain_by_ + poll_.options.core.session_margin + kCloseWithin;
+  group_.BeginStop();
+}
+
+bool PollLoop::AtEnd() {
+  group_.RejoinWhenDrained();
+  if (!group_.stopping()) {
+    return false;
+  }
+  // Finished work is still owed its marker, so what runs may end before the deadline.
+  const bool settled =
+      partitions_.held() == 0 && (poll_.core.unfinished() == 0 || poll_.now >= drain_by_);
+  if (!closing_ && (settled || poll_.now >= end_by_)) {
+    closing_ = true;
+    end_by_ = poll_.now + kCloseWithin;
+    poll_.source->Close();
+  }
+  return closing_ && (poll_.source->closed() || poll_.now >= end_by_);
+}
+
 void PollLoop::AskToStop() {
   poll_.stop_asked.store(true);
   poll_.parts.wake->Notify();
@@ -285,8 +354,8 @@ RunReport PollLoop::Finish(bool handlers_ended) {
   if (poll_.stores) {
     poll_.stores->CloseAll();
   }
-  report.clean =
-      handlers_ended && !disorder_ && poll_.source->closed() && poll_.core.unfinished() == 0;
+  report.clean = handlers_ended && !group_.disorder() && poll_.source->closed() &&
+                 poll_.core.unfinished() == 0;
   ReleaseMessages();
   poll_.source.reset();  // now: a thread that hangs may keep this object for long
   reporter_.Keep(report, poll_.parts.clock->Boot());

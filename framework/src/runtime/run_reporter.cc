@@ -127,12 +127,12 @@ std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatu
   if (!owned.failed.empty()) {
     return owned.failed.substr(0, kLongestReason);
   }
-  if (owned.waits_for_disk && poll_.now - owned.disk_since >= kSlowDisk) {
-    return poll_.remote && poll_.parts.window->capabilities().remote
-               ? "its commit waits for the store of the window"
-               : "its commit waits for the disk";
+  if (const auto since = owned.flight.with_store_since();
+      since && poll_.now - *since >= kSlowDisk) {
+    return poll_.remote ? "its commit waits for the store of the window"
+                        : "its commit waits for the disk";
   }
-  if (owned.unknown) {
+  if (owned.flight.unknown()) {
     return "the broker has not answered its last commit";
   }
   if (status.map_full) {

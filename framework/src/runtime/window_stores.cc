@@ -67,39 +67,6 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
   return {};
 }
 
-std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64_t known_to) {
-  const auto found = stores_.find(commit.partition);
-  if (found == stores_.end()) {
-    return std::nullopt;
-  }
-  Store& store = found->second;
-  store.number = commit.number;
-  store.progress = {.source = store.source,
-                    .partition = store.partition,
-                    .frontier = commit.offset,
-                    .watermark = commit.watermark,
-                    .incarnation = store.incarnation};
-  // While what can be read is not read yet, less is known than will be: or a reading that breaks
-  // off would count as one that has ended.
-  return Announcement{.source = store.source,
-                      .partition = store.partition,
-                      .from = std::min(store.known_from, known_to),
-                      .to = known_to,
-                      .offset = commit.offset,
-                      .metadata = commit.metadata};
-}
-
-std::optional<Progress> WindowStores::Acknowledged(PartitionId partition, uint64_t number,
-                                                   Own own) {
-  const auto found = stores_.find(partition);
-  if (found == stores_.end() || found->second.number != number) {
-    return std::nullopt;
-  }
-  Progress progress = found->second.progress;
-  progress.own = own;
-  return progress;
-}
-
 void WindowStores::Tell(const Progress& progress) {
   if (desk_ != nullptr) {
     return desk_->Add(WindowDesk::Committed{progress});

@@ -22,6 +22,15 @@
 
 namespace oncemq {
 
+struct OpenStore {
+  uint32_t source = 0;
+  int32_t partition = 0;
+  int64_t known_from = 0;
+  uint64_t incarnation = 0;
+  uint64_t number = 0;  // of the commit that was announced last
+  Progress progress;    // that it makes
+};
+
 class WindowStores {
  public:
   struct Options {
@@ -45,17 +54,14 @@ class WindowStores {
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
   void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
   void Assigned(PartitionId partition) { unbegun_.erase(partition); }
-  // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
-  // where the window knows the partition by now.
-  std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to);
-  // The broker has it: the progress to tell the window, so that it may forget. Nothing: a later
-  // commit was announced.
-  std::optional<Progress> Acknowledged(PartitionId partition, uint64_t number, Own own);
-
   // What lies below `from` will not be known.
   void RaiseFrom(PartitionId partition, int64_t from);
 
-  bool IsOpen(PartitionId partition) const { return stores_.contains(partition); }
+  // nullptr: it is not open.
+  OpenStore* Find(PartitionId partition) {
+    const auto found = stores_.find(partition);
+    return found == stores_.end() ? nullptr : &found->second;
+  }
   void Close(PartitionId partition);
   void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
   // Closes those that nobody uses any more, or whose time is over.
@@ -63,17 +69,9 @@ class WindowStores {
   void CloseAll();
 
  private:
-  struct OpenedStore {
+  struct StoreAnswer {
     std::optional<Result<Known>> known;
     BootTime at{};
-  };
-  struct Store {
-    uint32_t source = 0;
-    int32_t partition = 0;
-    int64_t known_from = 0;
-    uint64_t incarnation = 0;
-    uint64_t number = 0;  // of the commit that was announced last
-    Progress progress;    // that it makes
   };
   Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
              Assignment& assignment);
@@ -82,8 +80,8 @@ class WindowStores {
   const Options options_;
   StoreErrors& errors_;
   WindowDesk* const desk_;
-  std::map<PartitionId, OpenedStore> opened_;  // with the desk; the answered wait for Prepare()
-  std::map<PartitionId, Store> stores_;
+  std::map<PartitionId, StoreAnswer> opened_;  // with the desk; the answered wait for Prepare()
+  std::map<PartitionId, OpenStore> stores_;
   std::map<PartitionId, BootTime> closing_;
   std::map<PartitionId, BootTime> unbegun_;
 };

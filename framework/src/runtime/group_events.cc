@@ -1,58 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The poll loop's dealings with group and store: what the core wants done, and what the source
-// tells.
+#include "group_events.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "oncemq/base/log.h"
-#include "poll_loop.h"
 
 namespace oncemq {
-namespace {
-
-constexpr milliseconds kCloseWithin{5'000};  // for leaving the group, once everything is given back
-
-}  // namespace
-
-void PollLoop::Act() {
-  for (;;) {
-    actions_.clear();
-    poll_.core.TakeActions(actions_);
-    if (actions_.empty()) {
-      return;
-    }
-    commits_.clear();
-    for (Action& action : actions_) {
-      std::visit([this](auto& one) { Do(one); }, action);
-    }
-    if (!commits_.empty()) {
-      SendCommits();
-    }
-  }
-}
-
-void PollLoop::Answer(WindowDesk::Open& job) {
-  poll_.stores->Opened(job, poll_.now);
-  poll_.source->AskAgain();
-}
-
-void PollLoop::Answer(WindowDesk::Restore& job) {
-  if (poll_.catch_up) {
-    poll_.catch_up->Restored(job, poll_.now, poll_.released);
-  }
-}
 
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
 // under way must end first: it would claim the lost results in the store that is opened then.
-void PollLoop::AssignRegressedAnew() {
+void GroupEvents::AssignRegressedAnew() {
   for (const PartitionId id : partitions_.TakeRegressed()) {
     const bool goes = stopping_ || rejoining_ ||
                       poll_.core.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
     if (!partitions_.Owns(id) || goes) {
       continue;
     }
-    if (partitions_[id].announcing > 0) {
+    if (partitions_[id].flight.announcing()) {
       partitions_.KeepRegressed(id);
       continue;
     }
@@ -67,7 +33,7 @@ void PollLoop::AssignRegressedAnew() {
   }
 }
 
-void PollLoop::Do(GiveBackAction& action) {
+void GroupEvents::GiveBack(const GiveBackAction& action) {
   if (!partitions_.Owns(action.partition)) {
     return;
   }
@@ -80,13 +46,7 @@ void PollLoop::Do(GiveBackAction& action) {
   if (poll_.stores) {
     CloseStore(action.partition, runs_on);
   }
-  // While its commit may still land, nobody else may have it: it goes when we leave the group. One
-  // that waits for the disk, or was asked for a moment ago, is never sent; one before it may have
-  // been, and have got no answer.
-  const AssignedPartition& owned = partitions_[action.partition];
-  const bool unsent = Unsend(action.partition) || owned.waits_for_disk;
-  const bool in_doubt = action.leave_group && (!unsent || owned.unknown);
-  partitions_[action.partition].in_doubt = in_doubt;
+  const bool in_doubt = flights_.End(action);
   if (!in_doubt) {
     poll_.source->GiveBack(action.partition);
   }
@@ -104,7 +64,7 @@ void PollLoop::Do(GiveBackAction& action) {
 // Before the group hears of it: the next owner opens it. At the opaque level it would take the
 // claim of a handler that still runs for a dead one's, so it has to wait as long as that may act
 // (rule 13).
-void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
+void GroupEvents::CloseStore(PartitionId partition, bool runs_on) {
   const WindowCapabilities& can = poll_.parts.window->capabilities();
   if (runs_on && can.level == Level::kOpaque) {
     poll_.stores->CloseLater(partition, poll_.now + can.times.handler_timeout);
@@ -113,11 +73,7 @@ void PollLoop::CloseStore(PartitionId partition, bool runs_on) {
   }
 }
 
-void PollLoop::Do(StopAction& action) {
-  reporter_.NoteStop(poll_.source->Name(action.partition), action.offset, action.why);
-}
-
-void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
+void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
   partitions_.Begin(partition, facts);
   if (poll_.stores) {
     poll_.stores->Assigned(partition);
@@ -130,7 +86,7 @@ void PollLoop::Assigned(PartitionId partition, const AssignFacts& facts) {
 }
 
 // Before the first of them is handled: the highest count of uncertain ones that is possible.
-void PollLoop::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
+void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
   int64_t offsets = 0;
   int64_t to = facts.start;
   for (const OffsetMap::Range& range : facts.suspects.ranges()) {
@@ -151,21 +107,21 @@ void PollLoop::TellSuspects(PartitionId partition, const AssignFacts& facts) con
   }
 }
 
-void PollLoop::Revoked(PartitionId partition) {
+void GroupEvents::Revoked(PartitionId partition) {
   if (partitions_.Owns(partition)) {
     Drain(partition);
-  } else if (partition >= partitions_.size() || !partitions_[partition].in_doubt) {
+  } else if (!partitions_.At(partition).flight.in_doubt()) {
     poll_.source->GiveBack(partition);
   }
 }
 
-void PollLoop::Drain(PartitionId partition) {
+void GroupEvents::Drain(PartitionId partition) {
   const BootTime deadline = poll_.now + poll_.options.drain_deadline;
   pool_.StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
   poll_.core.Revoke(partition, deadline, poll_.now);
 }
 
-void PollLoop::DrainAll() {
+void GroupEvents::DrainAll() {
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     if (partitions_[id].held) {
       Drain(id);
@@ -173,7 +129,7 @@ void PollLoop::DrainAll() {
   }
 }
 
-void PollLoop::Lost(PartitionId partition) {
+void GroupEvents::Lost(PartitionId partition) {
   if (!partitions_.Owns(partition)) {
     return;
   }
@@ -185,7 +141,7 @@ void PollLoop::Lost(PartitionId partition) {
 }
 
 // At once and without a commit. Runs that are under way end by their tokens.
-void PollLoop::LetGo(PartitionId partition) {
+void GroupEvents::LetGo(PartitionId partition) {
   partitions_.End(partition);
   pool_.StopRunsOf(partition, poll_.now);
   if (poll_.stores) {
@@ -194,19 +150,23 @@ void PollLoop::LetGo(PartitionId partition) {
   poll_.core.Lost(partition);
 }
 
-BootTime PollLoop::HandlersMayActUntil() const {
+BootTime GroupEvents::HandlersMayActUntil() const {
   const WindowCapabilities& can = poll_.parts.window->capabilities();
   const milliseconds longer =
       can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
   return poll_.now + std::max(poll_.options.drain_deadline, longer);
 }
 
-void PollLoop::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {
+void GroupEvents::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
+  flights_.Answered(partition, number, reply);
+}
+
+void GroupEvents::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {
   reporter_.NoteStop(partition, offset, why);
 }
 
-std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionName& name,
-                                        Assignment& assignment) {
+std::optional<Status> GroupEvents::Prepare(PartitionId partition, const PartitionName& name,
+                                           Assignment& assignment) {
   if (poll_.stores) {
     AssignedPartition& owned = partitions_.At(partition);
     assignment.store_regressed = owned.regressed;
@@ -233,7 +193,7 @@ std::optional<Status> PollLoop::Prepare(PartitionId partition, const PartitionNa
                                  poll_.options.incomplete == IncompletePolicy::kStop, assignment);
 }
 
-bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
+bool GroupEvents::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   if (poll_.catch_up) {
     poll_.catch_up->Gap(partition, from, to, poll_.now);
   }
@@ -244,7 +204,7 @@ bool PollLoop::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
 // What a refusal has handed back is not finished, and it stays above the frontier. Where the broker
 // has refused the commit everything may be finished, but none of that is known to the group:
 // another assignment would begin below it again.
-bool PollLoop::Finished(PartitionId partition) const {
+bool GroupEvents::Finished(PartitionId partition) const {
   if (!partitions_.Owns(partition)) {
     return true;
   }
@@ -256,7 +216,7 @@ bool PollLoop::Finished(PartitionId partition) const {
          !(poll_.catch_up && poll_.catch_up->Busy(partition));
 }
 
-void PollLoop::Failed(const std::string& why) {
+void GroupEvents::Failed(const std::string& why) {
   reporter_.NoteFailure(why);
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     Lost(id);
@@ -264,7 +224,7 @@ void PollLoop::Failed(const std::string& why) {
   poll_.stop_asked.store(true);
 }
 
-void PollLoop::CloseStores() {
+void GroupEvents::CloseStores() {
   if (poll_.stores) {
     // What is open of a lost partition runs, or is finished and owes its marker.
     poll_.stores->CloseDue(poll_.now, [this](PartitionId partition) {
@@ -273,32 +233,17 @@ void PollLoop::CloseStores() {
   }
 }
 
-void PollLoop::BeginStop() {
-  stopping_ = true;
-  drain_by_ = poll_.now + poll_.options.drain_deadline;
-  // By then the core has given everything back, whatever happened.
-  end_by_ = drain_by_ + poll_.options.core.session_margin + kCloseWithin;
-  poll_.source->Refuse();
-  DrainAll();
-}
-
-bool PollLoop::AtEnd() {
+void GroupEvents::RejoinWhenDrained() {
   if (rejoining_ && partitions_.held() == 0 && !stopping_) {
     rejoining_ = false;
     poll_.source->Rejoin();
   }
-  if (!stopping_) {
-    return false;
-  }
-  // Finished work is still owed its marker, so what runs may end before the deadline.
-  const bool settled =
-      partitions_.held() == 0 && (poll_.core.unfinished() == 0 || poll_.now >= drain_by_);
-  if (!closing_ && (settled || poll_.now >= end_by_)) {
-    closing_ = true;
-    end_by_ = poll_.now + kCloseWithin;
-    poll_.source->Close();
-  }
-  return closing_ && (poll_.source->closed() || poll_.now >= end_by_);
+}
+
+void GroupEvents::BeginStop() {
+  stopping_ = true;
+  poll_.source->Refuse();
+  DrainAll();
 }
 
 }  // namespace oncemq

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// GroupEvents: the partitions that come and go. Begins them when the group gives them, drains them
+// when it takes them, gives them back once the core is through with them, and leaves the group
+// where a commit of one is in doubt.
+//
+// Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "assigned_partitions.h"
+#include "commit_flight.h"
+#include "run_reporter.h"
+#include "worker_pool.h"
+
+namespace oncemq {
+
+class GroupEvents final : public SourceEvents {
+ public:
+  GroupEvents(PollState& poll, AssignedPartitions& partitions, CommitFlights& flights,
+              WorkerPool& pool, RunReporter& reporter)
+      : poll_(poll), partitions_(partitions), flights_(flights), pool_(pool), reporter_(reporter) {}
+
+  void GiveBack(const GiveBackAction& action);
+  void AssignRegressedAnew();
+  // Stores that nobody uses any more, or whose time is over.
+  void CloseStores();
+  void RejoinWhenDrained();
+  void BeginStop();
+  bool stopping() const { return stopping_; }
+  bool disorder() const { return disorder_; }
+
+  void Assigned(PartitionId partition, const AssignFacts& facts) override;
+  void Revoked(PartitionId partition) override;
+  void Lost(PartitionId partition) override;
+  void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
+  void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
+  std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
+                                Assignment& assignment) override;
+  bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
+  bool Finished(PartitionId partition) const override;
+  void Failed(const std::string& why) override;
+
+ private:
+  void CloseStore(PartitionId partition, bool runs_on);
+  void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
+  void Drain(PartitionId partition);
+  void DrainAll();
+  void LetGo(PartitionId partition);
+  BootTime HandlersMayActUntil() const;
+
+  PollState& poll_;
+  AssignedPartitions& partitions_;
+  CommitFlights& flights_;
+  WorkerPool& pool_;
+  RunReporter& reporter_;
+  bool stopping_ = false;
+  bool rejoining_ = false;
+  bool disorder_ = false;  // at the end a partition was given back with work open, or lost
+};
+
+}  // namespace oncemq
