@@ -67,7 +67,7 @@ bool SimProcess::Announced(const CommitAction& action) {
   }
   const int64_t known_to =
       catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
-  const auto announcement = CommitFlights::Plan(*stores_, action, known_to);
+  const auto announcement = CommitFlight::Plan(*stores_, action, known_to);
   if (!announcement || store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
     return true;
   }

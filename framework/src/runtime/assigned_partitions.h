@@ -42,7 +42,7 @@ struct AssignedPartition {
   std::string failed;              // why window or journal did not do what was asked last
   std::string stopped;             // why nothing more of it is handled in this assignment
   std::optional<WindowLack> lack;  // the last one
-  CommitFlight flight;
+  CommitFlight::State flight;
 };
 
 class AssignedPartitions {

@@ -8,30 +8,14 @@
 
 namespace oncemq {
 
-void CommitFlight::Announced(bool of_this_assignment) {
-  announcing_--;
-  if (of_this_assignment) {
-    with_store_since_.reset();
-  }
-}
-
-// While its commit may still land, nobody else may have it: it goes when we leave the group. One
-// that waits for the disk, or was asked for a moment ago, is never sent; one before it may have
-// been, and have got no answer.
-bool CommitFlight::End(bool leave_group, bool dropped) {
-  const bool unsent = dropped || with_store_since_;
-  in_doubt_ = leave_group && (!unsent || unknown_);
-  return in_doubt_;
-}
-
-void CommitFlights::Ask(CommitAction commit) {
+void CommitFlight::Ask(CommitAction commit) {
   // An assignment that was lost after the core asked must not be committed any more.
   if (partitions_.Runs(commit.partition, commit.epoch)) {
     asked_.push_back(std::move(commit));
   }
 }
 
-void CommitFlights::Send() {
+void CommitFlight::Send() {
   for (CommitAction& commit : asked_) {
     if (!Announce(commit)) {
       ready_.push_back(std::move(commit));
@@ -45,7 +29,7 @@ void CommitFlights::Send() {
 }
 
 // False: there is nothing to announce.
-bool CommitFlights::Announce(CommitAction& commit) {
+bool CommitFlight::Announce(CommitAction& commit) {
   const PartitionId id = commit.partition;
   const int64_t known_to =
       poll_.catch_up ? poll_.catch_up->KnownTo(id, commit.offset) : commit.offset;
@@ -56,13 +40,14 @@ bool CommitFlights::Announce(CommitAction& commit) {
   announcement->own = poll_.core.Status(id).own;
   const std::optional<WindowLack>& lack = partitions_[id].lack;
   announcement->whole = !lack || lack->until;
-  partitions_[id].flight.Announce(poll_.now);
+  partitions_[id].flight.announcing++;
+  partitions_[id].flight.with_store_since = poll_.now;
   poll_.desk->Add(WindowDesk::Announce{std::move(commit), *announcement, {}});
   return true;
 }
 
-std::optional<Announcement> CommitFlights::Plan(WindowStores& stores, const CommitAction& commit,
-                                                int64_t known_to) {
+std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const CommitAction& commit,
+                                               int64_t known_to) {
   OpenStore* const found = stores.Find(commit.partition);
   if (found == nullptr) {
     return std::nullopt;
@@ -86,14 +71,15 @@ std::optional<Announcement> CommitFlights::Plan(WindowStores& stores, const Comm
 
 // An announced commit is sent; another one is tried again later, as if the broker were silent, or
 // under a new ownership.
-void CommitFlights::Announced(WindowDesk::Announce& job) {
+void CommitFlight::Announced(WindowDesk::Announce& job) {
   const PartitionId id = job.commit.partition;
+  State& flight = partitions_[id].flight;
+  flight.announcing--;
   // Announced or not, it must not be sent for an assignment that has ended meanwhile.
-  const bool ours = partitions_.Runs(id, job.commit.epoch);
-  partitions_[id].flight.Announced(ours);
-  if (!ours) {
+  if (!partitions_.Runs(id, job.commit.epoch)) {
     return;
   }
+  flight.with_store_since.reset();
   if (job.made) {
     partitions_.Answered(id, std::nullopt);
     ready_.push_back(std::move(job.commit));
@@ -105,26 +91,30 @@ void CommitFlights::Announced(WindowDesk::Announce& job) {
   }
 }
 
-// A commit from the same batch of actions as the give-back: its store is closed, so that it could
-// not be announced any more.
-bool CommitFlights::End(const GiveBackAction& action) {
+// While its commit may still land, nobody else may have it: it goes when we leave the group. One
+// that waits for the disk is never sent, nor one from the same batch of actions as the give-back:
+// its store is closed. One before it may have been sent, and have got no answer.
+bool CommitFlight::End(const GiveBackAction& action) {
+  State& flight = partitions_[action.partition].flight;
   const auto dropped = std::erase_if(
       asked_, [&](const CommitAction& commit) { return commit.partition == action.partition; });
-  return partitions_[action.partition].flight.End(action.leave_group, dropped > 0);
+  const bool unsent = dropped > 0 || flight.with_store_since;
+  flight.in_doubt = action.leave_group && (!unsent || flight.unknown);
+  return flight.in_doubt;
 }
 
-void CommitFlights::Answered(PartitionId partition, uint64_t number, CommitReply reply) {
+void CommitFlight::Answered(PartitionId partition, uint64_t number, CommitReply reply) {
   if (poll_.stores && reply == CommitReply::kAcknowledged) {
     Acknowledged(*poll_.stores, partition, number, poll_.core.Status(partition).own);
   }
   if (partitions_.Owns(partition)) {
-    partitions_[partition].flight.Answered(reply);
+    partitions_[partition].flight.unknown = reply == CommitReply::kUnknown;
   }
   poll_.core.CommitAnswered(partition, number, reply, poll_.now);
 }
 
-void CommitFlights::Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number,
-                                 Own own) {
+void CommitFlight::Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number,
+                                Own own) {
   OpenStore* const store = stores.Find(partition);
   if (store != nullptr && store->number == number) {
     Progress progress = store->progress;

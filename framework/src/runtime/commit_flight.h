@@ -30,38 +30,22 @@ namespace oncemq {
 class AssignedPartitions;
 struct PollState;
 
-// What of it lasts from one call to the next, for one partition.
 class CommitFlight {
  public:
-  void Begin() {
-    with_store_since_.reset();
-    unknown_ = in_doubt_ = false;
-  }
-  void Announce(BootTime now) {
-    announcing_++;
-    with_store_since_ = now;
-  }
-  void Announced(bool of_this_assignment);
-  void Answered(CommitReply reply) { unknown_ = reply == CommitReply::kUnknown; }
-  // The partition goes. `leave_group`: the core has no answer to its last commit. True: in doubt.
-  bool End(bool leave_group, bool dropped);
+  // What lasts from one call to the next, for one partition.
+  struct State {
+    uint32_t announcing = 0;                   // commits with the desk, of any assignment
+    std::optional<BootTime> with_store_since;  // nothing of this assignment's commit was sent
+    bool unknown = false;   // an earlier commit has got no answer, and may still land
+    bool in_doubt = false;  // drained, but a commit of it may still be under way
 
-  bool announcing() const { return announcing_ > 0; }
-  std::optional<BootTime> with_store_since() const { return with_store_since_; }
-  bool unknown() const { return unknown_; }
-  bool in_doubt() const { return in_doubt_; }
+    void Begin() {
+      with_store_since.reset();
+      unknown = in_doubt = false;
+    }
+  };
 
- private:
-  uint32_t announcing_ = 0;                   // commits with the desk, of any assignment
-  std::optional<BootTime> with_store_since_;  // nothing of this assignment's commit was sent
-  bool unknown_ = false;   // an earlier commit has got no answer, and may still land
-  bool in_doubt_ = false;  // drained, but a commit of it may still be under way
-};
-
-// All of them, with the calls that they need.
-class CommitFlights {
- public:
-  CommitFlights(PollState& poll, AssignedPartitions& partitions)
+  CommitFlight(PollState& poll, AssignedPartitions& partitions)
       : poll_(poll), partitions_(partitions) {}
 
   void Ask(CommitAction commit);

@@ -18,13 +18,13 @@ void GroupEvents::AssignRegressedAnew() {
     if (!partitions_.Owns(id) || goes) {
       continue;
     }
-    if (partitions_[id].flight.announcing()) {
+    if (partitions_[id].flight.announcing > 0) {
       partitions_.KeepRegressed(id);
       continue;
     }
     const PartitionName name = poll_.source->Name(id);
     // A server cannot always tell a restart from a loss; a store on disk can.
-    Log(poll_.parts.window->capabilities().remote ? LogLevel::kWarn : LogLevel::kError, "runtime",
+    Log(poll_.remote ? LogLevel::kWarn : LogLevel::kError, "runtime",
         "the window's store may have lost changes that it had acknowledged; the partition is "
         "assigned anew, and its work in hand becomes uncertain or runs again",
         {{"topic", name.topic}, {"partition", name.partition}, {"error", partitions_[id].failed}});
@@ -43,10 +43,16 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
-  if (poll_.stores) {
-    CloseStore(action.partition, runs_on);
+  // Before the group hears of it: the next owner opens it. At the opaque level it would take the
+  // claim of a handler that still runs for a dead one's, so it has to wait as long as that may act
+  // (rule 13).
+  if (poll_.stores && runs_on && poll_.parts.window->capabilities().level == Level::kOpaque) {
+    const milliseconds longest = poll_.parts.window->capabilities().times.handler_timeout;
+    poll_.stores->CloseLater(action.partition, poll_.now + longest);
+  } else if (poll_.stores) {
+    poll_.stores->Close(action.partition);
   }
-  const bool in_doubt = flights_.End(action);
+  const bool in_doubt = flight_.End(action);
   if (!in_doubt) {
     poll_.source->GiveBack(action.partition);
   }
@@ -56,20 +62,7 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
         "the outcome of the last commit is not known; leaving the group makes it harmless",
         {{"topic", name.topic}, {"partition", name.partition}});
     rejoining_ = true;
-    poll_.source->Refuse();
     DrainAll();
-  }
-}
-
-// Before the group hears of it: the next owner opens it. At the opaque level it would take the
-// claim of a handler that still runs for a dead one's, so it has to wait as long as that may act
-// (rule 13).
-void GroupEvents::CloseStore(PartitionId partition, bool runs_on) {
-  const WindowCapabilities& can = poll_.parts.window->capabilities();
-  if (runs_on && can.level == Level::kOpaque) {
-    poll_.stores->CloseLater(partition, poll_.now + can.times.handler_timeout);
-  } else {
-    poll_.stores->Close(partition);
   }
 }
 
@@ -110,7 +103,7 @@ void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) 
 void GroupEvents::Revoked(PartitionId partition) {
   if (partitions_.Owns(partition)) {
     Drain(partition);
-  } else if (!partitions_.At(partition).flight.in_doubt()) {
+  } else if (!partitions_.At(partition).flight.in_doubt) {
     poll_.source->GiveBack(partition);
   }
 }
@@ -122,6 +115,7 @@ void GroupEvents::Drain(PartitionId partition) {
 }
 
 void GroupEvents::DrainAll() {
+  poll_.source->Refuse();
   for (PartitionId id = 0; id < partitions_.size(); id++) {
     if (partitions_[id].held) {
       Drain(id);
@@ -155,14 +149,6 @@ BootTime GroupEvents::HandlersMayActUntil() const {
   const milliseconds longer =
       can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
   return poll_.now + std::max(poll_.options.drain_deadline, longer);
-}
-
-void GroupEvents::CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) {
-  flights_.Answered(partition, number, reply);
-}
-
-void GroupEvents::Incident(const PartitionName& partition, int64_t offset, const std::string& why) {
-  reporter_.NoteStop(partition, offset, why);
 }
 
 std::optional<Status> GroupEvents::Prepare(PartitionId partition, const PartitionName& name,
@@ -238,12 +224,6 @@ void GroupEvents::RejoinWhenDrained() {
     rejoining_ = false;
     poll_.source->Rejoin();
   }
-}
-
-void GroupEvents::BeginStop() {
-  stopping_ = true;
-  poll_.source->Refuse();
-  DrainAll();
 }
 
 }  // namespace oncemq

@@ -18,24 +18,31 @@ namespace oncemq {
 
 class GroupEvents final : public SourceEvents {
  public:
-  GroupEvents(PollState& poll, AssignedPartitions& partitions, CommitFlights& flights,
+  GroupEvents(PollState& poll, AssignedPartitions& partitions, CommitFlight& flight,
               WorkerPool& pool, RunReporter& reporter)
-      : poll_(poll), partitions_(partitions), flights_(flights), pool_(pool), reporter_(reporter) {}
+      : poll_(poll), partitions_(partitions), flight_(flight), pool_(pool), reporter_(reporter) {}
 
   void GiveBack(const GiveBackAction& action);
   void AssignRegressedAnew();
   // Stores that nobody uses any more, or whose time is over.
   void CloseStores();
   void RejoinWhenDrained();
-  void BeginStop();
+  void BeginStop() {
+    stopping_ = true;
+    DrainAll();
+  }
   bool stopping() const { return stopping_; }
   bool disorder() const { return disorder_; }
 
   void Assigned(PartitionId partition, const AssignFacts& facts) override;
   void Revoked(PartitionId partition) override;
   void Lost(PartitionId partition) override;
-  void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
-  void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
+  void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override {
+    flight_.Answered(partition, number, reply);
+  }
+  void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override {
+    reporter_.NoteStop(partition, offset, why);
+  }
   std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
                                 Assignment& assignment) override;
   bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
@@ -43,7 +50,6 @@ class GroupEvents final : public SourceEvents {
   void Failed(const std::string& why) override;
 
  private:
-  void CloseStore(PartitionId partition, bool runs_on);
   void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
   void Drain(PartitionId partition);
   void DrainAll();
@@ -52,7 +58,7 @@ class GroupEvents final : public SourceEvents {
 
   PollState& poll_;
   AssignedPartitions& partitions_;
-  CommitFlights& flights_;
+  CommitFlight& flight_;
   WorkerPool& pool_;
   RunReporter& reporter_;
   bool stopping_ = false;

@@ -212,14 +212,14 @@ void PollLoop::Act() {
       if (const auto* raise = std::get_if<RaiseOwnAction>(&action)) {
         partitions_.Raise(*raise);
       } else if (auto* commit = std::get_if<CommitAction>(&action)) {
-        flights_.Ask(std::move(*commit));
+        flight_.Ask(std::move(*commit));
       } else if (const auto* give_back = std::get_if<GiveBackAction>(&action)) {
         group_.GiveBack(*give_back);
       } else if (const auto* stop = std::get_if<StopAction>(&action)) {
         reporter_.NoteStop(poll_.source->Name(stop->partition), stop->offset, stop->why);
       }
     }
-    flights_.Send();
+    flight_.Send();
   }
 }
 
@@ -236,12 +236,12 @@ bool PollLoop::TakeAnswers() {
       poll_.stores->Opened(*open, poll_.now);
       poll_.source->AskAgain();
     } else if (auto* announce = std::get_if<WindowDesk::Announce>(&job)) {
-      flights_.Announced(*announce);
+      flight_.Announced(*announce);
     } else if (const auto* restore = std::get_if<WindowDesk::Restore>(&job)) {
       poll_.catch_up->Restored(*restore, poll_.now, poll_.released);
     }
   }
-  flights_.Send();
+  flight_.Send();
   return true;
 }
 

@@ -56,8 +56,8 @@ class PollLoop {
   AssignedPartitions partitions_{poll_};
   WorkerPool pool_{poll_, partitions_};
   RunReporter reporter_{poll_, partitions_, pool_};
-  CommitFlights flights_{poll_, partitions_};
-  GroupEvents group_{poll_, partitions_, flights_, pool_, reporter_};
+  CommitFlight flight_{poll_, partitions_};
+  GroupEvents group_{poll_, partitions_, flight_, pool_, reporter_};
   size_t first_ = 0;  // where the next round begins to read
 
   std::vector<Arrival> arrivals_;

@@ -26,7 +26,13 @@ void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std:
   const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
   stops_[{name.topic, name.partition}] =
       name.topic + where + at + ": " + why.substr(0, kLongestReason);
-  MarkStopped(name, why);
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    // An incident names the partition as the log does.
+    if (partitions_[id].held && partitions_[id].partition == name.partition &&
+        poll_.source->Name(id).topic == name.topic) {
+      partitions_[id].stopped = why.substr(0, kLongestReason);
+    }
+  }
 }
 
 void RunReporter::NoteFailure(const std::string& why) {
@@ -92,16 +98,6 @@ void RunReporter::WaitUntilEnded() {
   }
 }
 
-// An incident names the partition as the log does.
-void RunReporter::MarkStopped(const PartitionName& partition, const std::string& why) {
-  for (PartitionId id = 0; id < partitions_.size(); id++) {
-    if (partitions_[id].held && partitions_[id].partition == partition.partition &&
-        poll_.source->Name(id).topic == partition.topic) {
-      partitions_[id].stopped = why.substr(0, kLongestReason);
-    }
-  }
-}
-
 std::string RunReporter::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
   switch (status.phase) {
     case PartitionPhase::kRaising: {
@@ -127,12 +123,11 @@ std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatu
   if (!owned.failed.empty()) {
     return owned.failed.substr(0, kLongestReason);
   }
-  if (const auto since = owned.flight.with_store_since();
-      since && poll_.now - *since >= kSlowDisk) {
+  if (const auto since = owned.flight.with_store_since; since && poll_.now - *since >= kSlowDisk) {
     return poll_.remote ? "its commit waits for the store of the window"
                         : "its commit waits for the disk";
   }
-  if (owned.flight.unknown()) {
+  if (owned.flight.unknown) {
     return "the broker has not answered its last commit";
   }
   if (status.map_full) {

@@ -35,7 +35,6 @@ class RunReporter {
   void WaitUntilEnded();
 
  private:
-  void MarkStopped(const PartitionName& partition, const std::string& why);
   std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
   std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
   void TellPartitions(RunReport& report);

@@ -2,10 +2,6 @@
 // WorkerPool: the runs on their way from the core to a handler and back, and how many workers there
 // are for them.
 //
-// Handlers run on the poll thread, as long as they are quick. Where one is not, the keeper demotes
-// the run: the thread goes on with it as any worker would, and a new thread takes the poll loop
-// over. After a second one workers are employed.
-//
 // Thread safety: none; belongs to the poll thread.
 #pragma once
 
