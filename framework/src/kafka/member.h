@@ -86,7 +86,7 @@ class Member {
     int64_t log_end = -1;    // when it was assigned
     int64_t read_to = -1;    // as in LogSight
   };
-  // Calls that the group waits for, and calls that went before its words were read.
+  // The calls due to the group, and those made before its words were read.
   struct GroupState {
     bool must_answer = false;          // it waits for our assign call
     bool lost = false;                 // perhaps by a revocation not read yet

@@ -51,7 +51,7 @@ void AssignedPartitions::Raise(const RaiseOwnAction& action) {
   }
   AssignedPartition& owned = partitions_[id];
   if (poll_.remote) {
-    // A second one would refuse the ownership that the first one has issued.
+    // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
       owned.raising = action.epoch;
       poll_.desk->Add(WindowDesk::RaiseOwn{
@@ -87,9 +87,9 @@ void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
   }
 }
 
-// The last answer of window or journal for the partition. All failures pass but two: damage is
-// there to stay, and asking again would go on for ever without a word; a store that has regressed
-// answers nothing more to this assignment.
+// The last answer of window or journal for the partition. All failures pass but two. Damage stays,
+// and would be asked about for ever without a word. A regressed store answers nothing more to this
+// assignment.
 void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& failure) {
   partitions_[id].failed = failure ? failure->message : "";
   if (failure && failure->code == Code::kCorrupt && Owns(id)) {

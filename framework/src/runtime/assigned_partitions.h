@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// AssignedPartitions: the partitions of this process beside the core: whether they are ours, under
-// which ownership, what their store has answered last, which ids it lacks.
+// AssignedPartitions: the part of each partition's state that is not in the core. It has ownership,
+// commit, the last answer of the store, and the ids missing there.
 //
-//   partitions.Begin(id, facts);        // the group has given it
-//   partitions.Answered(id, failure);   // after each call of window or journal
-//   partitions.End(id);                 // the group has it again
+//   partitions.Begin(id, facts);       // an assignment begins
+//   partitions.Answered(id, failure);  // after each call of window or journal
+//   partitions.End(id);                // the assignment is over
 //
 // Thread safety: none; belongs to the poll thread.
 #pragma once
@@ -19,12 +19,12 @@
 
 namespace oncemq {
 
-// The window lacks ids of the partition: their copies may run in other ones (rule 31).
+// The window lacks ids of the partition, so their copies may run in other ones (rule 31).
 struct WindowLack {
   BootTime since{};
   int64_t to = 0;  // it has them all once the frontier is here
   std::optional<BootTime> until;
-  // All accepted gaps of the catch-up lie in [gap_from, gap_to); equal: there is none.
+  // All accepted gaps of the catch-up lie in [gap_from, gap_to). Equal without a gap.
   int64_t gap_from = 0;
   int64_t gap_to = 0;
 };
@@ -33,13 +33,13 @@ struct AssignedPartition {
   bool held = false;
   bool seen = false;
   bool regressed = false;    // its store has, and it was not assigned since
-  uint32_t raising = 0;      // epoch whose ownership the desk is to raise; 0: of none
+  uint32_t raising = 0;      // epoch of the ownership at the desk; 0 without one
   uint32_t assignments = 0;  // so far
   uint32_t source = 0;       // coordinates for the window
   int32_t partition = 0;
   Own local_own = 0;               // issued here where there is no window
   std::string unowned;             // why no ownership could be raised
-  std::string failed;              // why window or journal did not do what was asked last
+  std::string failed;              // why the last call of window or journal failed
   std::string stopped;             // why nothing more of it is handled in this assignment
   std::optional<WindowLack> lack;  // the last one
   CommitFlight::State flight;
@@ -54,7 +54,7 @@ class AssignedPartitions {
   const AssignedPartition& operator[](PartitionId id) const { return partitions_[id]; }
   AssignedPartition& At(PartitionId id);  // makes it where it is new
   bool Owns(PartitionId id) const { return id < partitions_.size() && partitions_[id].held; }
-  // The assignment that the core counts as `epoch` goes on.
+  // Whether the assignment with the core's number `epoch` goes on.
   bool Runs(PartitionId id, uint32_t epoch) const {
     return Owns(id) && poll_.core.Status(id).epoch == epoch;
   }
@@ -68,7 +68,7 @@ class AssignedPartitions {
   void Raised(const WindowDesk::RaiseOwn& job);
 
   void Answered(PartitionId id, const std::optional<Error>& failure);
-  // Their stores have; told since the last call.
+  // Those with a regressed store, since the last call.
   std::vector<PartitionId> TakeRegressed() { return std::exchange(regressed_, {}); }
   void KeepRegressed(PartitionId id) { regressed_.push_back(id); }
 

@@ -9,7 +9,7 @@
 namespace oncemq {
 
 void CommitFlight::Ask(CommitAction commit) {
-  // An assignment that was lost after the core asked must not be committed any more.
+  // Nothing is committed for an assignment lost after the core asked.
   if (partitions_.Runs(commit.partition, commit.epoch)) {
     asked_.push_back(std::move(commit));
   }
@@ -59,8 +59,8 @@ std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const Commi
                     .frontier = commit.offset,
                     .watermark = commit.watermark,
                     .incarnation = store.incarnation};
-  // While what can be read is not read yet, less is known than will be: or a reading that breaks
-  // off would count as one that has ended.
+  // While a catch-up reads, less is known than will be. A reading may break off, and must not count
+  // as whole.
   return Announcement{.source = store.source,
                       .partition = store.partition,
                       .from = std::min(store.known_from, known_to),
@@ -69,13 +69,13 @@ std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const Commi
                       .metadata = commit.metadata};
 }
 
-// An announced commit is sent; another one is tried again later, as if the broker were silent, or
-// under a new ownership.
+// Without an announcement the core tries again later, as after a silent broker, or under a new
+// ownership.
 void CommitFlight::Announced(WindowDesk::Announce& job) {
   const PartitionId id = job.commit.partition;
   State& flight = partitions_[id].flight;
   flight.announcing--;
-  // Announced or not, it must not be sent for an assignment that has ended meanwhile.
+  // Announced or not, it is not sent for an assignment of the past.
   if (!partitions_.Runs(id, job.commit.epoch)) {
     return;
   }
@@ -91,9 +91,9 @@ void CommitFlight::Announced(WindowDesk::Announce& job) {
   }
 }
 
-// While its commit may still land, nobody else may have it: it goes when we leave the group. One
-// that waits for the disk is never sent, nor one from the same batch of actions as the give-back:
-// its store is closed. One before it may have been sent, and have got no answer.
+// While a commit may still land, no other member may have the partition: it goes when we leave the
+// group. Nothing is sent after the give-back, neither from the same batch of actions nor from the
+// disk. An earlier commit may have been sent, and have got no answer.
 bool CommitFlight::End(const GiveBackAction& action) {
   State& flight = partitions_[action.partition].flight;
   const auto dropped = std::erase_if(

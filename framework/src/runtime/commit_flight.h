@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommitFlight: what happens to a commit between settle and committed. Rule 27: no commit is sent
-// before the store of its partition has it.
+// CommitFlight: what happens to a commit between settle and committed.
 //
-//   the commit is      next
-//   asked for by the   Send(): with the store; ready, where no store is open; dropped, where its
-//   core               partition goes first
-//   with the store     Announced(): ready; or the core asks again, where the store fails; dropped,
-//                      where its assignment has ended
-//   ready              Source::Commit() looks for the last commit, and sends (commits.h)
-//   sent               Answered(): the core counts it, and the store may forget what is below; or
-//                      nobody knows, and it may still land
+//   state              next state
+//   asked for by core  Send(): with the store, or ready without one. End(): dropped.
+//   with the store     Announced(): ready. Where the store fails, the core asks again. Where the
+//                      assignment has ended, it is dropped.
+//   ready              Source::Commit() first looks for the last commit, then sends (commits.h).
+//   sent               Answered(): the core counts it, and the store may forget what lies below.
+//                      Without an answer it is unknown, and may land until the next answer.
 //
-// A partition that goes while a commit may land is in doubt: it is not given back, and the member
-// leaves the group instead (rule 21).
+// **Promise:** no commit is sent before its store has it (rule 27). A partition goes in doubt while
+// a commit may still land. It is then not given back, and the member leaves the group (rule 21).
 //
-// Thread safety: none; belongs to the poll thread.
+// **Thread safety:** none; belongs to the poll thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +30,7 @@ struct PollState;
 
 class CommitFlight {
  public:
-  // What lasts from one call to the next, for one partition.
+  // One for each partition.
   struct State {
     uint32_t announcing = 0;                   // commits with the desk, of any assignment
     std::optional<BootTime> with_store_since;  // nothing of this assignment's commit was sent
@@ -49,7 +47,7 @@ class CommitFlight {
       : poll_(poll), partitions_(partitions) {}
 
   void Ask(CommitAction commit);
-  // All that were asked for since the last call, and those that are announced.
+  // The commits asked for or announced since the last call.
   void Send();
   // The partition is given back. True: in doubt.
   bool End(const GiveBackAction& action);
@@ -57,11 +55,11 @@ class CommitFlight {
   void Announced(WindowDesk::Announce& job);
   void Answered(PartitionId partition, uint64_t number, CommitReply reply);
 
-  // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
-  // where the window knows the partition by now.
+  // The announcement due before the commit is sent, if any. The window knows the partition below
+  // `known_to` by now.
   static std::optional<Announcement> Plan(WindowStores& stores, const CommitAction& commit,
                                           int64_t known_to);
-  // The broker has it, so that the window may forget. Not where a later commit was announced.
+  // The broker has it, so the window may forget, unless a later commit was announced.
   static void Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number, Own own);
 
  private:

@@ -10,7 +10,7 @@ namespace oncemq {
 
 // Results of this assignment may be gone from the store, so nothing more of it is committed. The
 // next assignment compares store and commit (FitStore) and reads the rest again. An announcement
-// under way must end first: it would claim the lost results in the store that is opened then.
+// under way must end first. It would claim the lost results in the newly opened store.
 void GroupEvents::AssignRegressedAnew() {
   for (const PartitionId id : partitions_.TakeRegressed()) {
     const bool goes = stopping_ || rejoining_ ||
@@ -23,7 +23,7 @@ void GroupEvents::AssignRegressedAnew() {
       continue;
     }
     const PartitionName name = poll_.source->Name(id);
-    // A server cannot always tell a restart from a loss; a store on disk can.
+    // A server cannot always tell a restart from a loss, as a store on disk can.
     Log(poll_.remote ? LogLevel::kWarn : LogLevel::kError, "runtime",
         "the window's store may have lost changes that it had acknowledged; the partition is "
         "assigned anew, and its work in hand becomes uncertain or runs again",
@@ -43,9 +43,9 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   }
   disorder_ |= stopping_ && (runs_on || action.leave_group);
   partitions_.End(action.partition);
-  // Before the group hears of it: the next owner opens it. At the opaque level it would take the
-  // claim of a handler that still runs for a dead one's, so it has to wait as long as that may act
-  // (rule 13).
+  // Before the group hears of it, as the next owner opens the store. At the opaque level it would
+  // take the claim of a running handler for a dead one's. So it waits as long as that handler may
+  // act (rule 13).
   if (poll_.stores && runs_on && poll_.parts.window->capabilities().level == Level::kOpaque) {
     const milliseconds longest = poll_.parts.window->capabilities().times.handler_timeout;
     poll_.stores->CloseLater(action.partition, poll_.now + longest);
@@ -78,7 +78,7 @@ void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
   poll_.core.Assign(partition, facts, poll_.now);
 }
 
-// Before the first of them is handled: the highest count of uncertain ones that is possible.
+// Before the first of them is handled, the highest possible count of uncertain ones.
 void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
   int64_t offsets = 0;
   int64_t to = facts.start;
@@ -187,9 +187,9 @@ bool GroupEvents::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
   return poll_.options.incomplete == IncompletePolicy::kRun;
 }
 
-// What a refusal has handed back is not finished, and it stays above the frontier. Where the broker
-// has refused the commit everything may be finished, but none of that is known to the group:
-// another assignment would begin below it again.
+// Deliveries handed back by a refusal are not finished, and stay above the frontier. After a
+// refused commit all may be finished, but the group does not know: another assignment would begin
+// below it.
 bool GroupEvents::Finished(PartitionId partition) const {
   if (!partitions_.Owns(partition)) {
     return true;
@@ -212,7 +212,7 @@ void GroupEvents::Failed(const std::string& why) {
 
 void GroupEvents::CloseStores() {
   if (poll_.stores) {
-    // What is open of a lost partition runs, or is finished and owes its marker.
+    // Open deliveries of a lost partition run, or are finished and owe their markers.
     poll_.stores->CloseDue(poll_.now, [this](PartitionId partition) {
       return pool_.InUse(partition) || poll_.core.Status(partition).counts.open > 0;
     });

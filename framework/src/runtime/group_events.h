@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GroupEvents: the partitions that come and go. Begins them when the group gives them, drains them
-// when it takes them, gives them back once the core is through with them, and leaves the group
-// where a commit of one is in doubt.
+// GroupEvents: begins the partitions given by the group, and drains those it takes. Each is given
+// back once the core is through with it. With a commit in doubt the member leaves the group.
 //
 // Thread safety: none; belongs to the poll thread.
 #pragma once
@@ -24,7 +23,7 @@ class GroupEvents final : public SourceEvents {
 
   void GiveBack(const GiveBackAction& action);
   void AssignRegressedAnew();
-  // Stores that nobody uses any more, or whose time is over.
+  // Stores without use, or after their time.
   void CloseStores();
   void RejoinWhenDrained();
   void BeginStop() {

@@ -7,7 +7,7 @@
 namespace oncemq {
 namespace {
 
-// Each commit waits for the disk, mostly some milliseconds: no reason to alarm anybody.
+// Each commit waits for the disk, mostly some milliseconds, no reason for an alarm.
 constexpr milliseconds kSlowDisk{1'000};
 constexpr microseconds kPublishEvery{50'000};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunReporter: tells how the run goes: how far each partition is, why it waits, which message holds
-// it up, why it is stopped; and when the run has ended.
+// RunReporter: tells how far each partition is, why it waits or is stopped, which message holds it
+// up, and when the run has ended.
 //
 // Thread safety: Report() and WaitUntilEnded() on any thread; the rest belongs to the poll thread.
 #pragma once
@@ -44,7 +44,7 @@ class RunReporter {
   AssignedPartitions& partitions_;
   const WorkerPool& pool_;
   Holdups holdups_;
-  std::vector<PartitionId> told_;  // those of the last report, in its order
+  std::vector<PartitionId> told_;  // in the order of the last report
   BootTime published_at_{};
   std::string error_;
   std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition

@@ -9,8 +9,7 @@
 
 namespace oncemq {
 
-// Nothing: it is with the desk. An answer that nobody fetched in time is of an assignment that did
-// not begin.
+// nullopt while it is with the desk. An answer too old is of an assignment without a begin.
 std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
                                             Assignment& assignment, BootTime now) {
   constexpr milliseconds kGoodFor{2'000};
@@ -59,7 +58,7 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
        {"read_from", facts.read_from},
        {"start", facts.start},
        {"incarnation", Hex(known->incarnation)}});
-  closing_.erase(partition);  // not before: who cannot have it now still has to let it go
+  closing_.erase(partition);  // only now: a store not opened still has to be closed
   stores_[partition] = {.source = facts.source,
                         .partition = facts.partition,
                         .known_from = facts.known_from,

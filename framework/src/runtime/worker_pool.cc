@@ -14,14 +14,14 @@ namespace {
 
 constexpr uint32_t kRunHere = 128;       // fits a cache; no hand-off has to be paid for
 constexpr uint32_t kRunsPerWorker = 2;   // one at work, one waiting
-constexpr double kRunMicros = 5'000;     // the most that a run of slow handlers should take
+constexpr double kRunMicros = 5'000;     // the most for a run of slow handlers
 constexpr double kLeastRunMicros = 100;  // less is not worth the way to another thread
 constexpr microseconds kDemotionMemory{
     60'000'000};  // one demotion a minute may be the machine's fault
 
 }  // namespace
 
-// Without any thread for them, handlers stay where they are: on the poll thread.
+// Without any thread for them, handlers stay on the poll thread.
 void WorkerPool::Employ(uint32_t workers) {
   workers_ = poll_.parts.crew->StartWorkers(workers);
   if (workers_ < workers) {
@@ -39,7 +39,7 @@ void WorkerPool::TakeOver() {
   here_ = nullptr;
   const BootTime before = demoted_at_.value_or(BootTime::min());
   demoted_at_ = poll_.Now();
-  // Each hang costs the thread that polled: not one thread more for each of them.
+  // Each hang costs the polling thread, and no more are added for each of them.
   const bool again =
       another_hangs || (before != BootTime::min() && poll_.now < before + kDemotionMemory);
   if (again) {
@@ -86,11 +86,10 @@ bool WorkerPool::HandOver() {
   return any;
 }
 
-// Nothing: there is nothing to run.
+// nullptr if the core has no run.
 JobPtr WorkerPool::Take(uint32_t most, bool here) {
   if (idle_.empty()) {
-    // Machines share the process half of their tokens; the attempts are told apart by the job's
-    // number.
+    // Machines share the process half of their tokens. The number of the job tells attempts apart.
     const TokenSource tokens(poll_.parts.process, (uint64_t{jobs_.size()} << 40) + 1);
     idle_.push_back(std::make_shared<Job>(poll_.options.policy, tokens, poll_.source->NewView()));
     jobs_.push_back(idle_.back());
@@ -111,8 +110,8 @@ JobPtr WorkerPool::Take(uint32_t most, bool here) {
   return job;
 }
 
-// How many messages to hand over at once: so many that the hand-off is worth it, so few that slow
-// handlers share the work among all workers.
+// How many messages to hand over at once. Many are worth the hand-off, and few share the work of
+// slow handlers among all workers.
 uint32_t WorkerPool::FittingRun() const {
   const double cost = std::max(cost_, 0.01);
   const uint32_t idle = with_workers_ < workers_ ? workers_ - with_workers_ : 1;
@@ -142,8 +141,7 @@ bool WorkerPool::InUse(PartitionId partition) const {
                      [&](const JobPtr& job) { return job->partition == partition; });
 }
 
-// Runs with messages of the partition: no further handler starts; the present one is asked to stop
-// at `stop_at`.
+// In runs of the partition no further handler starts. The present one has to stop at `stop_at`.
 void WorkerPool::StopRunsOf(PartitionId partition, BootTime stop_at) {
   for (const JobPtr& job : out_) {
     if (job->partition == partition) {
@@ -154,8 +152,8 @@ void WorkerPool::StopRunsOf(PartitionId partition, BootTime stop_at) {
   }
 }
 
-// A long handler keeps its right to run for as long as commits keep the partition ours; the other
-// messages of its run do not wait for it.
+// A long handler may run while commits keep the partition ours. The other messages of its run do
+// not wait for it.
 void WorkerPool::LookAfterSlowRuns() {
   std::vector<Settlement> settled;
   for (const JobPtr& job : out_) {
@@ -163,8 +161,8 @@ void WorkerPool::LookAfterSlowRuns() {
       job->size = 1;
     }
     StandIn(job);
-    // One that is not confirmed yet runs nothing: what concerns it is of an assignment that has
-    // ended, and drain_by says until when.
+    // Before it is confirmed a partition runs nothing. Its jobs are of an ended assignment, and
+    // drain_by is their limit.
     const BootTime safe = poll_.core.SafeUntil(job->partition);
     const bool ours = partitions_.Owns(job->partition) && safe != BootTime{};
     job->watch.SetStopAt(ours ? std::min(job->drain_by, safe) : job->drain_by);
@@ -172,7 +170,7 @@ void WorkerPool::LookAfterSlowRuns() {
   poll_.core.Settle(settled, poll_.now);
 }
 
-// A worker whose handler hangs is no worker any more; the other keys need one.
+// A hanging handler takes its worker away from the other keys.
 void WorkerPool::StandIn(const JobPtr& job) {
   if (!job->on_worker || !job->watch.Hangs(poll_.now, poll_.options.hang_after)) {
     return;

@@ -31,11 +31,11 @@ enum class Stage : uint8_t {
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
 };
 
-// A delivery takes it from run to run: core, run machine and settlement hand it on as a whole.
+// The state of a delivery from run to run. Core, run machine and settlement hand it on as a whole.
 struct Carried {
   Stage stage : 3 = Stage::kFresh;
   bool touched : 1 = false;         // an earlier run of ours may have had its effect
-  bool result_dropped : 1 = false;  // the window does not take its result: it has none
+  bool result_dropped : 1 = false;  // its result is too long for the window
   bool conflict : 1 = false;        // same id, other payload
   bool alone : 1 = false;           // it runs with nothing else
 
@@ -88,7 +88,7 @@ enum class Fate : uint8_t {
   kStop,        // a policy says: stop this partition here
 };
 
-// What it carries tells of the next run, for what is not final.
+// It carries the state for the next run, unless its fate is final.
 struct Settlement : Carried {
   Fate fate = Fate::kWithdrawn;
   bool uncertain = false;      // attribute: an effect may exist beside the one on record
