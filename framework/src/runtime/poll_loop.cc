@@ -174,17 +174,13 @@ bool PollLoop::ReadFrom(PartitionId partition) {
                          poll_.released);
   }
   poll_.core.Admit(partition, arrivals_);
-  CopyLeftBehind();
-  return true;
-}
-
-void PollLoop::CopyLeftBehind() {
   left_behind_.clear();
   poll_.core.TakeLeftBehind(left_behind_);
   if (!left_behind_.empty()) {
     poll_.source->Detach(left_behind_);
     poll_.core.Replace(left_behind_);
   }
+  return true;
 }
 
 void PollLoop::CatchUpOverdue(PartitionId partition) {

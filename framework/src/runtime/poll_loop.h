@@ -38,7 +38,6 @@ class PollLoop {
   bool Round();
   bool HandleHere(bool& busy);
   bool ReadFrom(PartitionId partition);
-  void CopyLeftBehind();
   void CatchUpOverdue(PartitionId partition);
   void Act();
   bool TakeAnswers();
