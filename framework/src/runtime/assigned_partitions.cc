@@ -19,7 +19,7 @@ void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
   AssignedPartition& owned = At(id);
   owned.held = owned.seen = true;
   owned.regressed = false;
-  owned.flight.Begin();
+  owned.flight = {.announcing = owned.flight.announcing};
   owned.assignments++;
   std::erase(regressed_, id);
   owned.unowned.clear();

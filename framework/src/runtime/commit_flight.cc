@@ -54,15 +54,12 @@ std::optional<Announcement> CommitFlight::Plan(WindowStores& stores, const Commi
   }
   OpenStore& store = *found;
   store.number = commit.number;
-  store.progress = {.source = store.source,
-                    .partition = store.partition,
-                    .frontier = commit.offset,
-                    .watermark = commit.watermark,
-                    .incarnation = store.incarnation};
+  store.progress.frontier = commit.offset;
+  store.progress.watermark = commit.watermark;
   // While a catch-up reads, less is known than will be. A reading may break off, and must not count
   // as whole.
-  return Announcement{.source = store.source,
-                      .partition = store.partition,
+  return Announcement{.source = store.progress.source,
+                      .partition = store.progress.partition,
                       .from = std::min(store.known_from, known_to),
                       .to = known_to,
                       .offset = commit.offset,

@@ -36,11 +36,6 @@ class CommitFlight {
     std::optional<BootTime> with_store_since;  // nothing of this assignment's commit was sent
     bool unknown = false;   // an earlier commit has got no answer, and may still land
     bool in_doubt = false;  // drained, but a commit of it may still be under way
-
-    void Begin() {
-      with_store_since.reset();
-      unknown = in_doubt = false;
-    }
   };
 
   CommitFlight(PollState& poll, AssignedPartitions& partitions)

@@ -59,10 +59,10 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
        {"start", facts.start},
        {"incarnation", Hex(known->incarnation)}});
   closing_.erase(partition);  // only now: a store not opened still has to be closed
-  stores_[partition] = {.source = facts.source,
-                        .partition = facts.partition,
-                        .known_from = facts.known_from,
-                        .incarnation = facts.incarnation};
+  stores_[partition] = {
+      .known_from = facts.known_from,
+      .progress = {
+          .source = facts.source, .partition = facts.partition, .incarnation = facts.incarnation}};
   return {};
 }
 
@@ -86,7 +86,7 @@ void WindowStores::Close(PartitionId partition) {
   closing_.erase(partition);
   unbegun_.erase(partition);
   if (const auto found = stores_.find(partition); found != stores_.end()) {
-    window_->Close(found->second.source, found->second.partition);
+    window_->Close(found->second.progress.source, found->second.progress.partition);
     stores_.erase(found);
   }
 }

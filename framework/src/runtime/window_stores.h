@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WindowStores: the poll loop's side of a window that remembers beyond an assignment: opens a
-// partition's store before the assignment, says what is to be announced to it before each commit,
-// tells it which ones were acknowledged, and closes it when the partition goes.
+// WindowStores: the poll loop's side of a window that remembers beyond an assignment. Opens a
+// partition's store before the assignment, and closes it when the partition goes.
 //
 // Promise: a store whose partition was lost stays open for work that is still under way, as long as
 // CloseLater() says at most: its markers are owed (rule 15).
@@ -23,12 +22,9 @@
 namespace oncemq {
 
 struct OpenStore {
-  uint32_t source = 0;
-  int32_t partition = 0;
   int64_t known_from = 0;
-  uint64_t incarnation = 0;
-  uint64_t number = 0;  // of the commit that was announced last
-  Progress progress;    // that it makes
+  uint64_t number = 0;  // of the commit announced last
+  Progress progress;    // of that commit; the name of the store is always there
 };
 
 class WindowStores {
