@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "catch_up.h"
+#include "commit_flight.h"
 #include "direct_window.h"
 #include "oncemq/framework/core.h"
 #include "process_clock.h"

@@ -142,9 +142,7 @@ void SimProcess::Answer(const CommitCall& call, uint64_t number, CommitReply rep
                          .value = static_cast<int64_t>(reply)});
   if (stores_ && reply == CommitReply::kAcknowledged) {
     const PartitionId id = CoreId(call.partition);
-    if (const auto progress = stores_->Acknowledged(id, number, core_.Status(id).own)) {
-      stores_->Tell(*progress);
-    }
+    CommitFlight::Acknowledged(*stores_, id, number, core_.Status(id).own);
   }
   core_.CommitAnswered(static_cast<PartitionId>(call.partition), number, reply, clock_.Boot());
   if (reply == CommitReply::kRefused && rng_.Chance(500)) {

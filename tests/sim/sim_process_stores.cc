@@ -12,7 +12,8 @@ namespace oncemq::sim {
 bool SimProcess::Prepare(int32_t partition, Assignment& assignment) {
   assignment.cluster = "c";
   const AssignFacts before = assignment.facts;
-  const Status ready = stores_->Prepare(CoreId(partition), {"t", partition}, assignment);
+  const Status ready =
+      *stores_->Prepare(CoreId(partition), {"t", partition}, assignment, clock_.Boot());
   if (ready) {
     NoteFit(before, assignment);
     return true;
@@ -66,7 +67,7 @@ bool SimProcess::Announced(const CommitAction& action) {
   }
   const int64_t known_to =
       catch_up_ ? catch_up_->KnownTo(action.partition, action.offset) : action.offset;
-  const auto announcement = stores_->Plan(action, known_to);
+  const auto announcement = CommitFlight::Plan(*stores_, action, known_to);
   if (!announcement || store_errors_.Window("announce", 1, direct_.Announce({&*announcement, 1}))) {
     return true;
   }

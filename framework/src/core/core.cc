@@ -40,7 +40,7 @@ PartitionState& Core::Impl::Create(PartitionId id) {
 std::vector<int64_t> Core::Impl::RunningOffsets(PartitionId id) {
   std::vector<int64_t> offsets;
   for (const Delivery& delivery : slab_) {
-    const bool owed = delivery.running || delivery.stage == Stage::kApplied;
+    const bool owed = delivery.running || delivery.carried.stage == Stage::kApplied;
     if (owed && delivery.partition == id) {
       offsets.push_back(delivery.offset);
     }

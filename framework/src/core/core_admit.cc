@@ -96,23 +96,23 @@ void Core::Impl::Admit(PartitionId id, std::span<const Arrival> arrivals) {
                         .fingerprint = arrival.fingerprint,
                         .partition = id,
                         .id_size = static_cast<uint16_t>(arrival.id.size()),
-                        .stage = place.finished ? Stage::kCarried : Stage::kFresh,
+                        .carried = {.stage = place.finished ? Stage::kCarried : Stage::kFresh},
                         .again = place.again};
     if (arrival.time != kNoLogTime) {
       oldest = std::min(oldest, arrival.time);
     }
     if (place.not_done) [[unlikely]] {
-      delivery.stage = Stage::kNotDone;
+      delivery.carried.stage = Stage::kNotDone;
       delivery.id_hash = 0;  // it neither waits for its id nor holds it up
     }
     const bool has_id = !arrival.id.empty() || arrival.refusal != nullptr;  // or needs none
     const bool suspect = partition.Suspects(arrival.offset, has_id) && !place.finished;
     if (suspect) [[unlikely]] {
-      delivery.touched = true;
+      delivery.carried.touched = true;
       delivery.attempt = 1;  // by that owner, as far as anybody knows
     }
     if (arrival.refusal != nullptr && !place.finished) [[unlikely]] {
-      delivery.stage = Stage::kRejecting;
+      delivery.carried.stage = Stage::kRejecting;
       kept_outcomes_[slot].text = arrival.refusal;
     }
     bytes_ += arrival.bytes;
@@ -142,7 +142,7 @@ void Core::Impl::NoteDoubts(PartitionId id) {
     const auto look = [&](uint32_t slot) {
       const Delivery& delivery = slab_[slot];
       if (delivery.partition == id && !delivery.finished) {
-        const bool owed = delivery.running || delivery.stage == Stage::kApplied;
+        const bool owed = delivery.running || delivery.carried.stage == Stage::kApplied;
         visit(delivery, owed);
       }
       return false;
@@ -151,7 +151,7 @@ void Core::Impl::NoteDoubts(PartitionId id) {
   };
   std::unordered_map<uint64_t, int64_t> begun;  // by id, the last offset
   for_each([&](const Delivery& delivery, bool owed) {
-    if ((owed || delivery.touched) && delivery.id_hash != 0) {
+    if ((owed || delivery.carried.touched) && delivery.id_hash != 0) {
       int64_t& last = begun.try_emplace(delivery.id_hash, delivery.offset).first->second;
       last = std::max(last, delivery.offset);
     }
@@ -159,7 +159,7 @@ void Core::Impl::NoteDoubts(PartitionId id) {
   for_each([&](const Delivery& delivery, bool owed) {
     const auto copy = begun.find(delivery.id_hash);
     const bool before_copy = copy != begun.end() && delivery.offset < copy->second;
-    if ((delivery.touched || before_copy) && !owed && partition.Current(delivery.epoch)) {
+    if ((delivery.carried.touched || before_copy) && !owed && partition.Current(delivery.epoch)) {
       partition.in_doubt.push_back(delivery.offset);
     }
   });
@@ -172,7 +172,7 @@ void Core::Impl::HandBackQueued(PartitionId id) {
   const auto gone = [&](uint32_t slot) {
     Delivery& delivery = slab_[slot];
     // A handler that has run is owed its marker, whoever owns the partition by now (rule 15).
-    const bool owed = delivery.stage == Stage::kApplied;
+    const bool owed = delivery.carried.stage == Stage::kApplied;
     if (delivery.partition != id || delivery.running || delivery.finished || owed) {
       return false;
     }
@@ -222,7 +222,7 @@ void Core::Impl::Free(uint32_t slot) {
   retries_.Forget(slot, delivery.partition, delivery.offset);
   delivery.ticket++;
   delivery.message = nullptr;
-  delivery.stage = Stage::kFresh;
+  delivery.carried.stage = Stage::kFresh;
   delivery.next = free_head_;
   free_head_ = slot;
   free_++;

@@ -111,9 +111,7 @@ class Core::Impl {
     return stage == Stage::kApplied || stage == Stage::kRejecting || stage == Stage::kRecorded;
   }
   void FillOutcome(const Delivery& delivery, RunItem& item) {
-    item.touched = delivery.touched;
-    item.result_dropped = delivery.result_dropped;
-    item.conflict = delivery.conflict;
+    item.carried() = delivery.carried;
     if (IsDecided(item.stage)) {
       const KeptOutcome& kept = kept_outcomes_[item.slot];
       item.text = kept.text;

@@ -57,7 +57,7 @@ OpenMessage Core::Impl::Describe(const Delivery& delivery, uint32_t slot) const 
   message.attempt = delivery.attempt;
   const Retries::Wait* const wait = retries_.Find(slot, delivery.partition, delivery.offset);
   message.why = wait != nullptr ? wait->why : "";
-  if (IsDecided(delivery.stage)) {
+  if (IsDecided(delivery.carried.stage)) {
     message.state = OpenState::kOwed;
   } else if (delivery.running) {
     message.state = OpenState::kRunning;

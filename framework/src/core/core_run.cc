@@ -26,7 +26,7 @@ bool Core::Impl::TakeRun(Run& run, BootTime now, uint32_t limit) {
 // Whether the delivery may join the run: one of owed completions takes nothing else along.
 bool Core::Impl::FitsRun(const Delivery& delivery, const Run& run) {
   const bool only_owed = !run.items.empty() && run.items.front().stage == Stage::kApplied;
-  return !only_owed || delivery.stage == Stage::kApplied;
+  return !only_owed || delivery.carried.stage == Stage::kApplied;
 }
 
 // No completion waits for claims or handlers of other messages: their claims might end meanwhile.
@@ -50,7 +50,7 @@ void Core::Impl::TakeFrom(PartitionId partition, uint32_t most, Run& run, BootTi
     if (index == kNoIndex) {
       return;
     }
-    const bool alone = slab_[lanes_[index].head].alone;
+    const bool alone = slab_[lanes_[index].head].carried.alone;
     const bool apart = alone || !FitsRun(slab_[lanes_[index].head], run);
     if (apart && !run.items.empty()) {
       lanes_.MakeReadyFirst(index);
@@ -80,13 +80,13 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     if (!FitsRun(delivery, run)) {
       break;
     }
-    if (delivery.alone && slot != lane.head) {
+    if (delivery.carried.alone && slot != lane.head) {
       break;
     }
     PartitionState& partition = At(delivery.partition);
     const bool current = partition.Current(delivery.epoch);
     // What has run already only needs its marker: that is owed in any phase.
-    const bool owed = delivery.stage == Stage::kApplied;
+    const bool owed = delivery.carried.stage == Stage::kApplied;
     const bool may = owed || partition.MayRun(now);
     const bool reserved = owed || partition.Reserves(delivery.offset);
     if (may && !reserved) [[unlikely]] {
@@ -119,10 +119,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.own = partition.own();
     item.time = delivery.time;
     item.first = delivery.offset >= facts.metadata.top;
-    item.alone = delivery.alone;
     item.token.attempt = delivery.token;
     item.attempt = delivery.attempt;
-    item.stage = delivery.stage;
     item.fingerprint = delivery.fingerprint;
     FillOutcome(delivery, item);
     if (options_.suspects && !owed) {
@@ -131,7 +129,8 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     delivery.running = true;
     delivery.raise = partition.raise();
     if (current) {
-      partition.running += delivery.stage == Stage::kApplied ? 0 : 1;  // else it still counts
+      partition.running +=
+          delivery.carried.stage == Stage::kApplied ? 0 : 1;  // else it still counts
       run.safe_until = std::min(run.safe_until, partition.safe_until());
     }
     slot = delivery.next;

@@ -117,7 +117,7 @@ void Core::Impl::Account(PartitionState& partition, const Settlement& settlement
 // A delivery that goes back though its handler may have had its effect: the last commit names it
 // (rule 11). Noted before RunEnded(), which may ask for that commit.
 void Core::Impl::NoteDoubt(PartitionState& partition, const Delivery& delivery) {
-  if (options_.suspects && delivery.touched && partition.GivesUpQueued()) {
+  if (options_.suspects && delivery.carried.touched && partition.GivesUpQueued()) {
     partition.in_doubt.push_back(delivery.offset);
   }
 }
@@ -137,11 +137,9 @@ void Core::Impl::NoteWait(const Delivery& delivery, const Settlement& settlement
 
 // Not final: the delivery stays at its place in the lane and remembers how far it has come.
 void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement) {
-  delivery.stage = settlement.stage;
+  delivery.carried = settlement.carried();
   // The window may not tell it again: a doubt of the claim lives on in the delivery.
-  delivery.touched = settlement.touched || settlement.uncertain;
-  delivery.result_dropped = settlement.result_dropped;
-  delivery.conflict = settlement.conflict;
+  delivery.carried.touched |= settlement.uncertain;
   delivery.token = settlement.token.attempt;
   if (settlement.handled) {
     delivery.attempt = static_cast<uint16_t>(std::min(delivery.attempt + 1, 0xffff));
@@ -151,7 +149,6 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
   } else {
     ReleaseId(delivery);
   }
-  delivery.alone |= settlement.alone;
   if (settlement.fate == Fate::kRetry || settlement.fate == Fate::kWait ||
       settlement.fate == Fate::kPending) {
     Lane& lane = lanes_[delivery.lane];
@@ -165,7 +162,7 @@ void Core::Impl::Keep(Delivery& delivery, uint32_t slot, Settlement& settlement)
 void Core::Impl::FindOwedClaims(std::vector<HeldClaim>& claims) {
   for (const auto& [slot, outcome] : kept_outcomes_) {
     const Delivery& delivery = slab_[slot];
-    if (IsDecided(delivery.stage) && delivery.token != 0) {
+    if (IsDecided(delivery.carried.stage) && delivery.token != 0) {
       const AssignFacts& facts = At(delivery.partition).facts();
       claims.push_back({std::string(delivery.id_view()),
                         {.attempt = delivery.token},
@@ -194,8 +191,9 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
     Delivery& delivery = slab_[slot];
     PartitionState& partition = At(delivery.partition);
     // Put back by the run after its assignment ended: somebody else's now.
-    const bool stale = !partition.Current(delivery.epoch) && delivery.stage != Stage::kApplied;
-    const bool given_up = partition.GivesUpQueued() && delivery.stage != Stage::kApplied;
+    const bool stale =
+        !partition.Current(delivery.epoch) && delivery.carried.stage != Stage::kApplied;
+    const bool given_up = partition.GivesUpQueued() && delivery.carried.stage != Stage::kApplied;
     if (!delivery.finished && !stale && !given_up) {
       return false;
     }
@@ -226,7 +224,7 @@ void Core::Impl::EndRun(uint32_t index, BootTime now) {
 // A lane that begins with an owed completion goes before all others of its partition.
 void Core::Impl::MakeReady(uint32_t index) {
   const Lane& lane = lanes_[index];
-  if (slab_[lane.head].stage != Stage::kApplied) {
+  if (slab_[lane.head].carried.stage != Stage::kApplied) {
     return lanes_.MakeReady(index);
   }
   lanes_.MakeReadyFirst(index);

@@ -29,14 +29,10 @@ struct Delivery {
   uint16_t id_size = 0;
   uint16_t attempt = 0;
   uint16_t raise = 0;  // of the partition's ownership, under which it was last taken; wraps around
-  Stage stage = Stage::kFresh;
+  Carried carried;
   bool finished : 1 = false;
   bool running : 1 = false;
-  bool touched : 1 = false;
-  bool result_dropped : 1 = false;
-  bool conflict : 1 = false;
   bool holds_id : 1 = false;
-  bool alone : 1 = false;  // runs with nothing else
   bool again : 1 = false;  // Frontier's: another arrival speaks for the offset
 
   std::string_view id_view() const { return {id, id_size}; }

@@ -63,7 +63,7 @@ Status Member::Subscribe() {
 
 void Member::Serve(SourceEvents& events) {
   NoteLoss();
-  if (!overtaken_.empty() && !revoking_) {
+  if (!overtaken_.empty() && !group_.revoking) {
     FollowLog(events);
   }
   for (const EventPtr& event : TakeEvents()) {
@@ -77,10 +77,10 @@ void Member::Serve(SourceEvents& events) {
     contact_.Ask(client_.get(), options_.kafka.topics.front(), queue_.get());
     missing_.Look(client_.get(), queue_.get());
   }
-  answered_early_ = false;
+  group_.answered_early = false;
   commits_->Serve(events);
   UnassignWhenDrained();
-  const bool untold = must_answer_ && close_queue_ == nullptr;  // its call has failed
+  const bool untold = group_.must_answer && close_queue_ == nullptr;  // its call has failed
   if ((!unresolved_.empty() || untold) && clock_.Boot() >= resolve_at_) {
     Resolve(events);
   }
@@ -89,7 +89,7 @@ void Member::Serve(SourceEvents& events) {
 std::vector<EventPtr> Member::TakeEvents() {
   rd_kafka_queue_t* const queue = close_queue_ != nullptr ? close_queue_.get() : queue_.get();
   std::vector<EventPtr> taken;
-  while (answered_early_ || taken.size() < kEventsAtOnce) {
+  while (group_.answered_early || taken.size() < kEventsAtOnce) {
     EventPtr event(rd_kafka_queue_poll(queue, 0));
     if (event == nullptr) {
       break;
@@ -232,7 +232,7 @@ bool Member::Broken(PartitionId id, const rd_kafka_message_t* message, SourceEve
     return false;
   }
   const Reader& reader = readers_.at(id);
-  if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && !refusing_) {
+  if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && !group_.refusing) {
     overtaken_[id] = {text};
   } else {
     events.Incident(name, reader.next, text);
@@ -264,10 +264,10 @@ bool Member::Owns(const rd_kafka_message_t* message) const {
 void Member::Close() {
   looks_.Stop();
   // librdkafka can't end while the group waits for an answer of ours.
-  if (must_answer_) {
+  if (group_.must_answer) {
     static_cast<void>(TellAssigned({}, true));
   }
-  if (revoking_) {
+  if (group_.revoking) {
     Unassign();
   }
   while (!readers_.empty()) {

@@ -86,6 +86,17 @@ class Member {
     int64_t log_end = -1;    // when it was assigned
     int64_t read_to = -1;    // as in LogSight
   };
+  // The calls due to the group, and those made before its words were read.
+  struct GroupState {
+    bool must_answer = false;          // it waits for our assign call
+    bool lost = false;                 // perhaps by a revocation not read yet
+    bool revoking = false;             // it waits for our unassign call
+    std::vector<PartitionId> revoked;  // what that call will name
+    std::set<PartitionId> draining;    // of these, not given back yet
+    bool refusing = false;
+    std::set<PartitionId> taken_out;  // ours by the group, but not in librdkafka's assignment
+    bool answered_early = false;      // perhaps a revocation that was not read yet
+  };
 
   // member.cc
   std::vector<EventPtr> TakeEvents();
@@ -152,12 +163,7 @@ class Member {
   BootTime resolve_at_{};
   std::map<PartitionId, BootTime> unknown_since_;  // of these and overtaken_: no broker knows them
   std::set<std::string> denied_;                   // told as incidents
-  bool must_answer_ = false;                       // the group waits for our assign call
-  bool lost_ = false;                              // perhaps by a revocation not read yet
-  bool revoking_ = false;                          // the group waits for our unassign call
-  std::vector<PartitionId> revoked_;               // what that call will name
-  std::set<PartitionId> draining_;                 // of these, not given back yet
-  bool refusing_ = false;
+  GroupState group_;
 
   struct Overtaken {
     std::string why;     // librdkafka's words
@@ -165,9 +171,7 @@ class Member {
   };
   std::map<PartitionId, Overtaken> overtaken_;  // by retention, or to be assigned anew anyway
   BootTime follow_at_{};
-  std::set<PartitionId> anew_;       // are drained by our own wish, and then assigned anew
-  std::set<PartitionId> taken_out_;  // ours by the group, but not in librdkafka's assignment
-  bool answered_early_ = false;      // perhaps a revocation that was not read yet
+  std::set<PartitionId> anew_;  // are drained by our own wish, and then assigned anew
 };
 
 }  // namespace oncemq

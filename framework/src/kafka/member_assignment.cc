@@ -38,18 +38,18 @@ std::vector<PartitionId> Member::Numbers(const rd_kafka_topic_partition_list_t& 
 // that it is about lies in our queue unread. That one would be drained, and commit, as if we still
 // owned its partitions; so the mark is kept here, until the revocation has been answered.
 void Member::NoteLoss() {
-  lost_ = lost_ || rd_kafka_assignment_lost(client_.get()) != 0;
+  group_.lost = group_.lost || rd_kafka_assignment_lost(client_.get()) != 0;
 }
 
 void Member::OnAssign(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
-  must_answer_ = true;
+  group_.must_answer = true;
   // Of a loss before an assignment was answered, a group that is not cooperative says nothing but
   // the next assignment, which is wholly new.
-  lost_ = lost_ && cooperative_;
-  if (!cooperative_ && !refusing_) {  // at the end it is told what waited
+  group_.lost = group_.lost && cooperative_;
+  if (!cooperative_ && !group_.refusing) {  // at the end it is told what waited
     not_begun_.clear();
   }
-  if (refusing_) {
+  if (group_.refusing) {
     static_cast<void>(TellAssigned({}, true));  // Serve() repeats it
     return;
   }
@@ -93,7 +93,7 @@ void Member::Resolve(SourceEvents& events) {
   for (const PartitionId id : asked) {
     names.push_back(table_.Name(id));
   }
-  const bool first = must_answer_;
+  const bool first = group_.must_answer;
   std::vector<Result<Assignment>> answers = Ask(names);
   std::vector<PartitionId> fresh;
   for (size_t i = 0; i < asked.size(); i++) {
@@ -164,7 +164,7 @@ void Member::PutBack(PartitionId id, const PartitionName& name, const Error& err
   readers_.at(id).stopped = true;
   ListReadable();
   if (cooperative_) {
-    taken_out_.insert(id);
+    group_.taken_out.insert(id);
   }
   unresolved_.push_back(id);
   not_begun_[id] = {name, error.message, false};
@@ -172,7 +172,7 @@ void Member::PutBack(PartitionId id, const PartitionName& name, const Error& err
 
 // What has no start yet will get none: it would be drained by nobody.
 void Member::Refuse() {
-  refusing_ = true;
+  group_.refusing = true;
   unresolved_.clear();
   overtaken_.clear();
 }
@@ -203,7 +203,7 @@ Status Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
     taken = TakenUnless(error == nullptr ? nullptr : rd_kafka_error_string(error.get()));
     if (taken) {
       for (const PartitionId id : fresh) {
-        taken_out_.erase(id);
+        group_.taken_out.erase(id);
       }
     }
   } else {
@@ -218,36 +218,36 @@ Status Member::TellAssigned(std::span<const PartitionId> fresh, bool first) {
     taken = TakenUnless(code == RD_KAFKA_RESP_ERR_NO_ERROR ? nullptr : rd_kafka_err2str(code));
   }
   AwaitStopped();
-  must_answer_ = must_answer_ && !(first && taken);
+  group_.must_answer = group_.must_answer && !(first && taken);
   ListReadable();
   return taken;
 }
 
 void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents& events) {
   NoteLoss();
-  const bool lost = lost_ || answered_early_;
+  const bool lost = group_.lost || group_.answered_early;
   Log(lost ? LogLevel::kWarn : LogLevel::kInfo, "kafka", lost ? "assignment lost" : "revoked",
       {{"partitions", list.cnt}});
-  revoking_ = true;
-  must_answer_ = false;  // of an assignment whose call has failed, the group asks no more
+  group_.revoking = true;
+  group_.must_answer = false;  // of an assignment whose call has failed, the group asks no more
   commits_->InRevocation(true);
-  revoked_.clear();
-  draining_.clear();
+  group_.revoked.clear();
+  group_.draining.clear();
   for (const PartitionId id : Numbers(list)) {
     std::erase(unresolved_, id);
-    if (!refusing_) {  // at the end it is told what waited
+    if (!group_.refusing) {  // at the end it is told what waited
       not_begun_.erase(id);
     }
     overtaken_.erase(id);
     anew_.erase(id);
     if (readers_.contains(id)) {
-      revoked_.push_back(id);
+      group_.revoked.push_back(id);
       if (!lost) {
-        draining_.insert(id);
+        group_.draining.insert(id);
       }
     }
   }
-  const std::vector<PartitionId> ids = revoked_;
+  const std::vector<PartitionId> ids = group_.revoked;
   if (lost) {
     for (const PartitionId id : ids) {
       events.Lost(id);
@@ -262,39 +262,41 @@ void Member::OnRevoke(const rd_kafka_topic_partition_list_t& list, SourceEvents&
 }
 
 void Member::GiveBack(PartitionId id) {
-  if (anew_.erase(id) > 0 && !refusing_) {
+  if (anew_.erase(id) > 0 && !group_.refusing) {
     commits_->Forget(id);
     unresolved_.push_back(id);
     not_begun_[id] = {table_.Name(id), "where it goes on in its log is not known yet", false};
     return;
   }
   Drop(id);
-  draining_.erase(id);
+  group_.draining.erase(id);
   UnassignWhenDrained();
 }
 
 // A lost partition has no drain that waits for its commits (commits.h).
 void Member::UnassignWhenDrained() {
-  if (revoking_ && draining_.empty() && !commits_->Awaits(revoked_)) {
+  if (group_.revoking && group_.draining.empty() && !commits_->Awaits(group_.revoked)) {
     Unassign();
   }
 }
 
 void Member::Unassign() {
-  revoking_ = false;
-  lost_ = false;
+  group_.revoking = false;
+  group_.lost = false;
   commits_->InRevocation(false);
-  draining_.clear();
+  group_.draining.clear();
   if (cooperative_) {
     // One that it does not have makes librdkafka refuse the whole call.
-    std::erase_if(revoked_, [this](PartitionId id) { return taken_out_.erase(id) > 0; });
-    const ErrorPtr error(rd_kafka_incremental_unassign(client_.get(), ListOf(revoked_).get()));
+    std::erase_if(group_.revoked,
+                  [this](PartitionId id) { return group_.taken_out.erase(id) > 0; });
+    const ErrorPtr error(
+        rd_kafka_incremental_unassign(client_.get(), ListOf(group_.revoked).get()));
     LogCall("the revocation was not taken", error.get());
   } else {
     LogCall("the revocation was not taken", rd_kafka_assign(client_.get(), nullptr));
   }
   AwaitStopped();
-  revoked_.clear();
+  group_.revoked.clear();
 }
 
 // Once the group is being left no further call follows. And librdkafka's thread ends right behind

@@ -25,8 +25,9 @@ constexpr int kMostUnexplained = 10;  // range errors at one place, with nothing
 }  // namespace
 
 bool Member::GoesOnAtLogStart(const Reader& reader) const {
-  return !refusing_ && (reader.next < reader.start ||
-                        options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart);
+  return !group_.refusing &&
+         (reader.next < reader.start ||
+          options_.kafka.out_of_range == KafkaOptions::OutOfRange::kResumeAtLogStart);
 }
 
 void Member::FollowLog(SourceEvents& events) {
@@ -36,7 +37,7 @@ void Member::FollowLog(SourceEvents& events) {
     follow_at_ = AskAgainAt(now, now);
     return;
   }
-  if (answered_early_) {
+  if (group_.answered_early) {
     return;  // what was a revocation is read first: what the group took is not assigned again
   }
   std::vector<PartitionId> ids;
@@ -64,7 +65,7 @@ void Member::FollowLog(SourceEvents& events) {
 bool Member::TakeOut() {
   std::vector<PartitionId> ids;
   for (const auto& [id, overtaken] : overtaken_) {
-    if (cooperative_ && !taken_out_.contains(id)) {
+    if (cooperative_ && !group_.taken_out.contains(id)) {
       ids.push_back(id);
     }
   }
@@ -77,15 +78,15 @@ bool Member::TakeOut() {
   if (error != nullptr) {
     return false;
   }
-  taken_out_.insert(ids.begin(), ids.end());
-  answered_early_ = true;
+  group_.taken_out.insert(ids.begin(), ids.end());
+  group_.answered_early = true;
   return true;
 }
 
 // Whether librdkafka would assign the partition anew. Otherwise it refuses the call and goes on
 // where it was, and commits would count all records before that place as handled.
 bool Member::IsOut(PartitionId id) const {
-  return !cooperative_ || taken_out_.contains(id);
+  return !cooperative_ || group_.taken_out.contains(id);
 }
 
 // Blocks as long as a broker is silent.
@@ -171,7 +172,7 @@ void Member::StopOvertaken(PartitionId id, const std::string& why, SourceEvents&
 // its look is dropped: it may count effects that are gone.
 void Member::AssignAnew(PartitionId id) {
   const auto found = readers_.find(id);
-  if (found == readers_.end() || refusing_) {
+  if (found == readers_.end() || group_.refusing) {
     return;
   }
   found->second.stopped = true;

@@ -21,9 +21,7 @@ void RunMachine::Start(Run& run) {
     Settlement& settlement = settlements_.emplace_back();
     settlement.slot = items_[i].slot;
     settlement.ticket = items_[i].ticket;
-    settlement.touched = items_[i].touched;
-    settlement.result_dropped = items_[i].result_dropped;
-    settlement.conflict = items_[i].conflict;
+    settlement.carried() = items_[i].carried();
     settlement.text = items_[i].text;
     progress_[i].part = Plan(i);
   }

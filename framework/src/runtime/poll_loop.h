@@ -9,233 +9,68 @@
 // Thread safety: Poll() on one thread at a time; the rest from any.
 #pragma once
 
-#include <atomic>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "catch_up.h"
-#include "crew.h"
-#include "holdups.h"
-#include "journal.h"
-#include "keeper.h"
-#include "oncemq/framework/runtime.h"
-#include "source.h"
-#include "window_desk.h"
-#include "window_stores.h"
+#include "group_events.h"
 
 namespace oncemq {
 
-class PollLoop final : private SourceEvents {
+class PollLoop {
  public:
-  struct Parts {
-    Window* window = nullptr;
-    Crew* crew = nullptr;
-    Keeper* keeper = nullptr;
-    Wake* wake = nullptr;
-    Journal* journal = nullptr;  // nullptr: there is none
-    const Clock* clock = nullptr;
-    uint64_t process = 0;  // upper half of every token of this process
-    std::string owner;     // of the window's stores, as text
-  };
-
   PollLoop(const RuntimeOptions& options, std::unique_ptr<Source> source);
   // Before the first Poll(). They outlive the last one.
-  void Connect(const Parts& parts);
+  void Connect(const PollParts& parts);
 
   // The body of the poll thread. Returns at the end, or when another thread has taken over: one
   // that calls Poll() while our run is demoted.
   void Poll();
   void AskToStop();
-  void WaitUntilEnded();
-  RunReport Report() const;
-  StoreErrors& errors() { return errors_; }
+  void WaitUntilEnded() { reporter_.WaitUntilEnded(); }
+  RunReport Report() const { return reporter_.Report(); }
+  StoreErrors& errors() { return poll_.errors; }
 
   // After the end, with no other thread left: what every run used, and the last report.
-  const std::vector<JobPtr>& jobs() const { return all_jobs_; }
+  const std::vector<JobPtr>& jobs() const { return pool_.jobs(); }
   RunReport Finish(bool handlers_ended);
 
  private:
-  enum class Ran : uint8_t { kNothing, kSomething, kDemoted };
-
-  // poll_loop.cc: one round. poll_report.cc: what is told of the partitions
   bool Round();
   bool HandleHere(bool& busy);
-  Ran RunOnce();
   bool ReadFrom(PartitionId partition);
-  void CopyLeftBehind();
-  bool HandOverRuns();
-  uint32_t FittingRun() const;
-  void Employ(uint32_t workers);
-  void StandIn(const JobPtr& job);
+  void CatchUpOverdue(PartitionId partition);
+  void Act();
+  bool TakeAnswers();
   bool SettleReturned();
   void EndRun(JobPtr job);
-  void GiveUpLostMarkers(Job& job) const;
-  void Answered(PartitionId partition, const std::optional<Error>& failure);
-  void OwnRaised(const RaiseOwnAction& action, const Result<Own>& own);
-  void AssignRegressedAnew();
+  void GiveUpLostMarkers(Job& job);
   void RenewOwedClaims();
   void ReleaseMessages();
   void Sleep();
-  JobPtr TakeJob();
-  void TakeOver();
-  void Publish();
-  RunReport MakeReport(std::vector<PartitionId>* told = nullptr) const;
-  void TellPartitions(RunReport& report, std::vector<PartitionId>& told) const;
-  void NoteHoldups(RunReport& report);
-  std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
-  std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
-  BootTime Now() { return now_ = parts_.clock->Boot(); }
-
-  // poll_actions.cc: what core and source say
-  void Act();
-  void Do(RaiseOwnAction& action);
-  void Do(CommitAction& action);
-  void Do(GiveBackAction& action);
-  void Do(StopAction& action);
-  void Assigned(PartitionId partition, const AssignFacts& facts) override;
-  void Revoked(PartitionId partition) override;
-  void Lost(PartitionId partition) override;
-  void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply) override;
-  void Incident(const PartitionName& partition, int64_t offset, const std::string& why) override;
-  std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
-                                Assignment& assignment) override;
-  std::optional<Status> PrepareByDesk(PartitionId partition, const PartitionName& name,
-                                      Assignment& assignment);
-  bool CatchUpGap(PartitionId partition, int64_t from, int64_t to) override;
-  bool Finished(PartitionId partition) const override;
-  void Failed(const std::string& why) override;
-  void LetGo(PartitionId partition);
-  BootTime HandlersMayActUntil() const;
-  void TellSuspects(PartitionId partition, const AssignFacts& facts) const;
-  void BeginUnprotected(PartitionId partition, const PartitionName& name,
-                        const Assignment& assignment);
-  void EndUnprotected();
-  void NoteGap(PartitionId partition, int64_t from, int64_t to);
-  WallTime WallAt(BootTime time) const;
-  void Drain(PartitionId partition);
-  void DrainAll();
-  void CatchUpOverdue(PartitionId partition);
-  void EndCatchUp(PartitionId partition);
-  void ForgetRaise(PartitionId partition);
-  bool Unsend(PartitionId partition);
-  void CloseStore(PartitionId partition, bool runs_on);
-  void SendCommits();
-  // Answers of the desk.
-  bool TakeAnswers();
-  void Answer(WindowDesk::RaiseOwn& job);
-  void Answer(WindowDesk::Open& job);
-  void Answer(WindowDesk::Announce& job);
-  void Answer(WindowDesk::Committed&) {}
-  void Answer(WindowDesk::Restore& job);
-  bool InUse(PartitionId partition) const;
-  void StopRunsOf(PartitionId partition, BootTime stop_at);
-  void LookAfterSlowRuns();
-  bool AtEnd();
   void BeginStop();
-  void NoteStop(const PartitionName& partition, int64_t offset, const std::string& why);
-  void MarkStopped(const PartitionName& partition, const std::string& why);
-  bool Owns(PartitionId partition) const {
-    return partition < owned_.size() && owned_[partition].held;
-  }
+  bool AtEnd();
 
-  // The window lacks ids of the partition: their copies may run in other ones (rule 31).
-  struct Lack {
-    BootTime since{};
-    int64_t to = 0;  // it has them all once the frontier is here
-    std::optional<BootTime> until;
-    // All accepted gaps of the catch-up lie in [gap_from, gap_to); equal: there is none.
-    int64_t gap_from = 0;
-    int64_t gap_to = 0;
-  };
-
-  struct Owned {
-    bool held = false;
-    bool seen = false;
-    bool in_doubt = false;        // drained, but a commit of it may still be under way
-    bool unknown = false;         // an earlier commit has got no answer, and may still land
-    bool waits_for_disk = false;  // its commit is with the desk, nothing of it has been sent
-    uint32_t announcing = 0;      // commits with the desk, of any assignment
-    bool regressed = false;       // its store has, and it was not assigned since
-    uint32_t raising = 0;         // epoch whose ownership the desk is to raise; 0: of none
-    uint32_t assignments = 0;     // so far
-    uint32_t source = 0;          // coordinates for the window
-    int32_t partition = 0;
-    Own local_own = 0;         // issued here where there is no window
-    BootTime disk_since{};     // since when it waits for the disk
-    std::string unowned;       // why no ownership could be raised
-    std::string failed;        // why window or journal did not do what was asked last
-    std::string stopped;       // why nothing more of it is handled in this assignment
-    std::optional<Lack> lack;  // the last one
-  };
-
-  Owned& At(PartitionId partition);
-
-  const RuntimeOptions options_;
-  std::unique_ptr<Source> source_;
-  Parts parts_;
-  Core core_;
+  PollState poll_;
   const uint32_t useful_credit_;  // fewer messages are not worth a read
-  StoreErrors errors_;
-  std::vector<Owned> owned_;
-  std::optional<WindowDesk> desk_;      // where the window keeps the history of commits
-  bool by_desk_ = false;                // all calls of this thread: a server is far away
-  std::optional<CatchUp> catch_up_;     // where the window may forget
-  std::optional<WindowStores> stores_;  // where it keeps the history of commits
-  // With the desk; those that are answered wait for Prepare().
-  struct Opened {
-    std::optional<Result<Known>> known;
-    BootTime at{};
-  };
-  std::map<PartitionId, Opened> opened_;
-  Holdups holdups_;
-  std::vector<PartitionId> told_;  // those of the last report, in its order
-  size_t held_ = 0;                // partitions that the core has
-  size_t first_ = 0;               // where the next round begins to read
-
-  std::vector<JobPtr> all_jobs_;
-  std::vector<JobPtr> idle_jobs_;
-  std::vector<JobPtr> returned_;
-  std::vector<JobPtr> out_;             // runs that another thread drives
-  JobPtr here_;                         // the run that the poll thread drives
-  uint32_t workers_ = 0;                // 0: handlers run on the poll thread
-  uint32_t with_workers_ = 0;           // runs of out_ that a worker drives or will drive
-  int64_t stood_in_ = 0;                // workers that hung and were replaced, in total
-  double cost_ = 100;                   // microseconds of one message with its handler, lately
-  std::optional<BootTime> demoted_at_;  // the last time
+  AssignedPartitions partitions_{poll_};
+  WorkerPool pool_{poll_, partitions_};
+  RunReporter reporter_{poll_, partitions_, pool_};
+  CommitFlight flight_{poll_, partitions_};
+  GroupEvents group_{poll_, partitions_, flight_, pool_, reporter_};
+  size_t first_ = 0;  // where the next round begins to read
 
   std::vector<Arrival> arrivals_;
   std::vector<Action> actions_;
-  std::vector<CommitAction> commits_;
   std::vector<WindowDesk::Job> answers_;
-  std::vector<void*> released_;
-  std::vector<PartitionId> regressed_;  // their stores have; told since the last look
   std::vector<LeftBehind> left_behind_;
 
-  BootTime now_{};
   BootTime round_began_{};
   BootTime slow_runs_at_{};
   BootTime owed_renewed_at_{};
-  BootTime published_at_{};
-  std::atomic<bool> stop_asked_{false};
   bool begun_ = false;
-  bool stopping_ = false;
-  bool rejoining_ = false;
   bool closing_ = false;
-  bool disorder_ = false;  // at the end a partition was given back with work open, or lost
   BootTime drain_by_{};
   BootTime end_by_{};
-  std::string error_;
-  std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition
-
-  mutable Mutex mutex_;
-  ConditionVariable changed_;
-  bool ended_ GUARDED_BY(mutex_) = false;
-  RunReport report_ GUARDED_BY(mutex_);
-  const Clock* report_clock_ GUARDED_BY(mutex_) = nullptr;  // from Connect() on
-  BootTime reported_at_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace oncemq

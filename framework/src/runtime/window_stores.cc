@@ -9,16 +9,29 @@
 
 namespace oncemq {
 
-Status WindowStores::Prepare(PartitionId partition, const PartitionName& name,
-                             Assignment& assignment) {
+// nullopt while it is with the desk. An answer too old is of an assignment without a begin.
+std::optional<Status> WindowStores::Prepare(PartitionId partition, const PartitionName& name,
+                                            Assignment& assignment, BootTime now) {
+  constexpr milliseconds kGoodFor{2'000};
   const AssignFacts& facts = assignment.facts;
-  const std::string owner = OwnerText(assignment);
-  return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
-             assignment);
-}
-
-std::string WindowStores::OwnerText(const Assignment& assignment) const {
-  return "cluster " + assignment.cluster + ", " + options_.owner;
+  const std::string owner = "cluster " + assignment.cluster + ", " + options_.owner;
+  if (desk_ == nullptr) {
+    return Fit(partition, name, window_->Open({facts.source, facts.partition, name.topic, owner}),
+               assignment);
+  }
+  const auto found = opened_.find(partition);
+  if (found != opened_.end() && !found->second.known) {
+    return std::nullopt;
+  }
+  if (found != opened_.end() && now < found->second.at + kGoodFor) {
+    const Result<Known> known = *std::move(found->second.known);
+    opened_.erase(found);
+    return Fit(partition, name, known, assignment);
+  }
+  opened_[partition] = {};
+  desk_->Add(WindowDesk::Open{
+      .partition = partition, .name = name, .source = facts.source, .owner = owner});
+  return std::nullopt;
 }
 
 Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
@@ -45,49 +58,18 @@ Status WindowStores::Fit(PartitionId partition, const PartitionName& name,
        {"read_from", facts.read_from},
        {"start", facts.start},
        {"incarnation", Hex(known->incarnation)}});
-  closing_.erase(partition);  // not before: who cannot have it now still has to let it go
-  stores_[partition] = {.source = facts.source,
-                        .partition = facts.partition,
-                        .known_from = facts.known_from,
-                        .incarnation = facts.incarnation};
+  closing_.erase(partition);  // only now: a store not opened still has to be closed
+  stores_[partition] = {
+      .known_from = facts.known_from,
+      .progress = {
+          .source = facts.source, .partition = facts.partition, .incarnation = facts.incarnation}};
   return {};
 }
 
-std::optional<Announcement> WindowStores::Plan(const CommitAction& commit, int64_t known_to) {
-  const auto found = stores_.find(commit.partition);
-  if (found == stores_.end()) {
-    return std::nullopt;
-  }
-  Store& store = found->second;
-  store.number = commit.number;
-  store.progress = {.source = store.source,
-                    .partition = store.partition,
-                    .frontier = commit.offset,
-                    .watermark = commit.watermark,
-                    .incarnation = store.incarnation};
-  // While what can be read is not read yet, less is known than will be: or a reading that breaks
-  // off would count as one that has ended.
-  return Announcement{.source = store.source,
-                      .partition = store.partition,
-                      .from = std::min(store.known_from, known_to),
-                      .to = known_to,
-                      .offset = commit.offset,
-                      .metadata = commit.metadata};
-}
-
-std::optional<Progress> WindowStores::Acknowledged(PartitionId partition, uint64_t number,
-                                                   Own own) {
-  const auto found = stores_.find(partition);
-  if (found == stores_.end() || found->second.number != number) {
-    return std::nullopt;
-  }
-  Progress progress = found->second.progress;
-  progress.own = own;
-  return progress;
-}
-
-// Only the space depends on it: a later commit forgets the rest.
 void WindowStores::Tell(const Progress& progress) {
+  if (desk_ != nullptr) {
+    return desk_->Add(WindowDesk::Committed{progress});
+  }
   Change change;
   static_cast<void>(
       errors_.Window("committed", 1, window_->Committed({&progress, 1}, {&change, 1})));
@@ -104,7 +86,7 @@ void WindowStores::Close(PartitionId partition) {
   closing_.erase(partition);
   unbegun_.erase(partition);
   if (const auto found = stores_.find(partition); found != stores_.end()) {
-    window_->Close(found->second.source, found->second.partition);
+    window_->Close(found->second.progress.source, found->second.progress.partition);
     stores_.erase(found);
   }
 }

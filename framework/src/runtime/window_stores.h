@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WindowStores: the poll loop's side of a window that remembers beyond an assignment: opens a
-// partition's store before the assignment, says what is to be announced to it before each commit,
-// tells it which ones were acknowledged, and closes it when the partition goes.
+// WindowStores: the poll loop's side of a window that remembers beyond an assignment. Opens a
+// partition's store before the assignment, and closes it when the partition goes.
 //
 // Promise: a store whose partition was lost stays open for work that is still under way, as long as
 // CloseLater() says at most: its markers are owed (rule 15).
@@ -18,8 +17,15 @@
 #include "oncemq/framework/store_fit.h"
 #include "source.h"
 #include "store_errors.h"
+#include "window_desk.h"
 
 namespace oncemq {
+
+struct OpenStore {
+  int64_t known_from = 0;
+  uint64_t number = 0;  // of the commit announced last
+  Progress progress;    // of that commit; the name of the store is always there
+};
 
 class WindowStores {
  public:
@@ -27,32 +33,31 @@ class WindowStores {
     std::string owner;  // group, scope and recipe, as text
     StoreRules rules;
   };
-  WindowStores(Window* window, Options options, StoreErrors& errors)
-      : window_(window), options_(std::move(options)), errors_(errors) {}
+  // `desk`: makes the calls of the window; nullptr: they are made here and now. All outlive it.
+  WindowStores(Window* window, Options options, StoreErrors& errors, WindowDesk* desk = nullptr)
+      : window_(window), options_(std::move(options)), errors_(errors), desk_(desk) {}
 
-  // Tells it now.
+  // Only the space depends on it: a later commit forgets the rest.
   void Tell(const Progress& progress);
 
-  // See SourceEvents::Prepare(). The calls of the window are made here and now.
-  Status Prepare(PartitionId partition, const PartitionName& name, Assignment& assignment);
-  // The same in two steps, with Window::Open() between them.
-  std::string OwnerText(const Assignment& assignment) const;
-  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
-             Assignment& assignment);
+  // See SourceEvents::Prepare().
+  std::optional<Status> Prepare(PartitionId partition, const PartitionName& name,
+                                Assignment& assignment, BootTime now);
+  // An answer of the desk.
+  void Opened(WindowDesk::Open& job, BootTime now) {
+    opened_[job.partition] = {std::move(job.known), now};
+  }
   // Its store is ready. If Assigned() does not follow, it is closed at `until`, for the next owner.
   void AwaitAssigned(PartitionId partition, BootTime until) { unbegun_[partition] = until; }
   void Assigned(PartitionId partition) { unbegun_.erase(partition); }
-  // What has to be announced before the commit is sent; nothing: it may be sent. `known_to`: up to
-  // where the window knows the partition by now.
-  std::optional<Announcement> Plan(const CommitAction& commit, int64_t known_to);
-  // The broker has it: the progress to tell the window, so that it may forget. Nothing: a later
-  // commit was announced.
-  std::optional<Progress> Acknowledged(PartitionId partition, uint64_t number, Own own);
-
   // What lies below `from` will not be known.
   void RaiseFrom(PartitionId partition, int64_t from);
 
-  bool IsOpen(PartitionId partition) const { return stores_.contains(partition); }
+  // nullptr: it is not open.
+  OpenStore* Find(PartitionId partition) {
+    const auto found = stores_.find(partition);
+    return found == stores_.end() ? nullptr : &found->second;
+  }
   void Close(PartitionId partition);
   void CloseLater(PartitionId partition, BootTime at) { closing_[partition] = at; }
   // Closes those that nobody uses any more, or whose time is over.
@@ -60,19 +65,19 @@ class WindowStores {
   void CloseAll();
 
  private:
-  struct Store {
-    uint32_t source = 0;
-    int32_t partition = 0;
-    int64_t known_from = 0;
-    uint64_t incarnation = 0;
-    uint64_t number = 0;  // of the commit that was announced last
-    Progress progress;    // that it makes
+  struct StoreAnswer {
+    std::optional<Result<Known>> known;
+    BootTime at{};
   };
+  Status Fit(PartitionId partition, const PartitionName& name, const Result<Known>& known,
+             Assignment& assignment);
 
   Window* const window_;
   const Options options_;
   StoreErrors& errors_;
-  std::map<PartitionId, Store> stores_;
+  WindowDesk* const desk_;
+  std::map<PartitionId, StoreAnswer> opened_;  // with the desk; the answered wait for Prepare()
+  std::map<PartitionId, OpenStore> stores_;
   std::map<PartitionId, BootTime> closing_;
   std::map<PartitionId, BootTime> unbegun_;
 };

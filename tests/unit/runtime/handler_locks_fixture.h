@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,7 +54,9 @@ class HandlerLocksTest : public ::testing::Test {
       item.at = {0, 0, i};
       item.own = own_;
       item.id = run->ids.emplace_back(std::string(id) + " " + std::to_string(i));
-      std::tie(item.stage, item.token) = left_[run->ids.back()];
+      const auto& left = left_[run->ids.back()];
+      item.stage = left.first;
+      item.token = left.second;
       job.run.items.push_back(item);
     }
     job.watch.Reset(/*on_poll_thread=*/false, safe_until);

@@ -31,7 +31,18 @@ enum class Stage : uint8_t {
   kNotDone,    // refused or parked by an earlier owner's word: its id is not done, nothing is owed
 };
 
-struct RunItem {
+// The state of a delivery from run to run. Core, run machine and settlement hand it on as a whole.
+struct Carried {
+  Stage stage : 3 = Stage::kFresh;
+  bool touched : 1 = false;         // an earlier run of ours may have had its effect
+  bool result_dropped : 1 = false;  // its result is too long for the window
+  bool conflict : 1 = false;        // same id, other payload
+  bool alone : 1 = false;           // it runs with nothing else
+
+  Carried& carried() { return *this; }
+};
+
+struct RunItem : Carried {
   uint32_t slot = 0;  // (slot, ticket) names the delivery
   uint32_t ticket = 0;
   uint32_t lane = 0;  // items of one lane stand together, in order
@@ -45,15 +56,10 @@ struct RunItem {
   Token token;                        // empty unless stage says that one is out
   uint32_t fingerprint = 0;           // of the payload; 0: not taken
   uint16_t attempt = 0;               // handler calls of this delivery so far
-  Stage stage = Stage::kFresh;
-  bool copy = false;            // perhaps the same id as an earlier item of this lane and run
-  bool touched = false;         // an earlier run of ours may have had its effect
-  bool result_dropped = false;  // as in Settlement
-  bool conflict = false;        // likewise
-  bool first = false;           // as in ClaimRequest
-  bool alone = false;           // it had to be, and nothing else is in the run
-  std::string_view text = {};   // result or reason that belongs to kApplied and kRejecting
-  uint64_t entry = 0;           // with kRecorded: number of its record
+  bool copy = false;                  // perhaps the same id as an earlier item of this lane and run
+  bool first = false;                 // as in ClaimRequest
+  std::string_view text = {};         // result or reason that belongs to kApplied and kRejecting
+  uint64_t entry = 0;                 // with kRecorded: number of its record
 };
 
 // An open claim of ours, with its own copy of the id: the delivery may end meanwhile.
@@ -82,20 +88,16 @@ enum class Fate : uint8_t {
   kStop,        // a policy says: stop this partition here
 };
 
-struct Settlement {
+// It carries the state for the next run, unless its fate is final.
+struct Settlement : Carried {
+  Fate fate = Fate::kWithdrawn;
+  bool uncertain = false;      // attribute: an effect may exist beside the one on record
+  bool same_delivery = false;  // attribute of kSuppressed: the marker has our coordinates
+  bool attached = false;       // attribute: follows another delivery's record
+  bool handled = false;        // the handler was called
+  bool unprotected = false;    // attribute of kApplied: beside the window, for want of an id
   uint32_t slot = 0;
   uint32_t ticket = 0;
-  Fate fate = Fate::kWithdrawn;
-  Stage stage = Stage::kFresh;      // how far it has come, for what is not final
-  bool touched = false;             // as in RunItem
-  bool uncertain = false;           // attribute: an effect may exist beside the one on record
-  bool same_delivery = false;       // attribute of kSuppressed: the marker has our coordinates
-  bool attached = false;            // attribute: follows another delivery's record
-  bool handled = false;             // the handler was called
-  bool conflict : 1 = false;        // attribute: same id, other payload
-  bool alone : 1 = false;           // its next run is to have nothing else in it
-  bool result_dropped : 1 = false;  // attribute: the window does not take its result: it has none
-  bool unprotected : 1 = false;     // attribute of kApplied: beside the window, for want of an id
   microseconds wait{0};
   Token token;         // with kClaiming, kReleasing, kApplied, kRejecting, kRecorded
   std::string text;    // result or reason

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "assigned_partitions.h"
+
+#include <algorithm>
+
+#include "journal.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+
+AssignedPartition& AssignedPartitions::At(PartitionId id) {
+  if (id >= partitions_.size()) {
+    partitions_.resize(id + 1);
+  }
+  return partitions_[id];
+}
+
+void AssignedPartitions::Begin(PartitionId id, const AssignFacts& facts) {
+  AssignedPartition& owned = At(id);
+  owned.held = owned.seen = true;
+  owned.regressed = false;
+  owned.flight = {.announcing = owned.flight.announcing};
+  owned.assignments++;
+  std::erase(regressed_, id);
+  owned.unowned.clear();
+  owned.failed.clear();
+  owned.stopped.clear();
+  owned.source = facts.source;
+  owned.partition = facts.partition;
+  if (poll_.parts.journal != nullptr) {
+    poll_.parts.journal->Name(facts.source, poll_.source->Name(id).topic);
+  }
+  held_++;
+}
+
+void AssignedPartitions::End(PartitionId id) {
+  if (poll_.catch_up) {
+    poll_.catch_up->End(id, poll_.released);
+  }
+  if (poll_.remote) {
+    poll_.desk->ForgetRaise(id);  // made later, it would refuse the next owner
+  }
+  partitions_[id].held = false;
+  held_--;
+}
+
+void AssignedPartitions::Raise(const RaiseOwnAction& action) {
+  const PartitionId id = action.partition;
+  if (!Owns(id)) {
+    return;
+  }
+  AssignedPartition& owned = partitions_[id];
+  if (poll_.remote) {
+    // A second one would refuse the ownership issued by the first.
+    if (owned.raising != action.epoch) {
+      owned.raising = action.epoch;
+      poll_.desk->Add(WindowDesk::RaiseOwn{
+          .action = action, .source = owned.source, .partition = owned.partition});
+    }
+    return;
+  }
+  const Result<Own> own =
+      poll_.parts.window != nullptr
+          ? poll_.parts.window->RaiseOwn(owned.source, owned.partition, action.floor)
+          : Result<Own>(owned.local_own =
+                            std::max({owned.local_own + 1, action.floor,
+                                      static_cast<Own>(poll_.parts.clock->Wall().micros)}));
+  if (!own) {
+    (void)poll_.errors.Window("raise own", 1, own.error());
+  }
+  Raised(action, own);
+}
+
+void AssignedPartitions::Raised(const RaiseOwnAction& action, const Result<Own>& own) {
+  const PartitionId id = action.partition;
+  partitions_[id].unowned = own ? "" : own.error().message;
+  Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
+  poll_.core.OwnRaised(id, action.epoch, own, poll_.Now());
+}
+
+void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
+  const PartitionId id = job.action.partition;
+  AssignedPartition& owned = partitions_[id];
+  owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
+  if (Runs(id, job.action.epoch)) {
+    Raised(job.action, job.own);
+  }
+}
+
+// The last answer of window or journal for the partition. All failures pass but two. Damage stays,
+// and would be asked about for ever without a word. A regressed store answers nothing more to this
+// assignment.
+void AssignedPartitions::Answered(PartitionId id, const std::optional<Error>& failure) {
+  partitions_[id].failed = failure ? failure->message : "";
+  if (failure && failure->code == Code::kCorrupt && Owns(id)) {
+    poll_.core.Halt(id, failure->message);
+  }
+  if (failure && failure->code == Code::kRegressed) {
+    partitions_[id].regressed = true;
+    if (Owns(id)) {
+      regressed_.push_back(id);
+    }
+  }
+}
+
+void AssignedPartitions::BeginUnprotected(PartitionId id, const PartitionName& name,
+                                          const Assignment& assignment) {
+  const WindowCapabilities& can = poll_.parts.window->capabilities();
+  std::optional<WindowLack>& lack = partitions_[id].lack;
+  if (!assignment.window_lacks || !assignment.lost_since || poll_.options.ids_partition_owned ||
+      can.level != Level::kOpaque) {
+    if (lack && !lack->until) {
+      lack.reset();  // another member has ended it
+    }
+    return;
+  }
+  const AssignFacts& facts = assignment.facts;
+  const OffsetMap& map = facts.metadata.map;
+  int64_t to = facts.start;
+  to = facts.suspects.empty() ? to : std::max(to, facts.suspects.ranges().back().to);
+  to = map.empty() ? to : std::max(to, map.ranges().back().to);
+  const bool goes_on = lack && !lack->until;
+  lack = {.since = goes_on ? std::min(lack->since, *assignment.lost_since) : *assignment.lost_since,
+          .to = to,
+          .gap_from = facts.metadata.since,
+          .gap_to = std::max(facts.metadata.since, facts.known_from)};
+  Log(LogLevel::kWarn, "runtime",
+      "the window has lost ids of the partition: until it knows them again, their copies in other "
+      "partitions may run once more, and are not told as uncertain",
+      {{"topic", name.topic},
+       {"partition", name.partition},
+       {"since_ms", poll_.WallAt(lack->since).micros / 1'000},
+       {"below_offset", to}});
+}
+
+// Finished ids are in the window before the frontier passes them.
+void AssignedPartitions::EndUnprotected() {
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    std::optional<WindowLack>& lack = partitions_[id].lack;
+    if (!lack || lack->until || !Owns(id) || (poll_.catch_up && poll_.catch_up->Busy(id))) {
+      continue;
+    }
+    const PartitionStatus status = poll_.core.Status(id);
+    if (status.phase != PartitionPhase::kActive || status.frontier < lack->to) {
+      continue;
+    }
+    lack->until = poll_.now;
+    const PartitionName name = poll_.source->Name(id);
+    const int64_t since_ms = poll_.WallAt(lack->since).micros / 1'000;
+    const int64_t until_ms = poll_.WallAt(poll_.now).micros / 1'000;
+    if (lack->gap_from == lack->gap_to) {
+      Log(LogLevel::kWarn, "runtime", "the window knows all ids of the partition again",
+          {{"topic", name.topic},
+           {"partition", name.partition},
+           {"unprotected_since_ms", since_ms},
+           {"unprotected_until_ms", until_ms}});
+    } else {
+      Log(LogLevel::kWarn, "runtime",
+          "the window knows the ids of the partition again, except in a gap that was accepted: "
+          "copies of the gap's ids may still run once more, and are not told as uncertain",
+          {{"topic", name.topic},
+           {"partition", name.partition},
+           {"unprotected_since_ms", since_ms},
+           {"unprotected_until_ms", until_ms},
+           {"gap_from", lack->gap_from},
+           {"gap_to", lack->gap_to}});
+    }
+  }
+}
+
+void AssignedPartitions::NoteGap(PartitionId id, int64_t from, int64_t to) {
+  if (poll_.stores) {
+    poll_.stores->RaiseFrom(id, to);
+  }
+  std::optional<WindowLack>& lack = At(id).lack;
+  if (!lack || lack->until || from >= to) {
+    return;
+  }
+  const bool first = lack->gap_from == lack->gap_to;
+  lack->gap_from = first ? from : std::min(lack->gap_from, from);
+  lack->gap_to = first ? to : std::max(lack->gap_to, to);
+}
+
+}  // namespace oncemq

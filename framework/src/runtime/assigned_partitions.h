@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// AssignedPartitions: the part of each partition's state that is not in the core. It has ownership,
+// commit, the last answer of the store, and the ids missing there.
+//
+//   partitions.Begin(id, facts);       // an assignment begins
+//   partitions.Answered(id, failure);  // after each call of window or journal
+//   partitions.End(id);                // the assignment is over
+//
+// Thread safety: none; belongs to the poll thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commit_flight.h"
+#include "poll_state.h"
+
+namespace oncemq {
+
+// The window lacks ids of the partition, so their copies may run in other ones (rule 31).
+struct WindowLack {
+  BootTime since{};
+  int64_t to = 0;  // it has them all once the frontier is here
+  std::optional<BootTime> until;
+  // All accepted gaps of the catch-up lie in [gap_from, gap_to). Equal without a gap.
+  int64_t gap_from = 0;
+  int64_t gap_to = 0;
+};
+
+struct AssignedPartition {
+  bool held = false;
+  bool seen = false;
+  bool regressed = false;    // its store has, and it was not assigned since
+  uint32_t raising = 0;      // epoch of the ownership at the desk; 0 without one
+  uint32_t assignments = 0;  // so far
+  uint32_t source = 0;       // coordinates for the window
+  int32_t partition = 0;
+  Own local_own = 0;               // issued here where there is no window
+  std::string unowned;             // why no ownership could be raised
+  std::string failed;              // why the last call of window or journal failed
+  std::string stopped;             // why nothing more of it is handled in this assignment
+  std::optional<WindowLack> lack;  // the last one
+  CommitFlight::State flight;
+};
+
+class AssignedPartitions {
+ public:
+  explicit AssignedPartitions(PollState& poll) : poll_(poll) {}
+
+  PartitionId size() const { return static_cast<PartitionId>(partitions_.size()); }
+  AssignedPartition& operator[](PartitionId id) { return partitions_[id]; }
+  const AssignedPartition& operator[](PartitionId id) const { return partitions_[id]; }
+  AssignedPartition& At(PartitionId id);  // makes it where it is new
+  bool Owns(PartitionId id) const { return id < partitions_.size() && partitions_[id].held; }
+  // Whether the assignment with the core's number `epoch` goes on.
+  bool Runs(PartitionId id, uint32_t epoch) const {
+    return Owns(id) && poll_.core.Status(id).epoch == epoch;
+  }
+  size_t held() const { return held_; }
+
+  void Begin(PartitionId id, const AssignFacts& facts);
+  void End(PartitionId id);
+
+  void Raise(const RaiseOwnAction& action);
+  // An answer of the desk.
+  void Raised(const WindowDesk::RaiseOwn& job);
+
+  void Answered(PartitionId id, const std::optional<Error>& failure);
+  // Those with a regressed store, since the last call.
+  std::vector<PartitionId> TakeRegressed() { return std::exchange(regressed_, {}); }
+  void KeepRegressed(PartitionId id) { regressed_.push_back(id); }
+
+  // At the level opaque, where other partitions ask the same store for the same ids.
+  void BeginUnprotected(PartitionId id, const PartitionName& name, const Assignment& assignment);
+  void EndUnprotected();
+  // The catch-up goes on without these offsets.
+  void NoteGap(PartitionId id, int64_t from, int64_t to);
+
+ private:
+  void Raised(const RaiseOwnAction& action, const Result<Own>& own);
+
+  PollState& poll_;
+  std::vector<AssignedPartition> partitions_;
+  size_t held_ = 0;
+  std::vector<PartitionId> regressed_;
+};
+
+}  // namespace oncemq

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group_events.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+
+// Results of this assignment may be gone from the store, so nothing more of it is committed. The
+// next assignment compares store and commit (FitStore) and reads the rest again. An announcement
+// under way must end first. It would claim the lost results in the newly opened store.
+void GroupEvents::AssignRegressedAnew() {
+  for (const PartitionId id : partitions_.TakeRegressed()) {
+    const bool goes = stopping_ || rejoining_ ||
+                      poll_.core.Status(id).phase == PartitionPhase::kDraining;  // its commits fail
+    if (!partitions_.Owns(id) || goes) {
+      continue;
+    }
+    if (partitions_[id].flight.announcing > 0) {
+      partitions_.KeepRegressed(id);
+      continue;
+    }
+    const PartitionName name = poll_.source->Name(id);
+    // A server cannot always tell a restart from a loss, as a store on disk can.
+    Log(poll_.remote ? LogLevel::kWarn : LogLevel::kError, "runtime",
+        "the window's store may have lost changes that it had acknowledged; the partition is "
+        "assigned anew, and its work in hand becomes uncertain or runs again",
+        {{"topic", name.topic}, {"partition", name.partition}, {"error", partitions_[id].failed}});
+    LetGo(id);
+    poll_.source->AssignAnew(id);
+  }
+}
+
+void GroupEvents::GiveBack(const GiveBackAction& action) {
+  if (!partitions_.Owns(action.partition)) {
+    return;
+  }
+  const bool runs_on = pool_.InUse(action.partition);
+  if (runs_on) {
+    pool_.StopRunsOf(action.partition, poll_.now);  // another member may own it at once
+  }
+  disorder_ |= stopping_ && (runs_on || action.leave_group);
+  partitions_.End(action.partition);
+  // Before the group hears of it, as the next owner opens the store. At the opaque level it would
+  // take the claim of a running handler for a dead one's. So it waits as long as that handler may
+  // act (rule 13).
+  if (poll_.stores && runs_on && poll_.parts.window->capabilities().level == Level::kOpaque) {
+    const milliseconds longest = poll_.parts.window->capabilities().times.handler_timeout;
+    poll_.stores->CloseLater(action.partition, poll_.now + longest);
+  } else if (poll_.stores) {
+    poll_.stores->Close(action.partition);
+  }
+  const bool in_doubt = flight_.End(action);
+  if (!in_doubt) {
+    poll_.source->GiveBack(action.partition);
+  }
+  if (in_doubt && !rejoining_) {
+    const PartitionName name = poll_.source->Name(action.partition);
+    Log(LogLevel::kWarn, "runtime",
+        "the outcome of the last commit is not known; leaving the group makes it harmless",
+        {{"topic", name.topic}, {"partition", name.partition}});
+    rejoining_ = true;
+    DrainAll();
+  }
+}
+
+void GroupEvents::Assigned(PartitionId partition, const AssignFacts& facts) {
+  partitions_.Begin(partition, facts);
+  if (poll_.stores) {
+    poll_.stores->Assigned(partition);
+  }
+  TellSuspects(partition, facts);
+  if (poll_.catch_up) {
+    poll_.catch_up->Begin(partition, facts);
+  }
+  poll_.core.Assign(partition, facts, poll_.now);
+}
+
+// Before the first of them is handled, the highest possible count of uncertain ones.
+void GroupEvents::TellSuspects(PartitionId partition, const AssignFacts& facts) const {
+  int64_t offsets = 0;
+  int64_t to = facts.start;
+  for (const OffsetMap::Range& range : facts.suspects.ranges()) {
+    const int64_t told = std::min(range.to, facts.told_below) - range.from;
+    offsets += std::max<int64_t>(told, 0);
+    to = told > 0 ? range.from + told : to;
+  }
+  if (offsets > 0) {
+    const PartitionName name = poll_.source->Name(partition);
+    Log(LogLevel::kWarn, "runtime",
+        "a former owner may have begun these offsets, and no commit calls them finished: they run "
+        "as uncertain, an upper bound",
+        {{"topic", name.topic},
+         {"partition", name.partition},
+         {"from", facts.suspects.ranges().front().from},
+         {"to", to},
+         {"offsets", offsets}});
+  }
+}
+
+void GroupEvents::Revoked(PartitionId partition) {
+  if (partitions_.Owns(partition)) {
+    Drain(partition);
+  } else if (!partitions_.At(partition).flight.in_doubt) {
+    poll_.source->GiveBack(partition);
+  }
+}
+
+void GroupEvents::Drain(PartitionId partition) {
+  const BootTime deadline = poll_.now + poll_.options.drain_deadline;
+  pool_.StopRunsOf(partition, deadline - poll_.options.drain_deadline / 4);
+  poll_.core.Revoke(partition, deadline, poll_.now);
+}
+
+void GroupEvents::DrainAll() {
+  poll_.source->Refuse();
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    if (partitions_[id].held) {
+      Drain(id);
+    }
+  }
+}
+
+void GroupEvents::Lost(PartitionId partition) {
+  if (!partitions_.Owns(partition)) {
+    return;
+  }
+  const PartitionName name = poll_.source->Name(partition);
+  Log(LogLevel::kWarn, "runtime", "the partition was lost to the group",
+      {{"topic", name.topic}, {"partition", name.partition}});
+  disorder_ |= stopping_;
+  LetGo(partition);
+}
+
+// At once and without a commit. Runs that are under way end by their tokens.
+void GroupEvents::LetGo(PartitionId partition) {
+  partitions_.End(partition);
+  pool_.StopRunsOf(partition, poll_.now);
+  if (poll_.stores) {
+    poll_.stores->CloseLater(partition, HandlersMayActUntil());
+  }
+  poll_.core.Lost(partition);
+}
+
+BootTime GroupEvents::HandlersMayActUntil() const {
+  const WindowCapabilities& can = poll_.parts.window->capabilities();
+  const milliseconds longer =
+      can.level == Level::kOpaque ? can.times.handler_timeout : milliseconds(0);
+  return poll_.now + std::max(poll_.options.drain_deadline, longer);
+}
+
+std::optional<Status> GroupEvents::Prepare(PartitionId partition, const PartitionName& name,
+                                           Assignment& assignment) {
+  if (poll_.stores) {
+    AssignedPartition& owned = partitions_.At(partition);
+    assignment.store_regressed = owned.regressed;
+    const auto ready = poll_.stores->Prepare(partition, name, assignment, poll_.now);
+    owned.regressed = assignment.store_regressed;  // the store says so once
+    if (ready && *ready) {
+      partitions_.BeginUnprotected(partition, name, assignment);
+      poll_.stores->AwaitAssigned(partition, HandlersMayActUntil());
+    }
+    return ready;
+  }
+  BeginInLog(assignment);
+  if (poll_.core.Made(partition, assignment.facts.metadata)) {
+    WindowKnowsSuspects(assignment.facts);
+  }
+  if (!poll_.catch_up) {
+    return Status();
+  }
+  const int64_t frontier = partition < partitions_.size() && partitions_[partition].seen
+                               ? poll_.core.Status(partition).frontier
+                               : 0;
+  return poll_.catch_up->Prepare(poll_.catch_up->KnownUpTo(partition, frontier),
+                                 poll_.options.catch_up,
+                                 poll_.options.incomplete == IncompletePolicy::kStop, assignment);
+}
+
+bool GroupEvents::CatchUpGap(PartitionId partition, int64_t from, int64_t to) {
+  if (poll_.catch_up) {
+    poll_.catch_up->Gap(partition, from, to, poll_.now);
+  }
+  partitions_.NoteGap(partition, from, to);
+  return poll_.options.incomplete == IncompletePolicy::kRun;
+}
+
+// Deliveries handed back by a refusal are not finished, and stay above the frontier. After a
+// refused commit all may be finished, but the group does not know: another assignment would begin
+// below it.
+bool GroupEvents::Finished(PartitionId partition) const {
+  if (!partitions_.Owns(partition)) {
+    return true;
+  }
+  const PartitionStatus status = poll_.core.Status(partition);
+  if (status.phase == PartitionPhase::kStopped) {
+    return false;
+  }
+  return status.frontier >= status.next_offset &&
+         !(poll_.catch_up && poll_.catch_up->Busy(partition));
+}
+
+void GroupEvents::Failed(const std::string& why) {
+  reporter_.NoteFailure(why);
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    Lost(id);
+  }
+  poll_.stop_asked.store(true);
+}
+
+void GroupEvents::CloseStores() {
+  if (poll_.stores) {
+    // Open deliveries of a lost partition run, or are finished and owe their markers.
+    poll_.stores->CloseDue(poll_.now, [this](PartitionId partition) {
+      return pool_.InUse(partition) || poll_.core.Status(partition).counts.open > 0;
+    });
+  }
+}
+
+void GroupEvents::RejoinWhenDrained() {
+  if (rejoining_ && partitions_.held() == 0 && !stopping_) {
+    rejoining_ = false;
+    poll_.source->Rejoin();
+  }
+}
+
+}  // namespace oncemq

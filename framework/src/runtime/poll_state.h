@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// PollState: the things of a poll loop that all of its parts need.
+//
+// Thread safety: none; belongs to the poll thread. Any thread may use `errors` and `stop_asked`.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catch_up.h"
+#include "oncemq/framework/runtime.h"
+#include "source.h"
+#include "store_errors.h"
+#include "wake.h"
+#include "window_desk.h"
+#include "window_stores.h"
+
+namespace oncemq {
+
+class Crew;
+class Journal;
+class Keeper;
+
+struct PollParts {
+  Window* window = nullptr;
+  Crew* crew = nullptr;
+  Keeper* keeper = nullptr;
+  Wake* wake = nullptr;
+  Journal* journal = nullptr;  // nullptr: there is none
+  const Clock* clock = nullptr;
+  uint64_t process = 0;  // upper half of every token of this process
+  std::string owner;     // of the window's stores, as text
+};
+
+struct PollState {
+  const RuntimeOptions options;
+  std::unique_ptr<Source> source;
+  PollParts parts = {};
+  Core core{options.core};
+  StoreErrors errors = {};
+  std::optional<WindowDesk> desk = {};      // where the window keeps the history of commits
+  bool remote = false;                      // the desk makes all calls: a server is far away
+  std::optional<CatchUp> catch_up = {};     // where the window may forget
+  std::optional<WindowStores> stores = {};  // where it keeps the history of commits
+  std::vector<void*> released = {};
+  std::atomic<bool> stop_asked = false;
+  BootTime now{};
+
+  BootTime Now() { return now = parts.clock->Boot(); }
+  WallTime WallAt(BootTime time) const {
+    return {parts.clock->Wall().micros + (time - parts.clock->Boot()).count()};
+  }
+};
+
+}  // namespace oncemq

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_reporter.h"
+
+#include "longest_reason.h"
+#include "oncemq/base/log.h"
+
+namespace oncemq {
+namespace {
+
+// Each commit waits for the disk, mostly some milliseconds, no reason for an alarm.
+constexpr milliseconds kSlowDisk{1'000};
+constexpr microseconds kPublishEvery{50'000};
+
+}  // namespace
+
+void RunReporter::Begin() {
+  MutexLock lock(mutex_);
+  clock_ = poll_.parts.clock;
+  reported_at_ = clock_->Boot();
+}
+
+void RunReporter::NoteStop(const PartitionName& name, int64_t offset, const std::string& why) {
+  Log(LogLevel::kError, "runtime", "the partition is stopped",
+      {{"topic", name.topic}, {"partition", name.partition}, {"offset", offset}, {"why", why}});
+  const std::string where = name.partition < 0 ? "" : "/" + std::to_string(name.partition);
+  const std::string at = offset < 0 ? "" : " at offset " + std::to_string(offset);
+  stops_[{name.topic, name.partition}] =
+      name.topic + where + at + ": " + why.substr(0, kLongestReason);
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    // An incident names the partition as the log does.
+    if (partitions_[id].held && partitions_[id].partition == name.partition &&
+        poll_.source->Name(id).topic == name.topic) {
+      partitions_[id].stopped = why.substr(0, kLongestReason);
+    }
+  }
+}
+
+void RunReporter::NoteFailure(const std::string& why) {
+  if (error_.empty()) {
+    error_ = why;
+    Log(LogLevel::kError, "runtime", "the source has failed", {{"why", why}});
+  }
+}
+
+void RunReporter::Publish(bool busy) {
+  if (busy && poll_.now < published_at_ + kPublishEvery) {
+    return;
+  }
+  published_at_ = poll_.now;
+  RunReport report = Make();
+  NoteHoldups(report);
+  Keep(std::move(report), poll_.now);
+}
+
+RunReport RunReporter::Make() {
+  RunReport report;
+  report.counts = poll_.core.Counts();
+  TellPartitions(report);
+  report.caught_up = poll_.catch_up ? poll_.catch_up->restored() : 0;
+  report.stood_in = pool_.stood_in();
+  report.window_errors = poll_.errors.window();
+  report.journal_errors = poll_.errors.journal();
+  for (const auto& [partition, stop] : stops_) {
+    report.stops.push_back(stop);
+  }
+  report.error = error_;
+  report.unreached = poll_.source->Unreached();
+  report.unreached_for = poll_.source->UnreachedFor();
+  report.missing = poll_.source->Missing();
+  return report;
+}
+
+void RunReporter::Keep(RunReport report, BootTime at) {
+  MutexLock lock(mutex_);
+  report_ = std::move(report);
+  reported_at_ = at;
+}
+
+void RunReporter::End() {
+  MutexLock lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+RunReport RunReporter::Report() const {
+  MutexLock lock(mutex_);
+  RunReport report = report_;
+  if (clock_ != nullptr) {
+    report.age = std::chrono::duration_cast<milliseconds>(clock_->Boot() - reported_at_);
+  }
+  return report;
+}
+
+void RunReporter::WaitUntilEnded() {
+  MutexLock lock(mutex_);
+  while (!ended_) {
+    changed_.wait(mutex_);
+  }
+}
+
+std::string RunReporter::WaitsFor(PartitionId partition, const PartitionStatus& status) const {
+  switch (status.phase) {
+    case PartitionPhase::kRaising: {
+      const std::string& why = partitions_[partition].unowned;
+      return why.empty() ? "the window has not answered yet" : why.substr(0, kLongestReason);
+    }
+    case PartitionPhase::kConfirming:
+      return "the commit that confirms the ownership is not acknowledged yet";
+    case PartitionPhase::kStopped:
+      return "its commit was refused: the group gives it to another member";
+    case PartitionPhase::kActive:
+      return WhatHinders(partition, status);
+    case PartitionPhase::kNone:
+    case PartitionPhase::kDraining:
+      break;
+  }
+  return {};
+}
+
+// A partition that has begun, and would work.
+std::string RunReporter::WhatHinders(PartitionId partition, const PartitionStatus& status) const {
+  const AssignedPartition& owned = partitions_[partition];
+  if (!owned.failed.empty()) {
+    return owned.failed.substr(0, kLongestReason);
+  }
+  if (const auto since = owned.flight.with_store_since; since && poll_.now - *since >= kSlowDisk) {
+    return poll_.remote ? "its commit waits for the store of the window"
+                        : "its commit waits for the disk";
+  }
+  if (owned.flight.unknown) {
+    return "the broker has not answered its last commit";
+  }
+  if (status.map_full) {
+    return "its commit has no room for more that is finished above offset " +
+           std::to_string(status.frontier) + ", which is not";
+  }
+  const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(partition) : std::nullopt;
+  return !left
+             ? ""
+             : "its window is completed from the log: at offset " + std::to_string(left->at) +
+                   " of [" + std::to_string(left->from) + ", " + std::to_string(left->start) + ")";
+}
+
+void RunReporter::TellPartitions(RunReport& report) {
+  const std::map<PartitionId, NotBegun>& not_begun = poll_.source->not_begun();
+  told_.clear();
+  const auto tell = [&report](PartitionReport one, const NotBegun& waits) {
+    (waits.stopped ? one.stopped : one.waiting) = waits.why.substr(0, kLongestReason);
+    report.partitions.push_back(std::move(one));
+  };
+  for (PartitionId id = 0; id < partitions_.size(); id++) {
+    const AssignedPartition& owned = partitions_[id];
+    if (!owned.seen) {
+      continue;
+    }
+    told_.push_back(id);
+    PartitionName name = poll_.source->Name(id);
+    PartitionReport one{std::move(name.topic), name.partition, poll_.core.Status(id), owned.source};
+    if (const auto& lack = owned.lack) {
+      one.unprotected = UnprotectedTime{poll_.WallAt(lack->since), std::nullopt};
+      if (lack->until) {
+        one.unprotected->until = poll_.WallAt(*lack->until);
+      }
+    }
+    if (const auto waits = not_begun.find(id); waits != not_begun.end() && !owned.held) {
+      tell(std::move(one), waits->second);
+      continue;
+    }
+    if (owned.held) {
+      one.stopped = owned.stopped;
+      one.waiting = one.stopped.empty() ? WaitsFor(id, one.status) : "";
+    }
+    report.partitions.push_back(std::move(one));
+  }
+  for (const auto& [id, waits] : not_begun) {
+    if (id >= partitions_.size() || !partitions_[id].seen) {
+      told_.push_back(id);
+      PartitionReport one{waits.name.topic, waits.name.partition};
+      one.begun = false;
+      tell(std::move(one), waits);
+    }
+  }
+}
+
+void RunReporter::NoteHoldups(RunReport& report) {
+  const bool logs_due = holdups_.LogsDue(poll_.now);
+  for (size_t i = 0; i < told_.size(); i++) {
+    const PartitionId id = told_[i];
+    if (logs_due) {
+      holdups_.SeeLog(id, partitions_.Owns(id) ? poll_.source->LogOf(id) : LogSight{});
+    }
+    const auto left = poll_.catch_up ? poll_.catch_up->LeftOf(id) : std::nullopt;
+    holdups_.Note(id, left ? std::optional(left->at) : std::nullopt, report.partitions[i],
+                  poll_.now);
+  }
+  std::vector<OpenMessage> stuck = holdups_.ToLookUp(poll_.now);
+  if (!stuck.empty()) {
+    poll_.core.FindOldest(stuck);
+    holdups_.Keep(std::move(stuck));
+  }
+  for (size_t i = 0; i < told_.size(); i++) {
+    holdups_.Describe(told_[i], report.partitions[i], poll_.now);
+  }
+  holdups_.Tell(report, poll_.now);
+}
+
+}  // namespace oncemq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunReporter: tells how far each partition is, why it waits or is stopped, which message holds it
+// up, and when the run has ended.
+//
+// Thread safety: Report() and WaitUntilEnded() on any thread; the rest belongs to the poll thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assigned_partitions.h"
+#include "holdups.h"
+#include "oncemq/base/mutex.h"
+#include "worker_pool.h"
+
+namespace oncemq {
+
+class RunReporter {
+ public:
+  RunReporter(PollState& poll, AssignedPartitions& partitions, const WorkerPool& pool)
+      : poll_(poll), partitions_(partitions), pool_(pool) {}
+
+  void Begin();
+  void NoteStop(const PartitionName& name, int64_t offset, const std::string& why);
+  void NoteFailure(const std::string& why);
+  // While the loop is busy, now and then.
+  void Publish(bool busy);
+  RunReport Make();
+  void Keep(RunReport report, BootTime at);
+  void End();
+
+  RunReport Report() const;
+  void WaitUntilEnded();
+
+ private:
+  std::string WaitsFor(PartitionId partition, const PartitionStatus& status) const;
+  std::string WhatHinders(PartitionId partition, const PartitionStatus& status) const;
+  void TellPartitions(RunReport& report);
+  void NoteHoldups(RunReport& report);
+
+  PollState& poll_;
+  AssignedPartitions& partitions_;
+  const WorkerPool& pool_;
+  Holdups holdups_;
+  std::vector<PartitionId> told_;  // in the order of the last report
+  BootTime published_at_{};
+  std::string error_;
+  std::map<std::pair<std::string, int32_t>, std::string> stops_;  // the last of each partition
+
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  RunReport report_ GUARDED_BY(mutex_);
+  const Clock* clock_ GUARDED_BY(mutex_) = nullptr;  // from Begin() on
+  BootTime reported_at_ GUARDED_BY(mutex_){};
+};
+
+}  // namespace oncemq
