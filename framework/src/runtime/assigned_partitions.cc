@@ -50,40 +50,36 @@ void AssignedPartitions::Raise(const RaiseOwnAction& action) {
     return;
   }
   AssignedPartition& owned = partitions_[id];
+  WindowDesk::RaiseOwn job{.action = action, .source = owned.source, .partition = owned.partition};
   if (poll_.remote) {
     // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
       owned.raising = action.epoch;
-      poll_.desk->Add(WindowDesk::RaiseOwn{
-          .action = action, .source = owned.source, .partition = owned.partition});
+      poll_.desk->Add(std::move(job));
     }
     return;
   }
-  const Result<Own> own =
-      poll_.parts.window != nullptr
-          ? poll_.parts.window->RaiseOwn(owned.source, owned.partition, action.floor)
-          : Result<Own>(owned.local_own =
-                            std::max({owned.local_own + 1, action.floor,
-                                      static_cast<Own>(poll_.parts.clock->Wall().micros)}));
-  if (!own) {
-    (void)poll_.errors.Window("raise own", 1, own.error());
+  if (poll_.parts.window != nullptr) {
+    job.own = poll_.parts.window->RaiseOwn(owned.source, owned.partition, action.floor);
+  } else {
+    const auto now = static_cast<Own>(poll_.parts.clock->Wall().micros);
+    job.own = owned.local_own = std::max({owned.local_own + 1, action.floor, now});
   }
-  Raised(action, own);
-}
-
-void AssignedPartitions::Raised(const RaiseOwnAction& action, const Result<Own>& own) {
-  const PartitionId id = action.partition;
-  partitions_[id].unowned = own ? "" : own.error().message;
-  Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
-  poll_.core.OwnRaised(id, action.epoch, own, poll_.Now());
+  if (!job.own) {
+    (void)poll_.errors.Window("raise own", 1, job.own.error());
+  }
+  Raised(job);
 }
 
 void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
   const PartitionId id = job.action.partition;
+  const Result<Own>& own = job.own;
   AssignedPartition& owned = partitions_[id];
   owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
   if (Runs(id, job.action.epoch)) {
-    Raised(job.action, job.own);
+    owned.unowned = own ? "" : own.error().message;
+    Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
+    poll_.core.OwnRaised(id, job.action.epoch, own, poll_.Now());
   }
 }
 

@@ -79,8 +79,6 @@ class AssignedPartitions {
   void NoteGap(PartitionId id, int64_t from, int64_t to);
 
  private:
-  void Raised(const RaiseOwnAction& action, const Result<Own>& own);
-
   PollState& poll_;
   std::vector<AssignedPartition> partitions_;
   size_t held_ = 0;

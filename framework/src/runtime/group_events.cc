@@ -55,8 +55,7 @@ void GroupEvents::GiveBack(const GiveBackAction& action) {
   const bool in_doubt = flight_.End(action);
   if (!in_doubt) {
     poll_.source->GiveBack(action.partition);
-  }
-  if (in_doubt && !rejoining_) {
+  } else if (!rejoining_) {
     const PartitionName name = poll_.source->Name(action.partition);
     Log(LogLevel::kWarn, "runtime",
         "the outcome of the last commit is not known; leaving the group makes it harmless",

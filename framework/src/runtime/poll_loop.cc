@@ -107,12 +107,11 @@ bool PollLoop::Round() {
 bool PollLoop::HandleHere(bool& busy) {
   const auto run_all = [&] {
     for (;;) {
-      JobPtr ended;
-      const WorkerPool::Ran ran = pool_.RunHere(ended);
-      if (ran != WorkerPool::Ran::kSomething) {
-        return ran != WorkerPool::Ran::kDemoted;
+      std::optional<JobPtr> ended = pool_.RunHere();
+      if (!ended || *ended == nullptr) {
+        return ended.has_value();
       }
-      EndRun(std::move(ended));
+      EndRun(*std::move(ended));
       ReleaseMessages();
       busy = true;
       if (poll_.now >= round_began_ + poll_.options.poll_budget / 2) {

@@ -51,23 +51,22 @@ void WorkerPool::TakeOver() {
       {{"budget_ms", poll_.options.poll_budget.count()}, {"workers", workers_}});
 }
 
-WorkerPool::Ran WorkerPool::RunHere(JobPtr& ended) {
+std::optional<JobPtr> WorkerPool::RunHere() {
   JobPtr job = Take(kRunHere, /*here=*/true);
   if (job == nullptr) {
-    return Ran::kNothing;
+    return nullptr;
   }
   here_ = job;
   Crew& crew = *poll_.parts.crew;
   if (crew.Drive(*job) == Driven::kAbandoned) {
-    return Ran::kDemoted;
+    return std::nullopt;
   }
   if (job->watch.demoted()) {
     crew.PutBack(std::move(job));
-    return Ran::kDemoted;
+    return std::nullopt;
   }
   here_ = nullptr;
-  ended = std::move(job);
-  return Ran::kSomething;
+  return job;
 }
 
 bool WorkerPool::HandOver() {

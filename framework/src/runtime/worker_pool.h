@@ -14,8 +14,6 @@ namespace oncemq {
 
 class WorkerPool {
  public:
-  enum class Ran : uint8_t { kNothing, kSomething, kDemoted };
-
   WorkerPool(PollState& poll, const AssignedPartitions& partitions)
       : poll_(poll), partitions_(partitions) {}
 
@@ -25,9 +23,9 @@ class WorkerPool {
   // The previous polling thread may still drive a run.
   void TakeOver();
 
-  // On this thread. After kSomething `ended` is to be settled. After kDemoted another thread polls,
-  // and nothing of the loop may be touched.
-  Ran RunHere(JobPtr& ended);
+  // On this thread. The run is to be settled, or nullptr if there is none. nullopt: another thread
+  // polls now, and nothing of the loop may be touched.
+  std::optional<JobPtr> RunHere();
   // To the workers. True if there was a run.
   bool HandOver();
   // Runs back from other threads, to be settled. Valid until the next call.
