@@ -48,7 +48,7 @@ class Dispatch {
       AssignFacts facts;
       facts.partition = static_cast<int32_t>(p);
       core_.Assign(p, facts, now);
-      core_.OwnRaised(p, 1, Own{1}, now);
+      core_.OwnerEpochRaised(p, 1, OwnerEpoch{1}, now);
       core_.CommitAnswered(p, 1, CommitReply::kAcknowledged, now);
     }
   }

@@ -41,7 +41,7 @@ class Bench {
     client_ = *OpenPostgres(*ParsePostgresPlace(url), {.call = milliseconds(20'000)}, 1);
     window_ = *OpenPostgresWindow(
         url, {.scope = "bench", .level = Level::kAtomic, .call = milliseconds(20'000)});
-    own_ = *window_->RaiseOwn(0, 3, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);
     Sql("CREATE TABLE effects (id bytea, cents bigint)");
     Sql("CREATE TABLE seen (id bytea PRIMARY KEY, part int, off bigint)");
   }
@@ -56,7 +56,7 @@ class Bench {
       claims.push_back({.id = id,
                         .token = token,
                         .at = {0, 3, next_},
-                        .own = own_,
+                        .owner_epoch = owner_epoch_,
                         .time = time,
                         .first = true});
       done.push_back({.id = id, .token = token, .at = {0, 3, next_++}, .time = time});
@@ -162,7 +162,7 @@ class Bench {
   const bool random_;
   std::unique_ptr<SqlClient> client_;
   std::unique_ptr<Window> window_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   uint64_t tokens_ = 0;
   int64_t next_ = 0;
   int64_t ids_ = 0;

@@ -52,7 +52,7 @@ void ForEachBatch(size_t from, size_t to,
 
 void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
   const auto window = *OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded});
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   ForEachBatch(from, to, [&](size_t first, const std::vector<std::string>& ids) {
     std::vector<ClaimRequest> claims;
     std::vector<CompleteRequest> done;
@@ -60,8 +60,12 @@ void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
       const Coordinates at{0, 3, static_cast<int64_t>(first + i)};
       const Token token{1, first + i + 1};
       const LogTime time{milliseconds(1'700'000'000'000 + at.offset)};
-      claims.push_back(
-          {.id = ids[i], .token = token, .at = at, .own = own, .time = time, .first = true});
+      claims.push_back({.id = ids[i],
+                        .token = token,
+                        .at = at,
+                        .owner_epoch = owner_epoch,
+                        .time = time,
+                        .first = true});
       done.push_back({.id = ids[i], .token = token, .at = at, .time = time});
     }
     std::vector<ClaimAnswer> answers(ids.size());

@@ -97,7 +97,7 @@ class MarkerEngine {
     for (size_t i = 0; i < requests.size(); i++) {
       const ClaimRequest& request = requests[i];
       const Found at = locate(i);
-      if (OwnershipHolds(request.own, owners_.Find(request.at)) && !finished_.Find(at) &&
+      if (OwnershipHolds(request.owner_epoch, owners_.Find(request.at)) && !finished_.Find(at) &&
           markers_.Find(at.hash, at.id, at.within) == nullptr) {
         fresh.emplace(request.id, at.hash);
       }
@@ -138,13 +138,13 @@ class MarkerEngine {
 
   void One(const ClaimRequest& request, const Found& at, ClaimAnswer& answer) {
     answer = ClaimAnswer{};
-    const OwnRecord* owned = request.own != 0 ? owners_.Find(request.at) : nullptr;
-    if (!OwnershipHolds(request.own, owned)) {
+    const OwnerRecord* owned = request.owner_epoch != 0 ? owners_.Find(request.at) : nullptr;
+    if (!OwnershipHolds(request.owner_epoch, owned)) {
       answer.answer = Answer::kFenced;
       return;
     }
     if (Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
-      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       const bool cut = rules_.CutToClock(*marker, holder, now_);
       rules_.Claim(*marker, request, holder, now_, answer);
       if (cut || answer.answer == Answer::kGranted) {
@@ -235,7 +235,7 @@ class MarkerEngine {
   }
 
   void One(const RestoreRequest& request, const Found& at, Change& answer) {
-    if (!OwnershipHolds(request.own, owners_.Find(request.at))) {
+    if (!OwnershipHolds(request.owner_epoch, owners_.Find(request.at))) {
       answer = Change::kFenced;
       return;
     }
@@ -254,7 +254,7 @@ class MarkerEngine {
       answer = Change::kMade;
       return;
     }
-    const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+    const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
     const bool cut = rules_.CutToClock(*marker, holder, now_);
     const bool may = rules_.MayRestore(*marker, request, now_);
     answer = may ? Change::kMade : Change::kInFlight;
@@ -270,7 +270,7 @@ class MarkerEngine {
     view = MarkerView{};
     if (const Marker* marker = markers_.Find(at.hash, at.id, at.within); marker != nullptr) {
       const bool held = marker->state == MarkerState::kOpen && marker->held;
-      const OwnRecord* holder = marker->own != 0 ? owners_.Find(marker->at) : nullptr;
+      const OwnerRecord* holder = marker->owner_epoch != 0 ? owners_.Find(marker->at) : nullptr;
       view = {marker->state, marker->at, held ? marker->token : Token{},
               rules_.IsUncertain(*marker, holder, now_)};
       view.fingerprint = marker->fingerprint;

@@ -22,7 +22,7 @@ namespace oncemq {
 
 struct Marker {
   Token token;
-  Own own = 0;  // of the claim; 0: nobody's partition
+  OwnerEpoch owner_epoch = 0;  // of the claim; 0: nobody's partition
   BootTime lease_end;
   BootTime granted_at;
   uint64_t entry = 0;  // of the record that a parked id follows

@@ -74,7 +74,7 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
     for (size_t i = 0; i < size; i++) {
       const Request& request = requests[begin + i];
       found[i] = Locate(request.id, request.at);
-      if constexpr (requires { request.own; }) {  // of it something may be kept
+      if constexpr (requires { request.owner_epoch; }) {  // of it something may be kept
         NotePartition(request.at);
       }
       markers.Prefetch(found[i].hash);
@@ -93,7 +93,8 @@ Status MemoryWindow::Apply(std::span<const Request> requests, std::span<Reply> r
   return {};
 }
 
-Result<Own> MemoryWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> MemoryWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                 OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }

@@ -34,7 +34,7 @@ class MemoryWindow final : public Window {
   size_t memory_bytes() const;
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;

@@ -52,8 +52,8 @@ class ClockSetBack : public ::testing::TestWithParam<ClockOfServer> {
     EXPECT_TRUE(done) << ToString(done.error());
     return answer;
   }
-  Change Restore(Own own) {
-    const RestoreRequest request{.id = "x", .at = {0, 4, 9}, .own = own};
+  Change Restore(OwnerEpoch owner_epoch) {
+    const RestoreRequest request{.id = "x", .at = {0, 4, 9}, .owner_epoch = owner_epoch};
     Change change{};
     EXPECT_TRUE(window_->Restore({&request, 1}, {&change, 1}));
     return change;
@@ -85,13 +85,13 @@ TEST_P(ClockSetBack, AClaimWithoutAPartitionEndsWithItsLease) {
 }
 
 inline void ClockSetBack::ExpectAnHeirWaits(bool raised_before) {
-  const Own own = *window_->RaiseOwn(0, 3, 0);
-  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}, .at = {0, 3, 7}, .own = own}).answer,
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_EQ(Claim({.id = "x", .token = {1, 1}, .at = {0, 3, 7}, .owner_epoch = owner_epoch}).answer,
             Answer::kGranted);
-  Own heirs = raised_before ? *window_->RaiseOwn(0, 3, own + 1) : 0;
+  OwnerEpoch heirs = raised_before ? *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1) : 0;
   SetBack();
-  heirs = raised_before ? heirs : *window_->RaiseOwn(0, 3, own + 1);
-  ClaimRequest asks{.id = "x", .token = {2, 1}, .at = {0, 3, 7}, .own = heirs};
+  heirs = raised_before ? heirs : *window_->RaiseOwnerEpoch(0, 3, owner_epoch + 1);
+  ClaimRequest asks{.id = "x", .token = {2, 1}, .at = {0, 3, 7}, .owner_epoch = heirs};
   const milliseconds most = std::max(kLease, WindowTimes().handler_timeout);
   const ClaimAnswer held = Claim(asks);
   EXPECT_EQ(held.answer, Answer::kInFlight) << "the former owner's handler may act still";
@@ -106,12 +106,12 @@ inline void ClockSetBack::ExpectAnHeirWaits(bool raised_before) {
 }
 
 TEST_P(ClockSetBack, ARestoreWaitsForTheLeaseOnly) {
-  const Own own = *window_->RaiseOwn(0, 4, 0);
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_EQ(Claim({.id = "x", .token = {1, 1}}).answer, Answer::kGranted);
   SetBack();
-  EXPECT_EQ(Restore(own), Change::kInFlight);
+  EXPECT_EQ(Restore(owner_epoch), Change::kInFlight);
   Advance(kLease);
-  EXPECT_EQ(Restore(own), Change::kMade);
+  EXPECT_EQ(Restore(owner_epoch), Change::kMade);
 }
 
 // Its holder renews, and the clock has passed its grant.

@@ -17,8 +17,9 @@ class ClientWindow final : public Window {
       : capabilities_(capabilities), store_(std::move(store)) {}
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return store_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return store_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     const Status status = store_->Claim(requests, answers);

@@ -31,8 +31,8 @@ inline std::string IdNumber(int64_t number) {
 }
 
 // A first commit, so that the log time of partition 0 is known: the time of all ids.
-inline Status CommitNothing(Window& window, Own own) {
-  const Progress progress{.own = own, .watermark = kThen};
+inline Status CommitNothing(Window& window, OwnerEpoch owner_epoch) {
+  const Progress progress{.owner_epoch = owner_epoch, .watermark = kThen};
   Change change{};
   return window.Committed({&progress, 1}, {&change, 1});
 }

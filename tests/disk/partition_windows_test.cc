@@ -319,9 +319,9 @@ TEST_F(DiskPartitions, AStoreThatFailsForLongIsStillTheOneThatWasHeld) {
   ASSERT_TRUE(windows);
   const auto known = Open(**windows, 1);
   ASSERT_TRUE(known);
-  const Own own = *(*windows)->RaiseOwn(0, 1, 0);
+  const OwnerEpoch owner_epoch = *(*windows)->RaiseOwnerEpoch(0, 1, 0);
   ASSERT_TRUE(Announce(**windows, 0, 1));
-  const Progress progress{0, 1, own, 7, kThen, known->incarnation};
+  const Progress progress{0, 1, owner_epoch, 7, kThen, known->incarnation};
   Change change{};
   ASSERT_TRUE((*windows)->Committed({&progress, 1}, {&change, 1}));
   (*windows)->Close(0, 1);
@@ -360,11 +360,11 @@ TEST_F(DiskPartitions, AStoreThatCannotBeOpenedIsAskedForEverLessOften) {
 // The number of a topic is its place in the configuration: `topics: [new, payments]` is no other
 // store than `topics: [payments]`.
 TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
-  Own former = 0;
+  OwnerEpoch former = 0;
   {
     const auto windows = Windows();
     ASSERT_TRUE(Open(*windows, 1, /*source=*/0));
-    former = *windows->RaiseOwn(0, 1, 0);
+    former = *windows->RaiseOwnerEpoch(0, 1, 0);
     ASSERT_EQ(Claim(*windows, {0, 1, 3})->answer, Answer::kGranted);
     const std::string id = IdNumber(3);
     const CompleteRequest done{.id = id, .token = {1, 1}, .at = {0, 1, 3}, .time = kThen};
@@ -384,7 +384,7 @@ TEST_F(DiskPartitions, AnotherOrderOfTopicsGoesOnWithTheSameStores) {
   ASSERT_TRUE(copy) << ToString(copy.error());
   EXPECT_EQ(copy->answer, Answer::kDuplicate);
   EXPECT_TRUE(copy->same_delivery);
-  EXPECT_GT(*windows->RaiseOwn(5, 1, 0), former);
+  EXPECT_GT(*windows->RaiseOwnerEpoch(5, 1, 0), former);
   const std::string id = IdNumber(3);
   const std::string_view view = id;
   MarkerView marker;
@@ -402,7 +402,7 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   options.level = Level::kAtomic;
   const auto windows = *OpenPartitionWindows(options, SystemClock::Instance());
   ASSERT_TRUE(Open(*windows, 1, /*source=*/3));
-  const Own own = *windows->RaiseOwn(3, 1, 0);
+  const OwnerEpoch owner_epoch = *windows->RaiseOwnerEpoch(3, 1, 0);
   ASSERT_EQ(Claim(*windows, {3, 1, 3})->answer, Answer::kGranted);
   const auto effects = *windows->NewEffects(3, 1, {});
   ASSERT_TRUE(effects->rows()->Put("row", "value"));
@@ -412,7 +412,8 @@ TEST_F(DiskPartitions, EffectsAndRestoredIdsKnowTheirPartitionByItsPresentNumber
   ASSERT_TRUE(windows->CompleteWith(*effects, {&done, 1}, {&change, 1}));
   EXPECT_EQ(change, Change::kMade);
   EXPECT_EQ(**(*windows->NewEffects(3, 1, {}))->rows()->Get("row"), "value");
-  const RestoreRequest restore{.id = "other", .at = {3, 1, 4}, .own = own, .time = kThen};
+  const RestoreRequest restore{
+      .id = "other", .at = {3, 1, 4}, .owner_epoch = owner_epoch, .time = kThen};
   ASSERT_TRUE(windows->Restore({&restore, 1}, {&change, 1}));
   EXPECT_EQ(change, Change::kMade);
 }

@@ -64,7 +64,8 @@ class DiskStoreMemory : public ::testing::Test {
   }
   // As the runtime does it for each partition, also for one at rest.
   static void Commit(Window& windows, int32_t partition) {
-    const Progress progress{.partition = partition, .own = 1, .frontier = 0, .watermark = kThen};
+    const Progress progress{
+        .partition = partition, .owner_epoch = 1, .frontier = 0, .watermark = kThen};
     Change change{};
     ASSERT_TRUE(windows.Committed({&progress, 1}, {&change, 1}));
   }

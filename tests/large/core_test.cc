@@ -35,7 +35,7 @@ class LargeCore : public ::testing::Test {
     facts.start = start;
     facts.metadata = std::move(metadata);
     core_->Assign(p, facts, now_);
-    core_->OwnRaised(p, core_->Status(p).epoch, Own{++own_}, now_);
+    core_->OwnerEpochRaised(p, core_->Status(p).epoch, OwnerEpoch{++owner_epoch_}, now_);
     Acknowledge();
   }
 
@@ -124,7 +124,7 @@ class LargeCore : public ::testing::Test {
   }
 
   BootTime now_{microseconds(1'000'000)};
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::unique_ptr<Core> core_;
   std::vector<RunItem> stuck_;
   std::vector<void*> released_;

@@ -82,9 +82,9 @@ class PostgresAgeing : public ::testing::Test {
     ASSERT_TRUE(window.CompleteWith(*effects, {&done, 1}, {&change, 1}));
     ASSERT_EQ(change, Change::kMade);
   }
-  static void Commit(Window& window, Own own, int64_t frontier, LogTime watermark) {
+  static void Commit(Window& window, OwnerEpoch owner_epoch, int64_t frontier, LogTime watermark) {
     const Progress progress{
-        .partition = 3, .own = own, .frontier = frontier, .watermark = watermark};
+        .partition = 3, .owner_epoch = owner_epoch, .frontier = frontier, .watermark = watermark};
     Change change = Change::kFenced;
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
     ASSERT_EQ(change, Change::kMade);
@@ -98,12 +98,12 @@ class PostgresAgeing : public ::testing::Test {
 // Rule 22: a producer sends after an outage what is older than the window.
 TEST_F(PostgresAgeing, AnEffectWithAnOldStampHappensOnce) {
   const auto window = Open(Options());
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   const LogTime watermark = kOld + 100 * kRemember;
-  Commit(*window, own, 1, watermark);
+  Commit(*window, owner_epoch, 1, watermark);
   Apply(*window, "run", 1, /*live=*/true);
   Apply(*window, "added", 2, /*live=*/false);
-  Commit(*window, own, 3, watermark + kRemember);
+  Commit(*window, owner_epoch, 3, watermark + kRemember);
   EXPECT_EQ(window->DropAged(std::chrono::seconds(20)).value_or(9), 0u);
   EXPECT_EQ(Claim(*window, "run", 5), Answer::kDuplicate);
   EXPECT_EQ(Claim(*window, "added", 6), Answer::kDuplicate);
@@ -116,7 +116,7 @@ TEST_F(PostgresAgeing, ARecordOfAnUncertainCallGoesAfterThirtyDays) {
   const std::vector<UncertainCall> calls{{"old", {0, 3, 1}, 2}, {"late", {0, 3, 2}, 2}};
   ASSERT_TRUE(window->RecordUncertain(calls));
   Sql("UPDATE oncemq.window_uncertain SET last = last - 31 * 86400000::bigint WHERE id = 'old'");
-  Commit(*window, *window->RaiseOwn(0, 3, 0), 1, kOld);
+  Commit(*window, *window->RaiseOwnerEpoch(0, 3, 0), 1, kOld);
   const auto left = window->ListUncertain({});
   ASSERT_TRUE(left) << ToString(left.error());
   ASSERT_EQ(left->size(), 1u);

@@ -113,10 +113,12 @@ class PostgresRefusalsTest : public ::testing::Test {
     EXPECT_EQ(*Claim(window, Request("added")), Answer::kGranted) << "no marker: " << text;
     return refused ? Code::kUnavailable : refused.error().code;
   }
-  static Status Commit(Window& window, Own own, int32_t partition, int64_t frontier,
+  static Status Commit(Window& window, OwnerEpoch owner_epoch, int32_t partition, int64_t frontier,
                        LogTime watermark) {
-    const Progress progress{
-        .partition = partition, .own = own, .frontier = frontier, .watermark = watermark};
+    const Progress progress{.partition = partition,
+                            .owner_epoch = owner_epoch,
+                            .frontier = frontier,
+                            .watermark = watermark};
     Change change{};
     const Status told = window.Committed({&progress, 1}, {&change, 1});
     EXPECT_EQ(change, Change::kMade);
@@ -200,12 +202,12 @@ TEST_F(PostgresRefusalsTest, AProcedureCannotCommitTheMarkersOfItsRun) {
 
 TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
   const auto window = Open();
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, owner_epoch, 3, 0, kOfTheRecords));
   std::vector<ClaimRequest> claims{Request("x"), Request("y", 1), Request("z", 2)};
   std::vector<CompleteRequest> done;
   for (ClaimRequest& claim : claims) {
-    claim.own = own;
+    claim.owner_epoch = owner_epoch;
     done.push_back({.id = claim.id, .token = claim.token, .at = claim.at, .time = claim.time});
   }
   done[1].result = "paid";
@@ -225,8 +227,8 @@ TEST_F(PostgresRefusalsTest, MarkersOfARunKeepResultsAndLaterTimes) {
 
 TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
   const auto window = Open(Level::kGuarded);
-  const Own fast = *window->RaiseOwn(0, 3, 0);
-  const Own slow = *window->RaiseOwn(0, 4, 0);
+  const OwnerEpoch fast = *window->RaiseOwnerEpoch(0, 3, 0);
+  const OwnerEpoch slow = *window->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_TRUE(Commit(*window, fast, 3, 0, kOfTheRecords));
   Finish(*window, 10);
   const auto history = [&] { return (*window->Stat())[0].history; };
@@ -242,7 +244,7 @@ TEST_F(PostgresRefusalsTest, TheSlowestPartitionDecidesWhatIsForgotten) {
 // Each assignment and each heartbeat commits without a stamp.
 TEST_F(PostgresRefusalsTest, ACommitWithoutAStampKeepsTheLogTimeOfThePartition) {
   const auto window = Open(Level::kGuarded);
-  const Own quiet = *window->RaiseOwn(0, 4, 0);
+  const OwnerEpoch quiet = *window->RaiseOwnerEpoch(0, 4, 0);
   ASSERT_TRUE(Commit(*window, quiet, 4, 5, kOfTheRecords));
   ASSERT_TRUE(Commit(*window, quiet, 4, 5, kNoLogTime));
   EXPECT_EQ(Watermark(*window, 4), kOfTheRecords);
@@ -273,19 +275,19 @@ TEST_F(PostgresRefusalsTest, AnOwnershipIsNotRaisedBehindARunThatPauses) {
   const auto first = Open();
   const auto second = Open();
   std::vector<ClaimRequest> claims{Request("x")};
-  claims[0].own = *first->RaiseOwn(0, 3, 0);
+  claims[0].owner_epoch = *first->RaiseOwnerEpoch(0, 3, 0);
   const auto effects = *first->NewEffects(0, 3, claims);
   effects->Begin();
   ASSERT_TRUE(effects->sql()->Run({"UPDATE accounts SET cents = 7"}));
   const BootTime began = BootNow();
-  const auto raised = second->RaiseOwn(0, 3, 0);
+  const auto raised = second->RaiseOwnerEpoch(0, 3, 0);
   EXPECT_LT(BootNow() - began, milliseconds(1'000));
   ASSERT_FALSE(raised);
   EXPECT_EQ(raised.error().code, Code::kUnavailable);
   ASSERT_TRUE(effects->Keep());
   EXPECT_EQ(*Complete(*first, *effects, claims[0]), Change::kMade);
-  EXPECT_TRUE(
-      Eventually(milliseconds(5'000), [&] { return second->RaiseOwn(0, 3, 0).has_value(); }));
+  EXPECT_TRUE(Eventually(milliseconds(5'000),
+                         [&] { return second->RaiseOwnerEpoch(0, 3, 0).has_value(); }));
 }
 
 // The client has given up on such a request long ago: the next owner would take what it says for a
@@ -303,7 +305,7 @@ TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsO
   const StoreName name{.source = 0, .partition = 3, .topic = "payments", .owner = "us"};
   ASSERT_TRUE(window.Open(name));
   Announcement one{.partition = 3, .to = 500, .offset = 500, .metadata = "a"};
-  one.own = *window.RaiseOwn(0, 3, 0);
+  one.owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(window.Announce({&one, 1}));
   const auto connections = [&] {
     return Sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'");
@@ -328,9 +330,9 @@ TEST_F(PostgresRefusalsTest, AnAnnouncementThatLandsLateReplacesNoLaterOneOfItsO
   EXPECT_EQ(known->to, 10);
   EXPECT_EQ(known->metadata, "b");
 
-  const Own second = *window.RaiseOwn(0, 3, 0);
+  const OwnerEpoch second = *window.RaiseOwnerEpoch(0, 3, 0);
   EXPECT_EQ(window.Announce({&one, 1}).error().code, Code::kFenced);
-  one.own = second;
+  one.owner_epoch = second;
   EXPECT_TRUE(window.Announce({&one, 1}));
 }
 
@@ -363,7 +365,8 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
   const auto dead = Open(Level::kOpaque);
   ASSERT_TRUE(dead->Open(name));
-  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *dead->RaiseOwn(0, 3, 0)};
+  Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *dead->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(dead->Announce({&announced, 1}));
   const BootTime whole = BootNow();
   const auto before = Open(Level::kOpaque)->Open(name);
@@ -378,7 +381,7 @@ TEST_F(PostgresRefusalsTest, AtOpaqueANewOwnerTakesNothingForWholeAfterARestart)
   ASSERT_TRUE(known->lost_since);
   EXPECT_LE(*known->lost_since, whole) << "changes after it may be gone";
   EXPECT_GT(*known->lost_since, whole - std::chrono::seconds(20));
-  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "some ids are not known again";
@@ -394,7 +397,8 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   const StoreName name{.source = 9, .partition = 3, .topic = "payments", .owner = "us"};
   const auto window = Open(Level::kOpaque);
   ASSERT_TRUE(window->Open(name));
-  Announcement announced{.partition = 3, .to = 1, .offset = 1, .own = *window->RaiseOwn(0, 3, 0)};
+  Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0)};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   for (const char* column : {"told", "run_started", "run_timeline", "whole"}) {
     Sql("ALTER TABLE oncemq.window_partitions DROP COLUMN " + std::string(column));
@@ -405,7 +409,7 @@ TEST_F(PostgresRefusalsTest, APartitionOfAnEarlierProgramIsNotCalledLost) {
   ASSERT_TRUE(known) << ToString(known.error());
   EXPECT_FALSE(known->regressed);
   EXPECT_FALSE(known->lost_since);
-  announced.own = *heir->RaiseOwn(0, 3, 0);
+  announced.owner_epoch = *heir->RaiseOwnerEpoch(0, 3, 0);
   announced.whole = false;
   ASSERT_TRUE(heir->Announce({&announced, 1}));
   EXPECT_TRUE(Open(Level::kOpaque)->Open(name)->regressed) << "it says that ids are missing";
@@ -449,15 +453,15 @@ TEST_F(PostgresRefusalsTest, ASweepThatTakesTooLongIsToldAndTakesSmallerSteps) {
   options.file = (dir.path() / "log").string();
   StartLogging(options);
   const auto window = Open(Level::kGuarded, milliseconds(500));
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  ASSERT_TRUE(Commit(*window, own, 3, 0, kOfTheRecords));
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  ASSERT_TRUE(Commit(*window, owner_epoch, 3, 0, kOfTheRecords));
   Finish(*window, 60, std::string(1'500, 'r'));
   Sql("CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS "
       "$$ BEGIN PERFORM pg_sleep(0.05); RETURN OLD; END $$");
   Sql("CREATE TRIGGER slowly BEFORE DELETE ON oncemq.window_ids FOR EACH ROW "
       "EXECUTE FUNCTION slowly()");
   EXPECT_TRUE(Eventually(milliseconds(60'000), [&] {
-    EXPECT_TRUE(Commit(*window, own, 3, 100, kOfTheRecords + 3 * kHour));
+    EXPECT_TRUE(Commit(*window, owner_epoch, 3, 100, kOfTheRecords + 3 * kHour));
     return (*window->Stat())[0].history == 0;
   }));
   StopLogging();

@@ -267,10 +267,10 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
   for (const bool live : {true, false}) {
     const auto window = Open();
     std::vector<ClaimRequest> claims{Request(live ? "live" : "added")};
-    claims[0].own = *window->RaiseOwn(0, 3, 0);
+    claims[0].owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
     ASSERT_EQ(Claim(*window, claims[0]), Answer::kGranted);
     const auto effects = Effects(*window, claims);
-    ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+    ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
     effects->Begin();
     if (live) {
       EXPECT_EQ(Move(*effects, 10).error().code, Code::kFenced);
@@ -280,7 +280,8 @@ TEST_F(PostgresWindowTest, ARunThatHasLostItsPartitionWritesNothing) {
       ASSERT_TRUE(effects->Keep());
     }
     EXPECT_EQ(*Complete(*window, *effects, claims[0]), Change::kFenced);
-    const Announcement late{.partition = 3, .to = 1, .offset = 1, .own = claims[0].own};
+    const Announcement late{
+        .partition = 3, .to = 1, .offset = 1, .owner_epoch = claims[0].owner_epoch};
     EXPECT_EQ(window->Announce({&late, 1}).error().code, Code::kFenced);
   }
   EXPECT_EQ(Cents("a"), "100");
@@ -391,10 +392,10 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   const auto known = window->Open(name);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->source, 0u) << "the store numbers topics";
-  const Own own = *window->RaiseOwn(0, 3, 0);
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
   server_->BackUp();
   ClaimRequest claim = Request("x");
-  claim.own = own;
+  claim.owner_epoch = owner_epoch;
   ClaimAnswer answer;
   Status status;
   const auto claims = [&](const ClaimRequest& request) {
@@ -408,11 +409,13 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   ASSERT_TRUE(window->Open(name));
   ASSERT_TRUE(claims(claim));
   EXPECT_EQ(answer.answer, Answer::kGranted);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->GoBack();
   // Before any claim: a commit must not rest on what is lost.
-  const Announcement further{.partition = 3, .to = 2, .offset = 2, .metadata = "m", .own = own};
+  const Announcement further{
+      .partition = 3, .to = 2, .offset = 2, .metadata = "m", .owner_epoch = owner_epoch};
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window->Announce({&further, 1});
     return status || status.error().code == Code::kRegressed;
@@ -420,14 +423,14 @@ TEST_F(PostgresWindowTest, ARestoredBackupIsRecognised) {
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window->Close(0, 3);
   ClaimRequest next = Request("y", 1);
-  next.own = own;
+  next.owner_epoch = owner_epoch;
   ASSERT_TRUE(claims(next));
   ASSERT_FALSE(status) << "it would go on with less than it had";
   const auto anew = window->Open(name);
   ASSERT_TRUE(anew);
   EXPECT_TRUE(anew->regressed);
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
-  EXPECT_TRUE(window->RaiseOwn(0, 3, 0));
+  EXPECT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
 }
 
 TEST_F(PostgresWindowTest, ADeadServerIsAskedOnceInAWhileAndUsedAgainWhenItIsBack) {
@@ -457,8 +460,8 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   options.skew = milliseconds(0);
   const auto opened = *OpenPostgresWindow(server_->url(), options);
   Window& window = *opened;
-  const Own own = *window.RaiseOwn(0, 3, 0);
-  Progress progress{.partition = 3, .own = own, .watermark = kThen};
+  const OwnerEpoch owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0);
+  Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
   Change change{};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   std::vector<std::string> ids;
@@ -475,7 +478,7 @@ TEST_F(PostgresWindowTest, WhatHasAgedIsSweptAwayAndIsNeverNew) {
   std::vector<Change> changes(ids.size());
   ASSERT_TRUE(window.Claim(claims, answers));
   ASSERT_TRUE(window.Complete(done, changes));
-  progress = {0, 3, own, 1'000, kThen + 2 * options.remember};
+  progress = {0, 3, owner_epoch, 1'000, kThen + 2 * options.remember};
   ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
   EXPECT_EQ(change, Change::kMade);
   const auto stat = window.Stat();
@@ -502,7 +505,7 @@ TEST_F(PostgresWindowTest, APartitionWithoutAWatermarkPinsNoIdsWithoutAPartition
   auto options = Options(Level::kOpaque);
   options.remember = milliseconds(64);  // then a pass may begin each millisecond
   const auto window = *OpenPostgresWindow(server_->url(), options);
-  ASSERT_TRUE(window->RaiseOwn(0, 3, 0));
+  ASSERT_TRUE(window->RaiseOwnerEpoch(0, 3, 0));
   uint64_t finished = 0;
   EXPECT_TRUE(Eventually(milliseconds(20'000), [&] {
     FinishAlone(*window, 256, milliseconds(1));

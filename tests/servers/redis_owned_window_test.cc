@@ -28,7 +28,7 @@ class RedisOwned : public ::testing::Test {
   struct Member {
     std::unique_ptr<Window> window;
     Known known;
-    Own own = 0;
+    OwnerEpoch owner_epoch = 0;
   };
 
   void SetUp() override {
@@ -68,9 +68,9 @@ class RedisOwned : public ::testing::Test {
     return member;
   }
   static void Raise(Member& member) {
-    const auto own = member.window->RaiseOwn(0, 3, 0);
-    EXPECT_TRUE(own) << ToString(own.error());
-    member.own = own.value_or(0);
+    const auto owner_epoch = member.window->RaiseOwnerEpoch(0, 3, 0);
+    EXPECT_TRUE(owner_epoch) << ToString(owner_epoch.error());
+    member.owner_epoch = owner_epoch.value_or(0);
   }
   static std::string Id(int64_t number) {
     return "0190f5a6-7b3c-7def-8123-" + std::to_string(number);
@@ -83,7 +83,7 @@ class RedisOwned : public ::testing::Test {
       claims.push_back({.id = ids[i],
                         .token = {7, ++tokens_},
                         .at = {0, 3, first + static_cast<int64_t>(i)},
-                        .own = member.own,
+                        .owner_epoch = member.owner_epoch,
                         .time = kStamp});
     }
     std::vector<ClaimAnswer> answers(ids.size());
@@ -114,13 +114,18 @@ class RedisOwned : public ::testing::Test {
     EXPECT_EQ(std::count(changes.begin(), changes.end(), Change::kMade), count);
   }
   static Status Announce(const Member& member, int64_t to) {
-    const Announcement announced{
-        .partition = 3, .to = to, .offset = to, .metadata = "of the owner", .own = member.own};
+    const Announcement announced{.partition = 3,
+                                 .to = to,
+                                 .offset = to,
+                                 .metadata = "of the owner",
+                                 .owner_epoch = member.owner_epoch};
     return member.window->Announce({&announced, 1});
   }
   static void Commit(const Member& member, int64_t frontier, LogTime watermark) {
-    const Progress progress{
-        .partition = 3, .own = member.own, .frontier = frontier, .watermark = watermark};
+    const Progress progress{.partition = 3,
+                            .owner_epoch = member.owner_epoch,
+                            .frontier = frontier,
+                            .watermark = watermark};
     Change change{};
     ASSERT_TRUE(member.window->Committed({&progress, 1}, {&change, 1}));
     EXPECT_EQ(change, Change::kMade);
@@ -254,7 +259,7 @@ TEST_F(RedisOwned, AFlushedServerIsRecognised) {
   const ClaimRequest next{.id = "next", .token = {7, ++tokens_}, .at = {0, 3, 20}};
   ClaimAnswer answer;
   EXPECT_EQ(owner.window->Claim({&next, 1}, {&answer, 1}).error().code, Code::kRegressed);
-  EXPECT_EQ(owner.window->RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(owner.window->RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = owner.window->Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
   EXPECT_TRUE(anew->regressed);
@@ -314,8 +319,11 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   ASSERT_TRUE(Announce(owner, 2));
   const std::string id = Id(0);
   const auto ask = [&](const Member& member, LogTime time) {
-    const ClaimRequest copy{
-        .id = id, .token = {7, ++tokens_}, .at = {0, 3, 5}, .own = member.own, .time = time};
+    const ClaimRequest copy{.id = id,
+                            .token = {7, ++tokens_},
+                            .at = {0, 3, 5},
+                            .owner_epoch = member.owner_epoch,
+                            .time = time};
     ClaimAnswer answer;
     EXPECT_TRUE(member.window->Claim({&copy, 1}, {&answer, 1}));
     return answer.answer;
@@ -368,7 +376,7 @@ TEST_F(RedisOwned, APartitionThatIsNotOpenIsNotOurs) {
   owner.window->Close(0, 3);
   EXPECT_EQ(AnswerTo(owner, 0, 1), Answer::kFenced);
   EXPECT_FALSE(Announce(owner, 1));
-  EXPECT_FALSE(owner.window->RaiseOwn(0, 3, 0));
+  EXPECT_FALSE(owner.window->RaiseOwnerEpoch(0, 3, 0));
 }
 
 TEST_F(RedisOwned, ALookFromOutsideSeesWhatWasAnnounced) {

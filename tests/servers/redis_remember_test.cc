@@ -43,7 +43,7 @@ class RedisRemember : public RedisWindowTest {
   int64_t Slices() { return Redis({"HLEN", Redis({"KEYS", "*:s"}).list.at(0).text}).integer; }
   static void Commit(Window& window, LogTime watermark) {
     const Progress progress{
-        .partition = 3, .own = *window.RaiseOwn(0, 3, 0), .watermark = watermark};
+        .partition = 3, .owner_epoch = *window.RaiseOwnerEpoch(0, 3, 0), .watermark = watermark};
     Change change{};
     ASSERT_TRUE(window.Committed({&progress, 1}, {&change, 1}));
   }

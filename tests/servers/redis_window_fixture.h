@@ -99,7 +99,7 @@ class RedisWindowTest : public ::testing::Test {
                 static_cast<std::ptrdiff_t>(ids.size()));
     }
   }
-  void ExpectLossIsTold(Window& window, Own own);
+  void ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch);
 
   std::unique_ptr<RedisServer> server_;
   std::unique_ptr<RedisClient> client_;
@@ -108,8 +108,8 @@ class RedisWindowTest : public ::testing::Test {
 };
 
 // Rule 31. The window was opened, and owns the partition, before the server lost its changes.
-inline void RedisWindowTest::ExpectLossIsTold(Window& window, Own own) {
-  const Announcement further{.partition = 3, .to = 2, .offset = 2, .own = own};
+inline void RedisWindowTest::ExpectLossIsTold(Window& window, OwnerEpoch owner_epoch) {
+  const Announcement further{.partition = 3, .to = 2, .offset = 2, .owner_epoch = owner_epoch};
   Status status;
   EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
     status = window.Announce({&further, 1});
@@ -118,21 +118,21 @@ inline void RedisWindowTest::ExpectLossIsTold(Window& window, Own own) {
   EXPECT_FALSE(status) << "a lost store is announced as whole";
   window.Close(0, 3);
   ClaimRequest next = Request("y", 1);
-  next.own = own;
+  next.owner_epoch = owner_epoch;
   const auto refused = Claim(window, next);
   ASSERT_FALSE(refused) << "it would go on with less than it had";
   EXPECT_EQ(refused.error().code, Code::kRegressed);
-  EXPECT_EQ(window.RaiseOwn(0, 3, 0).error().code, Code::kRegressed);
+  EXPECT_EQ(window.RaiseOwnerEpoch(0, 3, 0).error().code, Code::kRegressed);
   const auto anew = window.Open(name_);
   ASSERT_TRUE(anew) << ToString(anew.error());
   EXPECT_TRUE(anew->regressed);
   EXPECT_TRUE(anew->lost_since && *anew->lost_since <= BootNow());
   EXPECT_EQ(anew->offset, -1) << "what was announced is gone, and told";
   EXPECT_FALSE(window.Open(name_)->regressed) << "it is told once";
-  const auto raised = window.RaiseOwn(0, 3, 0);
+  const auto raised = window.RaiseOwnerEpoch(0, 3, 0);
   ASSERT_TRUE(raised);
-  EXPECT_GT(*raised, own);
-  next.own = *raised;
+  EXPECT_GT(*raised, owner_epoch);
+  next.owner_epoch = *raised;
   EXPECT_EQ(AnswerTo(window, next), Answer::kGranted);
 }
 

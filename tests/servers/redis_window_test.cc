@@ -27,12 +27,13 @@ TEST_F(RedisWindowTest, AFlushedServerIsRecognised) {
   const auto known = window->Open(name_);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->source, 0u) << "the store numbers topics";
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m\n", .own = own};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m\n", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   EXPECT_EQ(other->Open(name_)->metadata, "m\n");
   Redis({"FLUSHALL"});
-  ExpectLossIsTold(*window, own);
+  ExpectLossIsTold(*window, owner_epoch);
   EXPECT_EQ(Claim(*other, Request("z")).error().code, Code::kRegressed) << "it has opened it, too";
   EXPECT_NE(other->Open(name_)->incarnation, known->incarnation);
   EXPECT_EQ(AnswerTo(*other, Request("y", 1)), Answer::kInFlight) << "the secret is the new one";
@@ -57,12 +58,13 @@ TEST_F(RedisWindowTest, ARestartThatLosesTheLastChangesIsRecognised) {
   EXPECT_FALSE(window->capabilities().survives_restart);
   ASSERT_TRUE(window->Open(name_));
   Redis({"SAVE"});  // an older copy, with the scope
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  const Announcement announced{.partition = 3, .to = 1, .offset = 1, .metadata = "m", .own = own};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  const Announcement announced{
+      .partition = 3, .to = 1, .offset = 1, .metadata = "m", .owner_epoch = owner_epoch};
   ASSERT_TRUE(window->Announce({&announced, 1}));
   server_->Kill9();
   server_->Restart();
-  ExpectLossIsTold(*window, own);
+  ExpectLossIsTold(*window, owner_epoch);
 }
 
 bool Sleeps(pid_t thread) {
@@ -245,8 +247,8 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   options.remember = milliseconds(3'600'000);
   options.skew = milliseconds(0);
   const auto window = OpenAt(server_->url(), options);
-  const Own own = *window->RaiseOwn(0, 3, 0);
-  Progress progress{.partition = 3, .own = own, .watermark = kThen};
+  const OwnerEpoch owner_epoch = *window->RaiseOwnerEpoch(0, 3, 0);
+  Progress progress{.partition = 3, .owner_epoch = owner_epoch, .watermark = kThen};
   Change change{};
   ASSERT_TRUE(window->Committed({&progress, 1}, {&change, 1})) << "its log time is known";
   Finish(*window, 10'000, "id-");
@@ -260,10 +262,10 @@ TEST_F(RedisWindowTest, WhatHasAgedIsDroppedAndIsNeverNew) {
   };
   EXPECT_EQ(kept(), 10'000u) << "some of each lot are not below the frontier";
   progress.frontier = 10'000;
-  ASSERT_TRUE(window->RaiseOwn(0, 4, 0));
+  ASSERT_TRUE(window->RaiseOwnerEpoch(0, 4, 0));
   EXPECT_EQ(kept(), 10'000u) << "another partition is behind";
   Progress other{.partition = 4,
-                 .own = *window->RaiseOwn(0, 4, 0),
+                 .owner_epoch = *window->RaiseOwnerEpoch(0, 4, 0),
                  .frontier = 0,
                  .watermark = progress.watermark};
   ASSERT_TRUE(window->Committed({&other, 1}, {&change, 1}));

@@ -30,12 +30,16 @@ class RememberMember {
     EXPECT_TRUE(window) << ToString(window.error());
     window_ = *std::move(window);
     EXPECT_TRUE(window_->Open({.partition = 3, .topic = "payments", .owner = "us"}));
-    own_ = *window_->RaiseOwn(0, 3, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);
   }
   Window& window() { return *window_; }
 
   Answer Claim(std::string_view id, int64_t offset) {
-    claim_ = {.id = id, .token = {7, ++tokens_}, .at = {0, 3, offset}, .own = own_, .time = kFiled};
+    claim_ = {.id = id,
+              .token = {7, ++tokens_},
+              .at = {0, 3, offset},
+              .owner_epoch = owner_epoch_,
+              .time = kFiled};
     ClaimAnswer answer;
     EXPECT_TRUE(window_->Claim({&claim_, 1}, {&answer, 1}));
     return answer.answer;
@@ -50,10 +54,13 @@ class RememberMember {
   }
   // Announces and tells a commit whose log time is so much later than the ids'; then sweeps.
   void Commit(int64_t frontier, milliseconds later) {
-    const Announcement announced{.partition = 3, .to = frontier, .offset = frontier, .own = own_};
+    const Announcement announced{
+        .partition = 3, .to = frontier, .offset = frontier, .owner_epoch = owner_epoch_};
     EXPECT_TRUE(window_->Announce({&announced, 1}));
-    const Progress progress{
-        .partition = 3, .own = own_, .frontier = frontier, .watermark = kFiled + later};
+    const Progress progress{.partition = 3,
+                            .owner_epoch = owner_epoch_,
+                            .frontier = frontier,
+                            .watermark = kFiled + later};
     Change change = Change::kFenced;
     EXPECT_TRUE(window_->Committed({&progress, 1}, {&change, 1}));
     EXPECT_EQ(change, Change::kMade);
@@ -62,7 +69,7 @@ class RememberMember {
 
  private:
   std::unique_ptr<Window> window_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   ClaimRequest claim_;
   uint64_t tokens_ = 0;
 };

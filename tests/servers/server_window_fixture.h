@@ -189,8 +189,8 @@ class ServerWindowFixture : public Command {
                              const ShownWindow& shown) const {
     const auto known = window.Open({.partition = 3, .topic = "payments", .owner = "payments"});
     ASSERT_TRUE(known.has_value()) << ToString(known.error());
-    const Own own = *window.RaiseOwn(known->source, 3, 0);
-    const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, own, 0};
+    const OwnerEpoch owner_epoch = *window.RaiseOwnerEpoch(known->source, 3, 0);
+    const ClaimRequest claim{"id-1", {0xABC, 5}, {known->source, 3, 17}, owner_epoch, 0};
     ClaimAnswer answer;
     ASSERT_TRUE(window.Claim({&claim, 1}, {&answer, 1}));
     EXPECT_EQ(Run("window show id-2 -c " + file).out,

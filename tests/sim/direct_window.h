@@ -33,7 +33,7 @@ class DirectWindow final : public Window {
     return window_->engine().Committed(progress, answers);
   }
 
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotHere(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return NotHere(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return NotHere(); }
   Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
     return NotHere();

@@ -50,7 +50,7 @@ std::string ValueText(const Record& record) {
 std::string CommitText(const CommitFacts& commit) {
   const CommitMetadata& m = commit.metadata;
   std::string out = " F=" + std::to_string(commit.offset) + " own " +
-                    std::to_string(m.own % 100000) + " since " + std::to_string(m.since) +
+                    std::to_string(m.owner_epoch % 100000) + " since " + std::to_string(m.since) +
                     " totals " + std::to_string(m.totals.sum()) + " map";
   for (const auto& range : m.map.ranges()) {
     out += " [" + std::to_string(range.from) + "," + std::to_string(range.to) + ")";
@@ -74,7 +74,7 @@ void History::Append(const Record& r) {
                             static_cast<uint64_t>(r.offset),
                             uint64_t{r.delivery} << 32 | r.id,
                             r.token.process ^ MixBits(r.token.attempt),
-                            r.own,
+                            r.owner_epoch,
                             static_cast<uint64_t>(r.value) ^ MixBits(static_cast<uint64_t>(r.aux)) ^
                                 uint64_t{r.term} << 40};
   for (const uint64_t word : words) {
@@ -147,8 +147,8 @@ std::string ToString(const Record& r, const History& history) {
            std::to_string(r.token.attempt >> 40) + "." +
            std::to_string(r.token.attempt & 0xFFFFFFFFFF);
   }
-  if (r.own != 0) {
-    out += " own " + std::to_string(r.own % 100000);
+  if (r.owner_epoch != 0) {
+    out += " own " + std::to_string(r.owner_epoch % 100000);
   }
   out += " " + ValueText(r) + (r.flag ? " (!)" : "");
   if (r.op == Op::kCommit || r.op == Op::kAssign) {

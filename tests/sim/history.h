@@ -26,7 +26,7 @@ enum class Op : uint8_t {
              // below it
   kAssign,   // the core takes a partition over at `offset`; `value`: number of the commit it starts
              // from; `term`
-  kRaise,    // own
+  kRaise,    // an owner epoch
   kCommit,   // `offset`, `value`: number in commits; invoke: `aux` when the core asked for it
   kAnswer,   // the core hears what became of a commit: `value` CommitReply
   kAdmit,    // a delivery
@@ -84,7 +84,7 @@ struct Record {
   uint32_t delivery = kNone;
   uint32_t id = kNone;
   Token token;
-  uint64_t own = 0;
+  uint64_t owner_epoch = 0;
   int64_t value = 0;
   int64_t aux = 0;
 };
@@ -135,7 +135,7 @@ class History {
 
 // Who handles without ownership reads beside the group.
 inline bool IsReplay(const Record& record) {
-  return (record.op == Op::kHandle || record.op == Op::kEffect) && record.own == 0;
+  return (record.op == Op::kHandle || record.op == Op::kEffect) && record.owner_epoch == 0;
 }
 // A settled delivery does not come again.
 bool IsFinal(const Record& settle);

@@ -13,15 +13,17 @@ Change Made(bool made) {
 
 }  // namespace
 
-Result<Own> ReferenceWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> ReferenceWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                    OwnerEpoch floor) {
   Owner& owner = owners_[{source, partition}];
-  owner = {std::max({owner.own + 1, floor, static_cast<Own>(clock_.Wall().micros)}), clock_.Boot()};
-  return owner.own;
+  owner = {std::max({owner.owner_epoch + 1, floor, static_cast<OwnerEpoch>(clock_.Wall().micros)}),
+           clock_.Boot()};
+  return owner.owner_epoch;
 }
 
-bool ReferenceWindow::Owns(Own own, const Coordinates& at) const {
+bool ReferenceWindow::Owns(OwnerEpoch owner_epoch, const Coordinates& at) const {
   const auto owner = owners_.find({at.source, at.partition});
-  return own == 0 || (owner != owners_.end() && owner->second.own == own);
+  return owner_epoch == 0 || (owner != owners_.end() && owner->second.owner_epoch == owner_epoch);
 }
 
 BootTime ReferenceWindow::LeaseEnd(const Marker& marker) const {
@@ -33,7 +35,7 @@ void ReferenceWindow::Grant(Marker& marker, const ClaimRequest& request, ClaimAn
   marker.token = request.token;
   marker.held = true;
   marker.at = request.at;
-  marker.own = request.own;
+  marker.owner_epoch = request.owner_epoch;
   marker.attempt++;
   marker.fingerprint = request.fingerprint != 0 ? request.fingerprint : marker.fingerprint;
   marker.granted = clock_.Boot();
@@ -48,12 +50,14 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
   if (!marker.held) {
     return BootTime::min();
   }
-  const bool successor = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  const bool successor = marker.at == request.at && marker.owner_epoch != 0 &&
+                         marker.owner_epoch < request.owner_epoch;
   if (successor && !opaque_) {
     return BootTime::min();
   }
   const Owner& owner = owners_[{marker.at.source, marker.at.partition}];
-  const bool silenced = marker.own != 0 && owner.own > marker.own && marker.token != request.token;
+  const bool silenced = marker.owner_epoch != 0 && owner.owner_epoch > marker.owner_epoch &&
+                        marker.token != request.token;
   return opaque_ && silenced
              ? std::max<BootTime>(marker.lease_end, owner.raised + times_.handler_timeout)
              : marker.lease_end;
@@ -61,7 +65,7 @@ BootTime ReferenceWindow::FreeFrom(const Marker& marker, const ClaimRequest& req
 
 ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
   ClaimAnswer answer;
-  if (!Owns(request.own, request.at)) {
+  if (!Owns(request.owner_epoch, request.at)) {
     answer.answer = Answer::kFenced;
     return answer;
   }
@@ -93,7 +97,7 @@ ClaimAnswer ReferenceWindow::ClaimOne(const ClaimRequest& request) {
       break;
   }
   if (marker.held && marker.token == request.token && now < marker.granted + times_.max_lease) {
-    marker.own = std::max(marker.own, request.own);
+    marker.owner_epoch = std::max(marker.owner_epoch, request.owner_epoch);
     marker.lease_end = LeaseEnd(marker);
     answer.answer = Answer::kGranted;
     answer.attempt = marker.attempt;
@@ -181,7 +185,7 @@ Status ReferenceWindow::Renew(std::span<const RenewRequest> requests, std::span<
   for (size_t i = 0; i < requests.size(); i++) {
     Marker& marker = markers_[std::string(requests[i].id)];
     const bool mine = marker.state == MarkerState::kOpen && marker.held &&
-                      marker.token == requests[i].token && Owns(marker.own, marker.at) &&
+                      marker.token == requests[i].token && Owns(marker.owner_epoch, marker.at) &&
                       clock_.Boot() < marker.granted + times_.max_lease;
     if (mine) {
       marker.lease_end = LeaseEnd(marker);
@@ -195,13 +199,13 @@ Status ReferenceWindow::Restore(std::span<const RestoreRequest> requests,
                                 std::span<Change> answers) {
   for (size_t i = 0; i < requests.size(); i++) {
     const RestoreRequest& request = requests[i];
-    if (!Owns(request.own, request.at)) {
+    if (!Owns(request.owner_epoch, request.at)) {
       answers[i] = Change::kFenced;
       continue;
     }
     Marker& marker = markers_[std::string(request.id)];
     const bool free = !marker.held || clock_.Boot() >= marker.lease_end ||
-                      (marker.at == request.at && marker.own < request.own);
+                      (marker.at == request.at && marker.owner_epoch < request.owner_epoch);
     const bool takes =
         marker.state == MarkerState::kNone || (marker.state == MarkerState::kOpen && free);
     if (takes) {
@@ -242,11 +246,12 @@ void CheckedWindow::Follow(std::string_view id) {
   }
 }
 
-Result<Own> CheckedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
-  const auto engine = engine_->RaiseOwn(source, partition, floor);
-  const auto reference = reference_->RaiseOwn(source, partition, floor);
+Result<OwnerEpoch> CheckedWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                  OwnerEpoch floor) {
+  const auto engine = engine_->RaiseOwnerEpoch(source, partition, floor);
+  const auto reference = reference_->RaiseOwnerEpoch(source, partition, floor);
   if (!engine || *engine != *reference) {
-    report_("RaiseOwn differs from the contract");
+    report_("RaiseOwnerEpoch differs from the contract");
   }
   return engine;
 }

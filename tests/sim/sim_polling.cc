@@ -88,7 +88,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
   const PartitionStatus status = core_.Status(CoreId(partition));
   const bool behind = catch_up_ && catch_up_->Busy(CoreId(partition));
   if (behind && credit > 0 &&
-      catch_up_->Waits(CoreId(partition), status.own, clock_.Boot(), caught_up_)) {
+      catch_up_->Waits(CoreId(partition), status.owner_epoch, clock_.Boot(), caught_up_)) {
     WakeIn(20 * kMilli);
     return DropCaughtUp();
   }
@@ -114,7 +114,7 @@ void SimProcess::AdmitFrom(int32_t partition) {
     PassHole(partition, status, behind);
   }
   if (behind && !arrivals_.empty()) {
-    catch_up_->Take(CoreId(partition), status.own, arrivals_, clock_.Boot(), caught_up_);
+    catch_up_->Take(CoreId(partition), status.owner_epoch, arrivals_, clock_.Boot(), caught_up_);
     DropCaughtUp();
     WakeIn(50);
   }
@@ -269,7 +269,7 @@ void SimProcess::NoteAdmitted(int32_t partition, const PartitionStatus& status) 
                            .offset = record.offset,
                            .delivery = message.delivery,
                            .id = record.id,
-                           .own = status.own});
+                           .owner_epoch = status.owner_epoch});
   }
 }
 
@@ -345,7 +345,8 @@ void SimProcess::Settle(std::span<const uint32_t> deliveries, std::span<Settleme
                            settlement.fate == Fate::kApplied && settlement.unprotected);
     world_.sometimes.Count(Situation::kRetried, settlement.fate == Fate::kRetry);
     world_.sometimes.Count(Situation::kSpoiled, settlement.alone);
-    world_.sometimes.Count(Situation::kOwnLost, !stale && settlement.fate == Fate::kOwnLost);
+    world_.sometimes.Count(Situation::kOwnershipLost,
+                           !stale && settlement.fate == Fate::kOwnershipLost);
   }
   core_.Settle(settlements, clock_.Boot());
   CarryOut();

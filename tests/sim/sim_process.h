@@ -113,7 +113,7 @@ class SimProcess final : public MemberShell {
   void TakeRuns();
   void RenewOwed();
   void CarryOut();
-  void Do(const RaiseOwnAction& action);
+  void Do(const RaiseOwnerEpochAction& action);
   void Do(const CommitAction& action);
   void Do(const GiveBackAction& action);
   void Do(const StopAction& action);

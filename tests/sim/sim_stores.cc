@@ -70,7 +70,7 @@ Result<Known> SimStores::Open(const StoreName& name) {
     store = std::make_unique<OpenStore>(name.partition, file, tools_, rng_.Next() | 1);
     store->Stage([owner = std::string(name.owner)](StoreState& state) { state.owner = owner; });
     store->Write(/*sync=*/true);
-    store->engine().owners().Restore(name.source, name.partition, file.now().own,
+    store->engine().owners().Restore(name.source, name.partition, file.now().owner_epoch,
                                      tools_.clock.Boot());
   }
   Known known = store->Knows();
@@ -106,7 +106,7 @@ Result<OpenStore*> SimStores::Find(int32_t partition) {
     found->second =
         std::make_unique<OpenStore>(partition, disk_.At(partition), tools_, rng_.Next() | 1);
     found->second->progress = progress;
-    found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().own,
+    found->second->engine().owners().Restore(0, partition, disk_.At(partition).now().owner_epoch,
                                              tools_.clock.Boot());
   }
   return found->second.get();
@@ -239,15 +239,17 @@ Status SimStores::CompleteWith(EffectBatch& effects, std::span<const CompleteReq
   return written;
 }
 
-Result<Own> SimStores::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> SimStores::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                              OwnerEpoch floor) {
   const auto store = Find(partition);
   if (!store || *store == nullptr) {
     return store ? kNotOpen : store.error();
   }
-  const Own own = (*store)->engine().owners().Raise(source, partition, floor, tools_.clock);
-  (*store)->Stage([own](StoreState& state) { state.own = own; });
+  const OwnerEpoch owner_epoch =
+      (*store)->engine().owners().Raise(source, partition, floor, tools_.clock);
+  (*store)->Stage([owner_epoch](StoreState& state) { state.owner_epoch = owner_epoch; });
   (*store)->Write(/*sync=*/true);
-  return own;
+  return owner_epoch;
 }
 
 Status SimStores::Announce(std::span<const Announcement> announcements) {
@@ -275,8 +277,9 @@ Status SimStores::Committed(std::span<const Progress> progress, std::span<Change
       return store.error();
     }
     const Coordinates at{progress[i].source, progress[i].partition, progress[i].frontier};
-    const bool holds = *store != nullptr && progress[i].own != 0 &&
-                       OwnershipHolds(progress[i].own, (*store)->engine().owners().Find(at));
+    const bool holds =
+        *store != nullptr && progress[i].owner_epoch != 0 &&
+        OwnershipHolds(progress[i].owner_epoch, (*store)->engine().owners().Find(at));
     answers[i] = holds ? Change::kMade : Change::kFenced;
     if (holds) {
       (*store)->Note(progress[i]);

@@ -22,7 +22,7 @@ struct SimWindow::Call {
   Done<Reply> done;
   bool late = false;
 
-  void Own(std::span<const Request> from) {
+  void OwnerEpoch(std::span<const Request> from) {
     requests.assign(from.begin(), from.end());
     for (Request& request : requests) {
       request.id = bytes.emplace_back(request.id);
@@ -81,8 +81,8 @@ void SimWindow::Note(const Call<Request, Reply>& call, const Request& request, c
   if constexpr (requires { request.token; }) {
     record.token = request.token;
   }
-  if constexpr (requires { request.own; }) {
-    record.own = request.own;
+  if constexpr (requires { request.owner_epoch; }) {
+    record.owner_epoch = request.owner_epoch;
   }
   if constexpr (std::is_same_v<Reply, ClaimAnswer>) {
     record.value = static_cast<int64_t>(reply.answer);
@@ -118,7 +118,7 @@ void SimWindow::Send(ActorId who, std::span<const Request> requests, Op op,
                      Done<Reply> done) {
   auto call = std::make_shared<Call<Request, Reply>>();
   *call = {who, op, method, {}, {}, {}, std::move(applied), std::move(done), false};
-  call->Own(requests);
+  call->OwnerEpoch(requests);
   const Trouble trouble = Draw();
   const auto answer = [this, self = shared_from_this(), call](Micros delay, const Status& status) {
     loop_.Plan(call->who, delay, [call, status] { call->done(status, call->replies); });
@@ -183,7 +183,7 @@ Status SimWindow::RestoreNow(ActorId who, std::span<const RestoreRequest> reques
     return Error{Code::kUnavailable, Effect::kNone, "busy"};
   }
   Call<RestoreRequest, Change> call{who, Op::kRestore, &Window::Restore, {}, {}, {}, {}, {}, false};
-  call.Own(requests);
+  call.OwnerEpoch(requests);
   const Status status = Apply(call, requests.size());
   std::copy(call.replies.begin(), call.replies.end(), answers.begin());
   return status;
@@ -217,13 +217,13 @@ void SimWindow::RecordUncertain(ActorId who, std::span<const UncertainCall> call
              [done = std::move(done), status] { done(status); });
 }
 
-void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
-                         std::function<void(const Result<Own>&)> done) {
+void SimWindow::RaiseOwnerEpoch(ActorId who, int32_t partition, OwnerEpoch floor,
+                                std::function<void(const Result<OwnerEpoch>&)> done) {
   const bool comes_late = remote_ && !healed_ && rng_.Chance(config_.raise_late);
   const Trouble trouble = comes_late ? Trouble::kLate : Draw();
-  const auto answer = [this, self = shared_from_this(), who, done](Micros delay,
-                                                                   const Result<Own>& own) {
-    loop_.Plan(who, delay, [done, own] { done(own); });
+  const auto answer = [this, self = shared_from_this(), who, done](
+                          Micros delay, const Result<OwnerEpoch>& owner_epoch) {
+    loop_.Plan(who, delay, [done, owner_epoch] { done(owner_epoch); });
   };
   if (trouble == Trouble::kRefused) {
     answer(OneWay(), Error{Code::kUnavailable, Effect::kNone, "down"});
@@ -237,20 +237,20 @@ void SimWindow::RaiseOwn(ActorId who, int32_t partition, Own floor,
   const Micros there = late ? rng_.Between(1, 6) * config_.call_timeout : OneWay();
   loop_.Plan(kWorld, there,
              [this, self = shared_from_this(), who, partition, floor, trouble, answer, unknown] {
-               const Result<Own> own = engine_->RaiseOwn(0, partition, floor);
-               if (own) {
+               const Result<OwnerEpoch> owner_epoch = engine_->RaiseOwnerEpoch(0, partition, floor);
+               if (owner_epoch) {
                  history_.Append({.time = loop_.now(),
                                   .process = who,
                                   .op = Op::kRaise,
                                   .phase = Phase::kOk,
                                   .partition = partition,
-                                  .own = *own,
+                                  .owner_epoch = *owner_epoch,
                                   .aux = trouble == Trouble::kLate ? 1 : 0});
                }
                if (trouble == Trouble::kLost || trouble == Trouble::kPartial) {
                  answer(config_.call_timeout, unknown);
                } else if (trouble == Trouble::kFine) {
-                 answer(OneWay(), own);
+                 answer(OneWay(), owner_epoch);
                }
              });
 }

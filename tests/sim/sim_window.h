@@ -49,8 +49,8 @@ class SimWindow : public std::enable_shared_from_this<SimWindow> {
   // Never late: the caller waits for its answer before any handler.
   void RecordUncertain(ActorId who, std::span<const UncertainCall> calls,
                        std::function<void()> applied, std::function<void(const Status&)> done);
-  void RaiseOwn(ActorId who, int32_t partition, Own floor,
-                std::function<void(const Result<Own>&)> done);
+  void RaiseOwnerEpoch(ActorId who, int32_t partition, OwnerEpoch floor,
+                       std::function<void(const Result<OwnerEpoch>&)> done);
 
   // Level atomic: effects and markers together.
   void CompleteWith(ActorId who, std::shared_ptr<EffectBatch> effects,

@@ -55,7 +55,7 @@ void SimWorker::Begin(Run& run) {
                            .offset = facts.offset,
                            .delivery = delivery,
                            .id = facts.id,
-                           .own = item.own,
+                           .owner_epoch = item.owner_epoch,
                            .value = static_cast<int64_t>(number_ << 32 | run_number_),
                            .aux = static_cast<int64_t>(item.stage)});
   }
@@ -184,7 +184,7 @@ void SimWorker::NoteClaims() {
                            .delivery = *delivery,
                            .id = world_.history.delivery(*delivery).id,
                            .token = claim.token,
-                           .own = claim.own});
+                           .owner_epoch = claim.owner_epoch});
   }
 }
 
@@ -227,7 +227,7 @@ void SimWorker::Handle() {
 
 void SimWorker::Attempt(const Grant& grant) {
   handling_ = static_cast<const SimMessage*>(grant.item->message)->delivery;
-  own_ = grant.item->own;
+  owner_epoch_ = grant.item->owner_epoch;
   const DeliveryFacts& facts = world_.history.delivery(handling_);
   world_.history.Append({.time = world_.loop.now(),
                          .process = actor_,
@@ -240,7 +240,7 @@ void SimWorker::Attempt(const Grant& grant) {
                          .delivery = handling_,
                          .id = facts.id,
                          .token = grant.token,
-                         .own = own_,
+                         .owner_epoch = owner_epoch_,
                          .value = grant.attempt});
   const Script script = ScriptOf(world_.config, facts.id);
   if (script.time >= world_.config.slow_time && rng_.Chance(500)) {
@@ -268,7 +268,7 @@ void SimWorker::Attempt(const Grant& grant) {
   if (script.end == Script::End::kReject) {
     return Finish(script.time, Reject{"as scripted"});
   }
-  if (world_.config.fence != 0 && !world_.target.InstallFence(facts, own_)) {
+  if (world_.config.fence != 0 && !world_.target.InstallFence(facts, owner_epoch_)) {
     return Finish(script.time, Retry{.not_done = true});  // an old owner's fence: nothing was done
   }
   world_.loop.Plan(actor_, script.time / 2, [this, script, fails] { SendEffect(script, fails); });
@@ -292,22 +292,23 @@ void SimWorker::SettleOthersLater(Micros delay) {
 void SimWorker::SendEffect(const Script& script, bool fails) {
   const Micros there = rng_.Between(1, kMilli);
   const bool lost = !world_.healed && rng_.Chance(world_.config.effect_lost);
-  world_.loop.Plan(kWorld, there,
-                   [this, &world = world_, actor = actor_, delivery = handling_, own = own_, script,
-                    fails, lost, back = rng_.Between(1, kMilli)] {
-                     const auto reply = world.target.Effect(delivery, own);
-                     world.inside_step(actor, RunStep::kHandle);
-                     world.loop.Plan(actor, lost ? world.config.call_timeout : back,
-                                     [this, reply, script, fails, lost] {
-                                       if (lost || fails) {
-                                         return Finish(1, Retry{});
-                                       }
-                                       if (reply == SimTarget::Reply::kOldFence) {
-                                         return Finish(1, Retry{.not_done = true});
-                                       }
-                                       Finish(script.time / 2, Done{"r"});
-                                     });
-                   });
+  world_.loop.Plan(
+      kWorld, there,
+      [this, &world = world_, actor = actor_, delivery = handling_, owner_epoch = owner_epoch_,
+       script, fails, lost, back = rng_.Between(1, kMilli)] {
+        const auto reply = world.target.Effect(delivery, owner_epoch);
+        world.inside_step(actor, RunStep::kHandle);
+        world.loop.Plan(actor, lost ? world.config.call_timeout : back,
+                        [this, reply, script, fails, lost] {
+                          if (lost || fails) {
+                            return Finish(1, Retry{});
+                          }
+                          if (reply == SimTarget::Reply::kOldFence) {
+                            return Finish(1, Retry{.not_done = true});
+                          }
+                          Finish(script.time / 2, Done{"r"});
+                        });
+      });
 }
 
 void SimWorker::Finish(Micros delay, Outcome outcome) {
@@ -324,7 +325,7 @@ void SimWorker::Finish(Micros delay, Outcome outcome) {
                            .offset = facts.offset,
                            .delivery = handling_,
                            .id = facts.id,
-                           .own = own_,
+                           .owner_epoch = owner_epoch_,
                            .value = static_cast<int64_t>(outcome.index())});
     handling_ = kNone;
     if (effects_ != nullptr) {

@@ -68,7 +68,7 @@ class SimWorker {
   std::vector<uint32_t> taken_;           // deliveries
   BootTime safe_until_{};
   uint32_t handling_ = kNone;  // the delivery whose handler runs
-  uint64_t own_ = 0;           // and its ownership
+  uint64_t owner_epoch_ = 0;   // and its ownership
   uint64_t run_number_ = 0;
   bool calling_ = false;  // handlers of the run are being called
 };

@@ -24,7 +24,7 @@ enum class Situation : uint8_t {
   kSecondAttempt,  // an id was granted that had been claimed before: a takeover
   kUncertainGrant,
   kLeaseTakeover,  // taken over because the lease had ended
-  kOwnTakeover,    // taken over by the partition's new owner
+  kOwnerTakeover,  // taken over by the partition's new owner
   kFencedCompletion,
   kFencedRenewal,
   kReplyLost,         // a call took effect and its reply did not come
@@ -44,9 +44,9 @@ enum class Situation : uint8_t {
   kRunSplit,              // a handler took long, the rest of its run went on without it
   kRetried,
   kRejectJournaled,
-  kPassed,   // a message without an id was handled beside the window
-  kStopped,  // a policy stopped a partition
-  kOwnLost,  // the window refused an ownership while commits still worked: start over
+  kPassed,         // a message without an id was handled beside the window
+  kStopped,        // a policy stopped a partition
+  kOwnershipLost,  // the window refused an ownership while commits still worked: start over
   kCommitRefused,
   kCommitUnknown,
   kCommitByOldGeneration,  // refused although the partition was still ours

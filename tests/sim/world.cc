@@ -118,7 +118,7 @@ void World::NoteEffect(ActorId actor, const CompleteRequest& request) {
                    .offset = facts.offset,
                    .delivery = delivery,
                    .id = facts.id,
-                   .own = 1});
+                   .owner_epoch = 1});
 }
 
 std::shared_ptr<SimWindow> World::WindowFor(std::unique_ptr<Window> engine, bool shared) {

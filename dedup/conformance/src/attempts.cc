@@ -37,10 +37,10 @@ WINDOW_TEST(IfStoresClaims, APlainReleaseTakesItsAttemptBack) {
 
 WINDOW_TEST(AtGuarded, TheAttemptOfADeadOwnerCounts) {
   Attempt dead = New();
-  dead.own = Raise(3);
+  dead.owner_epoch = Raise(3);
   Claim(dead);
   Attempt heir = New();
-  heir.own = Raise(3);
+  heir.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(heir).attempt, 2u);
   EXPECT_EQ(Release(heir), Change::kMade);
   EXPECT_EQ(Claim(New()).attempt, 2u);

@@ -29,11 +29,11 @@ WINDOW_TEST(IfDurable, WhatWasParkedIsParkedAfterTheStoreIsOpenedAgain) {
 }
 
 WINDOW_TEST(IfDurable, OwnershipsRiseAcrossOpeningsOfTheStore) {
-  const Own before = Raise(3);
+  const OwnerEpoch before = Raise(3);
   ASSERT_NO_FATAL_FAILURE(Reopen());
   EXPECT_GT(Raise(3), before);
   Attempt zombie = New();
-  zombie.own = before;
+  zombie.owner_epoch = before;
   EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
 }
 

@@ -107,16 +107,16 @@ WINDOW_TEST_F(EffectsTest, AtAtomicIfDurable, EffectAndMarkerOutliveTheProcessTo
 }
 
 WINDOW_TEST_F(EffectsTest, AtAtomic, WhereOneClaimIsLostNothingOfTheBatchIsWritten) {
-  const Own first = Raise(3);
+  const OwnerEpoch first = Raise(3);
   Attempt lost = New("x");
-  lost.own = first;
+  lost.owner_epoch = first;
   EXPECT_EQ(Claim(lost).answer, Answer::kGranted);
   const Attempt kept = Granted("y");
   const auto effects = NewBatch();
   Do(*effects, "row of x", "value");
   Do(*effects, "row of y", "value");
   Attempt successor = New("x");
-  successor.own = Raise(3);
+  successor.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(successor).answer, Answer::kGranted) << "takes over at once";
   EXPECT_EQ(CompleteWith(*effects, {lost, kept}), Change::kFenced);
   EXPECT_EQ(Row("row of x"), std::nullopt);

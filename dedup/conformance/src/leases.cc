@@ -58,7 +58,7 @@ WINDOW_TEST(WithLeasesAtOpaque, ByWishNothingUncertainIsTakenOverAndTheLateTruth
 
 WINDOW_TEST(WithLeases, AfterTheLeaseALookSaysWhatACarefulClaimIsTold) {
   Attempt owned = New("owned");
-  owned.own = Raise(owned.at.partition);
+  owned.owner_epoch = Raise(owned.at.partition);
   const Attempt alone = New("alone");
   Claim(alone);
   Claim(owned);

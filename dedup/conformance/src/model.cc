@@ -5,13 +5,13 @@
 
 namespace oncemq::conformance {
 
-Own WindowModel::OwnOf(uint32_t source, int32_t partition) const {
+OwnerEpoch WindowModel::OwnerEpochOf(uint32_t source, int32_t partition) const {
   const auto found = owners_.find({source, partition});
   return found == owners_.end() ? 0 : found->second.first;
 }
 
-bool WindowModel::Fenced(Own own, const Coordinates& at) const {
-  return own != 0 && own != OwnOf(at.source, at.partition);
+bool WindowModel::Fenced(OwnerEpoch owner_epoch, const Coordinates& at) const {
+  return owner_epoch != 0 && owner_epoch != OwnerEpochOf(at.source, at.partition);
 }
 
 WindowModel::Marker* WindowModel::Find(std::string_view id) {
@@ -26,7 +26,7 @@ WindowModel::Marker* WindowModel::FindOpen(std::string_view id, const Token& tok
 }
 
 ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
-  if (Fenced(request.own, request.at)) {
+  if (Fenced(request.owner_epoch, request.at)) {
     return {.answer = Answer::kFenced};
   }
   Marker* marker = Find(request.id);
@@ -52,7 +52,7 @@ ClaimAnswer WindowModel::Claim(const ClaimRequest& request) {
   const microseconds longest = marker->granted_at + times_.max_lease;
   if (marker->held && marker->token == request.token && now_ < longest) {
     marker->lease_end = std::min<microseconds>(now_ + times_.lease, longest);
-    marker->own = std::max(marker->own, request.own);
+    marker->owner_epoch = std::max(marker->owner_epoch, request.owner_epoch);
     return {.answer = Answer::kGranted, .uncertain = marker->uncertain, .attempt = marker->attempt};
   }
   if (differs) {
@@ -75,10 +75,11 @@ bool WindowModel::TakeoverIsUncertain(const Marker& marker) const {
 }
 
 microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& request) const {
-  const bool by_ownership = marker.at == request.at && marker.own != 0 && marker.own < request.own;
+  const bool by_ownership = marker.at == request.at && marker.owner_epoch != 0 &&
+                            marker.owner_epoch < request.owner_epoch;
   const auto owner = owners_.find({marker.at.source, marker.at.partition});
-  const bool raised = owner != owners_.end() && owner->second.first > marker.own;
-  if (opaque_ && marker.own != 0 && raised && marker.token != request.token) {
+  const bool raised = owner != owners_.end() && owner->second.first > marker.owner_epoch;
+  if (opaque_ && marker.owner_epoch != 0 && raised && marker.token != request.token) {
     return std::max<microseconds>(marker.lease_end, owner->second.second + times_.handler_timeout);
   }
   return by_ownership ? now_ : marker.lease_end;
@@ -87,7 +88,7 @@ microseconds WindowModel::HolderEnds(const Marker& marker, const ClaimRequest& r
 ClaimAnswer WindowModel::Grant(Marker& marker, const ClaimRequest& request) {
   marker.token = request.token;
   marker.held = true;
-  marker.own = request.own;
+  marker.owner_epoch = request.owner_epoch;
   marker.at = request.at;
   marker.attempt++;
   marker.granted_at = now_;
@@ -148,7 +149,7 @@ Change WindowModel::Park(const ParkRequest& request) {
 
 Change WindowModel::Renew(const RenewRequest& request) {
   Marker* open = FindOpen(request.id, request.token);
-  if (open == nullptr || !open->held || Fenced(open->own, open->at) ||
+  if (open == nullptr || !open->held || Fenced(open->owner_epoch, open->at) ||
       now_ >= open->granted_at + times_.max_lease) {
     return Change::kFenced;
   }
@@ -158,7 +159,7 @@ Change WindowModel::Renew(const RenewRequest& request) {
 }
 
 Change WindowModel::Restore(const RestoreRequest& request) {
-  if (Fenced(request.own, request.at)) {
+  if (Fenced(request.owner_epoch, request.at)) {
     return Change::kFenced;
   }
   Marker* marker = Find(request.id);
@@ -173,7 +174,7 @@ Change WindowModel::Restore(const RestoreRequest& request) {
     return Change::kMade;
   }
   const bool deserted = !marker->held || now_ >= marker->lease_end;
-  if (!deserted && (marker->at != request.at || marker->own >= request.own)) {
+  if (!deserted && (marker->at != request.at || marker->owner_epoch >= request.owner_epoch)) {
     return Change::kInFlight;
   }
   marker->state = MarkerState::kDone;

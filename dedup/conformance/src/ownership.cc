@@ -8,18 +8,18 @@ namespace oncemq::conformance {
 constexpr Coordinates kHere{0, 3, 5};
 
 WINDOW_TEST(Always, EveryOwnershipIsAboveAllEarlierOnes) {
-  Own last = 0;
+  OwnerEpoch last = 0;
   for (int i = 0; i < 100; i++) {
-    const Own own = Raise(3);
-    EXPECT_GT(own, last);
-    last = own;
+    const OwnerEpoch owner_epoch = Raise(3);
+    EXPECT_GT(owner_epoch, last);
+    last = owner_epoch;
   }
 }
 
 // The last owner's store may be lost, and its clock may have been ahead of ours.
 WINDOW_TEST(Always, AnOwnershipIsAtLeastTheFloorAndStaysAboveIt) {
-  const Own far = Raise(3) + 1'000'000'000'000'000;
-  const Result<Own> raised = window().RaiseOwn(0, 3, far);
+  const OwnerEpoch far = Raise(3) + 1'000'000'000'000'000;
+  const Result<OwnerEpoch> raised = window().RaiseOwnerEpoch(0, 3, far);
   ASSERT_TRUE(raised.has_value());
   EXPECT_EQ(*raised, far);
   EXPECT_EQ(Raise(3), far + 1);
@@ -28,22 +28,22 @@ WINDOW_TEST(Always, AnOwnershipIsAtLeastTheFloorAndStaysAboveIt) {
 
 WINDOW_TEST(Always, OwnershipsOfPartitionsAndSourcesAreIndependent) {
   Attempt owned = New();
-  owned.own = Raise(3, 0);
+  owned.owner_epoch = Raise(3, 0);
   Raise(4, 0);
   Raise(3, 1);
   EXPECT_EQ(Claim(owned).answer, Answer::kGranted);
 }
 
 WINDOW_TEST(Always, NobodyOwnsWhatIsNoPartition) {
-  const Result<Own> own = window().RaiseOwn(0, kNoPartition, 0);
-  ASSERT_FALSE(own.has_value());
-  EXPECT_EQ(own.error().code, Code::kInvalid);
-  EXPECT_EQ(own.error().effect, Effect::kNone);
+  const Result<OwnerEpoch> owner_epoch = window().RaiseOwnerEpoch(0, kNoPartition, 0);
+  ASSERT_FALSE(owner_epoch.has_value());
+  EXPECT_EQ(owner_epoch.error().code, Code::kInvalid);
+  EXPECT_EQ(owner_epoch.error().effect, Effect::kNone);
 }
 
 WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsFenced) {
   Attempt zombie = New();
-  zombie.own = Raise(3);
+  zombie.owner_epoch = Raise(3);
   Raise(3);
   EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
@@ -51,9 +51,9 @@ WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsFenced) {
 
 WINDOW_TEST(Always, AClaimUnderAnOwnershipNobodyIssuedIsFenced) {
   Attempt claim = New();
-  claim.own = 1;
+  claim.owner_epoch = 1;
   EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
-  claim.own = Raise(3) + 1;
+  claim.owner_epoch = Raise(3) + 1;
   EXPECT_EQ(Claim(claim).answer, Answer::kFenced);
   EXPECT_EQ(StateOf(), MarkerState::kNone);
 }
@@ -63,7 +63,7 @@ WINDOW_TEST(Always, FencedComesBeforeEveryOtherAnswer) {
   Claim(done);
   Complete(done);
   Attempt zombie = New();
-  zombie.own = Raise(3);
+  zombie.owner_epoch = Raise(3);
   Raise(3);
   EXPECT_EQ(Claim(zombie).answer, Answer::kFenced);
 }
@@ -75,10 +75,10 @@ WINDOW_TEST(Always, WhoOwnsNothingMayClaimBesideAnOwner) {
 
 WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Attempt next = New();
-  next.own = Raise(3);
+  next.owner_epoch = Raise(3);
   const ClaimAnswer answer = Claim(next);
   EXPECT_EQ(answer.answer, Answer::kGranted);
   EXPECT_EQ(answer.attempt, 2u);
@@ -89,20 +89,20 @@ WINDOW_TEST(AtGuarded, TheNewOwnerTakesItsPartitionsDeliveryOverAtOnce) {
 
 WINDOW_TEST(AtOpaque, TheNewOwnerWaitsWhileTheOldOnesHandlerMayStillAct) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Attempt next = New();
-  next.own = Raise(3);
+  next.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
   EXPECT_EQ(Peek().token, old.token);
 }
 
 WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfTheDoubt) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Attempt next = New();
-  next.own = Raise(3);
+  next.owner_epoch = Raise(3);
   const ClaimAnswer early = Claim(next);
   EXPECT_GT(early.wait, kTimes.lease);
   EXPECT_LE(early.wait, kTimes.handler_timeout);
@@ -117,13 +117,13 @@ WINDOW_TEST(WithLeasesAtOpaque, TheNewOwnerWaitsForTheHandlerTimeoutAndIsToldOfT
 
 WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWasRaised) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Attempt next = New();
   Claim(old);
   Advance(kTimes.lease - kALittle);
   Renew(old);
   Advance(kTimes.lease - kALittle);
-  next.own = Raise(3);
+  next.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
   Advance(kTimes.handler_timeout - kALittle);
   EXPECT_EQ(Claim(next).answer, Answer::kInFlight);
@@ -134,12 +134,12 @@ WINDOW_TEST(WithLeasesAtOpaque, TheHandlerTimeoutRunsFromTheMomentTheOwnershipWa
 WINDOW_TEST((All<WithLeasesAtOpaque, IfIdsCross>),
             OthersWaitTooForTheHandlerOfAnOwnerThatCanRenewNoMore) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Raise(3);
   Attempt copy = New();
   copy.at.partition = 4;
-  copy.own = Raise(4);
+  copy.owner_epoch = Raise(4);
   Advance(kTimes.lease + kALittle);
   EXPECT_EQ(Claim(copy).answer, Answer::kInFlight) << "its silence proves nothing";
   Advance(kTimes.handler_timeout - kTimes.lease);
@@ -150,11 +150,11 @@ WINDOW_TEST((All<WithLeasesAtOpaque, IfIdsCross>),
 
 WINDOW_TEST(IfStoresClaims, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   ReleaseAsUncertain(old);
   Attempt next = New();
-  next.own = Raise(3);
+  next.owner_epoch = Raise(3);
   const ClaimAnswer answer = Claim(next);
   EXPECT_EQ(answer.answer, Answer::kGranted);
   EXPECT_TRUE(answer.uncertain);
@@ -162,7 +162,7 @@ WINDOW_TEST(IfStoresClaims, TheNewOwnerNeedNotWaitForAClaimThatNobodyHolds) {
 
 WINDOW_TEST(IfStoresClaims, TheSameCoordinatesWithoutOwnershipProveNothing) {
   Attempt live = New();
-  live.own = Raise(3);
+  live.owner_epoch = Raise(3);
   Claim(live);
   EXPECT_EQ(Claim(New()).answer, Answer::kInFlight);
   Raise(3);
@@ -172,10 +172,10 @@ WINDOW_TEST(IfStoresClaims, TheSameCoordinatesWithoutOwnershipProveNothing) {
 
 WINDOW_TEST(IfStoresClaims, TheSameOwnerDoesNotTakeOverFromItself) {
   Attempt first = New();
-  first.own = Raise(3);
+  first.owner_epoch = Raise(3);
   Claim(first);
   Attempt second = New();
-  second.own = first.own;
+  second.owner_epoch = first.owner_epoch;
   EXPECT_EQ(Claim(second).answer, Answer::kInFlight);
 }
 
@@ -183,19 +183,19 @@ WINDOW_TEST(IfStoresClaims, AnOwnerDoesNotTakeOverFromAReplayThatMayBeAlive) {
   const Attempt replay = New();
   Claim(replay);
   Attempt owner = New();
-  owner.own = Raise(3);
+  owner.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(owner).answer, Answer::kInFlight);
   EXPECT_EQ(Complete(replay), Change::kMade);
 }
 
 WINDOW_TEST((All<IfStoresClaims, IfIdsCross>), OwnershipOfAnotherDeliveryProvesNothing) {
   Attempt live = New();
-  live.own = Raise(3);
+  live.owner_epoch = Raise(3);
   Claim(live);
   for (const Coordinates at : {Coordinates{0, 3, 6}, Coordinates{0, 4, 5}, Coordinates{1, 3, 5}}) {
     Attempt copy = New();
     copy.at = at;
-    copy.own = Raise(at.partition, at.source);
+    copy.owner_epoch = Raise(at.partition, at.source);
     EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
   }
   EXPECT_EQ(Peek().token, live.token);
@@ -203,7 +203,7 @@ WINDOW_TEST((All<IfStoresClaims, IfIdsCross>), OwnershipOfAnotherDeliveryProvesN
 
 WINDOW_TEST(Always, ALateTruthIsKeptAfterTheOwnershipIsOver) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Raise(3);
   EXPECT_EQ(Complete(old), Change::kMade);
@@ -212,7 +212,7 @@ WINDOW_TEST(Always, ALateTruthIsKeptAfterTheOwnershipIsOver) {
 
 WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   Raise(3);
   EXPECT_EQ(Release(old), Change::kMade);
@@ -220,7 +220,7 @@ WINDOW_TEST(Always, AClaimUnderAnEarlierOwnershipIsReleased) {
 
 WINDOW_TEST(IfStoresClaims, AClaimIsNotRenewedOnceItsOwnershipIsOver) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   EXPECT_EQ(Renew(old), Change::kMade);
   Raise(3);
@@ -236,18 +236,18 @@ WINDOW_TEST(Always, AClaimWithoutOwnershipIsRenewedWhoeverOwnsThePartition) {
 
 WINDOW_TEST(IfStoresClaims, AClaimRepeatedUnderANewerOwnershipCarriesIt) {
   Attempt attempt = New();
-  attempt.own = Raise(3);
+  attempt.owner_epoch = Raise(3);
   Claim(attempt);
-  attempt.own = Raise(3);
+  attempt.owner_epoch = Raise(3);
   EXPECT_EQ(Claim(attempt).attempt, 1u);
   EXPECT_EQ(Renew(attempt), Change::kMade);
   Attempt copy = New();
-  copy.own = attempt.own;
+  copy.owner_epoch = attempt.owner_epoch;
   EXPECT_EQ(Claim(copy).answer, Answer::kInFlight);
 }
 
 WINDOW_TEST(Always, ARestoreUnderAnEarlierOwnershipIsFenced) {
-  const Own old = Raise(3);
+  const OwnerEpoch old = Raise(3);
   Raise(3);
   EXPECT_EQ(Restore("x", kHere, old), Change::kFenced);
   EXPECT_EQ(Restore("x", kHere, 1), Change::kFenced);
@@ -256,7 +256,7 @@ WINDOW_TEST(Always, ARestoreUnderAnEarlierOwnershipIsFenced) {
 
 WINDOW_TEST(Always, WhatTheCommitCallsFinishedIsRestoredOverALowerOwnership) {
   Attempt old = New();
-  old.own = Raise(3);
+  old.owner_epoch = Raise(3);
   Claim(old);
   EXPECT_EQ(Restore("x", old.at, Raise(3)), Change::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
@@ -268,12 +268,12 @@ WINDOW_TEST((All<WithLeases, IfIdsCross>),
             AFinishedIdIsRestoredOverAClaimElsewhereOnceItsLeaseHasEnded) {
   Attempt elsewhere = New();
   elsewhere.at = {0, 4, 9};
-  elsewhere.own = Raise(4);
+  elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
-  const Own own = Raise(3);
-  EXPECT_EQ(Restore("x", kHere, own), Change::kInFlight);
+  const OwnerEpoch owner_epoch = Raise(3);
+  EXPECT_EQ(Restore("x", kHere, owner_epoch), Change::kInFlight);
   Advance(kTimes.lease + kALittle);
-  EXPECT_EQ(Restore("x", kHere, own), Change::kMade);
+  EXPECT_EQ(Restore("x", kHere, owner_epoch), Change::kMade);
   EXPECT_EQ(StateOf(), MarkerState::kDone);
   EXPECT_EQ(Complete(elsewhere), Change::kFenced);
 }
@@ -281,7 +281,7 @@ WINDOW_TEST((All<WithLeases, IfIdsCross>),
 WINDOW_TEST((All<AtOpaque, IfIdsCross>), AFinishedIdIsRestoredOverADoubtThatNobodyHolds) {
   Attempt elsewhere = New();
   elsewhere.at = {0, 4, 9};
-  elsewhere.own = Raise(4);
+  elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
   EXPECT_EQ(ReleaseAsUncertain(elsewhere), Change::kMade);
   EXPECT_EQ(Restore("x", kHere, Raise(3)), Change::kMade);
@@ -291,12 +291,12 @@ WINDOW_TEST((All<AtOpaque, IfIdsCross>), AFinishedIdIsRestoredOverADoubtThatNobo
 WINDOW_TEST((All<IfStoresClaims, IfIdsCross>),
             AnIdThatRunsUnderTheSameOwnershipOrElsewhereIsNotRestored) {
   Attempt mine = New("mine");
-  mine.own = Raise(3);
+  mine.owner_epoch = Raise(3);
   Claim(mine);
-  EXPECT_EQ(Restore("mine", mine.at, mine.own), Change::kInFlight);
+  EXPECT_EQ(Restore("mine", mine.at, mine.owner_epoch), Change::kInFlight);
   Attempt elsewhere = New("elsewhere");
   elsewhere.at = {0, 4, 9};
-  elsewhere.own = Raise(4);
+  elsewhere.owner_epoch = Raise(4);
   Claim(elsewhere);
   EXPECT_EQ(Restore("elsewhere", kHere, Raise(3)), Change::kInFlight);
   EXPECT_EQ(StateOf("mine"), MarkerState::kOpen);

@@ -112,13 +112,13 @@ class Player {
   std::string RaiseAll(std::span<const Step> steps) {
     for (const Step& step : steps) {
       const Coordinates& at = PlaceOf(step);
-      const Own before = model_.OwnOf(at.source, at.partition);
-      const Result<Own> own = window_.RaiseOwn(at.source, at.partition, 0);
-      if (!own || *own <= before) {
+      const OwnerEpoch before = model_.OwnerEpochOf(at.source, at.partition);
+      const Result<OwnerEpoch> owner_epoch = window_.RaiseOwnerEpoch(at.source, at.partition, 0);
+      if (!owner_epoch || *owner_epoch <= before) {
         return testing::PrintToString(step) + ": the ownership did not rise";
       }
       earlier_[{at.source, at.partition}] = before;
-      model_.Raised(at.source, at.partition, *own);
+      model_.Raised(at.source, at.partition, *owner_epoch);
     }
     return {};
   }
@@ -140,13 +140,13 @@ class Player {
     return kPlaces[step.at % (IfIdsCross(subject_) ? kPlaces.size() : kOfOnePartition)];
   }
 
-  Own OwnOf(const Step& step) const {
+  OwnerEpoch OwnerEpochOf(const Step& step) const {
     const Coordinates& at = PlaceOf(step);
-    if (step.own % 4 == 3) {
+    if (step.owner_epoch % 4 == 3) {
       const auto found = earlier_.find({at.source, at.partition});
       return found == earlier_.end() ? 1 : found->second;
     }
-    return step.own % 4 == 0 ? 0 : model_.OwnOf(at.source, at.partition);
+    return step.owner_epoch % 4 == 0 ? 0 : model_.OwnerEpochOf(at.source, at.partition);
   }
 
   uint32_t FingerprintOf(const Step& s) const {
@@ -156,7 +156,7 @@ class Player {
     return {.id = Pick(kIds, s.id),
             .token = Pick(kTokens, s.token),
             .at = PlaceOf(s),
-            .own = OwnOf(s),
+            .owner_epoch = OwnerEpochOf(s),
             .fingerprint = FingerprintOf(s),
             .not_if_uncertain = s.number % 4 == 3};
   }
@@ -174,8 +174,10 @@ class Player {
     return {Pick(kIds, s.id), Pick(kTokens, s.token), PlaceOf(s)};
   }
   RestoreRequest RestoreOf(const Step& s) const {
-    return {
-        .id = Pick(kIds, s.id), .at = PlaceOf(s), .own = OwnOf(s), .fingerprint = FingerprintOf(s)};
+    return {.id = Pick(kIds, s.id),
+            .at = PlaceOf(s),
+            .owner_epoch = OwnerEpochOf(s),
+            .fingerprint = FingerprintOf(s)};
   }
   std::string_view PeekOf(const Step& s) const { return Pick(kIds, s.id); }
 
@@ -183,7 +185,7 @@ class Player {
   const WindowTimes& times_;
   Window& window_;
   WindowModel model_;
-  std::map<std::pair<uint32_t, int32_t>, Own> earlier_;
+  std::map<std::pair<uint32_t, int32_t>, OwnerEpoch> earlier_;
 };
 
 }  // namespace
@@ -194,7 +196,7 @@ void PrintTo(const Step& step, std::ostream* out) {
                                  "raise", "advance"};
   *out << kNames[step.kind % Step::kKinds] << " id=" << step.id % kIds.size()
        << " token=" << step.token % kTokens.size() << " at=" << step.at % kPlaces.size()
-       << " own=" << step.own % 4 << " fingerprint=" << step.fingerprint % 3
+       << " own=" << step.owner_epoch % 4 << " fingerprint=" << step.fingerprint % 3
        << " number=" << int{step.number} << (step.joins ? " (joins)" : "");
 }
 

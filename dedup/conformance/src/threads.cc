@@ -37,7 +37,7 @@ Token TokenOf(int thread, int round) {
 
 // The calls below send no assertion from a thread: they return what happened.
 Answer ClaimFrom(Window& window, const Attempt& a) {
-  const ClaimRequest request{a.id, a.token, a.at, a.own, a.fingerprint};
+  const ClaimRequest request{a.id, a.token, a.at, a.owner_epoch, a.fingerprint};
   ClaimAnswer answer;
   const bool answered = window.Claim({&request, 1}, {&answer, 1}).has_value();
   return answered ? answer.answer : Answer::kIncomplete;
@@ -85,27 +85,28 @@ WINDOW_TEST(WithLeases, OfManyThreadsExactlyOneTakesAnEndedLeaseOver) {
 
 WINDOW_TEST(Always, OwnershipsRaisedAtOnceAreAllDifferentAndTheHighestHolds) {
   constexpr int kRaises = 50;
-  std::vector<std::vector<Own>> raised(kThreads);
+  std::vector<std::vector<OwnerEpoch>> raised(kThreads);
   Together([&](int thread) {
     for (int i = 0; i < kRaises; i++) {
-      Result<Own> own = window().RaiseOwn(0, 3, 0);
-      while (!own && own.error().code == Code::kUnavailable) {
-        own = window().RaiseOwn(0, 3, 0);  // others raise it at this moment
+      Result<OwnerEpoch> owner_epoch = window().RaiseOwnerEpoch(0, 3, 0);
+      while (!owner_epoch && owner_epoch.error().code == Code::kUnavailable) {
+        owner_epoch = window().RaiseOwnerEpoch(0, 3, 0);  // others raise it at this moment
       }
-      raised[static_cast<size_t>(thread)].push_back(own.value_or(0));
+      raised[static_cast<size_t>(thread)].push_back(owner_epoch.value_or(0));
     }
   });
-  std::set<Own> all;
-  for (const std::vector<Own>& owns : raised) {
-    EXPECT_TRUE(std::is_sorted(owns.begin(), owns.end()));
-    all.insert(owns.begin(), owns.end());
+  std::set<OwnerEpoch> all;
+  for (const std::vector<OwnerEpoch>& owner_epochs : raised) {
+    EXPECT_TRUE(std::is_sorted(owner_epochs.begin(), owner_epochs.end()));
+    all.insert(owner_epochs.begin(), owner_epochs.end());
   }
   EXPECT_EQ(all.size(), size_t{kThreads} * kRaises);
   EXPECT_FALSE(all.contains(0));
-  for (const Own own : all) {
+  for (const OwnerEpoch owner_epoch : all) {
     Attempt claim = New();
-    claim.own = own;
-    EXPECT_EQ(Claim(claim).answer, own == *all.rbegin() ? Answer::kGranted : Answer::kFenced);
+    claim.owner_epoch = owner_epoch;
+    EXPECT_EQ(Claim(claim).answer,
+              owner_epoch == *all.rbegin() ? Answer::kGranted : Answer::kFenced);
   }
 }
 

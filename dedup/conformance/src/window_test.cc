@@ -88,10 +88,10 @@ void WindowTest::Take(Result<std::unique_ptr<Window>> opened) {
   OpenPartitions(subject_, *window_);
 }
 
-Own WindowTest::Raise(int32_t partition, uint32_t source) {
-  const Result<Own> own = window_->RaiseOwn(source, partition, 0);
-  EXPECT_TRUE(own.has_value()) << ToString(own.error());
-  return own.value_or(0);
+OwnerEpoch WindowTest::Raise(int32_t partition, uint32_t source) {
+  const Result<OwnerEpoch> owner_epoch = window_->RaiseOwnerEpoch(source, partition, 0);
+  EXPECT_TRUE(owner_epoch.has_value()) << ToString(owner_epoch.error());
+  return owner_epoch.value_or(0);
 }
 
 ClaimAnswer WindowTest::Claim(const Attempt& a) {
@@ -99,7 +99,7 @@ ClaimAnswer WindowTest::Claim(const Attempt& a) {
              ClaimRequest{.id = a.id,
                           .token = a.token,
                           .at = a.at,
-                          .own = a.own,
+                          .owner_epoch = a.owner_epoch,
                           .fingerprint = a.fingerprint,
                           .time = a.time,
                           .first = a.first,
@@ -133,9 +133,9 @@ Change WindowTest::Renew(const Attempt& a, milliseconds lease) {
              RenewRequest{.id = a.id, .token = a.token, .at = a.at, .lease = lease});
 }
 
-Change WindowTest::Restore(std::string_view id, const Coordinates& at, Own own, LogTime time,
-                           uint32_t fingerprint) {
-  return One(*window_, &Window::Restore, RestoreRequest{id, at, own, time, fingerprint});
+Change WindowTest::Restore(std::string_view id, const Coordinates& at, OwnerEpoch owner_epoch,
+                           LogTime time, uint32_t fingerprint) {
+  return One(*window_, &Window::Restore, RestoreRequest{id, at, owner_epoch, time, fingerprint});
 }
 
 Change WindowTest::Committed(const Progress& progress) {

@@ -216,11 +216,12 @@ Status LocalWindow::CompleteOverlay(EffectOverlay& effects,
   return Apply(requests, answers, &effects);
 }
 
-Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> LocalWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
-  constexpr Own kHighest = Own{1} << 62;
+  constexpr OwnerEpoch kHighest = OwnerEpoch{1} << 62;
   if (floor > kHighest) {
     return InvalidRequest("no fence of ours is so high");
   }
@@ -228,14 +229,15 @@ Result<Own> LocalWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor)
   if (Status usable = Usable(); !usable) {
     return usable.error();
   }
-  const Own own = engine_.owners().Raise(source, partition, floor, clock_);
-  batch_.Put(kFacts, PartitionKey(kOwnPrefix, source, partition), SealNumbers({own}));
+  const OwnerEpoch owner_epoch = engine_.owners().Raise(source, partition, floor, clock_);
+  batch_.Put(kFacts, PartitionKey(kOwnerEpochPrefix, source, partition),
+             SealNumbers({owner_epoch}));
   // A fence that is forgotten could be issued again, so it is on disk before it is used.
   if (Status written = WriteNow(/*sync=*/true); !written) {
     return written.error();
   }
   progress_.Register(source, partition);
-  return own;
+  return owner_epoch;
 }
 
 Status LocalWindow::Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) {

@@ -74,8 +74,8 @@ Status LocalWindow::Committed(std::span<const Progress> progress, std::span<Chan
   const LogTime now = WallLogTime();
   for (size_t i = 0; i < progress.size(); i++) {
     Progress one = progress[i];
-    const OwnRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
-    const bool holds = one.own != 0 && OwnershipHolds(one.own, owner);
+    const OwnerRecord* owner = engine_.owners().Find({one.source, one.partition, one.frontier});
+    const bool holds = one.owner_epoch != 0 && OwnershipHolds(one.owner_epoch, owner);
     answers[i] = holds ? Change::kMade : Change::kFenced;
     if (holds) {
       // A stamp of the future must not make everything look old (rule 22).

@@ -104,8 +104,8 @@ Status LocalWindow::StatPartitions(std::vector<PartitionStat>& partitions) {
                        .partition = place.second,
                        .frontier = position.frontier,
                        .watermark = position.watermark};
-    if (const OwnRecord* own = engine_.owners().Find({stat.source, stat.partition, 0})) {
-      stat.own = own->own;
+    if (const OwnerRecord* owner = engine_.owners().Find({stat.source, stat.partition, 0})) {
+      stat.owner_epoch = owner->owner_epoch;
     }
     stat.pins = position.watermark == kNoLogTime || position.watermark == watermark;
     const auto row = store_->Get(kFacts, PartitionKey(kKnownPrefix, stat.source, stat.partition));

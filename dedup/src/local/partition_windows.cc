@@ -200,7 +200,8 @@ Result<PartitionWindows::StorePtr> PartitionWindows::Ready(Store& store, OpenFor
   return opened || given_back ? Result<StorePtr>(window) : opened.error();
 }
 
-Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> PartitionWindows::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                     OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
@@ -208,8 +209,8 @@ Result<Own> PartitionWindows::RaiseOwn(uint32_t source, int32_t partition, Own f
   if (!store) {
     return store.error();
   }
-  return *store == nullptr ? Result<Own>(PartitionNotOpen())
-                           : (*store)->RaiseOwn(kKeptSource, partition, floor);
+  return *store == nullptr ? Result<OwnerEpoch>(PartitionNotOpen())
+                           : (*store)->RaiseOwnerEpoch(kKeptSource, partition, floor);
 }
 
 template <class Request, class Reply>

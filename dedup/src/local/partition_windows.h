@@ -32,7 +32,7 @@ class PartitionWindows final : public Window {
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Known> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
   Result<std::unique_ptr<EffectBatch>> NewEffects(uint32_t source, int32_t partition,

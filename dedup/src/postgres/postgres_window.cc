@@ -25,9 +25,9 @@ struct OwnedPartitions {
 template <class Request>
 OwnedPartitions OwnedBy(std::span<const Request> requests) {
   std::set<std::pair<int64_t, int64_t>> all;
-  if constexpr (requires(Request request) { request.own; }) {
+  if constexpr (requires(Request request) { request.owner_epoch; }) {
     for (const Request& request : requests) {
-      if (request.own != 0) {
+      if (request.owner_epoch != 0) {
         all.emplace(request.at.source, request.at.partition);
       }
     }
@@ -78,7 +78,7 @@ bool MayOffer(std::span<const Request> requests) {
   }
   const Request& only = requests.front();
   if constexpr (std::is_same_v<Request, ClaimRequest>) {
-    if (only.own != 0 || only.copies_until != kNoLogTime) {
+    if (only.owner_epoch != 0 || only.copies_until != kNoLogTime) {
       return false;
     }
   }
@@ -318,11 +318,12 @@ Status PostgresWindow::OfferOrApply(std::span<const Request> requests, std::span
   return Apply(requests, replies, std::max(options_.call - offered / 2, milliseconds(1)));
 }
 
-Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                   OwnerEpoch floor) {
   if (partition < 0) {
     return InvalidRequest("only a partition is owned, not number " + std::to_string(partition));
   }
-  if (floor > static_cast<Own>(INT64_MAX)) {
+  if (floor > static_cast<OwnerEpoch>(INT64_MAX)) {
     return InvalidRequest("an ownership is below 2^63");
   }
   const std::array statements{
@@ -347,7 +348,7 @@ Result<Own> PostgresWindow::RaiseOwn(uint32_t source, int32_t partition, Own flo
   if (raised.rows.size() != 1 || raised.rows[0].size() != 1) {
     return TooFewAnswers();
   }
-  return static_cast<Own>(NumberOf(raised, 0, 0));
+  return static_cast<OwnerEpoch>(NumberOf(raised, 0, 0));
 }
 
 Status PostgresWindow::Claim(std::span<const ClaimRequest> requests,
@@ -405,9 +406,9 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
                                                     : IdRows::DigestOf(claim.id, digester));
   }
   // All of one partition. One that was claimed by an older owner is fenced with the others.
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   for (const ClaimRequest& claim : granted) {
-    own = std::max(own, claim.own);
+    owner_epoch = std::max(owner_epoch, claim.owner_epoch);
   }
   const Place place = PlaceNow();
   if (const Status usable = UsableAt(source, partition); !usable) {
@@ -417,8 +418,8 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
       {},
       texts_["insert_done"],
       scope_.number,
-      {static_cast<int64_t>(own), place.started, place.timeline, place.position}};
-  if (own != 0) {
+      {static_cast<int64_t>(owner_epoch), place.started, place.timeline, place.position}};
+  if (owner_epoch != 0) {
     opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
   }
   return std::unique_ptr<EffectBatch>(std::make_unique<SqlRun>(

@@ -338,7 +338,7 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
     }
     statements.push_back(Text(
         "announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
-                     one.offset, one.metadata, static_cast<int64_t>(one.own), place.started,
+                     one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), place.started,
                      place.timeline, place.position, number, int64_t{one.whole}}));
   }
   if (statements.empty()) {
@@ -370,7 +370,7 @@ Status PostgresWindow::Committed(std::span<const Progress> progress, std::span<C
                                   : std::max<int64_t>(one.watermark.time_since_epoch().count(), 0);
     statements.push_back(
         Text("committed", {scope_.number, int64_t{one.source}, int64_t{one.partition},
-                           static_cast<int64_t>(one.own), one.frontier, watermark}));
+                           static_cast<int64_t>(one.owner_epoch), one.frontier, watermark}));
   }
   if (statements.empty()) {
     return {};
@@ -520,7 +520,7 @@ Result<std::vector<StoreStat>> PostgresWindow::Stat() {
     PartitionStat& one = stat.partitions.emplace_back();
     one.source = static_cast<uint32_t>(number(0));
     one.partition = static_cast<int32_t>(number(1));
-    one.own = static_cast<Own>(number(2));
+    one.owner_epoch = static_cast<OwnerEpoch>(number(2));
     one.frontier = number(3);
     one.watermark = row[4] ? LogTime(milliseconds(number(4))) : kNoLogTime;
     one.known_from = number(5);

@@ -191,18 +191,18 @@ StreamPlace PartitionMemory::stored_to() const {
   return ids_.stored_to();
 }
 
-void PartitionMemory::Raised(Own own) {
+void PartitionMemory::Raised(OwnerEpoch owner_epoch) {
   MutexLock lock(mutex_);
-  const OwnRecord* before = engine_.owners().Find({source_, partition_, -1});
-  if (before == nullptr || before->own < own) {
-    engine_.owners().Restore(source_, partition_, own, clock_.Boot());
+  const OwnerRecord* before = engine_.owners().Find({source_, partition_, -1});
+  if (before == nullptr || before->owner_epoch < owner_epoch) {
+    engine_.owners().Restore(source_, partition_, owner_epoch, clock_.Boot());
   }
 }
 
-Own PartitionMemory::own() {
+OwnerEpoch PartitionMemory::owner_epoch() {
   MutexLock lock(mutex_);
-  const OwnRecord* record = engine_.owners().Find({source_, partition_, -1});
-  return record == nullptr ? 0 : record->own;
+  const OwnerRecord* record = engine_.owners().Find({source_, partition_, -1});
+  return record == nullptr ? 0 : record->owner_epoch;
 }
 
 PartitionMemory::Changes PartitionMemory::Take() {

@@ -73,9 +73,9 @@ class PartitionMemory {
   void NoteWatermark(LogTime watermark);
   StreamPlace stored_to() const;
 
-  void Raised(Own own);
+  void Raised(OwnerEpoch owner_epoch);
   // As this process has raised it last; 0: it has not.
-  Own own();
+  OwnerEpoch owner_epoch();
 
   Changes Take();
   void StoredTo(const StreamPlace& place);

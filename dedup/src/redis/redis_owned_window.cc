@@ -129,28 +129,29 @@ void RedisOwnedWindow::Close(uint32_t source, int32_t partition) {
 }
 
 // Once it is raised no former owner appends any more, so nothing is missing in a later look.
-Result<Own> RedisOwnedWindow::RaiseOwn(uint32_t source, int32_t partition, Own floor) {
+Result<OwnerEpoch> RedisOwnedWindow::RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                                     OwnerEpoch floor) {
   const PartitionPtr open = Find({source, partition});
   if (open == nullptr && partition >= 0) {
     return PartitionNotOpen();
   }
-  auto own = scope_->RaiseOwn(source, partition, floor);
-  if (!own) {
-    return own;
+  auto owner_epoch = scope_->RaiseOwnerEpoch(source, partition, floor);
+  if (!owner_epoch) {
+    return owner_epoch;
   }
   NoteServerTime(scope_->server_micros());
-  const Status loaded = Load(*open, *own);
+  const Status loaded = Load(*open, *owner_epoch);
   if (!loaded) {
     return Error{loaded.error().code, Effect::kUnknown, loaded.error().message};
   }
-  open->Raised(*own);
-  return own;
+  open->Raised(*owner_epoch);
+  return owner_epoch;
 }
 
-Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
+Status RedisOwnedWindow::Load(PartitionMemory& partition, OwnerEpoch owner_epoch) {
   MutexLock control(partition.control());
   const std::string name = PartitionName(partition.source(), partition.partition());
-  const Status read = ReadStream(name, partition.stored_to(), own,
+  const Status read = ReadStream(name, partition.stored_to(), owner_epoch,
                                  [&](Page page) { return partition.Load(std::move(page)); });
   if (!read) {
     return read;
@@ -169,7 +170,7 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   if (numbers.size() != 6 || markers.size() % 2 != 0) {
     return NotOurs();
   }
-  if (NumberOf(numbers[3]) < own) {
+  if (NumberOf(numbers[3]) < owner_epoch) {
     return OlderStore();
   }
   for (size_t i = 0; i < markers.size(); i += 2) {
@@ -182,8 +183,8 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, Own own) {
   return {};
 }
 
-Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place, Own own,
-                                    const std::function<bool(Page)>& take) {
+Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place,
+                                    OwnerEpoch owner_epoch, const std::function<bool(Page)>& take) {
   const std::string stream = scope_->base() + "l:" + name;
   const std::string row = scope_->base() + "p:" + name;
   const std::string most = std::to_string(kEntriesOfAPage);
@@ -196,7 +197,7 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& 
     if (!replies) {
       return replies.error();
     }
-    if (NumberOf(replies->back()) < own) {
+    if (NumberOf(replies->back()) < owner_epoch) {
       return OlderStore();
     }
     Page page;
@@ -288,7 +289,8 @@ Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
 Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcement& announcement) {
   MutexLock control(partition.control());
   const Place place{partition.source(), partition.partition()};
-  const Own own = announcement.own != 0 ? announcement.own : partition.own();
+  const OwnerEpoch owner_epoch =
+      announcement.owner_epoch != 0 ? announcement.owner_epoch : partition.owner_epoch();
   PartitionMemory::Changes changes = partition.Take();
   std::span<const OwnedIds::Entry* const> left(changes.entries);
   const uint64_t number = scope_->NextAnnouncement();
@@ -296,7 +298,8 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   do {
     const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
     left = left.subspan(some.size());
-    made = Append(place, own, some, left.empty() ? &announcement : nullptr, number, changes);
+    made =
+        Append(place, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
     if (made && !some.empty()) {
       partition.StoredTo(some.back()->place);
     }
@@ -307,13 +310,13 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   return made;
 }
 
-Status RedisOwnedWindow::Append(const Place& place, Own own,
+Status RedisOwnedWindow::Append(const Place& place, OwnerEpoch owner_epoch,
                                 std::span<const OwnedIds::Entry* const> entries,
                                 const Announcement* announcement, uint64_t number,
                                 const PartitionMemory::Changes& changes) {
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
-  arguments.Number(own);
+  arguments.Number(owner_epoch);
   arguments.Number(entries.size());
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->from));
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->to));
@@ -385,7 +388,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   const uint64_t horizon = aged.back().place.millis + 1;
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
-  arguments.Number(progress.own);
+  arguments.Number(progress.owner_epoch);
   arguments.Number(kept.count());
   arguments.Number(horizon);
   for (const PartitionMemory::Aged& one : aged) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RedisOwnedWindow: the engine of OpenRedisWindow() where partitions own their ids. Each partition
 // that is open here is judged in memory (PartitionMemory). Announce() takes changes to Redis,
-// by scripts that only the partition's newest owner may run; Open() and RaiseOwn() read it back.
+// by scripts that only the partition's newest owner may run; Open() and RaiseOwnerEpoch() read it
+// back.
 //
 // Thread safety: any thread.
 #pragma once
@@ -35,7 +36,7 @@ class RedisOwnedWindow final : public Window {
   const WindowCapabilities& capabilities() const override { return capabilities_; }
   Result<Known> Open(const StoreName& name) override;
   void Close(uint32_t source, int32_t partition) override;
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override;
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition, OwnerEpoch floor) override;
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override;
   Status Complete(std::span<const CompleteRequest> requests, std::span<Change> answers) override;
   Status Release(std::span<const ReleaseRequest> requests, std::span<Change> answers) override;
@@ -79,16 +80,16 @@ class RedisOwnedWindow final : public Window {
   Status Route(std::span<const Request> requests, std::span<Reply> replies);
 
   // The partition in Redis, from the first entry on that is not known yet. kUnavailable: without
-  // the ownership `own`.
-  Status Load(PartitionMemory& partition, Own own);
+  // the owner epoch.
+  Status Load(PartitionMemory& partition, OwnerEpoch owner_epoch);
   // Its entries after `place`, page by page; false from `take`: they are not ours.
-  Status ReadStream(const std::string& name, const StreamPlace& place, Own own,
+  Status ReadStream(const std::string& name, const StreamPlace& place, OwnerEpoch owner_epoch,
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
   // One script. `kept` and the announcement go with the last one.
-  Status Append(const Place& place, Own own, std::span<const OwnedIds::Entry* const> entries,
-                const Announcement* announcement, uint64_t number,
-                const PartitionMemory::Changes& changes);
+  Status Append(const Place& place, OwnerEpoch owner_epoch,
+                std::span<const OwnedIds::Entry* const> entries, const Announcement* announcement,
+                uint64_t number, const PartitionMemory::Changes& changes);
   Status Trim(PartitionMemory& partition, const Progress& progress);
   // Among the announced ids of all processes.
   Status PeekAnnounced(std::span<const std::string_view> ids, std::span<MarkerView> views);

@@ -32,11 +32,11 @@ template <class Request>
 std::vector<OwnedPartition> OwnedOf(std::span<const Request> requests,
                                     const std::vector<size_t>& asked) {
   std::vector<OwnedPartition> all;
-  if constexpr (requires(Request request) { request.own; }) {
+  if constexpr (requires(Request request) { request.owner_epoch; }) {
     for (const size_t i : asked) {
       const Request& request = requests[i];
-      if (request.own != 0) {
-        all.push_back({request.at.source, request.at.partition, request.own});
+      if (request.owner_epoch != 0) {
+        all.push_back({request.at.source, request.at.partition, request.owner_epoch});
       }
     }
     std::sort(all.begin(), all.end());
@@ -141,7 +141,7 @@ Result<bool> RedisWindow::Look(std::span<const Request> requests, const Left& as
     arguments.Number(owned.size());
     for (const OwnedPartition& one : owned) {
       arguments.Keep(PartitionName(one.source, one.partition));
-      arguments.Number(one.own);
+      arguments.Number(one.owner_epoch);
     }
   }
   for (size_t row = 0; row < first.size(); row++) {

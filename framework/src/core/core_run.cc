@@ -116,7 +116,7 @@ uint32_t Core::Impl::TakeLane(uint32_t index, uint32_t room, Run& run, BootTime 
     item.message = delivery.message;
     item.id = delivery.id_view();
     item.at = {facts.source, facts.partition, delivery.offset};
-    item.own = partition.own();
+    item.owner_epoch = partition.owner_epoch();
     item.time = delivery.time;
     item.first = delivery.offset >= facts.metadata.top;
     item.token.attempt = delivery.token;

@@ -64,8 +64,8 @@ void Core::Impl::Settle(std::span<Settlement> settlements, BootTime now) {
       NoteDoubt(partition, delivery);
       // One that stops its partition is not settled any further: it is handed back.
       partition.counts.conflict += settlement.fate == Fate::kStop && settlement.conflict ? 1 : 0;
-      if (current && settlement.fate == Fate::kOwnLost) {
-        partition.OwnLost(delivery.raise, now, actions_);
+      if (current && settlement.fate == Fate::kOwnershipLost) {
+        partition.OwnershipLost(delivery.raise, now, actions_);
       } else if (current && settlement.fate == Fate::kStop) {
         partition.Halt(delivery.offset, std::move(settlement.text), actions_);
         halted_.push_back(delivery.partition);

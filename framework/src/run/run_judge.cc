@@ -143,7 +143,7 @@ bool RunMachine::Judge(size_t i) {
     case Answer::kIncomplete:
       return Refuse(i, "the window is not complete for the range of this id");
     case Answer::kFenced:
-      SettleFenced(i, Fate::kOwnLost);
+      SettleFenced(i, Fate::kOwnershipLost);
       return false;
   }
   return false;

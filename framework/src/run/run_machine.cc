@@ -93,8 +93,8 @@ void RunMachine::RestoreCarried() {
   for (size_t i = 0; i < items_.size(); i++) {
     if (progress_[i].part == Part::kRestore) {
       progress_[i].request = static_cast<uint32_t>(restores_.size());
-      restores_.push_back(
-          {items_[i].id, items_[i].at, items_[i].own, items_[i].time, items_[i].fingerprint});
+      restores_.push_back({items_[i].id, items_[i].at, items_[i].owner_epoch, items_[i].time,
+                           items_[i].fingerprint});
     }
   }
   changes_.resize(std::max(changes_.size(), restores_.size()));
@@ -118,7 +118,7 @@ void RunMachine::Restored(const Status& status) {
     }
     const bool fenced = change == Change::kFenced;
     // Another's claim ends in time; a lost ownership has to be raised again.
-    fenced ? Settle(i, Fate::kOwnLost) : Settle(i, Fate::kWait, policy_.store_retry);
+    fenced ? Settle(i, Fate::kOwnershipLost) : Settle(i, Fate::kWait, policy_.store_retry);
     settlements_[i].stage = Stage::kCarried;
   }
   ClaimAll();
@@ -133,7 +133,7 @@ void RunMachine::ClaimAll() {
       claim.id = items_[i].id;
       claim.token = items_[i].token;
       claim.at = items_[i].at;
-      claim.own = items_[i].own;
+      claim.owner_epoch = items_[i].owner_epoch;
       claim.fingerprint = items_[i].fingerprint;
       claim.time = items_[i].time;
       claim.first = items_[i].first;

@@ -44,13 +44,14 @@ void AssignedPartitions::End(PartitionId id) {
   held_--;
 }
 
-void AssignedPartitions::Raise(const RaiseOwnAction& action) {
+void AssignedPartitions::Raise(const RaiseOwnerEpochAction& action) {
   const PartitionId id = action.partition;
   if (!Owns(id)) {
     return;
   }
   AssignedPartition& owned = partitions_[id];
-  WindowDesk::RaiseOwn job{.action = action, .source = owned.source, .partition = owned.partition};
+  WindowDesk::RaiseOwnerEpoch job{
+      .action = action, .source = owned.source, .partition = owned.partition};
   if (poll_.remote) {
     // A second one would refuse the ownership issued by the first.
     if (owned.raising != action.epoch) {
@@ -60,26 +61,28 @@ void AssignedPartitions::Raise(const RaiseOwnAction& action) {
     return;
   }
   if (poll_.parts.window != nullptr) {
-    job.own = poll_.parts.window->RaiseOwn(owned.source, owned.partition, action.floor);
+    job.owner_epoch =
+        poll_.parts.window->RaiseOwnerEpoch(owned.source, owned.partition, action.floor);
   } else {
-    const auto now = static_cast<Own>(poll_.parts.clock->Wall().micros);
-    job.own = owned.local_own = std::max({owned.local_own + 1, action.floor, now});
+    const auto now = static_cast<OwnerEpoch>(poll_.parts.clock->Wall().micros);
+    job.owner_epoch = owned.local_owner_epoch =
+        std::max({owned.local_owner_epoch + 1, action.floor, now});
   }
-  if (!job.own) {
-    (void)poll_.errors.Window("raise own", 1, job.own.error());
+  if (!job.owner_epoch) {
+    (void)poll_.errors.Window("raise own", 1, job.owner_epoch.error());
   }
   Raised(job);
 }
 
-void AssignedPartitions::Raised(const WindowDesk::RaiseOwn& job) {
+void AssignedPartitions::Raised(const WindowDesk::RaiseOwnerEpoch& job) {
   const PartitionId id = job.action.partition;
-  const Result<Own>& own = job.own;
+  const Result<OwnerEpoch>& owner_epoch = job.owner_epoch;
   AssignedPartition& owned = partitions_[id];
   owned.raising = owned.raising == job.action.epoch ? 0 : owned.raising;
   if (Runs(id, job.action.epoch)) {
-    owned.unowned = own ? "" : own.error().message;
-    Answered(id, own ? std::nullopt : std::optional<Error>(own.error()));
-    poll_.core.OwnRaised(id, job.action.epoch, own, poll_.Now());
+    owned.unowned = owner_epoch ? "" : owner_epoch.error().message;
+    Answered(id, owner_epoch ? std::nullopt : std::optional<Error>(owner_epoch.error()));
+    poll_.core.OwnerEpochRaised(id, job.action.epoch, owner_epoch, poll_.Now());
   }
 }
 

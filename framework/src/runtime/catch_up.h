@@ -44,7 +44,8 @@ class CatchUp {
   }
 
   // True while ids that an earlier call took are not in the window yet: don't read on.
-  bool Waits(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+  bool Waits(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+             std::vector<void*>& released);
 
   // An answer of the desk.
   void Restored(const WindowDesk::Restore& answer, BootTime now, std::vector<void*>& released);
@@ -55,8 +56,8 @@ class CatchUp {
 
   // Takes what lies below the start off the front of `arrivals` and puts it into the window. What
   // is left in `arrivals` may be admitted: nothing, while the window has not taken all.
-  void Take(PartitionId partition, Own own, std::vector<Arrival>& arrivals, BootTime now,
-            std::vector<void*>& released);
+  void Take(PartitionId partition, OwnerEpoch owner_epoch, std::vector<Arrival>& arrivals,
+            BootTime now, std::vector<void*>& released);
 
   // Every message below `end` was taken.
   void ReadTo(PartitionId partition, int64_t end, BootTime now);
@@ -113,7 +114,8 @@ class CatchUp {
     std::vector<Arrival> behind;   // what came right after them
   };
   static void NoteBegin(Progress& progress, BootTime now);
-  void Put(PartitionId partition, Own own, BootTime now, std::vector<void*>& released);
+  void Put(PartitionId partition, OwnerEpoch owner_epoch, BootTime now,
+           std::vector<void*>& released);
   void Take(Progress& progress, const Status& restored, BootTime now, std::vector<void*>& released);
   size_t KeepRefused(Progress& progress, std::vector<void*>& released);
   void Finish(Progress& progress, BootTime now);

@@ -55,7 +55,8 @@ class CommitFlight {
   static std::optional<Announcement> Plan(WindowStores& stores, const CommitAction& commit,
                                           int64_t known_to);
   // The broker has it, so the window may forget, unless a later commit was announced.
-  static void Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number, Own own);
+  static void Acknowledged(WindowStores& stores, PartitionId partition, uint64_t number,
+                           OwnerEpoch owner_epoch);
 
  private:
   bool Announce(CommitAction& commit);

@@ -163,9 +163,9 @@ bool HandleAll(Job& job, const Handler& handler, const DriveTools& tools) {
     if (grant->uncertain && machine.policy().level == Level::kOpaque) [[unlikely]] {
       LogUncertain(message, *grant);
     }
-    Context context(item.id, grant->token, item.own, grant->attempt, grant->uncertain,
+    Context context(item.id, grant->token, item.owner_epoch, grant->attempt, grant->uncertain,
                     job.watch.stop(), job.effects.get(), &job.locks);
-    job.locks.Begin(tools.locks, message, item.own);
+    job.locks.Begin(tools.locks, message, item.owner_epoch);
     job.watch.Enter();
     Outcome outcome = HandleOne(job, handler, message, context);
     const bool done = std::holds_alternative<Done>(outcome);

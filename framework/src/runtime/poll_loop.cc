@@ -146,8 +146,8 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;  // an unread queue costs nothing
   }
   const bool behind = poll_.catch_up && poll_.catch_up->Busy(partition);
-  if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).own, poll_.now,
-                                      poll_.released)) {
+  if (behind && poll_.catch_up->Waits(partition, poll_.core.Status(partition).owner_epoch,
+                                      poll_.now, poll_.released)) {
     partitions_.Answered(partition, poll_.catch_up->FailureOf(partition));
     return false;
   }
@@ -169,7 +169,7 @@ bool PollLoop::ReadFrom(PartitionId partition) {
     return false;
   }
   if (behind) {
-    poll_.catch_up->Take(partition, poll_.core.Status(partition).own, arrivals_, poll_.now,
+    poll_.catch_up->Take(partition, poll_.core.Status(partition).owner_epoch, arrivals_, poll_.now,
                          poll_.released);
   }
   poll_.core.Admit(partition, arrivals_);
@@ -204,7 +204,7 @@ void PollLoop::Act() {
       return;
     }
     for (Action& action : actions_) {
-      if (const auto* raise = std::get_if<RaiseOwnAction>(&action)) {
+      if (const auto* raise = std::get_if<RaiseOwnerEpochAction>(&action)) {
         partitions_.Raise(*raise);
       } else if (auto* commit = std::get_if<CommitAction>(&action)) {
         flight_.Ask(std::move(*commit));
@@ -225,7 +225,7 @@ bool PollLoop::TakeAnswers() {
     return false;
   }
   for (WindowDesk::Job& job : answers_) {
-    if (const auto* raise = std::get_if<WindowDesk::RaiseOwn>(&job)) {
+    if (const auto* raise = std::get_if<WindowDesk::RaiseOwnerEpoch>(&job)) {
       partitions_.Raised(*raise);
     } else if (auto* open = std::get_if<WindowDesk::Open>(&job)) {
       poll_.stores->Opened(*open, poll_.now);

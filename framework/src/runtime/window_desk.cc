@@ -66,7 +66,7 @@ void WindowDesk::Keep(Committed job) {
 void WindowDesk::ForgetRaise(PartitionId partition) {
   MutexLock lock(mutex_);
   std::erase_if(waiting_, [partition](const Job& job) {
-    const auto* raise = std::get_if<RaiseOwn>(&job);
+    const auto* raise = std::get_if<RaiseOwnerEpoch>(&job);
     return raise != nullptr && raise->action.partition == partition;
   });
 }
@@ -98,9 +98,9 @@ void WindowDesk::Make(Job& job) {
   std::visit([this](auto& one) { Call(one); }, job);
 }
 
-void WindowDesk::Call(RaiseOwn& job) {
-  job.own = window_->RaiseOwn(job.source, job.partition, job.action.floor);
-  (void)errors_.Window("raise own", 1, job.own ? Status() : job.own.error());
+void WindowDesk::Call(RaiseOwnerEpoch& job) {
+  job.owner_epoch = window_->RaiseOwnerEpoch(job.source, job.partition, job.action.floor);
+  (void)errors_.Window("raise own", 1, job.owner_epoch ? Status() : job.owner_epoch.error());
 }
 
 void WindowDesk::Call(Open& job) {

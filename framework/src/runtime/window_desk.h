@@ -27,11 +27,11 @@ namespace oncemq {
 
 class WindowDesk {
  public:
-  struct RaiseOwn {
-    RaiseOwnAction action;
+  struct RaiseOwnerEpoch {
+    RaiseOwnerEpochAction action;
     uint32_t source = 0;
     int32_t partition = 0;
-    Result<Own> own = Error{};
+    Result<OwnerEpoch> owner_epoch = Error{};
   };
   struct Open {
     PartitionId partition = 0;
@@ -58,7 +58,7 @@ class WindowDesk {
     std::vector<Change> changes;
     Status made;
   };
-  using Job = std::variant<RaiseOwn, Open, Announce, Committed, Restore>;
+  using Job = std::variant<RaiseOwnerEpoch, Open, Announce, Committed, Restore>;
 
   // All outlive it. Without a thread for it, the caller's does the work.
   WindowDesk(Window* window, StoreErrors& errors, Wake& wake);
@@ -77,7 +77,7 @@ class WindowDesk {
   void Keep(Committed job) REQUIRES(mutex_);
   Job Next() REQUIRES(mutex_);
   void Make(Job& job);
-  void Call(RaiseOwn& job);
+  void Call(RaiseOwnerEpoch& job);
   void Call(Open& job);
   void Call(Announce& job);
   void Call(Committed& job);

@@ -96,7 +96,7 @@ class Ownership final : public Checker {
       if (Owner(record) != record.process && Owner(record) != kWorld) {
         Broken(Who(record) + " committed, but P" + std::to_string(Owner(record)) + " is the owner");
       }
-      confirmed_.insert({record.process, record.partition, record.epoch, metadata.own});
+      confirmed_.insert({record.process, record.partition, record.epoch, metadata.owner_epoch});
     }
   }
 
@@ -156,7 +156,8 @@ class Ownership final : public Checker {
 
   // Rule 9: raise, confirm by an acknowledged commit, then act.
   void Confirmed(const Record& record, const char* act) {
-    if (!confirmed_.contains({record.process, record.partition, record.epoch, record.own})) {
+    if (!confirmed_.contains(
+            {record.process, record.partition, record.epoch, record.owner_epoch})) {
       Broken(Who(record) + " " + act + " under an ownership that no commit has confirmed");
     }
   }

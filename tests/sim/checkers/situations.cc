@@ -70,8 +70,9 @@ class Situations final : public Checker {
     if (before != holders_.end() && !(before->second.token == record.token)) {
       const Record& holder = before->second;
       const bool successor = holder.partition == record.partition &&
-                             holder.offset == record.offset && holder.own < record.own;
-      Count(successor ? Situation::kOwnTakeover : Situation::kLeaseTakeover, true);
+                             holder.offset == record.offset &&
+                             holder.owner_epoch < record.owner_epoch;
+      Count(successor ? Situation::kOwnerTakeover : Situation::kLeaseTakeover, true);
     }
     holders_[record.id] = record;
   }

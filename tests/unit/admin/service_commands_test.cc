@@ -49,7 +49,7 @@ class ServiceCommandsTest : public ::testing::Test {
     PartitionStatus status;
     status.phase = PartitionPhase::kActive;
     status.epoch = 2;
-    status.own = 99;
+    status.owner_epoch = 99;
     status.frontier = 40;
     status.committed = 38;
     status.next_offset = 44;
@@ -189,7 +189,7 @@ TEST_F(ServiceCommandsTest, GuaranteeIsTheTextOfTheServiceOrTheLineOfItsRuntime)
 class StoresWindow final : public Window {
  public:
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return Refused(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return Refused(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override { return Refused(); }
   Status Complete(std::span<const CompleteRequest>, std::span<Change>) override {
     return Refused();
@@ -224,7 +224,7 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
                     .history = 9,
                     .remembers = {milliseconds(7'000), milliseconds(8)},
                     .horizon = LogTime(milliseconds(5)),
-                    .partitions = {{.partition = 1, .own = 3, .pins = true}}},
+                    .partitions = {{.partition = 1, .owner_epoch = 3, .pins = true}}},
                    {.directory = "d/2", .error = "no space"}};
   window_ = std::move(window);
   const json stores = Ask("window stat")["result"]["stores"];
@@ -245,11 +245,11 @@ TEST_F(ServiceCommandsTest, WindowStatTellsEachStoreAndWhichCannotBeRead) {
 
 TEST_F(ServiceCommandsTest, WindowShowTellsWhatIsKeptOfAnId) {
   EXPECT_EQ(Show("x"), json::parse(R"({"id":"x","id_hex":"78","state":"none"})"));
-  const Own own = *window_->RaiseOwn(0, 2, 0);
+  const OwnerEpoch owner_epoch = *window_->RaiseOwnerEpoch(0, 2, 0);
   const std::string id("a\0b", 3);
   const Token token{0xABC, 5};
   const Coordinates at{0, 2, 17};
-  const ClaimRequest claim{id, token, at, own, 0};
+  const ClaimRequest claim{id, token, at, owner_epoch, 0};
   ClaimAnswer answer;
   ASSERT_TRUE(window_->Claim({&claim, 1}, {&answer, 1}));
   ASSERT_EQ(answer.answer, Answer::kGranted);

@@ -197,18 +197,18 @@ TEST_F(MemoryWindowTest, ALeaseEndsAtItsMicrosecond) {
 TEST_F(MemoryWindowTest, AWallClockThatJumpsMovesNoLeaseAndLowersNoOwnership) {
   const auto window = Open({});
   Claim(*window, "x", {1, 1});
-  const Own before = *window->RaiseOwn(0, 0, 0);
+  const OwnerEpoch before = *window->RaiseOwnerEpoch(0, 0, 0);
   clock_.JumpWall(std::chrono::hours(48));
   EXPECT_EQ(Claim(*window, "x", {1, 2}).answer, Answer::kInFlight);
   clock_.JumpWall(-std::chrono::hours(96));
   EXPECT_EQ(Claim(*window, "x", {1, 3}).answer, Answer::kInFlight);
-  EXPECT_EQ(*window->RaiseOwn(0, 0, 0), before + 1);
+  EXPECT_EQ(*window->RaiseOwnerEpoch(0, 0, 0), before + 1);
 }
 
 TEST_F(MemoryWindowTest, AnOwnershipIsAboveThoseOfAWindowThatWasLost) {
-  const Own lost = *Open({})->RaiseOwn(0, 0, 0);
+  const OwnerEpoch lost = *Open({})->RaiseOwnerEpoch(0, 0, 0);
   clock_.Advance(microseconds(1));
-  EXPECT_GT(*Open({})->RaiseOwn(0, 0, 0), lost);
+  EXPECT_GT(*Open({})->RaiseOwnerEpoch(0, 0, 0), lost);
 }
 
 TEST_F(MemoryWindowTest, MemoryStaysAtItsBound) {

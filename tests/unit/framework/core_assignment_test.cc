@@ -8,34 +8,34 @@ using CoreAssignment = CoreHarness;
 
 TEST_F(CoreAssignment, NothingIsAdmittedBeforeTheRaisedOwnershipIsConfirmed) {
   core_.Assign(0, {}, now_);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   EXPECT_EQ(core_.Credit(0), 0u);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   EXPECT_EQ(core_.Credit(0), 0u);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
-  EXPECT_EQ(Decode(commits[0]).own, 7u);
+  EXPECT_EQ(Decode(commits[0]).owner_epoch, 7u);
   EXPECT_EQ(core_.Credit(0), 32u);
 }
 
 TEST_F(CoreAssignment, AnOwnershipIsAskedForAboveThatOfTheLastCommitAndOfThisProcess) {
   AssignFacts facts;
-  facts.metadata.own = 41;
+  facts.metadata.owner_epoch = 41;
   core_.Assign(0, facts, now_);
-  auto raises = Only<RaiseOwnAction>();
+  auto raises = Only<RaiseOwnerEpochAction>();
   ASSERT_EQ(raises.size(), 1u);
   EXPECT_EQ(raises[0].floor, 42u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.Lost(0);
   core_.Assign(0, facts, now_);
-  raises = Only<RaiseOwnAction>();
+  raises = Only<RaiseOwnerEpochAction>();
   ASSERT_EQ(raises.size(), 1u);
   EXPECT_EQ(raises[0].floor, 101u);
 }
 
 TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kRefused);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kStopped);
   EXPECT_EQ(core_.Credit(0), 0u);
@@ -45,7 +45,7 @@ TEST_F(CoreAssignment, ARefusedConfirmationStopsThePartition) {
 
 TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kUnknown);
   EXPECT_EQ(core_.Credit(0), 0u);
   After(500);
@@ -56,16 +56,16 @@ TEST_F(CoreAssignment, AnUnansweredConfirmationIsSentAgain) {
 TEST_F(CoreAssignment, AStoreThatDoesNotAnswerIsAskedAgain) {
   core_.Assign(0, {}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Error{Code::kUnavailable, Effect::kNone, "down"}, now_);
+  core_.OwnerEpochRaised(0, 1, Error{Code::kUnavailable, Effect::kNone, "down"}, now_);
   After(500);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
 }
 
 TEST_F(CoreAssignment, AnAnswerForAnEarlierAssignmentChangesNothing) {
   core_.Assign(0, {}, now_);
   core_.Lost(0);
   core_.Assign(0, {}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
 }
 
@@ -73,15 +73,15 @@ TEST_F(CoreAssignment, LosingTheOwnershipInTheStoreStartsOverWithoutLosingMessag
   Give(0);
   Admit(0, 0, "a");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnLost);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  Settle(items[0], Fate::kOwnershipLost);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   EXPECT_TRUE(Take().empty());
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   EXPECT_TRUE(Take().empty()) << "not confirmed yet";
   Acknowledge();
   const auto again = Take();
   ASSERT_EQ(Offsets(again), (std::vector<int64_t>{0}));
-  EXPECT_EQ(again[0].own, 100u);
+  EXPECT_EQ(again[0].owner_epoch, 100u);
 }
 
 TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
@@ -89,12 +89,12 @@ TEST_F(CoreAssignment, ALateWordAboutAnEarlierOwnershipDoesNotRaiseAgain) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[0], Fate::kOwnLost);
+  Settle(items[0], Fate::kOwnershipLost);
   Actions();
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   Acknowledge();
-  Settle(items[1], Fate::kOwnLost);
-  EXPECT_TRUE(Only<RaiseOwnAction>().empty());
+  Settle(items[1], Fate::kOwnershipLost);
+  EXPECT_TRUE(Only<RaiseOwnerEpochAction>().empty());
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
   EXPECT_EQ(Offsets(Take()), (std::vector<int64_t>{0, 1}));
 }
@@ -108,8 +108,8 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  Settle(items[1], Fate::kOwnershipLost);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kAcknowledged, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
   After(0);
@@ -121,15 +121,15 @@ TEST_F(CoreAssignment, AnAcknowledgementFromBeforeTheRaiseConfirmsNothing) {
 TEST_F(CoreAssignment, ACommitUnderARefusedOwnershipStartsOverAfterAPause) {
   core_.Assign(0, {}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   Acknowledge(CommitReply::kFenced);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
   After(100);
   EXPECT_TRUE(Actions().empty());
   After(400);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
-  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).owner_epoch, 100u);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
   After(50'000);
   Acknowledge(CommitReply::kFenced);
@@ -145,13 +145,13 @@ TEST_F(CoreAssignment, ALateRefusalOfAnEarlierOwnershipsCommitDoesNotRaiseAgain)
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[1], Fate::kOwnershipLost);
   Actions();
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, old[0].number, CommitReply::kFenced, now_);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kConfirming);
   After(500);
-  EXPECT_EQ(Decode(Acknowledge().at(0)).own, 100u);
+  EXPECT_EQ(Decode(Acknowledge().at(0)).owner_epoch, 100u);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kActive);
 }
 
@@ -164,8 +164,8 @@ TEST_F(CoreAssignment, WhileTheOwnershipIsRaisedAnUnsentCommitAsksForNoneMore) {
   After(1'000);
   const auto old = Only<CommitAction>();
   ASSERT_EQ(old.size(), 1u);
-  Settle(items[1], Fate::kOwnLost);
-  EXPECT_EQ(Only<RaiseOwnAction>().size(), 1u);
+  Settle(items[1], Fate::kOwnershipLost);
+  EXPECT_EQ(Only<RaiseOwnerEpochAction>().size(), 1u);
   core_.CommitAnswered(0, old[0].number, CommitReply::kNotSent, now_);
   After(1'000);
   EXPECT_TRUE(Actions().empty());
@@ -237,7 +237,7 @@ TEST_F(CoreAssignment, ARevocationWhileTheOwnershipIsRaisedAnewDrainsAsEver) {
   const auto items = Take();
   ASSERT_EQ(items.size(), 3u);
   Settle(items[0], Fate::kApplied);
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[1], Fate::kOwnershipLost);
   EXPECT_EQ(core_.Status(0).phase, PartitionPhase::kRaising);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
@@ -255,7 +255,7 @@ TEST_F(CoreAssignment, WhatIsFinishedWhileTheOwnershipIsRaisedAnewIsCommittedAtT
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[1], Fate::kOwnershipLost);
   Settle(items[0], Fate::kApplied);
   Actions();
   core_.Revoke(0, now_ + microseconds(5'000), now_);
@@ -269,17 +269,17 @@ TEST_F(CoreAssignment, AnOwnershipThatIsRaisedInADrainIsThatOfTheLastCommit) {
   Admit(0, 0, "a");
   Admit(0, 1, "b");
   const auto items = Take();
-  Settle(items[1], Fate::kOwnLost);
+  Settle(items[1], Fate::kOwnershipLost);
   Settle(items[0], Fate::kApplied);
   core_.Revoke(0, now_ + microseconds(5'000), now_);
   const auto commits = Only<CommitAction>();
   ASSERT_EQ(commits.size(), 1u);
-  core_.OwnRaised(0, 1, Own{100}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{100}, now_);
   core_.CommitAnswered(0, commits[0].number, CommitReply::kFenced, now_);
   After(500);
   const auto again = Acknowledge();
   ASSERT_EQ(again.size(), 1u);
-  EXPECT_EQ(Decode(again[0]).own, 100u);
+  EXPECT_EQ(Decode(again[0]).owner_epoch, 100u);
   EXPECT_EQ(again[0].offset, 1);
   EXPECT_EQ(Only<GiveBackAction>().size(), 1u);
 }

@@ -21,7 +21,7 @@ CommitMetadata Crowded(int64_t ranges) {
 
 TEST_F(CoreCommits, WhereTheMapLeavesNoRoomTheListOfTheSkippedIsClosedUp) {
   core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'250)}, now_);
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   const auto commits = Acknowledge();
   ASSERT_EQ(commits.size(), 1u);
   const CommitMetadata metadata = Decode(commits[0]);
@@ -35,7 +35,7 @@ TEST_F(CoreCommits, WhereTheMapLeavesNoRoomTheListOfTheSkippedIsClosedUp) {
 TEST_F(CoreCommits, WhereTheMapLeavesNoRoomAtAllThePartitionStopsAndSaysWhy) {
   core_.Assign(0, {.start = 2'000'000'000, .metadata = Crowded(1'500)}, now_);
   Actions();
-  core_.OwnRaised(0, 1, Own{7}, now_);
+  core_.OwnerEpochRaised(0, 1, OwnerEpoch{7}, now_);
   const auto stops = Only<StopAction>();
   ASSERT_EQ(stops.size(), 1u);
   EXPECT_NE(stops[0].why.find("no room"), std::string::npos);

@@ -60,7 +60,7 @@ class CoreHarness : public ::testing::Test {
     facts.metadata = std::move(metadata);
     core_.Assign(p, facts, now_);
     Actions();
-    core_.OwnRaised(p, core_.Status(p).epoch, Own{++own_}, now_);
+    core_.OwnerEpochRaised(p, core_.Status(p).epoch, OwnerEpoch{++owner_epoch_}, now_);
     Acknowledge();
     ASSERT_EQ(core_.Status(p).phase, PartitionPhase::kActive);
   }
@@ -126,7 +126,7 @@ class CoreHarness : public ::testing::Test {
 
   BootTime now_{microseconds(1'000'000)};
   Core core_;
-  Own own_ = 0;
+  OwnerEpoch owner_epoch_ = 0;
   std::vector<std::unique_ptr<std::string>> ids_;
 };
 

@@ -130,7 +130,7 @@ TEST_F(CoreLeftBehind, WhatWaitsForItsPartitionIsLeftBehind) {
   Give(0);
   Give(1);
   Admit(1, 0, "held");
-  Settle(Take()[0], Fate::kOwnLost);
+  Settle(Take()[0], Fate::kOwnershipLost);
   EXPECT_TRUE(Take().empty());
   FinishOthers(30);
   const auto found = LookNow();

@@ -24,7 +24,7 @@ class CoreSuspects : public CoreHarness {
   CommitMetadata Begin(AssignFacts facts) {
     core_.Assign(0, facts, now_);
     Actions();
-    core_.OwnRaised(0, core_.Status(0).epoch, Own{++own_}, now_);
+    core_.OwnerEpochRaised(0, core_.Status(0).epoch, OwnerEpoch{++owner_epoch_}, now_);
     const auto commits = Acknowledge();
     EXPECT_EQ(commits.size(), 1u);
     return commits.empty() ? CommitMetadata{} : Decode(commits[0]);
@@ -129,7 +129,7 @@ TEST_F(CoreSuspects, WithoutTheOptionNothingIsToldAndNothingIsStated) {
   options.suspects = false;
   Core core(options);
   core.Assign(0, From(10, 10, 20), now_);
-  core.OwnRaised(0, 1, Own{1}, now_);
+  core.OwnerEpochRaised(0, 1, OwnerEpoch{1}, now_);
   std::vector<Action> actions;
   core.TakeActions(actions);
   const auto* commit = std::get_if<CommitAction>(&actions.back());
@@ -281,12 +281,12 @@ TEST_F(CoreSuspects, OnlyACommitOfAConfirmedOwnershipOfOursIsOurOwn) {
   EXPECT_TRUE(core_.Made(0, ours));
   EXPECT_FALSE(core_.Made(1, ours));
   CommitMetadata other = ours;
-  other.own++;
+  other.owner_epoch++;
   EXPECT_FALSE(core_.Made(0, other));
   core_.Lost(0);
   core_.Assign(0, From(0), now_);
-  core_.OwnRaised(0, core_.Status(0).epoch, Own{99}, now_);
-  other.own = 99;
+  core_.OwnerEpochRaised(0, core_.Status(0).epoch, OwnerEpoch{99}, now_);
+  other.owner_epoch = 99;
   EXPECT_FALSE(core_.Made(0, other)) << "not confirmed";
   EXPECT_TRUE(core_.Made(0, ours));
 }

@@ -256,7 +256,7 @@ TEST_F(RunMachineTest, LostOwnershipSettlesTheLaneWithoutRunningIt) {
   Start();
   Claim({Answer::kFenced, Answer::kFenced});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kOwnLost);
+  EXPECT_EQ(FateOf(0), Fate::kOwnershipLost);
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
 }
 
@@ -294,7 +294,7 @@ TEST_F(RunMachineTest, ACarriedDeliveryWaitsForAnotherClaimAndNotForALostOwnersh
   machine_->Restored({});
   Claim({Answer::kFenced});
   EXPECT_TRUE(Handle().empty());
-  EXPECT_EQ(FateOf(0), Fate::kOwnLost);
+  EXPECT_EQ(FateOf(0), Fate::kOwnershipLost);
   EXPECT_EQ(FateOf(1), Fate::kWithdrawn);
   EXPECT_EQ(FateOf(2), Fate::kWait);
   EXPECT_EQ(machine_->settlements()[0].stage, Stage::kCarried);

@@ -21,7 +21,9 @@ class RefusingWindow final : public Window {
   explicit RefusingWindow(const WindowTimes& times = kTimesUnsaid)
       : capabilities_{.times = times} {}
   const WindowCapabilities& capabilities() const override { return capabilities_; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor + 1; }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch floor) override {
+    return floor + 1;
+  }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer> answers) override {
     for (ClaimAnswer& answer : answers) {
       answer.answer = Answer::kGranted;

@@ -19,7 +19,7 @@ class FencedEffectsTest : public HandlerLocksTest {
     options.identity = "test";
     options.level = Level::kAtomic;
     window_ = *OpenLocalWindow(options, SystemClock::Instance());
-    own_ = *window_->RaiseOwn(0, 0, 0);
+    owner_epoch_ = *window_->RaiseOwnerEpoch(0, 0, 0);
     EXPECT_EQ(Drive("first", [](FencedEffects& rows) { Pay(rows, 100); }), Fate::kApplied);
   }
 

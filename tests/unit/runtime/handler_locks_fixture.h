@@ -52,7 +52,7 @@ class HandlerLocksTest : public ::testing::Test {
       item.slot = item.lane = i;
       item.message = &run->records[i];
       item.at = {0, 0, i};
-      item.own = own_;
+      item.owner_epoch = owner_epoch_;
       item.id = run->ids.emplace_back(std::string(id) + " " + std::to_string(i));
       const auto& left = left_[run->ids.back()];
       item.stage = left.first;
@@ -95,7 +95,7 @@ class HandlerLocksTest : public ::testing::Test {
   std::shared_ptr<LockDomain> domain_ = *LockDomain::Open(engine_);
   OpenedLocks elided_;
   LockSource source_of_locks_{LockSource::Kind::kDomain, domain_};
-  Own own_ = 77;
+  OwnerEpoch owner_epoch_ = 77;
 
  private:
   std::map<std::string, std::pair<Stage, Token>> left_;

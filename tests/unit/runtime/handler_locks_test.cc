@@ -36,7 +36,7 @@ class AtomicWindow final : public Window {
         .engine = "test", .level = Level::kAtomic, .atomic = true};
     return kCan;
   }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own floor) override { return floor; }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch floor) override { return floor; }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     for (size_t i = 0; i < requests.size(); i++) {
       answers[i].answer = Answer::kGranted;

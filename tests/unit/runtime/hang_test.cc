@@ -67,8 +67,9 @@ class SlowWindow final : public Window {
  public:
   explicit SlowWindow(Window& window) : window_(window) {}
   const WindowCapabilities& capabilities() const override { return window_.capabilities(); }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return window_.RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return window_.RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     SleepFor(milliseconds(300));  // a disk that takes its time

@@ -223,7 +223,7 @@ class StatedWindow final : public Window {
   WindowCapabilities can;
 
   const WindowCapabilities& capabilities() const override { return can; }
-  Result<Own> RaiseOwn(uint32_t, int32_t, Own) override { return NotAsked(); }
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t, int32_t, OwnerEpoch) override { return NotAsked(); }
   Status Claim(std::span<const ClaimRequest>, std::span<ClaimAnswer>) override {
     return NotAsked();
   }

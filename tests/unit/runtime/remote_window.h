@@ -74,10 +74,10 @@ class RemoteWindow final : public Window {
     const std::vector<std::string> all = made();
     return static_cast<size_t>(std::count(all.begin(), all.end(), call));
   }
-  Own own(int32_t partition) const {
+  OwnerEpoch owner_epoch(int32_t partition) const {
     MutexLock lock(mutex_);
-    const auto found = owns_.find(partition);
-    return found == owns_.end() ? 0 : found->second;
+    const auto found = owner_epochs_.find(partition);
+    return found == owner_epochs_.end() ? 0 : found->second;
   }
 
   const WindowCapabilities& capabilities() const override { return capabilities_; }
@@ -89,21 +89,22 @@ class RemoteWindow final : public Window {
                  .lost_since = lost_since_};
   }
   void Close(uint32_t, int32_t) override {}
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
     MutexLock lock(mutex_);
     Await("raise " + std::to_string(partition));
-    const Own own = Raise(source, partition, floor);
+    const OwnerEpoch owner_epoch = Raise(source, partition, floor);
     if (raised_behind > 0) {
       raised_behind--;
       Raise(source, partition, 0);
     }
-    return own;
+    return owner_epoch;
   }
   Status Announce(std::span<const Announcement> announcements) override {
     MutexLock lock(mutex_);
     for (const Announcement& one : announcements) {
       Await("announce " + std::to_string(one.partition));
-      if (one.own != owns_[one.partition]) {
+      if (one.owner_epoch != owner_epochs_[one.partition]) {
         made_.back() += " fenced";
         return Error{Code::kFenced, Effect::kNone, "the partition has a newer owner"};
       }
@@ -160,8 +161,8 @@ class RemoteWindow final : public Window {
     waiting_--;
     made_.push_back(std::move(call));
   }
-  Own Raise(uint32_t source, int32_t partition, Own floor) REQUIRES(mutex_) {
-    return owns_[partition] = *inner_->RaiseOwn(source, partition, floor);
+  OwnerEpoch Raise(uint32_t source, int32_t partition, OwnerEpoch floor) REQUIRES(mutex_) {
+    return owner_epochs_[partition] = *inner_->RaiseOwnerEpoch(source, partition, floor);
   }
 
   const std::unique_ptr<Window> inner_;
@@ -172,7 +173,7 @@ class RemoteWindow final : public Window {
   int waiting_ GUARDED_BY(mutex_) = 0;
   int lacking_ GUARDED_BY(mutex_) = 0;
   std::optional<BootTime> lost_since_ GUARDED_BY(mutex_);
-  std::map<int32_t, Own> owns_ GUARDED_BY(mutex_);
+  std::map<int32_t, OwnerEpoch> owner_epochs_ GUARDED_BY(mutex_);
   std::vector<std::string> made_ GUARDED_BY(mutex_);
 };
 

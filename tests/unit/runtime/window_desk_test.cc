@@ -16,7 +16,7 @@ class WindowDeskTest : public ::testing::Test {
   // The first call of a desk, which all others wait for.
   void Occupy(WindowDesk& desk) {
     remote_.Hold();
-    desk.Add(WindowDesk::RaiseOwn{.action = {.partition = 9}, .partition = 9});
+    desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 9}, .partition = 9});
     ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return remote_.waiting() == 1; }));
   }
   static WindowDesk::Committed Told(int32_t partition, int64_t frontier) {
@@ -73,8 +73,8 @@ TEST_F(WindowDeskTest, SpaceIsFreedAlsoWhereCommitsNeverEnd) {
 TEST_F(WindowDeskTest, ARaiseThatIsForgottenIsNotMadeAndOthersAre) {
   WindowDesk desk(&remote_, errors_, *wake_);
   Occupy(desk);
-  desk.Add(WindowDesk::RaiseOwn{.action = {.partition = 1}, .partition = 1});
-  desk.Add(WindowDesk::RaiseOwn{.action = {.partition = 2}, .partition = 2});
+  desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 1}, .partition = 1});
+  desk.Add(WindowDesk::RaiseOwnerEpoch{.action = {.partition = 2}, .partition = 2});
   desk.Add(Announced(1));
   desk.ForgetRaise(1);
   EXPECT_EQ(MadeAfter(desk, 3), (std::vector<std::string>{"raise 9", "raise 2", "announce 1"}));
@@ -181,7 +181,8 @@ TEST_F(RemoteOwnershipTest, TheAnswerToARaiseOfAnEarlierAssignmentIsNotTaken) {
   EXPECT_EQ(remote_.Made("raise 0"), 2u);
   EXPECT_EQ(remote_.Made("announce 0 fenced"), 0u);
   const Script::Seen seen = loop.script().seen();
-  EXPECT_EQ(DecodeCommit(seen.commits[0].metadata, seen.commits[0].offset)->own, remote_.own(0));
+  EXPECT_EQ(DecodeCommit(seen.commits[0].metadata, seen.commits[0].offset)->owner_epoch,
+            remote_.owner_epoch(0));
 }
 
 // The time of a claim is not the handlers': it says nothing against long runs.

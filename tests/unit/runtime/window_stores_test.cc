@@ -56,8 +56,10 @@ class SeenStores final : public Window {
     MutexLock lock(mutex_);
     open_--;
   }
-  Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) override {
-    return regressed ? Result<Own>(Regressed()) : inner_->RaiseOwn(source, partition, floor);
+  Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                     OwnerEpoch floor) override {
+    return regressed ? Result<OwnerEpoch>(Regressed())
+                     : inner_->RaiseOwnerEpoch(source, partition, floor);
   }
   Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) override {
     return regressed ? Status(Regressed()) : inner_->Claim(requests, answers);

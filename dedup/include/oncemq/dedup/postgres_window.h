@@ -14,7 +14,7 @@
 //
 // Failure: kInvalid for a wrong address, an older server, missing tables or rights, and a scope
 // of another group, kind of ids or times. kRefused for a login. kUnavailable and kTimeout for
-// outages and locks of others, and for RaiseOwn() during a run of the earlier owner.
+// outages and locks of others, and for RaiseOwnerEpoch() during a run of the earlier owner.
 //
 // Thread safety: any thread; calls run in parallel, each over a connection of its own.
 #pragma once

@@ -17,7 +17,7 @@ namespace oncemq {
 struct PartitionStat {
   uint32_t source = 0;
   int32_t partition = 0;
-  Own own = 0;                     // issued last
+  OwnerEpoch owner_epoch = 0;      // issued last
   int64_t frontier = -1;           // of the last acknowledged commit that it was told; -1: of none
   LogTime watermark = kNoLogTime;  // log time there
   int64_t known_from = 0;          // as in Known

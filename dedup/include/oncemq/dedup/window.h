@@ -47,7 +47,7 @@ struct Coordinates {
 
 // The ownership fence of a partition, issued by the window's store; 0 for callers that own none
 // (gate, replay).
-using Own = uint64_t;
+using OwnerEpoch = uint64_t;
 
 // Log time: the time stamp of a record in its log. It runs with the log, not with a clock.
 using LogTime = std::chrono::sys_time<milliseconds>;
@@ -79,7 +79,7 @@ struct ClaimRequest {
   std::string_view id;
   Token token;  // the same again when a reply was lost
   Coordinates at;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   uint32_t fingerprint = 0;   // of the payload; 0: not taken
   LogTime time = kNoLogTime;  // of the record
   // The delivery lies at or above the highest frontier that its partition ever committed, so nobody
@@ -151,7 +151,7 @@ struct RenewRequest {
 struct RestoreRequest {
   std::string_view id;
   Coordinates at;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   LogTime time = kNoLogTime;  // as in CompleteRequest
   uint32_t fingerprint = 0;   // of the payload of the copy that ran; 0: not known
 };
@@ -194,7 +194,7 @@ struct Announcement {
   int64_t to = 0;
   int64_t offset = 0;
   std::string_view metadata;
-  Own own = 0;  // of the commit
+  OwnerEpoch owner_epoch = 0;  // of the commit
   // False: ids of the partition that the store has lost are not all known again.
   bool whole = true;
 };
@@ -203,7 +203,7 @@ struct Announcement {
 struct Progress {
   uint32_t source = 0;
   int32_t partition = 0;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   int64_t frontier = 0;
   LogTime watermark = kNoLogTime;  // log time at the frontier; kNoLogTime: not known
   uint64_t incarnation = 0;        // that the commit named (Known); 0: none
@@ -342,7 +342,8 @@ class Window {
   // Issues a new ownership fence for the partition: above every earlier one of this store, and at
   // least `floor`, which a caller takes from what the last owner wrote elsewhere. Older ones are
   // refused from now on. kUnavailable also while another owner writes or raises: ask again.
-  virtual Result<Own> RaiseOwn(uint32_t source, int32_t partition, Own floor) = 0;
+  virtual Result<OwnerEpoch> RaiseOwnerEpoch(uint32_t source, int32_t partition,
+                                             OwnerEpoch floor) = 0;
 
   // none -> open, or why not. answers.size() >= requests.size(), likewise below.
   virtual Status Claim(std::span<const ClaimRequest> requests, std::span<ClaimAnswer> answers) = 0;

@@ -4,7 +4,8 @@
 // the same object code.
 //
 //   at the start of an assignment (rule 9):
-//     Assign -> RaiseOwn -> OwnRaised -> Commit (confirm) -> CommitAnswered -> admission opens
+//     Assign -> RaiseOwnerEpoch -> OwnerEpochRaised -> Commit (confirm) -> CommitAnswered
+//         -> admission opens
 //   for each message:
 //     Admit -> TakeRun -> (run machine, window, handler) -> Settle -> Commit
 //   at the end of an assignment (rule 21):
@@ -112,10 +113,11 @@ struct AssignFacts {
   int64_t known_from = 0;
 };
 
-struct RaiseOwnAction {
+struct RaiseOwnerEpochAction {
   PartitionId partition;
   uint32_t epoch;
-  Own floor;  // above what the last commit says of its writer, whatever clock and store that had
+  // above what the last commit says of its writer, whatever clock and store that had
+  OwnerEpoch floor;
 };
 struct CommitAction {
   PartitionId partition;
@@ -138,7 +140,7 @@ struct StopAction {
   int64_t offset;
   std::string why;
 };
-using Action = std::variant<RaiseOwnAction, CommitAction, GiveBackAction, StopAction>;
+using Action = std::variant<RaiseOwnerEpochAction, CommitAction, GiveBackAction, StopAction>;
 
 enum class CommitReply : uint8_t {
   kAcknowledged,
@@ -183,7 +185,7 @@ std::string_view ToString(PartitionPhase phase);
 struct PartitionStatus {
   PartitionPhase phase = PartitionPhase::kNone;
   uint32_t epoch = 0;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   int64_t frontier = 0;     // lowest unfinished offset
   int64_t committed = -1;   // acknowledged by the broker; -1: nothing yet
   int64_t next_offset = 0;  // the lowest that may still be admitted
@@ -223,7 +225,8 @@ class Core {
 
   // --- assignment
   void Assign(PartitionId partition, const AssignFacts& facts, BootTime now);
-  void OwnRaised(PartitionId partition, uint32_t epoch, const Result<Own>& own, BootTime now);
+  void OwnerEpochRaised(PartitionId partition, uint32_t epoch,
+                        const Result<OwnerEpoch>& owner_epoch, BootTime now);
   void CommitAnswered(PartitionId partition, uint64_t number, CommitReply reply, BootTime now);
   // Hands queued deliveries back at once, waits for running ones until the deadline, then commits
   // and gives back.

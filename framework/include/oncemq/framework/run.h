@@ -50,7 +50,7 @@ struct RunItem : Carried {
   void* message = nullptr;
   std::string_view id;  // empty: the window is not asked
   Coordinates at;
-  Own own = 0;
+  OwnerEpoch owner_epoch = 0;
   LogTime time = kNoLogTime;          // of the record
   LogTime copies_until = kNoLogTime;  // as in ClaimRequest
   Token token;                        // empty unless stage says that one is out
@@ -75,17 +75,17 @@ struct Run {
 };
 
 enum class Fate : uint8_t {
-  kApplied,     // final
-  kSuppressed,  // final
-  kParked,      // final
-  kRejected,    // final
-  kRestored,    // final: a carried delivery whose marker is there now
-  kRetry,       // the handler asks for another attempt after `wait`
-  kWait,        // not ours to run now: look again after `wait`, head alone
-  kWithdrawn,   // not started; goes on as soon as its lane does
-  kPending,     // keeps its stage; the window did not answer
-  kOwnLost,     // the window refused our ownership
-  kStop,        // a policy says: stop this partition here
+  kApplied,        // final
+  kSuppressed,     // final
+  kParked,         // final
+  kRejected,       // final
+  kRestored,       // final: a carried delivery whose marker is there now
+  kRetry,          // the handler asks for another attempt after `wait`
+  kWait,           // not ours to run now: look again after `wait`, head alone
+  kWithdrawn,      // not started; goes on as soon as its lane does
+  kPending,        // keeps its stage; the window did not answer
+  kOwnershipLost,  // the window refused our ownership
+  kStop,           // a policy says: stop this partition here
 };
 
 // It carries the state for the next run, unless its fate is final.
