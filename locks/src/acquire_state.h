@@ -7,7 +7,7 @@
 //     store refuses it in the end because it was sealed meanwhile.
 // A3  A grant counts from the sending of the ask that it answers; one that came too late to be
 //     relied on, or behind the end of what it may last, is asked again, as long as patience lasts.
-// A4  A place is asked for again before it ends, so a waiter that lives keeps its turn.
+// A4  A queue position is asked for again before it ends, so a waiter that lives keeps its turn.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace oncemq {
 
 struct AcquirePlan {
   LeaseTimes times;
-  milliseconds place{5'000};
+  milliseconds queue_lease{5'000};
   milliseconds patience{10'000};
   LockWait wait;
   std::optional<BootTime> until;

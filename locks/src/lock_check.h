@@ -11,7 +11,7 @@
 namespace oncemq {
 
 Status CheckLockName(std::string_view name);
-Status CheckLockTimes(const LeaseTimes& times, milliseconds place);
+Status CheckLockTimes(const LeaseTimes& times, milliseconds queue_lease);
 Status CheckLease(milliseconds lease, const LockCapabilities& can);
 Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);

@@ -65,7 +65,7 @@ struct LockDomain::Parts {
     const LockClaim claim{ask.name, ask.token};
     Freed freed = Freed::kNotHeld;
     if (!engine->Free({&claim, 1}, {&freed, 1})) {
-      watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.place));
+      watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.queue_lease));
     }
   }
   Result<Granted<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
@@ -86,7 +86,7 @@ LockDomain::~LockDomain() {
 
 Status CheckLockOptions(const LockOptions& options, const LockCapabilities& can) {
   for (const Status& fit :
-       {CheckNeeds(options.needs, can), CheckLockTimes(TimesOf(options, {}), options.place),
+       {CheckNeeds(options.needs, can), CheckLockTimes(TimesOf(options, {}), options.queue_lease),
         CheckLease(options.lease, can), CheckPatience(options.patience)}) {
     if (!fit) {
       return fit;
@@ -116,7 +116,7 @@ Result<Granted<Lease>> LockDomain::Acquire(std::string_view name, const AcquireO
 Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const AcquireOptions& how,
                                               BootTime began) {
   const LeaseTimes times = parts_->Times(how);
-  for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.place),
+  for (const Status& fit : {CheckLockName(name), CheckLockTimes(times, parts_->options.queue_lease),
                             CheckLease(times.lease, parts_->engine->capabilities()),
                             CheckAcquire(how, parts_->engine->capabilities())}) {
     if (!fit) {
@@ -129,11 +129,12 @@ Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const Acqui
   }
   const Token token{parts_->process, ++parts_->attempts};
   const std::string who = parts_->Who(how.what);
-  LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.place, who};
+  LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.queue_lease,
+              who};
   ask.fenced = how.fenced;
   ask.limit = how.limit;
-  AcquireState state({times, parts_->options.place, parts_->options.patience, how.wait, how.until,
-                      token.process + token.attempt, began},
+  AcquireState state({times, parts_->options.queue_lease, parts_->options.patience, how.wait,
+                      how.until, token.process + token.attempt, began},
                      parts_->clock.Boot());
   return parts_->Drive(state, ask, times, how);
 }

@@ -88,7 +88,7 @@ std::vector<std::string> LockTable::Names(std::string_view after, size_t limit) 
   return names;
 }
 
-bool LockTable::NeedsPlaceBehind(size_t limit, const LockAsk& ask) const {
+bool LockTable::NeedsQueuePosition(size_t limit, const LockAsk& ask) const {
   const auto at = entries_.find(ask.name);
   return at != entries_.end() && ask.queue && at->second.waiters() >= limit &&
          !at->second.Knows(ask.token);

@@ -36,7 +36,7 @@ class LockTable {
   void Sweep(BootTime now);
   // Whether an ask takes room for one more name, or for one more waiter behind `limit` of them.
   bool NeedsName(const LockAsk& ask) const { return !entries_.contains(ask.name); }
-  bool NeedsPlaceBehind(size_t limit, const LockAsk& ask) const;
+  bool NeedsQueuePosition(size_t limit, const LockAsk& ask) const;
 
  private:
   using Entries = std::map<std::string, LockEntry, std::less<>>;

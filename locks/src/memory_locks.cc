@@ -40,7 +40,7 @@ class MemoryLocks final : public LockEngine {
     if (table_.names() >= options_.max_names && table_.NeedsName(ask)) {
       return Error{Code::kFull, Effect::kNone, "more names are held than max_names allows"};
     }
-    if (table_.NeedsPlaceBehind(options_.max_waiters, ask)) {
+    if (table_.NeedsQueuePosition(options_.max_waiters, ask)) {
       return Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"};
     }
     LockTable::Turns turns;

@@ -43,7 +43,7 @@ class EtcdLocksTest : public ::testing::Test {
   }
 
   LockAsk New(std::string_view name = "x", milliseconds lease = milliseconds(20'000)) {
-    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .place = lease};
+    return {.name = name, .token = {0xE7CD, ++askers_}, .lease = lease, .queue_lease = lease};
   }
   static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
     const LockClaim claim{ask.name, ask.token};

@@ -256,7 +256,7 @@ TEST_F(EtcdLocksTest, AHandOverToOneOfTwentyWakesOneOnly) {
 TEST_F(EtcdLocksTest, ALineOfHundredsIsServedInItsOrder) {
   constexpr size_t kWaiters = 250;
   Start();
-  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(2'000)});
+  domain_ = *LockDomain::Open(locks_, {.queue_lease = milliseconds(2'000)});
   auto holder = Acquired();
   std::mutex mutex;
   std::vector<Fence> served;

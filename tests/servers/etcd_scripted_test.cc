@@ -105,8 +105,10 @@ TEST(ScriptedEtcdTest, AnAcknowledgementOfAnEarlierTermIsAskedForAgain) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const LockAsk ask{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  const LockAsk ask{.name = "x",
+                    .token = {1, 1},
+                    .lease = milliseconds(9'000),
+                    .queue_lease = milliseconds(9'000)};
   const auto answer = (*locks)->Ask(ask);
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kGranted);
@@ -150,8 +152,10 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
   const auto locks =
       OpenEtcdLocks(etcd.url(), {.connect = kPatientScript.connect, .call = kPatientScript.call});
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto answer = (*locks)->Ask(
-      {.name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)});
+  const auto answer = (*locks)->Ask({.name = "x",
+                                     .token = {1, 1},
+                                     .lease = milliseconds(9'000),
+                                     .queue_lease = milliseconds(9'000)});
   ASSERT_TRUE(answer.has_value()) << ToString(answer.error());
   EXPECT_EQ(answer->kind, LockAnswer::Kind::kSealed);
   EXPECT_EQ(asked, 2);
@@ -160,8 +164,10 @@ TEST(ScriptedEtcdTest, WhatAnAskMadeBeforeTheStoreWasSealedIsRemoved) {
 
 // The server would find a watch from an earlier revision late, a tenth of a second as a rule.
 TEST(ScriptedEtcdTest, AWaiterWatchesFromNowOn) {
-  const LockAsk ask{
-      .name = "x", .token = {1, 2}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  const LockAsk ask{.name = "x",
+                    .token = {1, 2},
+                    .lease = milliseconds(9'000),
+                    .queue_lease = milliseconds(9'000)};
   const EtcdLockKeys keys("");
   const auto entry = [](const std::string& key, const std::string& facts) {
     return R"({"key":")" + Base64Encode(key) + R"(",)" + facts + "}";

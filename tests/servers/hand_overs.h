@@ -20,7 +20,7 @@ using LockEngines = std::vector<std::shared_ptr<LockEngine>>;
 inline constexpr milliseconds kWaitsFor{60'000};  // only a wake ends such a wait
 
 inline LockAsk WaiterOf(uint64_t attempt, std::string_view name = "x") {
-  return {.name = name, .token = {0xC0DE, attempt}, .lease = kWaitsFor, .place = kWaitsFor};
+  return {.name = name, .token = {0xC0DE, attempt}, .lease = kWaitsFor, .queue_lease = kWaitsFor};
 }
 
 inline LockAnswer::Kind AskedBy(LockEngine& engine, const LockAsk& ask) {

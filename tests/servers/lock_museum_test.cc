@@ -195,7 +195,7 @@ int WakesOfHandOvers(const std::function<Result<std::shared_ptr<LockEngine>>()>&
     const auto engine = open_engine();
     ASSERT_TRUE(engine.has_value()) << ToString(engine.error());
     const auto domain = *LockDomain::Open(std::make_shared<CountingLocks>(*engine, counts),
-                                          {.place = milliseconds(9'000)});
+                                          {.queue_lease = milliseconds(9'000)});
     auto lease = domain->Acquire("x");
     ASSERT_TRUE(lease.has_value() && lease->has_value());
     const int others = kWaiters - had_it++;

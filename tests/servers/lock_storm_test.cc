@@ -29,7 +29,7 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
       PlayerOptions player = NewPlayer();
       player.session = session_;
       player.lease = lease_;
-      player.place = lease_;
+      player.queue_lease = lease_;
       player.hold = 2 * lease_;
       player.wait = 2 * lease_;
       player.readers = readers;

@@ -51,7 +51,7 @@ class LockSwitches : public SwitchStorm {
   PlayerOptions Those(milliseconds lease, milliseconds hold) {
     PlayerOptions player = NewPlayer();
     player.lease = lease;
-    player.place = lease_;
+    player.queue_lease = lease_;
     player.hold = hold;
     player.session = session_;
     player.longest = longest_;

@@ -46,7 +46,8 @@ class MemcachedLocksTest : public ::testing::Test {
     locks_ = Open(server_->url());
   }
   LockAsk New(milliseconds lease = kLong, std::string_view name = "x") {
-    return {.name = name, .token = {9, ++asks_}, .lease = lease, .place = lease, .who = "a test"};
+    return {
+        .name = name, .token = {9, ++asks_}, .lease = lease, .queue_lease = lease, .who = "a test"};
   }
   static Kind Asked(LockEngine& locks, const LockAsk& ask) {
     const auto answer = locks.Ask(ask);

@@ -150,7 +150,7 @@ TEST_F(RedisLocksTest, WhoMayNotPublishIsStillServedInTurn) {
   const std::string address = server_->url().substr(std::string("redis://").size());
   const auto locks = OpenRedisLocks("redis://app:secret@" + address);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  const auto domain = LockDomain::Open(*locks, {.place = milliseconds(300)});
+  const auto domain = LockDomain::Open(*locks, {.queue_lease = milliseconds(300)});
   auto holder = (*domain)->Acquire("x");
   ASSERT_TRUE(holder.has_value() && holder->has_value());
   std::jthread waits([&] {
@@ -180,7 +180,7 @@ TEST_F(RedisLocksTest, AFenceOfWhoWaitedDoesNotComeTwiceWhenTheLastGrantIsForgot
     return *locks_->Ask({.name = "x",
                          .token = {1, who},
                          .lease = milliseconds(60'000),
-                         .place = milliseconds(60'000)});
+                         .queue_lease = milliseconds(60'000)});
   };
   const auto leaves = [&](uint64_t who) {
     const LockClaim claim{"x", {1, who}};
@@ -232,7 +232,7 @@ TEST_F(RedisLocksTest, AWaiterGetsItsTurnAfterTheServerWasAwayAndCameBackEmpty) 
 
 TEST_F(RedisLocksTest, AWaiterWhoseWakesAreCutGetsItsTurn) {
   Start();
-  domain_ = *LockDomain::Open(locks_, {.place = milliseconds(600)});
+  domain_ = *LockDomain::Open(locks_, {.queue_lease = milliseconds(600)});
   for (int round = 0; round < 5; round++) {
     auto holder = Acquired();
     ASSERT_TRUE(holder);
@@ -266,8 +266,10 @@ TEST_F(RedisLocksTest, WaitersAreLimited) {
   server_ = RedisServer::Start();
   const auto locks = OpenRedisLocks(server_->url(), {.max_waiters = 1});
   ASSERT_TRUE(locks.has_value());
-  LockAsk ask{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(9'000), .place = milliseconds(9'000)};
+  LockAsk ask{.name = "x",
+              .token = {1, 1},
+              .lease = milliseconds(9'000),
+              .queue_lease = milliseconds(9'000)};
   ASSERT_TRUE((*locks)->Ask(ask));
   ask.token = {1, 2};
   ASSERT_TRUE((*locks)->Ask(ask));

@@ -79,7 +79,7 @@ TEST_F(RedisNamesTest, WhateverBecameOfAHoldItsKeyGoesByItself) {
                 .token = {1, ++tokens},
                 .mode = i % 2 == 0 ? LockMode::kExclusive : LockMode::kShared,
                 .lease = kNameLease,
-                .place = kNameLease,
+                .queue_lease = kNameLease,
                 .who = std::string_view("somebody with a name that is rather long")};
     const auto held = (*locks)->Ask(ask);
     ASSERT_TRUE(held.has_value());

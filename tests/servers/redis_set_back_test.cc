@@ -48,7 +48,7 @@ class RedisSetBackTest : public ::testing::Test {
             .token = {1, attempt},
             .queue = queue,
             .lease = lease,
-            .place = lease,
+            .queue_lease = lease,
             .who = "a test"};
   }
   Kind Ask(const LockAsk& ask) {

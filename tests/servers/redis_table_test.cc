@@ -39,7 +39,7 @@ class RedisTableTest : public ::testing::Test {
                       .queue = Below(4) != 0,
                       .barge = Below(5) == 0,
                       .lease = kLong,
-                      .place = kLong,
+                      .queue_lease = kLong,
                       .who = "who",
                       .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
     const auto said = locks_->Ask(ask);

@@ -81,13 +81,14 @@ TEST_F(RedisWakesTest, ANameThatGoesThroughManyProcessesIsOneWakeForEachHandOver
 // Each asks once, again when its engine begins to hear, and at each third of its place; when it
 // gives up it says so. One more: who asks late makes the one behind it ask early.
 TEST_F(RedisWakesTest, WhoWaitsAsksOnlyAsOftenAsItsPlaceNeeds) {
-  constexpr milliseconds kPlace{1'500};
+  constexpr milliseconds kQueueLease{1'500};
   constexpr milliseconds kWait{2'000};
   constexpr size_t kWaiters = 12;
-  constexpr uint64_t kMost = 2 + kWait / (kPlace / 3) + 2;
+  constexpr uint64_t kMost = 2 + kWait / (kQueueLease / 3) + 2;
   std::vector<std::unique_ptr<LockDomain>> domains;
   for (const auto& engine : engines_) {
-    domains.push_back(*LockDomain::Open(engine, {.lease = kWakePatience, .place = kPlace}));
+    domains.push_back(
+        *LockDomain::Open(engine, {.lease = kWakePatience, .queue_lease = kQueueLease}));
   }
   const auto holder = domains[0]->Acquire("x");
   ASSERT_TRUE(holder && *holder);

@@ -87,7 +87,7 @@ TEST_F(RedlockNamesTest, WhateverBecameOfAHoldItsKeysGoByThemselves) {
   }
   for (size_t i = 0; i < kNames; i++) {
     LockAsk ask{
-        .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .place = kNameLease};
+        .name = names[i], .token = {7, ++attempts}, .lease = kNameLease, .queue_lease = kNameLease};
     const auto held = locks->Ask(ask);
     ASSERT_TRUE(held && held->kind == LockAnswer::Kind::kGranted);
     const LockClaim claim{ask.name, ask.token, kNameLease};

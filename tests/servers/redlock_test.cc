@@ -40,7 +40,7 @@ class RedlockTest : public ::testing::Test {
     return {.name = name,
             .token = {7, ++asks_},
             .lease = lease,
-            .place = lease,
+            .queue_lease = lease,
             .who = "a test",
             .epoch = epoch};
   }

@@ -87,7 +87,7 @@ class SqlTest : public ::testing::TestWithParam<SqlWorldKind> {
     return {.name = name,
             .token = {7, attempt},
             .lease = milliseconds(60'000),
-            .place = milliseconds(60'000)};
+            .queue_lease = milliseconds(60'000)};
   }
 
   SqlWorld* world_ = nullptr;

@@ -192,7 +192,7 @@ TEST_P(SqlLocksTest, AReleaseInOneProcessLetsAWaiterInAnotherOneGo) {
   const auto one = Domain(OpenLocks());
   const auto locks = OpenLocks();
   // Asking again in time would come after the test's patience.
-  const auto two = Domain(locks, {.place = milliseconds(600'000)});
+  const auto two = Domain(locks, {.queue_lease = milliseconds(600'000)});
   for (int round = 0; round < 3 && !HasFailure(); round++) {
     auto holder = Acquired(*one, "x", {.lease = milliseconds(600'000)});
     ASSERT_TRUE(holder);
@@ -208,7 +208,7 @@ TEST_P(SqlLocksTest, AReleaseInOneProcessLetsAWaiterInAnotherOneGo) {
 TEST_P(SqlLocksTest, WaitersOfOneProcessForOneNameAllHaveTheirTurn) {
   const auto one = Domain(OpenLocks());
   const auto locks = OpenLocks();
-  const auto two = Domain(locks, {.place = milliseconds(600'000)});
+  const auto two = Domain(locks, {.queue_lease = milliseconds(600'000)});
   auto holder = Acquired(*one);
   ASSERT_TRUE(holder);
   std::vector<std::jthread> waits;

@@ -75,7 +75,7 @@ class SqlHistoryTest : public SqlTableTest {
                       .queue = Below(4) != 0,
                       .barge = Below(5) == 0,
                       .lease = kTableLease,
-                      .place = kTableLease / 2,
+                      .queue_lease = kTableLease / 2,
                       .who = "who",
                       .limit = ModeOf(token) == LockMode::kCounted ? LimitOf(token) : 0};
     const auto said = locks_->Ask(ask);
@@ -247,7 +247,7 @@ TEST_P(SqlTableTest, WhatDiedLastsForItsLeaseAndACallThoughTheClockIsSetBack) {
   ASSERT_EQ(locks_->Ask(AskOf(2))->kind, LockAnswer::Kind::kQueued);
   Pass(-std::chrono::hours(1));
   LockAsk next = AskOf(3);
-  next.place = std::chrono::hours(1);
+  next.queue_lease = std::chrono::hours(1);
   const auto queued = locks_->Ask(next);
   ASSERT_TRUE(queued.has_value()) << ToString(queued.error());
   ASSERT_EQ(queued->kind, LockAnswer::Kind::kQueued);

@@ -77,7 +77,7 @@ class GrantsTest : public ::testing::Test {
             .token = {0xC0DE, who},
             .queue = queue,
             .lease = milliseconds(20'000),
-            .place = milliseconds(20'000),
+            .queue_lease = milliseconds(20'000),
             .who = "a test"};
   }
 

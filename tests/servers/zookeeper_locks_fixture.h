@@ -28,7 +28,8 @@ inline constexpr milliseconds kInVain{2'500};
 
 inline LockAsk AskOf(uint64_t who, std::string_view name = "x",
                      milliseconds lasts = milliseconds(20'000)) {
-  return {.name = name, .token = {0xC0DE, who}, .lease = lasts, .place = lasts, .who = "a test"};
+  return {
+      .name = name, .token = {0xC0DE, who}, .lease = lasts, .queue_lease = lasts, .who = "a test"};
 }
 
 class ZooKeeperLocksTest : public ::testing::Test {

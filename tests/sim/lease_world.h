@@ -53,7 +53,7 @@ enum class LeaseMoment : unsigned char {
   kLateRenewal,
   kLateGrant,
   kOwedAndTakenBack,
-  kPlaceKept,
+  kQueuePositionKept,
   kWoken,
   kZombieAsk,
   kSealedInLine,

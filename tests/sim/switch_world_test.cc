@@ -152,7 +152,7 @@ class SwitchWorld {
                 .token = {1, ++tokens_},
                 .queue = false,
                 .lease = kWorldLease,
-                .place = kWorldLease,
+                .queue_lease = kWorldLease,
                 .who = kAlike};
     ask.fenced = ask.name == "fenced";
     if (!ask.fenced && rng_.Chance(500)) {

@@ -45,7 +45,7 @@ EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::stri
                    const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
                    const EtcdClaim& has) {
   const std::string prefix = keys.Line(ask.name);
-  const EtcdAsked asked{false, ask.epoch, ask.lease, ask.place, std::string(ask.who)};
+  const EtcdAsked asked{false, ask.epoch, ask.lease, ask.queue_lease, std::string(ask.who)};
   EtcdOp put{
       .kind = EtcdOp::Kind::kPut, .key = key, .value = BytesOf(asked), .lease = ticket.lease};
   EtcdTxn txn{.if_all = {Generation(ticket)},
@@ -149,8 +149,8 @@ EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
   return txn;
 }
 
-bool EtcdRemoved(const EtcdAnswer& answer, size_t place, bool voids) {
-  const size_t at = place + (voids ? 1 : 0);
+bool EtcdRemoved(const EtcdAnswer& answer, size_t index, bool voids) {
+  const size_t at = index + (voids ? 1 : 0);
   if (!answer.succeeded || at >= answer.replies.size()) {
     return false;
   }

@@ -18,8 +18,8 @@ namespace oncemq {
 // if each of a long line read all of it, the store would do nothing else.
 enum class EtcdWay : unsigned char { kShort, kStay, kLong };
 
-// Takes a place in the line of a name; without a queue only if that grants it. `has` is what it has
-// there already, for kStay.
+// Takes a queue position in the line of a name; without a queue only if that grants it. `has` is
+// what it has there already, for kStay.
 EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
                    const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
                    const EtcdClaim& has = {});
@@ -50,7 +50,7 @@ std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const Loc
 EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
                       const std::optional<EtcdSession::Ticket>& ticket);
 // Whether the one at this place was there. `voids`: as in the question.
-bool EtcdRemoved(const EtcdAnswer& answer, size_t place, bool voids);
+bool EtcdRemoved(const EtcdAnswer& answer, size_t index, bool voids);
 
 // All of a line, with its values.
 EtcdOp EtcdLineOf(const std::string& prefix, size_t most);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EtcdClaims: what one engine has asked for, and until when. etcd ends a session, never one hold of
-// it, so whoever has the session ends its holds and places by itself. Without clock or I/O.
+// it, so whoever has the session ends its holds and positions by itself. Without clock or I/O.
 //
 // E1  What nobody extended or asked for again until its time is to be removed, and is never
 //     extended again, also if the store was not told yet.

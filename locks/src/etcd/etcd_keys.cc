@@ -98,7 +98,7 @@ std::optional<LockMode> EtcdModeOf(std::string_view key) {
 std::string BytesOf(const EtcdAsked& asked) {
   std::string bytes(1, asked.back ? '1' : '0');
   AppendBytes(bytes, asked.epoch);
-  for (const milliseconds time : {asked.lease, asked.place}) {
+  for (const milliseconds time : {asked.lease, asked.queue_lease}) {
     AppendBytes(bytes, static_cast<uint32_t>(std::clamp<int64_t>(time.count(), 0, UINT32_MAX)));
   }
   return bytes + asked.who;

@@ -41,7 +41,7 @@ struct EtcdAsked {
   bool back = false;  // somebody asks for it
   uint32_t epoch = 0;
   milliseconds lease{0};
-  milliseconds place{0};
+  milliseconds queue_lease{0};
   std::string who;
 };
 std::string BytesOf(const EtcdAsked& asked);

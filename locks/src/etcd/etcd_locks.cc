@@ -124,7 +124,7 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
   const auto answer = AskStore(ask, key, has);
   MutexLock lock(mutex_);
   if (!answer && answer.error().effect == Effect::kUnknown) {
-    claims_.Unknown(ask.token, BootNow() + std::max(ask.lease, ask.place));
+    claims_.Unknown(ask.token, BootNow() + std::max(ask.lease, ask.queue_lease));
     Changed();
     return answer.error();
   }
@@ -151,7 +151,7 @@ Result<LockAnswer> EtcdLocks::Ask(const LockAsk& ask) {
 
 LockAnswer EtcdLocks::Waits(const LockAsk& ask, const EtcdClaim& claim) {
   const BootTime now = BootNow();
-  claims_.Has(ask.token, claim, now + ask.place);
+  claims_.Has(ask.token, claim, now + ask.queue_lease);
   Changed();
   const auto ends = claims_.UntilOf(claim.ahead);
   return LockAnswer{

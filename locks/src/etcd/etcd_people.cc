@@ -114,8 +114,8 @@ Result<LockView> EtcdLocks::Look(std::string_view name) {
     const EtcdAsked& asked = line->asked[i];
     const bool holds = line->holds[i];
     const auto ours = claims_.UntilOf(entry.key);
-    const auto left =
-        ours ? std::chrono::ceil<milliseconds>(*ours - now) : (holds ? asked.lease : asked.place);
+    const auto left = ours ? std::chrono::ceil<milliseconds>(*ours - now)
+                           : (holds ? asked.lease : asked.queue_lease);
     view.parties.push_back(
         {.holds = holds,
          .mode = EtcdModeOf(entry.key).value_or(LockMode::kExclusive),

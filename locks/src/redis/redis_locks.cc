@@ -29,7 +29,7 @@ class RedisLocks final : public LockEngine {
   Result<LockAnswer> Ask(const LockAsk& ask) override {
     const std::string token = RedisToken(ask.token);
     const std::string lease = RedisMicros(ask.lease);
-    const std::string place = RedisMicros(ask.place);
+    const std::string queue_lease = RedisMicros(ask.queue_lease);
     const std::string kept = RedisKept(ask.lease);
     if (ask.queue) {
       wakes_.Expect(ask.token);
@@ -40,7 +40,7 @@ class RedisLocks final : public LockEngine {
     const auto reply =
         One(scripts_.ask, 2,
             {key, seal_, token, RedisMode(ask.mode), ask.queue ? "1" : "0", ask.barge ? "1" : "0",
-             lease, place, wakes_.channel(), ask.who, max_waiters_, kept, epoch, limit});
+             lease, queue_lease, wakes_.channel(), ask.who, max_waiters_, kept, epoch, limit});
     if (!reply || reply->list.size() != 4 || reply->list[0].integer != kRedisQueued) {
       wakes_.Forget(ask.token);  // whoever asks again expects anew
     }

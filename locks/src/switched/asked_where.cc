@@ -24,7 +24,7 @@ AskedWhere::Entry& AskedWhere::At(const LockAsk& ask, BootTime now) {
   entry.who = ask.who;
   entry.fenced = ask.fenced;
   entry.epoch = ask.epoch;
-  entry.until = ForgottenAt(std::max(ask.lease, ask.place), now);
+  entry.until = ForgottenAt(std::max(ask.lease, ask.queue_lease), now);
   entry.given_back = false;
   return entry;
 }

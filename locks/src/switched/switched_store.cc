@@ -93,7 +93,7 @@ Status SwitchedStore::Question(LockEngine& engine) {
               .token = asks_as_,
               .queue = false,
               .lease = kQuestionLasts,
-              .place = kQuestionLasts,
+              .queue_lease = kQuestionLasts,
               .who = "a switchboard that asks whether names are to be had",
               .epoch = epoch_};
   auto answer = engine.Ask(ask);

@@ -52,7 +52,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
     return found == nullptr ? std::nullopt : std::optional(*found);
   });
   if (!claim) {
-    return TakePlace();
+    return TakeQueuePosition();
   }
   if (claim->under_way) {
     return Error{Code::kUnavailable, Effect::kUnknown, "somebody asks by this token just now"};
@@ -87,7 +87,7 @@ Call ZooKeeperAsk::Check(const Claim& claim, int32_t seal_version) const {
   return {.kind = Call::Kind::kMulti, .steps = {seal, node}};
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
+ZooKeeperAsk::Answer ZooKeeperAsk::TakeQueuePosition() {
   ZooKeeperLife::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
@@ -105,7 +105,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
     }
     looked_ = true;
   }
-  const BootTime ends = began_ + std::max(ask_.lease, ask_.place);
+  const BootTime ends = began_ + std::max(ask_.lease, ask_.queue_lease);
   const auto claim = life_.With(
       [&](SessionClaims& claims) { return claims.Begin(ask_.token, ask_.name, ask_.epoch, ends); });
   if (!claim) {
@@ -114,7 +114,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakePlace() {
   const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
   const Call make{.kind = Call::Kind::kCreate,
                   .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim->number),
-                  .data = ToText({ask_.epoch, ask_.lease, ask_.place, std::string(ask_.who)}),
+                  .data = ToText({ask_.epoch, ask_.lease, ask_.queue_lease, std::string(ask_.who)}),
                   .mode = Call::Mode::kEphemeralSequential};
   // Its answer says what nothing else in a transaction does: its number, and who is there.
   const Call mark{.kind = Call::Kind::kSet, .path = path_};
@@ -150,29 +150,29 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
     no_container_ = multi.step == 1 && multi.kind == Reply::Kind::kNoNode;
     return Look::kAgain;
   }
-  Claim placed = claim;
-  placed.node = multi.made;
+  Claim queued = claim;
+  queued.node = multi.made;
   const bool lives = life_.With(
-      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, placed.node); });
+      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, queued.node); });
   if (!lives) {
     life_.EndDue(false);  // before the next node of this ask, which would be behind it
     return Look::kAgain;
   }
   if (multi.stat.children == 1) {
-    return Granted(placed, multi.stat.changed);
+    return Granted(queued, multi.stat.changed);
   }
   const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
   const auto line = behind ? life_.Ordered(ask_.name, behind->children) : behind.error();
   if (!line) {
     return line.error();
   }
-  const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == placed.node; };
+  const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == queued.node; };
   if (std::none_of(line->begin(), line->end(), mine)) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
     return Look::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
-  return Decide(placed, *line, since ? std::nullopt : std::optional(multi.stat.changed));
+  return Decide(queued, *line, since ? std::nullopt : std::optional(multi.stat.changed));
 }
 
 // Z3.
@@ -225,13 +225,13 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
   const auto at = std::find_if(line->begin(), line->end(), mine);
   if (at == line->end()) {
     life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
-    return Look::kAgain;  // deleted by somebody: a new place
+    return Look::kAgain;  // deleted by somebody: a new queue position
   }
   if (claim.epoch != ask_.epoch) {
     return GiveUp(std::nullopt);  // of another epoch than its fence would be
   }
-  const auto place = static_cast<size_t>(at - line->begin());
-  if (woken && !WaitsFor(ModesOf(*line), place)) {
+  const auto position = static_cast<size_t>(at - line->begin());
+  if (woken && !WaitsFor(ModesOf(*line), position)) {
     return Confirmed(claim, (*replies)[1], (*replies)[2]);
   }
   return Decide(claim, *line, std::nullopt);
@@ -242,9 +242,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
                                           std::optional<uint64_t> made_last) {
   const std::vector<LockMode> modes = ModesOf(line);
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
-  const auto place =
+  const auto position =
       static_cast<size_t>(std::find_if(line.begin(), line.end(), mine) - line.begin());
-  const auto ahead = WaitsFor(modes, place);
+  const auto ahead = WaitsFor(modes, position);
   if (!ahead) {
     return made_last ? Granted(claim, *made_last) : Confirm(claim);
   }
@@ -255,7 +255,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
   while (!WaitsFor(modes, holders)) {
     holders++;
   }
-  if (place - holders >= max_waiters_) {
+  if (position - holders >= max_waiters_) {
     return GiveUp(
         Error{Code::kFull, Effect::kNone, "more wait for this name than max_waiters allows"});
   }
@@ -315,9 +315,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
   }
   const auto words = ParseWords(reply->data);
   const bool holds = !WaitsFor(ModesOf(line), ahead);
-  const milliseconds lasts = words ? (holds ? words->lease : words->place) : ask_.place;
+  const milliseconds lasts = words ? (holds ? words->lease : words->queue_lease) : ask_.queue_lease;
   const bool lives = life_.With([&](SessionClaims& claims) {
-    return claims.Keep(ask_.token, claim.number, began_ + ask_.place);
+    return claims.Keep(ask_.token, claim.number, began_ + ask_.queue_lease);
   });
   if (!lives) {
     return Look::kAgain;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZooKeeperAsk: one ask, from its first flight to the answer.
 //
-// Z1  A place is a node that nobody passes. A name is granted where nobody is ahead that forbids
+// Z1  A position is a node that nobody passes. A name is granted where nobody is ahead that forbids
 //     it.
 // Z2  The grant and a check of the seal are one: the check is made with the node, which is the
 //     only one there, or nobody came or went before those ahead were looked at; or it is made by a
 //     write of its own, behind the look that found nobody ahead.
 // Z3  An ask whose answer was lost looks for its node before it makes one.
-// Z4  Who is ahead and goes before we watch it costs another look, never the place.
+// Z4  Who is ahead and goes before we watch it costs another look, never the position.
 // Z5  An ask that fails says kNone only if nothing of it can be in the store.
 // Z6  A node belongs to its ask until the call that makes it has ended: nobody looks for it before,
 //     and whoever's claim ended meanwhile hands it over to be deleted (C4). A second ask of the
@@ -36,7 +36,7 @@ class ZooKeeperAsk {
 
   Error OfAll(Error error);
   Answer Once();
-  Answer TakePlace();
+  Answer TakeQueuePosition();
   Answer Made(const Claim& claim, const ZooKeeperReply& multi);
   Answer FindNode(const Claim& claim);
   Answer LookAhead(const Claim& claim);

@@ -247,7 +247,7 @@ class ZooKeeperLocks final : public LockEngine {
   // Of others it is not known when they extended: what they have at most.
   static milliseconds Left(ZooKeeperLife& life, const Asker& asker) {
     const BootTime now = SystemClock::Instance().Boot();
-    const milliseconds most = asker.holds ? asker.words.lease : asker.words.place;
+    const milliseconds most = asker.holds ? asker.words.lease : asker.words.queue_lease;
     if (asker.node.session != life.id()) {
       return most;
     }

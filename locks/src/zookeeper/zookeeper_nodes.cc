@@ -141,7 +141,7 @@ bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat
 
 std::string ToText(const ZooKeeperWords& words) {
   return "1 " + std::to_string(words.epoch) + " " + std::to_string(words.lease.count()) + " " +
-         std::to_string(words.place.count()) + " " + words.who;
+         std::to_string(words.queue_lease.count()) + " " + words.who;
 }
 
 std::optional<ZooKeeperWords> ParseWords(std::string_view text) {
@@ -152,11 +152,12 @@ std::optional<ZooKeeperWords> ParseWords(std::string_view text) {
   const auto epoch = ParseEpoch(text.substr(0, blank));
   text.remove_prefix(std::min(blank + 1, text.size()));
   const auto lease = TakeNumber(text);
-  const auto place = lease ? TakeNumber(text) : std::nullopt;
-  if (!epoch || !place) {
+  const auto queue_lease = lease ? TakeNumber(text) : std::nullopt;
+  if (!epoch || !queue_lease) {
     return std::nullopt;
   }
-  return ZooKeeperWords{*epoch, milliseconds(*lease), milliseconds(*place), std::string(text)};
+  return ZooKeeperWords{*epoch, milliseconds(*lease), milliseconds(*queue_lease),
+                        std::string(text)};
 }
 
 std::optional<uint32_t> ParseEpoch(std::string_view text) {

@@ -50,7 +50,7 @@ bool SameChildren(const ZooKeeperReply::Stat& before, const ZooKeeperReply::Stat
 struct ZooKeeperWords {
   uint32_t epoch = 0;
   milliseconds lease{0};
-  milliseconds place{0};
+  milliseconds queue_lease{0};
   std::string who;
 };
 std::string ToText(const ZooKeeperWords& words);

@@ -33,7 +33,10 @@ StoreCatalogue Catalogue() {
 }
 
 LockAsk Ask() {
-  return {.name = "x", .token = {1, 1}, .lease = milliseconds(1'000), .place = milliseconds(1'000)};
+  return {.name = "x",
+          .token = {1, 1},
+          .lease = milliseconds(1'000),
+          .queue_lease = milliseconds(1'000)};
 }
 
 TEST(CatalogueLocks, OneStoreIsOpenedAsItself) {

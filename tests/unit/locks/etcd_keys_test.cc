@@ -76,7 +76,7 @@ TEST(EtcdLockKeys, AValueIsReadAsItWasWritten) {
   EXPECT_EQ(read->back, asked.back);
   EXPECT_EQ(read->epoch, asked.epoch);
   EXPECT_EQ(read->lease, asked.lease);
-  EXPECT_EQ(read->place, asked.place);
+  EXPECT_EQ(read->queue_lease, asked.queue_lease);
   EXPECT_EQ(read->who, asked.who);
   const std::string bytes = BytesOf({});
   for (size_t length = 0; length < bytes.size(); length++) {

@@ -202,8 +202,10 @@ TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
     EXPECT_TRUE(holder.who.ends_with(" the weekly report")) << holder.who;
     EXPECT_LE(mutex.lease().safe_until(), domain_->clock().Boot() + milliseconds(2'000));
   }
-  const LockAsk waits{
-      .name = "x", .token = {1, 1}, .lease = milliseconds(60'000), .place = milliseconds(60'000)};
+  const LockAsk waits{.name = "x",
+                      .token = {1, 1},
+                      .lease = milliseconds(60'000),
+                      .queue_lease = milliseconds(60'000)};
   {
     const std::lock_guard guard(mutex);
     EXPECT_EQ(locks_->Ask(waits)->kind, LockAnswer::Kind::kQueued);

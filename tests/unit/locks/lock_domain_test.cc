@@ -72,7 +72,7 @@ TEST_F(LockDomainTest, BadNamesAndTimesAreRefused) {
     EXPECT_FALSE(domain_->Acquire("x", how).has_value());
   }
   EXPECT_FALSE(LockDomain::Open(locks_, {.lease = milliseconds(100), .margin = milliseconds(60)}));
-  EXPECT_FALSE(LockDomain::Open(locks_, {.place = milliseconds(1)}));
+  EXPECT_FALSE(LockDomain::Open(locks_, {.queue_lease = milliseconds(1)}));
   EXPECT_EQ(locks_->asks, 0) << "the store is not asked for what is wrong";
 }
 
@@ -198,7 +198,7 @@ TEST_F(LockDomainTest, ACallbackThatBlocksDelaysNoOtherLoss) {
 }
 
 TEST_F(LockDomainTest, AWaiterIsGrantedInTimeThoughNobodyCanWakeIt) {
-  Open({.place = milliseconds(150)});
+  Open({.queue_lease = milliseconds(150)});
   auto holder = Acquired();
   ASSERT_TRUE(holder);
   locks_->on_await = Fault::kRefused;

@@ -16,7 +16,7 @@ LockAsk AskOf(uint64_t attempt, LockMode mode = LockMode::kExclusive) {
           .token = {std::numeric_limits<uint64_t>::max(), attempt},
           .mode = mode,
           .lease = milliseconds(1'000),
-          .place = milliseconds(2'000),
+          .queue_lease = milliseconds(2'000),
           .who = "host/1"};
 }
 
@@ -69,11 +69,11 @@ TEST(LockEntryCodec, VersionThreeStaysAsItIs) {
   ask.token = {5, 6};
   ask.who = "w";
   ask.lease = milliseconds(100);
-  ask.place = milliseconds(20);
+  ask.queue_lease = milliseconds(20);
   entry.Ask(ask, {2, 9}, BootTime(microseconds(1)) - ask.lease, turns);
   ask.token = {7, 8};
   ask.mode = LockMode::kShared;
-  entry.Ask(ask, {}, BootTime(microseconds(2)) - ask.place, turns, 4);
+  entry.Ask(ask, {}, BootTime(microseconds(2)) - ask.queue_lease, turns, 4);
   EXPECT_EQ(EncodeLockEntry(entry), std::string("\x03\x01\x05\x06\x00\x01\x64\x01w\x02\x09"
                                                 "\x01\x07\x08\x01\x02\x14\x01w\x04",
                                                 20));

@@ -16,7 +16,7 @@ constexpr milliseconds kLease{1'000};
 class LockTableTest : public ::testing::Test {
  protected:
   static LockAsk AskOf(uint64_t token, std::string_view name = "x") {
-    return {.name = name, .token = {1, token}, .lease = kLease, .place = kLease};
+    return {.name = name, .token = {1, token}, .lease = kLease, .queue_lease = kLease};
   }
   static LockAsk Counted(uint64_t token, uint32_t limit) {
     LockAsk ask = AskOf(token);

@@ -10,7 +10,7 @@ LockAsk AskOf(uint64_t token, std::string_view name) {
   return {.name = name,
           .token = {1, token},
           .lease = milliseconds(1'000),
-          .place = milliseconds(1'000)};
+          .queue_lease = milliseconds(1'000)};
 }
 
 TEST(MemoryLocks, NamesAreLimited) {

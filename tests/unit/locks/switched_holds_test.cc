@@ -15,7 +15,7 @@ TEST_F(SwitchedLocksTest, AFencedHoldThatIsExtendedOutlivesADrain) {
   ASSERT_EQ(p.locks->SwitchTo("b", "")->phase, SwitchMode::kDrain);
   LockAsk held = New();
   held.fenced = true;
-  held.lease = held.place = milliseconds(6'000);
+  held.lease = held.queue_lease = milliseconds(6'000);
   ASSERT_EQ(Ask(p, held), Kind::kGranted);
   Pass(milliseconds(20'000), {&p}, [&] { EXPECT_EQ(Extend(p, held), Extended::kYes); });
   for (int i = 0; i < 1'100; i++) {

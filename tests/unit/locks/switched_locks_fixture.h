@@ -58,7 +58,7 @@ class SwitchedLocksTest : public ::testing::Test {
             .token = {1, ++tokens_},
             .queue = false,
             .lease = kLease,
-            .place = kLease,
+            .queue_lease = kLease,
             .who = "a test"};
   }
   static Kind Ask(Process& process, const LockAsk& ask) {

@@ -82,7 +82,7 @@ TEST(ZooKeeperNodes, WhatANodeSaysComesBack) {
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->epoch, words.epoch);
     EXPECT_EQ(read->lease, words.lease);
-    EXPECT_EQ(read->place, words.place);
+    EXPECT_EQ(read->queue_lease, words.queue_lease);
     EXPECT_EQ(read->who, words.who);
   }
 }

@@ -62,23 +62,23 @@ inline constexpr uint32_t kMostCounted = 1'000;
 struct LockAsk {
   std::string_view name;
   // Names this ask. Asked again it recognises itself: a holder gets the same fence and its lease
-  // from now on, a waiter keeps its place.
+  // from now on, a waiter keeps its queue position.
   Token token;
   LockMode mode = LockMode::kExclusive;
-  bool queue = true;     // false: granted now, or nothing is left behind
-  bool barge = false;    // may pass those who wait; those who can hold together pass no others
-  milliseconds lease;    // how long a grant lasts unless it is extended
-  milliseconds place;    // how long a place in the queue lasts unless it is asked for again
-  std::string_view who;  // told to people who ask who holds or waits
-  uint32_t epoch = 0;    // of the switchboard, as the asker knows it; leads the fence
-  bool fenced = false;   // all that is done under the hold is checked by its fence
-  uint32_t limit = 0;    // of a counted one, from 1: how many may hold, with this one
+  bool queue = true;         // false: granted now, or nothing is left behind
+  bool barge = false;        // may pass those who wait; those who can hold together pass no others
+  milliseconds lease;        // how long a grant lasts unless it is extended
+  milliseconds queue_lease;  // how long a queue position lasts without another request
+  std::string_view who;      // told to people who ask who holds or waits
+  uint32_t epoch = 0;        // of the switchboard, as the asker knows it; leads the fence
+  bool fenced = false;       // all that is done under the hold is checked by its fence
+  uint32_t limit = 0;        // of a counted one, from 1: how many may hold, with this one
 };
 
 struct LockAnswer {
   enum class Kind : unsigned char {
     kGranted,
-    kQueued,  // has a place; ask again when woken, and before the place ends
+    kQueued,  // has a queue position; ask again when woken, and before it ends
     kBusy,    // others have it, or wait before it; nothing is left behind
     kSealed,  // asked in another epoch than the store is sealed with; nothing was changed
   };
@@ -87,7 +87,7 @@ struct LockAnswer {
   milliseconds again{0};  // not granted: then what is ahead may have ended without a word
 };
 
-// A hold, or a place, as its owner knows it.
+// A hold, or a queue position, as its owner knows it.
 struct LockClaim {
   std::string_view name;
   Token token;
@@ -105,7 +105,7 @@ enum class Extended : unsigned char {
 };
 enum class Freed : unsigned char {
   kYes,
-  kNotHeld,  // no hold of this token; a place of it is given up
+  kNotHeld,  // no hold of this token; a queue position of it is given up
 };
 
 // What people see of a name.
@@ -114,7 +114,7 @@ struct LockView {
     bool holds = false;  // else it waits
     LockMode mode = LockMode::kExclusive;
     Fence fence;
-    milliseconds left{0};  // of lease or place
+    milliseconds left{0};  // of the lease or the queue position
     std::string who;
   };
   std::string name;
