@@ -38,7 +38,7 @@ class Bench {
  public:
   Bench(const std::string& url, bool random) : random_(random) {
     Need(MigratePostgresWindow(url, "oncemq").has_value(), "no tables");
-    client_ = *OpenPostgres(*ParsePostgresPlace(url), {.call = milliseconds(20'000)}, 1);
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(url), {.call = milliseconds(20'000)}, 1);
     window_ = *OpenPostgresWindow(
         url, {.scope = "bench", .level = Level::kAtomic, .call = milliseconds(20'000)});
     owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);

@@ -35,7 +35,7 @@ using Ids = std::vector<std::string>;
 class Bench {
  public:
   explicit Bench(const std::string& url)
-      : client_(*RedisClient::Open(*ParseRedisPlace(url), {}, 1)),
+      : client_(*RedisClient::Open(*ParseRedisEndpoint(url), {}, 1)),
         window_(*OpenRedisWindow(url, {.scope = "bench", .level = Level::kGuarded})),
         owned_(OpenOwned(url)) {
     owner_epoch_ = *window_->RaiseOwnerEpoch(0, 3, 0);

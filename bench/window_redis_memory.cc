@@ -78,7 +78,7 @@ void FillWindow(const std::string& url, size_t from, size_t to, bool finish) {
 }
 
 void FillPlain(const std::string& url, size_t from, size_t to) {
-  const auto client = *RedisClient::Open(*ParseRedisPlace(url), {}, 1);
+  const auto client = *RedisClient::Open(*ParseRedisEndpoint(url), {}, 1);
   ForEachBatch(from, to, [&](size_t, std::vector<std::string> keys) {
     std::vector<RedisCommand> commands;
     for (std::string& key : keys) {
@@ -104,7 +104,7 @@ double UsedMemory(RedisClient& client) {
 
 double BytesEach(size_t ids, const Fill& fill) {
   const auto server = testing::RedisServer::Start();
-  const auto client = *RedisClient::Open(*ParseRedisPlace(server->url()), {}, 1);
+  const auto client = *RedisClient::Open(*ParseRedisEndpoint(server->url()), {}, 1);
   fill(server->url(), 0, kAtOnce);  // scripts, and the keys that a scope has but once
   const double before = UsedMemory(*client);
   fill(server->url(), kAtOnce, kAtOnce + ids);

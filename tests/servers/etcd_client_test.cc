@@ -33,9 +33,9 @@ class EtcdClientTest : public ::testing::Test {
 
   static Result<std::unique_ptr<EtcdClient>> Open(const std::string& url,
                                                   const EtcdTimes& times = kPatient) {
-    const auto place = ParseEtcdPlace(url);
-    EXPECT_TRUE(place.has_value()) << ToString(place.error());
-    return EtcdClient::Open(*place, times);
+    const auto endpoint = ParseEtcdEndpoint(url);
+    EXPECT_TRUE(endpoint.has_value()) << ToString(endpoint.error());
+    return EtcdClient::Open(*endpoint, times);
   }
   static std::unique_ptr<EtcdClient> Opened(const std::string& url,
                                             const EtcdTimes& times = kPatient) {
@@ -213,7 +213,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
 
 TEST_F(EtcdClientTest, TooManyCallsAtATimeWaitForAConnection) {
   server_ = EtcdServer::Start();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()),
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()),
                                        {milliseconds(5'000), milliseconds(30'000)}, 2);
   ASSERT_TRUE(client.has_value());
   std::atomic<int> done{0};

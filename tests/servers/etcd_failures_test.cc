@@ -79,7 +79,7 @@ TEST_F(EtcdFailuresTest, AnAskThatTheNetworkKeptIsVoidOnceItsTokenWasFreed) {
   network_ = std::make_unique<TcpProxy>(server_->port());
   locks_ = Opened("etcd://" + Local(network_->port()) + "," + Local(server_->port()), kImpatient);
   ASSERT_EQ(Ask(*locks_, New("y")).kind, Kind::kGranted);
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto found = client->Run(
       EtcdOp{.kind = EtcdOp::Kind::kRange, .key = sessions, .end = EtcdEndOf(sessions)});

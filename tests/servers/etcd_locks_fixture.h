@@ -77,7 +77,7 @@ class EtcdLocksTest : public ::testing::Test {
   }
   // How many keys there are.
   int64_t Keys() const {
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()), {kLong, kLong});
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()), {kLong, kLong});
     const std::string all(1, '\0');
     const auto answer = (*client)->Run(
         EtcdOp{.kind = EtcdOp::Kind::kRange, .key = all, .end = all, .keys_only = true});

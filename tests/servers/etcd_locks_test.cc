@@ -90,7 +90,7 @@ TEST_F(EtcdLocksTest, KeysOfOthersHideNoName) {
   Start();
   Ask(*locks_, New("a"));
   Ask(*locks_, New("c"));
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string names = "oncemq/lock/1/n" + std::string("\0\x01", 2);
   for (const char* foreign : {"", "b", "zz"}) {
     ASSERT_TRUE((*client)->Run(
@@ -196,7 +196,7 @@ TEST_F(EtcdLocksTest, AHoldWhoseSessionWasTakenAwayIsGoneAndAskedForAnew) {
   Start();
   const LockAsk holder = New();
   const Fence fence = Ask(*locks_, holder).fence;
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   const std::string sessions = "oncemq/lock/1/s";
   const auto removed = client->Run(
       EtcdOp{.kind = EtcdOp::Kind::kDelete, .key = sessions, .end = EtcdEndOf(sessions)});
@@ -291,7 +291,7 @@ TEST_F(EtcdLocksTest, WhoWaitsBehindSomebodyReadsNoLine) {
 
 TEST_F(EtcdLocksTest, AYoungWaiterIsWokenAsQuicklyAsAWatchIs) {
   Start();
-  const auto client = *EtcdClient::Open(*ParseEtcdPlace(server_->url()));
+  const auto client = *EtcdClient::Open(*ParseEtcdEndpoint(server_->url()));
   constexpr size_t kRounds = 15;
   std::vector<microseconds> locks;
   std::vector<microseconds> watches;

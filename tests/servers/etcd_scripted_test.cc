@@ -28,13 +28,13 @@ std::string Status(const std::string& version = "3.4.23") {
 TEST(ScriptedEtcdTest, AnOlderOneIsRefused) {
   for (const char* version : {"3.3.27", "2.9.9", "", "rubbish", "3"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
     ASSERT_FALSE(client.has_value()) << version;
     EXPECT_EQ(client.error().code, Code::kInvalid) << version;
   }
   for (const char* version : {"3.4.0", "3.10.1", "4.0.0"}) {
     const ScriptedEtcd etcd([&](const auto&, const auto&) { return Status(version); });
-    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript)) << version;
+    EXPECT_TRUE(EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript)) << version;
   }
 }
 
@@ -45,7 +45,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
     const ScriptedEtcd etcd([&](const std::string& path, const auto&) {
       return path == "/v3/kv/txn" ? answer : Status();
     });
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
     ASSERT_TRUE(client.has_value());
     const auto txn = (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kPut, .key = "k"});
     ASSERT_FALSE(txn.has_value());
@@ -55,7 +55,7 @@ TEST(ScriptedEtcdTest, WhatIsNoAnswerIsAnErrorAndWhatWasDoneIsNotKnown) {
 
 TEST(ScriptedEtcdTest, AHeadThatComesByteByByteIsCutOffInTime) {
   ScriptedEtcd etcd([](const auto&, const auto&) { return Status(); });
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kShortScript);
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kShortScript);
   ASSERT_TRUE(client.has_value());
   etcd.Drip();
   const Clock& clock = SystemClock::Instance();
@@ -245,7 +245,7 @@ TEST(ScriptedEtcdTest, AnAcknowledgementThatCameTooLateForAShortLeaseIsAskedForA
     return "{" + ScriptedEtcd::Header(6, 2) +
            R"(,"succeeded":true,"responses":[{"response_put":{}}]})";
   });
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(etcd.url()), kPatientScript);
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(etcd.url()), kPatientScript);
   ASSERT_TRUE(client.has_value());
   const EtcdLockKeys keys("");
   LockDoubts doubts;

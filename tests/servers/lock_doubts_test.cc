@@ -70,7 +70,7 @@ TEST(LockDoubts, AZooKeeperThatEndsTheSession) {
 TEST(LockDoubts, AnEtcdWhoseLeaseIsRevoked) {
   ONCEMQ_REQUIRE_ETCD();
   const auto server = EtcdServer::Start();
-  const auto client = EtcdClient::Open(*ParseEtcdPlace(server->url()));
+  const auto client = EtcdClient::Open(*ParseEtcdEndpoint(server->url()));
   IsToldBeforeItRenews(
       OpenEtcdLocks(server->url(),
                     {.connect = kConnect,

@@ -26,7 +26,7 @@ class LockRestore : public SwitchStorm {
   }
   static std::string Url(uint16_t port) { return "etcd://127.0.0.1:" + std::to_string(port); }
   int64_t Revision() const {
-    const auto client = EtcdClient::Open(*ParseEtcdPlace(x_->url()));
+    const auto client = EtcdClient::Open(*ParseEtcdEndpoint(x_->url()));
     const auto answer = client ? (*client)->Run(EtcdOp{.kind = EtcdOp::Kind::kRange, .key = "none"})
                                : client.error();
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());

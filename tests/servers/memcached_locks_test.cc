@@ -79,7 +79,7 @@ class MemcachedLocksTest : public ::testing::Test {
   // Until there is room for nothing, of any size that a lock has.
   void Fill() {
     const auto client =
-        *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), {kPatience, kPatience});
+        *MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), {kPatience, kPatience});
     for (size_t size = 20'000; size >= 1; size = size * 9 / 10) {
       const std::string value(size, 'v');
       for (int i = 0;; i++) {
@@ -227,7 +227,7 @@ TEST_F(MemcachedLocksTest, TwoNamesWithOneKeyAreNeverConfused) {
   Start();
   ASSERT_EQ(Asked(*locks_, New(kLong, "a")), Kind::kGranted);
   const auto client =
-      *MemcachedClient::Open(*ParseMemcachedPlace(server_->url()), {kPatience, kPatience});
+      *MemcachedClient::Open(*ParseMemcachedEndpoint(server_->url()), {kPatience, kPatience});
   const std::string of_a = MemcachedKey("oncemq:lock:0:", "0::a");
   const std::string of_b = MemcachedKey("oncemq:lock:0:", "0::b");
   const auto a = client->Run({MemcachedCommand::Kind::kGet, of_a});

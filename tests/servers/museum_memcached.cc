@@ -88,11 +88,11 @@ class BlindDelete final : public AddAndDropOwn {
 }  // namespace
 
 OpenedExhibit OpenMemcachedExhibit(std::string_view name, std::string_view at) {
-  const auto place = ParseMemcachedPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseMemcachedEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = MemcachedClient::Open(*place);
+  auto client = MemcachedClient::Open(*endpoint);
   if (!client) {
     return client.error();
   }

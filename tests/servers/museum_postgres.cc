@@ -66,11 +66,11 @@ class ReadThenWriteRow final : public OneStepRow {
 }  // namespace
 
 OpenedExhibit OpenPostgresExhibit(std::string_view name, std::string_view at) {
-  const auto place = ParsePostgresPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParsePostgresEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = OpenPostgres(*place);
+  auto client = OpenPostgres(*endpoint);
   if (!client) {
     return client.error();
   }

@@ -201,11 +201,11 @@ class ReadersJudge final : public JudgedByReaders {
 
 Result<std::shared_ptr<LockEngine>> OpenRedisExhibit(std::string_view name, std::string_view at,
                                                      milliseconds clock_error) {
-  const auto place = ParseRedisPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseRedisEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = RedisClient::Open(*place);
+  auto client = RedisClient::Open(*endpoint);
   if (!client) {
     return client.error();
   }

@@ -15,9 +15,9 @@ namespace {
 
 class AllWoken final : public Exhibit {
  public:
-  Status Open(const ZooKeeperPlace& place) {
+  Status Open(const ZooKeeperEndpoint& endpoint) {
     auto session = ZooKeeperSession::Start(
-        place, {}, {.changed = [this](std::string_view) { Wake(); }, .ended = [] {}});
+        endpoint, {}, {.changed = [this](std::string_view) { Wake(); }, .ended = [] {}});
     if (!session) {
       return session.error();
     }
@@ -129,12 +129,12 @@ class AllWoken final : public Exhibit {
 }  // namespace
 
 OpenedExhibit OpenZooKeeperExhibit(std::string_view at) {
-  const auto place = ParseZooKeeperPlace(at);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseZooKeeperEndpoint(at);
+  if (!endpoint) {
+    return endpoint.error();
   }
   auto exhibit = std::make_shared<AllWoken>();
-  if (const Status opened = exhibit->Open(*place); !opened) {
+  if (const Status opened = exhibit->Open(*endpoint); !opened) {
     return opened.error();
   }
   return std::shared_ptr<LockEngine>(std::move(exhibit));

@@ -27,7 +27,7 @@ class PostgresAgeing : public ::testing::Test {
     static const auto server = PostgresServer::Start();
     server_ = server.get();
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     Sql("CREATE TABLE IF NOT EXISTS effects (id bytea)");
   }
   static PostgresWindowOptions Options(milliseconds remember = kRemember,

@@ -24,7 +24,7 @@ class PostgresOffersTest : public ::testing::Test {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     server_ = server.get();
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
   }
   std::unique_ptr<Window> Open(std::string_view clock = kPostgresClock) {

@@ -22,7 +22,7 @@ class PostgresOneId : public ::testing::TestWithParam<Level> {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     server_ = server.get();
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
   }
   Result<std::unique_ptr<Window>> Open(bool partition_owned, bool look_only = false) const {

@@ -33,7 +33,7 @@ class PostgresValues : public ::testing::Test {
     ONCEMQ_REQUIRE_POSTGRES();
     static const auto server = PostgresServer::Start();
     url_ = server->url();
-    client_ = *OpenPostgres(*ParsePostgresPlace(url_), {}, 1);
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(url_), {}, 1);
     ASSERT_TRUE(MigratePostgresWindow(url_, "oncemq"));
     Sql({"DROP TABLE IF EXISTS kinds"});
     Sql(

@@ -38,7 +38,7 @@ class PostgresWindowTest : public ::testing::Test {
     Connect();
   }
   void Connect() {
-    client_ = *OpenPostgres(*ParsePostgresPlace(server_->url()));
+    client_ = *OpenPostgres(*ParsePostgresEndpoint(server_->url()));
     ASSERT_TRUE(MigratePostgresWindow(server_->url(), "oncemq"));
     Sql("DROP TABLE IF EXISTS accounts");
     Sql("CREATE TABLE accounts (name bytea PRIMARY KEY, cents bigint CHECK (cents >= 0))");

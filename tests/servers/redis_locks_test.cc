@@ -39,7 +39,8 @@ class RedisLocksTest : public ::testing::Test {
   }
   std::string Redis(const RedisCommand& command) { return Redis(*server_, command); }
   static std::string Redis(const RedisServer& server, const RedisCommand& command) {
-    const auto client = RedisClient::Open(*ParseRedisPlace(server.url()), {kPatience, kPatience});
+    const auto client =
+        RedisClient::Open(*ParseRedisEndpoint(server.url()), {kPatience, kPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     const auto reply = (*client)->Run(command);
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());

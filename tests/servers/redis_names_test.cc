@@ -26,7 +26,7 @@ class RedisNamesTest : public ::testing::Test {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     auto client =
-        RedisClient::Open(*ParseRedisPlace(server_->url()), {kNamesPatience, kNamesPatience});
+        RedisClient::Open(*ParseRedisEndpoint(server_->url()), {kNamesPatience, kNamesPatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
   }

@@ -34,7 +34,7 @@ class RedisOwned : public ::testing::Test {
   void SetUp() override {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
-    client_ = *RedisClient::Open(*ParseRedisPlace(server_->url()));
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()));
   }
   RedisReply Redis(const RedisCommand& command) {
     auto reply = client_->Run(command);

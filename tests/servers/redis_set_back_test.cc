@@ -40,8 +40,8 @@ class RedisSetBackTest : public ::testing::Test {
     server_ = RedisServer::Start();
     locks_ =
         *OpenRedisLocks(server_->url(), {.connect = kSetBackPatience, .call = kSetBackPatience});
-    client_ =
-        *RedisClient::Open(*ParseRedisPlace(server_->url()), {kSetBackPatience, kSetBackPatience});
+    client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url()),
+                                 {kSetBackPatience, kSetBackPatience});
   }
   static LockAsk AskOf(uint64_t attempt, milliseconds lease, bool queue = true) {
     return {.name = "x",

@@ -25,7 +25,7 @@ class RedisWakesTest : public ::testing::Test {
     ONCEMQ_REQUIRE_REDIS();
     server_ = RedisServer::Start();
     auto client =
-        RedisClient::Open(*ParseRedisPlace(server_->url()), {kWakePatience, kWakePatience});
+        RedisClient::Open(*ParseRedisEndpoint(server_->url()), {kWakePatience, kWakePatience});
     ASSERT_TRUE(client.has_value()) << ToString(client.error());
     client_ = *std::move(client);
     for (size_t i = 0; i < kEngines; i++) {

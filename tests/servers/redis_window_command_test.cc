@@ -55,7 +55,7 @@ class RedisWindowCommand : public ServerWindowFixture {
     for (std::string word; text >> word;) {
       words.push_back(word);
     }
-    const auto client = RedisClient::Open(*ParseRedisPlace(server_->url()));
+    const auto client = RedisClient::Open(*ParseRedisEndpoint(server_->url()));
     const auto reply = (*client)->Run(RedisCommand(words.begin(), words.end()));
     EXPECT_TRUE(reply.has_value()) << line << ": " << ToString(reply.error());
     return reply.value_or(RedisReply{});

@@ -28,7 +28,7 @@ class RedisWindowTest : public ::testing::Test {
     server_ = RedisServer::Start(std::move(arguments));
     Connect();
   }
-  void Connect() { client_ = *RedisClient::Open(*ParseRedisPlace(server_->url())); }
+  void Connect() { client_ = *RedisClient::Open(*ParseRedisEndpoint(server_->url())); }
   RedisReply Redis(const RedisCommand& command) {
     auto reply = client_->Run(command);
     EXPECT_TRUE(reply) << ToString(reply.error());

@@ -33,7 +33,7 @@ class RedlockNamesTest : public ::testing::Test {
     return locks ? *std::move(locks) : nullptr;
   }
   std::unique_ptr<RedisClient> Client(size_t master) {
-    auto client = RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()),
+    auto client = RedisClient::Open(*ParseRedisEndpoint((*masters_)[master].url()),
                                     {kNamesPatience, kNamesPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     return client ? *std::move(client) : nullptr;

@@ -65,7 +65,7 @@ class RedlockTest : public ::testing::Test {
   }
   std::string Redis(size_t master, const RedisCommand& command) {
     const auto client =
-        RedisClient::Open(*ParseRedisPlace((*masters_)[master].url()), {kPatience, kPatience});
+        RedisClient::Open(*ParseRedisEndpoint((*masters_)[master].url()), {kPatience, kPatience});
     EXPECT_TRUE(client.has_value()) << ToString(client.error());
     const auto reply = (*client)->Run(command);
     EXPECT_TRUE(reply.has_value()) << ToString(reply.error());

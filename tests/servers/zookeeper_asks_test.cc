@@ -33,7 +33,7 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
     ASSERT_TRUE(life_->Run(calls));
   }
   std::shared_ptr<ZooKeeperLife> Start(milliseconds session) {
-    auto life = ZooKeeperLife::Start(*ParseZooKeeperPlace(Through(*network_)),
+    auto life = ZooKeeperLife::Start(*ParseZooKeeperEndpoint(Through(*network_)),
                                      {.connect = kSoon, .call = kCall, .session = session},
                                      ZooKeeperPaths(Space()), doubts_);
     EXPECT_TRUE(life.has_value()) << ToString(life.error());

@@ -112,7 +112,7 @@ class ZooKeeperLocksTest : public ::testing::Test {
   // A look behind the engine.
   static std::unique_ptr<ZooKeeperSession> Raw() { return Raw(Server().url()); }
   static std::unique_ptr<ZooKeeperSession> Raw(const std::string& url) {
-    auto session = ZooKeeperSession::Start(*ParseZooKeeperPlace(url), {.call = kCall},
+    auto session = ZooKeeperSession::Start(*ParseZooKeeperEndpoint(url), {.call = kCall},
                                            {[](std::string_view) {}, [] {}});
     EXPECT_TRUE((*session)->Connected(milliseconds(30'000)));
     return *std::move(session);

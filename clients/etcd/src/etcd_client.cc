@@ -73,7 +73,7 @@ struct EtcdClient::Parts {
     EtcdLine line;
   };
 
-  const EtcdPlace place;
+  const EtcdEndpoint endpoint;
   const EtcdTimes times;
   LinePool<MemberLine> pool;
   EtcdGuard guard;
@@ -100,7 +100,7 @@ Result<std::unique_ptr<EtcdClient::Parts::MemberLine>> EtcdClient::Parts::Borrow
       until, [&](const MemberLine& line) { return line.member == asked(); },
       [&]() -> Result<std::unique_ptr<MemberLine>> {
         const size_t to = asked();
-        return std::make_unique<MemberLine>(to, place.hosts[to]);
+        return std::make_unique<MemberLine>(to, endpoint.hosts[to]);
       });
 }
 
@@ -108,7 +108,7 @@ Result<std::unique_ptr<EtcdClient::Parts::MemberLine>> EtcdClient::Parts::Borrow
 void EtcdClient::Parts::Leave(size_t failed) {
   MutexLock lock(mutex);
   if (failed == member) {
-    member = (member + 1) % place.hosts.size();
+    member = (member + 1) % endpoint.hosts.size();
   }
 }
 
@@ -137,14 +137,14 @@ Result<json> EtcdClient::Parts::Ask(const char* path, const std::string& body,
       Leave(member_asked);
     }
     const bool safe = failed && answer.error().effect == Effect::kNone;
-    if (!safe || tries >= place.hosts.size() || BootNow() >= until) {
+    if (!safe || tries >= endpoint.hosts.size() || BootNow() >= until) {
       return answer;
     }
   }
 }
 
 Result<std::string> EtcdClient::Parts::Token(BootTime until) {
-  if (place.user.empty()) {
+  if (endpoint.user.empty()) {
     return std::string();
   }
   {
@@ -153,10 +153,10 @@ Result<std::string> EtcdClient::Parts::Token(BootTime until) {
       return token;
     }
   }
-  const auto answer =
-      Ask("/v3/auth/authenticate",
-          "{\"name\":" + JsonText(place.user) + ",\"password\":" + JsonText(place.password) + "}",
-          "", until);
+  const auto answer = Ask(
+      "/v3/auth/authenticate",
+      "{\"name\":" + JsonText(endpoint.user) + ",\"password\":" + JsonText(endpoint.password) + "}",
+      "", until);
   if (!answer) {
     Error error = answer.error();
     error.effect = Effect::kNone;
@@ -195,13 +195,14 @@ EtcdClient::EtcdClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 
 EtcdClient::~EtcdClient() = default;
 
-Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdPlace& place, const EtcdTimes& times,
+Result<std::unique_ptr<EtcdClient>> EtcdClient::Open(const EtcdEndpoint& endpoint,
+                                                     const EtcdTimes& times,
                                                      size_t max_connections) {
-  if (place.hosts.empty()) {
+  if (endpoint.hosts.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of an etcd is missing"};
   }
   std::unique_ptr<Parts> parts(
-      new Parts{place, times, LinePool<Parts::MemberLine>(max_connections), {}, {}, {}, {}});
+      new Parts{endpoint, times, LinePool<Parts::MemberLine>(max_connections), {}, {}, {}, {}});
   if (!parts->guard.Start()) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no thread"};
   }
@@ -258,7 +259,7 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
     MutexLock lock(parts_->mutex);
     member = parts_->member;
   }
-  EtcdLine line(parts_->place.hosts[member]);
+  EtcdLine line(parts_->endpoint.hosts[member]);
   const std::stop_callback hang(stop, [&line] { line.Hang(); });
   const EtcdGuard::Call guarded(parts_->guard, line, until);
   std::string rest;
@@ -293,8 +294,8 @@ Status EtcdClient::Watch(const EtcdWatch& what, BootTime until, const std::stop_
   return done ? Status(Error{Code::kUnavailable, Effect::kNone, "etcd ended a watch"}) : done;
 }
 
-const EtcdPlace& EtcdClient::place() const {
-  return parts_->place;
+const EtcdEndpoint& EtcdClient::endpoint() const {
+  return parts_->endpoint;
 }
 
 }  // namespace oncemq

@@ -10,7 +10,7 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/etcd_place.h"
+#include "oncemq/clients/etcd_endpoint.h"
 
 namespace oncemq {
 

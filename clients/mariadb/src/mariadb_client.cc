@@ -9,12 +9,12 @@
 
 namespace oncemq {
 
-Result<SqlPlace> ParseMariadbPlace(std::string_view url) {
+Result<SqlEndpoint> ParseMariadbEndpoint(std::string_view url) {
   constexpr std::array<std::string_view, 1> kParameters{"socket"};
-  return ParseSqlPlace(url, {"mariadb", 3306, "socket", kParameters});
+  return ParseSqlEndpoint(url, {"mariadb", 3306, "socket", kParameters});
 }
 
-Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlTimes& times,
+Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlEndpoint& endpoint, const SqlTimes& times,
                                                size_t max_connections) {
   // Not safe to be done by two at once, as it would be by the first connections.
   static std::once_flag once;
@@ -23,9 +23,9 @@ Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlPlace& place, const SqlT
   if (!deadlines) {
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
-  const auto open = [place, times, deadlines, login = StoreLogin::Of(place)](
+  const auto open = [endpoint, times, deadlines, login = StoreLogin::Of(endpoint)](
                         BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = login->Enter(place, until, [&](const SqlPlace& as) {
+    auto line = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
       return MariadbLine::Open(as, times, deadlines, until);
     });
     if (!line) {

@@ -50,7 +50,8 @@ void BindBytes(MYSQL_BIND& bind, enum_field_types type, std::string_view bytes) 
 
 }  // namespace
 
-Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, const SqlTimes& times,
+Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlEndpoint& endpoint,
+                                                       const SqlTimes& times,
                                                        std::shared_ptr<Deadlines> deadlines,
                                                        BootTime until) {
   ConnectionPtr connection(mysql_init(nullptr));
@@ -68,13 +69,14 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlPlace& place, co
   mysql_options(connection.get(), MYSQL_OPT_WRITE_TIMEOUT, &late);
   mysql_options(connection.get(), MYSQL_OPT_LOCAL_INFILE, &no_files);
   mysql_options(connection.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
-  const std::string socket(place.Parameter("socket"));
+  const std::string socket(endpoint.Parameter("socket"));
   if (socket.empty()) {
     mysql_options(connection.get(), MYSQL_OPT_PROTOCOL, &tcp);
   }
-  if (mysql_real_connect(connection.get(), socket.empty() ? place.host.c_str() : nullptr,
-                         place.user.c_str(), place.password.c_str(), place.database.c_str(),
-                         place.port, socket.empty() ? nullptr : socket.c_str(), 0) == nullptr) {
+  if (mysql_real_connect(connection.get(), socket.empty() ? endpoint.host.c_str() : nullptr,
+                         endpoint.user.c_str(), endpoint.password.c_str(),
+                         endpoint.database.c_str(), endpoint.port,
+                         socket.empty() ? nullptr : socket.c_str(), 0) == nullptr) {
     const unsigned int number = mysql_errno(connection.get());
     Error error = OfClient(number)
                       ? Error{Code::kUnavailable, Effect::kNone, mysql_error(connection.get())}

@@ -15,14 +15,15 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 namespace oncemq {
 
 class MariadbLine final : public SqlLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<MariadbLine>> Open(const SqlPlace& place, const SqlTimes& times,
+  static Result<std::unique_ptr<MariadbLine>> Open(const SqlEndpoint& endpoint,
+                                                   const SqlTimes& times,
                                                    std::shared_ptr<Deadlines> deadlines,
                                                    BootTime until);
   ~MariadbLine() override;

@@ -12,7 +12,7 @@
 namespace oncemq {
 
 struct MemcachedClient::Parts {
-  const MemcachedPlace place;
+  const MemcachedEndpoint endpoint;
   const MemcachedTimes times;
   LinePool<MemcachedLine> pool;
   Mutex mutex;
@@ -23,7 +23,7 @@ struct MemcachedClient::Parts {
         until, [](const MemcachedLine& line) { return line.Fresh(); },
         [&] {
           return MemcachedLine::Open(
-              place, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
+              endpoint, std::min<BootTime>(until, SystemClock::Instance().Boot() + times.connect));
         });
   }
   // So many numbers, from the answer on.
@@ -59,14 +59,14 @@ MemcachedClient::MemcachedClient(std::unique_ptr<Parts> parts) : parts_(std::mov
 
 MemcachedClient::~MemcachedClient() = default;
 
-Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedPlace& place,
+Result<std::unique_ptr<MemcachedClient>> MemcachedClient::Open(const MemcachedEndpoint& endpoint,
                                                                const MemcachedTimes& times,
                                                                size_t max_connections) {
-  if (place.host.empty()) {
+  if (endpoint.host.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a memcached is missing"};
   }
   std::unique_ptr<Parts> parts(
-      new Parts{place, times, LinePool<MemcachedLine>(max_connections), {}, {}});
+      new Parts{endpoint, times, LinePool<MemcachedLine>(max_connections), {}, {}});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();

@@ -58,25 +58,25 @@ Result<int> ConnectTo(const addrinfo& address, BootTime until) {
 
 }  // namespace
 
-Result<std::unique_ptr<MemcachedLine>> MemcachedLine::Open(const MemcachedPlace& place,
+Result<std::unique_ptr<MemcachedLine>> MemcachedLine::Open(const MemcachedEndpoint& endpoint,
                                                            BootTime until) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* raw = nullptr;
   const int failed =
-      getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &hints, &raw);
+      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &raw);
   const std::unique_ptr<addrinfo, Free> list(raw);
   if (failed != 0) {
-    return Unavailable(Effect::kNone, place.host + ": " + gai_strerror(failed));
+    return Unavailable(Effect::kNone, endpoint.host + ": " + gai_strerror(failed));
   }
-  Error why = Unavailable(Effect::kNone, place.host + " has no address");
+  Error why = Unavailable(Effect::kNone, endpoint.host + " has no address");
   for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
     const auto fd = ConnectTo(*one, until);
     if (fd) {
       return std::unique_ptr<MemcachedLine>(new MemcachedLine(*fd));
     }
     why = fd.error();
-    why.message = ToString(place) + ": " + why.message;
+    why.message = ToString(endpoint) + ": " + why.message;
   }
   return why;
 }

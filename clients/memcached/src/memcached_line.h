@@ -11,14 +11,15 @@
 
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
-#include "oncemq/clients/memcached_place.h"
+#include "oncemq/clients/memcached_endpoint.h"
 
 namespace oncemq {
 
 class MemcachedLine {
  public:
   // Looking up the name of the host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<MemcachedLine>> Open(const MemcachedPlace& place, BootTime until);
+  static Result<std::unique_ptr<MemcachedLine>> Open(const MemcachedEndpoint& endpoint,
+                                                     BootTime until);
   ~MemcachedLine();
   MemcachedLine(const MemcachedLine&) = delete;
   MemcachedLine& operator=(const MemcachedLine&) = delete;

@@ -6,12 +6,13 @@
 
 namespace oncemq {
 
-Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlPlace& place, const SqlTimes& times,
+Result<std::unique_ptr<SqlClient>> OpenPostgres(const SqlEndpoint& endpoint, const SqlTimes& times,
                                                 size_t max_connections) {
-  const auto open = [place, times, login = StoreLogin::Of(place)](
+  const auto open = [endpoint, times, login = StoreLogin::Of(endpoint)](
                         BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = login->Enter(
-        place, until, [&](const SqlPlace& as) { return PostgresLine::Open(as, times, until); });
+    auto line = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
+      return PostgresLine::Open(as, times, until);
+    });
     if (!line) {
       return line.error();
     }

@@ -16,7 +16,7 @@
 namespace oncemq {
 namespace {
 
-constexpr Oid kOfItsPlace = 0;  // the server says which
+constexpr Oid kTypeOfItsUse = 0;  // the server says which
 constexpr Oid kBool = 16;
 constexpr Oid kInt8 = 20;
 constexpr Oid kBytea = 17;
@@ -151,11 +151,11 @@ struct Values {
       } else if (const auto* bytes = std::get_if<std::string_view>(&value)) {
         Add(kBytea, *bytes, 1);
       } else if (const auto* text = std::get_if<SqlText>(&value)) {
-        Add(kOfItsPlace, made.emplace_back(text->utf8), 0);  // libpq wants an end
+        Add(kTypeOfItsUse, made.emplace_back(text->utf8), 0);  // libpq wants an end
       } else if (const auto* flag = std::get_if<bool>(&value)) {
         Add(kBool, *flag ? "t" : "f", 0);
       } else if (std::holds_alternative<std::nullptr_t>(value)) {
-        Add(kOfItsPlace, {}, 0);
+        Add(kTypeOfItsUse, {}, 0);
         texts.back() = nullptr;
       } else if (const auto* numbers = std::get_if<SqlNumbers>(&value)) {
         Add(kInt8s, made.emplace_back(ArrayOf(*numbers)), 1);
@@ -209,12 +209,12 @@ Error PostgresLine::Broken(Effect effect) const {
   return {Code::kUnavailable, effect, "PostgreSQL: " + OneLine(PQerrorMessage(connection_.get()))};
 }
 
-Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
+Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlEndpoint& endpoint,
                                                          const SqlTimes& times, BootTime until) {
-  const std::string port = std::to_string(place.port);
-  const std::string socket(place.Parameter("host"));
-  const std::string mode(place.Parameter("sslmode"));
-  const std::string ca(place.Parameter("sslrootcert"));
+  const std::string port = std::to_string(endpoint.port);
+  const std::string socket(endpoint.Parameter("host"));
+  const std::string mode(endpoint.Parameter("sslmode"));
+  const std::string ca(endpoint.Parameter("sslrootcert"));
   std::vector<const char*> names;
   std::vector<const char*> values;
   const auto add = [&](const char* name, const std::string& value) {
@@ -226,11 +226,11 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlPlace& place,
   const std::string own = "oncemq";
   const std::string utf8 = "UTF8";
   const std::string writable = "read-write";
-  add("host", place.host.empty() ? socket : place.host);
+  add("host", endpoint.host.empty() ? socket : endpoint.host);
   add("port", port);
-  add("user", place.user);
-  add("password", place.password);
-  add("dbname", place.database);
+  add("user", endpoint.user);
+  add("password", endpoint.password);
+  add("dbname", endpoint.database);
   add("sslmode", mode);
   add("sslrootcert", ca);
   add("application_name", own);

@@ -16,15 +16,15 @@
 #include "oncemq/base/clock.h"
 #include "oncemq/base/result.h"
 #include "oncemq/clients/sql_client.h"
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 namespace oncemq {
 
 class PostgresLine final : public SqlLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<PostgresLine>> Open(const SqlPlace& place, const SqlTimes& times,
-                                                    BootTime until);
+  static Result<std::unique_ptr<PostgresLine>> Open(const SqlEndpoint& endpoint,
+                                                    const SqlTimes& times, BootTime until);
 
   bool Fresh() override;
   // One round trip, also for several: they are sent in one pipeline, which is one transaction, and

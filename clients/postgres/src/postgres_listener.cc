@@ -17,7 +17,7 @@ constexpr size_t kLongestChannel = 63;
 }  // namespace
 
 struct PostgresListener::Parts {
-  const SqlPlace place;
+  const SqlEndpoint endpoint;
   const SqlTimes times;
   const std::string channel;
   const std::function<void(std::string_view)> heard;
@@ -31,22 +31,27 @@ struct PostgresListener::Parts {
 PostgresListener::PostgresListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 std::unique_ptr<PostgresListener> PostgresListener::Start(
-    const SqlPlace& place, const SqlTimes& times, const std::string& channel,
+    const SqlEndpoint& endpoint, const SqlTimes& times, const std::string& channel,
     std::function<void(std::string_view)> heard, std::function<void(bool)> connected) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   if (channel.empty() || channel.size() > kLongestChannel ||
       channel.find_first_not_of(kLetters) != std::string::npos) {
     return nullptr;
   }
-  std::unique_ptr<Parts> parts(new Parts{
-      place, times, channel, std::move(heard), std::move(connected), StoreLogin::Of(place), {}});
+  std::unique_ptr<Parts> parts(new Parts{endpoint,
+                                         times,
+                                         channel,
+                                         std::move(heard),
+                                         std::move(connected),
+                                         StoreLogin::Of(endpoint),
+                                         {}});
   Parts* const raw = parts.get();
   parts->listener.emplace(LineListener<PostgresLine>::Calls{
       .area = "postgres",
       .open =
           [raw] {
             const BootTime until = BootNow() + raw->times.connect;
-            return raw->login->Enter(raw->place, until, [&](const SqlPlace& as) {
+            return raw->login->Enter(raw->endpoint, until, [&](const SqlEndpoint& as) {
               return PostgresLine::Open(as, raw->times, until);
             });
           },

@@ -81,7 +81,7 @@ RedisScript::RedisScript(std::string_view source) : source_(source), sha1_(Sha1(
 RedisScript::~RedisScript() = default;
 
 struct RedisClient::Parts {
-  const RedisPlace place;
+  const RedisEndpoint endpoint;
   const RedisTimes times;
   const RedisJudge judge;
   LinePool<RedisLine> pool;
@@ -92,7 +92,7 @@ struct RedisClient::Parts {
         until, [](RedisLine& line) { return line.Fresh(); },
         [&] {
           const BootTime connect_until = std::min<BootTime>(until, BootNow() + times.connect);
-          return login->Enter(place, connect_until, [&](const RedisPlace& as) {
+          return login->Enter(endpoint, connect_until, [&](const RedisEndpoint& as) {
             return RedisLine::Open(as, connect_until, judge);
           });
         });
@@ -103,14 +103,15 @@ RedisClient::RedisClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 
 RedisClient::~RedisClient() = default;
 
-Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisPlace& place,
+Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisEndpoint& endpoint,
                                                        const RedisTimes& times,
                                                        size_t max_connections, RedisJudge judge) {
-  if (place.hosts.empty() && place.socket.empty()) {
+  if (endpoint.hosts.empty() && endpoint.socket.empty()) {
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
-  std::unique_ptr<Parts> parts(new Parts{
-      place, times, std::move(judge), LinePool<RedisLine>(max_connections), StoreLogin::Of(place)});
+  std::unique_ptr<Parts> parts(new Parts{endpoint, times, std::move(judge),
+                                         LinePool<RedisLine>(max_connections),
+                                         StoreLogin::Of(endpoint)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
     return first.error();
@@ -195,8 +196,8 @@ Result<std::vector<RedisReply>> RedisClient::Call(const RedisScript& script, siz
   return replies;
 }
 
-const RedisPlace& RedisClient::place() const {
-  return parts_->place;
+const RedisEndpoint& RedisClient::endpoint() const {
+  return parts_->endpoint;
 }
 
 }  // namespace oncemq

@@ -29,21 +29,21 @@ timeval Left(BootTime until) {
 }
 
 // Before anything is sent: how TLS is to be says nobody who does not want it.
-Status CheckTls(const RedisPlace& place) {
-  const bool said = !place.ca_file.empty() || !place.certificate_file.empty() ||
-                    !place.key_file.empty() || !place.server_name.empty();
+Status CheckTls(const RedisEndpoint& endpoint) {
+  const bool said = !endpoint.ca_file.empty() || !endpoint.certificate_file.empty() ||
+                    !endpoint.key_file.empty() || !endpoint.server_name.empty();
   const char* wrong = nullptr;
-  if (!place.tls) {
+  if (!endpoint.tls) {
     wrong = said ? "what is said of TLS needs an address that wants it" : nullptr;
-  } else if (!place.socket.empty()) {
+  } else if (!endpoint.socket.empty()) {
     wrong = "there is no TLS through a socket of the file system";
-  } else if (place.certificate_file.empty() != place.key_file.empty()) {
+  } else if (endpoint.certificate_file.empty() != endpoint.key_file.empty()) {
     wrong = "a certificate of ours and its key go together";
   }
   if (wrong != nullptr) {
     return Error{Code::kInvalid, Effect::kNone, std::string("the address of a Redis: ") + wrong};
   }
-  return place.tls ? RedisTlsIsBuilt() : Status();
+  return endpoint.tls ? RedisTlsIsBuilt() : Status();
 }
 
 // hiredis takes as much memory as the head of a list names. The count is an int before 1.0.
@@ -99,11 +99,12 @@ RedisReply Convert(const redisReply& from, int depth = 0) {
 
 }  // namespace
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context, const RedisPlace& place,
+Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context,
+                                                        const RedisEndpoint& endpoint,
                                                         const RedisHost& host, BootTime until) {
-  const std::string where = place.socket.empty()
+  const std::string where = endpoint.socket.empty()
                                 ? host.host + ":" + std::to_string(host.port) + ": "
-                                : place.socket + ": ";
+                                : endpoint.socket + ": ";
   if (context == nullptr) {
     return Unavailable(Effect::kNone, where + "no memory for a connection");
   }
@@ -111,62 +112,62 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context, cons
     return Unavailable(Effect::kNone, where + context->errstr);
   }
   BoundLists(*context);
-  if (!place.tls) {
+  if (!endpoint.tls) {
     auto plain = PlainRedisWire(*context);
     return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), std::move(plain)));
   }
-  auto wire = TlsRedisWire(*context, place, host.host, until);
+  auto wire = TlsRedisWire(*context, endpoint, host.host, until);
   if (!wire) {
     return Error{wire.error().code, Effect::kNone, where + wire.error().message};
   }
   return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), *std::move(wire)));
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisPlace& place,
+Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisEndpoint& endpoint,
                                                       const RedisHost& host, BootTime until) {
   return Connected(ContextPtr(redisConnectWithTimeout(host.host.c_str(), host.port, Left(until))),
-                   place, host, until);
+                   endpoint, host, until);
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisPlace& place, BootTime until,
+Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisEndpoint& endpoint, BootTime until,
                                                    const RedisJudge& judge) {
-  if (const Status sound = CheckTls(place); !sound) {
+  if (const Status sound = CheckTls(endpoint); !sound) {
     return sound.error();
   }
   Result<std::unique_ptr<RedisLine>> line = Error{};
-  if (!place.socket.empty()) {
-    line = Connected(ContextPtr(redisConnectUnixWithTimeout(place.socket.c_str(), Left(until))),
-                     place, {}, until);
-  } else if (place.master.empty()) {
-    line = Connect(place, place.hosts.front(), until);
+  if (!endpoint.socket.empty()) {
+    line = Connected(ContextPtr(redisConnectUnixWithTimeout(endpoint.socket.c_str(), Left(until))),
+                     endpoint, {}, until);
+  } else if (endpoint.master.empty()) {
+    line = Connect(endpoint, endpoint.hosts.front(), until);
   } else {
-    const auto master = AskSentinels(place, until);
+    const auto master = AskSentinels(endpoint, until);
     if (!master) {
       return master.error();
     }
-    line = Connect(place, *master, until);
+    line = Connect(endpoint, *master, until);
   }
   if (!line) {
     return line;
   }
-  if (const Status done = (*line)->LogIn(place, until, judge); !done) {
+  if (const Status done = (*line)->LogIn(endpoint, until, judge); !done) {
     return done.error();
   }
   return line;
 }
 
 // Each has its share of the time, so that one that hangs keeps nobody from asking the next.
-Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime until) {
+Result<RedisHost> RedisLine::AskSentinels(const RedisEndpoint& endpoint, BootTime until) {
   std::string why;
-  size_t left = place.hosts.size();
-  for (const RedisHost& sentinel : place.hosts) {
+  size_t left = endpoint.hosts.size();
+  for (const RedisHost& sentinel : endpoint.hosts) {
     const BootTime share = BootNow() + (until - BootNow()) / (left-- + 1);
-    auto line = Connect(place, sentinel, share);
+    auto line = Connect(endpoint, sentinel, share);
     if (!line) {
       why = line.error().message;
       continue;
     }
-    const RedisCommand ask{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", place.master};
+    const RedisCommand ask{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", endpoint.master};
     const auto answers = (*line)->Run({&ask, 1}, share);
     if (!answers) {
       why = answers.error().message;
@@ -177,21 +178,21 @@ Result<RedisHost> RedisLine::AskSentinels(const RedisPlace& place, BootTime unti
       }
       why = "a sentinel gave no port";
     } else {
-      why = reply.text.empty() ? "a sentinel knows no master " + place.master : reply.text;
+      why = reply.text.empty() ? "a sentinel knows no master " + endpoint.master : reply.text;
     }
   }
   return Unavailable(Effect::kNone, "no sentinel says who is master: " + why);
 }
 
-Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudge& judge) {
+Status RedisLine::LogIn(const RedisEndpoint& endpoint, BootTime until, const RedisJudge& judge) {
   std::vector<RedisCommand> commands;
-  const std::string database = std::to_string(place.database);
-  if (!place.user.empty()) {
-    commands.push_back({"AUTH", place.user, place.password});
-  } else if (!place.password.empty()) {
-    commands.push_back({"AUTH", place.password});
+  const std::string database = std::to_string(endpoint.database);
+  if (!endpoint.user.empty()) {
+    commands.push_back({"AUTH", endpoint.user, endpoint.password});
+  } else if (!endpoint.password.empty()) {
+    commands.push_back({"AUTH", endpoint.password});
   }
-  if (place.database != 0) {
+  if (endpoint.database != 0) {
     commands.push_back({"SELECT", database});
   }
   const size_t asks_role = commands.size();
@@ -217,7 +218,7 @@ Status RedisLine::LogIn(const RedisPlace& place, BootTime until, const RedisJudg
       error.code = of_login ? Code::kRefused : Code::kInvalid;  // no such database
     }
     // Some servers tell nobody what they are.
-    const bool may_not_ask = &answer == &role && place.master.empty() && !IsOutage(error);
+    const bool may_not_ask = &answer == &role && endpoint.master.empty() && !IsOutage(error);
     if (!may_not_ask) {
       return error;
     }

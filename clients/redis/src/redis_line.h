@@ -23,7 +23,7 @@ namespace oncemq {
 class RedisLine {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<RedisLine>> Open(const RedisPlace& place, BootTime until,
+  static Result<std::unique_ptr<RedisLine>> Open(const RedisEndpoint& endpoint, BootTime until,
                                                  const RedisJudge& judge = {});
 
   // False: the server has hung up, or said something that nobody asked for.
@@ -46,13 +46,14 @@ class RedisLine {
 
   RedisLine(ContextPtr context, std::unique_ptr<RedisWire> wire)
       : context_(std::move(context)), wire_(std::move(wire)) {}
-  // To one host of the place, or to the master that its sentinels name; by TLS if it says so.
-  static Result<std::unique_ptr<RedisLine>> Connect(const RedisPlace& place, const RedisHost& host,
-                                                    BootTime until);
-  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context, const RedisPlace& place,
+  // To one host of the endpoint, or to the master that its sentinels name; by TLS if it says so.
+  static Result<std::unique_ptr<RedisLine>> Connect(const RedisEndpoint& endpoint,
+                                                    const RedisHost& host, BootTime until);
+  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context,
+                                                      const RedisEndpoint& endpoint,
                                                       const RedisHost& host, BootTime until);
-  static Result<RedisHost> AskSentinels(const RedisPlace& place, BootTime until);
-  Status LogIn(const RedisPlace& place, BootTime until, const RedisJudge& judge);
+  static Result<RedisHost> AskSentinels(const RedisEndpoint& endpoint, BootTime until);
+  Status LogIn(const RedisEndpoint& endpoint, BootTime until, const RedisJudge& judge);
 
   const ContextPtr context_;
   const std::unique_ptr<RedisWire> wire_;

@@ -16,7 +16,7 @@ constexpr milliseconds kSilence{2'000};
 }  // namespace
 
 struct RedisListener::Parts {
-  const RedisPlace place;
+  const RedisEndpoint endpoint;
   const RedisTimes times;
   const std::string channel;
   const std::function<void(std::string_view)> heard;
@@ -29,16 +29,16 @@ struct RedisListener::Parts {
 
 RedisListener::RedisListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
+std::unique_ptr<RedisListener> RedisListener::Start(const RedisEndpoint& endpoint,
                                                     const RedisTimes& times, std::string channel,
                                                     std::function<void(std::string_view)> heard,
                                                     std::function<void(bool)> connected) {
-  std::unique_ptr<Parts> parts(new Parts{place,
+  std::unique_ptr<Parts> parts(new Parts{endpoint,
                                          times,
                                          std::move(channel),
                                          std::move(heard),
                                          std::move(connected),
-                                         StoreLogin::Of(place),
+                                         StoreLogin::Of(endpoint),
                                          {}});
   Parts* const raw = parts.get();
   parts->listener.emplace(LineListener<RedisLine>::Calls{
@@ -46,7 +46,7 @@ std::unique_ptr<RedisListener> RedisListener::Start(const RedisPlace& place,
       .open =
           [raw] {
             const BootTime until = BootNow() + raw->times.connect;
-            return raw->login->Enter(raw->place, until, [&](const RedisPlace& as) {
+            return raw->login->Enter(raw->endpoint, until, [&](const RedisEndpoint& as) {
               return RedisLine::Open(as, until);
             });
           },

@@ -122,12 +122,12 @@ Result<std::unique_ptr<PostgresWindow>> PostgresWindow::OpenAt(std::string_view 
       options.skew < milliseconds(0)) {
     return InvalidRequest("a window needs a scope, remember > 0 and skew >= 0");
   }
-  const auto place = ParseReadable(address, options.read_address, ParsePostgresPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParsePostgresEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
   // A process that stands still must not keep the rows of others for ever.
-  auto client = OpenPostgres(*place, {options.connect, options.call, options.idle, true},
+  auto client = OpenPostgres(*endpoint, {options.connect, options.call, options.idle, true},
                              options.max_connections);
   if (!client) {
     return client.error();
@@ -549,11 +549,11 @@ Result<std::string> PostgresWindowSchema(std::string_view schema) {
 
 Status MigratePostgresWindow(std::string_view address, std::string_view schema) {
   const auto text = PostgresWindowSchema(schema);
-  const auto place = text ? ParsePostgresPlace(address) : Result<SqlPlace>(text.error());
-  if (!place) {
-    return place.error();
+  const auto endpoint = text ? ParsePostgresEndpoint(address) : Result<SqlEndpoint>(text.error());
+  if (!endpoint) {
+    return endpoint.error();
   }
-  const auto client = OpenPostgres(*place, {}, 1);
+  const auto client = OpenPostgres(*endpoint, {}, 1);
   if (!client) {
     return client.error();
   }

@@ -144,13 +144,14 @@ Result<std::unique_ptr<RedisWindow>> RedisWindow::OpenAt(std::string_view addres
   if (Status fit = CheckOptions(options); !fit) {
     return fit.error();
   }
-  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParseRedisEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
   const auto judge = std::make_shared<ServerJudge>(options.scope);
-  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections,
-                                  [judge](std::string_view info) { return (*judge)(info); });
+  auto client =
+      RedisClient::Open(*endpoint, {options.connect, options.call}, options.max_connections,
+                        [judge](std::string_view info) { return (*judge)(info); });
   if (!client) {
     return client.error();
   }

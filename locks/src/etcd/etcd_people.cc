@@ -194,11 +194,12 @@ Result<std::shared_ptr<LockEngine>> OpenEtcdLocks(std::string_view address,
   if (options.session < std::chrono::seconds(2) || options.session > std::chrono::hours(1)) {
     return Error{Code::kInvalid, Effect::kNone, "a session of etcd lasts from 2 s to an hour"};
   }
-  const auto place = ParseEtcdPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseEtcdEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = EtcdClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  auto client =
+      EtcdClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

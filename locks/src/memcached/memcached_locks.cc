@@ -372,12 +372,12 @@ Result<std::shared_ptr<LockEngine>> OpenMemcachedLocks(std::string_view address,
   if (query != std::string_view::npos && address.substr(query) != "?evicts=allowed") {
     return MemcachedCannot("knows ?evicts=allowed behind an address, and nothing else");
   }
-  const auto place = ParseMemcachedPlace(address.substr(0, query));
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseMemcachedEndpoint(address.substr(0, query));
+  if (!endpoint) {
+    return endpoint.error();
   }
   auto client =
-      MemcachedClient::Open(*place, {options.connect, options.call}, options.max_connections);
+      MemcachedClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

@@ -22,7 +22,7 @@ class RedisLocks final : public LockEngine {
         prefix_("oncemq:lock:" + std::to_string(options.space.size()) + ":" + options.space + ":"),
         seal_("oncemq:lock:seal:" + options.space),
         max_waiters_(std::to_string(options.max_waiters)),
-        wakes_(client_->place(), {options.connect, options.call}, options.space) {}
+        wakes_(client_->endpoint(), {options.connect, options.call}, options.space) {}
 
   const LockCapabilities& capabilities() const override { return can_; }
 
@@ -206,11 +206,12 @@ class RedisLocks final : public LockEngine {
 
 Result<std::shared_ptr<LockEngine>> OpenRedisLocks(std::string_view address,
                                                    const RedisLockOptions& options) {
-  const auto place = ParseReadable(address, options.read_address, ParseRedisPlace);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseReadable(address, options.read_address, ParseRedisEndpoint);
+  if (!endpoint) {
+    return endpoint.error();
   }
-  auto client = RedisClient::Open(*place, {options.connect, options.call}, options.max_connections);
+  auto client =
+      RedisClient::Open(*endpoint, {options.connect, options.call}, options.max_connections);
   if (!client) {
     return client.error();
   }

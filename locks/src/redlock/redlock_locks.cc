@@ -367,24 +367,24 @@ class RedlockLocks final : public LockEngine {
 };
 
 // All masters have the same user.
-Result<RedisPlace> ParseFirstMaster(std::string_view address) {
-  auto places = ParseRedlock(address);
-  return places ? Result<RedisPlace>(std::move(places->front())) : places.error();
+Result<RedisEndpoint> ParseFirstMaster(std::string_view address) {
+  auto endpoints = ParseRedlock(address);
+  return endpoints ? Result<RedisEndpoint>(std::move(endpoints->front())) : endpoints.error();
 }
 
 }  // namespace
 
 Result<std::shared_ptr<LockEngine>> OpenRedlock(std::string_view address,
                                                 const RedlockOptions& options) {
-  auto places = ParseRedlock(address);
-  if (!places) {
-    return places.error();
+  auto endpoints = ParseRedlock(address);
+  if (!endpoints) {
+    return endpoints.error();
   }
   const auto first = ParseReadable(address, options.read_address, ParseFirstMaster);
-  for (RedisPlace& place : *places) {
-    place.read_login = first->read_login;
+  for (RedisEndpoint& endpoint : *endpoints) {
+    endpoint.read_login = first->read_login;
   }
-  auto masters = RedlockMasters::Open(*places, {options.connect, options.call});
+  auto masters = RedlockMasters::Open(*endpoints, {options.connect, options.call});
   if (!masters) {
     return masters.error();
   }

@@ -13,9 +13,9 @@ constexpr milliseconds kBetweenTries{200};
 
 }  // namespace
 
-ZooKeeperKeeper::ZooKeeperKeeper(ZooKeeperPlace place, const ZooKeeperTimes& times,
+ZooKeeperKeeper::ZooKeeperKeeper(ZooKeeperEndpoint endpoint, const ZooKeeperTimes& times,
                                  ZooKeeperPaths paths, LockDoubts& doubts)
-    : place_(std::move(place)), times_(times), paths_(std::move(paths)), doubts_(doubts) {}
+    : endpoint_(std::move(endpoint)), times_(times), paths_(std::move(paths)), doubts_(doubts) {}
 
 ZooKeeperKeeper::~ZooKeeperKeeper() {
   {
@@ -52,7 +52,7 @@ Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperKeeper::Current() {
   if (life_ != nullptr && !life_->over()) {
     return life_;
   }
-  auto life = ZooKeeperLife::Start(place_, times_, paths_, doubts_);
+  auto life = ZooKeeperLife::Start(endpoint_, times_, paths_, doubts_);
   if (life) {
     over = std::exchange(life_, *life);
     changed_.notify_all();

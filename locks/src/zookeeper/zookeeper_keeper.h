@@ -17,7 +17,7 @@ namespace oncemq {
 class ZooKeeperKeeper {
  public:
   // `doubts` are told when a session has ended. They outlive it.
-  ZooKeeperKeeper(ZooKeeperPlace place, const ZooKeeperTimes& times, ZooKeeperPaths paths,
+  ZooKeeperKeeper(ZooKeeperEndpoint endpoint, const ZooKeeperTimes& times, ZooKeeperPaths paths,
                   LockDoubts& doubts);
   ~ZooKeeperKeeper();
   ZooKeeperKeeper(const ZooKeeperKeeper&) = delete;
@@ -35,7 +35,7 @@ class ZooKeeperKeeper {
  private:
   void Keep();
 
-  const ZooKeeperPlace place_;
+  const ZooKeeperEndpoint endpoint_;
   const ZooKeeperTimes times_;
   const ZooKeeperPaths paths_;
   LockDoubts& doubts_;

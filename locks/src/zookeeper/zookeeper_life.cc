@@ -11,13 +11,13 @@ using Reply = ZooKeeperReply;
 
 }  // namespace
 
-Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperLife::Start(const ZooKeeperPlace& place,
+Result<std::shared_ptr<ZooKeeperLife>> ZooKeeperLife::Start(const ZooKeeperEndpoint& endpoint,
                                                             const ZooKeeperTimes& times,
                                                             const ZooKeeperPaths& paths,
                                                             LockDoubts& doubts) {
   const std::shared_ptr<ZooKeeperLife> life(new ZooKeeperLife(times, paths, doubts));
   auto session = ZooKeeperSession::Start(
-      place, times,
+      endpoint, times,
       {[raw = life.get()](std::string_view path) { raw->waits_.Changed(path); },
        [raw = life.get()] { raw->Ended(); }});
   if (!session) {

@@ -35,7 +35,7 @@ class ZooKeeperLife {
   };
 
   // `doubts` are told when the servers have ended it. They outlive it.
-  static Result<std::shared_ptr<ZooKeeperLife>> Start(const ZooKeeperPlace& place,
+  static Result<std::shared_ptr<ZooKeeperLife>> Start(const ZooKeeperEndpoint& endpoint,
                                                       const ZooKeeperTimes& times,
                                                       const ZooKeeperPaths& paths,
                                                       LockDoubts& doubts);

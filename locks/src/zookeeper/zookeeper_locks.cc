@@ -39,10 +39,10 @@ struct Asker {
 
 class ZooKeeperLocks final : public LockEngine {
  public:
-  ZooKeeperLocks(const ZooKeeperPlace& place, const ZooKeeperLockOptions& options)
+  ZooKeeperLocks(const ZooKeeperEndpoint& endpoint, const ZooKeeperLockOptions& options)
       : can_(Of(options)),
         max_waiters_(options.max_waiters),
-        keeper_(place, {options.connect, options.call, options.session},
+        keeper_(endpoint, {options.connect, options.call, options.session},
                 ZooKeeperPaths(options.space), doubts_) {}
 
   Status Open(milliseconds connect) { return keeper_.Open(connect); }
@@ -323,9 +323,9 @@ class ZooKeeperLocks final : public LockEngine {
 
 Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
                                                        const ZooKeeperLockOptions& options) {
-  const auto place = ParseZooKeeperPlace(address);
-  if (!place) {
-    return place.error();
+  const auto endpoint = ParseZooKeeperEndpoint(address);
+  if (!endpoint) {
+    return endpoint.error();
   }
   if (options.space.size() > kLongestSpace) {
     return Error{Code::kInvalid, Effect::kNone, "the name of a space has 1,024 bytes at most"};
@@ -333,7 +333,7 @@ Result<std::shared_ptr<LockEngine>> OpenZooKeeperLocks(std::string_view address,
   if (options.session < milliseconds(1) || options.session > kLongestSession) {
     return Error{Code::kInvalid, Effect::kNone, "a session lasts from a millisecond to a day"};
   }
-  const auto locks = std::make_shared<ZooKeeperLocks>(*place, options);
+  const auto locks = std::make_shared<ZooKeeperLocks>(*endpoint, options);
   if (const Status open = locks->Open(options.connect); !open) {
     return open.error();
   }

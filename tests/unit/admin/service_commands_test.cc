@@ -31,13 +31,13 @@ class FixedRuntime final : public Runtime {
   std::string line = "guarded: once per id";
 };
 
-struct StorePlace {
+struct StoreEndpoint {
   std::string user = "app";
   std::string password = "hunter2";
   ReadLogin read_login = {};
 };
 
-std::string ToString(const StorePlace&) {
+std::string ToString(const StoreEndpoint&) {
   return "store://db1";
 }
 
@@ -113,10 +113,10 @@ TEST_F(ServiceCommandsTest, StatusSaysWhatTheRunIsDoing) {
 
 TEST_F(ServiceCommandsTest, StatusNamesEachServerThatRefusesTheLogin) {
   EXPECT_EQ(Ask("status")["result"]["refused_logins"], json::array());
-  const StorePlace place;
+  const StoreEndpoint endpoint;
   const Error refusal{Code::kRefused, Effect::kNone, "wrong password"};
-  EXPECT_FALSE(StoreLogin::Of(place)->Enter(
-      place, BootNow(), [&](const StorePlace&) { return Result<int>(refusal); }));
+  EXPECT_FALSE(StoreLogin::Of(endpoint)->Enter(
+      endpoint, BootNow(), [&](const StoreEndpoint&) { return Result<int>(refusal); }));
   EXPECT_EQ(Ask("status")["result"]["refused_logins"],
             json::array({"store://db1 refuses the login: wrong password"}));
 }

@@ -38,7 +38,7 @@ LockCapabilities RedlockCapabilities();
 // to them with its next extension.
 //
 // The address: redlock://[user[:password]@]host[:port],host[:port],host[:port][,...][/database], 3
-// to 9 masters, an odd number; redlocks:// over TLS, with what redis_place.h knows behind a ?.
+// to 9 masters, an odd number; redlocks:// over TLS, with what redis_endpoint.h knows behind a ?.
 // Failures: kInvalid for what redis_locks.h says of one Redis, for two addresses that lead to one
 // server, and for readers; kUnavailable where no majority answers.
 //

@@ -111,7 +111,7 @@ class SqlClient final : public SqlSession {
  public:
   using OpenLine = std::function<Result<std::unique_ptr<SqlLine>>(BootTime until)>;
 
-  // Connects once, so that a wrong place or password shows at the start. A login that the server
+  // Connects once, so that a wrong endpoint or password shows at the start. A login that the server
   // refuses is kRefused; `open_line` backs off from it (store_login.h).
   static Result<std::unique_ptr<SqlClient>> Open(SqlDialect dialect, OpenLine open_line,
                                                  const SqlTimes& times, size_t max_connections);

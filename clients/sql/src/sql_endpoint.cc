@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/clients/sql_place.h"
+#include "oncemq/clients/sql_endpoint.h"
 
 #include <algorithm>
 #include <array>
@@ -15,11 +15,11 @@ Error Invalid(std::string_view scheme, const std::string& why) {
 }
 
 // What is wrong with it; nothing when it is right.
-std::optional<std::string> ReadHost(std::string_view text, SqlPlace& place) {
+std::optional<std::string> ReadHost(std::string_view text, SqlEndpoint& endpoint) {
   if (text.empty()) {
     return std::nullopt;  // a socket stands for it
   }
-  const auto host = ParseHostAndPort(text, place.port);
+  const auto host = ParseHostAndPort(text, endpoint.port);
   if (!host) {
     return host.error().message;
   }
@@ -28,13 +28,13 @@ std::optional<std::string> ReadHost(std::string_view text, SqlPlace& place) {
       plain->starts_with('/')) {
     return "this is no host";
   }
-  place.host = *plain;
-  place.port = host->port;
+  endpoint.host = *plain;
+  endpoint.port = host->port;
   return std::nullopt;
 }
 
-std::optional<std::string> ReadParameters(std::string_view query, const SqlPlaceRules& rules,
-                                          SqlPlace& place) {
+std::optional<std::string> ReadParameters(std::string_view query, const SqlEndpointRules& rules,
+                                          SqlEndpoint& endpoint) {
   for (std::optional<std::string_view> rest = query; rest;) {
     std::string_view name = *rest;
     rest = CutAt(name, '&');
@@ -47,7 +47,7 @@ std::optional<std::string> ReadParameters(std::string_view query, const SqlPlace
     if (!plain || plain->empty()) {
       return "the parameter " + std::string(name) + " has no value";
     }
-    if (!place.parameters.emplace(name, *plain).second) {
+    if (!endpoint.parameters.emplace(name, *plain).second) {
       return "the parameter " + std::string(name) + " stands there twice";
     }
   }
@@ -56,15 +56,15 @@ std::optional<std::string> ReadParameters(std::string_view query, const SqlPlace
 
 }  // namespace
 
-std::string_view SqlPlace::Parameter(std::string_view name) const {
+std::string_view SqlEndpoint::Parameter(std::string_view name) const {
   const auto at = parameters.find(name);
   return at == parameters.end() ? std::string_view() : std::string_view(at->second);
 }
 
-Result<SqlPlace> ParseSqlPlace(std::string_view url, const SqlPlaceRules& rules) {
+Result<SqlEndpoint> ParseSqlEndpoint(std::string_view url, const SqlEndpointRules& rules) {
   const auto refuse = [&](const std::string& why) { return Invalid(rules.scheme, why); };
-  SqlPlace place{.scheme = std::string(rules.scheme), .port = rules.port};
-  const std::string begin = place.scheme + "://";
+  SqlEndpoint endpoint{.scheme = std::string(rules.scheme), .port = rules.port};
+  const std::string begin = endpoint.scheme + "://";
   if (!url.starts_with(begin)) {
     return refuse("it begins otherwise");
   }
@@ -89,39 +89,39 @@ Result<SqlPlace> ParseSqlPlace(std::string_view url, const SqlPlaceRules& rules)
   if (database->find('/') != std::string::npos) {
     return refuse("behind the host stands one name, of a database");
   }
-  place.user = *plain_user;
-  place.password = *plain_password;
-  place.database = *database;
-  if (const auto wrong = ReadHost(url.substr(at + 1), place)) {
+  endpoint.user = *plain_user;
+  endpoint.password = *plain_password;
+  endpoint.database = *database;
+  if (const auto wrong = ReadHost(url.substr(at + 1), endpoint)) {
     return refuse(*wrong);
   }
-  if (const auto wrong = query ? ReadParameters(*query, rules, place) : std::nullopt) {
+  if (const auto wrong = query ? ReadParameters(*query, rules, endpoint) : std::nullopt) {
     return refuse(*wrong);
   }
-  if (place.host.empty() == place.Parameter(rules.socket).empty()) {
+  if (endpoint.host.empty() == endpoint.Parameter(rules.socket).empty()) {
     return refuse("it needs a host, or else ?" + std::string(rules.socket) + "=");
   }
-  return place;
+  return endpoint;
 }
 
-Result<SqlPlace> ParsePostgresPlace(std::string_view url) {
+Result<SqlEndpoint> ParsePostgresEndpoint(std::string_view url) {
   constexpr std::array<std::string_view, 3> kParameters{"host", "sslmode", "sslrootcert"};
-  auto place = ParseSqlPlace(url, {"postgres", 5432, "host", kParameters});
+  auto endpoint = ParseSqlEndpoint(url, {"postgres", 5432, "host", kParameters});
   constexpr std::array<std::string_view, 7> kModes{"",        "disable",   "allow",      "prefer",
                                                    "require", "verify-ca", "verify-full"};
-  if (place &&
-      std::find(kModes.begin(), kModes.end(), place->Parameter("sslmode")) == kModes.end()) {
+  if (endpoint &&
+      std::find(kModes.begin(), kModes.end(), endpoint->Parameter("sslmode")) == kModes.end()) {
     return Error{Code::kInvalid, Effect::kNone,
                  "the address of a PostgreSQL: sslmode is disable, allow, prefer, require, "
                  "verify-ca or verify-full"};
   }
-  return place;
+  return endpoint;
 }
 
-std::string ToString(const SqlPlace& place) {
-  const bool ipv6 = place.host.find(':') != std::string::npos;
-  return place.scheme + "://" + (ipv6 ? "[" : "") + place.host + (ipv6 ? "]:" : ":") +
-         std::to_string(place.port) + "/" + place.database;
+std::string ToString(const SqlEndpoint& endpoint) {
+  const bool ipv6 = endpoint.host.find(':') != std::string::npos;
+  return endpoint.scheme + "://" + (ipv6 ? "[" : "") + endpoint.host + (ipv6 ? "]:" : ":") +
+         std::to_string(endpoint.port) + "/" + endpoint.database;
 }
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/clients/zookeeper_place.h"
+#include "oncemq/clients/zookeeper_endpoint.h"
 
 #include <algorithm>
 #include <optional>
@@ -31,7 +31,7 @@ Result<ZooKeeperHost> ParseHost(std::string_view text) {
   return ZooKeeperHost{std::move(host->host), host->port};
 }
 
-Status ParseWho(std::string_view& text, ZooKeeperPlace& place) {
+Status ParseWho(std::string_view& text, ZooKeeperEndpoint& endpoint) {
   auto who = CutUser(text);
   if (!who) {
     return Invalid(who.error().message);
@@ -43,8 +43,8 @@ Status ParseWho(std::string_view& text, ZooKeeperPlace& place) {
       (*who)->user.find(':') != std::string::npos) {
     return Invalid("before the @ stand a user, without a colon, and a password");
   }
-  place.user = std::move((*who)->user);
-  place.password = std::move((*who)->password);
+  endpoint.user = std::move((*who)->user);
+  endpoint.password = std::move((*who)->password);
   return {};
 }
 
@@ -67,14 +67,14 @@ bool IsPath(std::string_view path) {
 
 }  // namespace
 
-Result<ZooKeeperPlace> ParseZooKeeperPlace(std::string_view url) {
+Result<ZooKeeperEndpoint> ParseZooKeeperEndpoint(std::string_view url) {
   constexpr std::string_view kScheme = "zookeeper://";
   if (!url.starts_with(kScheme)) {
     return Invalid("it begins with zookeeper://");
   }
   url.remove_prefix(kScheme.size());
-  ZooKeeperPlace place;
-  if (const Status done = ParseWho(url, place); !done) {
+  ZooKeeperEndpoint endpoint;
+  if (const Status done = ParseWho(url, endpoint); !done) {
     return done.error();
   }
   if (const auto path = CutAt(url, '/'); path && !path->empty()) {
@@ -82,7 +82,7 @@ Result<ZooKeeperPlace> ParseZooKeeperPlace(std::string_view url) {
     if (!chroot || !IsPath(*chroot)) {
       return Invalid("behind the hosts stands a path of ZooKeeper: /name, or /name/name");
     }
-    place.chroot = *chroot;
+    endpoint.chroot = *chroot;
   }
   for (std::optional<std::string_view> rest = url; rest;) {
     std::string_view one = *rest;
@@ -91,19 +91,19 @@ Result<ZooKeeperPlace> ParseZooKeeperPlace(std::string_view url) {
     if (!host) {
       return host.error();
     }
-    place.hosts.push_back(*std::move(host));
+    endpoint.hosts.push_back(*std::move(host));
   }
-  return place;
+  return endpoint;
 }
 
-std::string ToString(const ZooKeeperPlace& place) {
+std::string ToString(const ZooKeeperEndpoint& endpoint) {
   std::string text = "zookeeper://";
-  for (size_t i = 0; i < place.hosts.size(); i++) {
-    const bool ipv6 = place.hosts[i].host.find(':') != std::string::npos;
-    text.append(i == 0 ? "" : ",").append(ipv6 ? "[" : "").append(place.hosts[i].host);
-    text.append(ipv6 ? "]:" : ":").append(std::to_string(place.hosts[i].port));
+  for (size_t i = 0; i < endpoint.hosts.size(); i++) {
+    const bool ipv6 = endpoint.hosts[i].host.find(':') != std::string::npos;
+    text.append(i == 0 ? "" : ",").append(ipv6 ? "[" : "").append(endpoint.hosts[i].host);
+    text.append(ipv6 ? "]:" : ":").append(std::to_string(endpoint.hosts[i].port));
   }
-  return text.append(place.chroot);
+  return text.append(endpoint.chroot);
 }
 
 }  // namespace oncemq

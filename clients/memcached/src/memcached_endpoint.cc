@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/clients/memcached_place.h"
+#include "oncemq/clients/memcached_endpoint.h"
 
 #include <utility>
 
@@ -14,7 +14,7 @@ Error Invalid(const std::string& why) {
 
 }  // namespace
 
-Result<MemcachedPlace> ParseMemcachedPlace(std::string_view url) {
+Result<MemcachedEndpoint> ParseMemcachedEndpoint(std::string_view url) {
   constexpr std::string_view kScheme = "memcached://";
   if (!url.starts_with(kScheme)) {
     return Invalid("it begins with memcached://");
@@ -26,23 +26,23 @@ Result<MemcachedPlace> ParseMemcachedPlace(std::string_view url) {
   if (url.find(',') != std::string_view::npos) {
     return Invalid("one server; several would share the keys among them, and lose those of one");
   }
-  auto host = ParseHostAndPort(url, MemcachedPlace().port);
+  auto host = ParseHostAndPort(url, MemcachedEndpoint().port);
   if (!host) {
     return Invalid(host.error().message);
   }
   if (host->host.find_first_of("/?#% ") != std::string::npos) {
     return Invalid("behind memcached:// stand a host and a port, nothing else");
   }
-  MemcachedPlace place;
-  place.host = std::move(host->host);
-  place.port = host->port;
-  return place;
+  MemcachedEndpoint endpoint;
+  endpoint.host = std::move(host->host);
+  endpoint.port = host->port;
+  return endpoint;
 }
 
-std::string ToString(const MemcachedPlace& place) {
-  const bool ipv6 = place.host.find(':') != std::string::npos;
-  return std::string(ipv6 ? "[" : "") + place.host + (ipv6 ? "]:" : ":") +
-         std::to_string(place.port);
+std::string ToString(const MemcachedEndpoint& endpoint) {
+  const bool ipv6 = endpoint.host.find(':') != std::string::npos;
+  return std::string(ipv6 ? "[" : "") + endpoint.host + (ipv6 ? "]:" : ":") +
+         std::to_string(endpoint.port);
 }
 
 }  // namespace oncemq

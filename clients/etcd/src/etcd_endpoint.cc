@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/clients/etcd_place.h"
+#include "oncemq/clients/etcd_endpoint.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,12 +32,12 @@ Result<EtcdHost> ParseHost(std::string_view text) {
 
 }  // namespace
 
-Result<EtcdPlace> ParseEtcdPlace(std::string_view url) {
+Result<EtcdEndpoint> ParseEtcdEndpoint(std::string_view url) {
   if (!url.starts_with(kScheme)) {
     return Invalid("it begins with etcd://");
   }
   url.remove_prefix(kScheme.size());
-  EtcdPlace place;
+  EtcdEndpoint endpoint;
   auto who = CutUser(url);
   if (!who) {
     return Invalid(who.error().message);
@@ -46,8 +46,8 @@ Result<EtcdPlace> ParseEtcdPlace(std::string_view url) {
     return Invalid("before the @ stands a user");
   }
   if (*who) {
-    place.user = std::move((*who)->user);
-    place.password = std::move((*who)->password);
+    endpoint.user = std::move((*who)->user);
+    endpoint.password = std::move((*who)->password);
   }
   if (url.ends_with('/')) {
     url.remove_suffix(1);
@@ -59,18 +59,18 @@ Result<EtcdPlace> ParseEtcdPlace(std::string_view url) {
     if (!host) {
       return host.error();
     }
-    place.hosts.push_back(*std::move(host));
+    endpoint.hosts.push_back(*std::move(host));
     url.remove_prefix(comma + (more ? 1 : 0));
   }
-  return place;
+  return endpoint;
 }
 
-std::string ToString(const EtcdPlace& place) {
+std::string ToString(const EtcdEndpoint& endpoint) {
   std::string text(kScheme);
-  for (size_t i = 0; i < place.hosts.size(); i++) {
-    const bool ipv6 = place.hosts[i].host.find(':') != std::string::npos;
-    text.append(i == 0 ? "" : ",").append(ipv6 ? "[" : "").append(place.hosts[i].host);
-    text.append(ipv6 ? "]:" : ":").append(std::to_string(place.hosts[i].port));
+  for (size_t i = 0; i < endpoint.hosts.size(); i++) {
+    const bool ipv6 = endpoint.hosts[i].host.find(':') != std::string::npos;
+    text.append(i == 0 ? "" : ",").append(ipv6 ? "[" : "").append(endpoint.hosts[i].host);
+    text.append(ipv6 ? "]:" : ":").append(std::to_string(endpoint.hosts[i].port));
   }
   return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EtcdPlace: where an etcd is, and who we are there.
+// EtcdEndpoint: where an etcd is, and who we are there.
 //
 //   etcd://[user[:password]@]host[:port][,host[:port]...]
 //
@@ -21,15 +21,15 @@ struct EtcdHost {
   uint16_t port = 2379;
 };
 
-struct EtcdPlace {
+struct EtcdEndpoint {
   std::vector<EtcdHost> hosts;
   std::string user;  // empty: nobody in particular
   std::string password;
 };
 
 // Failures: kInvalid, which never repeats the password.
-Result<EtcdPlace> ParseEtcdPlace(std::string_view url);
+Result<EtcdEndpoint> ParseEtcdEndpoint(std::string_view url);
 // For people: without user and password.
-std::string ToString(const EtcdPlace& place);
+std::string ToString(const EtcdEndpoint& endpoint);
 
 }  // namespace oncemq

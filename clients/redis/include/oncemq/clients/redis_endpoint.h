@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RedisPlace: where a Redis is, and who we are there.
+// RedisEndpoint: where a Redis is, and who we are there.
 //
 //   redis://[user[:password]@]host[:port][/database]
 //   redis-sentinel://[user[:password]@]host[:port][,host[:port]...]/master[/database]
@@ -26,7 +26,7 @@ struct RedisHost {
   uint16_t port = 6379;
 };
 
-struct RedisPlace {
+struct RedisEndpoint {
   std::vector<RedisHost> hosts;  // one; or the sentinels that know the master
   std::string master;            // what the sentinels call it; empty: no sentinels
   std::string socket;            // instead of a host
@@ -46,8 +46,8 @@ struct RedisPlace {
 };
 
 // Failures: kInvalid, which never repeats the password.
-Result<RedisPlace> ParseRedisPlace(std::string_view url);
+Result<RedisEndpoint> ParseRedisEndpoint(std::string_view url);
 // For people: without user and password.
-std::string ToString(const RedisPlace& place);
+std::string ToString(const RedisEndpoint& endpoint);
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemcachedPlace: where a memcached is.
+// MemcachedEndpoint: where a memcached is.
 //
 //   memcached://host[:port]
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace oncemq {
 
-struct MemcachedPlace {
+struct MemcachedEndpoint {
   std::string host;
   uint16_t port = 11211;
 };
 
 // Failures: kInvalid; also for several servers, for users and passwords, which it never repeats.
-Result<MemcachedPlace> ParseMemcachedPlace(std::string_view url);
-std::string ToString(const MemcachedPlace& place);
+Result<MemcachedEndpoint> ParseMemcachedEndpoint(std::string_view url);
+std::string ToString(const MemcachedEndpoint& endpoint);
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqlPlace: where a SQL database is, and who we are there.
+// SqlEndpoint: where a SQL database is, and who we are there.
 //
 //   scheme://user[:password]@host[:port]/database[?name=value[&name=value...]]
 //
@@ -18,7 +18,7 @@
 
 namespace oncemq {
 
-struct SqlPlace {
+struct SqlEndpoint {
   std::string scheme;
   std::string host;  // empty: a parameter names a socket
   uint16_t port = 0;
@@ -33,7 +33,7 @@ struct SqlPlace {
   std::string_view Parameter(std::string_view name) const;
 };
 
-struct SqlPlaceRules {
+struct SqlEndpointRules {
   std::string_view scheme;
   uint16_t port = 0;                             // where none is said
   std::string_view socket;                       // the parameter that stands for a host
@@ -41,10 +41,10 @@ struct SqlPlaceRules {
 };
 
 // Failures: kInvalid, which never repeats the password.
-Result<SqlPlace> ParseSqlPlace(std::string_view url, const SqlPlaceRules& rules);
+Result<SqlEndpoint> ParseSqlEndpoint(std::string_view url, const SqlEndpointRules& rules);
 // postgres://user[:password]@host[:port]/database, as postgres_client.h has it.
-Result<SqlPlace> ParsePostgresPlace(std::string_view url);
+Result<SqlEndpoint> ParsePostgresEndpoint(std::string_view url);
 // For people: without user, password and parameters.
-std::string ToString(const SqlPlace& place);
+std::string ToString(const SqlEndpoint& endpoint);
 
 }  // namespace oncemq

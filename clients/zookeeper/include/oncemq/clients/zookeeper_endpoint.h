@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZooKeeperPlace: where an ensemble of ZooKeeper is, and who we are there.
+// ZooKeeperEndpoint: where an ensemble of ZooKeeper is, and who we are there.
 //
 //   zookeeper://[user:password@]host[:port][,host[:port]...][/chroot]
 //
@@ -20,7 +20,7 @@ struct ZooKeeperHost {
   uint16_t port = 2181;
 };
 
-struct ZooKeeperPlace {
+struct ZooKeeperEndpoint {
   std::vector<ZooKeeperHost> hosts;
   std::string chroot;    // "/a/b": what is called "/" here; empty: the server's own
   std::string user;      // of the scheme "digest"; empty: nobody in particular
@@ -28,8 +28,8 @@ struct ZooKeeperPlace {
 };
 
 // Failures: kInvalid, which never repeats the password.
-Result<ZooKeeperPlace> ParseZooKeeperPlace(std::string_view url);
+Result<ZooKeeperEndpoint> ParseZooKeeperEndpoint(std::string_view url);
 // For people: without user and password.
-std::string ToString(const ZooKeeperPlace& place);
+std::string ToString(const ZooKeeperEndpoint& endpoint);
 
 }  // namespace oncemq
