@@ -115,34 +115,36 @@ int64_t PostgresWindow::LockOf(uint32_t source, int32_t partition) const {
                                          std::to_string(source) + "/" + std::to_string(partition)));
 }
 
-PostgresWindow::Place PostgresWindow::PlaceNow() {
+PostgresWindow::LogPosition PostgresWindow::LogPositionNow() {
   MutexLock lock(mutex_);
-  return place_;
+  return log_position_;
 }
 
 // Another timeline is another history: a standby was promoted, or a backup restored. A lower
 // position on the same one is a backup, too. A server that has started again may be one as well,
 // and nothing tells: so it counts as a loss, which costs each partition a new assignment. Calls
-// overlap, so each compares with the place that was known at its beginning. One of them counts the
-// loss.
-void PostgresWindow::NotePlace(const Place& place, const Place& before) {
+// overlap, so each compares with the position that was known at its beginning. One of them counts
+// the loss.
+void PostgresWindow::NoteLogPosition(const LogPosition& log_position, const LogPosition& before) {
   MutexLock lock(mutex_);
-  const bool same = place.timeline == before.timeline && place.started == before.started;
-  const bool lost = before.started != 0 && (!same || place.position < before.position);
-  const bool first = place_.timeline == before.timeline && place_.started == before.started;
+  const bool same =
+      log_position.timeline == before.timeline && log_position.started == before.started;
+  const bool lost = before.started != 0 && (!same || log_position.position < before.position);
+  const bool first =
+      log_position_.timeline == before.timeline && log_position_.started == before.started;
   if (lost && first) {
     losses_++;
     Log(LogLevel::kWarn, "window",
         "PostgreSQL was started again, or another server answers: commits may be lost",
         {{"scope", options_.scope}});
   }
-  const bool older = same && !lost && place.position < place_.position;
+  const bool older = same && !lost && log_position.position < log_position_.position;
   if (first && !older) {
-    place_ = place;
+    log_position_ = log_position;
   }
 }
 
-Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows) {
+Status PostgresWindow::TakeTime(const SqlAnswer& answer, const LogPosition& before, IdRows* rows) {
   if (answer.rows.size() != 1 || answer.rows[0].size() != 5) {
     return Error{Code::kCorrupt, Effect::kNone,
                  "the scope of the window is gone from the database: its tables were emptied or "
@@ -153,7 +155,7 @@ Status PostgresWindow::TakeTime(const SqlAnswer& answer, const Place& before, Id
     rows->SetTime(BootTime(microseconds(NumberOf(answer, 0, 1))),
                   horizon == 0 ? LogTime::min() : LogTime(milliseconds(horizon)));
   }
-  NotePlace({NumberOf(answer, 0, 2), NumberOf(answer, 0, 3), NumberOf(answer, 0, 4)}, before);
+  NoteLogPosition({NumberOf(answer, 0, 2), NumberOf(answer, 0, 3), NumberOf(answer, 0, 4)}, before);
   return {};
 }
 
@@ -197,7 +199,7 @@ Result<bool> PostgresWindow::LockRows(SqlTransaction& transaction, std::span<con
                         Text("scope_now", {scope_.number})};
   const auto all = std::span<const SqlStatement>(look);
   const size_t unowned = keys.empty() ? 2 : 0;  // nothing to share
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto looked = transaction.Try(all.subspan(unowned));
   if (!looked) {
     return looked.error();
@@ -330,7 +332,7 @@ Result<OwnerEpoch> PostgresWindow::RaiseOwnerEpoch(uint32_t source, int32_t part
       Text("raise_own", {scope_.number, int64_t{source}, int64_t{partition},
                          static_cast<int64_t>(floor), LockOf(source, partition)}),
       Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto answers = All(statements);
   if (!answers) {
     return answers.error();
@@ -374,7 +376,7 @@ Status PostgresWindow::Look(std::span<const ClaimRequest> requests,
     looks.push_back(
         Text("owners", {scope_.number, SqlNumbers(owned.sources), SqlNumbers(owned.partitions)}));
   }
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   auto looked = All(looks);
   if (!looked) {
     return Error{looked.error().code, Effect::kNone, looked.error().message};
@@ -410,15 +412,15 @@ Result<std::unique_ptr<EffectBatch>> PostgresWindow::NewEffects(
   for (const ClaimRequest& claim : granted) {
     owner_epoch = std::max(owner_epoch, claim.owner_epoch);
   }
-  const Place place = PlaceNow();
+  const LogPosition log_position = LogPositionNow();
   if (const Status usable = UsableAt(source, partition); !usable) {
-    return usable.error();  // the place is of the server that has lost the ground of the claims
+    return usable.error();  // the position is of the server that has lost the ground of the claims
   }
-  SqlRun::Opening opening{
-      {},
-      texts_["insert_done"],
-      scope_.number,
-      {static_cast<int64_t>(owner_epoch), place.started, place.timeline, place.position}};
+  SqlRun::Opening opening{{},
+                          texts_["insert_done"],
+                          scope_.number,
+                          {static_cast<int64_t>(owner_epoch), log_position.started,
+                           log_position.timeline, log_position.position}};
   if (owner_epoch != 0) {
     opening.before.push_back(Text("share_one", {LockOf(source, partition)}));
   }
@@ -557,13 +559,13 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   if (ids.empty()) {
     return {};
   }
-  const auto places = Places();
-  if (!places) {
-    return places.error();
+  const auto coordinates = PossibleCoordinates();
+  if (!coordinates) {
+    return coordinates.error();
   }
   IdRows rows = NewRows();
   for (const std::string_view id : ids) {
-    for (const Coordinates& at : *places) {
+    for (const Coordinates& at : *coordinates) {
       rows.Add(id, at);
     }
   }
@@ -571,7 +573,7 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
   const std::array look{Text("look_at_ids", {scope_.number, SqlTexts(rows.digests())}),
                         Text("known_uncertain", {scope_.number, SqlTexts(ids)}),
                         Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const auto answers = All(look);
   if (!answers) {
     Error error = answers.error();
@@ -584,10 +586,10 @@ Status PostgresWindow::Peek(std::span<const std::string_view> ids, std::span<Mar
     return read;
   }
   std::fill_n(views.begin(), ids.size(), MarkerView{});
-  for (size_t i = 0; i < ids.size() * places->size(); i++) {
+  for (size_t i = 0; i < ids.size() * coordinates->size(); i++) {
     MarkerView view;
     rows.engine().One(std::string_view(), rows.At(i), view);
-    MarkerView& told = views[i / places->size()];
+    MarkerView& told = views[i / coordinates->size()];
     told = view.state != MarkerState::kNone ? view : told;
   }
   MarkUncertain((*answers)[1], ids, views);

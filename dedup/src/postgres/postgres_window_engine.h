@@ -97,7 +97,7 @@ class PostgresWindow final : public Window {
     uint64_t incarnation = 0;
   };
   // Where the server stands in its history.
-  struct Place {
+  struct LogPosition {
     int64_t timeline = 0;
     int64_t position = 0;
     int64_t started = 0;
@@ -130,7 +130,7 @@ class PostgresWindow final : public Window {
   }
   std::string DigestOf(std::string_view id, const Coordinates& at) const;
   // That may have an id, for a call that names none: one, where ids cross partitions.
-  Result<std::vector<Coordinates>> Places();
+  Result<std::vector<Coordinates>> PossibleCoordinates();
   Status WriteRun(SqlRun& run, std::span<const CompleteRequest> requests);
   // As LockRows() and WriteRows(), false: the server answers, and refuses.
   template <class Request, class Reply>
@@ -139,9 +139,9 @@ class PostgresWindow final : public Window {
   // As one transaction. A refusal is an Error.
   Result<std::vector<SqlAnswer>> All(std::span<const SqlStatement> statements);
   // Takes the row of `scope_now`.
-  Status TakeTime(const SqlAnswer& answer, const Place& before, IdRows* rows);
-  Place PlaceNow();
-  void NotePlace(const Place& place, const Place& before);
+  Status TakeTime(const SqlAnswer& answer, const LogPosition& before, IdRows* rows);
+  LogPosition LogPositionNow();
+  void NoteLogPosition(const LogPosition& place, const LogPosition& before);
   Result<bool> LockRows(SqlTransaction& transaction, std::span<const int64_t> sources,
                         std::span<const int64_t> partitions, IdRows& rows, SqlRefusal& refusal);
   Result<bool> WriteRows(SqlTransaction& transaction, IdRows& rows, SqlRefusal& refusal);
@@ -178,7 +178,7 @@ class PostgresWindow final : public Window {
 
   StoreGuard guarded_{"PostgreSQL"};
   mutable Mutex mutex_;
-  Place place_ GUARDED_BY(mutex_);
+  LogPosition log_position_ GUARDED_BY(mutex_);
   uint64_t losses_ GUARDED_BY(mutex_) = 0;  // how often the server had lost changes
   std::map<Partition, uint64_t> opened_ GUARDED_BY(mutex_);  // after how many losses
 };

@@ -36,7 +36,7 @@ Result<bool> PostgresWindow::Make(std::string_view statement, IdRows& rows) {
     return false;
   }
   const SqlStatement offer = Text(statement, changes.inserts.Only(scope_.number));
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   auto outcome = guarded_([&] { return client_->Try({&offer, 1}); });
   if (!outcome) {
     return outcome.error();

@@ -272,7 +272,7 @@ Result<Known> PostgresWindow::Open(const StoreName& name) {
                               Text("known", {scope_.number, name.topic, partition}),
                               Text("find_scope", {std::string_view(options_.scope)}),
                               Text("scope_now", {scope_.number})};
-  const Place before = PlaceNow();
+  const LogPosition before = LogPositionNow();
   const BootTime asked = BootNow();
   const auto answers = All(statements);
   if (!answers) {
@@ -329,17 +329,18 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   if (Status fit = CheckAnnouncements(announcements); !fit) {
     return fit;
   }
-  const Place place = PlaceNow();
+  const LogPosition log_position = LogPositionNow();
   const int64_t number = ++announcements_;
   std::vector<SqlStatement> statements;
   for (const Announcement& one : announcements) {
     if (const Status usable = UsableAt(one.source, one.partition); !usable) {
       return usable;
     }
-    statements.push_back(Text(
-        "announce", {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
-                     one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), place.started,
-                     place.timeline, place.position, number, int64_t{one.whole}}));
+    statements.push_back(
+        Text("announce",
+             {scope_.number, int64_t{one.source}, int64_t{one.partition}, one.from, one.to,
+              one.offset, one.metadata, static_cast<int64_t>(one.owner_epoch), log_position.started,
+              log_position.timeline, log_position.position, number, int64_t{one.whole}}));
   }
   if (statements.empty()) {
     return {};
@@ -349,7 +350,7 @@ Status PostgresWindow::Announce(std::span<const Announcement> announcements) {
   if (!answers) {
     return answers.error();
   }
-  Status made = TakeTime(answers->back(), place, nullptr);
+  Status made = TakeTime(answers->back(), log_position, nullptr);
   for (size_t i = 0; made && i < announcements.size(); i++) {
     made = UsableAt(announcements[i].source, announcements[i].partition);
     if (made && (*answers)[i].affected != 1) {
@@ -439,10 +440,10 @@ Result<uint64_t> PostgresWindow::DropAged(milliseconds within) {
   return Sweep(std::numeric_limits<int>::max(), BootNow() + within, /*alone=*/true);
 }
 
-Result<std::vector<Coordinates>> PostgresWindow::Places() {
-  std::vector<Coordinates> places{Coordinates{}};
+Result<std::vector<Coordinates>> PostgresWindow::PossibleCoordinates() {
+  std::vector<Coordinates> coordinates{Coordinates{}};
   if (!capabilities_.partition_owned) {
-    return places;
+    return coordinates;
   }
   const SqlStatement all = Text("places", {scope_.number});
   const auto answers = All({&all, 1});
@@ -450,10 +451,10 @@ Result<std::vector<Coordinates>> PostgresWindow::Places() {
     return Error{answers.error().code, Effect::kNone, answers.error().message};
   }
   for (size_t i = 0; i < answers->front().rows.size(); i++) {
-    places.push_back({static_cast<uint32_t>(NumberOf(answers->front(), i, 0)),
-                      static_cast<int32_t>(NumberOf(answers->front(), i, 1))});
+    coordinates.push_back({static_cast<uint32_t>(NumberOf(answers->front(), i, 0)),
+                           static_cast<int32_t>(NumberOf(answers->front(), i, 1))});
   }
-  return places;
+  return coordinates;
 }
 
 Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
@@ -461,13 +462,13 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
   if (Status fit = CheckBatch(capabilities_, ids, answers.size()); !fit) {
     return fit;
   }
-  const auto places = Places();
-  if (!places) {
-    return places.error();
+  const auto coordinates = PossibleCoordinates();
+  if (!coordinates) {
+    return coordinates.error();
   }
   std::vector<std::string> digests;
   for (const std::string_view id : ids) {
-    for (const Coordinates& at : *places) {
+    for (const Coordinates& at : *coordinates) {
       digests.push_back(DigestOf(id, at));
     }
   }
@@ -479,7 +480,7 @@ Status PostgresWindow::ForgetByHand(std::span<const std::string_view> ids,
   }
   for (size_t i = 0; i < ids.size(); i++) {
     const std::vector<SqlRow>& rows = gone->front().rows;
-    const auto its = std::span(digests).subspan(i * places->size(), places->size());
+    const auto its = std::span(digests).subspan(i * coordinates->size(), coordinates->size());
     const bool went = std::any_of(rows.begin(), rows.end(), [&](const SqlRow& row) {
       return std::find(its.begin(), its.end(), row[0]) != its.end();
     });

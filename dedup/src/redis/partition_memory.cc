@@ -174,7 +174,7 @@ bool PartitionMemory::LoadKept(std::string_view digest, std::string_view bytes) 
   return true;
 }
 
-void PartitionMemory::Loaded(const StreamPlace& last, LogTime horizon, LogTime watermark) {
+void PartitionMemory::Loaded(const StreamPosition& last, LogTime horizon, LogTime watermark) {
   MutexLock lock(mutex_);
   ids_.SetLast(last);
   finished_.RaiseHorizon(horizon);
@@ -186,7 +186,7 @@ void PartitionMemory::NoteWatermark(LogTime watermark) {
   finished_.RaiseWatermark(watermark);
 }
 
-StreamPlace PartitionMemory::stored_to() const {
+StreamPosition PartitionMemory::stored_to() const {
   MutexLock lock(mutex_);
   return ids_.stored_to();
 }
@@ -211,9 +211,9 @@ PartitionMemory::Changes PartitionMemory::Take() {
   return {.entries = ids_.Unstored(), .kept = std::exchange(kept_, {}), .parked = engine_.parked()};
 }
 
-void PartitionMemory::StoredTo(const StreamPlace& place) {
+void PartitionMemory::StoredTo(const StreamPosition& position) {
   MutexLock lock(mutex_);
-  ids_.StoredTo(place);
+  ids_.StoredTo(position);
 }
 
 // Those that have changed again meanwhile stay as they are.
@@ -227,7 +227,7 @@ std::vector<PartitionMemory::Aged> PartitionMemory::FindAged(LogTime limit, int6
   MutexLock lock(mutex_);
   std::vector<Aged> aged(ids_.Aged(limit, frontier, most));
   for (size_t i = 0; i < aged.size(); i++) {
-    aged[i] = {ids_.at(i).place, ids_.at(i).ids()};
+    aged[i] = {ids_.at(i).position, ids_.at(i).ids()};
   }
   return aged;
 }

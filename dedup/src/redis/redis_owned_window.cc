@@ -39,9 +39,10 @@ std::optional<OwnedIds::Loaded> ReadEntry(RedisReply& reply) {
   if (reply.list.size() != 2 || reply.list[1].list.size() != 2) {
     return std::nullopt;
   }
-  const auto place = ParseStreamPlace(reply.list[0].text);
-  return place ? std::optional(OwnedIds::Loaded{*place, std::move(reply.list[1].list[1].text)})
-               : std::nullopt;
+  const auto position = ParseStreamPosition(reply.list[0].text);
+  return position
+             ? std::optional(OwnedIds::Loaded{*position, std::move(reply.list[1].list[1].text)})
+             : std::nullopt;
 }
 
 }  // namespace
@@ -183,12 +184,12 @@ Status RedisOwnedWindow::Load(PartitionMemory& partition, OwnerEpoch owner_epoch
   return {};
 }
 
-Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& place,
+Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPosition& position,
                                     OwnerEpoch owner_epoch, const std::function<bool(Page)>& take) {
   const std::string stream = scope_->base() + "l:" + name;
   const std::string row = scope_->base() + "p:" + name;
   const std::string most = std::to_string(kEntriesOfAPage);
-  StreamPlace next{place.millis, place.number + 1};
+  StreamPosition next{position.millis, position.number + 1};
   for (bool more = true; more;) {
     const std::string from = ToString(next);
     const std::array commands{RedisCommand{"XRANGE", stream, from, "+", "COUNT", most},
@@ -206,7 +207,7 @@ Status RedisOwnedWindow::ReadStream(const std::string& name, const StreamPlace& 
       if (!entry) {
         return NotOurs();
       }
-      next = {entry->place.millis, entry->place.number + 1};
+      next = {entry->position.millis, entry->position.number + 1};
       page.push_back(*std::move(entry));
     }
     more = page.size() == kEntriesOfAPage;
@@ -301,7 +302,7 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
     made =
         Append(place, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
     if (made && !some.empty()) {
-      partition.StoredTo(some.back()->place);
+      partition.StoredTo(some.back()->position);
     }
   } while (made && !left.empty());
   if (!made) {
@@ -326,8 +327,8 @@ Status RedisOwnedWindow::Append(const Place& place, OwnerEpoch owner_epoch,
   arguments.Number(changes.parked);
   arguments.Number(announcement == nullptr ? 0 : number);
   for (const OwnedIds::Entry* entry : entries) {
-    arguments.Number(entry->place.millis);
-    arguments.Number(entry->place.number);
+    arguments.Number(entry->position.millis);
+    arguments.Number(entry->position.number);
     arguments.Number(entry->ids());
     arguments.Add(entry->bytes);
   }
@@ -385,14 +386,14 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   if (aged.empty()) {
     return {};
   }
-  const uint64_t horizon = aged.back().place.millis + 1;
+  const uint64_t horizon = aged.back().position.millis + 1;
   ScriptArguments arguments;
   arguments.Keep(NameOf(place));
   arguments.Number(progress.owner_epoch);
   arguments.Number(kept.count());
   arguments.Number(horizon);
   for (const PartitionMemory::Aged& one : aged) {
-    arguments.Keep(ToString(one.place));
+    arguments.Keep(ToString(one.position));
     arguments.Number(one.ids);
   }
   const auto answer = scope_->AskFor({&place, 1}, scope_->scripts().trim, arguments);

@@ -82,8 +82,8 @@ class RedisOwnedWindow final : public Window {
   // The partition in Redis, from the first entry on that is not known yet. kUnavailable: without
   // the owner epoch.
   Status Load(PartitionMemory& partition, OwnerEpoch owner_epoch);
-  // Its entries after `place`, page by page; false from `take`: they are not ours.
-  Status ReadStream(const std::string& name, const StreamPlace& place, OwnerEpoch owner_epoch,
+  // Its entries after `position`, page by page; false from `take`: they are not ours.
+  Status ReadStream(const std::string& name, const StreamPosition& position, OwnerEpoch owner_epoch,
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
   // One script. `kept` and the announcement go with the last one.
