@@ -24,7 +24,7 @@ void SimReplay::Start() {
       }
     }
   }
-  std::stable_sort(left_.begin(), left_.end(), [](const Place& a, const Place& b) {
+  std::stable_sort(left_.begin(), left_.end(), [](const Delivery& a, const Delivery& b) {
     return a.record->appended > b.record->appended;  // taken from the back
   });
   Next(1);

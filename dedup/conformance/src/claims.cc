@@ -39,9 +39,9 @@ WINDOW_TEST(Always, TheFirstClaimOfAnIdIsGrantedAsItsFirstAttempt) {
 
 // An operation of its own in each partition of each topic, whatever becomes of the others.
 WINDOW_TEST(IfPartitionsOwnIds, AnIdOfAnotherPartitionOrTopicIsAnotherId) {
-  constexpr Coordinates kPlaces[] = {{0, 3, 5}, {0, 4, 5}, {1, 3, 5}};
+  constexpr Coordinates kCoordinates[] = {{0, 3, 5}, {0, 4, 5}, {1, 3, 5}};
   std::vector<Attempt> attempts;
-  for (const Coordinates& at : kPlaces) {
+  for (const Coordinates& at : kCoordinates) {
     Attempt& attempt = attempts.emplace_back(New());
     attempt.at = at;
     attempt.fingerprint = static_cast<uint32_t>(attempts.size());

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../by_place.h"
+#include "../by_partition.h"
 #include "../uncertain_calls.h"
 #include "../window_check.h"
 #include "oncemq/base/topic_name.h"
@@ -19,7 +19,7 @@ constexpr uint32_t kKeptSource = 0;
 // difference.
 template <class Request>
 std::span<const Request> AsKept(std::span<const Request> requests, std::vector<Request>& copies) {
-  if (PlaceOf(requests.front()).first == kKeptSource) {
+  if (PartitionOf(requests.front()).first == kKeptSource) {
     return requests;
   }
   copies.assign(requests.begin(), requests.end());
@@ -54,8 +54,8 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
   if (!IsTopicName(name.topic) || name.partition < 0) {
     return InvalidRequest("a store belongs to a partition of a topic");
   }
-  const Place place{name.source, name.partition};
-  std::shared_ptr<Store> store = StoreAt(place);
+  const SourcePartition where{name.source, name.partition};
+  std::shared_ptr<Store> store = StoreAt(where);
   if (store == nullptr) {
     LocalWindowOptions options = options_;
     const std::string number = std::to_string(name.partition);
@@ -79,7 +79,7 @@ Result<Known> PartitionWindows::Open(const StoreName& name) {
     if (known) {
       known->source = name.source;
       known->regressed = std::exchange(store->regressed, false);
-      stores_[place] = store;
+      stores_[where] = store;
     }
   }
   TellSocket(**window);
@@ -125,14 +125,14 @@ void PartitionWindows::Close(uint32_t source, int32_t partition) {
   }
 }
 
-std::shared_ptr<PartitionWindows::Store> PartitionWindows::StoreAt(Place place) const {
+std::shared_ptr<PartitionWindows::Store> PartitionWindows::StoreAt(SourcePartition where) const {
   MutexLock lock(mutex_);
-  const auto found = stores_.find(place);
+  const auto found = stores_.find(where);
   return found == stores_.end() ? nullptr : found->second;
 }
 
-Result<PartitionWindows::StorePtr> PartitionWindows::Find(Place place) const {
-  const std::shared_ptr<Store> store = StoreAt(place);
+Result<PartitionWindows::StorePtr> PartitionWindows::Find(SourcePartition where) const {
+  const std::shared_ptr<Store> store = StoreAt(where);
   return store == nullptr ? Result<StorePtr>(nullptr) : Ready(*store);
 }
 
@@ -244,19 +244,19 @@ Status PartitionWindows::Route(std::span<const Request> requests, std::span<Repl
   } else if (replies.size() < requests.size()) {
     return InvalidRequest("fewer places for answers than requests");
   }
-  return SendByPlace(requests, replies,
-                     [this](const Place& place, std::span<const Request> asked,
-                            std::span<Reply> answers) -> Status {
-                       const auto store = Find(place);
-                       if (!store) {
-                         return store.error();
-                       }
-                       if (*store == nullptr) {
-                         RefuseUnopened(answers);
-                         return {};
-                       }
-                       return Send(**store, asked, answers);
-                     });
+  return SendByPartition(requests, replies,
+                         [this](const SourcePartition& where, std::span<const Request> asked,
+                                std::span<Reply> answers) -> Status {
+                           const auto store = Find(where);
+                           if (!store) {
+                             return store.error();
+                           }
+                           if (*store == nullptr) {
+                             RefuseUnopened(answers);
+                             return {};
+                           }
+                           return Send(**store, asked, answers);
+                         });
 }
 
 Status PartitionWindows::Claim(std::span<const ClaimRequest> requests,
@@ -301,7 +301,7 @@ Status PartitionWindows::CompleteWith(EffectBatch& effects,
   if (requests.empty()) {
     return NoMarkerForEffects();
   }
-  const auto store = Find(PlaceOf(requests.front()));
+  const auto store = Find(PartitionOf(requests.front()));
   if (!store) {
     return store.error();
   }
@@ -380,14 +380,15 @@ Status PartitionWindows::Peek(std::span<const std::string_view> ids, std::span<M
 }
 
 Status PartitionWindows::RecordUncertain(std::span<const UncertainCall> calls) {
-  return SendByPlace(calls, [&](const Place& place, size_t begin, size_t count) -> Status {
-    const auto store = Find(place);
-    if (!store || *store == nullptr) {
-      return store ? PartitionNotOpen() : store.error();
-    }
-    std::vector<UncertainCall> copies;
-    return (*store)->RecordUncertain(AsKept(calls.subspan(begin, count), copies));
-  });
+  return SendByPartition(
+      calls, [&](const SourcePartition& where, size_t begin, size_t count) -> Status {
+        const auto store = Find(where);
+        if (!store || *store == nullptr) {
+          return store ? PartitionNotOpen() : store.error();
+        }
+        std::vector<UncertainCall> copies;
+        return (*store)->RecordUncertain(AsKept(calls.subspan(begin, count), copies));
+      });
 }
 
 Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime since) {
@@ -414,7 +415,7 @@ Result<std::vector<UncertainRecord>> PartitionWindows::ListUncertain(WallTime si
 std::vector<std::shared_ptr<PartitionWindows::Store>> PartitionWindows::AllStores() const {
   std::vector<std::shared_ptr<Store>> stores;
   MutexLock lock(mutex_);
-  for (const auto& [place, store] : stores_) {
+  for (const auto& [where, store] : stores_) {
     stores.push_back(store);
   }
   return stores;

@@ -54,7 +54,7 @@ class PartitionWindows final : public Window {
 
  private:
   using StorePtr = std::shared_ptr<LocalWindow>;
-  using Place = std::pair<uint32_t, int32_t>;
+  using SourcePartition = std::pair<uint32_t, int32_t>;
   struct Store {
     Store(LocalWindowOptions its_options, uint32_t its_source)
         : options(std::move(its_options)), source(its_source) {}
@@ -73,10 +73,10 @@ class PartitionWindows final : public Window {
     bool given_back GUARDED_BY(mutex) = false;  // and not opened any more
   };
 
-  std::shared_ptr<Store> StoreAt(Place place) const;
+  std::shared_ptr<Store> StoreAt(SourcePartition where) const;
   std::vector<std::shared_ptr<Store>> AllStores() const;
   // Likewise. nullptr: the partition is not ours.
-  Result<StorePtr> Find(Place place) const;
+  Result<StorePtr> Find(SourcePartition where) const;
   // Opens the store if that is needed. Only an assignment takes a store that has regressed: it
   // compares the store with the group's commit.
   enum class OpenFor : uint8_t { kCall, kAssignment };
@@ -94,7 +94,7 @@ class PartitionWindows final : public Window {
   const StoreMemory memory_;
   const Clock& clock_;
   mutable Mutex mutex_;
-  std::map<Place, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
+  std::map<SourcePartition, std::shared_ptr<Store>> stores_ GUARDED_BY(mutex_);
   std::string socket_ GUARDED_BY(mutex_);  // as it was offered
 };
 

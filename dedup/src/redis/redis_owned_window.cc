@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "../by_place.h"
+#include "../by_partition.h"
 #include "../id_digest.h"
 #include "../window_check.h"
 #include "oncemq/base/bytes.h"
@@ -26,8 +26,8 @@ Error OlderStore() {
   return {Code::kUnavailable, Effect::kNone, "a Redis answers that lacks the latest changes"};
 }
 
-std::string NameOf(const RedisWindow::Partition& place) {
-  return PartitionName(place.first, place.second);
+std::string NameOf(const RedisWindow::Partition& where) {
+  return PartitionName(where.first, where.second);
 }
 
 uint64_t NumberOf(const RedisReply& reply) {
@@ -57,9 +57,9 @@ Result<std::unique_ptr<RedisOwnedWindow>> RedisOwnedWindow::OpenAt(
   return std::unique_ptr<RedisOwnedWindow>(new RedisOwnedWindow(*std::move(scope), options, clock));
 }
 
-RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const Place& place) const {
+RedisOwnedWindow::PartitionPtr RedisOwnedWindow::Find(const SourcePartition& where) const {
   MutexLock lock(mutex_);
-  const auto found = open_.find(place);
+  const auto found = open_.find(where);
   return found == open_.end() ? nullptr : found->second;
 }
 
@@ -75,7 +75,7 @@ LogTime RedisOwnedWindow::Wall() const {
 std::vector<RedisOwnedWindow::PartitionPtr> RedisOwnedWindow::AllOpen() const {
   std::vector<PartitionPtr> all;
   MutexLock lock(mutex_);
-  for (const auto& [place, partition] : open_) {
+  for (const auto& [where, partition] : open_) {
     all.push_back(partition);
   }
   return all;
@@ -92,13 +92,13 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
     return known;
   }
   NoteServerTime(scope_->server_micros());
-  const Place place{known->source, name.partition};
+  const SourcePartition where{known->source, name.partition};
   if (known->regressed) {
-    Close(place.first, place.second);
+    Close(where.first, where.second);
     MutexLock lock(mutex_);
-    regressed_.insert(place);
+    regressed_.insert(where);
   }
-  PartitionPtr partition = Find(place);
+  PartitionPtr partition = Find(where);
   if (partition == nullptr) {
     const auto belief = scope_->Believe({});
     if (!belief) {
@@ -108,14 +108,14 @@ Result<Known> RedisOwnedWindow::Open(const StoreName& name) {
                                        .times = options_.times,
                                        .allows = options_.remember / kAllowsPart,
                                        .secret = belief->scope->secret};
-    partition = std::make_shared<PartitionMemory>(place.first, place.second, terms, clock_);
+    partition = std::make_shared<PartitionMemory>(where.first, where.second, terms, clock_);
   }
   if (const Status loaded = Load(*partition, 0); !loaded) {
     return loaded.error();
   }
   MutexLock lock(mutex_);
-  open_[place] = partition;
-  known->regressed = regressed_.erase(place) > 0;
+  open_[where] = partition;
+  known->regressed = regressed_.erase(where) > 0;
   return known;
 }
 
@@ -224,22 +224,22 @@ Status RedisOwnedWindow::Route(std::span<const Request> requests, std::span<Repl
   if (Status fit = CheckBatch(capabilities_, requests, replies.size()); !fit) {
     return fit;
   }
-  return SendByPlace(requests, replies,
-                     [this](const Place& place, std::span<const Request> asked,
-                            std::span<Reply> answers) -> Status {
-                       const PartitionPtr partition = Find(place);
-                       if (partition == nullptr) {
-                         RefuseUnopened(answers);
-                         return {};
-                       }
-                       if (const auto whole = scope_->Believe({&place, 1}); !whole) {
-                         Error error = whole.error();
-                         error.effect = Effect::kNone;  // the memory of this process judges
-                         return error;
-                       }
-                       partition->Apply(asked, answers, Wall());
-                       return {};
-                     });
+  return SendByPartition(requests, replies,
+                         [this](const SourcePartition& where, std::span<const Request> asked,
+                                std::span<Reply> answers) -> Status {
+                           const PartitionPtr partition = Find(where);
+                           if (partition == nullptr) {
+                             RefuseUnopened(answers);
+                             return {};
+                           }
+                           if (const auto whole = scope_->Believe({&where, 1}); !whole) {
+                             Error error = whole.error();
+                             error.effect = Effect::kNone;  // the memory of this process judges
+                             return error;
+                           }
+                           partition->Apply(asked, answers, Wall());
+                           return {};
+                         });
 }
 
 Status RedisOwnedWindow::Claim(std::span<const ClaimRequest> requests,
@@ -289,7 +289,7 @@ Status RedisOwnedWindow::Announce(std::span<const Announcement> announcements) {
 // The announcement comes last: it is never there without its ids.
 Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcement& announcement) {
   MutexLock control(partition.control());
-  const Place place{partition.source(), partition.partition()};
+  const SourcePartition where{partition.source(), partition.partition()};
   const OwnerEpoch owner_epoch =
       announcement.owner_epoch != 0 ? announcement.owner_epoch : partition.owner_epoch();
   PartitionMemory::Changes changes = partition.Take();
@@ -300,7 +300,7 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
     const auto some = left.first(std::min(left.size(), kEntriesOfAScript));
     left = left.subspan(some.size());
     made =
-        Append(place, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
+        Append(where, owner_epoch, some, left.empty() ? &announcement : nullptr, number, changes);
     if (made && !some.empty()) {
       partition.StoredTo(some.back()->position);
     }
@@ -311,12 +311,12 @@ Status RedisOwnedWindow::AnnounceOne(PartitionMemory& partition, const Announcem
   return made;
 }
 
-Status RedisOwnedWindow::Append(const Place& place, OwnerEpoch owner_epoch,
+Status RedisOwnedWindow::Append(const SourcePartition& where, OwnerEpoch owner_epoch,
                                 std::span<const OwnedIds::Entry* const> entries,
                                 const Announcement* announcement, uint64_t number,
                                 const PartitionMemory::Changes& changes) {
   ScriptArguments arguments;
-  arguments.Keep(NameOf(place));
+  arguments.Keep(NameOf(where));
   arguments.Number(owner_epoch);
   arguments.Number(entries.size());
   arguments.Keep(announcement == nullptr ? "" : std::to_string(announcement->from));
@@ -339,7 +339,7 @@ Status RedisOwnedWindow::Append(const Place& place, OwnerEpoch owner_epoch,
     }
   }
   const auto answer =
-      scope_->AskFor({&place, 1}, scope_->scripts().append, arguments, options_.replicas);
+      scope_->AskFor({&where, 1}, scope_->scripts().append, arguments, options_.replicas);
   if (!answer) {
     return answer.error();
   }
@@ -377,7 +377,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
     return {};
   }
   MutexLock control(partition.control());
-  const Place place{partition.source(), partition.partition()};
+  const SourcePartition where{partition.source(), partition.partition()};
   const LogTime watermark = std::clamp(progress.watermark, LogTime(milliseconds(0)), Wall());
   partition.NoteWatermark(watermark);
   const milliseconds kept = scope_->kept();
@@ -388,7 +388,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
   }
   const uint64_t horizon = aged.back().position.millis + 1;
   ScriptArguments arguments;
-  arguments.Keep(NameOf(place));
+  arguments.Keep(NameOf(where));
   arguments.Number(progress.owner_epoch);
   arguments.Number(kept.count());
   arguments.Number(horizon);
@@ -396,7 +396,7 @@ Status RedisOwnedWindow::Trim(PartitionMemory& partition, const Progress& progre
     arguments.Keep(ToString(one.position));
     arguments.Number(one.ids);
   }
-  const auto answer = scope_->AskFor({&place, 1}, scope_->scripts().trim, arguments);
+  const auto answer = scope_->AskFor({&where, 1}, scope_->scripts().trim, arguments);
   if (!answer) {
     return answer.error();
   }

@@ -60,7 +60,7 @@ class RedisOwnedWindow final : public Window {
   StoreLosses losses() const override { return scope_->losses(); }
 
  private:
-  using Place = RedisWindow::Partition;
+  using SourcePartition = RedisWindow::Partition;
   using PartitionPtr = std::shared_ptr<PartitionMemory>;
   using Page = std::vector<OwnedIds::Loaded>;
 
@@ -71,7 +71,7 @@ class RedisOwnedWindow final : public Window {
         clock_(clock),
         scope_(std::move(scope)) {}
 
-  PartitionPtr Find(const Place& place) const;
+  PartitionPtr Find(const SourcePartition& where) const;
   std::vector<PartitionPtr> AllOpen() const;
   // By the server's clock (rule 22), which ours carries on between its answers.
   LogTime Wall() const;
@@ -87,7 +87,7 @@ class RedisOwnedWindow final : public Window {
                     const std::function<bool(Page)>& take);
   Status AnnounceOne(PartitionMemory& partition, const Announcement& announcement);
   // One script. `kept` and the announcement go with the last one.
-  Status Append(const Place& place, OwnerEpoch owner_epoch,
+  Status Append(const SourcePartition& where, OwnerEpoch owner_epoch,
                 std::span<const OwnedIds::Entry* const> entries, const Announcement* announcement,
                 uint64_t number, const PartitionMemory::Changes& changes);
   Status Trim(PartitionMemory& partition, const Progress& progress);
@@ -102,8 +102,8 @@ class RedisOwnedWindow final : public Window {
   std::atomic<microseconds> server_ahead_{microseconds(0)};  // of clock_.Boot()
 
   mutable Mutex mutex_;
-  std::map<Place, PartitionPtr> open_ GUARDED_BY(mutex_);
-  std::set<Place> regressed_ GUARDED_BY(mutex_);  // to be told by Open()
+  std::map<SourcePartition, PartitionPtr> open_ GUARDED_BY(mutex_);
+  std::set<SourcePartition> regressed_ GUARDED_BY(mutex_);  // to be told by Open()
 };
 
 }  // namespace oncemq

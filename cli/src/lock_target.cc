@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lock_place.h"
+#include "lock_target.h"
 
 #include <cstdlib>
 #include <iostream>
@@ -10,12 +10,12 @@
 #include "oncemq/locks/catalogue_locks.h"
 #include "oncemq/locks/lock_engines.h"
 #include "safe_json.h"
-#include "switch_place.h"
+#include "switch_target.h"
 
 namespace oncemq {
 namespace {
 
-Error RefusedPlace(std::string why) {
+Error RefusedTarget(std::string why) {
   return {Code::kInvalid, Effect::kNone, std::move(why)};
 }
 
@@ -24,7 +24,7 @@ bool SaysRecord(const LockArguments& arguments) {
 }
 
 Result<std::shared_ptr<LockEngine>> OpenByRecord(const LockArguments& arguments) {
-  auto plan = SwitchPlaceOf(arguments);
+  auto plan = SwitchTargetOf(arguments);
   auto opened = plan ? OpenBegun(*std::move(plan), WithoutVote()) : plan.error();
   return opened ? Result<std::shared_ptr<LockEngine>>(*std::move(opened)) : opened.error();
 }
@@ -44,19 +44,19 @@ Status NoPasswordIn(std::string_view address, std::string_view variable) {
   if (!has_user || address.substr(user, at - user).find(':') == std::string_view::npos) {
     return {};
   }
-  return RefusedPlace("an address with a password in it belongs into the environment, as " +
-                      std::string(variable));
+  return RefusedTarget("an address with a password in it belongs into the environment, as " +
+                       std::string(variable));
 }
 
 Status SeenByOthers(std::string_view address) {
   return address == "memory:"
-             ? Status(RefusedPlace("locks in memory can be seen by their own process only"))
+             ? Status(RefusedTarget("locks in memory can be seen by their own process only"))
              : Status();
 }
 
 Result<bool> ByCatalogue(const CatalogueArguments& from, bool addresses, const char* variable) {
   if (SaysCatalogue(from) && addresses) {
-    return RefusedPlace(
+    return RefusedTarget(
         "a catalogue says addresses and spaces by itself: beside --catalogue, --application, "
         "--scope and --secret-file there is no --at, --record, --store, --space, --name or "
         "--switchboard");
@@ -103,7 +103,7 @@ Result<std::shared_ptr<LockEngine>> OpenLocksOf(const LockArguments& arguments) 
     return OpenByRecord(arguments);
   }
   if (at.empty()) {
-    return RefusedPlace(
+    return RefusedTarget(
         "where are the locks? Say --at redis://host:port, --record with --store, or --catalogue "
         "FILE; or set ONCEMQ_LOCKS");
   }

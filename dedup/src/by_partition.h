@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendByPlace: a batch for windows of one partition each, in order. Requests of one partition that
-// stand together go as one; the runtime's runs belong to one partition, so there a call is one.
+// SendByPartition: a batch for windows of one partition each, in order. Requests of one partition
+// that stand together go as one; the runtime's runs belong to one partition, so there a call is
+// one.
 //
 // Thread safety: any thread.
 #pragma once
@@ -14,10 +15,10 @@
 
 namespace oncemq {
 
-using Place = std::pair<uint32_t, int32_t>;  // source and partition
+using SourcePartition = std::pair<uint32_t, int32_t>;  // source and partition
 
 template <class Request>
-Place PlaceOf(const Request& request) {
+SourcePartition PartitionOf(const Request& request) {
   if constexpr (requires { request.at; }) {
     return {request.at.source, request.at.partition};
   } else {
@@ -39,28 +40,30 @@ inline void RefuseUnopened(std::span<Change> answers) {
   std::fill(answers.begin(), answers.end(), Change::kFenced);
 }
 
-// `send(place, begin, count)` returns a Status. After the first part an error leaves open what was
+// `send(where, begin, count)` returns a Status. After the first part an error leaves open what was
 // made.
 template <class Request, class Send>
-Status SendByPlace(std::span<const Request> requests, const Send& send) {
+Status SendByPartition(std::span<const Request> requests, const Send& send) {
   for (size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
-    const Place place = PlaceOf(requests[begin]);
-    while (end < requests.size() && PlaceOf(requests[end]) == place) {
+    const SourcePartition where = PartitionOf(requests[begin]);
+    while (end < requests.size() && PartitionOf(requests[end]) == where) {
       end++;
     }
-    if (const Status sent = send(place, begin, end - begin); !sent) {
+    if (const Status sent = send(where, begin, end - begin); !sent) {
       return begin == 0 ? sent : Error{sent.error().code, Effect::kUnknown, sent.error().message};
     }
   }
   return {};
 }
 
-// The same with answers, by `send(place, requests, replies)`.
+// The same with answers, by `send(where, requests, replies)`.
 template <class Request, class Reply, class Send>
-Status SendByPlace(std::span<const Request> requests, std::span<Reply> replies, const Send& send) {
-  return SendByPlace(requests, [&](const Place& place, size_t begin, size_t count) -> Status {
-    return send(place, requests.subspan(begin, count), replies.subspan(begin, count));
-  });
+Status SendByPartition(std::span<const Request> requests, std::span<Reply> replies,
+                       const Send& send) {
+  return SendByPartition(
+      requests, [&](const SourcePartition& where, size_t begin, size_t count) -> Status {
+        return send(where, requests.subspan(begin, count), replies.subspan(begin, count));
+      });
 }
 
 }  // namespace oncemq

@@ -10,6 +10,6 @@ namespace oncemq {
 
 // By --catalogue, or by --store, --record and --space; what an argument does not say, the
 // environment does. No store is asked but the one of the record.
-Result<SwitchedPlan> SwitchPlaceOf(const LockArguments& arguments);
+Result<SwitchedPlan> SwitchTargetOf(const LockArguments& arguments);
 
 }  // namespace oncemq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "catalogue_place.h"
+#include "catalogue_target.h"
 
 #include <cstdlib>
 

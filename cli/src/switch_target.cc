@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "switch_place.h"
+#include "switch_target.h"
 
 #include <sstream>
 #include <utility>
 
-#include "lock_place.h"
+#include "lock_target.h"
 #include "oncemq/locks/switch_stores.h"
 
 namespace oncemq {
@@ -72,7 +72,7 @@ Result<SwitchedPlan> ByAddress(const LockArguments& arguments) {
 
 }  // namespace
 
-Result<SwitchedPlan> SwitchPlaceOf(const LockArguments& arguments) {
+Result<SwitchedPlan> SwitchTargetOf(const LockArguments& arguments) {
   const bool said = !arguments.stores.empty() || !arguments.record.empty() ||
                     arguments.space_said || arguments.board_said;
   const auto by_name = ByCatalogue(arguments.from, said, "ONCEMQ_STORES");
