@@ -81,7 +81,7 @@ void AcquireState::Answered(const LockAnswer& answer, BootTime asked_at, BootTim
       return;
     }
     case LockAnswer::Kind::kBusy: {
-      // Nothing is left of this ask; an earlier one may still be on its way.
+      // Nothing is left of this request; an earlier one may still be on its way.
       owes_ = in_doubt_;
       if (now < spin_until_) {
         const microseconds pause = kShortestSpin * (1u << std::min(tries_, kSpinDoublings));

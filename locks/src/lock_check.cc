@@ -89,9 +89,9 @@ Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can) {
   return {};
 }
 
-Status CheckCounted(const LockAsk& ask, const LockCapabilities& can) {
-  return ask.mode == LockMode::kCounted && !can.counted ? Cannot(can, "has no counted locks")
-                                                        : Status();
+Status CheckCounted(const AcquireRequest& request, const LockCapabilities& can) {
+  return request.mode == LockMode::kCounted && !can.counted ? Cannot(can, "has no counted locks")
+                                                            : Status();
 }
 
 namespace {

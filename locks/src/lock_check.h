@@ -16,7 +16,7 @@ Status CheckLease(milliseconds lease, const LockCapabilities& can);
 Status CheckPatience(milliseconds patience);
 Status CheckNeeds(const LockNeeds& needs, const LockCapabilities& can);
 // For engines that are asked past a domain.
-Status CheckCounted(const LockAsk& ask, const LockCapabilities& can);
+Status CheckCounted(const AcquireRequest& request, const LockCapabilities& can);
 Status CheckAcquire(const AcquireOptions& how, const LockCapabilities& can);
 
 }  // namespace oncemq

@@ -61,15 +61,15 @@ struct LockDomain::Parts {
     }
     return who.substr(0, kLongestWho);
   }
-  void TakeBack(const LockAsk& ask) const {
-    const LockClaim claim{ask.name, ask.token};
+  void TakeBack(const AcquireRequest& request) const {
+    const LockClaim claim{request.name, request.token};
     Freed freed = Freed::kNotHeld;
     if (!engine->Free({&claim, 1}, {&freed, 1})) {
-      watchdog->TakeBack(ask.name, ask.token, std::max(ask.lease, ask.queue_lease));
+      watchdog->TakeBack(request.name, request.token, std::max(request.lease, request.queue_lease));
     }
   }
-  Result<Granted<Lease>> Drive(AcquireState& state, LockAsk& ask, const LeaseTimes& times,
-                               const AcquireOptions& how) const;
+  Result<Granted<Lease>> Drive(AcquireState& state, AcquireRequest& request,
+                               const LeaseTimes& times, const AcquireOptions& how) const;
 };
 
 LockDomain::LockDomain(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -129,17 +129,17 @@ Result<Granted<Lease>> LockDomain::AcquireOne(std::string_view name, const Acqui
   }
   const Token token{parts_->process, ++parts_->attempts};
   const std::string who = parts_->Who(how.what);
-  LockAsk ask{name, token, how.mode, true, how.barge, times.lease, parts_->options.queue_lease,
-              who};
-  ask.fenced = how.fenced;
-  ask.limit = how.limit;
+  AcquireRequest request{
+      name, token, how.mode, true, how.barge, times.lease, parts_->options.queue_lease, who};
+  request.fenced = how.fenced;
+  request.limit = how.limit;
   AcquireState state({times, parts_->options.queue_lease, parts_->options.patience, how.wait,
                       how.until, token.process + token.attempt, began},
                      parts_->clock.Boot());
-  return parts_->Drive(state, ask, times, how);
+  return parts_->Drive(state, request, times, how);
 }
 
-Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& ask,
+Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, AcquireRequest& request,
                                                 const LeaseTimes& times,
                                                 const AcquireOptions& how) const {
   using Do = AcquireState::Do;
@@ -148,15 +148,15 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
     const AcquireState::Step step = state.Next(now, how.stop.stop_requested());
     switch (step.what) {
       case Do::kAsk:
-        ask.queue = step.queue;
-        if (const auto answer = engine->Ask(ask)) {
+        request.queue = step.queue;
+        if (const auto answer = engine->Ask(request)) {
           state.Answered(*answer, now, clock.Boot());
         } else {
           state.Failed(answer.error(), clock.Boot());
         }
         break;
       case Do::kAwait:
-        if (engine->Await(ask, step.until, how.stop)) {
+        if (engine->Await(request, step.until, how.stop)) {
           state.AwaitEnded();
         } else {
           state.AwaitFailed();
@@ -166,7 +166,7 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
         WaitUntil(step.until, now, how.stop);
         break;
       case Do::kHold: {
-        auto hold = std::make_shared<Hold>(watchdog, ask.name, ask.token, ask.mode,
+        auto hold = std::make_shared<Hold>(watchdog, request.name, request.token, request.mode,
                                            how.fence.value_or(state.fence()), times.lease);
         watchdog->Watch(hold, times, state.asked_at());
         return {Lease(std::move(hold))};
@@ -174,7 +174,7 @@ Result<Granted<Lease>> LockDomain::Parts::Drive(AcquireState& state, LockAsk& as
       case Do::kGiveUp:
       case Do::kFail:
         if (state.owes()) {
-          TakeBack(ask);
+          TakeBack(request);
         }
         if (step.what == Do::kFail) {
           return state.error();

@@ -12,8 +12,8 @@ milliseconds Left(BootTime until, BootTime now) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(until - now));
 }
 
-uint32_t LimitOf(const LockAsk& ask) {
-  return ask.mode == LockMode::kCounted ? std::min(ask.limit, kMostCounted) : 0;
+uint32_t LimitOf(const AcquireRequest& request) {
+  return request.mode == LockMode::kCounted ? std::min(request.limit, kMostCounted) : 0;
 }
 
 }  // namespace
@@ -108,30 +108,35 @@ milliseconds LockEntry::Again(size_t position, BootTime now) const {
   return Left(first, now);
 }
 
-LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, Turns& turns,
-                          uint64_t home) {
+LockAnswer LockEntry::Ask(const AcquireRequest& request, const Fence& fence, BootTime now,
+                          Turns& turns, uint64_t home) {
   // Only what has ended can have freed the way for others.
   const bool freed = DropEnded(now);
   for (Holder& holder : holders_) {
-    if (holder.token == ask.token) {
-      holder.until = now + ask.lease;
-      holder.lease = ask.lease;
+    if (holder.token == request.token) {
+      holder.until = now + request.lease;
+      holder.lease = request.lease;
       return {LockAnswer::Kind::kGranted, holder.fence, milliseconds(0)};
     }
   }
-  const size_t position = PositionOf(ask.token);
+  const size_t position = PositionOf(request.token);
   LockAnswer answer;
   std::optional<size_t> tell;  // those whose turn has come, from which place on
-  if (MayGo({position, ask.mode, LimitOf(ask), ask.barge}, now)) {
-    tell = Grant(ask, position, fence, now);
+  if (MayGo({position, request.mode, LimitOf(request), request.barge}, now)) {
+    tell = Grant(request, position, fence, now);
     answer = {LockAnswer::Kind::kGranted, fence, milliseconds(0)};
-  } else if (ask.queue) {
+  } else if (request.queue) {
     if (position == waiters_.size()) {
-      waiters_.push_back(
-          {ask.token, ask.mode, {}, ask.queue_lease, std::string(ask.who), home, LimitOf(ask)});
+      waiters_.push_back({request.token,
+                          request.mode,
+                          {},
+                          request.queue_lease,
+                          std::string(request.who),
+                          home,
+                          LimitOf(request)});
     }
-    waiters_[position].until = now + ask.queue_lease;
-    waiters_[position].lease = ask.queue_lease;
+    waiters_[position].until = now + request.queue_lease;
+    waiters_[position].lease = request.queue_lease;
     waiters_[position].home = home;
     answer = {LockAnswer::Kind::kQueued, {}, Again(position, now)};
   }
@@ -144,19 +149,19 @@ LockAnswer LockEntry::Ask(const LockAsk& ask, const Fence& fence, BootTime now, 
 // A counted one with a low limit that waits no longer does not keep back those behind it any more,
 // whose limits are higher. They are to be told, from the queue position that is answered on; those
 // before it were told already.
-std::optional<size_t> LockEntry::Grant(const LockAsk& ask, size_t position, const Fence& fence,
-                                       BootTime now) {
+std::optional<size_t> LockEntry::Grant(const AcquireRequest& request, size_t position,
+                                       const Fence& fence, BootTime now) {
   const bool waited = position < waiters_.size();
-  const size_t able = waited && ask.mode == LockMode::kCounted ? Able(now) : 0;
+  const size_t able = waited && request.mode == LockMode::kCounted ? Able(now) : 0;
   if (waited) {
     waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(position));
   }
-  ONCEMQ_CHECK(holders_.empty() || ask.mode != LockMode::kExclusive,
+  ONCEMQ_CHECK(holders_.empty() || request.mode != LockMode::kExclusive,
                "an exclusive holder is alone (T2)");
-  ONCEMQ_CHECK(holders_.empty() || holders_.front().mode == ask.mode,
+  ONCEMQ_CHECK(holders_.empty() || holders_.front().mode == request.mode,
                "those who hold a name together hold it in one mode (T2)");
-  holders_.push_back(
-      {ask.token, ask.mode, fence, now + ask.lease, ask.lease, false, std::string(ask.who)});
+  holders_.push_back({request.token, request.mode, fence, now + request.lease, request.lease, false,
+                      std::string(request.who)});
   if (able == 0) {
     return std::nullopt;
   }

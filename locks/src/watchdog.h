@@ -45,7 +45,7 @@ class Watchdog final : private DoubtListener {
   void ReleaseAll(const std::vector<std::shared_ptr<Hold>>& holds);
   Result<bool> Confirm(const std::shared_ptr<Hold>& hold);
   void EndAt(const std::shared_ptr<Hold>& hold, BootTime end);
-  // Frees what an ask may have left, as soon as the store answers.
+  // Frees what a request may have left, as soon as the store answers.
   void TakeBack(std::string_view name, const Token& token, milliseconds lease);
 
   const Clock& clock() const { return clock_; }

@@ -197,7 +197,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
                    {milliseconds(5'000), milliseconds(20'000)});
   network->Set(TcpProxy::Mode::kSwallowReplies);
   std::optional<Error> error;
-  std::jthread asks([&] {
+  std::jthread requests([&] {
     const auto answer = client_->Run(Put("k", "v"));
     if (!answer) {
       error = answer.error();
@@ -205,7 +205,7 @@ TEST_F(EtcdClientTest, WhatMayHaveBeenDoneIsNotAskedOfAnotherMember) {
   });
   ASSERT_TRUE(Eventually(kLong, [&] { return direct->Run(Get("k"))->replies.at(0).count == 1; }));
   network.reset();
-  asks.join();
+  requests.join();
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->effect, Effect::kUnknown);
   EXPECT_EQ(Entries("k").at(0).version, 1) << "the next call asks the other one";

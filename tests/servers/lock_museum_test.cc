@@ -173,9 +173,10 @@ class CountingLocks final : public ForwardingLocks {
   CountingLocks(std::shared_ptr<LockEngine> inner, Counts& counts)
       : ForwardingLocks(std::move(inner)), counts_(counts) {}
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
     counts_.waiting++;
-    const Status done = ForwardingLocks::Await(ask, until, stop);
+    const Status done = ForwardingLocks::Await(request, until, stop);
     counts_.waiting--;
     counts_.wakes += SystemClock::Instance().Boot() < until ? 1 : 0;
     return done;

@@ -21,7 +21,7 @@ class LockRestore : public SwitchStorm {
     OpenOperator(like);
     like.session = milliseconds(2'000);
     like.readers = 25;
-    rules_.fences_of_asks = true;
+    rules_.fences_of_requests = true;
     JoinAll(like);
   }
   static std::string Url(uint16_t port) { return "etcd://127.0.0.1:" + std::to_string(port); }

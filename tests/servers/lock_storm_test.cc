@@ -23,7 +23,7 @@ class LockStorms : public LockStorm, public ::testing::WithParamInterface<StormE
     server_ = GetParam().start(keeps);
     lease_ = GetParam().lease;
     session_ = GetParam().session;
-    rules_.fences_of_asks = GetParam().fences_of_asks;
+    rules_.fences_of_requests = GetParam().fences_of_requests;
     MakeNetworks(server_->ports());
     for (size_t i = 0; i < kPlayers; i++) {
       PlayerOptions player = NewPlayer();

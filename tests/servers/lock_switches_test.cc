@@ -31,7 +31,7 @@ class LockSwitches : public SwitchStorm {
     session_ = std::max(x.session, y.session);
     // Of each kind: in the middle of a switch a reader that waits in the store that is to come has
     // its fence from the one in force already, where it was granted. Others may pass it then.
-    rules_.fences_of_asks = true;
+    rules_.fences_of_requests = true;
     rules_.half_grants = true;
   }
   static Endpoint EndpointOf(const StormServer& server) {

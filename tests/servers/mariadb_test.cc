@@ -270,26 +270,26 @@ TEST_F(MariadbLocksTest, ThoseWhoWaitAskTheServerAFewTimesASecond) {
   StartOwn();
   const auto locks = OpenMariadbLocks(server_->url(), kPatiently);
   ASSERT_TRUE(locks.has_value()) << ToString(locks.error());
-  LockAsk ask{.name = "x",
-              .token = {1, 1},
-              .lease = milliseconds(60'000),
-              .queue_lease = milliseconds(60'000)};
-  ASSERT_TRUE((*locks)->Ask(ask));
+  AcquireRequest request{.name = "x",
+                         .token = {1, 1},
+                         .lease = milliseconds(60'000),
+                         .queue_lease = milliseconds(60'000)};
+  ASSERT_TRUE((*locks)->Ask(request));
   const auto asked = [&] {
     return std::stol(
         One({"SELECT variable_value FROM information_schema.global_status WHERE "
              "variable_name = 'COM_STMT_EXECUTE'"}));
   };
   for (uint64_t attempt = 2; attempt < 7; attempt++) {
-    ask.token.attempt = attempt;
-    ASSERT_EQ((*locks)->Ask(ask)->kind, LockAnswer::Kind::kQueued);
+    request.token.attempt = attempt;
+    ASSERT_EQ((*locks)->Ask(request)->kind, LockAnswer::Kind::kQueued);
   }
   const long before = asked();
   const BootTime until = BootNow() + milliseconds(1'500);
   std::vector<std::jthread> waits;
   for (uint64_t attempt = 2; attempt < 7; attempt++) {
     waits.emplace_back([&, attempt] {
-      LockAsk mine = ask;
+      AcquireRequest mine = request;
       mine.token.attempt = attempt;
       EXPECT_TRUE((*locks)->Await(mine, until, {}));
     });

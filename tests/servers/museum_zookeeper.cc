@@ -25,13 +25,13 @@ class AllWoken final : public Exhibit {
     return session_->Connected(std::chrono::seconds(30));
   }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
     {
       MutexLock lock(mutex_);
       woken_ = false;
     }
-    const std::string home = "/" + std::string(ask.name);
-    const std::string mine = TextOf(ask.token) + "-";
+    const std::string home = "/" + std::string(request.name);
+    const std::string mine = TextOf(request.token) + "-";
     auto line = LineOf(home);
     if (line && std::none_of(line->begin(), line->end(), IsOf(mine))) {
       const auto made = Run({{.kind = ZooKeeperCall::Kind::kCreate, .path = home},
@@ -46,9 +46,9 @@ class AllWoken final : public Exhibit {
     if (!line->empty() && IsOf(mine)(line->front())) {
       return Granted(1);
     }
-    return Watch(home, *line, ask.lease);
+    return Watch(home, *line, request.lease);
   }
-  Status Await(const LockAsk&, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest&, BootTime until, const std::stop_token& stop) override {
     const BootTime now = SystemClock::Instance().Boot();
     MutexLock lock(mutex_);
     changed_.wait_for(mutex_, stop, until - now, [this] { return woken_; });

@@ -24,10 +24,10 @@ TEST(PostgresEndpoint, IsReadStrictly) {
 
 TEST_F(PostgresClientTest, ValuesComeBackByteForByte) {
   const std::string bytes("a\0b\r\n\xff'\\", 8);
-  const SqlStatement asks{"SELECT $1::bytea, $2::bigint, $3::bytea, NULL",
-                          {std::string_view(bytes), int64_t{-7}, std::string_view()}};
+  const SqlStatement requests{"SELECT $1::bytea, $2::bigint, $3::bytea, NULL",
+                              {std::string_view(bytes), int64_t{-7}, std::string_view()}};
   for (int i = 0; i < 2; i++) {  // prepared, and then known
-    const SqlAnswer answer = Run(asks);
+    const SqlAnswer answer = Run(requests);
     ASSERT_EQ(answer.rows.size(), 1u);
     EXPECT_EQ(answer.rows[0][0], bytes);
     EXPECT_EQ(answer.rows[0][1], "-7");

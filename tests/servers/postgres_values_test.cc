@@ -289,9 +289,10 @@ TEST_F(PostgresValues, AConnectionOfTheUsersOwnTakesThemToo) {
   const std::unique_ptr<PGconn, void (*)(PGconn*)> own(
       PQconnectdb(("postgresql" + url_.substr(8)).c_str()), PQfinish);
   LibpqSession session(own.get());
-  const SqlStatement asks{"SELECT $1::text, $2::numeric, $3::bool, $4::bigint, $5::bytea IS NULL",
-                          {SqlText{"x"}, SqlText{"1.50"}, false, int64_t{7}, nullptr}};
-  EXPECT_EQ(session.Run(asks)->rows[0], (SqlRow{"x", "1.50", "f", "7", "t"}));
+  const SqlStatement requests{
+      "SELECT $1::text, $2::numeric, $3::bool, $4::bigint, $5::bytea IS NULL",
+      {SqlText{"x"}, SqlText{"1.50"}, false, int64_t{7}, nullptr}};
+  EXPECT_EQ(session.Run(requests)->rows[0], (SqlRow{"x", "1.50", "f", "7", "t"}));
   EXPECT_FALSE(session.Run({"SELECT $1::text", {SqlText{std::string_view("\0", 1)}}}));
 }
 

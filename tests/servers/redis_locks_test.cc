@@ -177,7 +177,7 @@ TEST_F(RedisLocksTest, AFenceDoesNotGoBackWhenTheServerForgetsEverything) {
 // What a replica that lags knows when it takes over: the key as it was before the last grant.
 TEST_F(RedisLocksTest, AFenceOfWhoWaitedDoesNotComeTwiceWhenTheLastGrantIsForgotten) {
   Start();
-  const auto ask = [&](uint64_t who) {
+  const auto request = [&](uint64_t who) {
     return *locks_->Ask({.name = "x",
                          .token = {1, who},
                          .lease = milliseconds(60'000),
@@ -188,17 +188,17 @@ TEST_F(RedisLocksTest, AFenceOfWhoWaitedDoesNotComeTwiceWhenTheLastGrantIsForgot
     Freed freed{};
     EXPECT_TRUE(locks_->Free({&claim, 1}, {&freed, 1}));
   };
-  ask(1);
-  ask(2);
-  ask(3);
+  request(1);
+  request(2);
+  request(3);
   const std::string key = Redis({"RANDOMKEY"});
   const std::string before = Redis({"DUMP", key});
   leaves(1);
-  const Fence forgotten = ask(2).fence;
+  const Fence forgotten = request(2).fence;
   Redis({"RESTORE", key, "60000", before, "REPLACE"});
   leaves(1);
   leaves(2);
-  EXPECT_GT(ask(3).fence, forgotten);
+  EXPECT_GT(request(3).fence, forgotten);
 }
 
 TEST_F(RedisLocksTest, AHolderIsToldWhenTheServerForgotIt) {
@@ -267,15 +267,15 @@ TEST_F(RedisLocksTest, WaitersAreLimited) {
   server_ = RedisServer::Start();
   const auto locks = OpenRedisLocks(server_->url(), {.max_waiters = 1});
   ASSERT_TRUE(locks.has_value());
-  LockAsk ask{.name = "x",
-              .token = {1, 1},
-              .lease = milliseconds(9'000),
-              .queue_lease = milliseconds(9'000)};
-  ASSERT_TRUE((*locks)->Ask(ask));
-  ask.token = {1, 2};
-  ASSERT_TRUE((*locks)->Ask(ask));
-  ask.token = {1, 3};
-  const auto third = (*locks)->Ask(ask);
+  AcquireRequest request{.name = "x",
+                         .token = {1, 1},
+                         .lease = milliseconds(9'000),
+                         .queue_lease = milliseconds(9'000)};
+  ASSERT_TRUE((*locks)->Ask(request));
+  request.token = {1, 2};
+  ASSERT_TRUE((*locks)->Ask(request));
+  request.token = {1, 3};
+  const auto third = (*locks)->Ask(request);
   ASSERT_FALSE(third.has_value());
   EXPECT_EQ(third.error().code, Code::kFull);
 }

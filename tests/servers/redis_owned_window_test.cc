@@ -318,7 +318,7 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
   Finish(owner, 0, 2);
   ASSERT_TRUE(Announce(owner, 2));
   const std::string id = Id(0);
-  const auto ask = [&](const Member& member, LogTime time) {
+  const auto request = [&](const Member& member, LogTime time) {
     const ClaimRequest copy{.id = id,
                             .token = {7, ++tokens_},
                             .at = {0, 3, 5},
@@ -329,14 +329,14 @@ TEST_F(RedisOwned, ACopyThatCameLaterKeepsItsIdFromAgeing) {
     return answer.answer;
   };
   const LogTime later = kStamp + options.remember * 9 / 10;
-  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), Answer::kDuplicate);
   ASSERT_TRUE(Announce(owner, 6));
   EXPECT_EQ(Entries(), 2);
   Commit(owner, 6, kStamp + options.remember * 3 / 2);
   EXPECT_EQ(Entries(), 1) << "the originals have aged";
-  EXPECT_EQ(ask(owner, later), Answer::kDuplicate);
+  EXPECT_EQ(request(owner, later), Answer::kDuplicate);
   EXPECT_EQ(AnswerTo(owner, 1, 1), Answer::kOutsideWindow) << "it has no copy";
-  EXPECT_EQ(ask(JoinAt(server_->url(), options), later), Answer::kDuplicate);
+  EXPECT_EQ(request(JoinAt(server_->url(), options), later), Answer::kDuplicate);
 }
 
 // Its owner has the times in force from the answer before.

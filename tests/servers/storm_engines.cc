@@ -259,7 +259,7 @@ StormEngine Etcd() {
           .missing = EtcdServer::Missing,
           .start = [](bool) { return std::make_unique<EtcdStormServer>(); },
           .session = milliseconds(2'000),
-          .fences_of_asks = true,
+          .fences_of_requests = true,
           .cuts_wakes = true};
 }
 
@@ -272,7 +272,7 @@ StormEngine ZooKeeper() {
           .missing = ZooKeeperServer::Missing,
           .start = [](bool) { return One(ZooKeeperServer::Start(), Of("zookeeper")); },
           .session = milliseconds(600),
-          .fences_of_asks = true};
+          .fences_of_requests = true};
 }
 
 #endif

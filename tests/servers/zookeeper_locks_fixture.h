@@ -26,8 +26,8 @@ inline constexpr milliseconds kLong{60'000};
 inline constexpr milliseconds kCall{20'000};
 inline constexpr milliseconds kInVain{2'500};
 
-inline LockAsk AskOf(uint64_t who, std::string_view name = "x",
-                     milliseconds lasts = milliseconds(20'000)) {
+inline AcquireRequest RequestOf(uint64_t who, std::string_view name = "x",
+                                milliseconds lasts = milliseconds(20'000)) {
   return {
       .name = name, .token = {0xC0DE, who}, .lease = lasts, .queue_lease = lasts, .who = "a test"};
 }
@@ -56,28 +56,28 @@ class ZooKeeperLocksTest : public ::testing::Test {
   }
   static Locks OpenLocks() { return OpenLocks(Server().url()); }
 
-  static Kind Asked(LockEngine& locks, const LockAsk& ask) {
-    const auto answer = locks.Ask(ask);
+  static Kind Asked(LockEngine& locks, const AcquireRequest& request) {
+    const auto answer = locks.Ask(request);
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer ? answer->kind : Kind::kBusy;
   }
-  static Result<Extended> Extend(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token, ask.lease};
+  static Result<Extended> Extend(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token, request.lease};
     Extended answer{};
     const Status done = locks.Extend({&claim, 1}, {&answer, 1});
     return done ? Result(answer) : done.error();
   }
   // Once the store answers.
-  static Extended ExtendSoon(LockEngine& locks, const LockAsk& ask) {
+  static Extended ExtendSoon(LockEngine& locks, const AcquireRequest& request) {
     Result<Extended> last = Extended::kGone;
     EXPECT_TRUE(Eventually(kSoon, [&] {
-      last = Extend(locks, ask);
+      last = Extend(locks, request);
       return last.has_value();
     })) << ToString(last.error());
     return last.value_or(Extended::kGone);
   }
-  static Result<Freed> Free(LockEngine& locks, const LockAsk& ask) {
-    const LockClaim claim{ask.name, ask.token};
+  static Result<Freed> Free(LockEngine& locks, const AcquireRequest& request) {
+    const LockClaim claim{request.name, request.token};
     Freed answer{};
     const Status done = locks.Free({&claim, 1}, {&answer, 1});
     return done ? Result(answer) : done.error();
@@ -87,9 +87,9 @@ class ZooKeeperLocksTest : public ::testing::Test {
     EXPECT_TRUE(view.has_value()) << ToString(view.error());
     return view ? view->parties.size() : 99;
   }
-  static bool Granted(LockEngine& locks, const LockAsk& ask) {
+  static bool Granted(LockEngine& locks, const AcquireRequest& request) {
     return Eventually(kSoon, [&] {
-      const auto answer = locks.Ask(ask);
+      const auto answer = locks.Ask(request);
       return answer && answer->kind == Kind::kGranted;
     });
   }

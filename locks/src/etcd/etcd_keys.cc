@@ -95,7 +95,7 @@ std::optional<LockMode> EtcdModeOf(std::string_view key) {
   return mode == 'x' ? LockMode::kExclusive : LockMode::kShared;
 }
 
-std::string BytesOf(const EtcdAsked& asked) {
+std::string BytesOf(const EtcdRequest& asked) {
   std::string bytes(1, asked.back ? '1' : '0');
   AppendBytes(bytes, asked.epoch);
   for (const milliseconds time : {asked.lease, asked.queue_lease}) {
@@ -104,13 +104,13 @@ std::string BytesOf(const EtcdAsked& asked) {
   return bytes + asked.who;
 }
 
-std::optional<EtcdAsked> EtcdAskedOf(std::string_view bytes) {
+std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes) {
   if (bytes.size() < kHeadBytes || (bytes[0] != '0' && bytes[0] != '1')) {
     return std::nullopt;
   }
-  return EtcdAsked{bytes[0] == '1', ReadBytes(bytes.substr(1)),
-                   milliseconds(ReadBytes(bytes.substr(5))),
-                   milliseconds(ReadBytes(bytes.substr(9))), std::string(bytes.substr(kHeadBytes))};
+  return EtcdRequest{
+      bytes[0] == '1', ReadBytes(bytes.substr(1)), milliseconds(ReadBytes(bytes.substr(5))),
+      milliseconds(ReadBytes(bytes.substr(9))), std::string(bytes.substr(kHeadBytes))};
 }
 
 }  // namespace oncemq

@@ -33,18 +33,18 @@ class EtcdLockKeys {
   const std::string sessions_;
 };
 
-// What the last bytes of a key say; none if it is no ask.
+// What the last bytes of a key say; none if it is no request.
 std::optional<LockMode> EtcdModeOf(std::string_view key);
 
-// The value of an ask.
-struct EtcdAsked {
+// The value of a request.
+struct EtcdRequest {
   bool back = false;  // somebody asks for it
   uint32_t epoch = 0;
   milliseconds lease{0};
   milliseconds queue_lease{0};
   std::string who;
 };
-std::string BytesOf(const EtcdAsked& asked);
-std::optional<EtcdAsked> EtcdAskedOf(std::string_view bytes);
+std::string BytesOf(const EtcdRequest& asked);
+std::optional<EtcdRequest> EtcdRequestOf(std::string_view bytes);
 
 }  // namespace oncemq

@@ -41,7 +41,7 @@ Result<EtcdLocks::Line> EtcdLocks::LineOf(std::string_view name) {
   line.entries = std::move(answer->replies.front().entries);
   const std::vector<LockMode> modes = EtcdModesOf(line.entries);
   for (size_t i = 0; i < line.entries.size(); i++) {
-    auto asked = EtcdAskedOf(line.entries[i].value);
+    auto asked = EtcdRequestOf(line.entries[i].value);
     if (!asked) {
       return StrangeRead();
     }
@@ -59,7 +59,7 @@ Result<size_t> EtcdLocks::AskBack(std::string_view name) {
   size_t told = 0;
   EtcdTxn txn;
   for (size_t i = 0; i < line->entries.size() && line->holds[i]; i++) {
-    EtcdAsked asked = line->asked[i];
+    EtcdRequest asked = line->asked[i];
     asked.back = true;
     txn.then.push_back(IfSame(line->entries[i], {.kind = EtcdOp::Kind::kPut,
                                                  .key = line->entries[i].key,
@@ -111,7 +111,7 @@ Result<LockView> EtcdLocks::Look(std::string_view name) {
   MutexLock lock(mutex_);
   for (size_t i = 0; i < line->entries.size(); i++) {
     const EtcdEntry& entry = line->entries[i];
-    const EtcdAsked& asked = line->asked[i];
+    const EtcdRequest& asked = line->asked[i];
     const bool holds = line->holds[i];
     const auto ours = claims_.UntilOf(entry.key);
     const auto left = ours ? std::chrono::ceil<milliseconds>(*ours - now)

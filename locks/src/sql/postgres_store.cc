@@ -81,7 +81,7 @@ class PostgresStore final : public SqlStore {
         times_(options.times),
         space_(options.space),
         texts_(options.clock),
-        // Another lock with this number makes an ask wait, and nothing worse.
+        // Another lock with this number makes a request wait, and nothing worse.
         seal_lock_(static_cast<int64_t>(StableHash("oncemq lock seal " + options.space))) {}
 
   Status MakeTables();

@@ -5,9 +5,9 @@
 
 #include "lock_check.h"
 #include "lock_line.h"
-#include "zookeeper_ask.h"
 #include "zookeeper_keeper.h"
 #include "zookeeper_renewal.h"
+#include "zookeeper_request.h"
 
 namespace oncemq {
 namespace {
@@ -26,7 +26,7 @@ LockCapabilities Of(const ZooKeeperLockOptions& options) {
 }
 
 // One of those who ask for a name, as the store has it.
-struct Asker {
+struct Requester {
   ZooKeeperNode node;
   bool holds = false;
   std::string path;
@@ -49,26 +49,27 @@ class ZooKeeperLocks final : public LockEngine {
 
   const LockCapabilities& capabilities() const override { return can_; }
 
-  Result<LockAnswer> Ask(const LockAsk& ask) override {
-    if (const Status fit = CheckCounted(ask, can_); !fit) {
+  Result<LockAnswer> Ask(const AcquireRequest& request) override {
+    if (const Status fit = CheckCounted(request, can_); !fit) {
       return fit.error();
     }
     const auto life = Connected();
     if (!life) {
       return life.error();
     }
-    if (const Status fit = (*life)->Fits(ask.lease); !fit) {
+    if (const Status fit = (*life)->Fits(request.lease); !fit) {
       return fit.error();
     }
     (*life)->EndDue(false);
-    const auto answer = ZooKeeperAsk(**life, ask, max_waiters_).Run();
+    const auto answer = ZooKeeperRequest(**life, request, max_waiters_).Run();
     keeper_.LookAgain();
     return answer;
   }
 
-  Status Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) override {
+  Status Await(const AcquireRequest& request, BootTime until,
+               const std::stop_token& stop) override {
     if (const auto life = keeper_.Last()) {
-      life->waits().Await(ask.token, until, stop);
+      life->waits().Await(request.token, until, stop);
     }
     return {};
   }
@@ -115,9 +116,9 @@ class ZooKeeperLocks final : public LockEngine {
       return askers.error();
     }
     std::vector<Call> calls;
-    for (const Asker& asker : *askers) {
-      if (asker.holds) {
-        calls.push_back({.kind = Call::Kind::kSet, .path = asker.path, .data = asker.data});
+    for (const Requester& requester : *askers) {
+      if (requester.holds) {
+        calls.push_back({.kind = Call::Kind::kSet, .path = requester.path, .data = requester.data});
       }
     }
     const auto replies = (*life)->Run(calls);
@@ -134,7 +135,9 @@ class ZooKeeperLocks final : public LockEngine {
     if (!askers) {
       return askers.error();
     }
-    const auto meant = [&](const Asker& asker) { return asker.holds && asker.fence() == fence; };
+    const auto meant = [&](const Requester& requester) {
+      return requester.holds && requester.fence() == fence;
+    };
     const auto at = std::find_if(askers->begin(), askers->end(), meant);
     if (at == askers->end()) {
       return Freed::kNotHeld;
@@ -154,9 +157,10 @@ class ZooKeeperLocks final : public LockEngine {
       return askers.error();
     }
     LockView view{std::string(name), {}};
-    for (const Asker& asker : *askers) {
-      view.parties.push_back({asker.holds, asker.node.mode, asker.holds ? asker.fence() : Fence{},
-                              Left(**life, asker), asker.words.who});
+    for (const Requester& requester : *askers) {
+      view.parties.push_back({requester.holds, requester.node.mode,
+                              requester.holds ? requester.fence() : Fence{},
+                              Left(**life, requester), requester.words.who});
     }
     return view;
   }
@@ -245,19 +249,19 @@ class ZooKeeperLocks final : public LockEngine {
   }
 
   // Of others it is not known when they extended: what they have at most.
-  static milliseconds Left(ZooKeeperLife& life, const Asker& asker) {
+  static milliseconds Left(ZooKeeperLife& life, const Requester& requester) {
     const BootTime now = SystemClock::Instance().Boot();
-    const milliseconds most = asker.holds ? asker.words.lease : asker.words.queue_lease;
-    if (asker.node.session != life.id()) {
+    const milliseconds most = requester.holds ? requester.words.lease : requester.words.queue_lease;
+    if (requester.node.session != life.id()) {
       return most;
     }
     return life.With([&](SessionClaims& claims) {
-      const auto* claim = claims.Numbered(asker.node.number, now);
+      const auto* claim = claims.Numbered(requester.node.number, now);
       return claim == nullptr ? most : std::chrono::ceil<milliseconds>(claim->until - now);
     });
   }
 
-  static Result<std::vector<Asker>> Askers(ZooKeeperLife& life, std::string_view name) {
+  static Result<std::vector<Requester>> Askers(ZooKeeperLife& life, std::string_view name) {
     if (name.size() > kLongestLockName) {  // too long a request ends the connection of all
       return Error{Code::kInvalid, Effect::kNone, "no name of a lock is as long as this"};
     }
@@ -276,7 +280,7 @@ class ZooKeeperLocks final : public LockEngine {
     if (!replies) {
       return replies.error();
     }
-    std::vector<Asker> askers;
+    std::vector<Requester> askers;
     for (size_t i = 0; i < line->size(); i++) {
       const Reply& reply = (*replies)[i];
       const auto words = ParseWords(reply.data);

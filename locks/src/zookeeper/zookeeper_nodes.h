@@ -27,11 +27,11 @@ struct ZooKeeperPaths {
   std::string seal;
 };
 
-// The node of one ask: its child of the name.
+// The node of one request: its child of the name.
 struct ZooKeeperNode {
   LockMode mode = LockMode::kExclusive;
   uint64_t session = 0;
-  uint64_t number = 0;  // of the ask in its session
+  uint64_t number = 0;  // of the request in its session
   int32_t order = 0;    // given by the server
   std::string child;
 };

@@ -35,7 +35,7 @@ TEST_F(AcquireEnd, BehindTheMomentThatEndsItNothingIsAskedFor) {
   EXPECT_TRUE(one && !*one);
   const auto all = domain_->AcquireAll(names_, over);
   EXPECT_TRUE(all && !*all);
-  EXPECT_EQ(locks_->asks, 0);
+  EXPECT_EQ(locks_->requests, 0);
 }
 
 TEST_F(AcquireEnd, AHoldThatEndsOnItsWayIsTakenBack) {

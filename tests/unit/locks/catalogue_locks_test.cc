@@ -32,7 +32,7 @@ StoreCatalogue Catalogue() {
   return catalogue;
 }
 
-LockAsk Ask() {
+AcquireRequest Ask() {
   return {.name = "x",
           .token = {1, 1},
           .lease = milliseconds(1'000),

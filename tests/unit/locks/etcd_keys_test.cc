@@ -69,9 +69,9 @@ TEST(EtcdLockKeys, WhatIsNoKeyHasNoName) {
 }
 
 TEST(EtcdLockKeys, AValueIsReadAsItWasWritten) {
-  const EtcdAsked asked{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
-                        std::string("who\0\xff", 5)};
-  const auto read = EtcdAskedOf(BytesOf(asked));
+  const EtcdRequest asked{true, 0xfffffffe, milliseconds(86'400'000), milliseconds(20),
+                          std::string("who\0\xff", 5)};
+  const auto read = EtcdRequestOf(BytesOf(asked));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->back, asked.back);
   EXPECT_EQ(read->epoch, asked.epoch);
@@ -80,9 +80,9 @@ TEST(EtcdLockKeys, AValueIsReadAsItWasWritten) {
   EXPECT_EQ(read->who, asked.who);
   const std::string bytes = BytesOf({});
   for (size_t length = 0; length < bytes.size(); length++) {
-    EXPECT_FALSE(EtcdAskedOf(bytes.substr(0, length)).has_value());
+    EXPECT_FALSE(EtcdRequestOf(bytes.substr(0, length)).has_value());
   }
-  EXPECT_FALSE(EtcdAskedOf("2" + bytes.substr(1)).has_value());
+  EXPECT_FALSE(EtcdRequestOf("2" + bytes.substr(1)).has_value());
 }
 
 }  // namespace

@@ -202,10 +202,10 @@ TEST_F(LeaseMutexTest, WhatItsOptionsSayReachesTheStore) {
     EXPECT_TRUE(holder.who.ends_with(" the weekly report")) << holder.who;
     EXPECT_LE(mutex.lease().safe_until(), domain_->clock().Boot() + milliseconds(2'000));
   }
-  const LockAsk waits{.name = "x",
-                      .token = {1, 1},
-                      .lease = milliseconds(60'000),
-                      .queue_lease = milliseconds(60'000)};
+  const AcquireRequest waits{.name = "x",
+                             .token = {1, 1},
+                             .lease = milliseconds(60'000),
+                             .queue_lease = milliseconds(60'000)};
   {
     const std::lock_guard guard(mutex);
     EXPECT_EQ(locks_->Ask(waits)->kind, LockAnswer::Kind::kQueued);
@@ -230,7 +230,7 @@ TEST_F(LeaseMutexTest, AStoreThatIsDownIsThrown) {
 class BusyLocks final : public ForwardingLocks {
  public:
   BusyLocks() : ForwardingLocks(MakeMemoryLocks()) {}
-  Result<LockAnswer> Ask(const LockAsk&) override {
+  Result<LockAnswer> Ask(const AcquireRequest&) override {
     return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
   }
 };

@@ -73,7 +73,7 @@ TEST_F(LockDomainTest, BadNamesAndTimesAreRefused) {
   }
   EXPECT_FALSE(LockDomain::Open(locks_, {.lease = milliseconds(100), .margin = milliseconds(60)}));
   EXPECT_FALSE(LockDomain::Open(locks_, {.queue_lease = milliseconds(1)}));
-  EXPECT_EQ(locks_->asks, 0) << "the store is not asked for what is wrong";
+  EXPECT_EQ(locks_->requests, 0) << "the store is not asked for what is wrong";
 }
 
 TEST_F(LockDomainTest, WithoutThreadsItDoesNotOpen) {
@@ -88,7 +88,7 @@ TEST_F(LockDomainTest, AGrantWhoseReplyWasLostIsAskedForAgainAndIsOneHold) {
   locks_->on_ask = Fault::kLostReply;
   Granted<Lease> lease;
   std::jthread acquires([&] { lease = Acquired(); });
-  while (locks_->asks < 2) {
+  while (locks_->requests < 2) {
     std::this_thread::yield();
   }
   locks_->on_ask = Fault::kNone;
@@ -215,7 +215,7 @@ TEST_F(LockDomainTest, AStoreThatIsDownIsAskedForAsLongAsPatienceLasts) {
   const auto lease = domain_->Acquire("x");
   ASSERT_FALSE(lease.has_value());
   EXPECT_EQ(lease.error().message, "down");
-  EXPECT_GE(locks_->asks, 2);
+  EXPECT_GE(locks_->requests, 2);
   EXPECT_EQ(locks_->frees, 0) << "nothing was done there";
 }
 

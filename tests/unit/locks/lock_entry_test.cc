@@ -12,7 +12,7 @@ constexpr BootTime kSetBack = kNow - std::chrono::hours(1);
 constexpr milliseconds kEntryLease{1'000};
 constexpr milliseconds kEntryQueueLease{300};
 
-LockAsk AskFor(uint64_t attempt) {
+AcquireRequest AskFor(uint64_t attempt) {
   return {
       .name = "x", .token = {1, attempt}, .lease = kEntryLease, .queue_lease = kEntryQueueLease};
 }
@@ -54,7 +54,7 @@ TEST(LockEntry, TheLeaseIsTheLastOneThatWasSaid) {
   LockEntry entry = Wanted();
   LockEntry::Turns turns;
   entry.Extend({"x", {1, 1}, 5 * kEntryLease}, kNow, turns);
-  LockAsk again = AskFor(2);
+  AcquireRequest again = AskFor(2);
   again.queue_lease = 2 * kEntryQueueLease;
   entry.Ask(again, {}, kNow, turns);
   entry.CutEnds(kSetBack);

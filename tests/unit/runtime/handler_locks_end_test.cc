@@ -71,10 +71,10 @@ TEST_F(HandlerLocksEndTest, AHandlerThatOutlivesAnElisionIsToldToo) {
 
 TEST_F(HandlerLocksEndTest, ACallThatWaitsWhenTheRuntimeEndsKeepsItsDomainUntilItReturns) {
   const std::weak_ptr<LockDomain> domain = domain_;
-  const LockAsk other{.name = "x",
-                      .token = {1, 1},
-                      .lease = milliseconds(60'000),
-                      .queue_lease = milliseconds(60'000)};
+  const AcquireRequest other{.name = "x",
+                             .token = {1, 1},
+                             .lease = milliseconds(60'000),
+                             .queue_lease = milliseconds(60'000)};
   ASSERT_EQ(engine_->Ask(other)->kind, LockAnswer::Kind::kGranted);
   std::stop_source stop;
   const auto run = Prepare();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "asked_where.h"
+#include "requested_where.h"
 
 #include <algorithm>
 
@@ -13,30 +13,31 @@ BootTime ForgottenAt(milliseconds lease, BootTime now) {
 
 }  // namespace
 
-AskedWhere::Entry& AskedWhere::At(const LockAsk& ask, BootTime now) {
-  // Of those whose owner never came back; each sweep is paid by as many asks.
+RequestedWhere::Entry& RequestedWhere::At(const AcquireRequest& request, BootTime now) {
+  // Of those whose owner never came back; each sweep is paid by as many requests.
   if (entries_.size() >= sweep_at_) {
     std::erase_if(entries_, [now](const auto& entry) { return entry.second.until <= now; });
     sweep_at_ = std::max<size_t>(1024, entries_.size() * 2);
   }
-  Entry& entry = entries_[ask.token];
-  entry.mode = ask.mode;
-  entry.who = ask.who;
-  entry.fenced = ask.fenced;
-  entry.epoch = ask.epoch;
-  entry.until = ForgottenAt(std::max(ask.lease, ask.queue_lease), now);
+  Entry& entry = entries_[request.token];
+  entry.mode = request.mode;
+  entry.who = request.who;
+  entry.fenced = request.fenced;
+  entry.epoch = request.epoch;
+  entry.until = ForgottenAt(std::max(request.lease, request.queue_lease), now);
   entry.given_back = false;
   return entry;
 }
 
-void AskedWhere::Add(const LockAsk& ask, const std::string& store, BootTime now) {
+void RequestedWhere::Add(const AcquireRequest& request, const std::string& store, BootTime now) {
   MutexLock lock(mutex_);
-  Entry& entry = At(ask, now);
+  Entry& entry = At(request, now);
   entry.stores[store] = entry.until;
 }
 
-std::optional<AskedWhere::Entry> AskedWhere::Moves(const LockClaim& claim, const std::string& store,
-                                                   uint32_t epoch, BootTime now) {
+std::optional<RequestedWhere::Entry> RequestedWhere::Moves(const LockClaim& claim,
+                                                           const std::string& store, uint32_t epoch,
+                                                           BootTime now) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(claim.token);
   if (at == entries_.end() || at->second.given_back || at->second.moving) {
@@ -51,7 +52,7 @@ std::optional<AskedWhere::Entry> AskedWhere::Moves(const LockClaim& claim, const
   return entry;
 }
 
-std::optional<AskedWhere::Entry> AskedWhere::Moved(const Token& token) {
+std::optional<RequestedWhere::Entry> RequestedWhere::Moved(const Token& token) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(token);
   if (at == entries_.end()) {
@@ -61,27 +62,28 @@ std::optional<AskedWhere::Entry> AskedWhere::Moved(const Token& token) {
   return at->second;
 }
 
-uint64_t AskedWhere::Tried(const Token& token) const {
+uint64_t RequestedWhere::Tried(const Token& token) const {
   MutexLock lock(mutex_);
   const auto at = entries_.find(token);
   return at == entries_.end() ? 0 : at->second.tried;
 }
 
-void AskedWhere::WaitsAt(const LockAsk& ask, const std::string& store, BootTime now) {
+void RequestedWhere::WaitsAt(const AcquireRequest& request, const std::string& store,
+                             BootTime now) {
   MutexLock lock(mutex_);
-  At(ask, now).waits_at = store;
+  At(request, now).waits_at = store;
 }
 
-void AskedWhere::Holds(const LockAsk& ask, BootTime now) {
+void RequestedWhere::Holds(const AcquireRequest& request, BootTime now) {
   MutexLock lock(mutex_);
-  if (const auto at = entries_.find(ask.token); at != entries_.end()) {
-    at->second.lease = ask.lease;
-    at->second.held_until = now + ask.lease;
+  if (const auto at = entries_.find(request.token); at != entries_.end()) {
+    at->second.lease = request.lease;
+    at->second.held_until = now + request.lease;
   }
 }
 
-void AskedWhere::Extended(const LockClaim& claim, const std::vector<std::string>& stores,
-                          BootTime now) {
+void RequestedWhere::Extended(const LockClaim& claim, const std::vector<std::string>& stores,
+                              BootTime now) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(claim.token);
   if (at == entries_.end()) {
@@ -97,13 +99,13 @@ void AskedWhere::Extended(const LockClaim& claim, const std::vector<std::string>
   }
 }
 
-std::optional<AskedWhere::Entry> AskedWhere::Find(const Token& token) const {
+std::optional<RequestedWhere::Entry> RequestedWhere::Find(const Token& token) const {
   MutexLock lock(mutex_);
   const auto at = entries_.find(token);
   return at == entries_.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<AskedWhere::Entry> AskedWhere::GivesBack(const Token& token) {
+std::optional<RequestedWhere::Entry> RequestedWhere::GivesBack(const Token& token) {
   MutexLock lock(mutex_);
   const auto at = entries_.find(token);
   if (at == entries_.end()) {
@@ -113,12 +115,12 @@ std::optional<AskedWhere::Entry> AskedWhere::GivesBack(const Token& token) {
   return at->second;
 }
 
-void AskedWhere::Forget(const Token& token) {
+void RequestedWhere::Forget(const Token& token) {
   MutexLock lock(mutex_);
   entries_.erase(token);
 }
 
-std::optional<milliseconds> AskedWhere::ShortestLease(BootTime now) const {
+std::optional<milliseconds> RequestedWhere::ShortestLease(BootTime now) const {
   MutexLock lock(mutex_);
   std::optional<milliseconds> shortest;
   for (const auto& [token, entry] : entries_) {

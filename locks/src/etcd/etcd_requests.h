@@ -13,18 +13,18 @@
 
 namespace oncemq {
 
-// The gateway's price is the length of what is said. So a new ask takes the short way first, which
-// is for a name that nobody wants; and one that waits behind somebody asks whether it still does:
-// if each of a long line read all of it, the store would do nothing else.
+// The gateway's price is the length of what is said. So a new request takes the short way first,
+// which is for a name that nobody wants; and one that waits behind somebody asks whether it still
+// does: if each of a long line read all of it, the store would do nothing else.
 enum class EtcdWay : unsigned char { kShort, kStay, kLong };
 
 // Takes a queue position in the line of a name; without a queue only if that grants it. `has` is
 // what it has there already, for kStay.
-EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
-                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
-                   const EtcdClaim& has = {});
+EtcdTxn EtcdRequestTxn(const EtcdLockKeys& keys, const AcquireRequest& request,
+                       const std::string& key, const EtcdSession::Ticket& ticket, EtcdWay way,
+                       size_t most, const EtcdClaim& has = {});
 
-struct EtcdAskAnswer {
+struct EtcdRequestAnswer {
   enum class Kind : unsigned char {
     kLine,     // asked: `mine`, or nothing was left behind
     kStays,    // where it was, behind the same one
@@ -34,19 +34,21 @@ struct EtcdAskAnswer {
   };
   Kind kind = Kind::kLine;
   std::optional<EtcdEntry> mine;      // none: there is none
-  bool fresh = false;                 // this ask made it, this time or in an earlier try
+  bool fresh = false;                 // this request made it, this time or in an earlier try
   uint32_t epoch = 0;                 // of the one that made it
   std::vector<EtcdEntry> line;        // keys, as they came
   size_t length = 0;                  // of the whole line
   std::optional<int64_t> generation;  // of the session; none: it is gone
 };
 // None: it is not ours.
-std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const LockAsk& ask,
-                                             const std::string& key,
-                                             const EtcdSession::Ticket& ticket, EtcdWay way);
+std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
+                                                     const AcquireRequest& request,
+                                                     const std::string& key,
+                                                     const EtcdSession::Ticket& ticket,
+                                                     EtcdWay way);
 
 // Removes all of them, each by its incarnation. Those in doubt whatever they are, together with
-// every ask that was sent before; `ticket` is needed for that.
+// every request that was sent before; `ticket` is needed for that.
 EtcdTxn EtcdRemoveTxn(const std::vector<std::pair<Token, EtcdClaim>>& claims,
                       const std::optional<EtcdSession::Ticket>& ticket);
 // Whether the one at this place was there. `voids`: as in the question.

@@ -18,31 +18,31 @@ Error Unavailable(std::string why) {
 }  // namespace
 
 // While a store that failed is left, its holders may still believe. Waiting is all there is.
-LockAnswer SwitchedLocks::Parts::Drained(const LockAsk& ask) {
-  if (!ask.queue) {
+LockAnswer SwitchedLocks::Parts::Drained(const AcquireRequest& request) {
+  if (!request.queue) {
     return {};
   }
-  where.WaitsAt(ask, "", clock.Boot());
+  where.WaitsAt(request, "", clock.Boot());
   return {Kind::kQueued, {}, board->Progress().left.value_or(milliseconds(0))};
 }
 
-Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const LockAsk& ask,
+Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const AcquireRequest& request,
                                                 bool gives_fence) {
   for (int tries = 0; tries < 3; tries++) {
-    const auto answer = store.Do(*board, [&](LockEngine& engine) { return engine.Ask(ask); });
+    const auto answer = store.Do(*board, [&](LockEngine& engine) { return engine.Ask(request); });
     if (!answer) {
       return answer;
     }
     if (answer->kind == Kind::kSealed) {
-      if (answer->fence.epoch > ask.epoch) {
+      if (answer->fence.epoch > request.epoch) {
         board->Look();
         return Unavailable("the store " + store.name() + " knows of a later switch, of epoch " +
                            std::to_string(answer->fence.epoch) + ", than the record, of epoch " +
-                           std::to_string(ask.epoch) +
+                           std::to_string(request.epoch) +
                            "; if that stays so, the record was lost (docs/locks.md)");
       }
       const auto sealed =
-          store.Do(*board, [&](LockEngine& engine) { return engine.Seal(ask.epoch); });
+          store.Do(*board, [&](LockEngine& engine) { return engine.Seal(request.epoch); });
       if (!sealed) {
         return sealed.error();
       }
@@ -50,8 +50,8 @@ Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const Lock
     }
     // A grant whose reply was lost before a switch: its fence may be less than one given since.
     if (answer->kind == Kind::kGranted && gives_fence && store.can().fence &&
-        answer->fence.epoch != ask.epoch) {
-      if (const Status undone = Undo({store.name()}, 1, ask); !undone) {
+        answer->fence.epoch != request.epoch) {
+      if (const Status undone = Undo({store.name()}, 1, request); !undone) {
         return undone.error();
       }
       continue;
@@ -61,8 +61,9 @@ Result<LockAnswer> SwitchedLocks::Parts::AskOne(SwitchedStore& store, const Lock
   return Unavailable("the store " + store.name() + " is being switched");
 }
 
-Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted, const LockAsk& ask) {
-  const LockClaim claim{ask.name, ask.token};
+Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted,
+                                  const AcquireRequest& request) {
+  const LockClaim claim{request.name, request.token};
   for (size_t i = 0; i < granted; i++) {
     Freed freed{};
     if (const Status done = Store(grants[i]).Do(*board,
@@ -76,20 +77,20 @@ Status SwitchedLocks::Parts::Undo(const StoreNames& grants, size_t granted, cons
   return {};
 }
 
-Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
+Result<LockAnswer> SwitchedLocks::Ask(const AcquireRequest& request) {
   const BootTime began = parts_->clock.Boot();
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
   }
-  if (ask.lease > record->longest) {
+  if (request.lease > record->longest) {
     return Error{Code::kInvalid, Effect::kNone,
                  "this switchboard allows leases of " + std::to_string(record->longest.count()) +
                      " ms at most"};
   }
-  LockAsk inner = ask;
+  AcquireRequest inner = request;
   inner.epoch = record->epoch;
-  const StoreNames grants = StoresThatGrant(*record, ask.fenced);
+  const StoreNames grants = StoresThatGrant(*record, request.fenced);
   if (grants.empty()) {
     return parts_->Drained(inner);
   }
@@ -110,7 +111,7 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
     if (answer->kind == Kind::kQueued) {
       parts_->where.WaitsAt(inner, grants[i], parts_->clock.Boot());
       if (i > 0) {
-        answer->again = std::min(answer->again, ask.lease / 3);  // to keep what is granted
+        answer->again = std::min(answer->again, request.lease / 3);  // to keep what is granted
       }
       return answer;
     }
@@ -118,14 +119,15 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
       if (const Status undone = parts_->Undo(grants, i, inner); !undone) {
         return undone.error();
       }
-      parts_->where.Forget(ask.token);
+      parts_->where.Forget(request.token);
       return answer;
     }
     granted = i == 0 ? *answer : granted;
   }
   // The first store may have let it end by then, by a clock that is a little faster, and both may
   // have granted it to somebody else in between.
-  const bool ended = parts_->clock.Boot() >= began + ask.lease - microseconds(ask.lease) / 1'000;
+  const bool ended =
+      parts_->clock.Boot() >= began + request.lease - microseconds(request.lease) / 1'000;
   if (grants.size() > 1 && ended) {
     return Error{Code::kTimeout, Effect::kUnknown,
                  "what the store " + grants.front() + " granted may have ended before the store " +
@@ -135,13 +137,14 @@ Result<LockAnswer> SwitchedLocks::Ask(const LockAsk& ask) {
   return granted;
 }
 
-Status SwitchedLocks::Await(const LockAsk& ask, BootTime until, const std::stop_token& stop) {
+Status SwitchedLocks::Await(const AcquireRequest& request, BootTime until,
+                            const std::stop_token& stop) {
   const std::stop_token changed = parts_->board->changed();
   const auto record = parts_->board->InForce();
   if (!record) {
     return record.error();
   }
-  const auto entry = parts_->where.Find(ask.token);
+  const auto entry = parts_->where.Find(request.token);
   if (!entry || entry->epoch != record->epoch) {
     return {};  // asking again decides
   }
@@ -150,7 +153,7 @@ Status SwitchedLocks::Await(const LockAsk& ask, BootTime until, const std::stop_
     WaitUntil(until, parts_->clock.Boot(), either.token());
     return {};
   }
-  LockAsk inner = ask;
+  AcquireRequest inner = request;
   inner.epoch = record->epoch;
   return parts_->Store(entry->waits_at).Await(*parts_->board, inner, until, either.token());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AskedWhere: what this process has asked for, and where: by it a hold can be asked for once more
-// in the store that it moves to, and given back wherever it may be.
+// RequestedWhere: what this process has asked for, and where: by it a hold can be asked for once
+// more in the store that it moves to, and given back wherever it may be.
 //
 // Thread safety: any thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace oncemq {
 
-class AskedWhere {
+class RequestedWhere {
  public:
   struct Entry {
     LockMode mode = LockMode::kExclusive;
@@ -38,19 +38,19 @@ class AskedWhere {
     }
   };
 
-  // From now on `store` may know of it: by an ask, or because a hold of ours moves there. None: it
-  // is not ours any more, or somebody moves it, and it must not be asked for: a store need not cope
-  // with two asks of one token at a time, as of a renewal and a Confirm().
-  void Add(const LockAsk& ask, const std::string& store, BootTime now);
+  // From now on `store` may know of it: by a request, or because a hold of ours moves there. None:
+  // it is not ours any more, or somebody moves it, and it must not be asked for: a store need not
+  // cope with two requests of one token at a time, as of a renewal and a Confirm().
+  void Add(const AcquireRequest& request, const std::string& store, BootTime now);
   std::optional<Entry> Moves(const LockClaim& claim, const std::string& store, uint32_t epoch,
                              BootTime now);
   // Behind a Moves() that gave one out, whatever came of it.
   std::optional<Entry> Moved(const Token& token);
   // 0: it never was.
   uint64_t Tried(const Token& token) const;
-  void WaitsAt(const LockAsk& ask, const std::string& store, BootTime now);
+  void WaitsAt(const AcquireRequest& request, const std::string& store, BootTime now);
   // Granted.
-  void Holds(const LockAsk& ask, BootTime now);
+  void Holds(const AcquireRequest& request, BootTime now);
   // Renewed, or tried to.
   void Extended(const LockClaim& claim, const std::vector<std::string>& stores, BootTime now);
   std::optional<Entry> Find(const Token& token) const;
@@ -61,7 +61,7 @@ class AskedWhere {
   std::optional<milliseconds> ShortestLease(BootTime now) const;
 
  private:
-  Entry& At(const LockAsk& ask, BootTime now) REQUIRES(mutex_);
+  Entry& At(const AcquireRequest& request, BootTime now) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::map<Token, Entry> entries_ GUARDED_BY(mutex_);

@@ -4,15 +4,15 @@
 #include <thread>
 
 #include "oncemq/locks/lock_doubts.h"
-#include "zookeeper_ask.h"
 #include "zookeeper_locks_fixture.h"
+#include "zookeeper_request.h"
 
 namespace oncemq::testing {
 namespace {
 
 constexpr milliseconds kLongestOfTheServer{200'000};
 
-class ZooKeeperAsksTest : public ZooKeeperLocksTest {
+class ZooKeeperRequestsTest : public ZooKeeperLocksTest {
  protected:
   void SetUp() override {
     ZooKeeperLocksTest::SetUp();
@@ -24,7 +24,7 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
     ASSERT_NE(life_, nullptr);
     ASSERT_TRUE(life_->Connected(kSoon));
     ASSERT_TRUE(life_->ReadSeal());
-    // The container is there, and stays: so the first call of an ask makes its node.
+    // The container is there, and stays: so the first call of a request makes its node.
     const std::string container = life_->paths().Name("x");
     const ZooKeeperCall calls[] = {{.kind = ZooKeeperCall::Kind::kCreate, .path = container},
                                    {.kind = ZooKeeperCall::Kind::kCreate,
@@ -39,20 +39,22 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
     EXPECT_TRUE(life.has_value()) << ToString(life.error());
     return life ? *std::move(life) : nullptr;
   }
-  Result<LockAnswer> Ask(const LockAsk& ask) { return ZooKeeperAsk(*life_, ask, 100).Run(); }
+  Result<LockAnswer> Ask(const AcquireRequest& request) {
+    return ZooKeeperRequest(*life_, request, 100).Run();
+  }
   static bool IsGranted(const Result<LockAnswer>& answer) {
     EXPECT_TRUE(answer.has_value()) << ToString(answer.error());
     return answer && answer->kind == Kind::kGranted;
   }
   // It is on its way to a server that is not there, behind the moment of its claim.
   template <class Body>
-  void WhileItsCallIsUnderWay(const LockAsk& ask, Body body) {
+  void WhileItsCallIsUnderWay(const AcquireRequest& request, Body body) {
     const LoopbackPort nobody;
     network_->PointTo(nobody.number());
     ASSERT_TRUE(Eventually(kSoon, [&] { return !life_->Connected(milliseconds(0)); }));
-    std::jthread asks([&] { EXPECT_TRUE(IsGranted(Ask(ask))); });
+    std::jthread requests([&] { EXPECT_TRUE(IsGranted(Ask(request))); });
     ASSERT_TRUE(Eventually(kSoon, [&] {
-      return life_->With([&](SessionClaims& claims) { return claims.MayHave(ask.token); });
+      return life_->With([&](SessionClaims& claims) { return claims.MayHave(request.token); });
     }));
     body();
     network_->PointTo(Server().port());
@@ -70,8 +72,8 @@ class ZooKeeperAsksTest : public ZooKeeperLocksTest {
 
 // Its claim was over, and looked for, before its call was sent: the node that came behind belonged
 // to nobody, and whoever asked for the name waited for it as long as the process lived.
-TEST_F(ZooKeeperAsksTest, AnAskWhoseClaimEndsBeforeItIsSentLeavesNoNode) {
-  WhileItsCallIsUnderWay(AskOf(1), [&] {
+TEST_F(ZooKeeperRequestsTest, AnAskWhoseClaimEndsBeforeItIsSentLeavesNoNode) {
+  WhileItsCallIsUnderWay(RequestOf(1), [&] {
     life_->With([](SessionClaims& claims) {
       for (const auto& ending : claims.Due(BootTime::max())) {
         claims.Gone(ending.number);  // nothing of it is there
@@ -79,37 +81,37 @@ TEST_F(ZooKeeperAsksTest, AnAskWhoseClaimEndsBeforeItIsSentLeavesNoNode) {
     });
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
 }
 
-TEST_F(ZooKeeperAsksTest, AnAskThatIsGivenUpBeforeItIsSentLeavesNoNode) {
-  WhileItsCallIsUnderWay(AskOf(1), [&] {
+TEST_F(ZooKeeperRequestsTest, AnAskThatIsGivenUpBeforeItIsSentLeavesNoNode) {
+  WhileItsCallIsUnderWay(RequestOf(1), [&] {
     life_->With([](SessionClaims& claims) {
-      if (const auto ending = claims.GiveUp(AskOf(1).token, BootTime::min())) {
+      if (const auto ending = claims.GiveUp(RequestOf(1).token, BootTime::min())) {
         claims.Gone(ending->number);  // nothing of it is there
       }
     });
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
 }
 
-TEST_F(ZooKeeperAsksTest, ATokenIsAskedForByOneAtATime) {
-  WhileItsCallIsUnderWay(AskOf(1), [&] {
-    const auto second = Ask(AskOf(1));
+TEST_F(ZooKeeperRequestsTest, ATokenIsAskedForByOneAtATime) {
+  WhileItsCallIsUnderWay(RequestOf(1), [&] {
+    const auto second = Ask(RequestOf(1));
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code, Code::kUnavailable);
     EXPECT_EQ(second.error().effect, Effect::kUnknown) << "the first one may have one";
   });
   EXPECT_EQ(Nodes(), 1u);
-  EXPECT_TRUE(IsGranted(Ask(AskOf(1))));
+  EXPECT_TRUE(IsGranted(Ask(RequestOf(1))));
 }
 
 class WaitersLooker final : public DoubtListener {
  public:
   explicit WaitersLooker(ZooKeeperWaits& waits) : waits_(waits) {}
   void HoldsAreInDoubt() override {
-    woken_ = waits_.Woken(AskOf(1).token);
+    woken_ = waits_.Woken(RequestOf(1).token);
     told_ = true;
   }
   bool told() const { return told_; }
@@ -122,19 +124,19 @@ class WaitersLooker final : public DoubtListener {
 };
 
 // A waiter of the same process may be granted the name in the next session.
-TEST_F(ZooKeeperAsksTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
+TEST_F(ZooKeeperRequestsTest, OfTheEndOfASessionHoldersAreToldBeforeWaiters) {
   WaitersLooker looker(life_->waits());
   doubts_.Listen(looker);
-  life_->waits().Expect(AskOf(1).token, "/ahead");
+  life_->waits().Expect(RequestOf(1).token, "/ahead");
   EXPECT_NO_FATAL_FAILURE(EndSession(life_->id(), *network_));
   EXPECT_TRUE(Eventually(kSoon, [&] { return looker.told(); }));
   EXPECT_FALSE(looker.woken());
-  EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(AskOf(1).token); }));
+  EXPECT_TRUE(Eventually(kSoon, [&] { return life_->waits().Woken(RequestOf(1).token); }));
   doubts_.Unlisten(looker);
 }
 
 // It may be a small part of what was asked for, and is not known before.
-TEST_F(ZooKeeperAsksTest, ASessionIsKeptByTheLengthThatTheServersGave) {
+TEST_F(ZooKeeperRequestsTest, ASessionIsKeptByTheLengthThatTheServersGave) {
   const LoopbackPort nobody;
   network_->PointTo(nobody.number());
   const auto next = Start(std::chrono::hours(24));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZooKeeperAsk: one ask, from its first flight to the answer.
+// ZooKeeperRequest: one request, from its first flight to the answer.
 //
 // Z1  A position is a node that nobody passes. A name is granted where nobody is ahead that forbids
 //     it.
 // Z2  The grant and a check of the seal are one: the check is made with the node, which is the
 //     only one there, or nobody came or went before those ahead were looked at; or it is made by a
 //     write of its own, behind the look that found nobody ahead.
-// Z3  An ask whose answer was lost looks for its node before it makes one.
+// Z3  A request whose answer was lost looks for its node before it makes one.
 // Z4  Who is ahead and goes before we watch it costs another look, never the position.
-// Z5  An ask that fails says kNone only if nothing of it can be in the store.
-// Z6  A node belongs to its ask until the call that makes it has ended: nobody looks for it before,
-//     and whoever's claim ended meanwhile hands it over to be deleted (C4). A second ask of the
-//     same token is refused until then.
+// Z5  A request that fails says kNone only if nothing of it can be in the store.
+// Z6  A node belongs to its request until the call that makes it has ended: nobody looks for it
+//     before, and whoever's claim ended meanwhile hands it over to be deleted (C4). A second ask of
+//     the same token is refused until then.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@
 
 namespace oncemq {
 
-class ZooKeeperAsk {
+class ZooKeeperRequest {
  public:
-  ZooKeeperAsk(ZooKeeperLife& life, const LockAsk& ask, size_t max_waiters);
+  ZooKeeperRequest(ZooKeeperLife& life, const AcquireRequest& request, size_t max_waiters);
   Result<LockAnswer> Run();
 
  private:
@@ -48,13 +48,13 @@ class ZooKeeperAsk {
   Answer GiveUp(std::optional<Error> why);
   Answer Granted(const Claim& claim, uint64_t created);
 
-  // None if the store grants in the epoch of the ask, by this seal.
+  // None if the store grants in the epoch of the request, by this seal.
   std::optional<Answer> Sealed(ZooKeeperLife::Seal& seal) const;
   ZooKeeperCall Check(const Claim& claim, int32_t seal_version) const;
   std::string PathOf(const ZooKeeperNode& node) const { return path_ + "/" + node.child; }
 
   ZooKeeperLife& life_;
-  const LockAsk& ask_;
+  const AcquireRequest& request_;
   const size_t max_waiters_;
   const std::string path_;
   const BootTime began_;

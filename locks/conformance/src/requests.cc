@@ -30,9 +30,9 @@ LOCK_TEST(Always, AFreeNameIsGranted) {
 }
 
 LOCK_TEST(Always, AHeldNameIsBusyForWhoeverDoesNotQueue) {
-  const Asker holder = New();
+  const Requester holder = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
-  Asker other = New();
+  Requester other = New();
   other.queue = false;
   EXPECT_EQ(Ask(other).kind, Kind::kBusy);
   EXPECT_EQ(Look().parties.size(), 1u) << "the busy one left something behind";
@@ -66,7 +66,7 @@ LOCK_TEST(Always, ANameIsItsBytesAndNothingElse) {
     EXPECT_EQ(Ask(New(name)).kind, Kind::kGranted) << name;
   }
   for (const std::string& name : names) {
-    Asker other = New(name);
+    Requester other = New(name);
     other.queue = false;
     EXPECT_EQ(Ask(other).kind, Kind::kBusy) << name;
     EXPECT_EQ(Look(name).parties.size(), 1u) << name;
@@ -74,7 +74,7 @@ LOCK_TEST(Always, ANameIsItsBytesAndNothingElse) {
 }
 
 LOCK_TEST(Always, AnAskRepeatedAfterALostReplyRecognisesItself) {
-  const Asker holder = New();
+  const Requester holder = New();
   const LockAnswer first = Ask(holder);
   const LockAnswer again = Ask(holder);
   EXPECT_EQ(again.kind, Kind::kGranted);
@@ -87,7 +87,7 @@ LOCK_TEST(Always, AnAskRepeatedAfterALostReplyRecognisesItself) {
 LOCK_TEST(IfFenced, EveryGrantHasAGreaterFenceThanAllBefore) {
   Fence last;
   for (int i = 0; i < 20; i++) {
-    const Asker holder = New();
+    const Requester holder = New();
     const LockAnswer answer = Ask(holder);
     ASSERT_EQ(answer.kind, Kind::kGranted);
     EXPECT_GT(answer.fence, last);
@@ -97,9 +97,9 @@ LOCK_TEST(IfFenced, EveryGrantHasAGreaterFenceThanAllBefore) {
 }
 
 LOCK_TEST(IfFair, WaitersAreServedInTheirOrder) {
-  const Asker holder = New();
-  const Asker first = New();
-  const Asker second = New();
+  const Requester holder = New();
+  const Requester first = New();
+  const Requester second = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(first).kind, Kind::kQueued);
   ASSERT_EQ(Ask(second).kind, Kind::kQueued);
@@ -112,23 +112,23 @@ LOCK_TEST(IfFair, WaitersAreServedInTheirOrder) {
 }
 
 LOCK_TEST(IfFair, ANewcomerDoesNotPassThoseWhoWait) {
-  const Asker holder = New();
-  const Asker waiter = New();
+  const Requester holder = New();
+  const Requester waiter = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Free(holder), Freed::kYes);
-  Asker newcomer = New();
+  Requester newcomer = New();
   newcomer.queue = false;
   EXPECT_EQ(Ask(newcomer).kind, Kind::kBusy);
   EXPECT_EQ(Ask(waiter).kind, Kind::kGranted);
 }
 
 LOCK_TEST(IfUnfair, ABargingNewcomerPassesThoseWhoWait) {
-  const Asker holder = New();
-  const Asker waiter = New();
+  const Requester holder = New();
+  const Requester waiter = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
-  Asker newcomer = New();
+  Requester newcomer = New();
   newcomer.barge = true;
   newcomer.queue = false;
   EXPECT_EQ(Ask(newcomer).kind, Kind::kBusy) << "nobody passes a holder";
@@ -139,9 +139,9 @@ LOCK_TEST(IfUnfair, ABargingNewcomerPassesThoseWhoWait) {
 }
 
 LOCK_TEST(IfFair, AWaiterThatGivesUpLetsTheNextOneGo) {
-  const Asker holder = New();
-  const Asker waiter = New();
-  const Asker next = New();
+  const Requester holder = New();
+  const Requester waiter = New();
+  const Requester next = New();
   ASSERT_EQ(Ask(holder).kind, Kind::kGranted);
   ASSERT_EQ(Ask(waiter).kind, Kind::kQueued);
   ASSERT_EQ(Ask(next).kind, Kind::kQueued);

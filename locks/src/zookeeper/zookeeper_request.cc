@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zookeeper_ask.h"
+#include "zookeeper_request.h"
 
 #include <algorithm>
 
@@ -17,14 +17,15 @@ constexpr int kMostLooks = 20;
 
 }  // namespace
 
-ZooKeeperAsk::ZooKeeperAsk(ZooKeeperLife& life, const LockAsk& ask, size_t max_waiters)
+ZooKeeperRequest::ZooKeeperRequest(ZooKeeperLife& life, const AcquireRequest& request,
+                                   size_t max_waiters)
     : life_(life),
-      ask_(ask),
+      request_(request),
       max_waiters_(max_waiters),
-      path_(life.paths().Name(ask.name)),
+      path_(life.paths().Name(request.name)),
       began_(SystemClock::Instance().Boot()) {}
 
-Result<LockAnswer> ZooKeeperAsk::Run() {
+Result<LockAnswer> ZooKeeperRequest::Run() {
   for (int look = 0; look < kMostLooks; look++) {
     const Answer answer = Once();
     if (const auto* error = std::get_if<Error>(&answer)) {
@@ -38,17 +39,18 @@ Result<LockAnswer> ZooKeeperAsk::Run() {
 }
 
 // It says what came of one flight. What an earlier one made may be there all the same.
-Error ZooKeeperAsk::OfAll(Error error) {
-  const bool left = life_.With([&](SessionClaims& claims) { return claims.MayHave(ask_.token); });
+Error ZooKeeperRequest::OfAll(Error error) {
+  const bool left =
+      life_.With([&](SessionClaims& claims) { return claims.MayHave(request_.token); });
   if (left) {
     error.effect = Effect::kUnknown;
   }
   return error;
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
+ZooKeeperRequest::Answer ZooKeeperRequest::Once() {
   const auto claim = life_.With([&](SessionClaims& claims) {
-    const Claim* found = claims.Find(ask_.token, SystemClock::Instance().Boot());
+    const Claim* found = claims.Find(request_.token, SystemClock::Instance().Boot());
     return found == nullptr ? std::nullopt : std::optional(*found);
   });
   if (!claim) {
@@ -64,16 +66,16 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Once() {
 }
 
 // What we know may be old, so it is read again before anybody is refused.
-std::optional<ZooKeeperAsk::Answer> ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& seal) const {
+std::optional<ZooKeeperRequest::Answer> ZooKeeperRequest::Sealed(ZooKeeperLife::Seal& seal) const {
   auto known = life_.KnownSeal();
-  if (known && known->epoch != ask_.epoch) {
+  if (known && known->epoch != request_.epoch) {
     known = life_.ReadSeal();
   }
   if (!known) {
     return known.error();
   }
   seal = *known;
-  if (seal.epoch == ask_.epoch) {
+  if (seal.epoch == request_.epoch) {
     return std::nullopt;
   }
   return LockAnswer{Kind::kSealed, Fence{seal.epoch, 0}, milliseconds(0)};
@@ -81,40 +83,42 @@ std::optional<ZooKeeperAsk::Answer> ZooKeeperAsk::Sealed(ZooKeeperLife::Seal& se
 
 // The store's word that the seal is as we know it, and our node there. As it is written, no server
 // that lost its ensemble can give it.
-Call ZooKeeperAsk::Check(const Claim& claim, int32_t seal_version) const {
+Call ZooKeeperRequest::Check(const Claim& claim, int32_t seal_version) const {
   const Call seal{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal_version};
   const Call node{.kind = Call::Kind::kCheck, .path = claim.node};
   return {.kind = Call::Kind::kMulti, .steps = {seal, node}};
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::TakeQueuePosition() {
+ZooKeeperRequest::Answer ZooKeeperRequest::TakeQueuePosition() {
   ZooKeeperLife::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
   }
-  if (!ask_.queue && !looked_) {
+  if (!request_.queue && !looked_) {
     // Most who do not queue are refused: without a write, and without standing in anybody's way.
-    const auto line = life_.Line(ask_.name);
+    const auto line = life_.Line(request_.name);
     if (!line) {
       return line.error();
     }
     std::vector<LockMode> modes = ModesOf(*line);
-    modes.push_back(ask_.mode);
+    modes.push_back(request_.mode);
     if (WaitsFor(modes, modes.size() - 1)) {
       return LockAnswer{};
     }
     looked_ = true;
   }
-  const BootTime ends = began_ + std::max(ask_.lease, ask_.queue_lease);
-  const auto claim = life_.With(
-      [&](SessionClaims& claims) { return claims.Begin(ask_.token, ask_.name, ask_.epoch, ends); });
+  const BootTime ends = began_ + std::max(request_.lease, request_.queue_lease);
+  const auto claim = life_.With([&](SessionClaims& claims) {
+    return claims.Begin(request_.token, request_.name, request_.epoch, ends);
+  });
   if (!claim) {
     return Look::kAgain;  // somebody else asks by this token
   }
   const Call check{.kind = Call::Kind::kCheck, .path = life_.paths().seal, .version = seal.version};
   const Call make{.kind = Call::Kind::kCreate,
-                  .path = path_ + "/" + ChildPrefix(ask_.mode, life_.id(), claim->number),
-                  .data = ToText({ask_.epoch, ask_.lease, ask_.queue_lease, std::string(ask_.who)}),
+                  .path = path_ + "/" + ChildPrefix(request_.mode, life_.id(), claim->number),
+                  .data = ToText({request_.epoch, request_.lease, request_.queue_lease,
+                                  std::string(request_.who)}),
                   .mode = Call::Mode::kEphemeralSequential};
   // Its answer says what nothing else in a transaction does: its number, and who is there.
   const Call mark{.kind = Call::Kind::kSet, .path = path_};
@@ -127,16 +131,17 @@ ZooKeeperAsk::Answer ZooKeeperAsk::TakeQueuePosition() {
   if (!replies) {
     const bool none = replies.error().effect == Effect::kNone;
     life_.With([&](SessionClaims& claims) {
-      none ? claims.Lost(ask_.token, claim->number) : claims.Unanswered(ask_.token, claim->number);
+      none ? claims.Lost(request_.token, claim->number)
+           : claims.Unanswered(request_.token, claim->number);
     });
     return replies.error();
   }
   return Made(*claim, replies->back());
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) {
+ZooKeeperRequest::Answer ZooKeeperRequest::Made(const Claim& claim, const Reply& multi) {
   if (multi.kind != Reply::Kind::kDone) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     if (multi.step == 0) {
       life_.ForgetSeal();
     }
@@ -152,23 +157,24 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
   }
   Claim queued = claim;
   queued.node = multi.made;
-  const bool lives = life_.With(
-      [&](SessionClaims& claims) { return claims.LiesAt(ask_.token, claim.number, queued.node); });
+  const bool lives = life_.With([&](SessionClaims& claims) {
+    return claims.LiesAt(request_.token, claim.number, queued.node);
+  });
   if (!lives) {
-    life_.EndDue(false);  // before the next node of this ask, which would be behind it
+    life_.EndDue(false);  // before the next node of this request, which would be behind it
     return Look::kAgain;
   }
   if (multi.stat.children == 1) {
     return Granted(queued, multi.stat.changed);
   }
   const auto behind = life_.Run(Call{.kind = Call::Kind::kChildren, .path = path_});
-  const auto line = behind ? life_.Ordered(ask_.name, behind->children) : behind.error();
+  const auto line = behind ? life_.Ordered(request_.name, behind->children) : behind.error();
   if (!line) {
     return line.error();
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == queued.node; };
   if (std::none_of(line->begin(), line->end(), mine)) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // somebody deleted it already
   }
   const bool since = !SameChildren(multi.stat, behind->stat);
@@ -176,8 +182,8 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Made(const Claim& claim, const Reply& multi) 
 }
 
 // Z3.
-ZooKeeperAsk::Answer ZooKeeperAsk::FindNode(const Claim& claim) {
-  const auto line = life_.Line(ask_.name);
+ZooKeeperRequest::Answer ZooKeeperRequest::FindNode(const Claim& claim) {
+  const auto line = life_.Line(request_.name);
   if (!line) {
     return line.error();
   }
@@ -187,17 +193,17 @@ ZooKeeperAsk::Answer ZooKeeperAsk::FindNode(const Claim& claim) {
   const auto at = std::find_if(line->begin(), line->end(), mine);
   life_.With([&](SessionClaims& claims) {
     if (at == line->end()) {
-      claims.Lost(ask_.token, claim.number);
+      claims.Lost(request_.token, claim.number);
     } else {
-      claims.LiesAt(ask_.token, claim.number, PathOf(*at));
+      claims.LiesAt(request_.token, claim.number, PathOf(*at));
     }
   });
   return Look::kAgain;
 }
 
 // Whoever was woken expects its turn, so the check travels with the look.
-ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
-  const bool woken = life_.waits().Woken(ask_.token);
+ZooKeeperRequest::Answer ZooKeeperRequest::LookAhead(const Claim& claim) {
+  const bool woken = life_.waits().Woken(request_.token);
   ZooKeeperLife::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
@@ -213,21 +219,21 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
   if (!replies) {
     return replies.error();
   }
-  const auto line = life_.Ordered(ask_.name, replies->front().children);
+  const auto line = life_.Ordered(request_.name, replies->front().children);
   if (!line) {
     return line.error();
   }
-  if (!woken && ParseEpoch((*replies)[1].data) != ask_.epoch) {
+  if (!woken && ParseEpoch((*replies)[1].data) != request_.epoch) {
     life_.ForgetSeal();
     return Look::kAgain;
   }
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto at = std::find_if(line->begin(), line->end(), mine);
   if (at == line->end()) {
-    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
     return Look::kAgain;  // deleted by somebody: a new queue position
   }
-  if (claim.epoch != ask_.epoch) {
+  if (claim.epoch != request_.epoch) {
     return GiveUp(std::nullopt);  // of another epoch than its fence would be
   }
   const auto position = static_cast<size_t>(at - line->begin());
@@ -237,9 +243,9 @@ ZooKeeperAsk::Answer ZooKeeperAsk::LookAhead(const Claim& claim) {
   return Decide(claim, *line, std::nullopt);
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
-                                          const std::vector<ZooKeeperNode>& line,
-                                          std::optional<uint64_t> made_last) {
+ZooKeeperRequest::Answer ZooKeeperRequest::Decide(const Claim& claim,
+                                                  const std::vector<ZooKeeperNode>& line,
+                                                  std::optional<uint64_t> made_last) {
   const std::vector<LockMode> modes = ModesOf(line);
   const auto mine = [&](const ZooKeeperNode& node) { return PathOf(node) == claim.node; };
   const auto position =
@@ -248,7 +254,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
   if (!ahead) {
     return made_last ? Granted(claim, *made_last) : Confirm(claim);
   }
-  if (!ask_.queue) {
+  if (!request_.queue) {
     return GiveUp(std::nullopt);
   }
   size_t holders = 0;
@@ -262,7 +268,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Decide(const Claim& claim,
   return Watch(claim, line, *ahead);
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {
+ZooKeeperRequest::Answer ZooKeeperRequest::Confirm(const Claim& claim) {
   ZooKeeperLife::Seal seal;
   if (const auto sealed = Sealed(seal)) {
     return *sealed;
@@ -275,8 +281,8 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Confirm(const Claim& claim) {
   return Confirmed(claim, (*replies)[0], (*replies)[1]);
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Confirmed(const Claim& claim, const Reply& check,
-                                             const Reply& node) {
+ZooKeeperRequest::Answer ZooKeeperRequest::Confirmed(const Claim& claim, const Reply& check,
+                                                     const Reply& node) {
   const bool checked = check.kind == Reply::Kind::kDone;
   if (checked && node.kind == Reply::Kind::kDone) {
     return Granted(claim, node.stat.created);
@@ -284,30 +290,32 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Confirmed(const Claim& claim, const Reply& ch
   if (check.kind != Reply::Kind::kDone && check.step == 0) {
     life_.ForgetSeal();
   } else {
-    life_.With([&](SessionClaims& claims) { claims.Lost(ask_.token, claim.number); });
+    life_.With([&](SessionClaims& claims) { claims.Lost(request_.token, claim.number); });
   }
   return Look::kAgain;
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Granted(const Claim& claim, uint64_t created) {
-  life_.waits().Forget(ask_.token);
+ZooKeeperRequest::Answer ZooKeeperRequest::Granted(const Claim& claim, uint64_t created) {
+  life_.waits().Forget(request_.token);
   const Fence fence{claim.epoch, created};
-  const BootTime until = began_ + ask_.lease;
-  const bool lives = life_.With(
-      [&](SessionClaims& claims) { return claims.Holds(ask_.token, claim.number, fence, until); });
+  const BootTime until = began_ + request_.lease;
+  const bool lives = life_.With([&](SessionClaims& claims) {
+    return claims.Holds(request_.token, claim.number, fence, until);
+  });
   if (!lives) {
     return Look::kAgain;  // it took longer than it was to last
   }
   return LockAnswer{Kind::kGranted, fence, milliseconds(0)};
 }
 
-ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<ZooKeeperNode>& line,
-                                         size_t ahead) {
+ZooKeeperRequest::Answer ZooKeeperRequest::Watch(const Claim& claim,
+                                                 const std::vector<ZooKeeperNode>& line,
+                                                 size_t ahead) {
   const std::string path = PathOf(line[ahead]);
-  life_.waits().Expect(ask_.token, path);
+  life_.waits().Expect(request_.token, path);
   const auto reply = life_.Run(Call{.kind = Call::Kind::kGet, .path = path, .watch = true});
   if (!reply) {
-    life_.waits().Forget(ask_.token);
+    life_.waits().Forget(request_.token);
     return reply.error();
   }
   if (reply->kind != Reply::Kind::kDone) {
@@ -315,9 +323,10 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
   }
   const auto words = ParseWords(reply->data);
   const bool holds = !WaitsFor(ModesOf(line), ahead);
-  const milliseconds lasts = words ? (holds ? words->lease : words->queue_lease) : ask_.queue_lease;
+  const milliseconds lasts =
+      words ? (holds ? words->lease : words->queue_lease) : request_.queue_lease;
   const bool lives = life_.With([&](SessionClaims& claims) {
-    return claims.Keep(ask_.token, claim.number, began_ + ask_.queue_lease);
+    return claims.Keep(request_.token, claim.number, began_ + request_.queue_lease);
   });
   if (!lives) {
     return Look::kAgain;
@@ -326,10 +335,10 @@ ZooKeeperAsk::Answer ZooKeeperAsk::Watch(const Claim& claim, const std::vector<Z
 }
 
 // Busy, or the error, once nothing is left behind.
-ZooKeeperAsk::Answer ZooKeeperAsk::GiveUp(std::optional<Error> why) {
-  life_.waits().Forget(ask_.token);
+ZooKeeperRequest::Answer ZooKeeperRequest::GiveUp(std::optional<Error> why) {
+  life_.waits().Forget(request_.token);
   const auto ending = life_.With([&](SessionClaims& claims) {
-    return claims.GiveUp(ask_.token, SystemClock::Instance().Boot());
+    return claims.GiveUp(request_.token, SystemClock::Instance().Boot());
   });
   if (const auto gone = life_.Delete({&ending, 1}); !gone) {
     return gone.error();
@@ -337,7 +346,7 @@ ZooKeeperAsk::Answer ZooKeeperAsk::GiveUp(std::optional<Error> why) {
   if (why) {
     return *why;
   }
-  return ask_.queue ? Answer(Look::kAgain) : LockAnswer{};
+  return request_.queue ? Answer(Look::kAgain) : LockAnswer{};
 }
 
 }  // namespace oncemq

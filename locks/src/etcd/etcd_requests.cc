@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "etcd_asks.h"
+#include "etcd_requests.h"
 
 #include <algorithm>
 
@@ -41,16 +41,17 @@ EtcdCompare EtcdSame(const std::string& key, int64_t created) {
   return {.what = What::kCreated, .key = key, .number = created};
 }
 
-EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::string& key,
-                   const EtcdSession::Ticket& ticket, EtcdWay way, size_t most,
-                   const EtcdClaim& has) {
-  const std::string prefix = keys.Line(ask.name);
-  const EtcdAsked asked{false, ask.epoch, ask.lease, ask.queue_lease, std::string(ask.who)};
+EtcdTxn EtcdRequestTxn(const EtcdLockKeys& keys, const AcquireRequest& request,
+                       const std::string& key, const EtcdSession::Ticket& ticket, EtcdWay way,
+                       size_t most, const EtcdClaim& has) {
+  const std::string prefix = keys.Line(request.name);
+  const EtcdRequest asked{false, request.epoch, request.lease, request.queue_lease,
+                          std::string(request.who)};
   EtcdOp put{
       .kind = EtcdOp::Kind::kPut, .key = key, .value = BytesOf(asked), .lease = ticket.lease};
   EtcdTxn txn{.if_all = {Generation(ticket)},
               .otherwise = {RangeOf(keys.seal()), RangeOf(ticket.key)}};
-  txn.if_all.push_back(Sealed(keys, ask.epoch));
+  txn.if_all.push_back(Sealed(keys, request.epoch));
   if (way == EtcdWay::kStay) {
     txn.if_all.push_back(EtcdSame(has.key, has.created));
     txn.if_all.push_back(EtcdSame(has.ahead, has.ahead_created));
@@ -62,10 +63,10 @@ EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::stri
     return txn;
   }
   EtcdOp take = If({EtcdSame(key, 0)}, std::move(put));
-  if (!ask.queue) {
+  if (!request.queue) {
     // A writer needs the name for itself, a reader one without writers.
-    const bool exclusive = ask.mode == LockMode::kExclusive;
-    take.txn.front().if_all.push_back(NothingIn(exclusive ? prefix : keys.Writers(ask.name)));
+    const bool exclusive = request.mode == LockMode::kExclusive;
+    take.txn.front().if_all.push_back(NothingIn(exclusive ? prefix : keys.Writers(request.name)));
   }
   take.txn.front().otherwise = {RangeOf(key)};
   EtcdOp line = EtcdLineOf(prefix, most);
@@ -74,11 +75,13 @@ EtcdTxn EtcdAskTxn(const EtcdLockKeys& keys, const LockAsk& ask, const std::stri
   return txn;
 }
 
-std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const LockAsk& ask,
-                                             const std::string& key,
-                                             const EtcdSession::Ticket& ticket, EtcdWay way) {
-  using Kind = EtcdAskAnswer::Kind;
-  EtcdAskAnswer out{.epoch = ask.epoch};
+std::optional<EtcdRequestAnswer> EtcdRequestAnswerOf(const EtcdAnswer& answer,
+                                                     const AcquireRequest& request,
+                                                     const std::string& key,
+                                                     const EtcdSession::Ticket& ticket,
+                                                     EtcdWay way) {
+  using Kind = EtcdRequestAnswer::Kind;
+  EtcdRequestAnswer out{.epoch = request.epoch};
   const EtcdEntry put{.key = key, .created = answer.header.revision, .lease = ticket.lease};
   if (answer.succeeded && way == EtcdWay::kStay) {
     out.kind = Kind::kStays;
@@ -103,7 +106,7 @@ std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const Loc
       out.generation = answer.replies[1].entries.front().changed;
     }
     const bool same = out.generation == ticket.generation;
-    out.kind = *sealed != ask.epoch ? Kind::kSealed : same ? Kind::kWanted : Kind::kNoTicket;
+    out.kind = *sealed != request.epoch ? Kind::kSealed : same ? Kind::kWanted : Kind::kNoTicket;
     out.epoch = *sealed;
     return out;
   }
@@ -113,7 +116,7 @@ std::optional<EtcdAskAnswer> EtcdAskAnswerOf(const EtcdAnswer& answer, const Loc
     out.mine = put;
   } else if (!take.replies.empty() && !take.replies.front().entries.empty()) {
     out.mine = take.replies.front().entries.front();
-    const auto asked = EtcdAskedOf(out.mine->value);
+    const auto asked = EtcdRequestOf(out.mine->value);
     if (!asked) {
       return std::nullopt;
     }
