@@ -4,7 +4,7 @@
 #include <array>
 #include <mutex>
 
-#include "mariadb_line.h"
+#include "mariadb_connection.h"
 #include "oncemq/base/store_login.h"
 
 namespace oncemq {
@@ -24,14 +24,14 @@ Result<std::unique_ptr<SqlClient>> OpenMariadb(const SqlEndpoint& endpoint, cons
     return Error{Code::kUnavailable, Effect::kNone, "the system gives no threads"};
   }
   const auto open = [endpoint, times, deadlines, login = StoreLogin::Of(endpoint)](
-                        BootTime until) -> Result<std::unique_ptr<SqlLine>> {
-    auto line = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
-      return MariadbLine::Open(as, times, deadlines, until);
+                        BootTime until) -> Result<std::unique_ptr<SqlConnection>> {
+    auto connection = login->Enter(endpoint, until, [&](const SqlEndpoint& as) {
+      return MariadbConnection::Open(as, times, deadlines, until);
     });
-    if (!line) {
-      return line.error();
+    if (!connection) {
+      return connection.error();
     }
-    return std::unique_ptr<SqlLine>(*std::move(line));
+    return std::unique_ptr<SqlConnection>(*std::move(connection));
   };
   return SqlClient::Open(SqlDialect::kMariadb, open, times, max_connections);
 }

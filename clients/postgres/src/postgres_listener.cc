@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "oncemq/base/line_listener.h"
+#include "oncemq/base/connection_listener.h"
 #include "oncemq/base/log.h"
 #include "oncemq/base/store_login.h"
 #include "oncemq/clients/postgres_client.h"
-#include "postgres_line.h"
+#include "postgres_connection.h"
 
 namespace oncemq {
 namespace {
@@ -23,9 +23,9 @@ struct PostgresListener::Parts {
   const std::function<void(std::string_view)> heard;
   const std::function<void(bool)> connected;
   const std::shared_ptr<StoreLogin> login;
-  std::optional<LineListener<PostgresLine>> listener;
+  std::optional<ConnectionListener<PostgresConnection>> listener;
 
-  bool Listen(PostgresLine& on);
+  bool Listen(PostgresConnection& on);
 };
 
 PostgresListener::PostgresListener(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -46,16 +46,16 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
                                          StoreLogin::Of(endpoint),
                                          {}});
   Parts* const raw = parts.get();
-  parts->listener.emplace(LineListener<PostgresLine>::Calls{
+  parts->listener.emplace(ConnectionListener<PostgresConnection>::Calls{
       .area = "postgres",
       .open =
           [raw] {
             const BootTime until = BootNow() + raw->times.connect;
             return raw->login->Enter(raw->endpoint, until, [&](const SqlEndpoint& as) {
-              return PostgresLine::Open(as, raw->times, until);
+              return PostgresConnection::Open(as, raw->times, until);
             });
           },
-      .listen = [raw](PostgresLine& on) { return raw->Listen(on); },
+      .listen = [raw](PostgresConnection& on) { return raw->Listen(on); },
       .lost = [raw] { raw->connected(false); }});
   if (!parts->listener->Start("oncemq-postgres")) {
     return nullptr;
@@ -65,8 +65,8 @@ std::unique_ptr<PostgresListener> PostgresListener::Start(
 
 PostgresListener::~PostgresListener() = default;
 
-// Until the line is of no use. False: it never heard anything.
-bool PostgresListener::Parts::Listen(PostgresLine& on) {
+// Until the connection is of no use. False: it never heard anything.
+bool PostgresListener::Parts::Listen(PostgresConnection& on) {
   const Clock& clock = SystemClock::Instance();
   // An identifier can't be a parameter; this one was looked at letter by letter.
   const std::string text = "LISTEN " + channel;

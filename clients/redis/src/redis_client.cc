@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "oncemq/base/check.h"
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 #include "oncemq/base/store_login.h"
-#include "redis_line.h"
+#include "redis_connection.h"
 
 namespace oncemq {
 namespace {
@@ -84,16 +84,16 @@ struct RedisClient::Parts {
   const RedisEndpoint endpoint;
   const RedisTimes times;
   const RedisJudge judge;
-  LinePool<RedisLine> pool;
+  ConnectionPool<RedisConnection> pool;
   const std::shared_ptr<StoreLogin> login;
 
-  Result<std::unique_ptr<RedisLine>> Borrow(BootTime until) {
+  Result<std::unique_ptr<RedisConnection>> Borrow(BootTime until) {
     return pool.Borrow(
-        until, [](RedisLine& line) { return line.Fresh(); },
+        until, [](RedisConnection& connection) { return connection.Fresh(); },
         [&] {
           const BootTime connect_until = std::min<BootTime>(until, BootNow() + times.connect);
           return login->Enter(endpoint, connect_until, [&](const RedisEndpoint& as) {
-            return RedisLine::Open(as, connect_until, judge);
+            return RedisConnection::Open(as, connect_until, judge);
           });
         });
   }
@@ -110,7 +110,7 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisEndpoint& endp
     return Error{Code::kInvalid, Effect::kNone, "the address of a Redis is missing"};
   }
   std::unique_ptr<Parts> parts(new Parts{endpoint, times, std::move(judge),
-                                         LinePool<RedisLine>(max_connections),
+                                         ConnectionPool<RedisConnection>(max_connections),
                                          StoreLogin::Of(endpoint)});
   auto first = parts->Borrow(SystemClock::Instance().Boot() + times.call);
   if (!first) {
@@ -123,23 +123,23 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Open(const RedisEndpoint& endp
 Result<std::vector<RedisReply>> RedisClient::Run(std::span<const RedisCommand> commands,
                                                  milliseconds within) {
   const BootTime until = SystemClock::Instance().Boot() + std::min(within, parts_->times.call);
-  auto line = parts_->Borrow(until);
-  if (!line) {
-    return line.error();
+  auto connection = parts_->Borrow(until);
+  if (!connection) {
+    return connection.error();
   }
   if (SystemClock::Instance().Boot() >= until) {
-    parts_->pool.GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(connection));
     return Error{Code::kTimeout, Effect::kNone, "connecting to Redis took all the time"};
   }
-  auto replies = (*line)->Run(commands, until);
+  auto replies = (*connection)->Run(commands, until);
   const bool good =
       replies && std::none_of(replies->begin(), replies->end(), [](const RedisReply& reply) {
         return reply.kind == RedisReply::Kind::kError && SaysLater(reply.text);
       });
   if (good) {
-    parts_->pool.GiveBack(*std::move(line));
+    parts_->pool.GiveBack(*std::move(connection));
   } else {
-    (*line)->Abandon();
+    (*connection)->Abandon();
     parts_->pool.Dropped();
   }
   return replies;

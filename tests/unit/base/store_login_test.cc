@@ -170,7 +170,7 @@ TEST_F(StoreLoginTest, ManyConnectionsCostOneRefusal) {
     for (int i = 0; i < kMany; i++) {
       threads.emplace_back([&] {
         come++;
-        const auto line =
+        const auto connection =
             login.Enter(endpoint_, BootNow() + seconds(60), [&](const Endpoint&) -> Result<int> {
               tried++;
               while (come < kMany) {
@@ -178,7 +178,7 @@ TEST_F(StoreLoginTest, ManyConnectionsCostOneRefusal) {
               }
               return Refused();
             });
-        refused += !line && line.error().code == Code::kRefused ? 1 : 0;
+        refused += !connection && connection.error().code == Code::kRefused ? 1 : 0;
       });
     }
   }

@@ -3,7 +3,7 @@
 // logins, so a refused one is not repeated at the pace of the calls.
 //
 //   const auto login = StoreLogin::Of(endpoint);
-//   auto line = login->Enter(endpoint, until, [&](const auto& as) { return Connect(as); });
+//   auto connection = login->Enter(endpoint, until, [&](const auto& as) { return Connect(as); });
 //
 // **Promise:** After a refusal (Code::kRefused) the next login follows after 1 s, then 2 s, 4 s, at
 // most 30 s. Calls in between get the same refusal without a connection. While one login is under
@@ -60,9 +60,9 @@ class StoreLogin {
     for (;;) {
       endpoint.user = attempt.who.user;
       endpoint.password = attempt.who.password;
-      auto line = open(endpoint);
-      if (!TriesAgain(attempt, line ? nullptr : &line.error())) {
-        return line;
+      auto connection = open(endpoint);
+      if (!TriesAgain(attempt, connection ? nullptr : &connection.error())) {
+        return connection;
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/base/line_pool.h"
+#include "oncemq/base/connection_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -10,40 +10,42 @@
 namespace oncemq {
 namespace {
 
-struct Line {
+struct Connection {
   int number;
   bool fresh = true;
 };
 
-class LinePoolTest : public ::testing::Test {
+class ConnectionPoolTest : public ::testing::Test {
  protected:
   static BootTime In(milliseconds time) { return SystemClock::Instance().Boot() + time; }
-  Result<std::unique_ptr<Line>> Borrow(milliseconds time = milliseconds(20'000)) {
+  Result<std::unique_ptr<Connection>> Borrow(milliseconds time = milliseconds(20'000)) {
     return pool_.Borrow(
-        In(time), [](const Line& line) { return line.fresh; },
-        [this] { return Result<std::unique_ptr<Line>>(std::make_unique<Line>(++opened_)); });
+        In(time), [](const Connection& connection) { return connection.fresh; },
+        [this] {
+          return Result<std::unique_ptr<Connection>>(std::make_unique<Connection>(++opened_));
+        });
   }
 
-  LinePool<Line> pool_{2};
+  ConnectionPool<Connection> pool_{2};
   std::atomic<int> opened_{0};
 };
 
-TEST_F(LinePoolTest, ALineThatWasGivenBackIsUsedAgain) {
+TEST_F(ConnectionPoolTest, ALineThatWasGivenBackIsUsedAgain) {
   auto first = *Borrow();
   pool_.GiveBack(std::move(first));
   EXPECT_EQ((*Borrow())->number, 1);
 }
 
-TEST_F(LinePoolTest, ALineThatIsNotFreshMakesRoomForAnother) {
+TEST_F(ConnectionPoolTest, ALineThatIsNotFreshMakesRoomForAnother) {
   for (int i = 1; i <= 5; i++) {
-    auto line = *Borrow();
-    EXPECT_EQ(line->number, i);
-    line->fresh = false;
-    pool_.GiveBack(std::move(line));
+    auto connection = *Borrow();
+    EXPECT_EQ(connection->number, i);
+    connection->fresh = false;
+    pool_.GiveBack(std::move(connection));
   }
 }
 
-TEST_F(LinePoolTest, WhoFindsNoneInItsTimeIsToldSoAndTakesNothing) {
+TEST_F(ConnectionPoolTest, WhoFindsNoneInItsTimeIsToldSoAndTakesNothing) {
   auto one = *Borrow();
   auto two = *Borrow();
   const auto none = Borrow(milliseconds(1));
@@ -54,7 +56,7 @@ TEST_F(LinePoolTest, WhoFindsNoneInItsTimeIsToldSoAndTakesNothing) {
   EXPECT_EQ((*Borrow())->number, 1);
 }
 
-TEST_F(LinePoolTest, OneThatWasDroppedLetsAWaiterOpenAnother) {
+TEST_F(ConnectionPoolTest, OneThatWasDroppedLetsAWaiterOpenAnother) {
   auto one = *Borrow();
   auto two = *Borrow();
   int got = 0;
@@ -68,11 +70,11 @@ TEST_F(LinePoolTest, OneThatWasDroppedLetsAWaiterOpenAnother) {
   EXPECT_EQ(got, 3);
 }
 
-TEST_F(LinePoolTest, WhatCannotBeOpenedLeavesItsPlaceToOthers) {
+TEST_F(ConnectionPoolTest, WhatCannotBeOpenedLeavesItsPlaceToOthers) {
   for (int i = 0; i < 5; i++) {
     const auto failed = pool_.Borrow(
-        In(milliseconds(20'000)), [](const Line&) { return true; },
-        []() -> Result<std::unique_ptr<Line>> {
+        In(milliseconds(20'000)), [](const Connection&) { return true; },
+        []() -> Result<std::unique_ptr<Connection>> {
           return Error{Code::kUnavailable, Effect::kNone, "down"};
         });
     EXPECT_EQ(failed.error().code, Code::kUnavailable);
@@ -80,7 +82,7 @@ TEST_F(LinePoolTest, WhatCannotBeOpenedLeavesItsPlaceToOthers) {
   EXPECT_TRUE(Borrow().has_value());
 }
 
-TEST_F(LinePoolTest, ThoseThatNobodyHasUsedSinceGoAndLeaveTheirPlaces) {
+TEST_F(ConnectionPoolTest, ThoseThatNobodyHasUsedSinceGoAndLeaveTheirPlaces) {
   auto one = *Borrow();
   auto two = *Borrow();
   pool_.GiveBack(std::move(one));
@@ -92,7 +94,7 @@ TEST_F(LinePoolTest, ThoseThatNobodyHasUsedSinceGoAndLeaveTheirPlaces) {
   EXPECT_EQ((*Borrow())->number, 3);
 }
 
-TEST_F(LinePoolTest, WhoWaitsIsServedInTheOrderOfComing) {
+TEST_F(ConnectionPoolTest, WhoWaitsIsServedInTheOrderOfComing) {
   auto one = *Borrow();
   auto two = *Borrow();
   Mutex mutex;
@@ -100,12 +102,12 @@ TEST_F(LinePoolTest, WhoWaitsIsServedInTheOrderOfComing) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 3; i++) {
     threads.emplace_back([&, i] {
-      auto line = *Borrow();
+      auto connection = *Borrow();
       {
         MutexLock lock(mutex);
         served.push_back(i);
       }
-      pool_.GiveBack(std::move(line));
+      pool_.GiveBack(std::move(connection));
     });
     while (pool_.waiting() < static_cast<size_t>(i + 1)) {
       std::this_thread::yield();

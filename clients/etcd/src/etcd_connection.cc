@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "etcd_line.h"
+#include "etcd_connection.h"
 
 #include <fcntl.h>
 #include <httplib.h>
@@ -52,7 +52,7 @@ std::string HostHeader(const EtcdHost& host) {
 
 }  // namespace
 
-struct EtcdLine::Parts {
+struct EtcdConnection::Parts {
   explicit Parts(const EtcdHost& to)
       : where(HostHeader(to)), http(std::make_unique<httplib::Client>(to.host, to.port)) {
     http->set_keep_alive(true);
@@ -98,7 +98,7 @@ struct EtcdLine::Parts {
   Status Send(const Ask& ask, const std::function<bool(int, std::string_view)>& hears);
 };
 
-Error EtcdLine::Parts::Failed(httplib::Error why, BootTime until) const {
+Error EtcdConnection::Parts::Failed(httplib::Error why, BootTime until) const {
   using Why = httplib::Error;
   const bool late = SystemClock::Instance().Boot() >= until;
   // Without its last byte a question is none, and nothing is done.
@@ -111,8 +111,8 @@ Error EtcdLine::Parts::Failed(httplib::Error why, BootTime until) const {
                       : "the connection broke")};
 }
 
-Status EtcdLine::Parts::Send(const Ask& ask,
-                             const std::function<bool(int, std::string_view)>& hears) {
+Status EtcdConnection::Parts::Send(const Ask& ask,
+                                   const std::function<bool(int, std::string_view)>& hears) {
   const BootTime now = SystemClock::Instance().Boot();
   if (now >= ask.until) {
     return Error{Code::kTimeout, Effect::kNone, "no time is left to ask etcd at " + where};
@@ -154,11 +154,11 @@ Status EtcdLine::Parts::Send(const Ask& ask,
   }
 }
 
-EtcdLine::EtcdLine(const EtcdHost& host) : parts_(std::make_unique<Parts>(host)) {}
+EtcdConnection::EtcdConnection(const EtcdHost& host) : parts_(std::make_unique<Parts>(host)) {}
 
-EtcdLine::~EtcdLine() = default;
+EtcdConnection::~EtcdConnection() = default;
 
-Result<EtcdText> EtcdLine::Post(const Ask& ask) {
+Result<EtcdText> EtcdConnection::Post(const Ask& ask) {
   EtcdText text;
   bool too_long = false;
   const Status done = parts_->Send(ask, [&](int status, std::string_view piece) {
@@ -179,12 +179,12 @@ Result<EtcdText> EtcdLine::Post(const Ask& ask) {
   return text;
 }
 
-Status EtcdLine::Stream(const Ask& ask,
-                        const std::function<bool(int status, std::string_view)>& hears) {
+Status EtcdConnection::Stream(const Ask& ask,
+                              const std::function<bool(int status, std::string_view)>& hears) {
   return parts_->Send(ask, hears);
 }
 
-void EtcdLine::Hang() {
+void EtcdConnection::Hang() {
   MutexLock lock(parts_->mutex);
   parts_->hung = true;
   if (parts_->twin >= 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemcachedLine: one connection, and the bytes that came over it. After an Error it is of no use
-// any more.
+// MemcachedConnection: one connection, and the bytes that came over it. After an Error it is of no
+// use any more.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace oncemq {
 
-class MemcachedLine {
+class MemcachedConnection {
  public:
   // Looking up the name of the host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<MemcachedLine>> Open(const MemcachedEndpoint& endpoint,
-                                                     BootTime until);
-  ~MemcachedLine();
-  MemcachedLine(const MemcachedLine&) = delete;
-  MemcachedLine& operator=(const MemcachedLine&) = delete;
+  static Result<std::unique_ptr<MemcachedConnection>> Open(const MemcachedEndpoint& endpoint,
+                                                           BootTime until);
+  ~MemcachedConnection();
+  MemcachedConnection(const MemcachedConnection&) = delete;
+  MemcachedConnection& operator=(const MemcachedConnection&) = delete;
 
   // False: the server has hung up, or said something that nobody asked for.
   bool Fresh() const;
@@ -36,7 +36,7 @@ class MemcachedLine {
   void Abandon();
 
  private:
-  explicit MemcachedLine(int fd) : fd_(fd) {}
+  explicit MemcachedConnection(int fd) : fd_(fd) {}
   Status Read(BootTime until);
 
   const int fd_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "redis_line.h"
+#include "redis_connection.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -99,9 +99,10 @@ RedisReply Convert(const redisReply& from, int depth = 0) {
 
 }  // namespace
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context,
-                                                        const RedisEndpoint& endpoint,
-                                                        const RedisHost& host, BootTime until) {
+Result<std::unique_ptr<RedisConnection>> RedisConnection::Connected(ContextPtr context,
+                                                                    const RedisEndpoint& endpoint,
+                                                                    const RedisHost& host,
+                                                                    BootTime until) {
   const std::string where = endpoint.socket.empty()
                                 ? host.host + ":" + std::to_string(host.port) + ": "
                                 : endpoint.socket + ": ";
@@ -114,61 +115,66 @@ Result<std::unique_ptr<RedisLine>> RedisLine::Connected(ContextPtr context,
   BoundLists(*context);
   if (!endpoint.tls) {
     auto plain = PlainRedisWire(*context);
-    return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), std::move(plain)));
+    return std::unique_ptr<RedisConnection>(
+        new RedisConnection(std::move(context), std::move(plain)));
   }
   auto wire = TlsRedisWire(*context, endpoint, host.host, until);
   if (!wire) {
     return Error{wire.error().code, Effect::kNone, where + wire.error().message};
   }
-  return std::unique_ptr<RedisLine>(new RedisLine(std::move(context), *std::move(wire)));
+  return std::unique_ptr<RedisConnection>(
+      new RedisConnection(std::move(context), *std::move(wire)));
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Connect(const RedisEndpoint& endpoint,
-                                                      const RedisHost& host, BootTime until) {
+Result<std::unique_ptr<RedisConnection>> RedisConnection::Connect(const RedisEndpoint& endpoint,
+                                                                  const RedisHost& host,
+                                                                  BootTime until) {
   return Connected(ContextPtr(redisConnectWithTimeout(host.host.c_str(), host.port, Left(until))),
                    endpoint, host, until);
 }
 
-Result<std::unique_ptr<RedisLine>> RedisLine::Open(const RedisEndpoint& endpoint, BootTime until,
-                                                   const RedisJudge& judge) {
+Result<std::unique_ptr<RedisConnection>> RedisConnection::Open(const RedisEndpoint& endpoint,
+                                                               BootTime until,
+                                                               const RedisJudge& judge) {
   if (const Status sound = CheckTls(endpoint); !sound) {
     return sound.error();
   }
-  Result<std::unique_ptr<RedisLine>> line = Error{};
+  Result<std::unique_ptr<RedisConnection>> opened = Error{};
   if (!endpoint.socket.empty()) {
-    line = Connected(ContextPtr(redisConnectUnixWithTimeout(endpoint.socket.c_str(), Left(until))),
-                     endpoint, {}, until);
+    opened =
+        Connected(ContextPtr(redisConnectUnixWithTimeout(endpoint.socket.c_str(), Left(until))),
+                  endpoint, {}, until);
   } else if (endpoint.master.empty()) {
-    line = Connect(endpoint, endpoint.hosts.front(), until);
+    opened = Connect(endpoint, endpoint.hosts.front(), until);
   } else {
     const auto master = AskSentinels(endpoint, until);
     if (!master) {
       return master.error();
     }
-    line = Connect(endpoint, *master, until);
+    opened = Connect(endpoint, *master, until);
   }
-  if (!line) {
-    return line;
+  if (!opened) {
+    return opened;
   }
-  if (const Status done = (*line)->LogIn(endpoint, until, judge); !done) {
+  if (const Status done = (*opened)->LogIn(endpoint, until, judge); !done) {
     return done.error();
   }
-  return line;
+  return opened;
 }
 
 // Each has its share of the time, so that one that hangs keeps nobody from asking the next.
-Result<RedisHost> RedisLine::AskSentinels(const RedisEndpoint& endpoint, BootTime until) {
+Result<RedisHost> RedisConnection::AskSentinels(const RedisEndpoint& endpoint, BootTime until) {
   std::string why;
   size_t left = endpoint.hosts.size();
   for (const RedisHost& sentinel : endpoint.hosts) {
     const BootTime share = BootNow() + (until - BootNow()) / (left-- + 1);
-    auto line = Connect(endpoint, sentinel, share);
-    if (!line) {
-      why = line.error().message;
+    auto opened = Connect(endpoint, sentinel, share);
+    if (!opened) {
+      why = opened.error().message;
       continue;
     }
     const RedisCommand ask{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", endpoint.master};
-    const auto answers = (*line)->Run({&ask, 1}, share);
+    const auto answers = (*opened)->Run({&ask, 1}, share);
     if (!answers) {
       why = answers.error().message;
     } else if (const RedisReply& reply = answers->front(); reply.list.size() == 2) {
@@ -184,7 +190,8 @@ Result<RedisHost> RedisLine::AskSentinels(const RedisEndpoint& endpoint, BootTim
   return Unavailable(Effect::kNone, "no sentinel says who is master: " + why);
 }
 
-Status RedisLine::LogIn(const RedisEndpoint& endpoint, BootTime until, const RedisJudge& judge) {
+Status RedisConnection::LogIn(const RedisEndpoint& endpoint, BootTime until,
+                              const RedisJudge& judge) {
   std::vector<RedisCommand> commands;
   const std::string database = std::to_string(endpoint.database);
   if (!endpoint.user.empty()) {
@@ -230,12 +237,12 @@ Status RedisLine::LogIn(const RedisEndpoint& endpoint, BootTime until, const Red
   return judge ? judge(answers->back().text) : Status();
 }
 
-bool RedisLine::Fresh() {
+bool RedisConnection::Fresh() {
   return wire_->Fresh();
 }
 
-Result<std::vector<RedisReply>> RedisLine::Run(std::span<const RedisCommand> commands,
-                                               BootTime until) {
+Result<std::vector<RedisReply>> RedisConnection::Run(std::span<const RedisCommand> commands,
+                                                     BootTime until) {
   if (const Status sent = Send(commands, until); !sent) {
     return sent.error();
   }
@@ -253,7 +260,7 @@ Result<std::vector<RedisReply>> RedisLine::Run(std::span<const RedisCommand> com
   return replies;
 }
 
-Status RedisLine::Send(std::span<const RedisCommand> commands, BootTime until) {
+Status RedisConnection::Send(std::span<const RedisCommand> commands, BootTime until) {
   std::string out;
   for (const RedisCommand& command : commands) {
     std::vector<const char*> arguments;
@@ -286,7 +293,7 @@ Status RedisLine::Send(std::span<const RedisCommand> commands, BootTime until) {
   return {};
 }
 
-Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
+Result<std::optional<RedisReply>> RedisConnection::Next(BootTime until) {
   size_t bytes = 0;
   for (;;) {
     if (bytes > kMostBytes) {
@@ -313,12 +320,12 @@ Result<std::optional<RedisReply>> RedisLine::Next(BootTime until) {
   }
 }
 
-void RedisLine::Abandon() {
+void RedisConnection::Abandon() {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   setsockopt(context_->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
-void RedisLine::Hang() {
+void RedisConnection::Hang() {
   shutdown(context_->fd, SHUT_RDWR);
 }
 

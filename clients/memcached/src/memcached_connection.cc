@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memcached_line.h"
+#include "memcached_connection.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -58,8 +58,8 @@ Result<int> ConnectTo(const addrinfo& address, BootTime until) {
 
 }  // namespace
 
-Result<std::unique_ptr<MemcachedLine>> MemcachedLine::Open(const MemcachedEndpoint& endpoint,
-                                                           BootTime until) {
+Result<std::unique_ptr<MemcachedConnection>> MemcachedConnection::Open(
+    const MemcachedEndpoint& endpoint, BootTime until) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* raw = nullptr;
@@ -73,7 +73,7 @@ Result<std::unique_ptr<MemcachedLine>> MemcachedLine::Open(const MemcachedEndpoi
   for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
     const auto fd = ConnectTo(*one, until);
     if (fd) {
-      return std::unique_ptr<MemcachedLine>(new MemcachedLine(*fd));
+      return std::unique_ptr<MemcachedConnection>(new MemcachedConnection(*fd));
     }
     why = fd.error();
     why.message = ToString(endpoint) + ": " + why.message;
@@ -81,16 +81,16 @@ Result<std::unique_ptr<MemcachedLine>> MemcachedLine::Open(const MemcachedEndpoi
   return why;
 }
 
-MemcachedLine::~MemcachedLine() {
+MemcachedConnection::~MemcachedConnection() {
   close(fd_);
 }
 
-bool MemcachedLine::Fresh() const {
+bool MemcachedConnection::Fresh() const {
   pollfd waits{fd_, POLLIN, 0};
   return read_.empty() && poll(&waits, 1, 0) == 0;
 }
 
-Status MemcachedLine::Send(std::string_view bytes, BootTime until) {
+Status MemcachedConnection::Send(std::string_view bytes, BootTime until) {
   for (size_t sent = 0; sent < bytes.size();) {
     const ssize_t some = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     const Effect effect = sent == 0 ? Effect::kNone : Effect::kUnknown;
@@ -105,7 +105,7 @@ Status MemcachedLine::Send(std::string_view bytes, BootTime until) {
   return {};
 }
 
-Status MemcachedLine::Read(BootTime until) {
+Status MemcachedConnection::Read(BootTime until) {
   // Also for a server that never stops talking.
   if (BootNow() >= until || !WaitReady(fd_, POLLIN, until)) {
     return Error{Code::kTimeout, Effect::kUnknown, "memcached did not answer in time"};
@@ -122,7 +122,7 @@ Status MemcachedLine::Read(BootTime until) {
   return {};
 }
 
-Result<std::string> MemcachedLine::Line(BootTime until) {
+Result<std::string> MemcachedConnection::Line(BootTime until) {
   for (;;) {
     const size_t end = read_.find("\r\n");
     if (end != std::string::npos) {
@@ -139,7 +139,7 @@ Result<std::string> MemcachedLine::Line(BootTime until) {
   }
 }
 
-Result<std::string> MemcachedLine::Block(size_t length, BootTime until) {
+Result<std::string> MemcachedConnection::Block(size_t length, BootTime until) {
   while (read_.size() < length + 2) {
     if (const Status done = Read(until); !done) {
       return done.error();
@@ -153,7 +153,7 @@ Result<std::string> MemcachedLine::Block(size_t length, BootTime until) {
   return block;
 }
 
-void MemcachedLine::Abandon() {
+void MemcachedConnection::Abandon() {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }

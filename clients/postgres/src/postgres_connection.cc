@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "postgres_line.h"
+#include "postgres_connection.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -205,12 +205,13 @@ std::optional<Error> UnfitForPostgres(const SqlStatement& statement) {
   return std::nullopt;
 }
 
-Error PostgresLine::Broken(Effect effect) const {
+Error PostgresConnection::Broken(Effect effect) const {
   return {Code::kUnavailable, effect, "PostgreSQL: " + OneLine(PQerrorMessage(connection_.get()))};
 }
 
-Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlEndpoint& endpoint,
-                                                         const SqlTimes& times, BootTime until) {
+Result<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(const SqlEndpoint& endpoint,
+                                                                     const SqlTimes& times,
+                                                                     BootTime until) {
   const std::string port = std::to_string(endpoint.port);
   const std::string socket(endpoint.Parameter("host"));
   const std::string mode(endpoint.Parameter("sslmode"));
@@ -242,8 +243,8 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlEndpoint& endp
   if (connection == nullptr) {
     return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to PostgreSQL"};
   }
-  std::unique_ptr<PostgresLine> line(new PostgresLine(connection));
-  if (const Status done = line->Connect(until); !done) {
+  std::unique_ptr<PostgresConnection> made(new PostgresConnection(connection));
+  if (const Status done = made->Connect(until); !done) {
     return done.error();
   }
   // Another isolation would look at the store before it has waited for what it must see.
@@ -267,16 +268,16 @@ Result<std::unique_ptr<PostgresLine>> PostgresLine::Open(const SqlEndpoint& endp
         "WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)";
   }
   sets.text = text;
-  const auto set = line->Run({&sets, 1}, until);
+  const auto set = made->Run({&sets, 1}, until);
   if (!set || set->refusal) {
     Error error = set ? SqlError(*set->refusal) : set.error();
     error.effect = Effect::kNone;  // nothing of the caller's was sent
     return error;
   }
-  return line;
+  return made;
 }
 
-Status PostgresLine::Connect(BootTime until) {
+Status PostgresConnection::Connect(BootTime until) {
   PGconn* connection = connection_.get();
   // libpq would write them to the standard error.
   PQsetNoticeReceiver(
@@ -312,12 +313,12 @@ Status PostgresLine::Connect(BootTime until) {
   return {};
 }
 
-bool PostgresLine::Fresh() {
+bool PostgresConnection::Fresh() {
   pollfd waits{PQsocket(connection_.get()), POLLIN, 0};
   return poll(&waits, 1, 0) == 0;
 }
 
-bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked) {
+bool PostgresConnection::Send(const SqlStatement& statement, std::vector<Asked>& asked) {
   PGconn* connection = connection_.get();
   const Values values(statement.values);
   const auto execute = [&](const std::string& name) {
@@ -350,7 +351,8 @@ bool PostgresLine::Send(const SqlStatement& statement, std::vector<Asked>& asked
          execute(name);
 }
 
-Result<SqlOutcome> PostgresLine::Run(std::span<const SqlStatement> statements, BootTime until) {
+Result<SqlOutcome> PostgresConnection::Run(std::span<const SqlStatement> statements,
+                                           BootTime until) {
   std::vector<Asked> asked;
   for (const SqlStatement& statement : statements) {
     if (auto unfit = UnfitForPostgres(statement)) {
@@ -373,7 +375,7 @@ Result<SqlOutcome> PostgresLine::Run(std::span<const SqlStatement> statements, B
 }
 
 // Reads too: a server that can't get rid of its answers takes nothing more.
-Status PostgresLine::Flush(BootTime until) {
+Status PostgresConnection::Flush(BootTime until) {
   PGconn* connection = connection_.get();
   for (;;) {
     const int left = PQflush(connection);
@@ -392,7 +394,7 @@ Status PostgresLine::Flush(BootTime until) {
   }
 }
 
-Result<PostgresLine::ResultPtr> PostgresLine::Next(BootTime until) {
+Result<PostgresConnection::ResultPtr> PostgresConnection::Next(BootTime until) {
   PGconn* connection = connection_.get();
   while (PQisBusy(connection) != 0) {
     if (!WaitReady(PQsocket(connection), POLLIN, until)) {
@@ -406,7 +408,7 @@ Result<PostgresLine::ResultPtr> PostgresLine::Next(BootTime until) {
 }
 
 // Until the end of the pipeline is answered: the server commits there, and not before.
-Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTime until) {
+Result<SqlOutcome> PostgresConnection::Collect(const std::vector<Asked>& asked, BootTime until) {
   SqlOutcome outcome;
   size_t at = 0;
   for (bool between = false;;) {
@@ -417,7 +419,7 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
     PGresult* result = next->get();
     if (result == nullptr) {
       if (std::exchange(between, true)) {
-        return Broken(Effect::kUnknown);  // libpq has nothing more to say: the line is gone
+        return Broken(Effect::kUnknown);  // libpq has nothing more to say: the connection is gone
       }
       at++;
       continue;
@@ -454,7 +456,7 @@ Result<SqlOutcome> PostgresLine::Collect(const std::vector<Asked>& asked, BootTi
   }
 }
 
-Result<std::optional<std::string>> PostgresLine::Heard(BootTime until) {
+Result<std::optional<std::string>> PostgresConnection::Heard(BootTime until) {
   PGconn* connection = connection_.get();
   for (;;) {
     const std::unique_ptr<PGnotify, void (*)(void*)> notice(PQnotifies(connection), PQfreemem);
@@ -470,7 +472,7 @@ Result<std::optional<std::string>> PostgresLine::Heard(BootTime until) {
   }
 }
 
-void PostgresLine::Hang() {
+void PostgresConnection::Hang() {
   shutdown(PQsocket(connection_.get()), SHUT_RDWR);
 }
 

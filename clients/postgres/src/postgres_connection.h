@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PostgresLine: one connection, by libpq's calls that do not block.
+// PostgresConnection: one connection, by libpq's calls that do not block.
 //
 // Thread safety: one thread at a time; Hang() from any.
 #pragma once
@@ -20,19 +20,19 @@
 
 namespace oncemq {
 
-class PostgresLine final : public SqlLine {
+class PostgresConnection final : public SqlConnection {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<PostgresLine>> Open(const SqlEndpoint& endpoint,
-                                                    const SqlTimes& times, BootTime until);
+  static Result<std::unique_ptr<PostgresConnection>> Open(const SqlEndpoint& endpoint,
+                                                          const SqlTimes& times, BootTime until);
 
   bool Fresh() override;
   // One round trip, also for several: they are sent in one pipeline, which is one transaction, and
   // nothing counts before its end has been answered.
   Result<SqlOutcome> Run(std::span<const SqlStatement> statements, BootTime until) override;
 
-  // The payload of the next notification. None: nothing came by then, and the line is as good as
-  // before.
+  // The payload of the next notification. None: nothing came by then, and the connection is as good
+  // as before.
   Result<std::optional<std::string>> Heard(BootTime until);
   // Ends the calls that another thread is in.
   void Hang();
@@ -54,7 +54,7 @@ class PostgresLine final : public SqlLine {
     std::string name;
   };
 
-  explicit PostgresLine(PGconn* connection) : connection_(connection) {}
+  explicit PostgresConnection(PGconn* connection) : connection_(connection) {}
   Status Connect(BootTime until);
   bool Send(const SqlStatement& statement, std::vector<Asked>& asked);
   Status Flush(BootTime until);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineListener: one connection that hears what a server says by itself, on a thread of its own;
-// when it is lost another one is opened, in growing intervals.
+// ConnectionListener: one connection that hears what a server says by itself, on a thread of its
+// own; when it is lost another one is opened, in growing intervals.
 //
 // Thread safety: Start() once; then any thread. Destruction hangs up and takes as long as one
 // `open`.
@@ -22,27 +22,27 @@
 
 namespace oncemq {
 
-// A Line is hung up by Hang(), from another thread than the one that listens.
-template <class Line>
-class LineListener {
+// A Connection is hung up by Hang(), from another thread than the one that listens.
+template <class Connection>
+class ConnectionListener {
  public:
   struct Calls {
     std::string_view area;  // of the log
-    std::function<Result<std::unique_ptr<Line>>()> open;
-    // Until the line is of no use. False: it never heard anything.
-    std::function<bool(Line&)> listen;
+    std::function<Result<std::unique_ptr<Connection>>()> open;
+    // Until the connection is of no use. False: it never heard anything.
+    std::function<bool(Connection&)> listen;
     std::function<void()> lost;  // behind each `listen`
   };
 
-  explicit LineListener(Calls calls) : calls_(std::move(calls)) {}
-  LineListener(const LineListener&) = delete;
-  LineListener& operator=(const LineListener&) = delete;
-  ~LineListener() {
+  explicit ConnectionListener(Calls calls) : calls_(std::move(calls)) {}
+  ConnectionListener(const ConnectionListener&) = delete;
+  ConnectionListener& operator=(const ConnectionListener&) = delete;
+  ~ConnectionListener() {
     {
       MutexLock lock(mutex_);
       ending_ = true;
-      if (line_ != nullptr) {
-        line_->Hang();
+      if (connection_ != nullptr) {
+        connection_->Hang();
       }
       ends_.notify_all();
     }
@@ -81,9 +81,9 @@ class LineListener {
       pause = std::min(pause * 2, kLongestPause);
     }
   }
-  bool Use(Line* now) {
+  bool Use(Connection* now) {
     MutexLock lock(mutex_);
-    line_ = now;
+    connection_ = now;
     return !ending_;
   }
 
@@ -91,7 +91,7 @@ class LineListener {
   Mutex mutex_;
   ConditionVariable ends_;
   bool ending_ GUARDED_BY(mutex_) = false;
-  Line* line_ GUARDED_BY(mutex_) = nullptr;
+  Connection* connection_ GUARDED_BY(mutex_) = nullptr;
   std::optional<std::thread> thread_;
 };
 

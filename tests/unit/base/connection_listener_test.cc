@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oncemq/base/line_listener.h"
+#include "oncemq/base/connection_listener.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::Eventually;
 constexpr std::chrono::seconds kSoon{30};
 
 // Hears nothing, until it is hung up.
-class FakeLine {
+class FakeConnection {
  public:
   void Hang() { hung_ = true; }
   bool hung() const { return hung_; }
@@ -29,43 +29,46 @@ struct Counts {
   std::atomic<bool> fails{false};
 };
 
-LineListener<FakeLine>::Calls CallsOf(Counts& counts, std::function<bool(FakeLine&)> listen) {
+ConnectionListener<FakeConnection>::Calls CallsOf(Counts& counts,
+                                                  std::function<bool(FakeConnection&)> listen) {
   return {.area = "test",
-          .open = [&counts]() -> Result<std::unique_ptr<FakeLine>> {
+          .open = [&counts]() -> Result<std::unique_ptr<FakeConnection>> {
             counts.opened++;
             if (counts.fails) {
               return Error{Code::kUnavailable, Effect::kNone, "nobody is there"};
             }
-            return std::make_unique<FakeLine>();
+            return std::make_unique<FakeConnection>();
           },
           .listen = std::move(listen),
           .lost = [&counts] { counts.lost++; }};
 }
 
-TEST(LineListener, OpensAnotherLineForEachThatIsLost) {
+TEST(ConnectionListener, OpensAnotherLineForEachThatIsLost) {
   Counts counts;
-  LineListener<FakeLine> listener(CallsOf(counts, [](FakeLine&) { return true; }));
+  ConnectionListener<FakeConnection> listener(
+      CallsOf(counts, [](FakeConnection&) { return true; }));
   ASSERT_TRUE(listener.Start("test-listener"));
   EXPECT_TRUE(Eventually(kSoon, [&] { return counts.lost >= 3; }));
   EXPECT_GE(counts.opened, 3);
 }
 
-TEST(LineListener, TriesAgainWhereNobodyIsAndSaysOfNoLineThatItIsLost) {
+TEST(ConnectionListener, TriesAgainWhereNobodyIsAndSaysOfNoLineThatItIsLost) {
   Counts counts;
   counts.fails = true;
-  LineListener<FakeLine> listener(CallsOf(counts, [](FakeLine&) { return true; }));
+  ConnectionListener<FakeConnection> listener(
+      CallsOf(counts, [](FakeConnection&) { return true; }));
   ASSERT_TRUE(listener.Start("test-listener"));
   EXPECT_TRUE(Eventually(kSoon, [&] { return counts.opened >= 3; }));
   EXPECT_EQ(counts.lost, 0);
 }
 
-TEST(LineListener, ItsEndHangsUpTheLineThatListens) {
+TEST(ConnectionListener, ItsEndHangsUpTheLineThatListens) {
   Counts counts;
   std::atomic<bool> listens{false};
   {
-    LineListener<FakeLine> listener(CallsOf(counts, [&](FakeLine& line) {
+    ConnectionListener<FakeConnection> listener(CallsOf(counts, [&](FakeConnection& connection) {
       listens = true;
-      return Eventually(kSoon, [&] { return line.hung(); });
+      return Eventually(kSoon, [&] { return connection.hung(); });
     }));
     ASSERT_TRUE(listener.Start("test-listener"));
     EXPECT_TRUE(Eventually(kSoon, [&] { return listens.load(); }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MariadbLine: one connection. Statements with values are prepared and kept.
+// MariadbConnection: one connection. Statements with values are prepared and kept.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace oncemq {
 
-class MariadbLine final : public SqlLine {
+class MariadbConnection final : public SqlConnection {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<MariadbLine>> Open(const SqlEndpoint& endpoint,
-                                                   const SqlTimes& times,
-                                                   std::shared_ptr<Deadlines> deadlines,
-                                                   BootTime until);
-  ~MariadbLine() override;
+  static Result<std::unique_ptr<MariadbConnection>> Open(const SqlEndpoint& endpoint,
+                                                         const SqlTimes& times,
+                                                         std::shared_ptr<Deadlines> deadlines,
+                                                         BootTime until);
+  ~MariadbConnection() override;
 
   bool Fresh() override;
   // A round trip for each, and two more for several: they are one transaction.
@@ -40,7 +40,7 @@ class MariadbLine final : public SqlLine {
   using ConnectionPtr = std::unique_ptr<MYSQL, Close>;
   using StatementPtr = std::unique_ptr<MYSQL_STMT, Close>;
 
-  MariadbLine(ConnectionPtr connection, std::shared_ptr<Deadlines> deadlines)
+  MariadbConnection(ConnectionPtr connection, std::shared_ptr<Deadlines> deadlines)
       : deadlines_(std::move(deadlines)), connection_(std::move(connection)) {}
   // Each adds an answer, or sets the refusal.
   Status One(const SqlStatement& statement, SqlOutcome& outcome);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinePool: connections to a server, at most so many, opened when they are needed and used again.
-// Who waits for one gets it in the order of coming, so nobody's call is passed by others' until its
-// time is over.
+// ConnectionPool: connections to a server, at most so many, opened when they are needed and used
+// again. Who waits for one gets it in the order of coming, so nobody's call is passed by others'
+// until its time is over.
 //
 // Thread safety: any thread.
 #pragma once
@@ -21,24 +21,24 @@
 
 namespace oncemq {
 
-template <class Line>
-class LinePool {
+template <class Connection>
+class ConnectionPool {
  public:
-  explicit LinePool(size_t most) : most_(std::max<size_t>(1, most)) {}
-  LinePool(const LinePool&) = delete;
-  LinePool& operator=(const LinePool&) = delete;
+  explicit ConnectionPool(size_t most) : most_(std::max<size_t>(1, most)) {}
+  ConnectionPool(const ConnectionPool&) = delete;
+  ConnectionPool& operator=(const ConnectionPool&) = delete;
 
   // One that is `fresh`, or what `open` makes. Whoever has it gives it back, or says that it was
   // dropped. Failure: of `open`, or kBusy if others have all of them until then.
   template <class Fresh, class Open>
-  Result<std::unique_ptr<Line>> Borrow(BootTime until, const Fresh& fresh, const Open& open) {
+  Result<std::unique_ptr<Connection>> Borrow(BootTime until, const Fresh& fresh, const Open& open) {
     {
       MutexLock lock(mutex_);
       while (!idle_.empty()) {
-        auto line = std::move(idle_.back().line);
+        auto connection = std::move(idle_.back().connection);
         idle_.pop_back();
-        if (fresh(*line)) {
-          return line;
+        if (fresh(*connection)) {
+          return connection;
         }
         open_--;
       }
@@ -54,25 +54,25 @@ class LinePool {
           waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &mine));
           return Error{Code::kBusy, Effect::kNone, "all connections are in use"};
         }
-        if (mine.line && fresh(*mine.line)) {
-          return std::move(mine.line);
+        if (mine.connection && fresh(*mine.connection)) {
+          return std::move(mine.connection);
         }
       }
     }
-    auto line = open();
-    if (!line) {
+    auto connection = open();
+    if (!connection) {
       Dropped();
     }
-    return line;
+    return connection;
   }
 
-  void GiveBack(std::unique_ptr<Line> line) {
+  void GiveBack(std::unique_ptr<Connection> connection) {
     MutexLock lock(mutex_);
     ONCEMQ_CHECK(open_ > idle_.size(), "only a borrowed connection is given back");
     if (waiting_.empty()) {
-      idle_.push_back({std::move(line), BootNow()});
+      idle_.push_back({std::move(connection), BootNow()});
     } else {
-      Serve(std::move(line));
+      Serve(std::move(connection));
     }
   }
   void Dropped() {
@@ -106,18 +106,18 @@ class LinePool {
  private:
   struct Waiter {
     ConditionVariable changed;
-    std::unique_ptr<Line> line;
+    std::unique_ptr<Connection> connection;
     bool served = false;
   };
   struct Idle {
-    std::unique_ptr<Line> line;
+    std::unique_ptr<Connection> connection;
     BootTime since;
   };
 
-  void Serve(std::unique_ptr<Line> line) REQUIRES(mutex_) {
+  void Serve(std::unique_ptr<Connection> connection) REQUIRES(mutex_) {
     Waiter& first = *waiting_.front();
     waiting_.pop_front();
-    first.line = std::move(line);
+    first.connection = std::move(connection);
     first.served = true;
     first.changed.notify_one();
   }

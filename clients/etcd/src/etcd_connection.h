@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EtcdLine: one HTTP connection to one member. The only place that knows the HTTP library.
+// EtcdConnection: one HTTP connection to one member. The only place that knows the HTTP library.
 #pragma once
 
 #include <functional>
@@ -23,12 +23,12 @@ struct EtcdText {
 };
 
 // Thread safety: one call at a time; Hang() from any thread.
-class EtcdLine {
+class EtcdConnection {
  public:
-  explicit EtcdLine(const EtcdHost& host);
-  ~EtcdLine();
-  EtcdLine(const EtcdLine&) = delete;
-  EtcdLine& operator=(const EtcdLine&) = delete;
+  explicit EtcdConnection(const EtcdHost& host);
+  ~EtcdConnection();
+  EtcdConnection(const EtcdConnection&) = delete;
+  EtcdConnection& operator=(const EtcdConnection&) = delete;
 
   struct Ask {
     const char* path;
@@ -39,7 +39,8 @@ class EtcdLine {
   };
   // Connects if it is not connected.
   Result<EtcdText> Post(const Ask& ask);
-  // The answer in pieces, until `hears` answers false, or at `until`. The line is of no use after.
+  // The answer in pieces, until `hears` answers false, or at `until`. The connection is of no use
+  // after.
   Status Stream(const Ask& ask, const std::function<bool(int status, std::string_view)>& hears);
 
   // Ends the call that is under way, and every later one.

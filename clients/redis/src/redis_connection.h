@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RedisLine: one connection, logged in, to a server that is master. After an Error it is of no use
-// any more.
+// RedisConnection: one connection, logged in, to a server that is master. After an Error it is of
+// no use any more.
 //
 // Thread safety: one thread at a time; Hang() from any.
 #pragma once
@@ -20,18 +20,19 @@
 
 namespace oncemq {
 
-class RedisLine {
+class RedisConnection {
  public:
   // Looking up the name of a host is the system's, and bounded by it alone.
-  static Result<std::unique_ptr<RedisLine>> Open(const RedisEndpoint& endpoint, BootTime until,
-                                                 const RedisJudge& judge = {});
+  static Result<std::unique_ptr<RedisConnection>> Open(const RedisEndpoint& endpoint,
+                                                       BootTime until,
+                                                       const RedisJudge& judge = {});
 
   // False: the server has hung up, or said something that nobody asked for.
   bool Fresh();
   Result<std::vector<RedisReply>> Run(std::span<const RedisCommand> commands, BootTime until);
 
   Status Send(std::span<const RedisCommand> commands, BootTime until);
-  // The next answer. None: nothing came by then, and the line is as good as before.
+  // The next answer. None: nothing came by then, and the connection is as good as before.
   Result<std::optional<RedisReply>> Next(BootTime until);
   // Ends the calls that another thread is in.
   void Hang();
@@ -44,14 +45,14 @@ class RedisLine {
   };
   using ContextPtr = std::unique_ptr<redisContext, Free>;
 
-  RedisLine(ContextPtr context, std::unique_ptr<RedisWire> wire)
+  RedisConnection(ContextPtr context, std::unique_ptr<RedisWire> wire)
       : context_(std::move(context)), wire_(std::move(wire)) {}
   // To one host of the endpoint, or to the master that its sentinels name; by TLS if it says so.
-  static Result<std::unique_ptr<RedisLine>> Connect(const RedisEndpoint& endpoint,
-                                                    const RedisHost& host, BootTime until);
-  static Result<std::unique_ptr<RedisLine>> Connected(ContextPtr context,
-                                                      const RedisEndpoint& endpoint,
-                                                      const RedisHost& host, BootTime until);
+  static Result<std::unique_ptr<RedisConnection>> Connect(const RedisEndpoint& endpoint,
+                                                          const RedisHost& host, BootTime until);
+  static Result<std::unique_ptr<RedisConnection>> Connected(ContextPtr context,
+                                                            const RedisEndpoint& endpoint,
+                                                            const RedisHost& host, BootTime until);
   static Result<RedisHost> AskSentinels(const RedisEndpoint& endpoint, BootTime until);
   Status LogIn(const RedisEndpoint& endpoint, BootTime until, const RedisJudge& judge);
 

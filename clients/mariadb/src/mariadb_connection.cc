@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mariadb_line.h"
+#include "mariadb_connection.h"
 
 #include <errmsg.h>
 #include <poll.h>
@@ -50,10 +50,9 @@ void BindBytes(MYSQL_BIND& bind, enum_field_types type, std::string_view bytes) 
 
 }  // namespace
 
-Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlEndpoint& endpoint,
-                                                       const SqlTimes& times,
-                                                       std::shared_ptr<Deadlines> deadlines,
-                                                       BootTime until) {
+Result<std::unique_ptr<MariadbConnection>> MariadbConnection::Open(
+    const SqlEndpoint& endpoint, const SqlTimes& times, std::shared_ptr<Deadlines> deadlines,
+    BootTime until) {
   ConnectionPtr connection(mysql_init(nullptr));
   if (!connection) {
     return Error{Code::kUnavailable, Effect::kNone, "no memory for a connection to MariaDB"};
@@ -85,7 +84,8 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlEndpoint& endpoi
     error.message = "MariaDB: " + error.message;
     return error;
   }
-  std::unique_ptr<MariadbLine> line(new MariadbLine(std::move(connection), std::move(deadlines)));
+  std::unique_ptr<MariadbConnection> made(
+      new MariadbConnection(std::move(connection), std::move(deadlines)));
   // Where others read without a lock, this level takes one: swaps rely on it.
   const std::string_view isolation = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
   // Whoever waits for a row hears of it before the call is over, and nothing was done.
@@ -100,7 +100,7 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlEndpoint& endpoi
   for (const std::string_view text :
        {isolation, std::string_view(sets), std::string_view("SELECT @@global.read_only")}) {
     const SqlStatement statement{text};
-    const auto done = line->Run({&statement, 1}, until);
+    const auto done = made->Run({&statement, 1}, until);
     if (!done || done->refusal) {
       Error error = done ? SqlError(*done->refusal) : done.error();
       error.effect = Effect::kNone;  // nothing of the caller's was sent
@@ -111,22 +111,23 @@ Result<std::unique_ptr<MariadbLine>> MariadbLine::Open(const SqlEndpoint& endpoi
       return Error{Code::kUnavailable, Effect::kNone, "this MariaDB takes no writes"};
     }
   }
-  return line;
+  return made;
 }
 
-MariadbLine::~MariadbLine() {
+MariadbConnection::~MariadbConnection() {
   if (broken_) {
     // Whatever is said for good-bye goes nowhere, at once.
     shutdown(mysql_get_socket(connection_.get()), SHUT_RDWR);
   }
 }
 
-bool MariadbLine::Fresh() {
+bool MariadbConnection::Fresh() {
   pollfd waits{mysql_get_socket(connection_.get()), POLLIN, 0};
   return poll(&waits, 1, 0) == 0;
 }
 
-Result<SqlOutcome> MariadbLine::Run(std::span<const SqlStatement> statements, BootTime until) {
+Result<SqlOutcome> MariadbConnection::Run(std::span<const SqlStatement> statements,
+                                          BootTime until) {
   const Deadlines::Guard guard(*deadlines_, mysql_get_socket(connection_.get()), until);
   SqlOutcome outcome;
   const bool several = statements.size() > 1;
@@ -155,8 +156,8 @@ Result<SqlOutcome> MariadbLine::Run(std::span<const SqlStatement> statements, Bo
   return outcome;
 }
 
-Status MariadbLine::Failed(unsigned int number, const char* state, const char* text,
-                           SqlOutcome& outcome) {
+Status MariadbConnection::Failed(unsigned int number, const char* state, const char* text,
+                                 SqlOutcome& outcome) {
   if (OfClient(number) || std::find(kEnded.begin(), kEnded.end(), number) != kEnded.end()) {
     broken_ = true;
     return Error{Code::kUnavailable, Effect::kUnknown, std::string("MariaDB: ") + text};
@@ -165,7 +166,7 @@ Status MariadbLine::Failed(unsigned int number, const char* state, const char* t
   return {};
 }
 
-Status MariadbLine::One(const SqlStatement& statement, SqlOutcome& outcome) {
+Status MariadbConnection::One(const SqlStatement& statement, SqlOutcome& outcome) {
   const std::string text(statement.text);
   if (statement.values.empty()) {
     return Plain(text, outcome);
@@ -178,7 +179,7 @@ Status MariadbLine::One(const SqlStatement& statement, SqlOutcome& outcome) {
 }
 
 // Null: refused.
-Result<MYSQL_STMT*> MariadbLine::Find(const std::string& text, SqlOutcome& outcome) {
+Result<MYSQL_STMT*> MariadbConnection::Find(const std::string& text, SqlOutcome& outcome) {
   if (const auto at = prepared_.find(text); at != prepared_.end()) {
     return at->second.get();
   }
@@ -206,7 +207,7 @@ Result<MYSQL_STMT*> MariadbLine::Find(const std::string& text, SqlOutcome& outco
   return raw;
 }
 
-Status MariadbLine::Plain(const std::string& text, SqlOutcome& outcome) {
+Status MariadbConnection::Plain(const std::string& text, SqlOutcome& outcome) {
   MYSQL* connection = connection_.get();
   TablePtr table;
   if (mysql_real_query(connection, text.data(), text.size()) == 0) {
@@ -231,8 +232,8 @@ Status MariadbLine::Plain(const std::string& text, SqlOutcome& outcome) {
   return {};
 }
 
-Status MariadbLine::Prepared(MYSQL_STMT* statement, const SqlStatement& values,
-                             SqlOutcome& outcome) {
+Status MariadbConnection::Prepared(MYSQL_STMT* statement, const SqlStatement& values,
+                                   SqlOutcome& outcome) {
   const auto failed = [&] {
     return Failed(mysql_stmt_errno(statement), mysql_stmt_sqlstate(statement),
                   mysql_stmt_error(statement), outcome);
